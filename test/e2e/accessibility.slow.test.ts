@@ -5,14 +5,14 @@ import { WIDE, predicted, rankRows } from './fixtures/page.ts';
 
 test.use({ viewport: WIDE });
 
-// In both themes, axe finds nothing serious or critical in any view, and screen readers announce each view.
+// In both themes, axe finds nothing serious or critical in any view. Screen readers announce each view.
 
 /** Roles that a screen reader announces by their names. */
 const NAMED = new Set(['main', 'button', 'combobox', 'textbox', 'slider', 'spinbutton', 'checkbox', 'radio', 'radiogroup', 'table', 'grid', 'figure', 'img', 'region', 'complementary', 'dialog', 'Iframe']); // prettier-ignore
 
 /**
- * Checks what a screen reader announces of a view: its name in the title and the landmark, one first heading, and a
- * name of every element with a role.
+ * Checks what a screen reader announces of a view. The title and the landmark contain the name of the view, there is
+ * one first heading, and every element with a role has a name.
  */
 async function expectHeard(page: Page, where: string): Promise<void> {
   const heading = page.getByRole('heading', { level: 1 });
@@ -34,13 +34,13 @@ async function expectHeard(page: Page, where: string): Promise<void> {
     .toEqual([]);
 }
 
-/** The recommendation with its answer: the card, or the folded line. */
+/** Finds the recommendation that has its answer: the card, or the folded line. */
 function recommended(page: Page): Locator {
   const card = page.getByRole('region', { name: 'Recommendation' }).getByRole('button', { name: /^Copy header/ });
   return card.or(page.getByRole('button', { name: /^Recommendation\. .* best$/ }));
 }
 
-/** Each view, and an element that shows that its content has arrived. */
+/** All views, each with a check that its content has arrived. */
 const VIEWS: readonly { readonly hash: string; readonly arrived: (page: Page) => Promise<void> }[] = [
   {
     hash: '#/study',
@@ -106,7 +106,7 @@ test('every view, in both themes, and in a narrow window', async ({ page, host }
     await show(page, host.port, view);
     await expectAccessible(page, view.hash, 'both');
     await expectHeard(page, view.hash);
-    // A narrow window folds all shapes and formats of a view in the same way, so one of them is enough.
+    // In a narrow window, all shapes and formats of a view fold in the same way, so one of them is enough.
     if (/shape=|format=/.test(view.hash)) continue;
     await page.setViewportSize({ width: 1000, height: 700 });
     await view.arrived(page);
@@ -139,7 +139,7 @@ test('changes are announced, and the focus stays where it is', async ({ page, ow
   await expectSaid(/^[\d,]+ of [\d,]+ valid designs of 5 devices, by Block size, ascending$/);
   await expect(grid).not.toHaveAttribute('aria-rowcount', String(total + 2));
   await expect(page.getByRole('combobox', { name: /^Device: / })).toBeFocused();
-  // The list of devices disappears with its view, and the next view has the focus.
+  // The list of devices disappears with its view, and the next view gets the focus.
   await keys.press('2');
   await expect(page.getByRole('main', { name: 'Landscape' })).toBeFocused();
 
@@ -150,11 +150,11 @@ test('changes are announced, and the focus stays where it is', async ({ page, ow
   await keys.press('Enter');
   await expectSaid(/Predicted [\d.]+\s[mµ]s, .*; selected$/);
 
-  // If the focus does not move, the opened view is announced.
+  // If the focus stays outside the view, the opened view is announced.
   await page.getByRole('button', { name: 'Settings' }).focus();
   await keys.press('6');
   await expectSaid('Runs');
-  // The last run removes the list that had the focus.
+  // Deleting the last run removes the list that had the focus.
   await page.getByRole('grid', { name: 'Runs' }).focus();
   await keys.press('ArrowDown');
   await expect(page.getByRole('complementary', { name: 'Run 1' })).toBeVisible();
@@ -207,7 +207,7 @@ test('everything that opens over a view, in both themes', async ({ page, own }) 
   await keys.press('Control+k');
   await expect(page.getByRole('option').first()).toBeVisible();
   await both('palette', '[role=dialog]');
-  // The page under a dialog is checked too.
+  // The page under a dialog must be accessible too.
   await expectAccessible(page, 'the page under the palette', 'none');
   await keys.press('Escape');
 
@@ -227,7 +227,7 @@ test('everything that opens over a view, in both themes', async ({ page, own }) 
   await expectAccessible(page, 'the page under the menu', 'none');
   await keys.press('Escape');
 
-  // A term is explained where it stands, and in the glossary.
+  // A term is explained where it is used, and in the glossary.
   const term = page.getByRole('table', { name: 'Axes and their values' }).getByRole('button', { name: /cap$/ });
   await expect(term).toHaveAccessibleDescription(/limit on registers per thread/);
   await term.click();
@@ -243,7 +243,7 @@ test('everything that opens over a view, in both themes', async ({ page, own }) 
   await expect(page.getByRole('menu')).toBeVisible();
   await both('where a value comes from', '[role=menu]');
   await page.getByRole('menuitem', { name: /^Assume / }).click();
-  // An answer to an earlier study is dimmed, so the card must first have the answer to this one.
+  // The answer to an earlier study is dimmed. The card must first have the answer to the present study.
   const card = page.getByRole('region', { name: 'Recommendation' });
   await expect(card).toHaveAttribute('aria-busy', 'false');
   await expect(page.getByRole('list', { name: 'Inputs worth knowing' })).toBeVisible({ timeout: 90_000 });

@@ -2,12 +2,12 @@ import type { Page } from '@playwright/test';
 import { expect, open, test } from './fixtures/browser.ts';
 import { predicted, rankRows } from './fixtures/page.ts';
 
-// Reduced motion, text twice as large, and the focus.
+// The application respects reduced motion, text twice as large, and the focus.
 
 const VIEWS = ['Study', 'Landscape', 'Ranking', 'Compare', 'Measure', 'Runs', 'Models', 'Export'];
 
 const SCREEN = { width: 1440, height: 900 };
-/** The window of a browser at 200 % on this screen. */
+/** Size of a browser window on this screen if the zoom is 200 %. */
 const TWICE_AS_LARGE = { width: 720, height: 450 };
 
 /** Returns elements with a transition or an animation. */
@@ -20,7 +20,7 @@ function moving(page: Page): Promise<readonly string[]> {
         return longest(transitionDuration) > 0 || (animationName !== 'none' && longest(animationDuration) > 0);
       })
       .map((element) => element.outerHTML.slice(0, 120)),
-    // A sign of waiting appears after a delay, and at once.
+    // A sign of waiting appears after a delay, which is an animation. With reduced motion it must appear at once.
     ...document
       .getAnimations()
       .map((animation) => animation.effect?.getTiming())
@@ -53,8 +53,8 @@ function unreachable(page: Page): Promise<readonly string[]> {
           );
           break;
         }
-        // Scrolling can bring any part of the content into the frame of this element, so only the frame counts from
-        // here.
+        // Scrolling can bring any part of the content into this element's frame. From here on, the frame itself must be
+        // reachable.
         if (/auto|scroll/.test(overflowX + overflowY)) box = frame;
         if (position === 'fixed') break;
       }
@@ -78,7 +78,7 @@ test('nothing moves with reduced motion, and at 200 % everything can be scrolled
     await page.keyboard.press('Escape');
     await expect(page.getByRole('dialog')).toBeHidden();
   }
-  // The far corner of the page can be reached.
+  // Scrolling must be able to reach the far corner of the page.
   await page.setViewportSize(TWICE_AS_LARGE);
   await page.evaluate(() => window.scrollTo(10_000, 10_000));
   const end = await page.evaluate(() => {
@@ -92,12 +92,12 @@ test('nothing moves with reduced motion, and at 200 % everything can be scrolled
 test('a view that a key opened can be used by keys at once', async ({ page, host }) => {
   await open(page, host);
   await predicted(page, 1);
-  // The tooltip of a focused button disappears with its view.
+  // A focused button's tooltip disappears together with its view.
   await page.getByRole('radio', { name: 'File' }).click();
   await page.getByRole('radio', { name: 'File' }).focus();
   for (const key of ['2', '3', '1']) await page.keyboard.press(key);
   await expect(page.getByRole('heading', { name: 'Study', level: 1 })).toBeVisible();
-  // Several number fields get the focus at the same moment.
+  // One key focuses several number fields at the same moment.
   const fields = page.getByRole('spinbutton');
   await expect(fields.nth(1)).toBeVisible();
   await fields.evaluateAll(([first, second]) => {
@@ -107,7 +107,7 @@ test('a view that a key opened can be used by keys at once', async ({ page, host
   await expect(fields.nth(1)).toBeFocused();
   await page.keyboard.press('Escape');
 
-  // One key focuses each of the far panels of the study. Escape leaves a field, so that letters are commands again.
+  // A key focuses each of the far panels of the study. Escape leaves a field, so that letters are commands again.
   for (const [key, control] of [
     ['a', page.getByRole('textbox', { name: 'Values of Threads per unit' })],
     ['d', page.getByRole('checkbox', { name: 'V100 SXM2 16 GB' })],
@@ -117,7 +117,7 @@ test('a view that a key opened can be used by keys at once', async ({ page, host
     await expect(control).toBeFocused();
     await page.keyboard.press('Escape');
   }
-  // Lists take the focus, and other views begin with their first control.
+  // Lists take the focus. Views without a list begin with their first control.
   await page.keyboard.press('3');
   await expect(page.getByRole('grid', { name: 'Designs, ranked' })).toBeFocused();
   await page.keyboard.press('6');
@@ -137,7 +137,7 @@ test('a view that a key opened can be used by keys at once', async ({ page, host
 });
 
 test('rows get their bars even if the engine answers slowly', async ({ page, host }) => {
-  // The delay is longer than the list waits for details, so the rows around it are still loading.
+  // The delay is longer than the list waits for details, so the neighbouring rows are still loading.
   await page.routeWebSocket(/./, (socket) => {
     const server = socket.connectToServer();
     server.onMessage((message) => void setTimeout(() => socket.send(message), 250));

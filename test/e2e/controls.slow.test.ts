@@ -1,7 +1,7 @@
 import { expect, open, test } from './fixtures/browser.ts';
 import { predicted, statusBar } from './fixtures/page.ts';
 
-// Controls: popovers inside a small window, lists of devices, settings, and the history of runs.
+// Tests controls: popovers inside a small window, lists of devices, settings, and the history of runs.
 
 const SMALL = { width: 900, height: 700 };
 
@@ -29,7 +29,7 @@ test('in a narrow window popovers stay inside it, Tab goes on behind their butto
   await page.keyboard.press('Tab');
   await expect(popover).toBeHidden();
   await expect(page.getByRole('table', { name: 'Axes' }).getByLabel(/^Loop/)).toBeFocused();
-  // The clicked element keeps the focus that the popover gives up.
+  // The clicked element gets the focus when the popover closes.
   await button.click();
   await expect(first).toBeFocused();
   const other = page.getByRole('radio', { name: 'File' });
@@ -37,7 +37,7 @@ test('in a narrow window popovers stay inside it, Tab goes on behind their butto
   await expect(popover).toBeHidden();
   await expect(other).toBeFocused();
 
-  // The menus of a narrow window, and the place of the database.
+  // A narrow window has menus, and shows where the database is.
   await page.getByRole('button', { name: 'Menu', exact: true }).click();
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('ArrowRight');
@@ -67,7 +67,7 @@ test('a device that is unticked keeps its row, also after a reload, and the guid
   await page.getByRole('button', { name: `Take ${before[1]} off the list` }).click();
   await expect(rows).toHaveCount(before.length - 1);
 
-  // The guide lists its devices in one scrolling element, and the chosen ones are visible.
+  // The guide lists its devices in one scrolling element. The chosen devices are visible.
   await page.setViewportSize(SMALL);
   await page.keyboard.press('Control+k');
   await page.keyboard.type('Go through the open study');
@@ -89,7 +89,7 @@ test('a device that is unticked keeps its row, also after a reload, and the guid
       }).length,
   );
   expect(scrolled).toBe(1);
-  // The row of the device stays under the pointer.
+  // The row of the device must stay under the pointer.
   const name = (await chosen.first().getAttribute('aria-label'))!;
   const row = guide.getByRole('checkbox', { name, exact: true });
   const { y } = (await row.boundingBox())!;
@@ -135,7 +135,7 @@ test('runs have a menu by pointer and by keyboard, a bin, and a comparison', asy
   await expect(page.getByRole('textbox', { name: 'Name of run 1' })).toBeFocused();
   await page.keyboard.press('Escape');
 
-  // A deleted run is restored until the bin is emptied, which makes the file smaller.
+  // A deleted run can be restored until the bin is emptied. Emptying the bin makes the file smaller.
   await run.click();
   await page.keyboard.press('Delete');
   await expect(run).toBeHidden();
@@ -161,7 +161,7 @@ test('runs have a menu by pointer and by keyboard, a bin, and a comparison', asy
   await page.reload();
   await expect(page.getByText('No runs yet')).toBeVisible();
 
-  // A button compares two runs, in the words of the interface.
+  // A button compares two runs. The comparison uses the words of the interface.
   await page.keyboard.press('1');
   await page.keyboard.press('Control+Enter');
   await predicted(page, 2);
@@ -173,7 +173,7 @@ test('runs have a menu by pointer and by keyboard, a bin, and a comparison', asy
   await page.keyboard.press('6');
   await page.getByRole('grid', { name: 'Runs' }).getByRole('row').first().click();
   const detail = page.getByRole('complementary', { name: 'Run 3' });
-  // It has another kernel, so its best time is not shown as progress.
+  // Run 3 has another kernel than run 2, so its best time is not shown as progress.
   await expect(detail.getByText('Changed since run 2')).toBeVisible();
   await expect(detail.getByRole('figure', { name: /^Best time of each run/ })).toBeHidden();
   await detail.getByRole('button', { name: 'Compare with run 2' }).click();

@@ -22,7 +22,7 @@ test('the newcomer’s path in the window: example, edit, prediction, report by 
   expect(await predicted(page, 2)).toBe(fewer);
 
   await page.keyboard.press('8');
-  /** The test answers the native dialog. */
+  /** The dialog for saving is native, so the test answers it. */
   const saved = async (fileName: string): Promise<Buffer> => {
     const file = join(folder, fileName);
     await app.evaluate(({ dialog }, filePath) => {

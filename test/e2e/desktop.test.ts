@@ -110,7 +110,8 @@ test('an engine that dies is started again, and the page is told', async ({ desk
   const killed = await app.evaluate(async ({ app: electron }) => {
     const { readFileSync, readdirSync } = process.getBuiltinModule('node:fs');
     const ofElectron = electron.getAppMetrics().find(({ name }) => name === 'Lockstep engine')?.pid;
-    // With LOCKSTEP_ENGINE_NODE, the engine is a separate child process (on Linux, found by its command line).
+    // With LOCKSTEP_ENGINE_NODE, the engine is a separate child process. The test finds it by its command line (on
+    // Linux).
     const ofNode = () =>
       readdirSync('/proc')
         .map(Number)
@@ -133,7 +134,7 @@ test('an engine that dies is started again, and the page is told', async ({ desk
 
 test('a page that crashed can be reloaded', async ({ desktop: { app, window: page } }) => {
   await expect(page.locator('#app')).not.toBeEmpty();
-  // The dialog that offers to reload is native, so the test answers it.
+  // The dialog that offers to reload the page is native, so the test answers it.
   const shown = await app.evaluate(async ({ dialog, BrowserWindow }) => {
     let asked = '';
     dialog.showMessageBox = (...sent: unknown[]) => {
@@ -163,6 +164,7 @@ test('closing saves the position of the window, and ends the engine completely',
   await closed;
   const kept: unknown = JSON.parse(readFileSync(join(folder, 'window.json'), 'utf8'));
   expect(kept).toEqual({ bounds: { x: 40, y: 30, width: 1100, height: 700 }, maximised: false });
-  // SQLite removes its write-ahead log when the last connection closes, so the engine was stopped and not killed.
+  // SQLite removes its write-ahead log when the last connection closes. The missing log shows that the engine was
+  // stopped and not killed.
   expect(readdirSync(folder).filter((name) => name.startsWith('lockstep.db'))).toEqual(['lockstep.db']);
 });

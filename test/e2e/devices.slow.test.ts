@@ -15,7 +15,7 @@ test('a user describes a device, corrects a contradiction, uses the device in a 
   const form = page.getByRole('dialog', { name: 'Describe a device' });
   await form.getByRole('textbox', { name: 'Name of the device' }).fill('Half a V100');
   await form.getByRole('spinbutton', { name: 'SMs' }).fill('40');
-  // Resizing the window moves the panels; it must not close the form.
+  // Resizing the window moves the panels, but must not close the form.
   await page.setViewportSize({ width: 900, height: 900 });
   await expect(page.getByRole('separator', { name: 'Width of devices and axes' })).toHaveCount(0);
   await page.setViewportSize({ width: 1440, height: 900 });
@@ -53,7 +53,7 @@ test('a user describes a device, corrects a contradiction, uses the device in a 
   await devices.getByRole('button', { name: 'Add' }).click();
   await expect(picker.getByRole('button', { name: 'Change Half a V100' })).toBeVisible();
 
-  // This is a part of a device, with the given number of multiprocessors.
+  // The search text names a slice of this device with 66 multiprocessors.
   const search = picker.getByRole('textbox', { name: 'Search devices' });
   await search.fill('h100 sxm5 80 :66:slice');
   await search.press('Enter');

@@ -7,7 +7,7 @@ import { temporaryFolder } from './fixtures/program.ts';
 
 // The application survives a reload during a run, a cancelled run, a killed engine, and a copied address.
 
-/** A study that takes several seconds on any machine: many depth laws of a long-tailed workload. */
+/** This study takes several seconds on any machine, because a workload with a long tail has many depth laws. */
 const LARGE = JSON.stringify({
   lockstep: 1,
   name: 'Large',
@@ -78,7 +78,7 @@ test.describe('a host that ends', () => {
     const token = new URL(killed.address).searchParams.get('token')!;
     const host = await startHost(databaseFile, { port: killed.port, token });
     await expect(bar).toBeHidden({ timeout: 120_000 });
-    // The edit made in the meantime is saved automatically.
+    // The edit made meanwhile is saved automatically.
     await expect(statusBar(page)).not.toContainText('not saved');
     await page.reload();
     await expect(page.getByRole('spinbutton', { name: 'Registers per thread' })).toHaveValue('64');
@@ -108,7 +108,7 @@ test('an address that names only a view opens the last study, and a copied one t
   const form = page.getByRole('dialog', { name: 'Filter' });
   await form.getByRole('textbox', { name: 'Occupancy, %: at least' }).fill('40');
   await form.getByRole('button', { name: 'Done' }).click();
-  // A row of the earlier list could not pass the filter.
+  // A row of the unfiltered list might not pass the filter, so the test waits until fewer designs are listed.
   const passing = page.getByRole('group', { name: 'Filter', exact: true }).locator('.hint');
   await expect.poll(async () => /^([\d,]+) of \1 /.test((await passing.textContent())!)).toBe(false);
   await rankRows(page).nth(3).click();
@@ -134,6 +134,6 @@ test('an address that names only a view opens the last study, and a copied one t
   const other = await page.context().newPage();
   await other.goto(page.url());
   await expect(rankRows(other).first()).toBeVisible();
-  // Columns change their width when more data arrives.
+  // Column widths change while data arrives, so the page is compared until it is complete.
   await expect(async () => expect(await seen(other)).toEqual(await seen(page))).toPass({ timeout: 60_000 });
 });

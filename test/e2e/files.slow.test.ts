@@ -7,7 +7,7 @@ import { theory } from './fixtures/newcomer.ts';
 import { drop, offered, predicted, statusBar } from './fixtures/page.ts';
 import { ROOT } from './fixtures/program.ts';
 
-// Valid and invalid files that are dropped on a study, and files that charts export.
+// Valid and invalid files are dropped on a study, and charts export files.
 
 const editor = (page: Page): Locator => page.getByRole('region', { name: 'Workload' });
 const law = (page: Page) => page.getByRole('figure', { name: /^Distribution of unit lengths/ });
@@ -54,7 +54,7 @@ test('a dropped, a chosen or a pasted table and a graph become the workload, whi
   await expect(sheet(page)).toBeHidden();
   await expect(page).toHaveURL(/#\/landscape/);
 
-  // The vertices of a graph are the units, their out-degrees the lengths.
+  // The vertices of the graph become units, and their out-degrees become lengths.
   await page.keyboard.press('1');
   await drop(editor(page), 'web.txt', '# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n0\t1\n0\t2\n0\t3\n2\t0\n3\t0\n');
   await expect(statusBar(page)).toContainText('web.txt imported: 4 units. Each vertex of the edge list is a unit');
@@ -86,7 +86,7 @@ test('the user chooses the columns of an unknown table in any view, and the kind
   await expect(page).toHaveURL(/#\/study/);
   await expect(law(page)).toHaveAccessibleName(/jobs\.tsv#hops: mean 6\.3/);
 
-  // A panel that waits for a file takes a file of either kind.
+  // A panel that waits for a file of one kind also accepts a file of the other kind.
   await page.getByRole('radio', { name: 'Matrix' }).click();
   await expect(editor(page).getByText('Drop a Matrix Market file')).toBeVisible();
   await drop(editor(page), 'rows.csv', 'length\n10\n30\n');
@@ -98,7 +98,7 @@ test('the user chooses the columns of an unknown table in any view, and the kind
   await drop(editor(page), 'one.mtx', '%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n1 2\n2 2\n');
   await expect(page.getByRole('radio', { name: 'Matrix' })).toBeChecked();
   await expect(editor(page).getByText('one.mtx', { exact: true })).toBeVisible();
-  // A change to another kind of workload can be undone, and the number of units returns with it.
+  // Undo also reverts a change to another kind of workload, and the number of units returns with it.
   await page.getByRole('radio', { name: 'Distribution' }).click();
   await expect(statusBar(page)).toContainText('Workload is now geometric(0.05)');
   await statusBar(page).getByRole('button', { name: /^Undo/ }).click();
@@ -200,7 +200,7 @@ test('a chart is saved as PNG, as SVG and as a table of its numbers', async ({ p
   expect(png.name).toBe('performance-loss.png');
   expect(png.content.subarray(0, 8)).toEqual(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]));
   const width = png.content.readUInt32BE(16);
-  expect(width).toBeGreaterThan(400); // The picture has twice the size that the chart has on screen.
+  expect(width).toBeGreaterThan(400); // The picture is twice as large as the chart on screen.
   const svg = await save('Save as SVG');
   expect(svg.name).toBe('performance-loss.svg');
   expect(svg.content.toString()).toMatch(/^<svg[^>]*>[^]*aggregate[^]*<\/svg>$/);
@@ -221,7 +221,7 @@ test('compiled code of a kernel fills the chosen fields of its profile in one st
   await open(page, own);
   const before = await registers.inputValue();
   await drop(profile, 'kernels.ptx', readFileSync(join(ROOT, 'test/data/inspect/kernels.ptx'), 'utf8'));
-  // The sheet shows the first of several kernels.
+  // The file has several kernels, and the sheet shows the first one.
   await expect(sheet(page).getByRole('combobox', { name: /^Kernel: csr/ })).toBeVisible();
   await sheet(page)
     .getByRole('combobox', { name: /^Kernel/ })
@@ -233,7 +233,7 @@ test('compiled code of a kernel fills the chosen fields of its profile in one st
   const row = sheet(page).getByRole('row', { name: /Instructions per iteration/ });
   await expect(row.getByRole('cell')).toHaveText(['560', '10']);
   const kept = sheet(page).getByRole('checkbox', { name: 'Import Registers per thread' });
-  // Without a compiler the registers of PTX are not known.
+  // Without a compiler, the registers of a PTX kernel are not known.
   if (await kept.isVisible()) await kept.uncheck({ force: true });
   await sheet(page)
     .getByRole('button', { name: /^Import \d+ fields/ })

@@ -37,7 +37,7 @@ test('a second implementation is added, predicted beside the first, ranked, comp
   );
   await expect.poll(() => offered(page)).toBeLessThan(2 * before);
 
-  // The implementation keeps a value that was set for it. The other implementation takes the value of the study.
+  // The implementation keeps the value that was set for it. The other implementation uses the value of the study.
   await list.getByRole('radio', { checked: true }).press('ArrowUp');
   await expect(list.getByRole('radio', { checked: true })).toHaveAccessibleName(/^propagate/);
   await expect(instructions).toHaveValue('560');

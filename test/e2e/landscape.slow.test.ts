@@ -85,7 +85,7 @@ test('ranges and a map are moved by keys and pointer, filter every view, and a f
   await page.keyboard.press('-');
   await expect(whole).toBeHidden();
 
-  // The rectangle goes from about the first to the third of twelve columns, over most of the rows.
+  // The rectangle covers about the first three of twelve columns, over most of the rows.
   await page.mouse.move(box.x + 62, box.y + 60);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width / 4, box.y + box.height - 120, { steps: 4 });
@@ -96,11 +96,11 @@ test('ranges and a map are moved by keys and pointer, filter every view, and a f
   await expect(chip).toBeVisible();
   const listed = page.getByRole('group', { name: 'Filter', exact: true }).locator('.hint');
   await expect(listed).toContainText(/ of [\d,]+ valid designs of 5 devices/);
-  // Ranks are among all designs of the device.
+  // A rank counts all designs of the device.
   const ranks = page.getByRole('grid', { name: 'Designs, ranked' }).locator('[aria-colindex="1"]').nth(4);
   await expect(ranks).not.toHaveText('3');
 
-  // A filter that only the fast GPU satisfies leaves the slow one without a design.
+  // Only the fast GPU satisfies this filter, so the slow GPU has no design left.
   await page.evaluate(() => {
     const [path, query] = location.hash.split('?');
     const params = new URLSearchParams(query);

@@ -6,12 +6,12 @@ import { expectAccessible } from './fixtures/accessible.ts';
 import { drop, predicted, smallStudy, statusBar } from './fixtures/page.ts';
 import { ROOT } from './fixtures/program.ts';
 
-// Measures with the real engine and a real WebGPU device: the software adapter of every Chromium.
+// Measures with the real engine and a real WebGPU device, the software adapter of every Chromium.
 
 const grid = (page: Page) => page.getByRole('grid', { name: 'Measured designs' });
 const rows = (page: Page) => grid(page).getByRole('row');
 
-/** Opens the set-up with the page's own GPU chosen. */
+/** Opens the set-up, with the page's own GPU chosen. */
 async function setUp(page: Page, count: number): Promise<void> {
   await page.keyboard.press('5');
   await expect(page.getByRole('heading', { name: 'Measure', level: 1 })).toBeVisible();
@@ -33,7 +33,7 @@ test('a newcomer cancels a probe, measures six designs in the page and sees wher
   await open(page, own);
   await predicted(page, 1);
   await setUp(page, 6);
-  // Nothing is measured if the probe before a measurement is cancelled.
+  // If the probe before a measurement is cancelled, nothing is measured.
   const start = page.getByRole('button', { name: /^Measure 6 designs/ }).first();
   await start.click();
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
@@ -52,7 +52,7 @@ test('a newcomer cancels a probe, measures six designs in the page and sees wher
     .first()
     .click();
 
-  // Times arrive beside the predictions, and then the comparison.
+  // First the times appear beside the predictions, and then the comparison.
   await expect(rows(page)).toHaveCount(6);
   await expect(page.getByText('Spearman')).toBeVisible({ timeout: 180_000 });
   await expect(page.getByRole('heading', { name: 'Measured designs' })).toBeVisible();
@@ -60,7 +60,7 @@ test('a newcomer cancels a probe, measures six designs in the page and sees wher
     await expect(row).toHaveAccessibleName(/^Predicted rank \d, measured rank \d, measured [\d.,]+.[mµn]?s/);
   await expect(page.getByRole('figure', { name: 'Predicted against measured times of 6 designs' })).toBeVisible();
 
-  // A design is shown with every repeat.
+  // A selected design shows every repeat.
   await rows(page).first().click();
   const inspector = page.getByRole('complementary', { name: 'Selected design' });
   await expect(inspector.getByText('equals the CPU’s')).toBeVisible();
@@ -77,7 +77,7 @@ test('a newcomer cancels a probe, measures six designs in the page and sees wher
   await page.goto(link);
   await expect(inspector.getByText('equals the CPU’s')).toBeVisible();
 
-  // Six designs are too few for a calibration, and it says how many it needs.
+  // Six designs are too few for a calibration, and the view says how many it needs.
   await page.keyboard.press('c');
   await expect(page.getByText('Measure at least 9 designs, spread over the ranking.')).toBeVisible();
 });
@@ -106,7 +106,7 @@ test('a measurement is cancelled, resumed, cancelled in a window that does not m
   await resume.click();
   await expect(bar).toBeHidden();
 
-  // The reloaded page is not the one that measured.
+  // After the reload, this page is no longer the window that measures.
   await page.reload();
   const waiting = page.getByRole('status').filter({ hasText: 'waits for the window that measures it' });
   await waiting.getByRole('button', { name: 'Cancel' }).click();
@@ -152,9 +152,9 @@ test('by keyboard, a run is tuned, cancelled and continued, and a design goes fr
   await page.getByRole('button', { name: 'Show run 3' }).click();
   await expect(rows(page)).toHaveCount(4);
 
-  // A design goes from the ranking to the measurement by keyboard alone.
+  // The keyboard alone brings a design from the ranking to the measurement.
   await page.keyboard.press('3');
-  // The key M hands over the selected design, so the inspector must show one first.
+  // The key M hands over the design in the inspector, so the inspector must show one first.
   await expect(page.getByRole('heading', { name: 'Rank 1', exact: true })).toBeVisible();
   await page.keyboard.press('m');
   await expect(page.getByText('1 design handed over')).toBeVisible();
@@ -191,7 +191,7 @@ test('results are imported and compared, those of another program too, and a wro
   const chooser = page.waitForEvent('filechooser');
   await page.getByRole('button', { name: 'Import results…' }).last().click();
   await (await chooser).setFiles(join(ROOT, 'test/data/kernel-tuner/convolution-A100.json.gz'));
-  // The study has a sweep, so the sheet asks which of its axes the parameters are.
+  // The study has a sweep, so the sheet asks which axes of the sweep the parameters are.
   await page.getByRole('button', { name: 'Import times' }).click();
   const kernels = page.getByRole('grid', { name: 'Imported kernels' });
   await expect(kernels).toBeVisible();

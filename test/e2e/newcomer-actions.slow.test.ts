@@ -5,7 +5,8 @@ import { expect, open, test } from './fixtures/browser.ts';
 import { drop, predicted, statusBar, WIDE } from './fixtures/page.ts';
 import { ROOT } from './fixtures/program.ts';
 
-// Counts the actions from a file to an answer for a new user. A dropped file, a click and a key are one each.
+// Counts how many actions a new user needs from a file to an answer. A dropped file, a click and a key count as one
+// action each.
 
 test.use({ viewport: WIDE });
 
@@ -45,7 +46,7 @@ test('from a sparse matrix to the kernel to write in at most 4 actions', async (
   const person = counter();
   await person.act(drop(page.getByRole('main'), '1138_bus.mtx', matrix));
   await person.act(page.getByRole('button', { name: 'SpMV: compare the eight kernels' }).click());
-  // There is a recommendation before any run.
+  // The recommendation needs no run.
   const answer = page.getByRole('region', { name: 'Recommendation' }).locator('.main');
   const named = /^(.+), \d+ threads? per unit/;
   await expect(page.getByRole('spinbutton', { name: 'Number of units' })).toHaveValue('1,138');

@@ -2,7 +2,7 @@ import { expect, open, test } from './fixtures/browser.ts';
 import { expectReport, lengths, losses, textOf, theory, unwantedDevices } from './fixtures/newcomer.ts';
 import { WIDE, isOutlined, offered, predicted, rankRows, readCount, statusBar, tabTo } from './fixtures/page.ts';
 
-// The first use of Lockstep with only the keyboard; newcomer.test.ts does the same by pointer.
+// The first use of Lockstep with the keyboard only. newcomer.test.ts does the same by pointer.
 
 test.use({ viewport: WIDE, contextOptions: { reducedMotion: 'no-preference' } });
 
@@ -45,7 +45,7 @@ test('a new user does all of it by keys alone, and the focus is always visible',
   await keys.press('p');
   await expect(statusBar(page)).toContainText('Baseline pinned');
 
-  // Filter with the form, sort with the palette.
+  // The form sets a filter, and the palette sorts.
   await keys.press('/');
   const form = page.getByRole('dialog', { name: 'Filter' });
   await expect(form).toBeVisible();
@@ -69,7 +69,7 @@ test('a new user does all of it by keys alone, and the focus is always visible',
   await keys.press('Enter');
   await expect(chips).toBeHidden();
 
-  // The pinned design in the landscape, and its neighbour.
+  // The landscape shows the pinned design and its neighbour.
   await keys.press('l');
   const selection = page.getByRole('complementary', { name: 'Selection' });
   await expect(selection).toContainText('rank 5');

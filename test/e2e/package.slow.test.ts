@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { expect, test } from './fixtures/browser.ts';
 import { builtFile, ROOT, temporaryFolder, type TemporaryFolder } from './fixtures/program.ts';
 
-// The output of `npm pack`, installed from its archive only. It runs from its built files, because Node would not run
-// its sources.
+// Tests the output of `npm pack`, installed only from its archive. The package runs from its built files, because Node
+// would not run its sources.
 const run = promisify(execFile);
 const db = ['--db', 'installed.db'];
 let folder: TemporaryFolder;
@@ -89,7 +89,7 @@ test('import gives the library, with types that need nothing else', async () => 
   const rows = best.map(({ designIndex, predictedMs }) => [designIndex, predictedMs]);
   expect(JSON.parse(stdout)).toEqual({
     pair: expect.closeTo(1.25, 9),
-    // The rule of integration depends on all requested n, so the results must be compared for the same list.
+    // The rule of integration depends on all requested n, so both sides must compute the same list.
     losses: losses.rows.map(({ meanLoss }) => expect.closeTo(meanLoss, 12)),
     blocks: 6,
     rows,
@@ -108,7 +108,7 @@ test('lockstep serve answers with its page', async ({ page }) => {
   const [served] = (await once(host.stdout, 'data')) as [Buffer];
   const { address } = JSON.parse(served.toString()) as { address: string };
   expect((await page.goto(address))?.status()).toBe(200);
-  // The name of the study is an answer of the engine.
+  // The page gets the name of the study from the engine.
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
   await page.close();
   host.kill('SIGINT');

@@ -24,13 +24,13 @@ const field = (page: Page, name: string): Locator => page.getByRole('spinbutton'
 async function fill(page: Page, name: string, value: string): Promise<void> {
   await field(page, name).fill(value);
   await field(page, name).press('Enter');
-  // The field hands over its value in the handler of the key, so the card is busy from here on until it has the exact
-  // answer, which may take less time than a look at it.
+  // The field passes on its value in the handler of the key, so the card is already busy here. It stays busy until it
+  // has the exact answer, which may take less time than one check of the page.
 }
 
 interface RankedRow {
   readonly tied: boolean;
-  /** The id of the device. */
+  /** Id of the device. */
   readonly device: string;
   readonly design: Design;
   readonly timeMs: number;
@@ -55,7 +55,7 @@ test('the answer to an earlier version of the study is dimmed at once and cannot
   page,
   own,
 }) => {
-  // While `holds` is true, the page gets no answer.
+  // While `holds` is true, the page receives no answer.
   const held: (() => void)[] = [];
   let holds = false;
   await page.routeWebSocket(/./, (socket) => {
@@ -137,7 +137,8 @@ test('the card follows σ while it is dragged, the origin of a value follows eac
   await expect(map).not.toHaveAccessibleName(nameBefore);
   await page.mouse.up();
 
-  // The example states its zeros. A value that the user enters is given, and an unknown one is assumed.
+  // The example states the zeros in its fields. A value that the user enters is also marked as given, and an unknown
+  // one as assumed.
   const mark = page.getByRole('button', { name: /^Dependent loads per iteration: / });
   await expect(mark).toHaveAccessibleName(/: given$/);
   await fill(page, 'Dependent loads per iteration', '1');
@@ -201,7 +202,7 @@ test('in other views the recommendation is one line, which a key opens and Escap
   await expect(card(page)).toBeHidden();
   await expect(line).toBeFocused();
 
-  // Above a run that belongs to no study, there is no recommendation of the open one.
+  // A run that belongs to no study has no recommendation above it, not even that of the open study.
   const study = join(ROOT, 'db/examples/software.json');
   const program = [join(ROOT, 'src-main/cli/lockstep.mjs'), 'sweep', study, '--db', own.databaseFile];
   await promisify(execFile)(process.execPath, program, { maxBuffer: 2 ** 28 });

@@ -1,6 +1,6 @@
 import { expect, test } from './fixtures/browser.ts';
 
-// Tests what only a browser can show: the storage of the token. The rest is in test/unit/transport-serve.test.ts.
+// Tests what only a browser can show: how the token is stored. test/unit/transport-serve.test.ts has the other tests.
 
 test('the printed address opens the page, which keeps its access over a reload and in a second tab', async ({
   page,
@@ -10,7 +10,7 @@ test('the printed address opens the page, which keeps its access over a reload a
   await page.goto(host.address);
   // The address no longer shows the token.
   await expect(page).toHaveURL(new RegExp(`^http://127\\.0\\.0\\.1:${host.port}/(#.*)?$`));
-  // The name of the study comes from the engine.
+  // The page gets the name of the study from the engine.
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
   await page.reload();
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();

@@ -7,7 +7,7 @@ test('the key S simulates the next designs, the ranking sorts them by simulated 
   page,
   own,
 }) => {
-  // The window has room for two more rows than are simulated.
+  // In this window, the list has room for two more rows than are simulated.
   await page.setViewportSize({ width: 1440, height: 900 });
   await open(page, own);
   await predicted(page, 1);
@@ -17,7 +17,7 @@ test('the key S simulates the next designs, the ranking sorts them by simulated 
   const order = page.getByRole('combobox', { name: /^Sorted by/ });
   await expect(order).toContainText('predicted');
   await page.keyboard.press('s');
-  // All twenty have a simulated time, and the next one has none.
+  // All twenty rows get a simulated time, and the next row has none.
   const rows = rankRows(page);
   await expect(rows.nth(20)).toContainText('not run');
   for (const at of [0, 19]) await expect(rows.nth(at)).not.toContainText('not run', { timeout: 120_000 });
@@ -28,13 +28,13 @@ test('the key S simulates the next designs, the ranking sorts them by simulated 
   await order.click();
   await page.getByRole('option', { name: /simulated/i }).click();
   await expect(page).toHaveURL(/sort=simulatedMs/);
-  // The old rows stay until the engine has sorted.
+  // The old rows stay until the engine has sorted the list.
   await expect.poll(names).not.toEqual(byPrediction);
-  // The baseline is simulated together with the rows, perhaps after the list was sorted.
+  // The baseline is simulated together with the rows, perhaps only after the list was sorted.
   await expect(rows.nth(19)).not.toContainText('not run');
   await expect(rows.nth(21)).toContainText('not run');
 
-  // Later results fill rows without moving them, until the user sorts again.
+  // Later results appear in their rows, but rows move only when the user sorts again.
   const before = (await names()).slice(0, 20);
   await page.keyboard.press('s');
   const again = page.getByRole('button', { name: /^Sort again/ });

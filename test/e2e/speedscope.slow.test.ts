@@ -7,7 +7,7 @@ import { findTool, lacks } from '../tools.mjs';
 test.skip(lacks('speedscope'), 'speedscope is missing');
 
 const PAGE = 'http://localhost/';
-/** A software renderer prints this message about WebGL, with which speedscope draws. */
+/** A software renderer prints messages about WebGL, which speedscope uses for drawing. */
 const DRAWING = /WebGL/;
 
 test('speedscope imports a launch trace without an error', async ({ page, seed }) => {
@@ -32,7 +32,7 @@ test('speedscope imports a launch trace without an error', async ({ page, seed }
   await page.goto(PAGE);
   await page.locator('input[type=file]').setInputFiles(file);
   await expect(page).toHaveTitle('launch.json - speedscope');
-  // There is a profile for the launches, and one for each slot of the drawn multiprocessors.
+  // The file has one profile for the launches, and one for each slot of the drawn multiprocessors.
   await expect(page.getByText(/^Device, simulated \(pid 1\), Launches \(tid 1\) \(1\/\d{2,}\)$/)).toBeVisible();
   expect(said).toEqual([]);
   folder.remove();

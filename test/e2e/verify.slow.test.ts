@@ -3,7 +3,7 @@ import { openReport } from '../verify/report.ts';
 import { verifyHost } from '../verify/host.ts';
 import { verifyMonkey } from '../verify/monkey.ts';
 
-// A short form of `npm run verify`: attacks on the browser host, and random actions.
+// Runs a short form of `npm run verify`: attacks on the browser host, and random actions.
 
 test('wrong requests, broken frames and names with markup have no effect', async () => {
   const report = openReport(1, () => {});

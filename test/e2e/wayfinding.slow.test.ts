@@ -6,7 +6,7 @@ import { WIDE, drop, predicted } from './fixtures/page.ts';
 
 test.use({ viewport: WIDE });
 
-// Finding things: the palette, links to missing things, the steps to a new study, the map of a report.
+// A user finds things by the palette, links to missing things, the steps to a new study, and the map of a report.
 
 async function find(page: Page, query: string) {
   await page.keyboard.press('Control+k');
@@ -18,7 +18,7 @@ test('the palette finds commands, devices, runs and designs, and exports are abo
   page,
   host,
 }) => {
-  /** Messages of the engine that the page does not get yet; null if it gets them at once. */
+  /** Messages of the engine that are held back from the page; null if the page receives them at once. */
   let held: (() => void)[] | null = null;
   await page.routeWebSocket(/./, (socket) => {
     const server = socket.connectToServer();
@@ -35,12 +35,12 @@ test('the palette finds commands, devices, runs and designs, and exports are abo
   expect(csv.join('\n')).toContain('Import lengths from a file');
   expect(csv.filter((text) => !/csv|Import (lengths|measured)/i.test(text))).toEqual([]);
   await page.keyboard.press('Escape');
-  // The second entry exists when there is a recommendation.
+  // The second entry exists only when there is a recommendation.
   await expect(await find(page, 'python')).toContainText([
     'Export as Python launch parameters',
     'Copy the recommended design as Python',
   ]);
-  // The view opens with the format before the engine has made any export.
+  // The view opens on the chosen format, although the engine has not made an export yet.
   held = [];
   await page.keyboard.press('Enter');
   await expect(page).toHaveURL(/#\/export.*format=python/);
@@ -57,7 +57,7 @@ test('the palette finds commands, devices, runs and designs, and exports are abo
   await expect(page).toHaveURL(/#\/ranking.*design=\d+/);
   await expect(page.getByRole('complementary', { name: 'Selected design' })).toContainText('Rank 3');
 
-  // The commands of the view come before all others, and the best match comes first.
+  // The commands of the present view come before all others, and the best match comes first.
   await page.keyboard.press('Control+k');
   const options = page.getByRole('listbox', { name: 'Commands' }).getByRole('option');
   await expect(options.first()).toContainText('the selected design');
@@ -66,7 +66,7 @@ test('the palette finds commands, devices, runs and designs, and exports are abo
   await expect(options.first()).toHaveAttribute('aria-selected', 'true');
   await page.keyboard.press('Escape');
 
-  // An export is about the device that the views show.
+  // An export concerns the device that the views show.
   const shown = page.getByRole('combobox', { name: /^Device: / });
   const choose = async (name: RegExp) => {
     await shown.click();
@@ -78,7 +78,7 @@ test('the palette finds commands, devices, runs and designs, and exports are abo
   await page.keyboard.press('Enter');
   await expect(page).toHaveURL(/#\/export.*device=nvidia-a100-sxm4-40gb/);
   await expect(page.getByText(/On A100 SXM4 40 GB: predicted [\d.]+ [mu]s/)).toBeVisible();
-  // The opposite change works too.
+  // Changing the device in the export also changes it in the views.
   await choose(/^H100 SXM5 80 GB/);
   await expect(page.getByText(/On H100 SXM5 80 GB: predicted [\d.]+ [mu]s/)).toBeVisible();
   await page.keyboard.press('3');

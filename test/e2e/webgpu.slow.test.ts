@@ -5,7 +5,7 @@ import type * as Measuring from '../../src-workers/bench/webgpu/measure.ts';
 import type { BenchCase, BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
 import { expect, test } from './fixtures/browser.ts';
 
-/* The WebGPU backend in a page without the application: the same module as under Node, bundled. */
+/* Tests the WebGPU backend in a page without the application. The page bundles the same module that runs under Node. */
 
 const MODULE = join(import.meta.dirname, '../../src-workers/bench/webgpu/measure.ts');
 const PAGE = 'http://localhost/';
@@ -48,7 +48,7 @@ const CASES: readonly BenchCase[] = [1, 2, 4].flatMap((threadsPerUnit) =>
   })),
 );
 
-/** Measures in the page, and ends as requested when the first counted sample exists. */
+/** Measures in the page, and ends as requested after the first counted sample. */
 function measureInPage(page: Page, ending: Ending): Promise<BenchRecord[]> {
   return page.evaluate(
     async ({ ending, cases }) => {

@@ -8,13 +8,13 @@ import { findTool } from '../tools.mjs';
 import { expectSound, inStore, savedParts, work } from './kills.ts';
 import { inSeconds, wholeBelow, type Report, type Section } from './report.ts';
 
-/** Ends agents, the engine with their runs, and the Redis between them at random moments. */
+/** Ends agents, the engine that uses them, and the Redis between them at random moments. */
 
 const AGENTS = 3;
 const PREFIX = 'verify';
-/** The mean time between two attacks, ms. */
+/** Mean time between two attacks, ms. */
 const STRIKE_MS = 700;
-/** The time for which an agent is stopped, longer than the silence after which others get its work, ms. */
+/** Time for which an agent is stopped, ms. It is longer than the silence after which other agents get the work. */
 const STOP_MS = 2500;
 
 type Struck =

@@ -13,24 +13,28 @@ import { inMegabytes, inSeconds, oneOf, wholeBelow, type Report, type Section } 
 
 const ROOT = join(import.meta.dirname, '../..');
 const IN_FLIGHT = 6;
-/** Started runs are cancelled after this many calls; otherwise the pool would do nothing else. */
+/**
+ * Number of calls after which all started runs are cancelled. Without this, the pool would do nothing but these runs.
+ */
 const CANCEL_EVERY = 100;
-/** The longest wait for an answer. A call that waits only for its own work ends sooner, even on a busy machine. */
+/**
+ * Longest accepted wait for an answer, ms. A call that waits only for its own work ends sooner, even on a busy machine.
+ */
 const LIMIT_MS = 120_000;
 const MAX_MESSAGE_CHARACTERS = 4000;
-/** The memory that opened runs may keep. */
+/** Memory that the engine may keep for opened runs. */
 const HEAP_GROWTH_BYTES = 2 ** 27;
-/** Returns the size of the engine's heap, without garbage if Node allows a collection (--expose-gc). */
+/** Returns the size of the engine's heap. If Node allows it (--expose-gc), garbage is collected first. */
 const heapBytes = (): number => {
   globalThis.gc?.();
   return process.memoryUsage().heapUsed;
 };
 
-/** Procedures that start programs, or compute for seconds whatever their input, are called less often. */
+/** These procedures start programs, or compute for seconds whatever their input, so they are called less often. */
 const SLOW: readonly ProcedureName[] = ['bench.start', 'bench.probe', 'bench.targets', 'bench.bundle', 'app.doctor', 'advice.sensitivity', 'advice.robust', 'advice.recommend', 'advice.uncertainty', 'simulations.start', 'runs.wait', 'models.reproduce', 'evidence.judge', 'evidence.devices']; // prettier-ignore
 const SLOW_SHARE = 0.02;
 
-/** Texts for fields by name. They get further than random letters. */
+/** Texts for fields, by the field's name. They pass more checks than random letters would. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   deviceId: ['nvidia-a100-sxm4-40gb', 'nvidia-rtx-4090', 'amd-epyc-7302p', 'nvidia-a100-sxm4-40gb:66', 'nobody'],
   lengths: ['geometric(0.05)', 'poisson(3)', 'zipf(1.2,500)', 'example:collatz', 'constant(7)', 'file:none.csv', 'mixture(0.5*constant(1),0.5*geometric(0.2))'],
@@ -46,7 +50,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
 }; // prettier-ignore
 const FILES = ['db/examples/acts-propagation-steps.csv', 'test/data/loops/spmv-times-ms.csv', 'test/data/measured/cpu-xeon-2-cores.jsonl', 'test/data/kernel-tuner/convolution-A100.json.gz', 'test/data/inspect/kernels.ptx', 'db/examples/acts.json', 'test/data/matrices/netscience.mtx'].map((path) => new Uint8Array(readFileSync(join(ROOT, path)))); // prettier-ignore
 
-/** The parts of a Valibot schema, of any kind. */
+/** Properties of a Valibot schema of any kind. */
 interface Schema {
   readonly type: string;
   readonly wrapped?: Schema;
@@ -59,7 +63,10 @@ interface Schema {
   readonly pipe?: readonly { readonly type: string; readonly requirement?: unknown }[];
 }
 
-/** Returns a value that a schema usually accepts. @param field the name of its field */
+/**
+ * Returns a value that a schema usually accepts.
+ * @param field name of the schema's field
+ */
 export function valid(schema: Schema, uniform: UniformSource, field = ''): unknown {
   const bound = (type: string): number | undefined => {
     const found = schema.pipe?.find((step) => step.type === type)?.requirement;
@@ -124,7 +131,7 @@ const cyclic = (): unknown => {
   value.push({ value });
   return value;
 };
-/** Values that a page can send, by structured clone or as a frame, although our pages never do. */
+/** Values that our pages never send, but that a page could send by structured clone or as a frame. */
 const HOSTILE_VALUES: readonly (() => unknown)[] = [
   ...[NaN, Infinity, -Infinity, -0, -1, 0, 0.5, 1e308, 5e-324, 2 ** 31, 2 ** 53, 2 ** 64].map((value) => () => value),
   ...['', '\0', '\ud800', '__proto__', 'constructor', HOSTILE, '../'.repeat(50), '1', 'NaN'].map(
@@ -148,7 +155,7 @@ const HOSTILE_VALUES: readonly (() => unknown)[] = [
   () => new Uint8Array(0),
   () => new Float64Array([NaN]),
   () => new ArrayBuffer(8),
-  () => new Array(5), // holes
+  () => new Array(5), // an array of holes
 ];
 
 /** Replaces, removes, adds or exchanges a part of a value. */
@@ -179,7 +186,7 @@ export function mutated(value: unknown, uniform: UniformSource): unknown {
   return copy;
 }
 
-/** Returns a study that is predicted at once. Half of the studies have a change. */
+/** Returns a study that takes almost no time to predict. Half of the studies have a random change. */
 function anyStudy(uniform: UniformSource): unknown {
   const study: StudyFile = smallStudy({
     axes: { blockThreads: [64, 128], threadsPerUnit: [1, 4], blocksPerMultiprocessor: [2] },
@@ -187,7 +194,7 @@ function anyStudy(uniform: UniformSource): unknown {
   return uniform() < 0.5 ? study : mutated(study, uniform);
 }
 
-/** Inserts studies and numbers of existing runs into a call with these fields. */
+/** Puts studies and ids of existing runs into the input of a call. */
 function furnished(input: unknown, runs: number, uniform: UniformSource): unknown {
   if (typeof input !== 'object' || input === null) return input;
   const copy = input as Record<string, unknown>;
@@ -203,7 +210,7 @@ async function cancelAll(engine: Engine): Promise<void> {
     if (run.state === 'running') await engine.call('runs.cancel', { id: run.id });
 }
 
-/** Shows a value with limited length, even if JSON cannot express it. */
+/** Shows a value as a text of limited length, even if JSON cannot express it. */
 function shown(value: unknown): string {
   try {
     return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? `${inner}n` : ArrayBuffer.isView(inner) ? `<${inner.byteLength} bytes>` : inner))?.slice(0, 600) ?? 'undefined'; // prettier-ignore
@@ -225,7 +232,7 @@ export async function verifyCalls(report: Report, calls: number): Promise<void> 
   process.on('unhandledRejection', onRejection);
 
   await inFolder(async (folder) => {
-    // The engine runs as for a page, which must not start the user's programs.
+    // The engine has the rights of a page's engine, which must not start the user's programs.
     const engine = unwrap(await openEngine({ databaseFile: join(folder, 'calls.db'), resourceFolder: ROOT, host: 'serve', workers: 1, programs: { cpuChildFile: join(ROOT, 'test/data/bench/cpu-child.ts') } })); // prettier-ignore
     await cancelAll(engine);
     const swept = await ended(engine, 'runs.start', { study: smallStudy() });
@@ -237,12 +244,12 @@ export async function verifyCalls(report: Report, calls: number): Promise<void> 
       let input = furnished(valid(procedures[name].input, uniform) ?? {}, swept.id + 3, uniform);
       for (let changes = wholeBelow(uniform, 4); changes > 0; changes--) input = mutated(input, uniform);
       const at = `call ${number} of seed ${report.seed}, ${name}`;
-      // The value is sent as over a socket if possible, otherwise as over a port of the desktop.
+      // The value is sent as over a socket if a frame can hold it, and otherwise as over a port of the desktop.
       try {
         const message = decodeMessage(encodeMessage(input));
         if (message.ok) input = message.value;
       } catch {
-        // no frame can hold it
+        // No frame can hold this value.
       }
       const start = performance.now();
       let late: NodeJS.Timeout | undefined;
@@ -281,7 +288,7 @@ export async function verifyCalls(report: Report, calls: number): Promise<void> 
       const lane = async (): Promise<void> => {
         while (next < until) await one(next++);
       };
-      // Calls that wait for a run end with the runs.
+      // A call may wait for a run, so runs are cancelled until all calls have ended.
       const lanes = Promise.all(Array.from({ length: IN_FLIGHT }, lane));
       let done = false;
       void lanes.then(() => (done = true));

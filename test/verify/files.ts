@@ -4,18 +4,18 @@ import { PARSERS } from './parsers.ts';
 import { inSeconds, type Report, type Section } from './report.ts';
 
 /**
- * The limit of the processor time for a file. Other programs may use the processor, so the time on the clock does not
- * count.
+ * Limit of the processor time for a file, ms. Elapsed time does not count, because other programs may use the
+ * processor.
  */
 const LIMIT_MS = 2000;
-/** If no file ends within this time, the worker is ended because of an endless loop. */
+/** If no file is finished within this time, the worker is in an endless loop and is ended, ms. */
 const SILENCE_MS = 60_000;
 
 interface Order {
   readonly parser: number;
   readonly files: number;
   readonly seed: number;
-  /** This array has one number, which counts the started files. */
+  /** An array with one number, which counts the started files. */
   readonly begun: SharedArrayBuffer;
 }
 interface Answer {
@@ -36,7 +36,7 @@ async function readFiles({ parser, files, seed, begun }: Order): Promise<Answer>
     fc.asyncProperty(arbitrary, fc.integer({ min: 1, max: 64 }), async (bytes, chunkBytes) => {
       Atomics.add(counter, 0, 1);
       const start = cpuMs();
-      // Small files are in small chunks; a large one in single bytes would measure the chunks.
+      // Large files are read in larger chunks. Otherwise, the work per chunk would be measured.
       await read(bytes, bytes.length > 500 ? 97 * chunkBytes : chunkBytes);
       const ms = cpuMs() - start;
       slowestMs = Math.max(slowestMs, ms);
@@ -54,7 +54,7 @@ async function readFiles({ parser, files, seed, begun }: Order): Promise<Answer>
 if (!isMainThread && workerData === 'verify files')
   parentPort!.on('message', (order: Order) => void readFiles(order).then((answer) => parentPort!.postMessage(answer)));
 
-/** Reads the files in a thread, which can be ended in an endless loop. */
+/** Reads the files in a thread, which can be ended if it is in an endless loop. */
 async function inThread(worker: Worker, order: Order): Promise<Answer> {
   const counter = new Int32Array(order.begun);
   const { promise, resolve } = Promise.withResolvers<Answer>();

@@ -19,7 +19,7 @@ import { inMegabytes, oneOf, wholeBelow, type Report, type Section } from './rep
 // ---------------------------------------------------------------------------------------------------------------
 // From outside: requests that no browser sends.
 
-/** The longest wait for an answer of the host, which does nothing else. */
+/** Longest wait for an answer of the host, ms. The host has no other work. */
 const PATIENCE_MS = 20_000;
 
 /** Sends raw bytes. Returns the answer until the other side ends, or the head of an accepted upgrade. */
@@ -42,7 +42,10 @@ function raw(port: number, request: string): Promise<string> {
 }
 const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? 0);
 
-/** Tokens, host names and origins: the first of each is right, and all others must fail. */
+/**
+ * Makes an upgrade request. Its token, host name and origin are right or wrong; if one of them is wrong, it must be
+ * refused.
+ */
 function upgrade(
   { port, address }: RunningHost,
   { uniform }: Report,
@@ -110,7 +113,7 @@ async function fromOutside(report: Report, host: RunningHost, requests: number):
 
 const descriptorsOf = (pid: number): number =>
   process.platform === 'linux' ? readdirSync(`/proc/${pid}/fd`).length : 0;
-/** Returns the memory of a process, bytes; 0 where it is not known. */
+/** Returns the memory of a process in bytes; 0 where it is not known. */
 export const memoryOf = (pid: number): number =>
   process.platform === 'linux'
     ? 1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
@@ -138,7 +141,7 @@ async function sizes(report: Report, host: RunningHost, many: number): Promise<v
     if (status < 400 || status >= 500) report.fail(`A request of ${request.length} bytes has status ${status}.`);
   }
 
-  // Refused upgrades whose other side never ends, and requests that are never complete.
+  // The test holds two kinds of sockets open: upgrades that are refused, and requests that are never complete.
   const sockets: Socket[] = [];
   for (let i = 0; i < many; i++) {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
@@ -148,17 +151,17 @@ async function sizes(report: Report, host: RunningHost, many: number): Promise<v
   }
   await setTimeout(3000);
   const held = descriptorsOf(pid) - before.descriptors;
-  // Node gives incomplete requests a minute. Refused ones have no time at all.
+  // Node waits a minute for the rest of an incomplete request. A refused socket must be closed at once.
   if (held > many / 2 + 10)
     report.fail(`After ${many} sockets, half of them refused, the host still holds ${held} more descriptors.`);
 
-  // These frames announce more than the limit, are not messages, or break off.
+  // The first frames announce more than the limit, the next two are not valid, and the last connection breaks off.
   for (const send of [
     (socket: Socket) =>
       socket.write(Buffer.concat([Buffer.of(0x82, 0xff), longLength(MAX_REQUEST_BYTES + 1), Buffer.alloc(1000)])),
     (socket: Socket) => socket.write(Buffer.concat([Buffer.of(0x82, 0xff), longLength(2 ** 52), Buffer.alloc(1000)])),
     (socket: Socket) => socket.write(Buffer.of(0xff, 0xff, 0xff, 0xff)),
-    (socket: Socket) => socket.write(Buffer.of(0x82, 0x05, 1, 2, 3, 4, 5)), // not masked
+    (socket: Socket) => socket.write(Buffer.of(0x82, 0x05, 1, 2, 3, 4, 5)), // The frame is not masked.
     (socket: Socket) => socket.resetAndDestroy(),
   ]) {
     const opened = await page(host);
@@ -207,7 +210,7 @@ async function sizes(report: Report, host: RunningHost, many: number): Promise<v
   report.figure('memory of the host before and after', `${inMegabytes(before.memory)}, ${inMegabytes(memoryOf(pid))}`);
 }
 function longLength(bytes: number): Buffer {
-  const length = Buffer.alloc(12); // The mask of the frame has only zeros.
+  const length = Buffer.alloc(12); // The mask of the frame consists of zeros.
   length.writeBigUInt64BE(BigInt(bytes));
   return length;
 }
@@ -216,8 +219,8 @@ function longLength(bytes: number): Buffer {
 // From inside: a page that shows names which are markup, in a real Chromium.
 
 /**
- * Makes studies, runs, tags, devices and imported configurations whose names are markup. Returns the numbers of their
- * sweep and import.
+ * Makes studies, runs, tags, devices and imported configurations whose names contain markup. Returns the ids of a
+ * study, its sweep and an import.
  */
 async function hostileDatabase(
   databaseFile: string,
@@ -246,7 +249,7 @@ async function hostileDatabase(
   return { studyId, runId: run.id, importId: imported.runId };
 }
 
-/** Returns elements that only markup in a name could have made. */
+/** Returns elements that can only come from markup in a name. */
 const injected = (target: Page): Promise<readonly string[]> =>
   Promise.all(
     target.frames().map(
@@ -256,7 +259,7 @@ const injected = (target: Page): Promise<readonly string[]> =>
             const found: string[] = [];
             for (const element of document.querySelectorAll('*')) {
               const handlers = element.getAttributeNames().filter((name) => /^on/i.test(name));
-              // The preview of a report has our own script.
+              // The preview of a report contains a script of ours, which is not counted.
               const code = element.tagName === 'SCRIPT' && /alert\(1\)/.test(element.textContent);
               const link = /^javascript:/i.test(element.getAttribute('href') ?? '');
               if (
@@ -269,7 +272,7 @@ const injected = (target: Page): Promise<readonly string[]> =>
             }
             return found;
           })
-          .catch(() => []), // a frame that has gone
+          .catch(() => []), // The frame has gone.
     ),
   ).then((lists) => lists.flat());
 
@@ -306,7 +309,7 @@ async function fromInside(report: Report, folder: string, wanted: readonly strin
       const text = await target.evaluate(() => document.body.innerText);
       if (/<script>alert\(1\)/.test(text)) shown++;
     }
-    // If only a few views showed the names, nothing was tested.
+    // If few views show the names, the test has shown nothing.
     if (shown < views.length / 2) report.fail(`Only ${shown} of ${views.length} views show the hostile names.`);
     if (dialogs > 0) report.fail(`${dialogs} scripts from names ran.`);
     report.figure('views with names that are markup', `${views.length}, ${shown} show them as text`);
@@ -319,7 +322,7 @@ async function fromInside(report: Report, folder: string, wanted: readonly strin
           return false;
         }
       };
-      // Playwright's own code may evaluate a text, but code after a timer belongs to the page.
+      // Playwright may evaluate a text as code. After a timer, code belongs to the page and is under its policy.
       await new Promise((resolve) => window.setTimeout(resolve, 0));
       const script = document.createElement('script');
       script.textContent = 'globalThis.inlineRan = true';
@@ -343,7 +346,7 @@ async function fromInside(report: Report, folder: string, wanted: readonly strin
     });
     for (const [what, is] of Object.entries(reached))
       if (is && what !== 'another socket') report.fail(`The page reaches ${what}.`);
-    // A socket is created before the policy refuses it, so only data that leaves counts.
+    // A socket object exists before the policy refuses the connection, so only data that leaves counts.
     if (outside > 0) report.fail(`${outside} requests left for another server.`);
     report.figure('the page reaches', 'no Node, no other server, no code from a text');
   } finally {
@@ -352,7 +355,7 @@ async function fromInside(report: Report, folder: string, wanted: readonly strin
   }
 }
 
-/** @param views the views of the page to visit, by default all */
+/** @param views views of the page to visit, by default all */
 export async function verifyHost(
   report: Report,
   requests: number,

@@ -11,14 +11,14 @@ import { inFolder } from '../db/sample.ts';
 import { inSeconds, oneOf, type Report, type Section } from './report.ts';
 import { EXAMPLES, exampleStudies, randomStudy, ROOT } from './random-study.ts';
 
-/** The longest wait for an answer. A user gives up after this time, even on a busy machine. */
+/** Longest wait for an answer, ms. A user would give up after this time, even on a busy machine. */
 const LIMIT_MS = 120_000;
-/** The codes of failures that explain what is wrong with the inputs. */
+/** Failure codes whose message explains what is wrong with the inputs. */
 const SAID: readonly Failure['code'][] = ['bad-input', 'conflict', 'unsupported'];
 
 /**
- * Calls all procedures of advice for examples with random inputs. An answer, or a failure that explains the wrong
- * inputs, must come within the limit.
+ * Calls all procedures of advice with random inputs for the examples. Within the limit, an answer must come, or a
+ * failure that explains the wrong inputs.
  */
 async function verifyInputs(report: Report, amount: number): Promise<void> {
   const { uniform } = report;

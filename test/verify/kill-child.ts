@@ -11,9 +11,9 @@ import { ended } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 
 /*
- * The process that is killed at any moment: node kill-child.ts WORK FILE [OTHER]. It begins a run of a kind, or resumes
- * the killed one. It writes a line when it is ready, one for each part that the engine reports as saved, and one at the
- * end. OTHER is the file to import or, for a sweep, the program of the workers.
+ * `node kill-child.ts WORK FILE [OTHER]` is the process that is killed at a random moment. It begins a run of one kind,
+ * or resumes the killed run. It writes a line when it is ready, a line for each part that the engine reports as saved,
+ * and a line at the end. OTHER is the file to import or, for a sweep, the program of the workers.
  */
 const [work, file, other] = process.argv.slice(2) as [
   'sweep' | 'simulate' | 'measure' | 'import' | 'migrate',

@@ -11,7 +11,8 @@ import { findTool } from '../tools.mjs';
 import { inSeconds, oneOf, type Report, type Section } from './report.ts';
 
 /**
- * The kinds of work to kill. The engine's process is killed in each; during a measurement also the measuring program.
+ * Kinds of work during which the engine's process is killed. During a measurement, the measuring program is also
+ * killed.
  */
 const WORKS = ['sweep', 'simulate', 'measure', 'import', 'migrate'] as const;
 type Work = (typeof WORKS)[number];
@@ -19,7 +20,7 @@ type Work = (typeof WORKS)[number];
 const KIND = { sweep: 'sweep', simulate: 'simulate', measure: 'bench' } as const;
 const IMPORTED_ROWS = 30_000;
 const GOLDEN = join(import.meta.dirname, '../data/store');
-/** A measuring program ends within a few seconds after its engine. */
+/** Time within which a measuring program must end after its engine, ms. */
 const ORPHAN_LIMIT_MS = 20_000;
 
 interface Outcome {
@@ -30,7 +31,7 @@ interface Outcome {
   readonly killed: boolean;
 }
 
-/** The time of a kill, after the start of the process or after it is ready, and its target. */
+/** The moment of a kill, counted from the start of the process or from the time when it is ready, and its target. */
 interface Kill {
   readonly after: 'start' | 'ready';
   readonly ms: number;
@@ -79,7 +80,7 @@ export async function work(
   await Promise.all([exited, once(child.stdout, 'close'), once(child.stderr, 'close')]);
   clearTimeout(timer);
   if (!killed && child.exitCode !== 0) output += `\nfailed ${complaint.replaceAll('\n', ' ')}\n`;
-  // A line cut by the kill was not reported.
+  // A line that the kill cut off does not count as reported.
   const lines = output.split('\n').slice(0, -1);
   return { pid, lines, startMs: readyAt - start, workMs: doneAt - readyAt, killed };
 }
@@ -94,7 +95,7 @@ function childrenOf(pid: number): readonly number[] {
   });
 }
 
-/** Returns programs that still measure for an engine, by the folder of their plan. */
+/** Returns the command lines of programs that still measure for an engine, found by the folder of their plan. */
 function measuringFor(pid: number): readonly string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -108,7 +109,7 @@ function measuringFor(pid: number): readonly string[] {
     .filter((line) => new RegExp(`lockstep-plan-\\S*-${pid}-`).test(line));
 }
 
-/** Reads or changes the store of a file, which no process has open. */
+/** Opens the store of a file that no process has open, and reads or changes it. */
 export function inStore<T>(file: string, body: (store: Store) => T): T {
   const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
   try {
@@ -118,7 +119,7 @@ export function inStore<T>(file: string, body: (store: Store) => T): T {
   }
 }
 
-/** Returns what a run has saved: each part by name, as text. */
+/** Returns the parts that a run has saved, as texts by name. */
 export function savedParts(store: Store, what: keyof typeof KIND, runId: number): ReadonlyMap<string, string> {
   switch (what) {
     case 'sweep': {
@@ -139,7 +140,7 @@ export function savedParts(store: Store, what: keyof typeof KIND, runId: number)
   }
 }
 
-/** Returns the verdict of Debian's `sqlite3` on the file. */
+/** Returns the output of Debian's `sqlite3` for a check of the file. It is `ok` if nothing is wrong. */
 export function soundBySqlite(file: string): string {
   if (findTool('sqlite3') === null) return 'ok\n';
   const checks = 'PRAGMA integrity_check; PRAGMA foreign_key_check;';
@@ -152,7 +153,7 @@ export function expectSound(report: Report, at: string, file: string): void {
   if (verdict !== 'ok\n') report.fail(`${at}: integrity_check says ${verdict.trim()}`);
 }
 
-/** Checks that opening an old file gives the sample that its program wrote. */
+/** Checks that an old file, once opened, contains the sample that its program wrote. */
 export function checkGolden(store: Store, version: number): readonly string[] {
   const run = unwrap(store.getRun(1));
   const { firstDesign: _first, ...columns } = sampleChunk(0, run.enumeratedCount);
@@ -202,7 +203,7 @@ function count(report: Report, at: string, { killed, lines }: Outcome, tally: Ta
   return Number(killed);
 }
 
-/** Kills one kind of work repeatedly. A killed run is resumed, and killed again, until it is complete. */
+/** Kills one kind of work repeatedly. A killed run is resumed and killed again, until it is complete. */
 async function killRuns(
   report: Report,
   what: keyof typeof KIND,
@@ -214,7 +215,8 @@ async function killRuns(
   const file = join(folder, `${what}.db`);
   const runOf = (store: Store) => unwrap(store.listRuns({})).rows.findLast((run) => run.kind === KIND[what]);
 
-  // First without a kill, for its duration and results. The runs to simulate or measure are predicted there, too.
+  // The first run is not killed. It shows the duration and the expected results, and it predicts the runs to simulate
+  // or measure.
   const whole = await work(what, file);
   const [expected, best] = inStore(file, (store) => {
     const run = runOf(store)!;
@@ -240,10 +242,10 @@ async function killRuns(
     killed += count(report, at, outcome, tally);
     if (outcome.killed && whom === 'program') tally.programs++;
     const done = outcome.lines.find((line) => line.startsWith('done '))?.split(' ');
-    // A killed process may have made no file.
+    // A process that is killed early has made no file.
     if (existsSync(file)) expectSound(report, at, file);
     inStore(file, (store) => {
-      // Before the first run of this kind begins, there is none.
+      // If the process was killed early, there is no run yet.
       const run = runOf(store);
       const now = run ? savedParts(store, what, run.id) : new Map<string, string>();
       const reported = Math.max(
@@ -253,7 +255,8 @@ async function killRuns(
       if (now.size < reported) report.fail(`${at}: ${reported} parts were reported as saved, but ${now.size} exist`);
       const lost = [...saved].filter(([key, value]) => now.get(key) !== value);
       if (lost.length > 0) report.fail(`${at}: ${lost.length} saved parts are lost or changed`);
-      // If the process was killed before it resumed the run, the run is as its last attempt left it.
+      // If the process was killed before it resumed the run, the state of the run is still that of the previous
+      // attempt.
       if (outcome.killed && whom === 'engine' && !done && run && run.state !== 'interrupted' && run.state !== state)
         report.fail(`${at}: the run is ${run.state}, not interrupted`);
       state = run?.state ?? null;
@@ -283,7 +286,7 @@ async function killRuns(
   if (killed < kills) report.fail(`${what}: only ${killed} of ${kills} kills happened during the work`);
 }
 
-/** An import exists completely, or not at all. */
+/** Kills imports. An import must exist completely, or not at all. */
 async function killImports(report: Report, kills: number, folder: string, tally: Tally): Promise<void> {
   const { uniform } = report;
   const file = join(folder, 'import.db');
@@ -311,7 +314,7 @@ async function killImports(report: Report, kills: number, folder: string, tally:
         (run) => run.state !== 'complete' || unwrap(store.listMeasurements(run.id)).length !== IMPORTED_ROWS,
       );
       if (halves.length > 0) report.fail(`${at}: ${halves.length} imports are incomplete`);
-      // An import that was saved just before the kill may be unreported.
+      // An import may have been saved just before the kill, without being reported.
       if (imports.length < complete)
         report.fail(`${at}: ${complete} imports were reported, but ${imports.length} exist`);
       unwrap(store.deleteRuns(imports.map(({ id }) => id)));
@@ -337,7 +340,7 @@ async function killMigrations(report: Report, kills: number, folder: string, tal
     killed += count(report, at, outcome, tally);
     for (const wrong of inStore(file, (store) => checkGolden(store, version)))
       report.fail(`${at}: ${wrong} has changed`);
-    // Older SQLite programs warn about a version before 4, but the file has the newest version by now.
+    // Older SQLite programs warn about files before version 4, but this file has the newest version by now.
     expectSound(report, at, file);
   }
 }

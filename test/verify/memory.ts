@@ -9,16 +9,22 @@ import { inMegabytes, oneOf, type Report, type Section } from './report.ts';
 import { editedStudy, EXAMPLES, exampleStudies } from './random-study.ts';
 
 const MINUTE_MS = 60_000;
-/** The limit for the engine with its workers. With two workers it is 500 MB, acceptable for a desktop program. */
+/**
+ * Limit for the memory of the engine with its workers, bytes. For two workers it is 500 MB, acceptable for a desktop
+ * program.
+ */
 const MOST_BYTES = (200 + 150 * availableParallelism()) * 2 ** 20;
-/** The limit for the memory of the last quarter divided by that of the second, when all caches are full. */
+/**
+ * Limit for the memory in the last quarter of the time over the memory in the second quarter, when all caches are full.
+ */
 const GROWTH_FRACTION = 1.1;
-/** The number of edits of one study before another one is opened. */
+/** Number of edits of a study before another study is opened. */
 const EDITS = 40;
 
 /**
- * Edits the examples as a user of the Study view does: each edit requests a coarse answer, then the whole one, and
- * sometimes its inputs. The engine is the one of the built browser host, whose workers are threads of its process.
+ * Edits the examples as a user of the Study view does. Each edit requests a coarse answer, then the complete answer,
+ * and sometimes the inputs worth knowing. The engine is that of the built browser host, whose workers are threads of
+ * its process.
  */
 async function verifyMemory(report: Report, minutes: number): Promise<void> {
   const { uniform } = report;
@@ -37,14 +43,14 @@ async function verifyMemory(report: Report, minutes: number): Promise<void> {
       let study = examples[0];
       for (; part() < 1; edits += 1) {
         if (edits % EDITS === 0) study = oneOf(uniform, examples);
-        // An edit may be undone, because a study would drift away otherwise.
+        // Half of the edits are undone, because the study would drift away otherwise.
         const edited = editedStudy(study, uniform);
         if (uniform() < 0.5) study = edited;
         const about = { study: edited, folder: EXAMPLES, client: 'study' };
         for (const look of ['coarse', 'all']) {
           const answer = await client.call('advice.recommend', { ...about, look } as never);
           if (answer.ok) continue;
-          // A lost engine cancels its calls.
+          // A lost engine fails or cancels its calls, which must not happen here.
           if (['internal', 'cancelled'].includes(answer.error.code))
             report.fail(`advice.recommend: ${answer.error.message}`);
           refused += 1;

@@ -17,13 +17,13 @@ import { memoryOf } from './host.ts';
 import { inMegabytes, inSeconds, oneOf, wholeBelow, type Report, type Section } from './report.ts';
 
 const MINUTE_MS = 60_000;
-/** From here on, memory must be constant, because all views and charts have been loaded. */
+/** Minutes after which memory must be constant, because all views and charts have been loaded. */
 const WARM_MINUTES = 5;
 const GROWTH = { fraction: 1.25, bytes: 10 * 2 ** 20 };
-/** The longest wait for an answer of the page. A page without one hangs, even on a busy machine. */
+/** Longest wait for an answer of the page, ms. A page that takes longer hangs, even on a busy machine. */
 const SILENCE_MS = 90_000;
 const ACTION_MS = 1500;
-/** The time after which sweeps that were started must have ended. */
+/** Time after which all started sweeps must have ended, ms. */
 const SETTLED_MS = 300_000;
 
 const KEYS = ['Tab', 'Shift+Tab', 'Enter', 'Escape', 'Space', 'ArrowDown', 'ArrowUp', 'ArrowLeft', 'ArrowRight', 'Home', 'End', 'PageDown', 'Delete', 'Backspace', 'Control+k', 'Control+z', 'Control+Shift+z', 'Control+Enter', 'Control+s', 'p', '?', '/', '1', '2', '3', '4', '5', '6', '7', '8', '9']; // prettier-ignore
@@ -38,7 +38,7 @@ const SIZES = [
   { width: 1920, height: 1200 },
 ];
 
-/** Returns a visible and usable element, or null. Links to other sites are excluded. */
+/** Returns a visible and usable element, or null. Links to other sites are left out. */
 async function anyOf(page: Page, uniform: UniformSource, selector: string): Promise<Locator | null> {
   const all = page.locator(`:is(${selector}):not([disabled]):not([href^="http"])`).filter({ visible: true });
   const count = await all.count();
@@ -51,7 +51,7 @@ const TYPED = 'input:not([type=checkbox]):not([type=radio]):not([type=file]):not
 type Action = (page: Page, uniform: UniformSource, tell: (what: string) => void) => Promise<unknown>;
 type Weighted = readonly [share: number, action: Action];
 const weighted = (share: number, action: Action): Weighted => [share, action];
-/** The actions with their shares. Each of them describes itself before it acts. */
+/** Actions with their shares. Each action describes itself before it acts. */
 const ACTIONS: readonly Weighted[] = [
   weighted(45, async (page, uniform, tell) => {
     const target = await anyOf(page, uniform, CLICKED);
@@ -103,7 +103,7 @@ const ACTIONS: readonly Weighted[] = [
   weighted(2, (page, uniform, tell) => {
     const steps = uniform() < 0.7 ? -1 : 1;
     tell(steps < 0 ? 'back' : 'forward');
-    // Before the first view, the browser shows a page that is not ours.
+    // Going back beyond the first view would show a browser page that is not ours.
     return page.evaluate((by) => {
       if (by > 0 ? navigation.canGoForward : navigation.canGoBack) history.go(by);
     }, steps);
@@ -115,7 +115,7 @@ function anyAction(actions: readonly Weighted[], uniform: UniformSource): Action
   return actions.find(([share]) => (left -= share) < 0)![1];
 }
 
-/** Actions on one study: it is opened, edited, and swept while its advice is computed. */
+/** Returns actions on one study. They open, edit and sweep it while its advice is computed. */
 function actionsOn(studyId: number): readonly Weighted[] {
   const open = (page: Page): Promise<void> =>
     page.evaluate((hash) => void (location.hash = hash), `#/study?study=${studyId}`);
@@ -172,7 +172,7 @@ async function memory(page: Page, cdp: CDPSession, pid: number): Promise<Memory>
   return { heap: metric('JSHeapUsedSize'), nodes: metric('Nodes'), host: memoryOf(pid) };
 }
 
-/** @param name the study for the actions; by default any */
+/** @param name study for the actions; by default any study */
 export async function verifyMonkey(report: Report, minutes: number, name?: string): Promise<void> {
   if (findTool('chromium') === null) return report.figure('random actions', 'skipped: Chromium is missing');
   await inFolder(async (folder) => {
@@ -210,7 +210,7 @@ export async function verifyMonkey(report: Report, minutes: number, name?: strin
       const end = start + minutes * MINUTE_MS;
       while (performance.now() < end && report.failures.length < 10) {
         actions++;
-        // An impossible action (on a hidden or covered element) fails within its time.
+        // An impossible action, for example on a hidden or covered element, fails within its time limit.
         const acted = await Promise.race([
           anyAction(actionsHere, report.uniform)(page, report.uniform, (what) => void trail.push(what)).then(
             () => true,
@@ -239,7 +239,7 @@ export async function verifyMonkey(report: Report, minutes: number, name?: strin
         }
       }
       if (studyId !== null) {
-        // If a worker hangs, nothing can be predicted any more.
+        // If a worker hangs, no recommendation can be computed any more.
         await page.evaluate((hash) => void (location.hash = hash), `#/study?study=${studyId}`);
         const card = page.getByRole('region', { name: 'Recommendation' });
         const settled = card.and(page.locator('[aria-busy=false]')).waitFor({ timeout: SETTLED_MS });

@@ -41,11 +41,13 @@ interface Parser {
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
 // ---------------------------------------------------------------------------------------------------------------
-// Files: bytes of any kind; the words that a format is made of; files that were written; and each of these with pieces
-// replaced.
+// Hostile files are bytes of any kind, words of a format in any order, files that a program wrote, and all of these with
+// some pieces replaced.
 
 const ROOT = join(import.meta.dirname, '../..');
-/** Files are smaller than this. A megabyte in each of 10,000 files would measure the machine. */
+/**
+ * Larger files are cut to this size. With a megabyte in each of 10,000 files, the test would only measure the machine.
+ */
 const MAX_SAMPLE_BYTES = 12_000;
 function sample(path: string): Uint8Array {
   const bytes = readFileSync(join(ROOT, path));
@@ -56,7 +58,7 @@ const anyBytes = fc.uint8Array({ maxLength: 400 });
 const nearly = (tokens: readonly string[]): fc.Arbitrary<Uint8Array> =>
   fc.array(fc.constantFrom(...tokens), { maxLength: 60 }).map((parts) => encode(parts.join('')));
 
-/** Values that a number in a file may have although no user writes them. */
+/** Numbers that no user writes, but that a file may have. */
 const NUMBERS = [
   '0',
   '-0',
@@ -71,7 +73,7 @@ const NUMBERS = [
   '1_0',
   '١',
 ];
-/** Replaces a piece by bytes, by a hostile number or by a copy of another piece, or repeats it. */
+/** Replaces a piece by bytes, by a hostile number or by a copy of another piece, or repeats the piece. */
 const edit = fc.record({
   at: fc.nat(),
   removed: fc.oneof(fc.nat(8), fc.nat(400)),
@@ -98,7 +100,7 @@ function damaged(files: fc.Arbitrary<Uint8Array>): fc.Arbitrary<Uint8Array> {
     return new Uint8Array(bytes);
   });
 }
-/** The usual mix of files for a format. */
+/** Returns the usual mix of files for a format. */
 function filesOf(tokens: readonly string[], ...written: readonly (fc.Arbitrary<Uint8Array> | Uint8Array)[]) {
   const whole = written.map((one) => (one instanceof Uint8Array ? fc.constant(one) : one));
   return fc.oneof(anyBytes, nearly(tokens), ...whole.map(damaged), ...whole.map(damaged), ...whole);
@@ -204,7 +206,7 @@ const LOG = `ptxas info    : Compiling entry function 'k' for 'sm_90'
 ptxas info    : Used 32 registers, used 1 barriers, 1024 bytes smem
 `;
 const PROFILE = sample('test/data/inspect/launch-by-metric.ncu.csv');
-/** The smallest ELF file for a device: its header, and names in the header of its only section. */
+/** Makes the smallest ELF file for a device. It has a header, and names in the header of its only section. */
 const CUBIN = (() => {
   const bytes = new Uint8Array(256);
   const view = new DataView(bytes.buffer);
@@ -220,9 +222,9 @@ const CUBIN = (() => {
 const TRACE = new Uint8Array(Uint32Array.of(0x5254534c, 1, 2, 0, 32, 1, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0).buffer);
 
 // ---------------------------------------------------------------------------------------------------------------
-// What may come out: a value that makes sense, or a failure that names the file. Anything thrown is a defect.
+// A reader must return a value that makes sense, or a failure that names the file. Anything thrown is a defect.
 
-/** A message is for a user: it names the file, and does not repeat its content. */
+/** A message is for a user, so it names the file but does not repeat its content. */
 const MAX_MESSAGE_CHARACTERS = 2000;
 function soundOrRefused<T>(result: Result<T>, check: (value: T) => void, names = /hostile/): void {
   assert.equal(({} as { polluted?: unknown }).polluted, undefined);
@@ -253,7 +255,7 @@ function soundCases(cases: readonly { readonly timesMs: readonly number[]; reado
 function soundInspection({ loops, chosen, registersPerThread, phases, accesses }: Inspection): void {
   for (const { instructionsPerIteration, dependentLoads, shortestPath, byClass } of loops) {
     const sum = Object.values(byClass).reduce((a, b) => a + b, 0);
-    // Parts of unrolled loops are rounded to six digits each.
+    // The parts of an unrolled loop are each rounded to six digits.
     assert.ok(Math.abs(sum - instructionsPerIteration) <= 1e-4 * instructionsPerIteration, 'classes of instructions');
     assert.ok(shortestPath <= instructionsPerIteration, 'the shortest path');
     assert.ok(dependentLoads <= instructionsPerIteration, 'dependent loads');
@@ -284,7 +286,7 @@ function readJson<T>(bytes: Uint8Array, then: (value: unknown) => Result<T>, nam
   try {
     value = JSON.parse(decode(bytes));
   } catch {
-    return; // The reader refuses invalid JSON earlier.
+    return; // The reader has already refused invalid JSON.
   }
   soundOrRefused(then(value), anything, names);
 }
@@ -298,7 +300,7 @@ const GPU = encode(
   JSON.stringify((JSON.parse(readFileSync(join(ROOT, 'db/devices/nvidia.json'), 'utf8')) as unknown[])[0]),
 );
 
-/** Files written by NumPy; see make-lengths.py beside them. */
+/** Files that NumPy wrote, see make-lengths.py beside them. */
 const ARRAYS = ['int64.npy', 'big-endian.npy', 'float32-column.npy', 'one.npz', 'rows.npz'].map((name) => sample(`test/data/lengths/${name}`)); // prettier-ignore
 const EDGES = encode('# Undirected graph\n# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n4\t1\n0\t1\n0\t4\n1\t0\n0\t5\n');
 const GRAPHS = [
@@ -316,7 +318,10 @@ const parquetFiles = columns.map(({ names, values, codec, rowGroupSize }) => {
   const columnData = names.map((name, at) => ({ name, data: values.map((value) => value[at]), type: at === 0 ? ('INT32' as const) : ('DOUBLE' as const) })); // prettier-ignore
   return new Uint8Array(parquetWriteBuffer({ columnData, codec, rowGroupSize }));
 });
-/** Formats that are recognised by their first bytes, also as gzip; in memory, and as a stream of chunks. */
+/**
+ * Makes a parser for a format that is recognised by its first bytes, also inside gzip. It reads from memory and from a
+ * stream of chunks.
+ */
 const lengthFile = (name: string, ...written: readonly (Uint8Array | fc.Arbitrary<Uint8Array>)[]): Parser => ({
   name: `lengths (${name})`,
   files: fc
@@ -333,7 +338,7 @@ const OPTUNA = optunaStorage([
   { name: 'x', metrics: ['time_ms'], trials: [{ values: [1], parameters: { BLOCK: 64, schedule: 'none' } }] },
 ]);
 
-/** A reader of a stream of chunks. */
+/** Makes a parser that reads a stream of chunks. */
 const streamed = <T>(
   name: string,
   files: Parser['files'],
@@ -344,7 +349,7 @@ const streamed = <T>(
   files,
   read: async (bytes, size) => soundOrRefused(await parse(chunks(bytes, size), 'hostile'), check),
 });
-/** A reader of a whole file. */
+/** Makes a parser that reads a whole file. */
 const whole = <T>(
   name: string,
   files: Parser['files'],

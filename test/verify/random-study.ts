@@ -9,7 +9,7 @@ import { oneOf, wholeBelow } from './report.ts';
 export const ROOT = join(import.meta.dirname, '../..');
 export const EXAMPLES = join(ROOT, 'db/examples');
 
-/** The example studies by their file names. */
+/** Returns the example studies by their file names. */
 export function exampleStudies(): readonly (readonly [name: string, study: StudyFile])[] {
   return readdirSync(EXAMPLES)
     .filter((name) => name.endsWith('.json'))
@@ -18,7 +18,10 @@ export function exampleStudies(): readonly (readonly [name: string, study: Study
 
 const KERNEL_NUMBERS = Object.keys(KERNEL_INPUTS) as KernelNumber[];
 
-/** Returns a value of the usual range of a field, evenly spread over its logarithm; sometimes one of its ends or 0. */
+/**
+ * Returns a value in the usual range of a field, evenly spread over its logarithm. Sometimes it is an end of the range
+ * or 0.
+ */
 function randomValue(uniform: UniformSource, [low, high]: readonly [number, number]): number {
   const kind = uniform();
   if (kind < 0.1) return 0;
@@ -32,7 +35,7 @@ function randomValue(uniform: UniformSource, [low, high]: readonly [number, numb
 export function editedStudy(study: StudyFile, uniform: UniformSource): StudyFile {
   const field = oneOf(uniform, KERNEL_NUMBERS);
   const value = randomValue(uniform, KERNEL_INPUTS[field].usual);
-  // A study file does not have unstated fields, so the changed one is written as in a complete kernel.
+  // A study file leaves out fields without a value. As in a complete kernel, the changed field is always written.
   const kernel = withKernelValue(study.kernel as KernelProfile, field, value);
   return { ...study, kernel: kernel as StudyFile['kernel'] };
 }
@@ -51,8 +54,8 @@ const LENGTHS = [
 ] as const;
 
 /**
- * Returns the study with random inputs: some fields of the kernel, the lengths unless they are from a file, the units,
- * and a device.
+ * Returns the study with random inputs: some fields of the kernel, the number of units and a device. The lengths also
+ * change, unless they are from a file.
  */
 export function randomStudy(study: StudyFile, uniform: UniformSource): StudyFile {
   let changed = study;

@@ -1,22 +1,22 @@
 import { mersenneTwister, type UniformSource } from '../../src-workers/numeric/random.ts';
 
-/** The input of a section of `npm run verify`, and the place for its results. */
+/** Input of a section of `npm run verify`, and the place for its results. */
 export interface Report {
   readonly seed: number;
-  /** Random numbers from `seed`, which makes the same choices in the same order. */
+  /** Random numbers from `seed`. The same seed gives the same choices in the same order. */
   readonly uniform: UniformSource;
   readonly figures: readonly (readonly [what: string, result: string])[];
   readonly failures: readonly string[];
   say(line: string): void;
-  /** A row of the last table. */
+  /** Adds a row to the final table. */
   figure(what: string, result: string | number): void;
-  /** Reports a defect, which is shown at once. */
+  /** Reports a defect and shows it at once. */
   fail(message: string): void;
 }
 
 export interface Section {
   readonly what: string;
-  /** The amount in `npm run verify` and with `--quick`, and the name of the counted things. */
+  /** Amount in `npm run verify`, amount with `--quick`, and the name of the things that it counts. */
   readonly full: number;
   readonly quick: number;
   readonly unit: string;

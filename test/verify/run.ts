@@ -1,6 +1,6 @@
 /**
- * `npm run verify [SECTION …] [-- --quick] [--seed N] [--amount N]`: attacks the program and prints a table of the
- * attacks that it withstood. Each section is a separate process, so that a crash fails only that section.
+ * `npm run verify [SECTION …] [-- --quick] [--seed N] [--amount N]`: attacks the program, and prints a table of the
+ * attacks that the program withstood. Each section is a separate process, so that a crash fails only that section.
  */
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
@@ -95,7 +95,7 @@ else if (unknown !== undefined) {
   process.exitCode = await verify(
     positionals.length > 0 ? positionals : SECTIONS,
     values.quick ?? false,
-    // The seed is new each time, so that each run tries other values; it is printed.
+    // The seed is new for each run, so that other values are tried. It is printed.
     seed ?? Date.now() % 1e9,
     amount,
   );

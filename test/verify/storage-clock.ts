@@ -5,7 +5,7 @@ const RealDate = Date;
 const start = RealDate.now();
 let jumps = 0;
 const jumped = (): number => {
-  // The time changes every tenth of a second in a fixed sequence, so that all threads of a process agree.
+  // The clock jumps every tenth of a second. The sequence of jumps is fixed, so that all threads of a process agree.
   jumps = Math.floor((RealDate.now() - start) / 100);
   return Math.round(RealDate.now() + YEARS_MS * Math.sin(12.9898 * jumps));
 };

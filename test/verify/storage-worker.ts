@@ -5,7 +5,7 @@ import { predict as realPredict } from '../../src-workers/worker.ts';
 
 export * from '../../src-workers/worker.ts';
 
-// This is the pool's worker, which runs out of memory once in each process, at its second task.
+// This worker of the pool runs out of memory once in each process, at its second task.
 const mark = join(tmpdir(), `lockstep-verify-memory-${process.pid}`);
 let tasks = 0;
 

@@ -24,13 +24,13 @@ import { wholeBelow, type Report, type Section } from './report.ts';
 
 const open = (file: string) => openStore({ file, migrationsFolder: MIGRATIONS, busyTimeoutMs: 100 });
 const NEWEST = readMigrations(MIGRATIONS).length;
-/** The user id of a user without privileges. */
+/** User id without privileges. */
 const NOBODY = 65534;
 
 // ---------------------------------------------------------------------------------------------------------------
 // Damaged files.
 
-/** One way to damage a file. */
+/** Ways to damage a file. */
 const DAMAGES: Readonly<Record<string, (bytes: Buffer, below: (n: number) => number) => Buffer>> = {
   'bits flipped': (bytes, below) => {
     for (let i = 1 + below(8); i > 0; i--) bytes[below(bytes.length)] ^= 1 << below(8);
@@ -60,7 +60,7 @@ const DAMAGES: Readonly<Record<string, (bytes: Buffer, below: (n: number) => num
   'random bytes after its end': (bytes, below) => Buffer.concat([bytes, Buffer.alloc(1 + below(5000), 0x5a)]),
 };
 
-/** Reads all data of a database. Returns the failed results. */
+/** Reads all data of a database, and returns the results that failed. */
 function readAll(store: Store): readonly Result<unknown>[] {
   const runs = store.listRuns({});
   return [
@@ -87,7 +87,7 @@ function damagedFiles(report: Report, count: number, folder: string): void {
   const { firstDesign: _first, ...chunk } = sampleChunk(0, sampleDraft().enumeratedCount);
   const expected = { ...chunk, designs: null };
   const file = join(folder, 'damaged.db');
-  // The file has the current format, because the fixtures have no digests of packed columns.
+  // The file is made anew in the current format, because the fixtures have no digests of packed columns.
   const made = unwrap(open(file));
   const { id, enumeratedCount } = unwrap(made.store.createRun(sampleDraft()));
   for (let first = 0; first < enumeratedCount; first += 100)
@@ -162,7 +162,7 @@ function expectSame(report: Report, at: string, file: string, expected: Swept): 
   expectSound(report, at, file);
 }
 
-/** Returns why the disk cannot be made full here; null if it can. */
+/** Returns the reason why the disk cannot be made full here; null if it can. */
 function smallDisk(folder: string, megabytes: number, again: boolean): string | null {
   if (process.platform !== 'linux' || process.getuid?.() !== 0)
     return 'only the superuser of Linux can make a small disk';
@@ -188,7 +188,7 @@ async function fullDisk(report: Report, folder: string, expected: Swept): Promis
     const before = sweepIn(file)!;
     const lost = [...before.parts].filter(([key, value]) => expected.parts.get(key) !== value);
     if (lost.length > 0) report.fail(`A full disk: ${lost.length} of ${before.parts.size} saved designs are wrong`);
-    await work('sweep', file); // The run is resumed.
+    await work('sweep', file); // This resumes the run.
     expectSame(report, 'After a full disk', file, expected);
     report.figure(
       'disk full',
@@ -199,7 +199,7 @@ async function fullDisk(report: Report, folder: string, expected: Swept): Promis
   }
 }
 
-/** Checks the messages to a user without privileges about a file and a folder that only this user may read. */
+/** Checks the messages that a user without privileges gets about a file and a folder that this user may only read. */
 function readOnly(report: Report, folder: string): void {
   if (process.platform === 'win32') return report.figure('read-only', 'skipped: Windows has other rights');
   const root = process.getuid?.() === 0;
@@ -227,14 +227,14 @@ function readOnly(report: Report, folder: string): void {
   report.figure('read-only file, read-only folder', 'refused, unchanged');
 }
 
-/** Another program holds the lock, for less time and for more time than a store waits for it. */
+/** Another program holds the lock, once for less time and once for more time than a store waits for it. */
 async function locked(report: Report, folder: string, expected: Swept): Promise<void> {
   for (const ms of [1500, 9000]) {
     const file = join(folder, `locked-${ms}.db`);
     unwrap(open(file)).close();
     const other = new Database(file);
     const sweeping = work('sweep', file);
-    // The lock should be held while chunks are saved, but it may come before the first or after the last.
+    // The lock should be held while chunks are saved. It may also come before the first chunk or after the last.
     await setTimeout(1200);
     other.pragma('busy_timeout = 20000');
     other.exec('BEGIN IMMEDIATE');
@@ -244,7 +244,7 @@ async function locked(report: Report, folder: string, expected: Swept): Promise<
     const { lines } = await sweeping;
     const error = lines.find((line) => /^(error|failed) /.test(line));
     if (error && !/locked by another program/.test(error)) report.fail(`Locked for ${ms} ms: ${error}`);
-    if (error) await work('sweep', file); // The run begins or is resumed.
+    if (error) await work('sweep', file); // This begins or resumes the run.
     expectSame(report, `Locked for ${ms} ms`, file, expected);
     report.figure(
       `locked by another program for ${ms} ms`,

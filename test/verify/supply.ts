@@ -12,9 +12,9 @@ interface LockedPackage {
   readonly link?: boolean;
 }
 
-/** Licences of packages that may be part of a program with any licence. */
+/** Licences of packages that may be part of a program, whatever its own licence. */
 const LICENCES = ['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', '0BSD', 'OFL-1.1', 'BlueOak-1.0.0'];
-/** Packages under another licence, which build or test the program and are not part of it. */
+/** Packages with another licence. They build or test the program and are not part of it. */
 const TOOLS: readonly (readonly [RegExp, string])[] = [
   [/^lightningcss(-|$)/, 'MPL-2.0'],
   [/^axe-core$/, 'MPL-2.0'],
@@ -22,10 +22,10 @@ const TOOLS: readonly (readonly [RegExp, string])[] = [
   [/^argparse$/, 'Python-2.0'],
   [/^truncate-utf8-bytes$/, 'WTFPL'],
 ];
-/** Packages without a licence in their package.json, and the licence in their file LICENSE. */
+/** Packages without a licence in package.json, and the licence that their file LICENSE states. */
 const IN_FILE: Readonly<Record<string, string>> = { 'svelte-toolbelt': 'MIT' };
 
-/** Whether an SPDX expression allows one of the licences: `(MIT OR CC0-1.0)`, `MIT AND ISC`. */
+/** Tells whether an SPDX expression allows one of the licences: `(MIT OR CC0-1.0)`, `MIT AND ISC`. */
 function allows(expression: string): boolean {
   return expression
     .replaceAll(/[()]/g, '')
@@ -63,7 +63,9 @@ function audit(report: Report): void {
   } else report.figure('npm audit', 'not asked: the registry does not answer');
 }
 
-/** Calls that would pass a text to a shell, or run it. A program may only be started with a list of arguments. */
+/**
+ * Calls that would pass a text to a shell or run it as code. A program may only be started with a list of arguments.
+ */
 const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
   [/\bshell\s*:\s*(true\b|(?!false\b)[\w$.]+\s*[,}])/, 'the option "shell"'],
   [/\bexec(Sync)?\s*\(\s*[`'"\w]/, 'exec'],
@@ -72,7 +74,7 @@ const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
   [/\bfrom ['"]node:vm['"]|\brequire\(['"]vm['"]\)/, 'node:vm'],
   [/\{@html\b|\.innerHTML\s*=|\binsertAdjacentHTML\b|\bdocument\.write\b/, 'markup from a text'],
 ];
-/** `name.exec(` is also a method of regular expressions and databases, and comments may contain any of these calls. */
+/** `name.exec(` is also a method of regular expressions and databases. Comments may contain any of these calls. */
 const ALLOWED = /\.exec\(|^\s*(\/\/|\*|\/\*)/;
 
 function sources(folder: string): readonly string[] {

@@ -15,24 +15,24 @@ import { inSeconds, oneOf, wholeBelow, type Report, type Section } from './repor
 import { dataText } from '../data.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** The number of designs that are measured in a round trip of a study, here and in `trip-choose.py`. */
+/** Number of designs that are measured in a round trip of a study, here and in `trip-choose.py`. */
 const SAMPLE = 100;
-/** The largest page of a ranking, which is listed for each study. */
+/** Rows of a ranking that are listed for each study. This is the largest page. */
 const LISTED = 1000;
 
 type Fields = Readonly<Record<string, unknown>>;
-/** A file that returns from a tuner: the design of each configuration, in the order of their times. */
+/** A file that comes back from a tuner, with the expected design of each configuration, in the order of their times. */
 interface Trip {
   readonly fileName: string;
   readonly bytes: Uint8Array;
   readonly wanted: readonly Fields[];
-  /** The devices that consecutive imports name; `null` means none. */
+  /** Devices that consecutive imports of the file name; `null` means that an import names none. */
   readonly devices: readonly (string | null)[];
-  /** Whether every configuration must be found, because none was changed. */
+  /** True if every configuration must be found, because none was changed. */
   readonly whole: boolean;
 }
 
-/** The time of configuration `at`. It identifies the configuration, because no prediction is so round. */
+/** Returns the time of configuration `at`. The time identifies the configuration, because no prediction is so round. */
 const timeOf = (at: number): number => at + 1.25;
 
 /** Python code that chooses designs of an exported module, measures them and prints them. */
@@ -48,10 +48,10 @@ function tripStudy({ uniform }: Report): StudyFile {
   return { ...study, devices, ...(uniform() < 0.4 && { implementations: [{ name: 'plain' }, second] }) };
 }
 
-/** Values that a user may write by mistake, in addition to those of other designs. */
+/** Values that a user may write by mistake. Values of other designs are also used. */
 const STRAY = [0, -1, 1, 2, 3, 48, 64, 100, 256, 1e12, 0.5, 'none', 'dynamic-fetch', 'nested', 'x'];
 
-/** Fills times into some rows of a run's table, like a user, and changes values in some. */
+/** Fills times into some rows of a run's table, as a user does, and changes values in some rows. */
 function csvTrip(report: Report, text: string, devices: readonly string[], changed: boolean): Trip {
   const { uniform } = report;
   const [header, ...lines] = text.trim().split('\n');
@@ -77,7 +77,7 @@ const splitCsv = (line: string): string[] =>
 /** Returns the design in a row of a table. */
 function designOf(row: Readonly<Record<string, string>>): Fields {
   const cap = row.register_cap;
-  // If blocks or units per thread are 0, they follow from the other.
+  // Blocks and units per thread fix each other. A value of 0 means that it follows from the other.
   const [rounds, blocks] = [Number(row.units_per_thread), Number(row.grid_blocks)];
   return {
     deviceId: row.device,
@@ -116,8 +116,8 @@ const REFUSED =
 const ELSEWHERE = /of another device than|the design of a faster/;
 
 /**
- * Imports a file for each device. Each configuration must be the design in the file, or be refused with its reason.
- * Returns the number of linked ones.
+ * Imports a file for each device. Each configuration must become the design in the file, or must be refused with a
+ * reason. Returns the number of configurations that were linked to a design.
  */
 async function travel(report: Report, engine: OpenEngine, runId: number, pair: string, trip: Trip): Promise<number> {
   const { fileName, bytes, wanted, devices, whole } = trip;
@@ -127,7 +127,7 @@ async function travel(report: Report, engine: OpenEngine, runId: number, pair: s
     const input = { fileName, bytes, runId, timeUnit: 'ms', ...(device !== null && { deviceName: device }) };
     const result = await engine.call('import.file', input as never);
     if (!result.ok) {
-      // None of the configurations is a design, as the message says.
+      // No configuration is a design of the run, and the message must say so.
       const { code, message } = result.error;
       if (whole || code !== 'conflict' || !/^none of [\d,]+ configurations? /.test(message)) fail(message);
       continue;
