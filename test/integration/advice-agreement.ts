@@ -20,14 +20,14 @@ import { call, ended } from '../unit/engine-calls.ts';
 import { testEngine, testFolder } from '../workplace.ts';
 import { exampleStudy } from '../catalogue.ts';
 
-// Shared by the quick tests of small examples and the slow tests of the others.
+// Checks that the quick tests of small examples and the slow tests of the other examples share.
 
 const root = join(import.meta.dirname, '..', '..');
 export const examples = join(root, 'db', 'examples');
 
 export let folder: string;
 export let engine: Engine;
-/** One engine for the tests of a file. */
+/** Makes one engine for all tests of a file. */
 export function useEngine(): void {
   folder = testFolder();
   beforeAll(async () => void (engine = await testEngine(join(folder, 'advice.sqlite'), { workers: 2 })));
@@ -66,7 +66,7 @@ export function small(study: StudyFile, mostUnits = 2 ** 17): StudyFile {
 export const recommend = (study: StudyFile, more: object = {}): Promise<Recommendation> =>
   call(engine, 'advice.recommend', { study, folder: examples, ...more });
 
-/** The part of an answer that the fastest designs determine. */
+/** Leaves out the parts of an answer that depend on other designs than the fastest. */
 const answerOf = ({
   ties: { rule, band },
   landscape: { rows, columns, picked },
@@ -77,7 +77,10 @@ const answerOf = ({
   ...{ rule, band, rows, columns, picked },
 });
 
-/** The answer from the designs that can be the fastest equals the answer from all designs, which it returns. */
+/**
+ * Expects that the answer from the designs that can be the fastest equals the answer from all designs. Returns the
+ * latter.
+ */
 export async function agreesWithAll(study: StudyFile): Promise<Recommendation> {
   const quick = await recommend(study, { look: 'fastest' });
   const advice = await recommend(study);
@@ -110,10 +113,11 @@ const edits: readonly ((study: StudyFile, random: number) => StudyFile)[] = [
 ];
 
 /**
- * The recommendation of a reduced example equals that of the full ranking while ten fields change.
+ * Expects that the recommendation for a reduced example equals that of the full ranking. Ten fields are changed one
+ * after another.
  * @param together number of fields that change between two comparisons
- * @param mostUnits a smaller number of units makes a matrix faster to simulate, unit by unit; it still fills several
- * waves
+ * @param mostUnits largest number of units. A matrix is simulated unit by unit, which is faster with fewer units; they
+ * still fill several waves.
  */
 export async function agreesWithRanking(name: string, together = 1, mostUnits?: number): Promise<void> {
   const uniform = mersenneTwister(11);
@@ -127,7 +131,7 @@ export async function agreesWithRanking(name: string, together = 1, mostUnits?: 
     const page = await call(engine, 'ranking.page', { runId, filter: { deviceId }, limit: 1000 });
     const { rows } = page;
     const equal = rows.filter(({ timeMs }) => timeMs <= rows[0].timeMs * (1 + AGREEMENT_FRACTION));
-    // property/advice.test.ts tests the rule of the pick.
+    // The rule of the pick has its own test, property/advice.test.ts.
     const of = new Map(equal.map((row) => [row.designIndex, row]));
     const figures = { timeMs: (at: number) => of.get(at)!.timeMs, gridBlocks: (at: number) => of.get(at)!.design.gridBlocks }; // prettier-ignore
     const { axes } = unwrap(await engine.context.views.open(runId)).ranking;
@@ -155,7 +159,7 @@ export async function agreesWithRanking(name: string, together = 1, mostUnits?: 
   }
 }
 
-/** All designs of one device with an input changed. */
+/** Predicts all designs of one device after an input has changed. */
 async function sweepOf(study: StudyFile, deviceId: string) {
   const devices = await call(engine, 'devices.get', { ids: [deviceId] });
   const parsed = atMiddle(unwrap(parseStudy(JSON.stringify(study))), devices);
@@ -183,7 +187,10 @@ async function sweepOf(study: StudyFile, deviceId: string) {
   };
 }
 
-/** The sensitivity of an example on a device agrees with a sweep at each value, and at the ends of its ranges. */
+/**
+ * Expects that the sensitivity of an example on a device agrees with a sweep at each value, and at the ends of its
+ * ranges.
+ */
 export async function agreesWithSweep(name: string, deviceId: string): Promise<void> {
   const study = example(name);
   const { workload, axes } = study;

@@ -79,7 +79,7 @@ describe('the recommendation', () => {
       { threadsPerUnit: [1, 8] },
       // The fastest design has one unit per thread.
       { unitsPerThread: [2] },
-      // An earlier space has all designs but those with three units.
+      // All designs except those with three units were in an earlier space.
       { unitsPerThread: [1, 2, 3] },
     ];
     const counts: number[] = [];
@@ -156,7 +156,7 @@ describe('the recommendation', () => {
       'units_per_thread=2.5 is not a whole number',
       '2 units per thread do not make 7 blocks: one of them must be 0',
     ]);
-    // These are the same designs with their values on the axes.
+    // Here the same designs have their values on the axes.
     const onAxes = unwrap((await ask(designs, { study: wide, parameters })) as Result<AskedTimes>);
     expect(onAxes).toEqual(times);
     expect(times.timesMs[0]).toBeGreaterThan(0);

@@ -53,7 +53,7 @@ describe('the address of a Redis', () => {
     expect(await redisOptions({ url: 'redis://host', passwordFile: join(folder, 'absent') })).toFail('not-found');
   });
 
-  // These tests wait for time limits, so they run at the same time.
+  // These tests wait for time limits, so they run concurrently.
   it.concurrent('is refused if nothing answers there, with advice on what to check', async () => {
     const connected = await connect({ url: 'redis://127.0.0.1:1' });
     expect(connected).toMatchObject({ ok: false, error: { code: 'not-found', message: expect.stringContaining('ECONNREFUSED') } }); // prettier-ignore
@@ -61,7 +61,7 @@ describe('the address of a Redis', () => {
 
   it.concurrent.each([
     { after: 'nothing', answers: [], message: 'no answer within 4 s' },
-    // These are the replies to HELLO 3 and to the name of the client, and then to INFO.
+    // The first text replies to HELLO 3 and to the name of the client. The second text replies to INFO.
     { after: 'its version', answers: ['%0\r\n+OK\r\n+OK\r\n', '$19\r\nredis_version:7.0.0\r\n'], message: 'did not answer within 4 s' }, // prettier-ignore
   ])('is refused if it says $after and then nothing', async ({ answers, message }) => {
     const server = createServer((socket) => {
@@ -78,7 +78,7 @@ describe('the address of a Redis', () => {
 
 describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
   let redis: TestRedis;
-  /** The results of this machine without agents. */
+  /** An engine without agents, which gives the expected results. */
   let alone: Engine;
   let expected: RunSummary;
   beforeAll(async () => {
@@ -98,7 +98,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     delete process.env.FAKE_BENCH;
   });
   let databases = 0;
-  // Each test has its own prefix of keys, so that it never uses an agent of another test.
+  // Each test has its own prefix of keys, so that it never uses another test's agent.
   let prefix = '';
   beforeEach(({ task }) => void (prefix = `test-${task.id}`));
   const settings = (): RedisSettings => ({ url: redis.url, passwordFile: redis.passwordFile, prefix });
@@ -108,7 +108,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     return engine;
   }
   const device = (id: string) => ({ id, backend: 'cpu', available: true, label: 'Fake device', device: null, advice: '' }) as const; // prettier-ignore
-  /** An agent in this process. */
+  /** Starts an agent in this process. */
   async function agentHere(name: string, say: (line: string) => void = () => {}): Promise<RunningAgent> {
     const pool = openPool(join(SOURCES, 'worker.ts'), 1, 0);
     const programs = { ...programsIn(SOURCES), cpuChildFile: FAKE };
@@ -118,7 +118,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     open.push(() => agent.close().then(() => pool.close()));
     return agent;
   }
-  // The study has many parts, so that the agent is stopped in the middle of it.
+  // The study has many parts, so that the agent is stopped before it has done all of them.
   const axes = {
     ...smallStudy().axes,
     blockThreads: { from: 64, to: 1024, step: 64 },
@@ -206,12 +206,12 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     }
   });
 
-  // Redis answers only after all processes have ended, so a process that waited for it would never end.
+  // Redis answers only after all processes have ended. A process that waited for Redis would never end.
   it('the engine, an agent and both commands close if Redis hangs, and say why', async () => {
     const [owner, agent] = [await engineOf(true), await agentHere('first')];
     const file = join(folder, 'hangs.json');
     writeFileSync(file, JSON.stringify(study));
-    // No agent takes this work.
+    // No agent accepts this work.
     const sweepArgs = ['sweep', file, '--db', join(folder, 'hangs.db'), ...redisArgs(redis, `${prefix}-alone`)];
     const commands = [await startAgent(redis, prefix, 'other'), await startCommand(sweepArgs)];
     open.push(...commands.map(({ kill }) => kill));

@@ -26,7 +26,7 @@ const CHILD = new URL('../../src-workers/bench/cpu/child.ts', import.meta.url);
 const BARRIER = new URL('../../src-workers/bench/cpu/barrier.ts', import.meta.url);
 const folder = testFolder();
 
-/** Megabytes instead of gigabytes, because speed is not tested here. */
+/** The plan moves megabytes instead of gigabytes, because speed is not tested here. */
 const SMALL = cpuPlan({ cores: 3, totalBytes: 2 ** 20, warmUps: 1, repeats: 3, caseTimeLimitMs: 30_000 });
 const MACHINE = { passBytes: 2 ** 20, maxThreads: 3 };
 
@@ -55,7 +55,7 @@ test('the triad writes its share and nothing else', () => {
   for (let i = 0; i < 24; i += 1) [b[i], c[i]] = [i, 100 + i];
   triad(a.byteOffset, b.byteOffset, c.byteOffset, 24 * 8, 3);
   expect([...a]).toEqual(Array.from({ length: 24 }, (_, i) => i + 3 * (100 + i)));
-  // Three arrays of 24, of which b starts with the numbers 0 … 23.
+  // The three arrays have 24 elements each. Only they have changed.
   expect(all.filter((value) => value !== -1)).toHaveLength(72);
 });
 
@@ -101,7 +101,8 @@ test.each([1, 3, 4, 5, 37])('a triangle of %i rows per core is computed correctl
 test('core i of P has work ∝ 2i − 1 of a triangle', () => {
   forAll(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 60 }), (cores, rowsPerCore) => {
     const shares = unwrap(caseShares('triangular', { cores, rows: cores * rowsPerCore }));
-    // All shares have equally many rows, so only the diagonal, with one entry per row, exceeds 2i − 1.
+    // A share has 2i − 1 parts of a triangle, and the diagonal in addition, which has one entry per row. All shares
+    // have the same number of rows.
     const beyondDiagonal = shares.loadBytes.map((bytes) => bytes / 8 - (rowsPerCore * (rowsPerCore + 1)) / 2);
     beyondDiagonal.forEach((entries, i) => expect(entries).toBe(i * rowsPerCore ** 2));
     expect(shares.loadBytes.reduce((a, b) => a + b)).toBe(8 * packedStart(cores * rowsPerCore));
@@ -143,8 +144,8 @@ test('the suite goes from one core to all of them, with the same bytes in every 
   for (const each of cases) {
     const { loadBytes } = unwrap(caseShares(each.benchmark as 'stream', each.parameters as never));
     const bytes = loadBytes.reduce((a, b) => a + b);
-    // The bytes differ a little: shares are rounded down to whole passes of 192 bytes, and a triangle to whole rows,
-    // here of up to 40 kB.
+    // The bytes may be slightly less. Shares are rounded down to whole passes of 192 bytes, and a triangle to whole
+    // rows, which have up to 40 kB here.
     expect(bytes).toBeLessThanOrEqual(totalBytes);
     expect(bytes).toBeGreaterThan(totalBytes * 0.999);
   }
@@ -160,7 +161,7 @@ test('the bytes of a case exceed the cache, but not half of the free memory', ()
 test('no thread passes the barrier before all have arrived', async () => {
   const [threads, rounds] = [3, 500];
   const state = new Int32Array(new SharedArrayBuffer(4 * BARRIER_WORDS));
-  // There is one count per round. A thread that has passed the barrier of a round must see the complete count.
+  // Each round has its own count. A thread that has passed the barrier of a round must see the complete count.
   const counts = new Int32Array(new SharedArrayBuffer(4 * rounds));
   const code = `
     const { workerData, parentPort } = require('node:worker_threads');
@@ -202,7 +203,7 @@ test('the program measures a plan: each case is correct, each launch is reported
     expect(onCore.every((fraction) => fraction >= 0 && fraction <= 1)).toBe(true);
     samples.slice(1).forEach(({ timeNs }, repeat) => {
       expect(Math.max(...ends.slice(repeat * cores, (repeat + 1) * cores))).toBe(timeNs);
-      // Each launch takes some time on any machine, and at most the limit of the case.
+      // A launch takes some time on any machine, and at most the time limit of the case.
       expect(timeNs).toBeGreaterThan(0);
       expect(timeNs).toBeLessThan(SMALL.caseTimeLimitMs * 1e6);
     });
@@ -278,24 +279,25 @@ const cpuDesign = (balancing: string, gridBlocks: number): Design => ({
   gridBlocks,
   registerCap: null,
 });
-/** Twelve units of 1 … 12 iterations: 78 in all. */
+/** Twelve units have 1 … 12 iterations, 78 in all. */
 const LENGTHS = Uint32Array.from({ length: 12 }, (_, unit) => unit + 1);
 const TRAFFIC = { bytesPerIteration: 16, bytesPerUnit: 20 };
 const loadsOf = (lengths: Uint32Array, traffic = TRAFFIC): CpuLoads =>
   createCpuLoads(traffic, lengths.length, makeGivenLengths(Float64Array.from(lengths)));
 
 test.each([
-  // Four units each: 1 … 4, 5 … 8, 9 … 12.
+  // Each core has four units: 1 … 4, 5 … 8, 9 … 12.
   ['row-split', [10 * 16 + 4 * 20, 26 * 16 + 4 * 20, 42 * 16 + 4 * 20]],
-  // Each has 26 iterations. 6 units end within the first 26 of the running totals 1, 3, 6, 10, 15, 21, 28, …; 9 within
-  // 52.
+  // Each core has 26 iterations. The running totals are 1, 3, 6, 10, 15, 21, 28, …, so 6 units end within the first 26
+  // iterations, and 9 within 52.
   ['nonzero-split', [26 * 16 + 6 * 20, 26 * 16 + 3 * 20, 26 * 16 + 3 * 20]],
-  // Each core has 30 of the 90 steps, where an iteration and the end of a unit count as a step each: 24 + 6, 27 + 3,
-  // and the rest.
+  // Each core has 30 of the 90 steps. An iteration and the end of a unit count as one step each, so the cores have 24 +
+  // 6, 27 + 3, and the rest.
   ['merge-path', [24 * 16 + 6 * 20, 27 * 16 + 3 * 20, 27 * 16 + 3 * 20]],
 ])('%s gives every core the bytes of its units', (balancing, expected) => {
   const total = 78 * 16 + 12 * 20;
-  // The first lengths move less data than one pass, which copies fill. The second lengths need several passes.
+  // With the first factor, the units move less data than one pass, so copies fill the pass. With the second, they need
+  // several passes.
   for (const [factor, passBytes] of [
     [1, 2 ** 20],
     [2 ** 12, 2 ** 20],
@@ -307,7 +309,7 @@ test.each([
     expect(shares.passes).toBe(Math.ceil((total * factor) / passBytes));
     expect(copies).toBeCloseTo((shares.passes * passBytes) / (total * factor), 9);
     expect(copies).toBeGreaterThanOrEqual(1);
-    // A share is rounded to eight elements of 24 bytes, on every pass.
+    // In each pass, a share is rounded to eight elements of 24 bytes.
     const rounding = (96 * shares.passes) / copies;
     shares.loadBytes.forEach((bytes, core) =>
       expect(Math.abs(bytes / copies - expected[core] * factor)).toBeLessThanOrEqual(rounding),
@@ -318,7 +320,7 @@ test.each([
 test('cores without a unit move nothing, and a core with all units moves everything', () => {
   const machine = { passBytes: 192_000, maxThreads: 8 };
   const { shares } = unwrap(designShares(cpuDesign('row-split', 8), loadsOf(Uint32Array.of(5, 5)), machine));
-  // ⌊w·2/8⌋ first passes 1 at the fourth core and 2 at the eighth.
+  // The number of units before core w, ⌊w·2/8⌋, becomes 1 at the fourth core and 2 at the eighth.
   expect(shares.loadBytes).toEqual([0, 0, 0, 96_000, 0, 0, 0, 96_000]);
 });
 
@@ -356,7 +358,7 @@ test('designs are measured on as many threads as they have cores, and a design f
     expect(threadEndNs).toHaveLength(SMALL.repeats * cores);
     times.forEach((timeNs, repeat) => {
       expect(Math.max(...threadEndNs.slice(repeat * cores, (repeat + 1) * cores))).toBe(timeNs);
-      // Times are for one copy: the bytes that the design moves at the bandwidth of all copies.
+      // A time is for one copy. It is the bytes that the design moves, at the bandwidth of all copies.
       const bytes = loadBytes.reduce((a, b) => a + b);
       expect(Math.abs(bytes - total)).toBeLessThanOrEqual((96 * cores) / copies);
       expect(bandwidthGbS[repeat]).toBe(bytes / timeNs);
@@ -394,7 +396,7 @@ test('a kernel that computes nothing is detected', async () => {
   }
   const checks = messages.flatMap((message) => (message.kind === 'checked' ? [message.message] : []));
   expect(checks[0]).toBe('element 0 is -1 instead of 7');
-  // Rows that are processed side by side have no written sum to check.
+  // Rows are processed side by side, so no written sum exists that could be checked.
   expect(checks[1]).toBe('row 0 is NaN, not a number');
 });
 

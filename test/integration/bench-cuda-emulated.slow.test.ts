@@ -42,7 +42,7 @@ import { unitLoop } from '../measuring.ts';
 
 const describe = always.skipIf(lacks('g++'));
 
-// This measures completely, with the emulation instead of a GPU. The emulation compiles, reads and prints as a GPU's
+// Makes complete measurements, with the emulation instead of a GPU. The emulation compiles, reads and prints as a GPU's
 // program does.
 
 const folder = testFolder();
@@ -60,7 +60,7 @@ function compilation(objects: readonly CudaObject[], change: Partial<CudaCompila
 }
 
 let plans = 0;
-/** Compiles, writes and runs a plan. `spoil` may change the plan's files before the program sees them. */
+/** Writes, compiles and runs a plan. `spoil` may change the plan's files before the program sees them. */
 async function measure(
   plan: BenchPlan,
   options: { readonly spoil?: (folder: string) => Promise<void>; readonly environment?: Record<string, string> } = {},
@@ -85,8 +85,8 @@ const BALANCINGS = [
 ] as const;
 
 /**
- * Every sharing of units with every loop, every balancing, blocks that end within a thread group, grids of one and of
- * many blocks.
+ * These cases combine every number of threads per unit with every loop, and contain every balancing. Some blocks end
+ * within a thread group, and grids have one block or many.
  */
 const LOOPS: readonly BenchCase[] = [
   ...UNITS.flatMap((u) =>
@@ -99,7 +99,7 @@ const LOOPS: readonly BenchCase[] = [
             balancing: dispatch.startsWith('dynamic') ? dispatch : 'none',
             blockThreads,
             gridBlocks: at === 0 ? 1 : 3,
-            // The emulation has no registers, so one capped program is enough.
+            // The emulation has no registers, so one program with a cap is enough.
             registerCap: u === 4 && at === 1 ? 32 : null,
           }),
         ),
@@ -118,7 +118,7 @@ const LOOPS: readonly BenchCase[] = [
   ),
   // This launch has more slots than units.
   unitLoop('wide', { blockThreads: 128, gridBlocks: 9 }),
-  // The first of these launches asks for fewer resident blocks than would fit, the second for more.
+  // The first of these launches requests fewer resident blocks than would fit, and the second requests more.
   unitLoop('held', { blockThreads: 64, gridBlocks: 9 }, 3),
   unitLoop('not-held', { blockThreads: 64, gridBlocks: 9 }, 1000),
 ];
@@ -133,7 +133,7 @@ const POWERS: readonly BenchCase[] = [1, 3, 32].flatMap((unitsPerGroup) =>
   ),
 );
 
-/** Its program draws enough lengths to know their mean. */
+/** The program of this case draws so many lengths that their mean is known. */
 const MANY: BenchCase = {
   id: 'many',
   benchmark: 'matrix-power',
@@ -244,8 +244,8 @@ describe('measuring with the emulation', () => {
       const values = valuesOf(id) as Readonly<Record<string, readonly number[]>>;
       const [depths, works] = [values['groupDepth'], values['groupIterations']];
       expect(depths.length).toBe(10);
-      // The clock is read once per iteration and once more at the end. In lockstep the whole group reads it, otherwise
-      // every unit does.
+      // The clock is read once per iteration and once more at the end. In lockstep, the whole group reads it;
+      // otherwise, every unit does.
       const tick = 1024;
       const lockstep = depths.map((depth, i) => tick * (execution === 'lockstep' ? n * (depth + 1) : works[i] + n));
       expect(values['groupLockstepCycles'], id).toEqual(lockstep);
@@ -260,7 +260,7 @@ describe('measuring with the emulation', () => {
       for (const found of values['aggregateLoss']) expect(found).toBeCloseTo(sum(lockstep) / (sum(works) * tick), 12);
       expect(values['meanLossOfLengths']).toBeCloseTo(sum(depths.map((depth, i) => (n * depth) / works[i])) / 10, 12);
     }
-    // The units are the same in both forms.
+    // Both forms have the same units.
     expect(valuesOf('power-32-independent')['groupIterations']).toEqual(
       valuesOf('power-32-lockstep')['groupIterations'],
     );
@@ -276,7 +276,7 @@ describe('measuring with the emulation', () => {
     expect(Math.abs(values['iterations'] / 2000 - 1 / 0.6)).toBeLessThan(lengthError);
   });
 
-  // Reading the clock takes 1024 cycles, and nothing else takes time. A chain has 256 operations.
+  // Reading the emulated clock takes 1024 cycles, and nothing else takes time. A chain has 256 operations.
   const CHAIN = { latencyCycles: 1024 / 256 };
   it.each<readonly [string, Readonly<Record<string, unknown>>]>([
     ['limits', { threadsPerBlock: 1024, gridX: 4095, gridY: 1023, gridZ: 63, sharedBytesPerBlock: 49_152, sharedBytesPerBlockOptIn: 65_536 }], // prettier-ignore
@@ -373,13 +373,13 @@ describe('launches of several cases', () => {
       expect(samplesOf(records, id), id).toEqual([' w0', ' r0', ' r1', ' r2', ' r3']);
       expect(ofType(records, 'check').filter((check) => check.case === id)).toMatchObject([{ correct: true }]);
     }
-    // At most three are active at a time, and they alternate.
+    // At most three cases are active at a time, and they alternate.
     const order = ofType(records, 'sample').map((sample) => sample.case);
     const changes = order.filter((id, at) => at > 0 && id !== order[at - 1]).length;
     expect(changes).toBeGreaterThan(cases.length);
     for (const at of order.keys())
       expect(new Set(order.slice(0, at).filter((id) => order.slice(at).includes(id))).size).toBeLessThanOrEqual(3);
-    // The reader knows whose launch is next.
+    // Before each sample, the reader knows which case launches next.
     const spoken = records.filter((record) => 'case' in record);
     for (const [at, record] of spoken.entries())
       if (record.type === 'sample')
@@ -403,7 +403,8 @@ describe('launches of several cases', () => {
 });
 
 describe('what cases share', () => {
-  // The emulation gives 4 bytes for each of 20,000 units to the order, the lengths and the results.
+  // The order, the lengths and the results of 20,000 units need a buffer each. The emulation gives each of them 4 bytes
+  // per unit.
   const UNITS_BYTES = 80_000;
   const workload = { ...WORKLOAD, lengths: new Uint32Array(20_000).fill(1) };
   const launched = async (balancings: readonly string[], memory: number): Promise<readonly string[]> => {
@@ -421,8 +422,8 @@ describe('what cases share', () => {
 
   it('is the order of units on the device, which two cases hold once', async () => {
     const memory = 4.5 * UNITS_BYTES;
-    // The buffers of two cases with one order fit into the memory together, so their launches alternate. With two
-    // orders, they fit only one after the other.
+    // Two cases with the same order fit into the memory together, so their launches alternate. Two cases with different
+    // orders fit only one after the other.
     expect(changes(await launched(['none', 'none'], memory))).toBeGreaterThan(1);
     expect(changes(await launched(['none', 'full-sort'], memory))).toBe(1);
   });
@@ -434,7 +435,7 @@ describe('what cases share', () => {
   });
 });
 
-/** Replaces NVIDIA's management library: the clock decreases from launch to launch. */
+/** This library replaces NVIDIA's management library. Its clock becomes slower with each launch. */
 const NVML = dataText('cuda/nvml.cpp');
 
 describe('conditions of a launch', () => {
@@ -458,7 +459,7 @@ describe('conditions of a launch', () => {
 
 describe('iterations of every shape', () => {
   it.each<UnitLoopProfile>([
-    // The profiles have the fewest steps and many steps, and units that are dealt to their threads.
+    // The profiles have the fewest steps, many steps, and units that are dealt to their threads.
     {
       ...PROFILE,
       instructionsPerIteration: 12,
@@ -476,7 +477,7 @@ describe('iterations of every shape', () => {
     { ...PROFILE, sharing: 'deal', unitInstructions: 50, combineInstructions: 9 },
   ])('leave the same results as the reference: %j', async (profile) => {
     const workload = { label: '', lengths: Uint32Array.of(3, 0, 1, 29, 5), profile, traffic: null };
-    // All numbers of threads are compiled above.
+    // An earlier test has already compiled these numbers of threads.
     const cases = [1, 32].flatMap((threadsPerUnit) => [
       unitLoop(`nested-${threadsPerUnit}`, { threadsPerUnit, blockThreads: 32, gridBlocks: 1 }),
       unitLoop(`flat-${threadsPerUnit}`, { threadsPerUnit, blockThreads: 32, gridBlocks: 1, loop: 'flattened' }),
@@ -489,7 +490,7 @@ describe('iterations of every shape', () => {
 });
 
 describe('what goes wrong', () => {
-  /** Returns what replaces a word of a file of the plan. */
+  /** Returns a function that replaces a word in a file of the plan. */
   const changing = (file: string, at: number, change: (word: number) => number) => async (where: string) => {
     const words = await readFile(join(where, file));
     words.writeUInt32LE(change(words.readUInt32LE(at * 4)) >>> 0, at * 4);
@@ -537,8 +538,8 @@ describe('what goes wrong', () => {
   });
 
   it('ends if the device is lost', async () => {
-    // The earlier launches fill the table, raise the clocks and make the first sample. Each sample takes two launches,
-    // because the host orders one before the other.
+    // The launches before the sixth fill the table, raise the clocks and make the first sample. Each sample takes two
+    // launches, because the host orders one launch before the other.
     const { ended, records } = await measure(planOf([unitLoop('a', {}), unitLoop('b', {})]), {
       environment: { CUDA_SHIM_FAULT_LAUNCH: '6' },
     });
@@ -625,7 +626,7 @@ describe('devices', () => {
 });
 
 describe('compiling', () => {
-  /** Sources that compile in no time. */
+  /** Folder of sources that take almost no time to compile. */
   let sources: string;
   beforeAll(async () => {
     sources = join(folder, 'tiny-sources');
@@ -646,7 +647,7 @@ describe('compiling', () => {
     );
     expect(changed.compiled).toEqual(['unit-loop-24']);
     expect(changed.program).not.toBe(one.program);
-    // No incomplete file remains.
+    // No incomplete file may remain.
     expect((await readdir(request.cacheFolder)).filter((name) => name.startsWith('draft'))).toEqual([]);
   });
 
@@ -666,7 +667,7 @@ describe('compiling', () => {
 
   it('keeps the programs that were used last, within its limit', async () => {
     const nvcc = join(folder, 'copying-nvcc');
-    // This compiler prints its version, and otherwise writes 100,000 bytes to its output.
+    // This compiler prints its version if asked. Otherwise it writes 100,000 bytes to its output file.
     await writeFile(
       nvcc,
       `#!/bin/sh
@@ -679,7 +680,7 @@ head -c 100000 /dev/zero >"$2"
     const cacheFolder = join(folder, 'small-cache');
     const compiled = async (cap: number): Promise<number> => {
       const object = { ...HOST_OBJECT, name: `main-${cap}`, flags: [`-DCAP=${cap}`] };
-      // Times of use have a resolution of 1 ms.
+      // The cache records times of use with a resolution of 1 ms.
       await pause(5);
       return unwrap(await compileCuda(compilation([object], { nvcc, cacheFolder, maxCacheBytes: 450_000 }))).compiled
         .length;
@@ -689,7 +690,8 @@ head -c 100000 /dev/zero >"$2"
     await utimes(stale, new Date(0), new Date(0));
     await mkdir(join(cacheFolder, 'draft-of-another-process'));
     await mkdir(join(cacheFolder, 'something else'));
-    // A plan needs an object and a program. There is room for two plans beside the compiled one.
+    // A plan needs space for an object and a program. The cache has space for two plans besides the plan that is being
+    // compiled.
     for (const cap of [1, 2, 3]) expect(await compiled(cap)).toBe(1);
     expect(await compiled(1)).toBe(0);
     expect(await compiled(4)).toBe(1);
@@ -723,7 +725,7 @@ head -c 100000 /dev/zero >"$2"
   it('is stopped with everything that it started, by a cancellation and by its time limit', async () => {
     const slow = join(folder, 'slow-nvcc');
     const alive = join(folder, 'alive');
-    // This compiler prints its version, and otherwise starts a process that writes until it ends.
+    // This compiler prints its version if asked. Otherwise it starts a process that writes until it is ended.
     await writeFile(
       slow,
       `#!/bin/sh
@@ -816,7 +818,7 @@ describe('a bundle on a machine without Lockstep', () => {
   });
 
   it('continues after an interruption, and measures nothing twice', async () => {
-    // The file looks as if the program stopped in the middle of a line of case b.
+    // The file is cut as if the program had stopped in the middle of a line of case b.
     const text = await results();
     const cut = text.indexOf('"case":"b"', text.indexOf('"type":"sample","case":"b"') + 20) + 12;
     await writeFile(join(place, 'results.jsonl'), text.slice(0, cut));
@@ -847,7 +849,7 @@ describe('a bundle on a machine without Lockstep', () => {
       code: 1,
       stderr: /^nvcc was not found/,
     });
-    // This happens before anything but the program that lists devices is compiled.
+    // The device is missed before anything is compiled except the program that lists devices.
     await rm(join(place, 'build'), { recursive: true });
     expect(await script({ CUDA_SHIM_DEVICES: '0' })).toMatchObject({
       code: 1,
@@ -861,7 +863,7 @@ describe('a bundle on a machine without Lockstep', () => {
 
   it('compiles for the GPUs of the machine, by a compiler that knows them, or says which one would', async () => {
     const bin = join(folder, 'mixed');
-    /** Writes a compiler that knows these architectures, and otherwise runs these lines of a script. */
+    /** Writes a compiler that lists these architectures if asked, and otherwise runs the lines of `body`. */
     const compiler = async (name: string, codes: string, body: string): Promise<string> => {
       const path = join(bin, name, 'bin', 'nvcc');
       await mkdir(dirname(path), { recursive: true });
@@ -890,7 +892,7 @@ describe('a bundle on a machine without Lockstep', () => {
     expect(await chosen({ PATH: `${bin}:/usr/bin:/bin` })).toContain(
       `${both}  -gencode arch=compute_70,code=sm_70 -gencode arch=compute_90,code=sm_90`,
     );
-    // Without nvidia-smi CUDA names the GPU.
+    // If there is no nvidia-smi, CUDA names the GPU.
     const PATH = process.env.PATH!.split(':').filter((path) => path !== '/usr/local/bin').join(':'); // prettier-ignore
     expect(await chosen({ PATH, CUDA_SHIM_CAPABILITY: '70' })).toContain(
       `${both}  -gencode arch=compute_70,code=sm_70\n`,
@@ -940,7 +942,7 @@ describe('a bundle for HIP', () => {
     const hip = { nvcc: hipcc, hip: { threadGroupWidth: 64 }, architectures: ['gfx90a'] };
     const { kernels } = unwrap(await compileCuda(compilation(await objectsOf(64), hip)));
     expect(kernels.map(({ kernel }) => kernel)).toContainEqual(expect.stringContaining('nested'));
-    // The other width differs in the sources alone, so no code is generated for it.
+    // Only the sources depend on the width, so no code is generated for the other width.
     const narrow = ['-x', 'hip', '-std=c++17', '--offload-arch=gfx1030', '-DLOCKSTEP_GROUP_WIDTH=32', '-fsyntax-only'];
     for (const { source, flags } of await objectsOf(32)) {
       const checked = await runToEnd(hipcc, [...narrow, ...flags, source], SOURCES, { HIP_PLATFORM: 'amd' });
@@ -968,7 +970,7 @@ describe('the emulation itself', () => {
       'lanes wait for others that never come, or that call something else or with another mask',
     ],
   ];
-  /** Runs the kernel of 32 lanes at the given path. */
+  /** Path of a program that runs one of the kernels with 32 lanes. */
   let program: string;
   beforeAll(async () => {
     program = join(folder, 'meeting');
@@ -997,7 +999,7 @@ int main(int, char** words) {
 });
 
 it('the host finds the line of a cache from usual slow loads, and waits only for the clocks of an idle device', async () => {
-  // The latencies are like those of a GPU: 40 or 41 cycles for a hit, 250 for the miss of every `links`-th load, and
+  // The latencies are like those of a GPU: 40 or 41 cycles for a hit, 250 for every `links`-th load, which misses, and
   // 2000 for the first load of a page, which waits for an address translation.
   const source = join(folder, 'host.cu');
   await writeFile(

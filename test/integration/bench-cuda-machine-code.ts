@@ -1,14 +1,14 @@
 /**
  * Reads machine code of compute capabilities 7.0 and above, as far as tests of the assembler's output need it. An
- * instruction has 16 bytes, and its operation is in its lowest 9 bits, whatever its operands are (registers, immediate,
- * constant, uniform). NVIDIA does not publish this; disassemblers show it.
+ * instruction has 16 bytes. Its lowest 9 bits are the operation and the kind of operands (registers, immediate,
+ * constant, uniform). NVIDIA does not publish the encoding, but disassemblers show it.
  */
 export type Operation =
   | 'clock'
   | 'load'
   | 'store'
   | 'store-shared'
-  /** A branch back, which ends a pass of a loop. */
+  /** A branch back to the start of a loop, which ends one pass. */
   | 'turn'
   | 'float-add'
   | 'float-multiply'
@@ -43,25 +43,25 @@ const OPERATIONS: Readonly<Record<number, Operation>> = {
   0x108: 'special',
 };
 const BRANCH = 0x147;
-/** Instructions that read special registers, into plain and into uniform ones. */
+/** Operation codes that read a special register, into a plain or a uniform register. */
 const READS = new Set([0x005, 0x119, 0x1c3, 0x0cb]);
-/** The low word of the multiprocessor's clock. */
+/** Special register with the low word of the multiprocessor's clock. */
 const CLOCK = 0x50;
 
 /**
- * Reads the programs for devices that are uncompressed in an object file. Returns the operations of each kernel in the
- * order of its code.
+ * Reads the uncompressed device programs in an object file. Returns the operations of each kernel in the order of its
+ * code.
  */
 export function deviceCode(object: Buffer): readonly ReadonlyMap<string, readonly Operation[]>[] {
   return programsOf(object, operationsOf);
 }
 
 /**
- * The instructions of the longest innermost loop of a kernel. NOPs are not counted, because compute capability 12.0
- * needs four after each FP64.
+ * Counts of the longest innermost loop of a kernel. NOPs are not counted, because compute capability 12.0 needs four of
+ * them after each FP64 operation.
  */
 export interface InnerLoop extends Counts {
-  /** The same counts for the longest loop around the innermost one, or for that loop itself if there is no other. */
+  /** Counts of the longest loop around the innermost one. If there is none, they are those of the innermost loop. */
   readonly outer: Counts;
 }
 export interface Counts {
@@ -71,18 +71,18 @@ export interface Counts {
   readonly special: number;
   readonly loads: number;
   readonly shuffles: number;
-  /** Loads and stores of local memory, which is where registers are spilled. */
+  /** Loads and stores of local memory, to which registers are spilled. */
   readonly local: number;
 }
 
-/** Like `deviceCode`, for kernels with a loop. */
+/** Works like `deviceCode`, for the loops of kernels that have one. */
 export function innerLoops(object: Buffer): readonly ReadonlyMap<string, InnerLoop>[] {
   return programsOf(object, innerLoop);
 }
 
 function programsOf<T>(object: Buffer, read: (code: Buffer) => T | null): readonly ReadonlyMap<string, T>[] {
   const programs: ReadonlyMap<string, T>[] = [];
-  // The first one is the object file itself.
+  // The first ELF header is that of the object file itself, so the search starts behind it.
   for (let at = object.indexOf('\x7fELF', 4, 'latin1'); at >= 0; at = object.indexOf('\x7fELF', at + 4, 'latin1'))
     programs.push(kernelsOf(object.subarray(at), read));
   return programs;
@@ -117,8 +117,8 @@ function operationsOf(code: Buffer): readonly Operation[] {
 }
 
 /**
- * Whether a branch leads back. The branch to itself at the end of all code does not count. Bit 81 is the sign of the
- * distance. Newer devices count the distance in units of 4 bytes and store its lowest byte separately.
+ * Tells whether a branch leads back. The branch to itself at the end of all code does not count. Bit 81 is the sign of
+ * the distance. Newer devices count the distance in units of 4 bytes and store its lowest byte separately.
  */
 function leadsBack(branch: Buffer): boolean {
   const [lowest, high] = [branch[2], branch.readUInt32LE(4)];
@@ -133,7 +133,7 @@ const INSTRUCTION_BYTES = 16;
 function innerLoop(code: Buffer): InnerLoop | null {
   const operation = (at: number): number => code.readUInt16LE(at) & 0x1ff;
   const loops: { readonly from: number; readonly to: number }[] = [];
-  // All code ends with a branch to itself, which shows how this device encodes a distance.
+  // All code ends with a branch to itself. This branch shows how the device encodes distances.
   let isNewer = false;
   for (let at = 0; at < code.length; at += INSTRUCTION_BYTES)
     if (operation(at) === BRANCH && distance(code, at, true) === -INSTRUCTION_BYTES) isNewer = true;
@@ -167,8 +167,8 @@ function innerLoop(code: Buffer): InnerLoop | null {
 }
 
 /**
- * Returns the distance from the end of a branch to its target, bytes: 48 bits from bit 34 on, and on newer devices 8
- * lower bits from bit 16 on.
+ * Returns the distance in bytes from the end of a branch to its target. It has 48 bits from bit 34 on. Newer devices
+ * have 8 lower bits from bit 16 on.
  */
 function distance(code: Buffer, at: number, isNewer: boolean): number {
   const words = code.readBigUInt64LE(at) | (code.readBigUInt64LE(at + 8) << 64n);

@@ -16,17 +16,17 @@ import { unitLoop } from '../measuring.ts';
 
 const nvcc = findTool('nvcc');
 /**
- * One of the oldest architectures that nvcc 13 knows, and one of the newest. nvcc has two compilers: architectures from
- * 10.0 on use the newer one.
+ * The first is one of the oldest architectures that nvcc 13 knows, and the second one of the newest. nvcc has two
+ * compilers, and uses the newer one for architectures from 10.0 on.
  */
 const ARCHITECTURES = ['sm_75', 'sm_120'];
-/** The architectures for which unit loops are compiled, one for each compiler. */
+/** Architectures for which unit loops are compiled, one for each compiler. */
 const LOOP_ARCHITECTURES = ['sm_80', 'sm_120'];
-/** `-O3` is only for the host's code, which the emulation compiles with an optimiser's warnings. */
+/** `-O3` matters only for the host's code. The emulation compiles that code with an optimiser's warnings. */
 const FLAGS = COMPILE_FLAGS.filter((flag) => flag !== '-O3');
-/** The lowest that the assembler accepts. */
+/** The lowest register cap that the assembler accepts. */
 const CAP = 24;
-/** A short kernel with loads. With several threads per unit, its loop has to do several iterations in a pass. */
+/** A short kernel with loads. With several threads per unit, a pass of its loop must contain several iterations. */
 const KERNEL: KernelProfile = {
   ...KERNEL_DEFAULTS,
   name: 'short',
@@ -39,7 +39,7 @@ const KERNEL: KernelProfile = {
   bytesPerIteration: 12,
 };
 const PROFILE = unitLoopProfile(KERNEL, 'cuda');
-/** stand-in-nvcc.slow.test.ts compiles the loops of the other numbers. */
+/** Other numbers of threads are compiled in stand-in-nvcc.slow.test.ts. */
 const THREADS = [1, 8];
 
 describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
@@ -59,7 +59,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
     ];
     const workload = { ...WORKLOAD, lengths: Uint32Array.of(1), profile: PROFILE };
     objects = unwrap(await cudaPlan(planOf(cases, { workload }), NO_FILES)).objects;
-    // Both cores are used: the host program takes as long as the unit loops together.
+    // Both cores are used, because the host program takes as long as the unit loops together.
     await Promise.all(
       [[objects[0]], objects.slice(1)].map(async (several) => {
         for (const object of several) {
@@ -70,7 +70,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
               `arch=${name.replace('sm', 'compute')},code=${name}`,
             ]),
             ...['-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra,-Werror'],
-            // The machine code is read below.
+            // The tests read the machine code, which must not be compressed.
             '--no-compress',
             ...object.flags,
           ];
@@ -94,14 +94,15 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
   it('hold a register cap by spilling in the loop, and keep everything in registers without one', () => {
     const free = THREADS.flatMap((u) => kernels.get(`unit-loop-u${u}`)!);
     const capped = kernels.get(`unit-loop-u1-${CAP}`)!;
-    // The list has four kinds of loops.
+    // Each program has four kinds of loops.
     expect(free.length).toBe(4 * THREADS.length * LOOP_ARCHITECTURES.length);
     for (const { kernel, spillStoreBytes } of free) expect(spillStoreBytes, kernel).toBe(0);
     for (const { kernel, registersPerThread } of capped) expect(registersPerThread, kernel).toBeLessThanOrEqual(CAP);
     const [one] = THREADS.map((u) => nestedLoops(`unit-loop-u${u}`));
     for (const [at, { local }] of nestedLoops(`unit-loop-u1-${CAP}`).entries()) {
       expect(one[at].local).toBe(0);
-      // Each missing register costs a load and a store. Some registers are needed once, and spilling itself needs some.
+      // Each missing register costs a load and a store per pass. The factor allows for registers that are needed only
+      // outside the loop, and for registers that spilling itself needs.
       const registers = kernels
         .get('unit-loop-u1')!
         .find(
@@ -113,7 +114,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
   });
 
   const NESTED = /[0-9]nestedE/;
-  /** The loop over the iterations of a unit when loops are nested, by architecture. */
+  /** Returns the loop over a unit's iterations if loops are nested, for each architecture. */
   const nestedLoops = (name: string): readonly InnerLoop[] => {
     const programs = innerLoops(readFileSync(join(folder, `${name}.o`)));
     expect(programs.length).toBe(LOOP_ARCHITECTURES.length);
@@ -126,8 +127,8 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
   });
 
   /**
-   * Returns, for every architecture and each kernel of this name, the operations in order from the first to the last
-   * reading of the clock.
+   * Returns the operations between the first and the last reading of the clock, both included, for every architecture
+   * and every kernel with a matching name.
    */
   function timed(name: RegExp): readonly { readonly kernel: string; readonly operations: readonly Operation[] }[] {
     const programs = deviceCode(readFileSync(objectOf(objects[0])));
@@ -149,7 +150,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
     ['FloatMultiply', /chainsINS_13FloatMultiplyE/, ['float-multiply']],
     ['FloatMultiplyAdd, one chain and several', /chainsINS_16FloatMultiplyAddE/, ['float-multiply-add']],
     ['DoubleMultiplyAdd', /chainsINS_17DoubleMultiplyAddE/, ['double-multiply-add']],
-    // The assembler may add by multiplying by one, and counts passes of the loop.
+    // The assembler may use a multiplication by one to add. It also counts the passes of the loop.
     ['IntegerAdd', /chainsINS_10IntegerAddE/, ['integer-add', 'integer-multiply-add']],
     ['IntegerMultiplyAdd', /chainsINS_18IntegerMultiplyAddE/, ['integer-multiply-add']],
     ['Logic', /chainsINS_5LogicE/, ['logic']],
@@ -161,7 +162,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
       expect(count(operations, 'clock'), kernel).toBe(2);
       expect(count(operations, 'load') + count(operations, 'store'), kernel).toBe(0);
       const found = units.reduce((sum, unit) => sum + count(operations, unit), 0);
-      // The kernel repeats the operation 256 times, and the compiler adds a few for the loop or for copies.
+      // The kernel repeats the operation 256 times. The compiler adds a few operations for the loop or for copies.
       expect(found, kernel).toBeGreaterThanOrEqual(256);
       expect(found, kernel).toBeLessThan(256 + 6);
     }
@@ -183,7 +184,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
   it('keep only fetches, walks through shared memory or loads of one line between readings of the clock', () => {
     for (const { kernel, operations } of timed(/fetchChain|lineLatencies|sharedLoads/)) {
       const which = /fetchChain/.test(kernel) ? 'atomic' : /lineLatencies/.test(kernel) ? 'load' : 'load-shared';
-      // All are unrolled 16 times, except for the fetches.
+      // All operations except fetches are unrolled 16 times.
       expect(count(operations, which) % (which === 'atomic' ? 2 : 16), kernel).toBe(which === 'atomic' ? 1 : 0);
       expect(count(operations, which), kernel).toBeGreaterThan(0);
       expect(count(operations, 'clock'), kernel).toBe(2);

@@ -13,12 +13,12 @@ import type { WorkloadContext } from '../../src-workers/parse/grammar.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { benchPlan } from '../measuring.ts';
 
-/** Shared by the tests of the CUDA backend. */
+/** Plans and programs that the tests of the CUDA backend share. */
 
 export const SOURCES = fileURLToPath(new URL('../../src-workers/bench/cuda/sources', import.meta.url));
-/** Replaces nvcc and compiles for the CPU emulation. */
+/** Stands in for nvcc, and compiles for the CPU emulation. */
 export const EMULATING_NVCC = fileURLToPath(new URL('../data/cuda-shim/nvcc', import.meta.url));
-/** Replaces hipcc, with thread groups of 64 lanes. */
+/** Stands in for hipcc, and compiles for the CPU emulation, with thread groups of 64 lanes. */
 export const EMULATING_HIPCC = fileURLToPath(new URL('../data/cuda-shim/hipcc', import.meta.url));
 export const EMULATED_NAME = 'CPU emulation of CUDA, for tests';
 
@@ -27,7 +27,7 @@ export const NO_FILES: WorkloadContext = {
   openFile: (path) => Promise.resolve(fail('not-found', `no file ${path} here`)),
 };
 
-/** A loop with steps of every class, dependent loads and a stream, on a small table. */
+/** Describes a loop with steps of every class, dependent loads, and a stream, on a small table. */
 export const PROFILE: UnitLoopProfile = {
   version: 3,
   sharing: 'split',
@@ -45,7 +45,7 @@ export const PROFILE: UnitLoopProfile = {
   tableWords: 64,
 };
 
-/** Short units, some of them empty. */
+/** The units are short, and some of them are empty. */
 export const WORKLOAD: UnitLoopWorkload = {
   label: 'test',
   lengths: Uint32Array.from({ length: 150 }, () => 0).map(
@@ -66,7 +66,7 @@ export function planOf(cases: readonly BenchCase[], change: Partial<BenchPlan> =
   return benchPlan(cases, { workload: WORKLOAD, ...change });
 }
 
-/** Parses lines of a result file or of the program, each with its real check. */
+/** Parses the lines of a result file or of the program. Each line passes the check that Lockstep uses. */
 export function recordsOf(text: string): BenchRecord[] {
   return text
     .split('\n')

@@ -17,7 +17,7 @@ import { lacks } from '../tools.mjs';
 import { cacheIn, processesThatRun, testEngine, testFolder } from '../workplace.ts';
 import { exampleStudy } from '../catalogue.ts';
 
-// These tests run a user's own program for each launch of a design.
+// In these tests, a user's own program runs for each launch of a design.
 const ROOT = join(import.meta.dirname, '..', '..');
 const PROGRAM = join(ROOT, 'test', 'data', 'bench', 'own-program.ts');
 const KERNELS = join(ROOT, 'db', 'examples', 'kernels');
@@ -173,7 +173,7 @@ it('fails a design that hangs, and continues with the other', async () => {
     /^Stopped after \d+(\.\d+)? s \(limit 8 s\), 0 of 2 launches done\.$/,
   );
   expect(logged(log).map(({ design }) => design)).toContain(String(other));
-  // The hanging program and its child processes have ended.
+  // The hanging program and its child processes must have ended.
   expect(processesThatRun('sleep 602')).toEqual([]);
 });
 
@@ -190,7 +190,7 @@ it.skipIf(lacks('g++'))("fails designs whose build fails, with the compiler's me
     else expect(failure).toMatch(/^The build failed: .*sized\.c:3.*blocks of 64 are not written yet/);
 });
 
-// unit/own-program.test.ts tests that the seed gives the order.
+// unit/own-program.test.ts tests that the seed determines the order.
 it('launches every design once before any again, in another order', async () => {
   const log = join(folder, 'order.log');
   await measured({ exec: own(`--log '${log}'`) }, { count: 8, warmUps: 0 });
@@ -388,8 +388,8 @@ it('fails every design of a program that does not exist', async () => {
 it('chooses the number of repeats and of designs for the time by a probe', async () => {
   const input = { ...asked({ exec: own('--ms 10000') }), repeats: 500, timeLimitMs: 600_000 };
   const answer = await call(engine, 'bench.probe', input);
-  // The program reports ten seconds for each launch, far more than it takes, and fewer repeats give no interval. So some
-  // designs are left out.
+  // The program reports ten seconds for each launch, far more than it takes. Fewer than 7 repeats give no interval, so
+  // some designs are left out instead.
   expect(answer).toMatchObject({ kind: 'done', proposal: { units: UNITS, ofUnits: UNITS, repeats: 7, ofDesigns: 12 } });
   const { estimateMs, designs } = (answer as Extract<typeof answer, { kind: 'done' }>).proposal!;
   expect(designs).toBeGreaterThanOrEqual(6);

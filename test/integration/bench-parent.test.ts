@@ -20,8 +20,8 @@ const CHILD = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'cpu
 const folder = testFolder();
 
 /**
- * Starts the program like the engine and prints its id. Both write into one pipe, which exists as long as one of them
- * does.
+ * Starts the program as the engine does, and prints its id. Both processes write into one pipe, which stays open until
+ * both have ended.
  */
 const STARTER = `
   const [file, folder, parent] = process.argv.slice(1);
@@ -33,7 +33,7 @@ const STARTER = `
 it.each([true, false])(
   'ends when the process that started it is killed, if it knows that process: %s',
   async (knows) => {
-    // There are far more launches than time: the program alone would run for a minute.
+    // The plan has far more launches than the test has time. Alone, the program would run for a minute.
     const cases: BenchCase[] = [
       { id: 'stream-1', benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 2 ** 20 } },
     ];
@@ -59,8 +59,8 @@ it.each([true, false])(
 
 const TOOL = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'tool.ts');
 /**
- * Runs a compiler like the engine: it starts another program, records its id, and waits for it. With a last word, the
- * engine is killed as soon as it has asked for the compiler.
+ * Runs a compiler as the engine does. The compiler starts another program, records its id, and waits for it. With a
+ * third word, the engine is killed as soon as it has requested the compiler.
  */
 const COMPILING = `
   const [tool, file, killed] = process.argv.slice(1);
@@ -86,7 +86,7 @@ it('takes a working compiler with it, and what the compiler started', async () =
 it('takes a compiler with it that starts while it is killed', async () => {
   const files = Array.from({ length: 5 }, (_, at) => join(folder, `starting-${at}`));
   for (const file of files) await once(compiling(file, 'killed'), 'exit');
-  // A compiler that was not killed records its id by now.
+  // By now, a compiler that is still alive has recorded its id.
   await new Promise((resolve) => setTimeout(resolve, 500));
   const started = files.filter((file) => existsSync(file)).map((file) => Number(readFileSync(file, 'utf8')));
   await expect.poll(() => started.filter(processLives), { timeout: 30_000 }).toEqual([]);

@@ -3,7 +3,7 @@ import { measureWebGpu } from '../../src-workers/bench/webgpu/measure.ts';
 import { openNodeWebGpu } from '../../src-workers/bench/webgpu/node.ts';
 import { fail, unwrap } from '../../src-workers/domain/result.ts';
 
-/* Measures a plan, and loses the device or aborts at the first counted sample. */
+/* Measures a plan. Loses the device, or aborts, at the first counted sample. */
 const [how, folder] = process.argv.slice(2) as [string, string];
 const plan = unwrap(await readPlanFolder(folder));
 const { device, info } = unwrap(await openNodeWebGpu());

@@ -56,7 +56,7 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
   it.each(['split', 'deal'] as const)(
     'computes the same bits as the CPU for every design, with units that are %s',
     async (sharing) => {
-      // A thread that has a unit alone shares it in no way.
+      // With one thread per unit, a unit is not shared, so one of the two ways of sharing covers this case.
       const cases = (sharing === 'deal' ? [2, 4] : [1, 2, 4]).flatMap((threadsPerUnit) =>
         (['nested', 'flattened'] as const).flatMap((loop) =>
           [
@@ -72,7 +72,7 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
               threadsPerUnit,
               loop,
               balancing,
-              // The designs include blocks that end within a thread group, and one round or many.
+              // Some blocks end within a thread group. Slots take one unit or many.
               ...(i % 2 === 0 ? { blockThreads: 20, gridBlocks: 3 } : { blockThreads: 64, gridBlocks: 80 }),
             }),
           ),
@@ -136,7 +136,7 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
         of(records, id).find(({ type }) => type === 'check'),
         id,
       ).toMatchObject({ correct: true, message: '' });
-    // Launches of one power alternate, forwards and backwards.
+    // Launches of the same power alternate, forwards and backwards.
     const launches = records.flatMap((record) => (record.type === 'sample' ? [record.case] : []));
     expect(launches.slice(0, 12)).toEqual(['m1', 'm2', 'm3', 'm3', 'm2', 'm1', 'm1', 'm2', 'm3', 'd0', 'd0', 'd0']);
     expect(of(records, 'm2').find(({ type }) => type === 'values')).toMatchObject({

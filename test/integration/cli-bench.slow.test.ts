@@ -23,10 +23,10 @@ function fake(behaviour: FakeBench): void {
   process.env.FAKE_BENCH = JSON.stringify(behaviour);
 }
 
-/** The whole command line. */
+/** Runs the whole command line on the test's database. */
 const run = (...args: readonly string[]): Promise<Outcome> => lockstep(...args, '--db', db);
 
-/** The command itself, on an engine whose programs measure nothing. */
+/** Runs a command on an engine whose measuring programs are stand-ins. */
 async function withFake(body: (engine: Engine) => Promise<Outcome>): Promise<Outcome> {
   const engine = await testEngine(db, { programs: { webgpuChildFile: FAKE, cpuChildFile: FAKE } });
   try {
@@ -46,7 +46,7 @@ beforeAll(async () => {
   expect((await run('sweep', study)).status).toBe(0);
 });
 
-// services-bench.slow.test.ts tests what the engine answers.
+// services-bench.slow.test.ts tests the answers of the engine.
 it("measures, compares and calibrates, and keeps a stand-in's parameters out of a study", async () => {
   fake({ factor: 3 });
   const asked = { target: 'webgpu', device: DEVICE, random: 12, repeats: 7, json: true } as const;
@@ -72,7 +72,7 @@ it("measures, compares and calibrates, and keeps a stand-in's parameters out of 
   const before = readFileSync(study, 'utf8');
   expect(await calibrate('2', { into: study })).toMatchObject({ status: 1, err: /loop that stands in for a kernel/ });
   expect(readFileSync(study, 'utf8')).toBe(before);
-  // Older versions wrote this, because they used a stand-in's parameters for the kernel.
+  // Older versions wrote such a study, because they used a stand-in's parameters for the kernel.
   const { latencyCycles, issueCycles } = kept.profile.parameters;
   const written = JSON.parse(before) as { kernel: object };
   const pipeline = { [DEVICE]: { latencyCycles, issueCycles, kneeSoftness: 6, origin: 'calibrated' } };
@@ -80,8 +80,8 @@ it("measures, compares and calibrates, and keeps a stand-in's parameters out of 
   writeFileSync(study, JSON.stringify({ ...written, kernel: misled, pipeline }));
   expect((await run('sweep', study, '--json')).out).toContain('of a stand-in loop, not of this kernel');
   expect(documentOf(await calibrate('2', { undo: study, json: true }))).toEqual({ study, deviceId: DEVICE });
-  // The study did not state this value, so the kernel gets the assumed value back from the sweep of the measured
-  // designs.
+  // The study did not state this value. The kernel gets the assumed value back from the sweep whose designs were
+  // measured.
   const undone = JSON.parse(readFileSync(study, 'utf8')) as object;
   expect(undone).toMatchObject({ kernel: { origins: { unit: 'assumed' } }, pipeline: {} });
   expect(undone).not.toHaveProperty(['pipeline', DEVICE]);
@@ -123,7 +123,7 @@ it('packs a measurement for a machine without Lockstep, as a folder or an archiv
   expect(JSON.parse(line)).toMatchObject({ type: 'plan', source: { runId: 1, study: 'Small', deviceId: DEVICE } });
   expect(await pack('bundle')).toMatchObject({ status: 1, err: /already holds a bundle/ });
 
-  // This machine has no AMD device, and the bundle needs no nvcc here.
+  // This machine has no AMD device. Making the bundle must need no nvcc.
   const forHip = await pack('hip-bundle', '--target', 'hip:0');
   expect(forHip.out).toMatch(/Copy it to a machine with a HIP device, run \.\/run\.sh in it there/);
   expect(readFileSync(into('hip-bundle/run.sh'), 'utf8')).not.toContain('nvcc ');

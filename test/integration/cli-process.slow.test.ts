@@ -9,7 +9,7 @@ import { documentOf, lockstep } from '../command-line.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { testFolder } from '../workplace.ts';
 
-// The command in a separate process, which is interrupted. test/verify/kills.ts tests kills.
+// Interrupts the command in a separate process. test/verify/kills.ts tests kills.
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const folder = testFolder();

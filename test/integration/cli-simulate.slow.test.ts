@@ -28,7 +28,7 @@ const run = (...args: readonly string[]): Promise<Outcome> => lockstep(...args, 
 const json = async <T>(...args: readonly string[]): Promise<T> => documentOf(await run(...args, '--json'));
 
 beforeAll(async () => {
-  // There are two runs, of which one is simulated.
+  // The file has two runs, and one of them is simulated.
   const file = join(folder, 'study.json');
   writeFileSync(file, JSON.stringify(smallStudy()));
   expect((await run('sweep', file)).status).toBe(0);
@@ -79,7 +79,8 @@ it('names the predictions that the simulation contradicts', () => {
   expect(contradictedCell(row(0.27, 3.88))).toBe('simulated 14.4 times as long as predicted');
   expect(contradictedCell(row(1, 1.25))).toBe('simulated 25 % longer than predicted');
   expect(contradictedCell(row(1, 0.8))).toBe('simulated 20 % shorter than predicted');
-  // These times differ by at most 10 %. The third one differs by that much beyond the simulation's own interval.
+  // Time and prediction of these rows differ by at most 10 %. The third row's difference is larger, but at most 10 %
+  // beyond the simulation's own interval.
   expect([row(1, 1.1), row(1, 0.92), row(1, 1.4, 0.3), row(1, null)].map(contradictedCell)).toEqual(['', '', '', '']);
   let said = '';
   const out = (text: string) => void (said += text);

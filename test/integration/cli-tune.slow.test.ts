@@ -12,13 +12,13 @@ import { smallStudy } from '../unit/export-runs.ts';
 import { captured, type Outcome } from '../command-line.ts';
 import { testEngine, testFolder } from '../workplace.ts';
 
-// Tunes with a program whose time for each design is known.
+// The user's program in these tests reports a known time for each design.
 const ROOT = join(import.meta.dirname, '..', '..');
 const PROGRAM = join(ROOT, 'test', 'data', 'bench', 'own-program.ts');
 const DEVICE = 'nvidia-rtx-4090';
 const folder = testFolder();
 const [db, study, times, log] = ['test.db', 'study.json', 'times.json', 'log.jsonl'].map((name) => join(folder, name));
-/** Predicted and true times by design, and the best. */
+/** Predicted times by design, true times by design, and the best design. */
 let predicted: ReadonlyMap<number, number>;
 let trueMs: Readonly<Record<number, number>>;
 let best: number;
@@ -46,7 +46,8 @@ beforeAll(async () => {
   const view = unwrap(await engine.context.views.open(1));
   const valid = [...view.ranking.columns.timeMs.entries()].filter(([, time]) => time > 0);
   predicted = new Map(valid);
-  // True times differ less than predicted ones, and the block size of the best prediction is slower than the others.
+  // True times differ less than predicted times. The block size of the best prediction is made slower than the others,
+  // so that this prediction is wrong.
   const blocks = axes.blockThreads.length;
   const wrong = Math.min(...valid.map(([, time]) => time));
   const worst = valid.find(([, time]) => time === wrong)![0] % blocks;
@@ -88,7 +89,7 @@ it('finds a design near the fastest despite a wrong prediction, repeats no measu
   database.close();
   expect(saved.length).toBeGreaterThanOrEqual(4);
 
-  // So few measurements leave a regret, and a tuning that reaches its goal would say so instead.
+  // So few measurements do not reach the goal. Otherwise, tuning would report the goal instead of the budget.
   const spent = await run(...tune, command(), '--budget', '3', '--within', '0.1%');
   expect(spent).toMatchObject({ status: 0, err: '' });
   expect(spent.out).toContain(`Measured before: ${saved.length} designs, best `);

@@ -23,19 +23,19 @@ const db = at('test.db');
 const run = (args: readonly string[], interactive = false): Promise<Outcome> =>
   captured((terminal) => main(args, terminal), { interactive });
 
-/** Expects one JSON document on standard output, nothing on standard error, and exit code 0. */
+/** Runs a command. Expects one JSON document on standard output, nothing on standard error, and exit code 0. */
 async function json<T>(...args: readonly string[]): Promise<T> {
   return documentOf(await run([...args, '--json']));
 }
 
-/** Returns the types of a document's fields; for a list, those of its first entry. */
+/** Returns the types of a document's fields. A list has the type of its first entry. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
   if (typeof value !== 'object' || value === null) return typeof value;
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, shapeOf(field)]));
 }
 
-/** Expects a failure: nothing on standard output, one line on standard error, no stack. */
+/** Expects that a command fails with nothing on standard output and one line on standard error, without a stack. */
 async function failure(status: 1 | 2, ...args: readonly string[]): Promise<string> {
   const outcome = await run(args);
   expect(outcome.out).toBe('');
@@ -217,7 +217,7 @@ describe('loss', () => {
       kernel: { ...kernel, serialFraction: 0, origins: NOTHING_ELSE },
     };
     writeFileSync(study, JSON.stringify(whole));
-    // There are two launches, and the profile counts both.
+    // The profile has two launches, and counts both.
     const launch = '"walk(int)","8.0","(256, 1, 1)","(256, 1, 1)","40","24000000","1500000","80000000"';
     writeFileSync(
       at('counted.csv'),
@@ -227,12 +227,12 @@ describe('loss', () => {
     type Counts = Record<string, { measured: number; predicted: number }>;
     const [one, two] = (await json<{ work: readonly Counts[] }>(...inspect)).work;
     expect(one).toMatchObject({ threadsPerUnit: 1, instructions: { measured: 48_000_000 }, l2Sectors: { measured: 3_000_000 }, dramBytes: { measured: 160_000_000 } }); // prettier-ignore
-    // Every lane works in every iteration, so the counts follow by arithmetic.
+    // Every lane works in every iteration, so the expected counts follow by arithmetic.
     expect(one.instructions.predicted / (2 * (units / 32) * length * instructions)).toBeCloseTo(1, 6);
     expect(one.dramBytes.predicted / (2 * units * length * bytes)).toBeCloseTo(1, 6);
     expect(one.l2Sectors.predicted).toBeCloseTo(one.dramBytes.predicted / 32, 3);
-    // With two threads for each unit, a thread group has half as many units at a time, and an iteration takes half the
-    // instructions. So the total is no smaller.
+    // With two threads per unit, a thread group has half as many units at a time, and an iteration takes at least half
+    // the instructions. The total is therefore no smaller.
     expect(two.instructions.predicted).toBeGreaterThan(0.99 * one.instructions.predicted);
     const text = (await run(inspect)).out;
     expect(text).toMatch(/threads\/unit +instructions +ratio/);
@@ -243,8 +243,8 @@ describe('loss', () => {
     const file = join(folder, 'rising.csv');
     writeFileSync(file, Array.from({ length: 64 }, (_, unit) => `${unit + 1}\n`).join(''));
     const { out } = await run(['loss', '--workload', `file:${file}`, '--n', '32']);
-    // The longest units of the two halves are 32 and 64. The loss divides them by the means of the halves, and by the
-    // mean of all.
+    // The longest units of the two halves are 32 and 64. The mean loss divides them by the means of their halves, and
+    // the aggregate loss by the mean of all units.
     const row = `${((32 / 16.5 + 64 / 48.5) / 2).toFixed(4)} +${((32 + 64) / (16.5 + 48.5)).toFixed(4)}`;
     expect(out).toMatch(
       new RegExp(`consecutive units[^]*\\n *n +mean in order +aggregate in order[^]*\\n *32 +${row} `),
@@ -379,7 +379,7 @@ describe('lists runs and ranks designs', () => {
     expect(await failure(1, 'runs', 'restore', '1', '--db', own)).toMatch(/no run 1/);
     expect((await run(['runs', 'purge', '--db', own])).out).toBe('The bin is empty.\n');
   });
-  // unit/export.test.ts renders every format.
+  // unit/export.test.ts tests the content of every format.
   it('export writes the same document to a file and to standard output', async () => {
     const file = at('out.json');
     const written = await json<{ bytes: number }>('export', '1', '--format', 'json', '-o', file, '--db', db);
@@ -454,13 +454,13 @@ describe('advice', () => {
     expect(ofRun).toMatchObject({ designIndex: recommended.designIndex, rank: recommended.rank });
     expect(ofRun.design).toEqual(recommended.design);
     // A study gets the design with the least expected regret. A run keeps the design of its ranking, and shows the
-    // other beside it.
+    // other design beside it.
     expect({ ...ofStudy, ...ofRun, robust: ofStudy.robust }).toEqual(ofRun);
     expect(ofStudy.point.designIndex).toBe(recommended.designIndex);
     expect(ofStudy.designIndex).toBe(ofStudy.robust.designIndex);
     expect(ofStudy.robust.expectedRegret).toBeLessThanOrEqual(ofStudy.point.expectedRegret);
     const { out: header, err } = await run(['export', '1', '--format', 'cuda', '--db', db]);
-    expect(err).toBe(''); // The header has one design.
+    expect(err).toBe(''); // The header has a single design, so no warning is needed.
     expect(header).toContain(`run 1, design ${recommended.designIndex}.`);
     const text = (await run(['recommend', '1', '--db', db, '--verbose'])).out;
     expect(text).toMatch(
@@ -481,7 +481,7 @@ describe('advice', () => {
       ...args,
     );
     expect(found.inputs.map(({ input }) => input.field)).toContain('workload.spread');
-    // The table has two inputs, the most decisive ones.
+    // The table shows the two most decisive inputs.
     const first = found.inputs.slice(0, 2);
     const text = (await run([...args, ...first.flatMap(({ input }) => ['--input', input.field])])).out;
     expect(text).toMatch(/^input +value +tried +holds/m);
@@ -554,7 +554,7 @@ it('evidence: judges a data set, and another file with the same columns', async 
   expect(shapeOf(judged)).toMatchObject({
     datasets: [{ source: 'string', licence: 'string', gpus: [{ implementations: [figures], choice }] }],
   });
-  // The predictor runs for every matrix of another file, so this one has only a few.
+  // For a file of the user, the predictor runs for every matrix, so this file has only a few.
   const lines = gunzipSync(readFileSync(join(ROOT, 'db', 'evidence', 'loops.csv.gz')))
     .toString()
     .split('\n');
@@ -570,7 +570,7 @@ describe('reproduce and doctor', () => {
     expect(tables.map(({ passed }) => passed)).toEqual([true, true, true, true]);
   });
   it('doctor says whether a database can be used', async () => {
-    // Without compilers in PATH, none of them is asked.
+    // With no compiler in PATH, doctor starts none.
     const found = async (file: string) => {
       vi.stubEnv('PATH', folder);
       const { status, out } = await run(['doctor', '--json', '--db', file]);

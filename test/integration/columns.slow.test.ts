@@ -10,8 +10,8 @@ import { findTool, lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
 
 /*
- * Tests Parquet and Arrow files of the programs that usually write them: each codec with each encoding that they
- * choose, columns of every type that may contain lengths, and lists, whose sizes are lengths.
+ * Tests Parquet and Arrow files that were written by the usual programs. They cover each codec with each encoding that
+ * these programs choose, columns of every type that may contain lengths, and lists, whose sizes are lengths.
  */
 
 /** Returns the codecs and encodings that a file names. */
@@ -20,7 +20,7 @@ const writtenIn = (bytes: Uint8Array): readonly string[] =>
     columns.flatMap(({ meta_data }) => [meta_data!.codec, ...meta_data!.encodings]),
   );
 
-/** A package of a tool, as Node loads it. */
+/** Loads a package of a tool, as Node does. */
 const load = (tool: 'duckdb' | 'arrow' | 'polars', name: string): unknown =>
   createRequire(join(findTool(tool)!, 'package.json'))(name);
 
@@ -39,7 +39,7 @@ interface DuckDbConnection {
 }
 
 const ROWS = 9000;
-/** The columns that DuckDB writes, and their lengths according to DuckDB. */
+/** Columns that DuckDB writes, and the lengths that DuckDB computes for them. */
 const DUCKDB_COLUMNS: Readonly<Record<string, readonly [written: string, lengths: string]>> = {
   few: ['(20 + 10 * sin(range))::int', 'round(20 + 10 * sin(range))'],
   bytes: ['(range % 7)::utinyint', 'range % 7'],
@@ -125,13 +125,13 @@ interface ParquetWasm {
   writeParquet(table: unknown, properties: unknown): Uint8Array;
 }
 
-/** The lengths of the tables that Arrow writes. Lists have a part of them, so that files stay small. */
+/** Lengths in the tables that Arrow writes. Lists have only a fraction of these lengths, so that files stay small. */
 const LENGTHS = Array.from({ length: 1500 }, (_, at) => (at * 7919) % 211);
 interface Column {
   readonly type: unknown;
-  /** Returns the value of a row from its number in `LENGTHS`. */
+  /** Returns the value in a row, given its number in `LENGTHS`. */
   value(one: number): unknown;
-  /** Returns the length that we read, by default that number. */
+  /** Returns the length that Lockstep reads; by default, it is the number itself. */
   length?(one: number): number;
 }
 /** Awkward Array writes an array of lists, and an array of records as a list for each field. */
@@ -173,7 +173,7 @@ describe.skipIf(lacks('arrow'))('Arrow and the Rust library of Parquet', () => {
     const columns = columnsOf(arrow);
     const table = arrow.tableToIPC(arrow.tableFromArrays(vectors(columns)), 'stream');
     const { Compression, Encoding } = wasm;
-    /** The encodings, and the columns that they suit; all columns have the default otherwise. */
+    /** Encodings, and the columns that can have them. All other columns have the default encoding. */
     const encodings: readonly (readonly [encoding: number, suits: RegExp])[] = [
       [Encoding.PLAIN, /^$/],
       [Encoding.RLE_DICTIONARY, /^$/],
@@ -206,7 +206,7 @@ describe.skipIf(lacks('arrow'))('Arrow and the Rust library of Parquet', () => {
 
   it('writes files and streams of Arrow, and we read the same values', async () => {
     const item = new arrow.Field('item', new arrow.Int32(), true);
-    // The columns that are skipped have buffers of their own, and come first.
+    // These columns are skipped. They come first and have buffers of their own, so that wrong skipping is found.
     const skipped: Readonly<Record<string, Column>> = {
       words: { type: new arrow.Utf8(), value: String },
       indexed: { type: new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()), value: (one) => String(one % 3) },
@@ -271,7 +271,7 @@ describe.skipIf(lacks('polars'))('Polars itself', () => {
       expect(await lengthsOf(bytes, 'steps'), `file ${at}`).toEqual(steps);
       expect(await lengthsOf(bytes, 'events'), `file ${at}`).toEqual(events.map((one) => one.length));
     }
-    // The files are smaller, which shows that they are compressed.
+    // The compressed files must be smaller, which shows that they are compressed.
     const [plain, lz4, zstd] = [0, 3, 6].map((at) => files[at].length);
     expect(lz4).toBeLessThan(plain / 2);
     expect(zstd).toBeLessThan(plain / 2);

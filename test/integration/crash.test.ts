@@ -12,12 +12,12 @@ import { openStore } from '../../db/store.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from '../db/sample.ts';
 
-// test/verify/kills.ts tests kills.
+// Kills are tested in test/verify/kills.ts.
 
 it.runIf(process.platform === 'linux')(
   'counts an ended process as dead before its parent has collected it',
   async () => {
-    // The shell has a child and becomes a program that never collects it. Only then may the child end.
+    // The shell starts a child, and then becomes a program that never collects it. The child may end only after this.
     const parent = spawn('/bin/sh', ['-c', 'cat <&3 & echo $!; exec sleep 600'], {
       stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
     });
@@ -56,7 +56,7 @@ it('counts a run as interrupted only when its process has ended or has long been
     expect(stateAfter('UPDATE owners SET pid = ?', process.ppid)).toBe('running');
     const gone = spawnSync(process.execPath, ['--version']).pid;
     expect(stateAfter('UPDATE owners SET pid = ?', gone)).toBe('interrupted');
-    // If the former owner is still alive, it gets a conflict and writes nothing.
+    // A former owner that is still alive gets a conflict, and writes nothing.
     expect(owner.store.savePredictionChunk(id, sampleChunk(0, 1))).toFail('conflict');
 
     unwrap(owner.store.resumeRun(id));

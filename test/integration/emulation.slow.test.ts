@@ -26,7 +26,7 @@ function emulate(source: string, ...more: readonly string[]): Promise<Outcome> {
   return lockstep('emulate', file, '-o', app, ...more);
 }
 
-/** Uses every feature of launches, shared memory, groups and the runtime, with the expected result. */
+/** This program uses every feature of launches, shared memory, groups and the runtime. The test knows its result. */
 const PROGRAM = dataText('cuda/every-feature.cu');
 
 describe.skipIf(lacks('g++') || process.platform !== 'linux')('a CUDA program without a GPU', () => {

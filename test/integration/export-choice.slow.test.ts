@@ -12,23 +12,23 @@ import { dataText } from '../data.ts';
 
 /** Compiles the header that chooses a launch, and compares it with sweeps of the same laws. */
 
-/** Reads "mean spread units" a line and prints the launch. */
+/** This program reads lines "mean spread units" and prints the launch for each line. */
 const ASK = dataText('cuda/choice-ask.cpp');
 
 /**
- * Lengths in a list, as offsets and as figures must lead to the same choice, and a program without units must get an
- * empty launch.
+ * This program takes lengths as a list, as offsets and as figures, which must all lead to the same choice. A program
+ * without units must get an empty launch.
  */
 const LENGTHS = dataText('cuda/choice-lengths.cpp');
 
-/** A kernel with the threads per unit as a template parameter, which sums every unit once. */
+/** The kernel has the threads per unit as a template parameter, and sums every unit once. */
 const KERNEL = dataText('cuda/choice-kernel.cu');
 
 describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
   const bench = useBench();
   const folder = testFolder();
   const study = smallStudy({
-    // A hostile name must not reach the code. Every program below is compiled with it.
+    // A hostile name must not get into the code. All programs below are compiled with it.
     name: HOSTILE,
     devices: ['nvidia-a100-sxm4-40gb'],
     kernel: { ...smallStudy().kernel, cooperationCost: 0.02, origins: NOTHING_ELSE },
@@ -55,7 +55,7 @@ describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
     execFileSync(findTool('g++')!, [...flags, `${name}.cpp`, '-o', name], { cwd: folder, stdio: 'pipe' });
     return join(folder, name);
   }
-  /** Returns the launches for lines "mean spread units". */
+  /** Returns the launches for the lines "mean spread units" of the input. */
   const chosenFor = (input: string): readonly (readonly number[])[] => {
     const lines = execFileSync(ask, { input, encoding: 'utf8' }).trim().split('\n');
     return lines.map((line) => line.split(' ').map(Number));
@@ -89,10 +89,10 @@ describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
       expect(own, `${laws[at].join(' ')}: ${chosen[at].join(' ')}`).toBeDefined();
       expect(own!.design.unitsPerThread).toBe(rounds);
       expect(own!.timeMs / page.rows[0].timeMs).toBeLessThanOrEqual(1 + AGREEMENT_FRACTION);
-      // The header has times with four decimals of their logarithms.
+      // The times in the header are logarithms with four decimals.
       expect(Math.abs(Math.log(ns / (own!.timeMs * 1e6)))).toBeLessThan(2e-4);
     }
-    // If one launch were chosen for all laws, the table would be pointless.
+    // The table would be useless if one launch were chosen for all laws.
     expect(new Set(chosen.map(([threads]) => threads)).size).toBeGreaterThan(1);
   });
 

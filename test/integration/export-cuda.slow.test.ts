@@ -8,7 +8,7 @@ import { lacks } from '../tools.mjs';
 import { testFolder, useBench } from '../workplace.ts';
 import { dataText } from '../data.ts';
 
-/** A kernel with the header's launch bounds, and a host function that launches it. */
+/** Returns a kernel that has the header's launch bounds, and a host function that launches it. */
 const kernel = (file: string, name: string): string =>
   [
     `#define HEADER "${file}"`,
@@ -92,7 +92,10 @@ describe.skipIf(lacks('nvcc'))('the CUDA header under nvcc', () => {
       writeFileSync(join(folder, fileName), header.text);
     });
 
-    /** Returns ptxas's report on a kernel that needs far more registers than the cap, with lines before the header. */
+    /**
+     * Compiles a kernel that needs far more registers than the cap, with `before` in front of the header. Returns
+     * ptxas's report.
+     */
     function compile(before: string, flags: readonly string[]): KernelUsage {
       const source = join(folder, 'capped.cu');
       writeFileSync(

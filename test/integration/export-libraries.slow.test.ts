@@ -10,9 +10,8 @@ import { EMULATING_NVCC } from './bench-cuda-plans.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
 /*
- * Compiles and runs the headers for C++ libraries on stand-ins that record the calls to the used part of each
- * interface. CUB's collectives come from CUB itself under nvcc, and Kokkos is the real one if Debian's package is
- * installed.
+ * Compiles and runs the headers for C++ libraries on stand-ins. A stand-in has the used part of a library's interface
+ * and records the calls. Under nvcc, CUB itself is used. Kokkos itself is used if Debian's package is installed.
  */
 
 const PROGRAMS = join(import.meta.dirname, '../data/libraries');
@@ -42,7 +41,7 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
     rows = page.rows;
   });
 
-  /** Returns the output of a program with an exported header, compiled with the stand-ins. */
+  /** Compiles a program with an exported header and the stand-ins, runs it, and returns its output. */
   function ran(header: string, file: string, program: string, compiler: string, flags: readonly string[]): string {
     writeFileSync(join(folder, file), header);
     writeFileSync(join(folder, 'main.cu'), program);
@@ -51,12 +50,12 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
     return execFileSync(join(folder, 'main'), { encoding: 'utf8' });
   }
   const GXX = ['-std=c++17', '-O1', '-Wall', '-Wextra', '-Werror', '-Wno-attributes', '-x', 'c++'];
-  /** Returns the best design with this number of threads per unit; a mixed one may have any. */
+  /** Returns the best design with this number of threads per unit. A mixed design may have any number. */
   const designOf = (threads: 4 | 'mixed', isGridFixed = false) =>
     rows.find(
       ({ designIndex, design }) =>
         (threads === 'mixed' ? design.classes : !design.classes && design.threadsPerUnit === threads) &&
-        // The grid is the last value of the axis of launches.
+        // A fixed grid is the last of three values on the launch axis.
         (designIndex % 3 === 2) === isGridFixed,
     )!;
 
@@ -107,7 +106,7 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
     const { text } = await bench.render(run, 'cub');
     const said = ran(text, 'exported.cuh', program('cub.cu'), EMULATING_NVCC, ['-std=c++17']).trim().split('\n');
     expect(said.map((line) => Number(line.split(' ')[0]))).toEqual([1, 4, 32, 64, 256]);
-    // Every class has segments, so that each is checked.
+    // Every class must have segments, or it would not be checked.
     for (const line of said) expect(Number(line.split(' ')[1])).toBeGreaterThan(10);
   });
 

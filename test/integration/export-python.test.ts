@@ -12,14 +12,14 @@ import { lacks } from '../tools.mjs';
 import { testFolder, useBench } from '../workplace.ts';
 
 /*
- * Python runs the files for tuners with only its standard library. Stand-ins take the place of the tuners: they accept
- * exactly the documented parameters, record the calls, and prune and look up as documented. optuna.slow.test.ts runs the
- * file for Optuna with Optuna itself.
+ * Python runs the files for tuners with only its standard library. Stand-ins replace the tuners. They accept exactly
+ * the documented parameters, record the calls, and prune and look up as documented. optuna.slow.test.ts runs the file
+ * for Optuna with Optuna itself.
  */
 
 const RECORDERS = join(import.meta.dirname, '../data/tuners');
 const DEVICES = ['nvidia-a100-sxm4-40gb'];
-/** Launches with a fixed number of blocks, and with as many as the units need. */
+/** The axes include launches with a fixed number of blocks, and launches with as many blocks as the units need. */
 const AXES = { ...smallStudy().axes, unitsPerThread: [1, 2, 4] };
 
 describe.skipIf(lacks('python3'))('the files for tuners', () => {
@@ -31,7 +31,7 @@ describe.skipIf(lacks('python3'))('the files for tuners', () => {
     run = await bench.run(smallStudy({ devices: DEVICES, axes: AXES }));
   });
 
-  /** Returns the JSON output of a Python program, with the file of a run as the module `exported`. */
+  /** Runs a Python program that imports the file of a run as `exported`, and returns its JSON output. */
   function python<T>(document: ExportDocument, program: string): T {
     writeFileSync(join(folder, 'exported.py'), document.text);
     const options = {
@@ -66,7 +66,7 @@ print(json.dumps(dict(units=exported.UNITS, kept=kept, best=best)))`,
     expect(found.units).toContain(units);
     for (const count of found.kept) expect(count).toBeGreaterThan(0);
     for (const count of found.kept) expect(count).toBeLessThanOrEqual(10);
-    // Returns the best designs of a sweep with this number of units, among those that Triton can launch.
+    // Returns the best design of a sweep among those that Triton can launch.
     const bestOf = async (runId: number) =>
       (await page(runId, 1000)).rows.find(
         ({ design }) => Math.log2(design.blockThreads) % 1 === 0 && design.balancing === 'none',
@@ -85,10 +85,10 @@ print(json.dumps(dict(units=exported.UNITS, kept=kept, best=best)))`,
       expect(found.best[at].ms / timeMs).toBeCloseTo(1, 5);
       expect(found.best[at]).toMatchObject({ threads: design.blockThreads, blocks: design.gridBlocks });
     }
-    // Between two numbers of units the time is interpolated.
+    // Between two numbers of units in the table, the time is interpolated.
     const { timeMs } = await bestOf(await sweepOf(between));
     expect(Math.abs(found.best[2].ms / timeMs - 1)).toBeLessThan(0.1);
-    // Beyond the table, the time is that of the nearest number.
+    // Beyond the table, the time is that of the nearest number of units.
     expect(found.best[3].ms).toBe(found.best[4].ms);
   });
 
@@ -220,7 +220,7 @@ print(json.dumps([pathlib.Path("measured.json").read_text(), json.loads(pathlib.
       expect(design).toEqual(wanted.get(designIndex!));
       expect(timesMs[0]).toBe(wanted.get(designIndex!)!.gridBlocks);
     }
-    // If all measured designs had the same value of a list, a wrong list could pass unnoticed.
+    // A measured design must not have the same value as all others, or a wrong list could pass unnoticed.
     for (const name of ['loop', 'balancing', 'implementation', 'unitsPerThread', 'gridBlocks'] as const)
       expect(new Set(measured.map(({ design }) => (design as Design)[name])).size, name).toBeGreaterThan(1);
 
@@ -265,7 +265,8 @@ print(json.dumps(pathlib.Path("both.json").read_text()))`,
   });
 
   it('exports each launch once, even if its blocks can be written in several ways', async () => {
-    // One of the numbers of units per thread also gives a grid of 64 blocks.
+    // For 64 blocks, this launch axis has two values: a grid of 64 blocks, and the units per thread that give 64
+    // blocks.
     const axes: StudyFile['axes'] = { threadsPerUnit: [1], blockThreads: [128], unitsPerThread: [1, 2, 4], gridBlocks: [64, 128] }; // prettier-ignore
     const study = smallStudy({ devices: DEVICES, axes });
     const twice = await bench.run({ ...study, workload: { ...study.workload, units: 128 * 256 } });

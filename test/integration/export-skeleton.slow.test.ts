@@ -14,7 +14,7 @@ import { dataFile } from '../data.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
 /**
- * The ways to take units, each as an implementation of one study. The namespace of a kernel has the name of its way.
+ * Ways to take units, each of which is an implementation of one study. A kernel's namespace has the name of its way.
  */
 const WAYS = [
   { name: 'rounds', balancing: 'none', threads: 4, loop: 'nested' },
@@ -36,23 +36,23 @@ const WAYS = [
   { name: 'path', balancing: 'merge-path', threads: 4, loop: 'nested' },
   { name: 'classes', balancing: 'mixed(1:4,8:40,group:200,block)', threads: 1, loop: 'nested' },
 ] as const;
-/** The same number as in `skeletons.cu`. */
+/** Number of units, the same as in `skeletons.cu`. */
 const UNITS = 1500;
-/** The ways to take the units of an image, and of a part of another image whose edges cut tiles. */
+/** Ways to take the units of an image, and of a part of another image whose edges cut tiles. */
 const TILED = [
   { name: 'tiles', balancing: 'none', threads: 4, loop: 'nested' },
   { name: 'tiles_loop', balancing: 'none', threads: 1, loop: 'flattened' },
 ] as const;
 const EVERY = [...WAYS, ...TILED];
-/** A unit has 64 threads, and each of their thread groups has a part of the sum. */
+/** Thread groups of a unit with 64 threads. Each of them computes a part of the sum. */
 const THREAD_GROUPS = 2;
 const BLOCK_THREADS = 128;
 
 const bench = useBench();
 const folder = testFolder();
-/** The best design of each way. */
+/** Best design of each way. */
 let designs: ReadonlyMap<string, RankRow>;
-/** The lengths have a long tail, and every seventh unit is empty. */
+/** Lengths with a long tail. Every seventh unit is empty. */
 const LENGTHS = Array.from({ length: UNITS }, (_, unit) =>
   unit % 7 === 0 ? 0 : Math.floor(600 / (1 + ((unit * 7919) % 300))),
 );
@@ -142,12 +142,12 @@ describe.skipIf(lacks('g++'))('the CUDA kernels', () => {
   });
 });
 
-/** The lanes of a subgroup of SwiftShader, fewer than the threads of some units. */
+/** Lanes of a subgroup of SwiftShader. Some units have more threads. */
 const SUBGROUP = 4;
 
 describe.skipIf(lacks('swiftshader'))('the WGSL kernels', () => {
   it('run every iteration of every unit once, on a software adapter', () => {
-    // Any order is fine, because the kernel takes every unit of it.
+    // The kernel takes every unit of an order, so any order would be right.
     const order = [...LENGTHS.keys()].toSorted((a, b) => LENGTHS[a] - LENGTHS[b]);
     const starts = [0];
     for (const length of LENGTHS) starts.push(starts.at(-1)! + length);
@@ -183,7 +183,7 @@ describe.skipIf(lacks('swiftshader'))('the WGSL kernels', () => {
     });
     const file = join(folder, 'runs.json');
     writeFileSync(file, JSON.stringify(runs));
-    // A loop that does not end must not outlive the test.
+    // The child has a time limit, because a loop that does not end must not outlive the test.
     const said = execFileSync(process.execPath, [join(import.meta.dirname, 'skeleton-webgpu-child.ts'), file], {
       env: swiftShaderEnvironment(),
       timeout: 240_000,
@@ -201,7 +201,7 @@ describe.skipIf(lacks('swiftshader'))('the WGSL kernels', () => {
       const { name, balancing, threads } = EVERY[at];
       expect([name, sums]).toEqual([name, expected]);
       const parts = [name, Math.min(...calls), Math.max(...calls)];
-      // Each invocation adds its part to the unit once.
+      // In a mixed design, each invocation adds its part to a unit once.
       if (name === 'classes') expect(parts).toEqual([name, 1, BLOCK_THREADS]);
       else if (balancing === 'nonzero-split' || balancing === 'merge-path') expect(parts[2]).toBeGreaterThan(threads);
       else if (balancing === 'dynamic-fetch(group)')

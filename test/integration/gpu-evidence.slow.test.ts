@@ -8,7 +8,7 @@ import { lacks } from '../tools.mjs';
 import { call, ended } from '../unit/engine-calls.ts';
 import { cacheIn, testFolder, useEngines } from '../workplace.ts';
 
-// A dry run of `npm run gpu-evidence` on the emulation of CUDA: few designs of few units.
+// Runs `npm run gpu-evidence` on the emulation of CUDA, with few designs of few units.
 const ROOT = join(import.meta.dirname, '..', '..');
 const out = testFolder();
 const cache = cacheIn(out);
@@ -82,7 +82,7 @@ it.skipIf(lacks('nvcc'))('reads the figures of the SpMV kernels from their code,
   const study = await inspectedSpmvStudy(fitted, 5242, (what) =>
     call(engine, 'kernel.inspect', { ...what, arch: 'sm_90' }),
   );
-  // The study has 310 instructions, which is what a step of a row takes on a software adapter.
+  // The figures of the example's study were fitted to a software adapter, where a step of a row takes 310 instructions.
   expect(study.implementations!.map(({ name }) => name)).toEqual(fitted.implementations!.map(({ name }) => name));
   for (const { name, kernel } of study.implementations!) {
     expect(kernel!.instructionsPerIteration, name).toBeGreaterThan(5);

@@ -19,7 +19,7 @@ const ENTRIES = [
   '_ZN5walks4walkIiEEvPKT_PS1_i',
 ];
 
-/** Returns the assembler's report on each kernel: registers, shared memory, spill stores and loads. */
+/** Reads the assembler's report on each kernel: registers, shared memory, spill stores and loads. */
 function saidOf(log: string): ReadonlyMap<string, readonly number[]> {
   const parts = log.split(/Compiling entry function '/).slice(1);
   return new Map(
@@ -51,7 +51,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
     unwrap(await engine.call('kernel.inspect', { fileName, bytes, entry, ...more }));
 
   beforeAll(async () => {
-    // A user compiles it like this, without the line information that an inspection requests.
+    // A user compiles the source this way, without the line information that an inspection requests.
     said = saidOf(compile('-O3', '-arch=sm_90', '-Xptxas', '-v', '-cubin', '-o', join(folder, 'all.cubin'), SOURCE));
     compile('-O3', '-lineinfo', '-arch=sm_90', '-ptx', '-o', join(folder, 'all.ptx'), SOURCE);
   });
@@ -78,7 +78,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
     const found = await inspect('kernels.cu', readFileSync(SOURCE), 'spilling', { arch: 'sm_90', caps: [24, 32] });
     const [registers, , stores, loads] = said.get('spilling')!;
     expect(found).toMatchObject({ registersPerThread: registers, spillStoreBytes: stores, spillLoadBytes: loads });
-    // The launch bounds of the kernel override a cap, and ptxas says so.
+    // Launch bounds in the kernel override a register cap, and ptxas warns about it.
     expect(found.caps.map(({ cap }) => cap)).toEqual([24, 32]);
     const chase = await inspect('kernels.cu', readFileSync(SOURCE), 'chase', { arch: 'sm_90', caps: [16, 24] });
     expect(chase.caps.every(({ cap, registersPerThread }) => registersPerThread <= cap)).toBe(true);
@@ -94,7 +94,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
     for (const [file, arch, flags] of [
       [SOURCE, 'sm_75', []],
       [SOURCE, 'sm_120', []],
-      // The first object is the host's.
+      // The first object is the host's, so it is left out.
       ...objects.slice(1).map(({ source, flags }) => [join(SOURCES, source), 'sm_90', flags] as const),
     ] as const) {
       const cubin = join(folder, 'one.cubin');
@@ -125,7 +125,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
     expect(JSON.stringify(away)).toContain('lockstep kernel inspect');
     writeFileSync(join(folder, 'mine.cuh'), '#define MINE 1.0f\n');
     expect(await call(own, { folder })).toMatchObject({ ok: true, value: { loops: [] } });
-    // nvcc passes its arguments to a shell. Neither a flag nor the name of a folder may start a program there.
+    // nvcc passes its arguments to a shell. Neither a flag nor a folder's name may start a program there.
     const touched = join(folder, 'touched');
     for (const flag of [
       '-ccbin=/bin/true',
@@ -145,7 +145,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
   it('compiles a file where it is, under its own name', async () => {
     const own = join(folder, 'in place');
     mkdirSync(own);
-    // Files of public suites include neighbours like this one. A copy of outer.cu must not get the name of such a
+    // In public suites, sources include neighbours like this one. A copy of outer.cu must not get the name of a
     // neighbour.
     writeFileSync(join(own, 'kernel.cu'), '__global__ void inner(float *y) { y[0] = VALUE; }\n');
     writeFileSync(join(own, 'given.h'), '#define VALUE 2.5f\n');
@@ -169,7 +169,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
     const { arch, unknown } = documentOf<Inspection & { readonly unknown: readonly string[] }>(
       await lockstep(...args, '--db', join(folder, 'cli.db')),
     );
-    // This is the architecture of the only GPU of the study.
+    // The study has one GPU, and this is its architecture.
     expect(arch).toBe('sm_80');
     expect(unknown.join(' ')).toContain('lengths');
     const { kernel } = JSON.parse(readFileSync(study, 'utf8')) as { kernel: Record<string, unknown> };

@@ -9,7 +9,7 @@ import { findTool, lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
 import { dataText } from '../data.ts';
 
-/** Writes graphs of networkx in each format, and prints the degrees; loops count once. */
+/** This program writes graphs of networkx in each format, and prints the degrees. A loop counts once. */
 const PROGRAM = dataText('python/networkx-graphs.py');
 
 describe.skipIf(lacks('networkx'))('networkx itself', () => {

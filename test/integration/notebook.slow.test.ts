@@ -13,7 +13,7 @@ interface Notebook {
   readonly cells: readonly { readonly execution_count?: number; readonly outputs?: readonly Output[] }[];
 }
 
-/** The last cells of the notebook, about pandas and Matplotlib. */
+/** Code for the last cells of the notebook, which use pandas and Matplotlib. */
 const PLOTS = [
   'import pandas\n\nframe = lockstep.frame(run)\nassert isinstance(frame, pandas.DataFrame)\nframe[["threadsPerUnit", "predictedMs"]].head(2)',
   'axes = lockstep.plot(loss)\nassert [line.get_xdata().tolist() for line in axes.lines][0] == [2, 4, 8, 16, 32]\naxes',
@@ -50,7 +50,7 @@ describe.skipIf(lacks('nbconvert'))('nbconvert itself', () => {
         ? { ...cell, execution_count: done.cells[at].execution_count, outputs: done.cells[at].outputs }
         : cell,
     );
-    // vitest -u writes the outputs of the notebook anew.
+    // `vitest -u` writes the outputs of the notebook anew.
     const executed = `${JSON.stringify({ ...example, cells }, null, 1)}\n`;
     await expect(executed).toMatchFileSnapshot(join(examples, 'lockstep.ipynb'));
     const [table, loss, times] = done.cells.slice(-PLOTS.length).map(({ outputs }) => outputs!);
@@ -59,7 +59,7 @@ describe.skipIf(lacks('nbconvert'))('nbconvert itself', () => {
       const picture = outputs.find(({ data }) => data?.['image/png'])!.data!['image/png'] as string;
       const png = Buffer.from(picture, 'base64');
       expect(png.subarray(1, 4).toString()).toBe('PNG');
-      // A plot of nothing is a few hundred bytes.
+      // An empty plot would have only a few hundred bytes.
       expect(png.length).toBeGreaterThan(5000);
     }
   });

@@ -10,22 +10,25 @@ import { smallStudy } from '../unit/export-runs.ts';
 import { testFolder, useBench } from '../workplace.ts';
 import { dataText } from '../data.ts';
 
-/** The first trials are the best designs of the sweep, and Optuna's sampler chooses the others. */
+/**
+ * Number of first trials, which are the best designs of the sweep, and of all trials. Optuna's sampler chooses the
+ * others.
+ */
 const [FIRST, TRIALS] = [8, 14];
 
-/** Runs a study of Optuna with the exported file, and prints the designs of its trials. */
+/** This program runs a study of Optuna with the exported file, and prints the designs of the trials. */
 const PROGRAM = dataText('python/optuna-study.py');
 
 /**
- * Makes one study that two devices share with alternating trials, and prints the designs of all trials. The times of the
- * second device are longer by 1000.
+ * This program makes one study that two devices share with alternating trials, and prints the designs of all trials.
+ * All times of the second device are longer by 1000.
  */
 const TWO_DEVICES = dataText('python/optuna-two-devices.py');
 
 describe.skipIf(lacks('optuna'))('Optuna itself', () => {
   const bench = useBench();
   const folder = testFolder();
-  /** Returns the output of a program that imports exported files. */
+  /** Runs a program that imports exported files, and returns its output. */
   const python = (program: string, ...words: readonly string[]): string =>
     execFileSync(findTool('optuna')!, ['-c', program, ...words], {
       encoding: 'utf8',
@@ -46,7 +49,7 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
       readonly wanted: readonly object[];
       readonly enqueued: readonly (readonly [rank: number, predictedMs: number])[];
     };
-    // The trials of the warm start come first and in their order.
+    // The trials of the warm start come first, in their order.
     expect(trials.slice(0, FIRST).map(([, design]) => design)).toMatchObject(wanted);
     expect(trials.map(([state]) => state)).toEqual([...Array<string>(TRIALS - 1).fill('COMPLETE'), 'FAIL']);
 
@@ -62,7 +65,7 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
     const page = await bench.call('ranking.page', { runId: run, limit: 1000 });
     const deviceOf = (name: string): boolean => document.text.includes(`"device": "${name}"`);
     const best = page.rows.filter(({ deviceId }) => deviceOf(deviceId)).slice(0, FIRST);
-    // Designs that are enqueued twice are trials once, with their rank and prediction.
+    // A design that is enqueued twice becomes one trial, with its rank and prediction.
     expect(enqueued.map(([rank]) => rank)).toEqual(best.map((_, at) => at + 1));
     for (const [at, [, ms]] of enqueued.entries()) expect(ms / best[at].predictedMs).toBeCloseTo(1, 5);
     for (const { designIndex } of best) {
@@ -72,7 +75,7 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
     }
   });
 
-  // unit/services-import-optuna.test.ts links a study of one device.
+  // unit/services-import-optuna.test.ts links the trials of a study with one device.
   it('measures two devices in one study, and links each trial to designs of its own device', async () => {
     const axes = { ...smallStudy().axes, unitsPerThread: [1, 2, 4] };
     const devices = ['nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb'];
@@ -84,7 +87,7 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
     const file = join(folder, 'devices.journal');
     type Trial = readonly [mark: Readonly<Record<string, unknown>>, value: number];
     const trials = JSON.parse(python(TWO_DEVICES, file)) as readonly Trial[];
-    /** Returns designs of a device with their times, as trials and as links. */
+    /** Returns the designs of a device with their times, in the form in which linked designs are listed. */
     const wantedOf = (deviceId: string): readonly string[] =>
       trials
         .filter(([{ device }]) => device === deviceId)
@@ -99,8 +102,8 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
         return [threadsPerUnit, blockThreads, balancing, registerCap ?? 0, timesMs[0]].join(' ');
       });
     };
-    // A device has the trials that are marked with it, whichever device the import names. The sampler may choose a design
-    // that cannot run, which is not linked.
+    // Each trial belongs to the device that it is marked with, whichever device the import names. The sampler may
+    // choose a design that cannot run, which is not linked.
     for (const deviceName of devices) {
       const bytes = new Uint8Array(readFileSync(file));
       const ask = { fileName: 'devices.journal', bytes, timeUnit: 'ms', studyName: 'shared', runId: run, deviceName };

@@ -18,8 +18,8 @@ import { designOf } from '../measuring.ts';
 import MANIFEST from '../data/cuda/types.kernel.json' with { type: 'json' };
 
 /**
- * Tests the arguments that a manifest may give a kernel, on the emulation. Each host program that Lockstep writes is
- * also compiled by the real compilers.
+ * Tests on the emulation the arguments that a manifest may give a kernel. The real compilers also compile each host
+ * program that Lockstep writes.
  */
 
 const folder = testFolder();
@@ -27,7 +27,7 @@ const UNITS = 6;
 const DESIGN = designOf({ blockThreads: 32, gridBlocks: 1 });
 const TASK: ProgramTask = { exec: '', build: null, folder: '.', units: UNITS, deviceId: 'x', reference: null, probe: false, threadGroupWidth: 32 }; // prettier-ignore
 
-/** Copies each array of its type through shared memory. The sums need all bits of a number. */
+/** The kernel copies each array of its type through shared memory. Its sums need all bits of a number. */
 const KERNEL = dataText('cuda/types.cu');
 const BIG = 2n ** 62n;
 
@@ -44,7 +44,7 @@ const pairs = (place: (at: number) => number): Buffer =>
 beforeAll(() => {
   const files: Readonly<Record<string, Uint8Array | string>> = {
     'types.cu': KERNEL.replace('SHARED', '__shared__'),
-    // The compiler of these tests does not rewrite sources, so it supports no memory whose size the launch gives.
+    // The compiler of these tests does not rewrite sources, so shared memory must have a fixed size.
     'held.cu': KERNEL.replace('extern SHARED T held[]', '__shared__ T held[1024]'),
     a: numbers('i8', (at) => -at),
     b: numbers('u8', (at) => 250 + at),
@@ -70,7 +70,7 @@ function task(change: (manifest: typeof MANIFEST) => void, platform?: 'hip' | 'e
   return { manifest: read, file: join(folder, 'types.kernel.json'), digest: '', units: UNITS, threadGroupWidth: 32, device: 0, ...(platform && { platform }) }; // prettier-ignore
 }
 
-/** Writes the host program of a kernel, which is not compiled yet. */
+/** Writes the host program of a kernel, but does not compile it yet. */
 async function prepared(kernel: KernelTask): Promise<KernelProgram> {
   vi.stubEnv('NVCC', EMULATING_NVCC);
   vi.stubEnv('HIPCC', EMULATING_HIPCC);
@@ -78,7 +78,7 @@ async function prepared(kernel: KernelTask): Promise<KernelProgram> {
   return unwrap(await kernelProgram({ warmUps: 0, repeats: 1 }, TASK, kernel, folders, 120_000));
 }
 
-/** Returns a program's output about its result, and its standard error. */
+/** Builds and runs a program. Returns its output about the result, and its standard error. */
 async function ran(
   change: (manifest: typeof MANIFEST) => void,
   platform?: 'hip' | 'emulation',
@@ -131,7 +131,7 @@ it('refuses a constant that is not a finite number', async () => {
   expect(why).toMatch(/The constant PLUS is 1 \/ 0, which is Infinity here/);
 });
 
-// The number of units and the size of the shared memory depend on the launch, so one program has all these values.
+// The number of units and the size of shared memory depend on the launch, so one program serves all these launches.
 it.skipIf(lacks('g++')).each([
   ['0:6:4:1', /the argument n is 1\.5, which its parameter, a whole number of 32 unsigned bits, cannot hold/],
   ['0:6:3:1', /sharedBytes of the manifest is 42\.\d+ here, which must be a whole number of bytes/],
@@ -176,7 +176,7 @@ it.skipIf(lacks('nvcc', 'hipcc'))('generates hosts that nvcc and hipcc compile, 
   expect(made).toHaveLength(2);
   for (const [at, name] of made.entries()) {
     const defined = ['-std=c++17', '-O0', '-DFACTOR=2', '-DPLUS=33', join(hosts, name, 'host.cu'), '-o', join(folder, `host-${at}`)]; // prettier-ignore
-    // nvcc reads all of the host's code before it compiles the kernel.
+    // nvcc checks all of the host's code before it compiles the kernel, so `-ptx` is enough.
     const flags = ['-ptx', '-arch=sm_90', '-DHALF=<cuda_fp16.h>'];
     const nvcc = spawnSync(findTool('nvcc')!, [...flags, ...defined], { encoding: 'utf8' });
     expect([nvcc.status, nvcc.stderr]).toEqual([0, '']);

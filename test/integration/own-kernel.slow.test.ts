@@ -13,8 +13,8 @@ import { call, ended } from '../unit/engine-calls.ts';
 import { cacheIn, testEngine, testFolder } from '../workplace.ts';
 import { dataText } from '../data.ts';
 
-// Measures the SpMV kernels of the examples on a small matrix: WGSL on the device that Dawn finds here, CUDA on the
-// emulation.
+// Measures the SpMV kernels of the examples on a small matrix. WGSL runs on the device that Dawn finds here, and CUDA
+// on the emulation.
 const ROOT = join(import.meta.dirname, '..', '..');
 const SPMV = join(ROOT, 'db/examples/kernels/spmv');
 const MATRIX = join(ROOT, 'test/data/matrices/lp_ship04l.mtx');
@@ -24,19 +24,19 @@ const file = join(folder, 'spmv.kernel.json');
 let engine: Engine;
 let rows: number;
 let runId: number;
-/** The best design of each entry. */
+/** Best design of each entry. */
 let designs: readonly number[];
 
 const open = async (host: 'cli' | 'serve'): Promise<Engine> => await testEngine(databaseFile, { host });
 
-/** The kernel's manifest under another name. */
+/** Writes the kernel's manifest under another name, with a change. */
 function manifest(name: string, change: (text: string) => string = (text) => text): string {
   const path = join(folder, name);
   writeFileSync(path, change(readFileSync(file, 'utf8')));
   return path;
 }
 
-/** The manifest of the same kernel, with one element of the reference changed. */
+/** Writes a manifest of the same kernel whose reference has one wrong element. */
 async function wrongManifest(): Promise<string> {
   const { y } = await spmvReference(MATRIX);
   y[5] += 1;
@@ -63,7 +63,8 @@ beforeAll(async () => {
   runId = await sweep(reduced);
   const page = await call(engine, 'ranking.page', { runId, limit: 100 });
   const best = new Map(page.rows.toReversed().map(({ design, designIndex }) => [design.implementation, designIndex]));
-  // One entry serves both implementations, and behaves differently if more threads than a thread group share a row.
+  // This implementation has the same entry as another one. The entry behaves differently only if a row has more threads
+  // than a thread group.
   best.delete('2 to 32 threads per row');
   designs = [...best.values()];
 });
@@ -84,7 +85,7 @@ async function measured(target: string, more: object = {}): Promise<{ run: RunSu
   const run = await ended(engine, 'bench.start', asked(target, more));
   return { run, found: await call(engine, 'bench.detail', { id: run.id }) };
 }
-/** Every design has a correct result, and has times if it was not only checked. */
+/** Expects a correct result for every design, and a time unless the designs were only checked. */
 function expectCorrect({ cases }: MeasuringDetail, timed = true): void {
   for (const { label, failure, correct, measured: time, values } of cases) {
     expect([label, failure, correct, time !== null && time.minMs > 0]).toEqual([label, null, true, timed]);

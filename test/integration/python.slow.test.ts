@@ -9,7 +9,7 @@ import { lacks } from '../tools.mjs';
 import { smallStudy } from '../unit/export-runs.ts';
 import { testFolder } from '../workplace.ts';
 
-// Compares lockstep.py, in a Python with only its standard library, with the command line on the same database.
+// Compares lockstep.py with the command line on the same database. Its Python has only the standard library.
 const DATA = join(import.meta.dirname, '..', 'data');
 const folder = testFolder();
 const at = (name: string): string => join(folder, name);
@@ -56,7 +56,7 @@ interface Said {
 const json = async <T = Fields>(...args: readonly string[]): Promise<T> =>
   documentOf<T>(await lockstep(...args, '--json', '--db', at('test.db')));
 
-/** Returns the output of a script in a Python without packages. */
+/** Runs a script in a Python without packages, and returns its output. */
 async function python(...words: readonly string[]): Promise<string> {
   const { LOCKSTEP: _, ...rest } = process.env;
   const env = { ...rest, HOME: folder, XDG_DATA_HOME: folder };
@@ -69,14 +69,14 @@ async function python(...words: readonly string[]): Promise<string> {
   return out;
 }
 
-/** Renames the fields of a command line row to the names in Python. */
+/** Renames the fields of a command line row to their names in Python. */
 function namesOfPython({ device, implementationKind: kind, design, regime, ...row }: Fields): Fields {
   const { simulatedMs: _, measuredMs: __, contradicted: ___, ...rest } = row;
   const holding = (part: unknown): unknown => expect.objectContaining(part as object) as unknown;
   return { ...rest, deviceId: device, kind, design: holding(design), regime: holding(regime) };
 }
 
-/** Matches rows of the command line with rows of Python that have more fields. */
+/** Makes patterns from rows of the command line. Rows of Python match them, and may have more fields. */
 const like = (rows: unknown): readonly unknown[] =>
   (rows as readonly Fields[]).map((row) => expect.objectContaining(namesOfPython(row)) as unknown);
 
@@ -193,11 +193,11 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     expect(made).toContainEqual(again);
     const large = (designs: readonly Design[]): number => designs.filter(isLarge).length;
     expect(interrupted).toMatchObject({ measured: 5 - large(tried.slice(0, 5)), failed: large(tried.slice(0, 5)) });
-    // The last design of the budget also leaves nothing to gain, so tuning may stop for either reason.
+    // At the last design of the budget, nothing is left to gain either, so tuning may stop for either reason.
     expect(measured).toMatchObject({ measured: 18 - large(made), failed: large(made) });
     expect(['budget', 'within']).toContain(measured.stopped);
     expect(large(made)).toBeGreaterThan(0);
-    // This is the fastest time of the space: 1/8 + 100/256.
+    // The fastest time of the space is 1/8 + 100/256 ms.
     expect(measured.best).toMatchObject({ measuredMs: 0.515625, design: { threadsPerUnit: 1, blockThreads: 256 } });
     expect(measured.steps.flatMap(({ failures }) => Object.values(failures ?? {}))).toContain(
       'RuntimeError: too large',

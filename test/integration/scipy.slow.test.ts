@@ -9,8 +9,8 @@ import { testFolder } from '../workplace.ts';
 import { dataText } from '../data.ts';
 
 /**
- * Writes files of each format. Prints their lengths, or the expected refusal, and the options that choose their
- * columns.
+ * This program writes files in each format. It prints their lengths, or the expected refusal, and the options that
+ * choose their columns.
  */
 const PROGRAM = dataText('python/write-lengths.py');
 
@@ -33,7 +33,7 @@ describe.skipIf(lacks('scipy'))('NumPy, SciPy and pandas themselves', () => {
       if (typeof expected === 'string') {
         expect(read.ok ? 'read' : read.error.message, file).toContain(expected);
       } else if (read.ok && read.value.lengths === null) {
-        // A histogram has no order.
+        // A histogram has no order of units.
         const { law, units } = read.value;
         const lengths = [...law.support].flatMap((length, at) =>
           Array<number>(Math.round(law.probability[at] * units!)).fill(length),

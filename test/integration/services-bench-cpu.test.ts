@@ -10,7 +10,7 @@ import { captured } from '../command-line.ts';
 import { sweep as swept, useBench } from '../workplace.ts';
 import { exampleStudy } from '../catalogue.ts';
 
-// Measures designs of a CPU on this machine, from the study to the comparison.
+// Measures designs for a CPU on this machine, from the study to the comparison.
 const ROOT = join(import.meta.dirname, '..', '..');
 const CHILD = join(ROOT, 'test', 'data', 'bench', 'cpu-child.ts');
 const CPU = 'amd-epyc-7302p';
@@ -18,7 +18,7 @@ const GPU = 'nvidia-a100-sxm4-40gb';
 const { call, engine } = useBench({ programs: { cpuChildFile: CHILD } });
 let sweep: RunSummary;
 
-/** The example on one CPU, with a small part of its space. */
+/** The example for one CPU, with a small part of its space. */
 const example = exampleStudy('spmv-cpu');
 const study: StudyFile = {
   ...example,
@@ -39,7 +39,7 @@ it('measures the predicted bytes, and shows predicted times beside measured ones
   const detail = await call('bench.detail', { id: runId });
   expect(detail.cases).toHaveLength(4);
 
-  // The lengths are those of both triangles of the matrix, stretched over the units of the study.
+  // The lengths are those of the matrix with both triangles, repeated for all units of the study.
   const rows = 5242;
   const nonZeros = 2 * 14_496 - 12;
   const { units } = study.workload;
@@ -68,13 +68,13 @@ it('measures the predicted bytes, and shows predicted times beside measured ones
   expect(text.out).toMatch(/4 designs of run 1, predicted for Epyc 7302P/);
   expect(text.out).toMatch(/median, (ms|µs|ns) +predicted, \1/);
 
-  // If the run were resumed, it would measure the same entries, with the same bytes for each.
+  // A resumed run would measure the same entries, with the same bytes for each.
   const { bench: line } = unwrap(await engine.context.store.getRun(runId)).study as BenchRunStudy;
   const located = unwrap(await engine.context.store.getRun(sweep.id)).study as Required<BenchRunStudy>;
   const again = unwrap(await restoredPlan(engine.context, line, located, line.plan.seed)).workload!;
   expect(again.lengths).toHaveLength(rows);
   expect(again.traffic).toEqual(line.plan.workload!.traffic);
-  // Both factors are units divided by rows here, but the rounding of their products differs.
+  // Both factors are units divided by rows, but they come from different products, which are rounded differently.
   expect(again.traffic!.bytesPerIteration / ((bytesPerIteration * units) / rows)).toBeCloseTo(1, 12);
 });
 

@@ -13,7 +13,7 @@ import { benchPlan } from '../measuring.ts';
 
 const it = always.skipIf(lacks('g++'));
 
-// A complete CUDA measurement by the engine, on the emulation that replaces nvcc and a device.
+// The engine makes a complete CUDA measurement on the emulation, which replaces nvcc and a device.
 const ROOT = join(import.meta.dirname, '..', '..');
 const folder = testFolder();
 const { call, engine } = useBench();
@@ -27,7 +27,7 @@ afterAll(() => vi.unstubAllEnvs());
 it('names the device, compiles and measures designs', async () => {
   const targets = await call('bench.targets', {});
   expect(targets[0]).toMatchObject({ id: 'cuda:0', available: true, label: 'CPU emulation of CUDA, for tests' });
-  // The answers of targets are cached: the objects are identical, so nothing was asked again.
+  // The engine caches its answers about targets. Identical objects show that it has not asked again.
   const still = await call('bench.targets', {});
   expect(still).toHaveLength(targets.length);
   for (const [at, target] of still.entries()) expect(target).toBe(targets[at]);
@@ -78,7 +78,7 @@ it('measures on a HIP device with its own width', async () => {
     expect(device).toMatchObject({ backend: 'hip', threadGroupWidth: 64 });
     expect(cases.every(({ correct }) => correct === true)).toBe(true);
     expect(cases[0].values['laneCycles']).toHaveLength(64);
-    // The designs are those of the sweep above.
+    // These designs are from the sweep above.
     const { runId: designs } = await call('bench.start', { target: 'hip:0', runId: 1, count: 1, repeats: 1, warmUps: 0 }); // prettier-ignore
     expect(await finished(engine, designs)).toMatchObject({ state: 'complete', valid: 1, invalid: 0 });
   } finally {

@@ -8,7 +8,7 @@ import { ended as endedOn, type StartName } from '../unit/engine-calls.ts';
 import { lacks } from '../tools.mjs';
 import { useBench } from '../workplace.ts';
 
-// Tests the engine with real measuring programs: this machine's CPU, and the software adapter of a Chromium.
+// Tests the engine with real measuring programs, on this machine's CPU and on the software adapter of a Chromium.
 const DEVICE = 'software-swiftshader';
 const { call, engine } = useBench();
 
@@ -55,7 +55,7 @@ it.skipIf(lacks('swiftshader'))(
 );
 
 it('measures contention on the CPU, and continues where an earlier attempt stopped', async () => {
-  // A plan of bench.start would move gigabytes, so a run with smaller cases is resumed instead.
+  // A plan of bench.start would move gigabytes. A saved run with smaller cases is resumed instead.
   const { store } = engine.context;
   const plan = cpuPlan({ cores: 2, totalBytes: 2 ** 22, repeats: 7, warmUps: 1 });
   const request = { target: 'cpu', backend: 'cpu', suite: 'contention', sourceRunId: null, deviceId: null, repeats: 7, warmUps: 1, cases: plan.cases.length }; // prettier-ignore
@@ -90,7 +90,7 @@ it('measures contention on the CPU, and continues where an earlier attempt stopp
   for (const { models } of found.workloads) expect(models.map(({ model }) => model)).toContain('staircase');
   if (found.device) await call('devices.save', { device: found.device });
 
-  // Run 1 is the sweep of the test before, unless that is skipped.
+  // Run 1 is the sweep of the test above, unless that test was skipped.
   const other = lacks('swiftshader') ? 99 : 1;
   expect((await engine.call('bench.contention', { id: other })).ok).toBe(false);
 });

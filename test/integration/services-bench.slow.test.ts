@@ -33,7 +33,7 @@ function fake(behaviour: FakeBench): void {
   process.env.FAKE_BENCH = JSON.stringify(behaviour);
 }
 
-/** The small study with a kernel that only has iterations, without register caps, which only CUDA supports. */
+/** Returns the small study without register caps, which only CUDA supports. Its kernel only has iterations. */
 function uncappedStudy(): StudyFile {
   const { kernel, axes } = smallStudy();
   const { registerCap: _caps, ...uncapped } = axes;
@@ -42,7 +42,10 @@ function uncappedStudy(): StudyFile {
 
 const sweep = async (engine: Engine, study = uncappedStudy()): Promise<number> => (await sweepOf(engine, study)).id;
 
-/** A database in which the uncapped study is swept, and an engine on it, which knows the device of its target. */
+/**
+ * The database `seed` has a sweep of the uncapped study. `shared` is an engine on a copy, which knows the device of its
+ * target.
+ */
 const seed = temporaryFile();
 let shared: Engine;
 beforeAll(async () => {
@@ -60,7 +63,7 @@ interface Swept {
   readonly runId: number;
 }
 const swept = (): Swept => ({ engine: shared, runId: 1 });
-/** Opens an engine on a copy of `seed`, for a test that changes what the others see. */
+/** Opens an engine on its own copy of `seed`, for a test whose changes must not reach other tests. */
 async function sweptAlone(more: { readonly pageSilenceMs?: number } = {}): Promise<Swept> {
   const file = temporaryFile();
   copyFileSync(seed, file);
@@ -85,7 +88,7 @@ async function doneCases(engine: Engine, id: number): Promise<readonly MeasuredC
 }
 const caseIds = (cases: readonly MeasuredCase[]): string[] => cases.map(({ case: { id } }) => id);
 
-/** Returns the case at a position of the run's ranking, from 0. */
+/** Returns the id of the case at a place of the run's ranking, from 0. */
 async function caseAt(engine: Engine, runId: number, place: number): Promise<string> {
   const page = await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 20 });
   return `design-${page.rows[place].designIndex}`;
@@ -107,7 +110,7 @@ describe('measuring designs of a sweep', () => {
     expect(found.device).toMatchObject({ name: 'Fake device', fingerprint: 'fake' });
     const page = await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 5 });
     expect(found.cases.map((one) => one.designIndex)).toEqual(page.rows.map((row) => row.designIndex));
-    // The predictions are for the stand-in loop, which saves less time by sharing a unit.
+    // The predictions are for the stand-in loop, in which sharing a unit saves less time.
     for (const [at, one] of found.cases.entries())
       expect(one.predictedMs! > page.rows[at].predictedMs).toBe(page.rows[at].design.threadsPerUnit > 1);
     for (const one of found.cases) {
@@ -156,7 +159,7 @@ describe('measuring designs of a sweep', () => {
     const plan = await call(engine, 'bench.plan', { id });
     expect(Array.from(plan.workload!.lengths)).toEqual(rows);
     await call(engine, 'runs.cancel', { id });
-    // The run has saved the order, so changes of the file do not matter.
+    // The run has saved the order, so changes to the file do not matter.
     write(rows.toReversed());
     expect(await failure(engine, 'runs.resume', { id })).toBe('ok');
     const resumed = await call(engine, 'bench.plan', { id });
@@ -272,7 +275,7 @@ describe('a target that cannot run all of a sweep', () => {
     fake({ mute: true });
     const asking = performance.now();
     const { runId: id } = await call(engine, 'bench.start', ask(runId, { designs }));
-    // A request for the device could take up to 30 s.
+    // Only a request for the device could take up to 30 s.
     expect(performance.now() - asking).toBeLessThan(30_000);
     await call(engine, 'runs.cancel', { id });
   });
@@ -404,7 +407,8 @@ describe('predictions beside measurements', () => {
     const run = await measure(engine, runId, { choose: 'spread', count: 12 });
     const found = await call(engine, 'bench.compare', { id: run.id });
     expect(found).toMatchObject({ runId: run.id, sourceRunId: runId, deviceId: DEVICE, measuredOn: 'Fake device', basis: 'prediction' }); // prettier-ignore
-    // The times are three times the prediction and 0.4 % above it at the median of repeats. Neither includes balancing.
+    // The times are three times the predictions, and the median of the repeats is 0.4 % higher. Neither includes the
+    // time of balancing.
     expect(found.designs.length).toBeGreaterThanOrEqual(11);
     expect(found.scale).toBeGreaterThan(3);
     expect(found.scale).toBeLessThan(3.02);
@@ -448,7 +452,7 @@ describe('predictions beside measurements', () => {
     expect(await failure(engine, 'calibration.use', { studyId, deviceId: DEVICE, profileId: saved.id })).toMatch(
       /fitted to the loop that stands in for a kernel/,
     );
-    // Older versions used a stand-in's parameters for the kernel.
+    // Older versions used the parameters of a stand-in for the kernel.
     const { latencyCycles, issueCycles, kneeSoftness } = fitted.parameters;
     const { study } = await call(engine, 'studies.get', { id: studyId });
     const misled = {
@@ -516,11 +520,11 @@ describe('a measurement that is stopped', () => {
   });
 
   it.each([
-    // The case that was running has failed.
+    // These events fail the case that was running.
     ['crash', 1, /ended.*by the signal SIGSEGV: illegal address \(while measuring u=.*3 of 5 cases are saved/],
     ['exit', 1, /ended with exit code 7: out of memory \(while measuring.*3 of 5 cases are saved/],
     ['lost', 1, /The device was lost: the driver reset it \(while measuring.*3 of 5 cases are saved/],
-    // The program is to blame, and not the case.
+    // These events are the fault of the program, so no case fails.
     ['garbage', 0, /printed "warming up …", which is not a record in one line of JSON/],
     ['long-line', 0, /a line of more than \d+ bytes/],
     ['unknown-case', 0, /the case "nobody", which is not in the plan/],
@@ -541,10 +545,10 @@ describe('a measurement that is stopped', () => {
     expect(await ended(engine, 'runs.resume', { id: crashed.id })).toMatchObject({ state: 'complete', valid: 4, invalid: 1 }); // prettier-ignore
     const failures = (await detail(engine, crashed.id)).cases.filter(({ failure }) => failure !== null);
     expect(failures).toMatchObject([{ case: { id: turn }, failure: /SIGSEGV/ }]);
-    // No case is blamed if the one that was running had already failed.
+    // No case is blamed if the case that was running has already failed.
     fake({ at, event: 'failed-lost' });
     expect(await measure(engine, runId)).toMatchObject({ state: 'failed', valid: 2, invalid: 1 });
-    // A program that ended because a launch hung is started again for the other cases.
+    // A program that ended because a launch hung is started again for the remaining cases.
     fake({ at, event: 'hung' });
     expect(await measure(engine, runId)).toMatchObject({ state: 'complete', valid: 4, invalid: 1 });
   });
@@ -647,7 +651,7 @@ describe('a page that measures', () => {
     const plan = await call(engine, 'bench.plan', { id });
     expect(plan).toMatchObject({ backend: 'webgpu', repeats: 7, warmUps: 3, workload: { label: 'geometric(0.05)' } });
     expect(plan.workload!.lengths).toHaveLength(100_000);
-    // Drawn from geometric(0.05): the mean of 10⁵ draws is within five of its standard errors of 20.
+    // The lengths are 10⁵ draws from geometric(0.05). Their mean is within five standard errors of 20.
     const mean = plan.workload!.lengths.reduce((sum, length) => sum + length, 0) / 100_000;
     expect(Math.abs(mean - 20)).toBeLessThan(5 * (Math.sqrt(0.95) / 0.05 / Math.sqrt(100_000)));
     const [first, second, third] = plan.cases.map((one) => one.id);
@@ -676,7 +680,7 @@ describe('a page that measures', () => {
 });
 
 describe('a probe before measuring', () => {
-  /** Folders of plans that programs of this process measure. */
+  /** Lists the folders of plans that programs of this process are measuring. */
   const plansHere = (): readonly string[] =>
     readdirSync(tmpdir()).filter((name) => name.startsWith('lockstep-plan-') && name.includes(`-${process.pid}-`));
   const probe = (engine: Engine, runId: number, more: object = {}): Promise<ProbeAnswer> =>
@@ -684,8 +688,8 @@ describe('a probe before measuring', () => {
 
   it('proposes fewer repeats and units on a slow target, which are measured and recorded', async () => {
     const { engine, runId } = await sweptAlone();
-    // A launch takes 20 s, so 5 designs of 15 + 3 launches take 1800 s. The start of the program, which takes seconds on a
-    // busy machine, hardly counts.
+    // A launch takes 20 s, so 5 designs with 15 + 3 launches take 1800 s. Compared with this, the start of the program
+    // is short, although it takes seconds on a busy machine.
     fake({ msPerUnit: 0.2 });
     const probed = async (timeLimitMs: number) =>
       (await probe(engine, runId, { timeLimitMs, caseTimeLimitMs: 3_600_000 })) as Extract<
@@ -694,9 +698,9 @@ describe('a probe before measuring', () => {
       >;
     const { proposal } = await probed(1_200_000);
     expect(proposal).toMatchObject({ units: 100_000, ofUnits: 100_000, ofRepeats: 15 });
-    // 5 designs of 9 + 3 launches of 20 s take 1200 s, without the start. At least 7 repeats are kept.
+    // Without the start, 5 designs with 9 + 3 launches of 20 s take 1200 s. At least 7 repeats are kept.
     expect([7, 8]).toContain(proposal!.repeats);
-    // 5 designs of 7 + 3 launches in 200 s leave 4 s for each.
+    // In 200 s, each of the 5 · (7 + 3) launches has 4 s.
     const tight = await probed(200_000);
     expect(tight.proposal!.repeats).toBe(7);
     expect(tight.proposal!.units).toBeGreaterThan(5000);
@@ -715,7 +719,8 @@ describe('a probe before measuring', () => {
     expect(found.warnings[0]).toMatch(
       /^Measured on [\d,]+ of 100,000 units, because all would take about \d+ (s|min)\./,
     );
-    // Predictions are for the measured number of units: less work takes less time, and the comparison uses these.
+    // Predictions are for the measured number of units. Less work takes less time, and the comparison uses these
+    // predictions.
     const compared = await call(engine, 'bench.compare', { id: run.id });
     const page = await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 100 });
     const view = unwrap(await engine.context.views.open(runId));
@@ -727,10 +732,10 @@ describe('a probe before measuring', () => {
       const row = page.rows.find(({ designIndex }) => designIndex === one.designIndex)!;
       expect(one.predictedMs!).toBeLessThan((whole[at].parameters as { predictedMs: number }).predictedMs);
       const other = compared.designs.find(({ designIndex }) => designIndex === one.designIndex)!;
-      // The comparison is at the measured clock, and nothing here waits for memory.
+      // The comparison is at the measured clock. No design waits for memory here, so times scale with the clock.
       const atClock = (other.predictedMs * compared.clockMhz!) / clockMhz;
       expect(atClock + (other.balancingMs ?? 0)).toBeCloseTo(one.predictedMs!, 9);
-      // The ranking is for all units.
+      // The ranking is for all units, so it does not show these times.
       expect(row.measured).toBeNull();
     }
   });
@@ -748,7 +753,7 @@ describe('a probe before measuring', () => {
     expect(warnings[0]).toBe(
       'Measured 3 of the 5 chosen designs (spread evenly over them), because all would take about 20 s.',
     );
-    // If only a part of the units is measured, the designs are spread only over those with enough units for their
+    // If only a part of the units is measured, the designs are spread over those that have enough units for their
     // blocks.
     const ofPart = { count: 40, units: 6000 };
     const fitting = await detail(engine, (await measure(engine, runId, ofPart)).id);
@@ -772,7 +777,7 @@ describe('a probe before measuring', () => {
 
   it('ends when its client cancels it, so that the next measurement can start', async () => {
     const { engine, runId } = swept();
-    // The device is requested first, so that the next program that starts belongs to the probe.
+    // The device is requested first, so that the next program to start belongs to the probe.
     await probe(engine, runId);
     fake({ pauseMs: 60_000 });
     const slow = engine.call('bench.probe', ask(runId, { client: 'page' }));
@@ -822,7 +827,7 @@ describe('a page that goes away', () => {
       state: 'failed',
       error: 'The measuring page has gone. Its measurements are saved, and a page can resume the run.',
     });
-    // The page first gets three requests to answer.
+    // Before it is given up, the page gets three requests to answer.
     expect(performance.now() - from).toBeGreaterThan(SILENCE_MS / 2);
     await call(engine, 'runs.resume', { id });
   });

@@ -21,8 +21,8 @@ import { ensureBuilt, fetchElectron } from '../../src-main/hosts/setup.mjs';
 
 /*
  * Tests what the first start of a clone builds and downloads. The clone has the real start script and Electron's real
- * installer, which downloads from a server of this test. Its bundler and its runtime are small scripts that report that
- * they ran.
+ * installer, which downloads from a server of this test. The bundler and the runtime are small scripts that report
+ * their run.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const { version } = JSON.parse(readFileSync(join(ROOT, 'node_modules/electron/package.json'), 'utf8')) as {
@@ -56,7 +56,7 @@ afterEach(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** Makes a ZIP archive with stored, executable files. */
+/** Makes a ZIP archive of executable files, without compression. */
 function zip(files: Readonly<Record<string, string>>): Buffer {
   const local: Buffer[] = [];
   const central: Buffer[] = [];
@@ -64,17 +64,17 @@ function zip(files: Readonly<Record<string, string>>): Buffer {
   for (const [name, text] of Object.entries(files)) {
     const data = Buffer.from(text);
     const common = Buffer.alloc(26);
-    common.writeUInt16LE(20, 0); // version needed
+    common.writeUInt16LE(20, 0); // Version needed.
     common.writeUInt32LE(crc32(data), 10);
     common.writeUInt32LE(data.length, 14);
     common.writeUInt32LE(data.length, 18);
     common.writeUInt16LE(name.length, 22);
     const tail = Buffer.alloc(14);
-    tail.writeUInt32LE((0o100755 << 16) >>> 0, 6); // permissions
+    tail.writeUInt32LE((0o100755 << 16) >>> 0, 6); // Permissions.
     tail.writeUInt32LE(offset, 10);
     const entry = [Buffer.from('PK\u0003\u0004', 'latin1'), common, Buffer.from(name), data];
     local.push(...entry);
-    // The archive is marked as made on Unix; otherwise permissions would have no meaning.
+    // The archive is marked as made on Unix, because permissions would otherwise have no meaning.
     central.push(Buffer.from('PK\u0001\u0002\u0014\u0003', 'latin1'), common, tail, Buffer.from(name));
     offset += entry.reduce((sum, part) => sum + part.length, 0);
   }
@@ -90,7 +90,7 @@ function zip(files: Readonly<Record<string, string>>): Buffer {
 
 const RUNTIME = zip({ electron: '#!/bin/sh\necho "window $*"\n', version });
 
-/** Serves releases of Electron and counts the requests for the archive. */
+/** Starts a server of Electron releases that counts the requests for the archive. */
 async function mirror(answer: RequestListener): Promise<string> {
   server = createServer(answer);
   await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));

@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs';
 import { dataText } from '../data.ts';
 import { bufferOf, runWgsl } from './wgsl.ts';
 
-// Runs exported WGSL kernels: node skeleton-webgpu-child.ts FILE. For each kernel, prints the sums of all units and how
-// often each unit ended.
+// `node skeleton-webgpu-child.ts FILE` runs exported WGSL kernels. For each kernel, it prints the sums of all units and
+// how often each unit ended.
 
-/** Launches that run one after another. `lists` are the bindings that follow the launch's own, in order. */
+/**
+ * Launches of a kernel, one after another. `lists` are the bindings that follow the launch's own bindings, in order.
+ */
 export interface WgslKernelRun {
   readonly code: string;
   readonly lengths: readonly number[];

@@ -14,13 +14,13 @@ import { testFolder } from '../workplace.ts';
 import { EMULATING_NVCC, runToEnd, type Ended } from './bench-cuda-plans.ts';
 
 /**
- * Runs a bundle's job array with the real Slurm, on a cluster that has only this machine. The CPU emulation of CUDA
+ * Runs a bundle's job array with the real Slurm. Its cluster consists of this machine. The CPU emulation of CUDA
  * replaces the compiler and the two devices of the cluster.
  */
 
 const TASKS = 3;
 const CASES = 7;
-/** A daemon starts faster than this, and a task that takes longer is a fault. */
+/** Limits for the start of a daemon and for a job. Both normally take far less time. */
 const START_MS = 240_000;
 const JOB_MS = 240_000;
 
@@ -52,7 +52,7 @@ function daemon(program: string, ...args: readonly string[]): void {
 const slurm = (program: string, ...args: readonly string[]): Promise<Ended> =>
   runToEnd('timeout', [String(JOB_MS / 1000), program, ...args], bundle, environment);
 
-/** Returns the daemons' logs, for a test that fails. */
+/** Returns the logs of the daemons, for a test that fails. */
 const logs = (): string =>
   ['slurmctld', 'slurmd'].map((name) => readFileSync(join(cluster, `${name}.log`), 'utf8').slice(-2000)).join('\n');
 
@@ -80,7 +80,7 @@ async function startCluster(): Promise<void> {
     ...['Slurmctld', 'Slurmd'].map((name) => `${name}PidFile=${cluster}/${name}.pid`),
     `SlurmctldLogFile=${cluster}/slurmctld.log`,
     `SlurmdLogFile=${cluster}/slurmd.log`,
-    // Control groups need a system that lets this user create them.
+    // Control groups would need a system that lets this user create them.
     'ProctrackType=proctrack/pgid',
     'TaskPlugin=task/none',
     'JobAcctGatherType=jobacct_gather/none',

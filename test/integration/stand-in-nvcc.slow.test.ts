@@ -10,10 +10,11 @@ import { innerLoops, type InnerLoop } from './bench-cuda-machine-code.ts';
 import { runToEnd, SOURCES } from './bench-cuda-plans.ts';
 import { testFolder } from '../workplace.ts';
 
-// A stand-in must execute the instructions of the kernel by which it is predicted. They are counted in its machine code.
+// A stand-in must execute the instructions of the kernel by which it is predicted. The test counts them in its machine
+// code.
 
 const THREADS = [1, 2, 4, 8, 16, 32];
-/** One for each of the compilers of nvcc: architectures from 10.0 on use the newer one. */
+/** One architecture for each compiler of nvcc, which uses the newer compiler from 10.0 on. */
 const ARCHITECTURES = [80, 120];
 const MIXES: readonly Partial<KernelProfile>[] = [
   {},
@@ -27,8 +28,8 @@ const MIXES: readonly Partial<KernelProfile>[] = [
 ];
 const INSTRUCTIONS = [60, 24, 130, 40, 300, 90, 16];
 /**
- * Each mix of instructions with both ways to share a unit, on one of the architectures, with other threads per unit and
- * lengths in each case.
+ * Combines each mix of instructions with both ways to share a unit. Architecture, threads per unit and lengths of loops
+ * vary from case to case.
  */
 const CASES = MIXES.flatMap((mix, at) =>
   (['deal', 'split'] as const).flatMap((sharing, way) =>
@@ -87,13 +88,14 @@ describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc co
       const own = standInKernel(kernel, profile, threads);
       const all = own.instructionsPerIteration;
       /**
-       * The counts may differ by a tenth, or by this number of instructions, because the assembler chooses some itself.
+       * Allows a difference of a tenth or of `few` instructions, because the assembler chooses some instructions
+       * itself.
        */
       const near = (what: string, found: number, predicted: number, few: number): void =>
         expect(Math.abs(found - predicted), `${what}: ${found}, predicted ${predicted}`).toBeLessThanOrEqual(
           Math.max(few, 0.1 * predicted),
         );
-      // No class of the kernel is lost.
+      // Every class of the kernel must be in the stand-in.
       for (const share of ['fp64Share', 'specialShare'] as const)
         expect(own[share]! > 0).toBe((kernel[share] ?? 0) > 0);
       const loads = shape.loads + Math.sign(shape.loadRate) + shape.streamed + Math.sign(shape.streamRate);
@@ -101,14 +103,14 @@ describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc co
       const { fp32, fp64, special } = nested;
       for (const [name, count] of Object.entries({ fp32, fp64, special }))
         expect(count, name).toBeCloseTo(counted[name as keyof typeof counted], 6);
-      // No register is spilled.
+      // No register may be spilled.
       expect([nested.loads, nested.shuffles, nested.local]).toEqual([loads, shape.exchanges, 0]);
       near('pass', nested.instructions, all, 1);
       const integers = nested.instructions - fp32 - fp64 - special - nested.loads - nested.shuffles - 1;
       near('integers', integers, own.integerShare! * all, 3);
 
       const combining = kernel.sharing === 'deal' ? Math.log2(threads) * own.combine!.instructions : 0;
-      // The instructions that change a unit differ between architectures.
+      // The instructions between two units differ between architectures.
       near('unit', nested.outer.instructions, all + own.unit!.instructions + combining, 15);
       const inOneLoop = all * (1 + own.flattenedCost!) + own.refill!.instructions + combining;
       near('one loop', flattened.outer.instructions, inOneLoop, 1);

@@ -3,9 +3,8 @@ import { measureLoss } from '../measured/loss.ts';
 import { lacks } from '../tools.mjs';
 
 /*
- * A real lockstep machine confirms an order of designs that the models predict with a difference of 20 % or more. This
- * holds even under other load, because the fastest of many launches counts, and more launches are made if these do not
- * suffice.
+ * A real lockstep machine confirms the order of designs whose predicted times differ by 20 % or more. Other load does
+ * not disturb this, because the fastest of many launches counts. If the launches do not suffice, more are made.
  */
 const APART = 1.2;
 const ROUNDS = [1, 2, 4, 8];

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { dataText } from '../data.ts';
 import { bufferOf, runWgsl } from './wgsl.ts';
 
-// A user's WebGPU program with lockstep.wgsl before its shader: node trace-webgpu-child.ts traced|untraced UNITS ROOM.
-// It prints the counts of its kernel.
+// `node trace-webgpu-child.ts traced|untraced UNITS ROOM` is a user's WebGPU program whose shader begins with
+// lockstep.wgsl. It prints the counts of its kernel.
 
 const [how, unitsText, roomText] = process.argv.slice(2) as [string, string, string];
 const [units, room] = [Number(unitsText), Number(roomText)];
 const twin = readFileSync(join(import.meta.dirname, '../../db/kernels/lockstep.wgsl'), 'utf8');
-/** The lines in the comment of lockstep.wgsl that replace it if nothing is traced. */
+/** These lines in a comment of lockstep.wgsl replace the file if nothing is traced. */
 const EMPTY = /^\/\/ {3}(fn .*\{\})$/gm;
 const tracer = how === 'traced' ? twin : [...twin.matchAll(EMPTY)].map(([, line]) => line).join('\n');
 

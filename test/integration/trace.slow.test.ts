@@ -8,7 +8,7 @@ import { EMULATING_NVCC, runToEnd, type Ended } from './bench-cuda-plans.ts';
 import { lockstep, type Outcome } from '../command-line.ts';
 import { testFolder } from '../workplace.ts';
 
-/** Traces the lengths of a user's own kernel by the header of Lockstep. */
+/** Traces the lengths of a user's own kernel with Lockstep's header. */
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const DATA = join(ROOT, 'test/data/trace');
@@ -28,7 +28,7 @@ async function refused(...args: readonly string[]): Promise<string> {
 }
 const writtenLengths = (): number[] => readFileSync(lengthsFile, 'utf8').trim().split('\n').slice(1).map(Number);
 
-/** Returns the number of steps from n to 1; none for 1. */
+/** Returns the number of steps from n to 1; 0 for n = 1. */
 function collatz(n: number): number {
   let steps = 0;
   for (; n !== 1; steps++) n = n % 2 === 1 ? 3 * n + 1 : n / 2;
@@ -37,8 +37,9 @@ function collatz(n: number): number {
 const lengthsOf = (units: number): number[] => Array.from({ length: units }, (_, unit) => collatz(unit + 1));
 
 /**
- * Returns the number of occupied lanes divided by the number of active ones. Thread groups take these units together,
- * one group after another. Each row has the units of one group's lanes at once; lanes without a unit do not count.
+ * Returns the loss of thread groups that take these units, one group after another. It is the number of occupied lanes
+ * over the number of active lanes. Each row has the units that the lanes of one group run at once. Lanes without a unit
+ * do not count.
  */
 function lossOf(rounds: readonly (readonly number[])[]): number {
   const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
@@ -83,7 +84,7 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
     });
     expect(computed.unitsPerGroup).toBe(32);
     expect(measured).toMatchObject({ threadGroupWidth: 32, threadGroups: Math.ceil(units / 32) });
-    // Sums of whole numbers are exact, so that only the divisions round.
+    // Sums of whole numbers are exact, so only the divisions round.
     for (const name of ['aggregateLoss', 'meanLoss'] as const)
       expect(Math.abs(measured![name] - computed[name])).toBeLessThanOrEqual(8 * Number.EPSILON * computed[name]);
   });
@@ -152,7 +153,7 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
     ['lacks units', ['--', ...run(150, 1, 32, 2)], /^The kernel did not run 86 of 150 units; the first is unit 64\./],
     ['has fewer units than were named', ['--units', '151', '--', ...run(150, 3, 64, 0)], /^The program traced 150 units, but --units is 151\. Use the same number for both\.$/], // prettier-ignore
     ['is not written', ['--', untraced, ...arguments150], /untraced wrote no trace\. Was it compiled with -DLOCKSTEP_TRACE, does its kernel include lockstep\.cuh/], // prettier-ignore
-    // A block has more threads than the device allows.
+    // The block has more threads than the device allows.
     ['is of a failed program', ['--', ...run(150, 3, 4096, 0)], /^The program ended with exit code 3\. It printed nothing\.$/], // prettier-ignore
     ['has room for no unit', ['--', ...run(150, 3, 64, 0, 0)], /^The program ended with exit code 1\. Its last line: lockstep\.cuh: LOCKSTEP_TRACE_UNITS: the number of units must be from 1 to 4294967294$/], // prettier-ignore
     ['is of no program', ['--', join(folder, 'absent')], /absent cannot be started \(no such file or folder, ENOENT\)/],
@@ -187,7 +188,7 @@ describe('a file that a program writes itself', () => {
 });
 
 describe.skipIf(lacks('nvcc'))('a CUDA kernel under nvcc', () => {
-  // The first architecture is the oldest that nvcc 13 knows, the second belongs to its newer compiler.
+  // The first architecture is the oldest that nvcc 13 knows. The second one belongs to its newer compiler.
   it.each(['sm_75', 'sm_120'])(
     'compiles for %s, and without tracing to the same code as without macros',
     async (name) => {

@@ -8,15 +8,15 @@ import { testFolder, useBench } from '../workplace.ts';
 import { dataText } from '../data.ts';
 
 /**
- * Tests the example of a Triton kernel: its study, the export, and the kernel itself. A substitute replaces Triton's
- * language, because neither npm nor Debian has Triton, so whether Triton compiles the kernel is not tested.
+ * Tests the example of a Triton kernel: its study, the export, and the kernel itself. Neither npm nor Debian has
+ * Triton, so a substitute replaces its language. Whether Triton compiles the kernel is therefore not tested.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
 const JAGGED = join(ROOT, 'db/examples/kernels/jagged');
 const STAND_IN = join(ROOT, 'test/data/python/triton-on-numpy');
 
-/** Sums rows with each configuration: all of the export, and those that its pruning keeps. */
+/** This program sums rows with each configuration of the export, and with those that its pruning keeps. */
 const PROGRAM = dataText('python/triton-rows.py');
 
 describe.skipIf(lacks('scipy'))('the worked example of a Triton kernel', () => {
@@ -39,11 +39,11 @@ describe.skipIf(lacks('scipy'))('the worked example of a Triton kernel', () => {
     expect(found.configs).toHaveLength(20);
     expect(found.launches).toBe(60);
     for (const kept of found.kept) expect(kept).toBeGreaterThan(0);
-    // A program takes several rows at once, and configurations differ in the number.
+    // A program takes several rows at once, and the number of rows differs between configurations.
     expect(new Set(found.configs.map((config) => config.THREADS_PER_UNIT)).size).toBeGreaterThan(1);
     expect(found.configs.some((config) => config.BLOCK_UNITS > 1)).toBe(true);
 
-    // The documentation shows the output of the commands.
+    // The output of these commands is in the README.
     const shown = readFileSync(join(ROOT, 'db/examples/kernels/README.md'), 'utf8');
     const [best] = found.configs;
     expect(shown).toContain(

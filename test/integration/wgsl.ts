@@ -2,14 +2,14 @@
 import { openNodeWebGpu } from '../../src-workers/bench/webgpu/node.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 
-// Runs WGSL of tests under Node. An error of the device ends the process.
+// Runs WGSL shaders of tests under Node. An error of the device ends the process.
 
 const { device } = unwrap(await openNodeWebGpu());
 device.addEventListener('uncapturederror', ({ error }) => {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);
 });
-/** The usage flags of buffers, as numbers of the specification, because Node has no globals for them. */
+/** Usage flags of buffers. The numbers are those of the specification, because Node has no globals for them. */
 const [MAP_READ, COPY_SRC, COPY_DST, UNIFORM, STORAGE] = [0x1, 0x4, 0x8, 0x40, 0x80];
 
 export function bufferOf(words: Iterable<number>, kind: 'storage' | 'uniform' = 'storage'): GPUBuffer {
@@ -21,12 +21,15 @@ export function bufferOf(words: Iterable<number>, kind: 'storage' | 'uniform' = 
 }
 
 interface WgslLaunch {
-  /** The buffers of each group that the launch changes, by the number of the group. */
+  /** Buffers of the binding groups that a launch changes, by the number of the group. */
   readonly groups: Readonly<Record<number, readonly GPUBuffer[]>>;
   readonly workgroups: number;
 }
 
-/** Runs launches of a shader's only entry one after another, and returns the words of the buffers `results`. */
+/**
+ * Launches a shader's only entry several times, one after another. Returns the contents of the buffers `results` as
+ * words.
+ */
 export async function runWgsl(
   code: string,
   launches: readonly WgslLaunch[],

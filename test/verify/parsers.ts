@@ -41,8 +41,8 @@ interface Parser {
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
 // ---------------------------------------------------------------------------------------------------------------
-// Hostile files are bytes of any kind, words of a format in any order, files that a program wrote, and all of these with
-// some pieces replaced.
+// Hostile files are bytes of any kind, words of a format in any order, files that a program wrote, and all of these
+// with some pieces replaced.
 
 const ROOT = join(import.meta.dirname, '../..');
 /**
