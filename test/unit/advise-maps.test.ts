@@ -9,7 +9,7 @@ import { AGREEMENT_FRACTION, tieTable } from '../../src-workers/sweep/ties.ts';
 import { oneDesign, planOf } from './sweep-plans.ts';
 
 /**
- * A few designs of each cell are invalid: blocks with more than 64 registers per thread hold fewer threads, and the
+ * Some designs of each cell are invalid: with more than 64 registers per thread, blocks can have fewer threads, and a
  * grid may exceed the units.
  */
 const AXES: StudyFile['axes'] = {
@@ -35,7 +35,7 @@ async function example(axes: StudyFile['axes'] = AXES) {
   return { plan, predictor, size, parts };
 }
 
-/** Computes cells by decoding each design. */
+/** Computes the cells by decoding every design. */
 function brute(counts: readonly number[], times: Float64Array) {
   const { maps, rows, columns } = mapShape(counts);
   const cells = Array.from({ length: maps }, () => Array.from({ length: rows * columns }, (): number[] => []));

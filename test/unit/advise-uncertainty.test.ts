@@ -50,7 +50,7 @@ describe('the assumed inputs of a study', () => {
     const paths = unknownPaths(unknownOf({ kernel: little }, device));
     expect(paths).toEqual(expect.arrayContaining(['kernel.unit', 'kernel.prologue', 'kernel.chainInstructions']));
     expect(paths).not.toContain('kernel.registersPerThread');
-    // A kernel whose iterations are dealt has neither of these inputs.
+    // A kernel that deals its iterations has neither of these inputs.
     expect(paths).not.toContain('kernel.serialFraction');
     const more = { ...little, unit: { instructions: 9 }, origins: { registersPerThread: 'example' } } as const;
     const fewer = unknownPaths(unknownOf({ kernel: more }, device));
@@ -98,7 +98,7 @@ describe('draws', () => {
 });
 
 describe('expected regret', () => {
-  // Two designs are each the best in half of the draws, and one is never far from the best.
+  // Two designs are the best in half of the draws each. A third design is never the best, but never far from it.
   const timeMs = Array.from({ length: 32 }, (_, draw) =>
     Float64Array.from(draw < 16 ? [1, 2, 1.1, NaN] : [2, 1, 1.1, 1]),
   );

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { parseArithmetic } from '../../src-workers/domain/arithmetic.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 
-/** Arithmetic in a manifest. */
+/** A manifest may contain arithmetic. */
 
 const VALUES: Readonly<Record<string, number>> = { n: 10, block: 4 };
 const read = (text: string) => unwrap(parseArithmetic(text, Object.keys(VALUES)));

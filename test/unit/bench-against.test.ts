@@ -3,8 +3,8 @@ import { benchAgainst, compareTimes } from '../bench/against.ts';
 import { mersenneTwister, quickGenerator } from '../../src-workers/numeric/random.ts';
 
 /**
- * Times of rounds on a machine that is sometimes busy. Load affects both sides of a round, and each has a little noise
- * of its own.
+ * Draws the times of rounds on a machine that is sometimes busy. Load affects both sides of a round; each side has a
+ * little noise of its own.
  */
 function rounds(count: number, factor: number): readonly [Float64Array, Float64Array] {
   const uniform = quickGenerator(7);

@@ -29,7 +29,7 @@ const KERNEL: StudyFile['kernel'] = {
   cooperationCost: 0.02,
   lengthsKnownBeforeLaunch: true,
 };
-/** The true properties of the device, which the data sheet does not state. */
+/** True properties of the device, which its data sheet does not state. */
 const TRUTH: CalibratedParameters = {
   latencyCycles: 1500,
   issueCycles: 61,
@@ -50,7 +50,9 @@ const options = (): CalibrationOptions => ({
   folds: 3,
 });
 
-/** Kernel times of random valid designs on a device with the true parameters, each with a small error. */
+/**
+ * Computes the kernel times of random valid designs on a device with the true parameters. Each time has a small error.
+ */
 function measure(
   plan: SweepPlan,
   truth: CalibratedParameters,
@@ -104,25 +106,25 @@ describe('calibration from measured designs', () => {
       if (['schedulers', 'divergentBranchCycles', 'launchOverheadMs'].includes(name)) continue;
       const { standardError, held } = identified[name];
       expect([name, held]).toEqual([name, false]);
-      // Errors are asymptotic, and 40 designs are few, so the limit is four errors.
+      // Standard errors are asymptotic, and 40 designs are few, so the limit is four standard errors.
       expect(Math.abs(parameters[name]! - TRUTH[name]!), name).toBeLessThan(4 * standardError!);
     }
     expect(parameters).toMatchObject({ schedulers: 4, divergentBranchCycles: null });
     expect(identified.schedulers).toEqual({ standardError: null, held: true });
-    // The median of |2 %·N| is 1.35 %.
+    // The times have an error of 2 % · N(0, 1), whose median size is 1.35 %.
     expect(fit.medianError).toBeLessThan(0.018);
     expect(heldOut!.medianError).toBeLessThan(0.025);
     expect(heldOut!.spearman).toBeGreaterThan(0.98);
     expect(heldOut!.folds).toBe(3);
     expect(before.medianError).toBeGreaterThan(0.3);
 
-    // A new predictor with the profile agrees, so it shares nothing with the old one by mistake.
+    // The new predictor must agree with the fit. If it does, it has not used values that the old predictor cached.
     const indices = measured.map(({ designIndex }) => designIndex);
     const calibrated = calibratedPlan(plan, A100, parameters);
     const predicted = unwrap(predictMeasured(calibrated, indices, parameters.launchOverheadMs ?? 0));
     const timesMs = Float64Array.from(measured, ({ timeMs }) => timeMs);
     const figures = calibrationFigures(predicted, timesMs);
-    // The fit's own numbers were converted to a logarithm and back.
+    // The numbers of the fit were converted to a logarithm and back.
     expect(Math.abs(figures.medianError - fit.medianError)).toBeLessThan(1e-9);
     expect(Math.abs(figures.p95Error - fit.p95Error)).toBeLessThan(1e-9);
   });
@@ -141,12 +143,12 @@ describe('calibration from measured designs', () => {
     );
     const measured = measure(played, { ...TRUTH, launchOverheadMs: null }, 36, 0.01, 'simulator');
     const { parameters, fit, heldOut, before } = unwrap(calibrateFromDesigns(played, 0, measured, options()));
-    // The analytical model is within 1.5 % (median) of the simulator, the noise 1 %.
+    // The median difference between the analytical model and the simulator is 1.5 %, and the noise is 1 %.
     expect(fit.medianError).toBeLessThan(0.025);
     expect(heldOut!.medianError).toBeLessThan(0.03);
     expect(heldOut!.p95Error).toBeLessThan(0.12);
     expect(before.medianError).toBeGreaterThan(0.3);
-    // The serial part of an iteration is weakly identified, so it absorbs the error of the model.
+    // The data hardly determine the serial part of an iteration, so this parameter absorbs the error of the model.
     for (const name of ['latencyCycles', 'issueCycles', 'serialFraction'] as const)
       expect(Math.abs(parameters[name]! / TRUTH[name]! - 1), name).toBeLessThan(0.4);
   });

@@ -16,7 +16,7 @@ import { measuringDevice } from '../measuring.ts';
 const CORES = 6;
 const NOISE = [1, 1.02, 0.98, 1.01, 0.99, 1, 1];
 
-/** The answers of a machine that follows the staircase exactly, except for noise around the median. */
+/** Returns the measurements of a machine that follows the staircase exactly, except for noise around the median. */
 function measuredBy(curve: BandwidthCurve): MeasuredContentionCase[] {
   return contentionCases({ cores: CORES, totalBytes: 2 ** 28 }).map((each) => {
     const { loadBytes } = unwrap(caseShares(each.benchmark as 'stream', each.parameters as never));
@@ -29,7 +29,7 @@ const SOFT = Float64Array.of(0, 10, 19, 26, 31, 33, 34);
 
 test('β, ρ, K and the curve are found for a machine that has them', () => {
   const found = unwrap(contentionFromStream(measuredBy(SOFT)));
-  // The tolerance covers two divisions and a product of rounded numbers.
+  // The tolerance covers the rounding of two divisions and a product.
   found.curve.forEach((bandwidth, cores) => expect(Math.abs(bandwidth - SOFT[cores])).toBeLessThan(1e-12 * 34));
   expect(found.saturatingCores).toBe(4);
   expect(found.cores).toEqual([1, 2, 3, 4, 5, 6]);

@@ -109,7 +109,7 @@ describe('the plan that the CUDA program reads', () => {
     const thresholds = pairs.filter((_, i) => i % 2 === 0);
     let below = 0;
     thresholds.forEach((threshold, i) => {
-      // Each threshold is rounded to a whole word; the last one takes the rest.
+      // Each threshold is rounded to a whole word. The last threshold takes the rest.
       expect(Math.abs((threshold - below) / 2 ** 32 - law.probability[i])).toBeLessThanOrEqual(2 ** -32);
       below = threshold;
     });
@@ -153,7 +153,7 @@ describe('the plan that the CUDA program reads', () => {
 });
 
 describe('the remarks of hipcc', () => {
-  // This is the output of clang 15 for gfx90a.
+  // clang 15 prints such lines for gfx90a.
   const remark = (name: string, value: string | number): string =>
     `main.cu:9:1: remark: ${name}: ${value} [-Rpass-analysis=kernel-resource-usage]\n__global__ void walk() {\n^\n`;
   it('are read for every kernel', () => {
@@ -181,7 +181,7 @@ describe('the remarks of hipcc', () => {
 });
 
 describe("the assembler's report", () => {
-  // This is the output of nvcc 13.0, with the line of a kernel that spills.
+  // The file has the output of nvcc 13.0, including a kernel that spills registers.
   const report = dataText('cuda/ptxas.txt');
   it('is read for every kernel and architecture', () => {
     expect(parsePtxas(report)).toEqual([
@@ -258,7 +258,7 @@ describe('a bundle', () => {
     expect(checked.code).toBe(0);
   });
 
-  // Without PowerShell, only the parts of the script are checked, including its quotes and brackets.
+  // Without PowerShell, the test only checks the text of the script, including its quotes and brackets.
   it('has a script for Windows with the same objects and flags, which starts again after a hang', async () => {
     const plan = planOf([unitLoop('a', {}), unitLoop('b', { registerCap: 24 })]);
     const files = unwrap(await makeBundle(plan, { sources: [], source: null, context: NO_FILES }));

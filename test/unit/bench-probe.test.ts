@@ -29,7 +29,8 @@ const at = (atMs: number, record: BenchRecord): TimedRecord => ({ atMs, record }
 describe('times of a round', () => {
   const records = [
     at(400, DEVICE),
-    // All designs take 300 ms. This one takes 50 ms before its first launch of 10 ms, and then 2 ms for its check.
+    // What all designs share takes 300 ms. This design takes 50 ms before its first launch of 10 ms, and then 2 ms for
+    // its check.
     at(760, sample('a', 0, 9)),
     at(770, sample('a', 1, 9)),
     at(780, sample('a', 2, 9)),
@@ -97,7 +98,7 @@ describe('a measurement that fits the time', () => {
     buildsAtOnce: null,
   };
 
-  /** Returns what fits: units, designs and repeats. */
+  /** Returns the units, designs and repeats that fit. */
   const fitting = (rounds: readonly ProbeTimes[], change: Partial<AskedMeasurement> = {}): readonly number[] => {
     const { units, designs, repeats } = fittingMeasurement(rounds, { ...asked, ...change });
     return [units, designs, repeats];
@@ -105,7 +106,7 @@ describe('a measurement that fits the time', () => {
 
   it('is complete if that is quick', () => {
     const rounds = [round(100_000, 10, { startMs: 500, onceMs: 100, prepareMs: 30 })];
-    // The expected time is 500 + 100 + 20 · (30 + 18 · 10).
+    // The expected time is 500 + 100 + 20 · (30 + 18 · 10) = 4800 ms.
     expect(fittingMeasurement(rounds, asked)).toEqual({
       units: 100_000,
       designs: 20,
@@ -116,7 +117,8 @@ describe('a measurement that fits the time', () => {
   });
 
   it('first has fewer repeats, because these change only the interval', () => {
-    // 20 · 18 · 400 ms = 144 s; 20 · 15 · 400 ms = 120 s.
+    // With 15 repeats, 20 designs of 18 launches of 400 ms take 144 s. With 12 repeats, they have 15 launches and take
+    // 120 s.
     expect(fittingMeasurement([round(100_000, 400)], asked)).toEqual({
       units: 100_000,
       designs: 20,
@@ -127,9 +129,9 @@ describe('a measurement that fits the time', () => {
   });
 
   it('has fewer units if seven repeats are too many', () => {
-    // A launch takes 3.3 s, like the Acts example on a software adapter: 20 minutes for all.
+    // A launch takes 3.3 s, like the Acts example on a software adapter. All launches would take 20 minutes.
     const found = fittingMeasurement([round(1000, 33), round(100_000, 3300)], asked);
-    // 120 s / (20 · 10 launches) = 600 ms, rounded down to two digits of units.
+    // In 120 s, each of 20 · 10 launches has 600 ms. The number of units is rounded down to two digits.
     expect(found).toMatchObject({ repeats: 7, designs: 20, units: 18_000, fullMs: 20 * 18 * 3300 });
     expect(found.estimateMs).toBeCloseTo(118_800, 6);
   });
@@ -140,34 +142,38 @@ describe('a measurement that fits the time', () => {
   });
 
   it('keeps all units of a CPU, and measures fewer designs', () => {
-    // 3 designs of 10 launches of 3.3 s take 99 s, but the designs of the probe are measured anyway.
+    // Three designs of 10 launches of 3.3 s take 99 s, but the six designs of the probe are measured anyway.
     expect(fitting([round(100_000, 3300)], { parts: false })).toEqual([100_000, 6, 7]);
     expect(fitting([round(100_000, 1000)], { parts: false })).toEqual([100_000, 12, 7]);
   });
 
   it('keeps all units of a fast device, where preparing a design takes the time', () => {
-    // The study of the geometric tail on an H100: 200 designs of 9 launches of 0.7 ms, each prepared in 70 ms, in 7.6 s.
+    // This is the study of the geometric tail on an H100. Each of 200 designs takes 70 ms to prepare and has 9 launches
+    // of 0.7 ms. The limit is 7.6 s.
     const rounds = [round(1024, 0.02, { prepareMs: 37 }), round(1_048_576, 0.7, { prepareMs: 70 })];
     const study = { ...asked, units: 1_048_576, designs: 200, repeats: 7, warmUps: 2, timeLimitMs: 7600 };
     const found = fittingMeasurement(rounds, study);
-    // 7600 / (70 + 9 · 0.7)
+    // The number of designs is 7600 / (70 + 9 · 0.7).
     expect(found).toMatchObject({ units: 1_048_576, designs: 99, repeats: 7 });
     expect(found.estimateMs).toBeLessThanOrEqual(7600);
     expect(found.fullMs).toBeCloseTo(200 * 76.3, 6);
   });
 
   it('reduces units only as long as a launch stays long, and then designs', () => {
-    // 200 designs of 10 launches of 200 ms take 400 s, and of 60 ms 120 s. In 60 s, launches of 50 ms leave 120 designs.
+    // With launches of 200 ms, 200 designs of 10 launches take 400 s. With launches of 60 ms, they take 120 s. In 60 s,
+    // launches of 50 ms leave 120 designs.
     const rounds = [round(1000, 2), round(100_000, 200)];
     expect(fitting(rounds, { designs: 200 })).toEqual([30_000, 200, 7]);
     expect(fitting(rounds, { designs: 200, timeLimitMs: 60_000 })).toEqual([25_000, 120, 7]);
-    // A launch without units takes 20 ms here, so 200 ms are not enough to see the work.
+    // Here a launch without units takes 20 ms. A launch must take several times as long to show the work, so the units
+    // cannot be reduced.
     const slowStart = [round(1000, 21.8), round(100_000, 200)];
     expect(fitting(slowStart, { designs: 200, timeLimitMs: 60_000 })).toEqual([100_000, 30, 7]);
   });
 
   it('counts the builds of all designs, several at a time', () => {
-    // The probe built its 6 designs at once in 5 s. 200 designs need 13 such times with 16 cores, 100 need 7.
+    // The probe built its 6 designs at the same time, in 5 s. With 16 cores, 200 designs need 13 such times, and 100
+    // designs need 7.
     const rounds = [round(100_000, 10, { startMs: 5000 })];
     const built = { ...asked, designs: 200, repeats: 7, parts: false, buildsAtOnce: 16 };
     expect(fittingMeasurement(rounds, built).fullMs).toBe(13 * 5000 + 200 * 100);
@@ -175,7 +181,8 @@ describe('a measurement that fits the time', () => {
   });
 
   it('recognises time that does not grow with the units', () => {
-    // A launch takes 40 ms with 10,000 units and 44 with 20,000, so it takes 76 with all of them, and not 220.
+    // A launch takes 40 ms with 10,000 units and 44 ms with 20,000. With 100,000 units it therefore takes 76 ms, not
+    // 220 ms.
     const rounds = [round(10_000, 40), round(20_000, 44)];
     expect(fittingMeasurement(rounds, asked).fullMs).toBeCloseTo(20 * 18 * 76, 6);
   });
@@ -190,7 +197,7 @@ describe('a measurement that fits the time', () => {
         expect(found.estimateMs).toBeLessThanOrEqual(found.fullMs);
         if (found.designs > Math.min(designs, 6)) expect(found.estimateMs).toBeLessThanOrEqual(asked.timeLimitMs);
         expect(found.units).toBeGreaterThanOrEqual(1000);
-        // A launch of fewer units still takes 50 ms, unless more would exceed the limit of a design.
+        // A launch of fewer units still takes 50 ms, unless more units would exceed the limit of a design.
         const each = (units: number): number => prepare * units / 1000 + (found.repeats + 3) * launch * units / 1000;
         if (found.units < asked.units && each(found.units * 1.2) < 30_000)
           expect(launch * found.units / 1000).toBeGreaterThanOrEqual(49.9);

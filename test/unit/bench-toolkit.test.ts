@@ -21,7 +21,7 @@ import { testFolder } from '../workplace.ts';
 
 const folder = testFolder();
 
-/** Makes a toolkit whose nvcc lists these architectures, or only its release. */
+/** Makes a toolkit whose nvcc lists these architectures. If there are none, nvcc only prints its release. */
 function toolkit(name: string, codes: readonly string[], release = '13.0.88'): string {
   const nvcc = join(folder, name, 'bin', 'nvcc');
   mkdirSync(dirname(nvcc), { recursive: true });
@@ -79,9 +79,9 @@ describe('the compiler for the GPUs of a machine', () => {
     const several = { ...environment, CUDA_PATH_V12_9: homeOf(old), CUDA_PATH_V11_8: homeOf(older) };
     expect(unwrap(await findNvcc(several, 'sm_90'))).toBe(home);
     expect(unwrap(await findNvcc(several, 'sm_70'))).toBe(old);
-    // The release of nvcc determines the architectures.
+    // This nvcc does not list its architectures, so its release determines them.
     expect(unwrap(await findNvcc(several, 'compute_35'))).toBe(older);
-    // The toolkit that the user names is used, and its missing parts are reported.
+    // If the user names a toolkit, it is used, and the architectures that it lacks are reported.
     const named = unwrap(await findToolkit({ ...several, NVCC: home }, [70, 90]));
     expect(named).toEqual({ nvcc: home, architectures: ['sm_90'], lacking: [70] });
     expect(lackingText(named.lacking)).toBe('compute capability 7.0 needs CUDA 12.9 or older; set NVCC=/path/to/nvcc');

@@ -16,7 +16,7 @@ import { empiricalLaw } from '../../src-workers/models/workload/laws.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { forAll } from '../for-all.ts';
 
-/** Sorts units by length in the simplest way. Units of the same length keep their order. */
+/** Sorts units by length in the simplest way. Units of equal length keep their order. */
 function sorted(lengths: Uint32Array, from = 0, to = lengths.length): number[] {
   return Array.from({ length: to - from }, (_, i) => from + i).sort((a, b) => lengths[a] - lengths[b] || a - b);
 }
@@ -118,7 +118,7 @@ describe('slots of a launch', () => {
 });
 
 describe('the unit loop', () => {
-  /** The same result, computed in whole numbers modulo 2³². */
+  /** The same result is computed in whole numbers modulo 2³². */
   const word = (v: bigint): bigint => BigInt.asUintN(32, v);
   const wideMix = (value: bigint): bigint => {
     const v = word((value ^ (value >> 16n)) * 0x7feb352dn);

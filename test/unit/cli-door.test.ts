@@ -9,7 +9,10 @@ import { progressed } from './engine-calls.ts';
 import { smallStudy, wideStudy } from './export-runs.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
-/** The command line starts runs through the contract like every other host, so that the contract knows of them. */
+/**
+ * The command line starts runs through the contract, as every other host does, so that other clients of the contract
+ * see them.
+ */
 
 const folder = testFolder();
 const { engine } = useBench();
@@ -27,14 +30,14 @@ it('a sweep of the command line is listed as running, and the contract can cance
   expect(run.valid + run.invalid).toBeGreaterThan(0);
   expect(run.valid + run.invalid).toBeLessThan(run.enumerated);
 
-  // Its simulation covers only a part of the designs.
+  // This simulation covers only one of the designs.
   const simulated = await captured((terminal) => simulateCommand(engine, terminal, '1', { top: 1 }));
   expect(simulated.status).toBe(0);
   expect(simulated.out + simulated.err).toMatch(
     /^Run 1 has predicted [\d,]+ of [\d,]+ designs; others may be faster\./m,
   );
 
-  // For a run that has ended, the call resolves at once; for a missing one, it fails.
+  // If a run has ended, the call resolves at once. If there is no such run, the call fails.
   expect(unwrap(await engine.call('runs.wait', { id: 1 })).state).toBe('cancelled');
   expect(await engine.call('runs.wait', { id: 99 })).toFail('not-found');
   expect(await engine.call('runs.cancel', { id: 1 })).toFail('conflict');
@@ -44,7 +47,7 @@ it('a simulation says if nothing is random, and then compares nothing', async ()
   const file = join(folder, 'merge-path.json');
   const kernel = { ...smallStudy().kernel, lengthsKnownBeforeLaunch: true };
   const axes = { balancing: ['merge-path'], blockThreads: [64, 128], unitsPerThread: [1] };
-  // The units are in a given order.
+  // In this file, the units have a given order.
   writeFileSync(join(folder, 'lengths.csv'), Array.from({ length: 20_000 }, (_, at) => (at * 37) % 101).join('\n'));
   const workload = { lengths: 'file:lengths.csv', units: 20_000 };
   writeFileSync(file, JSON.stringify(smallStudy({ kernel, axes, workload, devices: ['nvidia-rtx-4090'] })));

@@ -6,7 +6,7 @@ import { lockstep } from '../command-line.ts';
 import { encode } from '../data.ts';
 import { useBench } from '../workplace.ts';
 
-/** Nine repeats, all within 0.4 % of one time. */
+/** Returns nine repeats within 0.4 % of a time. */
 const around = (timeMs: number): readonly number[] =>
   Array.from({ length: 9 }, (_, at) => timeMs * (1 + (at - 4) / 1000));
 
@@ -33,7 +33,7 @@ describe('two measurements', () => {
 
   it('contains the ratio of the medians in 95 % of cases, and rarely finds a difference if there is none', () => {
     const uniform = mersenneTwister(7);
-    // The times of kernels are skewed: they have a shortest time and an exponential tail, whose median is ln 2.
+    // The times of kernels are skewed. They have a shortest time and an exponential tail, whose median is ln 2.
     const times = (n: number, scale: number) =>
       Array.from({ length: n }, () => scale * (1 - 0.1 * Math.log(1 - uniform())));
     const trials = 4000;
@@ -52,7 +52,7 @@ describe('two measurements', () => {
 describe('measured runs', () => {
   const bench = useBench();
   const { call } = bench;
-  /** A cache of Kernel Tuner with times for each block size; null means failed. */
+  /** Imports a cache of Kernel Tuner with these times for each block size. A size with null has failed. */
   const measured = async (
     device: string,
     times: Readonly<Record<number, readonly number[] | null>>,
@@ -85,7 +85,7 @@ describe('measured runs', () => {
     );
     expect(found.cross).toEqual([[1, 2, 1.005], [2, 1, 2], [1, 2, 1.005]]); // prettier-ignore
     expect(found.common).toBe(2);
-    // 64 takes twice the fastest time on the first device, 128 on the other.
+    // A block size of 64 takes twice the fastest time on the first device, and 128 does on the other device.
     expect(found.oneForAll!.worst).toBe(2);
     expect(found.runs[1].againstFirst!.verdict).toBe('same');
     expect(found.runs.map(({ device }) => device)).toEqual(['one', 'other', 'one']);
@@ -129,11 +129,12 @@ describe('measured runs', () => {
     expect(await exit(reference, 999)).toBe(2);
     expect(await exit(reference)).toBe(2);
     expect(await exit(reference, same, '--threshold', '2')).toBe(2);
-    // A design of the reference failed here. A design that fails in the reference does not count.
+    // The status is 1 if a design of the reference fails in the other run. A design that has already failed in the
+    // reference does not count.
     expect(await exit(reference, broken)).toBe(1);
     expect(await exit(reference, broken, '--best')).toBe(0);
     expect(await exit(broken, reference)).toBe(0);
-    // One design is slower on the other device, but it is not the fastest one.
+    // On the other device, one design is slower, but it is not the fastest design.
     expect(await exit(reference, other)).toBe(1);
     expect(await exit(reference, other, '--best')).toBe(0);
   });

@@ -30,7 +30,7 @@ describe('a comparison', () => {
       expect(Math.min(...byThreadsPerUnit.map(({ timeMs }) => timeMs).filter((time) => !Number.isNaN(time)))).toBe(
         best!.timeMs,
       );
-      // The parts are differences of predicted times: their sum is the time up to rounding.
+      // The parts are differences of predicted times, so their sum is the time, up to rounding.
       const sum = Object.values(breakdown!.parts).reduce((a, b) => a + b, 0);
       expect(Math.abs(sum - best!.timeMs)).toBeLessThanOrEqual(1e-9 * best!.timeMs);
       expect(ties).toBeGreaterThanOrEqual(1);
@@ -82,7 +82,7 @@ describe('a comparison', () => {
       `${fastest} is the fastest: ${(Math.max(...times) / Math.min(...times)).toFixed(2)} ×`,
     );
     for (const sentence of reasons) expect(sentence).toMatch(/^[A-Z].*\.$/);
-    // Both were measured, with their own parameters, so this small a difference is not confirmed.
+    // Both devices were measured and have their own parameters. This difference is too small to be confirmed.
     expect(reasons[1]).toMatch(/^Measurements cannot confirm a difference below \d+ %: /);
     const far = { ...bests[0], best: { ...bests[0].best!, timeMs: 3 * Math.max(...times) } };
     expect(comparisonReasons([bests[1], far]).join(' ')).not.toContain('cannot confirm');
@@ -244,7 +244,7 @@ describe('two runs', () => {
         problem: runs[0],
       },
     ]);
-    // A sweep of a file that is not a saved study has no predecessor.
+    // A sweep of a file that is no saved study has no predecessor.
     const all = unwrap(await bench.engine.call('runs.changes', {}));
     expect(all.find((change) => change.id === runId)).toMatchObject({ since: null, fields: [] });
   });
@@ -306,7 +306,7 @@ describe('names and marks', () => {
     expect(
       withNames(`${full[2]} is the fastest: 2 × as fast as ${full[1]}, 3 as ${full[0]}.`, full, headNames(full)),
     ).toBe('A100 SXM4 is the fastest: 2 × as fast as RTX 3080 12 GB, 3 as RTX 3080.');
-    // `$&` has a meaning in a replacement pattern, but must stay as it is here.
+    // In a replacement pattern, `$&` has a meaning, but here it must stay as it is.
     expect(withNames('Tesla $& is slow.', ['Tesla $&'], headNames(['Tesla $&']))).toBe('$& is slow.');
   });
   it('give 25 devices different pairs of colour and shape', () => {

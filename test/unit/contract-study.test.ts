@@ -6,7 +6,7 @@ import { cpuTimeMs } from '../cpu-time.ts';
 
 type Json = Record<string, unknown>;
 
-/** Returns the error for a changed study. */
+/** Changes a valid study, and returns the error that it then has. */
 function failureOf(change: (study: Json & { kernel: Json }) => void): Failure {
   const study = structuredClone(oneDesign()) as unknown as Json & { kernel: Json };
   change(study);

@@ -6,7 +6,7 @@ import type { Predictor } from '../../src-workers/predict/tables.ts';
 import { simulateDesign, type SimulationOptions } from '../../src-workers/simulate/simulate-design.ts';
 
 /**
- * Returns the launch of a design that has only one.
+ * Returns the only launch of a design.
  * @returns `null` if the design is invalid, for a CPU, or has several launches
  */
 export function playableDesign(whole: Predictor, index: number): PlayableDesign | null {

@@ -32,8 +32,8 @@ describe('a part of a device', () => {
   it('cannot use all of the bandwidth with few multiprocessors: 64 bytes per multiprocessor and cycle', () => {
     const few = part(`${H100.id}:10`);
     expect(few.memoryBandwidthGbS).toBeCloseTo((64 * 10 * 1980) / 1e3, 9);
-    // Random sectors from memory are slower than this limit, so they keep their rate. Random sectors from the cache are
-    // faster, so they get the limit.
+    // The rate of random sectors from memory is below this limit, so it stays. The rate of random sectors from the
+    // cache is above, so it becomes the limit.
     expect(few.randomSectorsGbS).toBe(H100.randomSectorsGbS);
     expect(few.cachedSectorsGbS).toBe(few.memoryBandwidthGbS);
     expect('randomSectorsGbS' in part('amd-mi300x:38')).toBe(false);
@@ -68,8 +68,8 @@ describe('a part of a device', () => {
     expect(isSameDevice(H100, { name: 'NVIDIA H100 80GB HBM3', multiprocessors: 132 })).toBe(true);
   });
 
-  // More multiprocessors never increase the best time. If arithmetic limits it, half as many multiprocessors take twice
-  // the time.
+  // More multiprocessors never make the best design slower. If arithmetic limits the time, half of the multiprocessors
+  // need twice the time.
   it('takes longer the fewer multiprocessors it has', async () => {
     const sizes = [11, 33, 66].map((count) => part(`${H100.id}:${count}`));
     const plan = await planOf(

@@ -91,7 +91,7 @@ describe('catalogue', () => {
     expect(device.memoryBandwidthGbS).toBeLessThanOrEqual(8000);
     expect(device.memoryLatencyCycles).toBeGreaterThanOrEqual(200);
     expect(device.memoryLatencyCycles).toBeLessThanOrEqual(1000);
-    // On a CPU, the groups of a block run one after another, so none hides the latency of another.
+    // On a CPU, the groups of a block run one after another, so no group hides another's latency.
     expect(device.dependentIssueLatencyCycles).toBeGreaterThanOrEqual(device.vendor === 'software' ? 1 : 4);
     expect(device.dependentIssueLatencyCycles).toBeLessThanOrEqual(24);
     expect(device.year).toBeLessThanOrEqual(2026);
@@ -103,12 +103,12 @@ describe('catalogue', () => {
 
   it.each(having('fp32_tflops'))('%s has the printed FP32 peak', (id, { fp32_tflops: tflops, divide_by: share }) => {
     const peak = deviceComparison(DEVICE_METRICS, [gpu(id)]).find((row) => row.id === 'peakInstructions')!.values[0];
-    // Half a unit of the last printed digit is 1 % at worst; data sheets also round clocks.
+    // Half a unit in the last printed digit is at most 1 %. Data sheets also round clocks.
     expect(Math.abs((2 * peak) / 1000 / (Number(tflops) / Number(share)) - 1)).toBeLessThan(0.01);
   });
 
   it.each(having('bus_bits'))('%s has the bandwidth of its bus', (id, { bus_bits: bits, gbit_per_bit: gigabits }) => {
-    // Half a unit of the last printed digit is 0.5 % at worst (MI300X).
+    // Half a unit in the last printed digit is at most 0.5 % (MI300X).
     expect(Math.abs(gpu(id).memoryBandwidthGbS / ((Number(bits) * Number(gigabits)) / 8) - 1)).toBeLessThan(0.005);
   });
 
@@ -119,7 +119,7 @@ describe('catalogue', () => {
   });
 });
 
-/** A device with another limit, which its error must name. */
+/** Returns the device with another value of a limit. The error of such a device must name the limit. */
 const withLimit = (device: GpuDevice, limit: keyof GpuDevice['limits'], value: number) => ({
   ...device,
   limits: { ...device.limits, [limit]: value },

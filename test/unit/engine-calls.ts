@@ -12,18 +12,18 @@ export async function call<Name extends ProcedureName>(
   return unwrap((await engine.dispatch(name, input)) as Result<ProcedureOutput<Name>>);
 }
 
-/** Returns why a procedure refuses an input, or "ok". */
+/** Returns the reason why a procedure refuses an input, or "ok". */
 export async function refusal(engine: Engine, name: ProcedureName, input: unknown): Promise<string> {
   const result = await engine.dispatch(name, input);
   return result.ok ? 'ok' : result.error.message;
 }
 
-/** The procedures that begin or continue a run. */
+/** Procedures that begin or continue a run. */
 export type StartName = {
   [Name in ProcedureName]: ProcedureOutput<Name> extends { readonly runId: number } ? Name : never;
 }[ProcedureName];
 
-/** Resolves with the first event of this name that is wanted. */
+/** Resolves with the first event of this name that `isWanted` accepts. */
 export function heard<Name extends EventName>(
   engine: Engine,
   name: Name,
@@ -46,7 +46,7 @@ export const finished = (engine: Engine, runId: number): Promise<RunSummary> =>
 export const progressed = (engine: Engine, designs = 1): Promise<RunProgress> =>
   heard(engine, 'run.progress', ({ done }) => done >= designs);
 
-/** Starts something that becomes a run, and resolves with the run at its end, even if it ends at once. */
+/** Starts a run by a procedure, and resolves with the run at its end, even if the run ends at once. */
 export async function ended(engine: Engine, name: StartName, input: unknown): Promise<RunSummary> {
   const runs = new Map<number, RunSummary>();
   let wake = (): void => {};

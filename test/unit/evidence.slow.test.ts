@@ -19,7 +19,7 @@ it.each(['csr-group', 'sellp'])(
   'fitting recovers the parameters with which times of %s were made',
   (implementation) => {
     const device = gpu('nvidia-v100-sxm2-16gb');
-    // The matrices are so large that the start of a launch does not matter.
+    // For such large matrices, the start of a launch does not matter.
     const matrices = judged[0].measured.matrices.filter(({ nonzeros }) => nonzeros > 3e5).slice(0, 40);
     const model = SPMV_IMPLEMENTATIONS.get(implementation)!;
     const truth = { startMicroseconds: 6, bandwidthFraction: 0.5, latencyRatio: 0.7, missFraction: 0.2 };
@@ -33,7 +33,7 @@ it.each(['csr-group', 'sellp'])(
 
 describe('kept predictions', () => {
   /**
-   * The number of matrices that are predicted again for each column. Each column has other matrices, so that all kinds
+   * Number of matrices that are predicted again for each column. Each column uses other matrices, so that all kinds
    * occur.
    */
   const ASKED = 12;
@@ -78,7 +78,7 @@ describe('kept predictions', () => {
     const launches = await readH100(folder, id);
     const { catalogue } = (await readPredictions(folder))[id].H100;
     expect(catalogue).toHaveLength(launches.length);
-    // Launches of the same lengths follow one another.
+    // Consecutive launches have the same lengths, so every 23rd launch covers all lengths.
     for (let at = 0; at < launches.length; at += 23)
       expect(catalogue![at], JSON.stringify(launches[at])).toBe(Number(predictH100(launches[at]).toPrecision(4)));
   });

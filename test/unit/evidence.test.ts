@@ -43,13 +43,14 @@ describe('the reader', () => {
 
   it('computes cells from the slices column of the ginkgo data', async () => {
     const size = '100,100,600,6,6,6,6';
-    // Two slices with longest rows of 12 and 9 have 1,344 cells, and a twelfth of that is 112. If the matrix had 5
-    // entries more, they would take 8 bytes each.
+    // Two slices, whose longest rows have 12 and 9 entries, have 64 · 21 = 1,344 cells. The file has a twelfth of this,
+    // 112, or the cells plus the arrays that describe the slices. Here these arrays have 5 entries of 8 bytes, which
+    // are 3 units of 12 bytes.
     const row = (name: string, cells: number) => `${name},${size},12,6,1,0,${cells},1,1\n`;
     const cellsOf = async (...rows: string[]) =>
       unwrap(await read(`${HEADER}\n${rows.join('')}`)).matrices.map(({ slicedCells }) => slicedCells);
     expect(await cellsOf(row('a', 112), row('b', 1347))).toEqual([1344, 1344]);
-    // A column that already holds cells stays unchanged.
+    // A column that already contains cells stays unchanged.
     expect(await cellsOf(row('a', 1344), row('b', 1536))).toEqual([1344, 1536]);
     const matrices = ginkgo.measured.matrices.filter(({ slicedCells }) => slicedCells !== null);
     expect(matrices).toHaveLength(1382);
@@ -57,7 +58,7 @@ describe('the reader', () => {
       expect(slicedCells! % 64, name).toBe(0);
       expect(slicedCells, name).toBeLessThanOrEqual(64 * Math.ceil(rows / 64) * max);
     }
-    // Two of the matrices store fewer elements than the summary counts.
+    // Two matrices store fewer elements than their summary counts.
     expect(matrices.filter(({ slicedCells, nonzeros }) => slicedCells! < nonzeros)).toHaveLength(2);
   });
 
@@ -80,7 +81,7 @@ describe('fitting', () => {
   it('divides matrices into fifths only by their names', () => {
     const counts = new Array<number>(FOLDS).fill(0);
     for (const { name } of ginkgo.measured.matrices) counts[assignFold(name)] += 1;
-    // If 1,389 matrices are divided at random, a fifth has 278 with a standard deviation of 15.
+    // If 1,389 matrices are divided at random, a fifth has 278 of them, with a standard deviation of 15.
     for (const count of counts) expect(Math.abs(count - 278)).toBeLessThan(75);
     const { matrices } = outside({ matrices: ginkgo.measured.matrices, microseconds: new Float64Array(1389) }, 2);
     expect(matrices.some(({ name }) => assignFold(name) === 2)).toBe(false);
@@ -111,7 +112,7 @@ it('the catalogue has the medians of the values fitted on a GPU, and assumes the
     implementations.map(({ column }) => kept[dataset.id][column].values.bandwidthFraction!);
   for (const one of ginkgo.dataset.gpus) {
     const { achievedBandwidthFraction: known } = gpu(one.device);
-    // The value has three digits.
+    // The catalogue's value has three digits.
     expect(known).toBeCloseTo(median(Float64Array.from(fractions(ginkgo, one))), 2);
   }
   const all = [ginkgo, loops].flatMap((set) => set.dataset.gpus.flatMap((one) => fractions(set, one)));
@@ -139,7 +140,7 @@ describe('judging', () => {
   });
 
   it('computes regret, hits and errors as defined', async () => {
-    // Two matrices, which differ only in the measured time of coo.
+    // The two matrices differ only in the measured time of coo.
     const text = `${HEADER}\nA/a,1000,1000,5000,5,5,5,5,5,5,0,0,5000,10,20\nB/b,1000,1000,5000,5,5,5,5,5,5,0,0,5000,30,20\n`;
     const data = { fileName: 'x.csv', bytes: encode(text) };
     const [judged] = unwrap(await loadEvidence(folder, devices, { dataset: 'ginkgo', data }));
@@ -148,8 +149,8 @@ describe('judging', () => {
       { name: 'coo', count: 2 },
       { name: 'csr', count: 2 },
     ];
-    // The model cannot distinguish the matrices: it is right for one of them, and loses a factor of 2 or 1.5 for the
-    // other.
+    // The model cannot distinguish the two matrices. Its choice is right for one of them, and loses a factor of 2 or
+    // 1.5 for the other.
     const half = { count: 2, hitRate: 0.5 };
     expect(gpus).toMatchObject([{ column: 'V100-SXM2', implementations: bothOf, choice: half, choiceLarge: null }]);
     const { implementations, choice } = gpus[0];
@@ -175,17 +176,17 @@ describe('judging', () => {
       const mean = known.reduce((product, other) => product * measured[other], 1) ** (1 / 5);
       expect(Math.abs(nearestTimes(near, measured)[i] / mean - 1)).toBeLessThan(1e-12);
     }
-    // The nearest neighbour of a matrix is the matrix's own duplicate in another fold.
+    // The nearest neighbour of a duplicate in another fold is the original matrix.
     const apart = matrices.findIndex(({ name }) => assignFold(name) !== assignFold(`${name} again`));
     const double = { ...matrices[apart], name: `${matrices[apart].name} again` };
     expect(nearestMatrices([...matrices, double])[matrices.length][0]).toBe(apart);
     const { implementations } = judgeDataset(loops).gpus[0];
     const large = matrices.filter(({ nonzeros }, i) => nonzeros >= 1e6 && measured[i] > 0).length;
     expect(implementations.find(({ name }) => name === 'merge_path')!.large!.count).toBe(large);
-    // The summary of a matrix does not have the properties that decide the times of small matrices, so the model orders
-    // large ones better.
+    // The times of small matrices depend on properties that the summary of a matrix lacks, so the model orders large
+    // matrices better.
     for (const { spearman, large: big } of implementations) expect(big!.spearman).toBeGreaterThan(spearman);
-    // The nearest matrices are not a better order in any column.
+    // In no column is the order by the nearest matrices clearly better.
     for (const { name, spearman, nearest } of implementations)
       expect(nearest!.spearman, name).toBeLessThan(spearman + 0.03);
   });
@@ -218,7 +219,7 @@ describe('judging', () => {
     const others = Object.fromEntries(Object.entries(kept.ginkgo).filter(([column]) => !column.startsWith('MI100:')));
     const found = unseenParameters({ ...ginkgo, kept: { ginkgo: others } }, unseen, 'coo');
     expect(found).toEqual(unseenParameters(ginkgo, unseen, 'coo'));
-    // Two other AMD GPUs have this parameter, and the value is the geometric mean of theirs.
+    // Two other AMD GPUs have this parameter. The value is their geometric mean.
     const of = (column: string) => others[column].values.bandwidthFraction!;
     expect(found!.bandwidthFraction).toBeCloseTo(Math.sqrt(of('RadeonVII:coo') * of('MI250X:coo')), 12);
     expect(unseenParameters(ginkgo, unseen, 'merge-path')).toBeNull();
@@ -235,7 +236,7 @@ describe('judging', () => {
 
 describe('launches of other kernels', () => {
   const below = (limit: number) => expect.toSatisfy((value: number) => value < limit) as number;
-  // unit/tie-bands compares the errors of the others with the recorded ones.
+  // The errors of the other data sets are compared in unit/tie-bands.
   it.each([
     ['hasan', [{ implementations: [{ count: 110, fourNumbers: null, nearest: null }] }]],
     ['smite', [{ choice: null, implementations: [{ count: 15, p90Error: below(0.02) }] }]],

@@ -1,6 +1,6 @@
 import type { StudyFile } from '../../src-main/contract/study.ts';
 
-/** The origins of a kernel that only has iterations. */
+/** Origins for a kernel that consists of iterations only, with nothing assumed. */
 export const NOTHING_ELSE = {
   prologue: 'given',
   unit: 'given',
@@ -11,7 +11,7 @@ export const NOTHING_ELSE = {
   bytesPerIteration: 'given',
 } as const;
 
-/** A small space with two devices, six granularities, two balancings and eight blocks. */
+/** Makes a small study with two devices, six granularities, two balancings and eight blocks. */
 export function smallStudy(change: Partial<StudyFile> = {}): StudyFile {
   return {
     lockstep: 1,
@@ -30,7 +30,7 @@ export function smallStudy(change: Partial<StudyFile> = {}): StudyFile {
   };
 }
 
-/** A study that is large enough to be cancelled while it runs: its sweep has several tasks. */
+/** This study is large enough to be cancelled while it runs, because its sweep has several tasks. */
 export const wideStudy: StudyFile = smallStudy({
   axes: {
     threadsPerUnit: [1, 2, 4, 8],
@@ -41,6 +41,6 @@ export const wideStudy: StudyFile = smallStudy({
   },
 });
 
-/** A name with every text that could attack a document. */
+/** This name contains every kind of text that could attack a document. */
 export const HOSTILE =
   '=HYPERLINK("http://x") <script>alert(1)</script><img src=x onerror=alert(1)> */ int evil; /* --> ]]> ```\n# head\n| a | b |\r\n"quoted\' \\ ??/ ${x} `code` **bold** [l](javascript:1) \u2028\u202e&amp;\u0000';

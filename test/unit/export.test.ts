@@ -18,7 +18,7 @@ import { useBench } from '../workplace.ts';
 const bench = useBench();
 let plain: number;
 let hostile: number;
-/** A run with the same content as `hostile`, but harmless names. */
+/** A run with the same content as `hostile`, but with harmless names. */
 let named: number;
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ beforeAll(async () => {
   named = await bench.run(smallStudy({ implementations: [{ name: 'walk' }] }));
 });
 
-/** Returns the elements of an HTML text by name, as a browser's tokenizer sees tags. */
+/** Returns the names of the elements in an HTML text, as the tokenizer of a browser sees its tags. */
 const tags = (text: string): Set<string> =>
   new Set([...text.matchAll(/<\/?([a-z][a-z0-9]*)/gi)].map((match) => match[1].toLowerCase()));
 const ALLOWED_TAGS =
@@ -144,7 +144,7 @@ describe('a report', () => {
       const best = compared.devices.find((each) => each.device.name === device)!.best!.timeMs;
       expect(Math.min(...timeMs.filter((ms) => ms !== null))).toBeCloseTo(best, 4);
     }
-    // The chosen design is the best of all, and so it is also the best of its cell.
+    // The chosen design is the best of all designs, and therefore also the best of its cell.
     const [first] = maps;
     expect(first.timeMs[first.chosen]).toBe(Math.min(...first.timeMs.filter((ms) => ms !== null)));
     expect(first.settings[first.setting[first.chosen]]).toMatch(/Threads per unit: \d+/);
@@ -177,7 +177,7 @@ describe('a report', () => {
     const { text, note } = await bench.render(run, 'cub');
     for (const { timeMs } of [best, segmented]) expect(note).toContain(timeText(timeMs));
     expect(note).toContain(`CUB's segmented reduction cannot express the faster design ${best.designIndex} (`);
-    // A comment is written in plain ASCII.
+    // Comments in the code are plain ASCII.
     expect(text).toContain(`// ${note!.replaceAll('\u00a0', ' ').replaceAll('µ', 'u')}\n`);
     const chosen = await bench.render(run, 'cub', { designIndex: segmented.designIndex });
     expect([(await bench.render(run, 'cuda')).note, chosen.note]).toEqual([undefined, undefined]);
@@ -222,7 +222,7 @@ describe('a report', () => {
     const run = await bench.run(smallStudy({ devices: ['nvidia-a100-sxm4-40gb'], workload, axes }));
     const { rows } = await bench.call('ranking.page', { runId: run, limit: 100 });
     const { designIndex, design } = rows.find((row) => row.design.blockWidth === 8 && row.design.unitsPerThread === 3)!;
-    // There are eight images of 32 × 16 tiles of 8 × 16 units, with three tiles for each block.
+    // There are eight images of 32 × 16 tiles. A tile has 8 × 16 units, and a block has three tiles.
     expect(design.gridBlocks).toBe(Math.ceil((8 * 512) / 3));
     const cuda = (await bench.render(run, 'cuda', { designIndex })).text;
     for (const line of [
@@ -259,7 +259,7 @@ describe('a report', () => {
   });
 });
 
-// A table of choices takes seconds: export-choice.slow.test.ts.
+// Making a table of choices takes seconds, so export-choice.slow.test.ts does that.
 it.each(EXPORTERS.map(({ id }) => id).filter((format) => format !== 'choice'))(
   'hostile names are harmless in %s',
   async (format) => {
@@ -280,7 +280,7 @@ it.each(EXPORTERS.map(({ id }) => id).filter((format) => format !== 'choice'))(
         const headings = text.split('\n').filter((line) => line.startsWith('#'));
         expect(headings).toHaveLength(new Set(headings).size);
         expect(headings.filter((line) => line.startsWith('# head'))).toEqual([]);
-        // In code, only a backtick could end it.
+        // A backtick is the only character that could end the code.
         const prose = text.replace(/(?<!\\)`[^`\n]*`/g, 'CODE');
         expect(prose).not.toMatch(/(?<!\\)[`]|(?<!\\)<script|(?<!\\)!\[|(?<!\\)\[l(?<!\\)\]/);
         expect(text).not.toContain('```');
@@ -311,7 +311,7 @@ it.each(EXPORTERS.map(({ id }) => id).filter((format) => format !== 'choice'))(
       case 'triton':
       case 'kernel-tuner':
       case 'optuna':
-        // Python compiles them in test/integration/export-python.test.ts.
+        // export-python.test.ts compiles these files in Python.
         expect(text).toMatch(/^[\x20-\x7e\n]*$/);
         break;
       case 'csv':
@@ -376,7 +376,7 @@ it('the trace has every block of the simulated launch once, in its slot and one 
     otherData: Record<string, unknown>;
   };
   expect(otherData).toMatchObject({ simulatedKernelMs: drawn.kernelMs, device: page.rows[0].device });
-  // Viewers treat a process or thread with the number 0 as none.
+  // Viewers do not show a process or thread with the number 0.
   expect(Math.min(...traceEvents.flatMap(({ pid, tid = 1 }) => [pid, tid]))).toBe(1);
   const blocks = traceEvents.filter(({ ph, pid }) => ph === 'X' && pid > 1);
   expect(blocks).toHaveLength(drawn.blockIndex.length);
@@ -387,12 +387,12 @@ it('the trace has every block of the simulated launch once, in its slot and one 
   for (const { pid, tid, ts, dur } of blocks.sort((a, b) => a.ts - b.ts)) {
     expect(tid).toBeLessThanOrEqual(residentBlocks);
     const slot = `${pid} ${tid}`;
-    // No digit may be lost, because a viewer nests a slice that begins within another one.
+    // No digit may be lost. A viewer nests a slice that begins within another one.
     expect(ts).toBeGreaterThanOrEqual(busyUntil.get(slot) ?? 0);
     expect(Math.abs(ts * 1000 - Math.round(ts * 1000))).toBeLessThan(1e-4);
     busyUntil.set(slot, ts + dur);
   }
-  // Every process has a name.
+  // Every process must have a name.
   const named = new Set(traceEvents.filter(({ name }) => name === 'process_name').map(({ pid }) => pid));
   expect(traceEvents.filter(({ pid }) => !named.has(pid))).toEqual([]);
 });
@@ -405,7 +405,7 @@ it('the table can be read back as the ranking', async () => {
   expect(rows.map((row) => row.device)).toEqual(page.rows.map((row) => row.deviceId));
 });
 
-/** A small grammar of the allowed WGSL: comments, constants of two types, and one function. */
+/** A small grammar of the allowed WGSL has comments, constants of two types, and one function. */
 const WGSL_LINE =
   /^(\/\/.*|const [A-Z_]+: (u32 = \d+u|vec2<u32> = vec2<u32>\(\d+u, \d+u\));|fn workgroup_number\(id: vec3<u32>\) -> u32 \{| {2}return id\.y \* DISPATCH\.x \+ id\.x;|\}|)$/;
 
@@ -450,7 +450,7 @@ describe('text', () => {
     expect(comment('a \\')).toBe('a');
     expect(comment('a ??/')).not.toContain('??/');
     expect(comment('a\nb')).toBe('a b');
-    // A comment in the first two lines may declare the encoding in which Python reads the whole file (PEP 263).
+    // Python reads the encoding of a file from a comment in its first two lines (PEP 263). A name must not set it.
     expect(comment('x coding:utf-7 +AAo-')).not.toMatch(/coding[:=]/);
   });
   it('makes valid identifiers and file names from any text', () => {

@@ -26,7 +26,7 @@ describe('granularity', () => {
     ]);
     const best = rows.reduce((a, b) => (b.laneCostMean < a.laneCostMean ? b : a));
     expect(best).toMatchObject({ unitsPerGroup: 8, threadsPerUnit: 4 });
-    // A whole thread group on one unit has no imbalance, but the full cost of the serial part.
+    // A whole thread group on one unit has no imbalance, but pays the full cost of the serial part.
     expect(rows[5]).toMatchObject({ meanLoss: 1, aggregateLoss: 1 });
     expect(Math.abs(rows[5].laneCostMean - 32 * costFactor(32, 1 / 21, 0))).toBeLessThan(1e-14);
   });

@@ -22,7 +22,7 @@ import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 const law = (...points: (readonly [length: number, probability: number])[]) =>
   unwrap(categoricalLaw(points.map(([length, probability]) => ({ length, probability }))));
 
-/** Returns mean and standard deviation of a loss distribution. */
+/** Returns the mean and standard deviation of a loss distribution. */
 function momentsOf(distribution: LossDistribution) {
   const { loss, probability } = distribution;
   const mean = loss.reduce((sum, x, i) => sum + x * probability[i], 0);
@@ -30,7 +30,7 @@ function momentsOf(distribution: LossDistribution) {
   return { mean, standardDeviation: Math.sqrt(variance) };
 }
 
-/** Enumerates every group of n units. Returns the losses and E[max]. Only for tiny laws. */
+/** Enumerates all groups of n units, and returns their losses and E[max]. This is possible only for tiny laws. */
 function enumerated({ support, probability }: LengthLaw, n: number) {
   const losses = new Map<number, number>();
   let meanMaximum = 0;
@@ -68,7 +68,7 @@ describe('closed form', () => {
         const [ours] = lossMoments(tiny, [n]);
         expect(Math.abs(ours.meanLoss / exact.mean - 1)).toBeLessThan(1e-12);
         expect(Math.abs(ours.aggregateLoss / (exact.meanMaximum / meanLength) - 1)).toBeLessThan(1e-13);
-        // A variance is the small difference of two second moments with errors of about 1e-11.
+        // A variance is the small difference of two second moments, which have errors of about 1e-11.
         expect(Math.abs(ours.standardDeviationLoss ** 2 - exact.standardDeviation ** 2)).toBeLessThan(
           2e-11 * exact.mean ** 2,
         );
@@ -141,7 +141,7 @@ describe('full distribution', () => {
   });
 
   it('keeps relative accuracy in the far tail', () => {
-    // One lane has 270 and all 31 others have length 1, which is the largest possible loss of a group.
+    // One lane has length 270 and the 31 others have length 1. This is the largest possible loss of a group.
     const geometric = unwrap(geometricLaw(0.05));
     const { loss, probability } = unwrap(lossDistribution(geometric, 16));
     const top = geometric.support.length - 1;
@@ -161,9 +161,9 @@ describe('binned distribution', () => {
   it('keeps a few distant lengths apart, although octaves are on a coarse lattice', () => {
     const cases = [
       [law([44_604, 0.2], [92_074, 0.5499], [468_138, 0.0001], [602_866, 0.2], [899_102, 0.05]), 3],
-      // The octave begins between two lengths that share a cell of its lattice.
+      // Here an octave begins between two lengths that share a cell of its lattice.
       [law([1_000_000, 0.5], [1_000_003, 0.3], [2_000_003, 0.2]), 4],
-      // Groups that contain only the longest length have the largest sum. A lattice shifts the sums, and must not lose
+      // Groups that contain only the longest length have the largest sum. The lattice shifts sums, but must not lose
       // this one.
       [law([570_190_251, 0.15], [665_509_235, 0.14], [672_137_360, 0.71]), 2],
     ] as const;
@@ -227,8 +227,8 @@ describe('Monte Carlo', () => {
       scores.push((sample.meanLoss.value - model.meanLoss) / sample.meanLoss.standardError);
       scores.push((sample.aggregateLoss.value - model.aggregateLoss) / sample.aggregateLoss.standardError);
     }
-    // The differences are standard normal scores: none of 80 is beyond 4, and their mean square is near 1 (±4 standard
-    // errors, because pairs are correlated).
+    // The differences are standard normal scores. None of 80 may exceed 4, and their mean square must be near 1, within
+    // 4 standard errors. Pairs of scores are correlated.
     expect(Math.max(...scores.map(Math.abs))).toBeLessThan(4);
     const meanSquare = scores.reduce((sum, z) => sum + z * z, 0) / scores.length;
     expect(meanSquare).toBeGreaterThan(0.4);
@@ -241,7 +241,7 @@ describe('Monte Carlo', () => {
     expect(run(3)).toEqual(run(3));
     expect(run(3)).not.toEqual(run(4));
     const { meanLoss } = run(3);
-    // P(both empty or both 5) = 0.82 with loss 1, the rest 2.
+    // With probability 0.82, both units are empty or both have length 5, and the loss is 1. Otherwise the loss is 2.
     expect(Math.abs(meanLoss.value - 1.18)).toBeLessThan(4 * meanLoss.standardError);
     expect(sampledLoss(unwrap(constantLaw(0)), 4, 10, mersenneTwister(1)).aggregateLoss).toEqual({
       value: 1,

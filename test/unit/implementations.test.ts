@@ -1,4 +1,4 @@
-/* Several implementations in one study, each with its own kernel and allowed values of the axes. */
+/* Tests studies with several implementations, each with its own kernel and its own allowed values of the axes. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { DeviceBest } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
@@ -211,7 +211,7 @@ describe('a run of several implementations', () => {
         origin: 'given',
       }),
     );
-    // The note names the two others, which follow the study, and not ell, which has its own value.
+    // ell has its own value, so the value of the study is listed for the other implementations only.
     expect(inputs[DEVICES[0]].find(({ field }) => field === 'kernel.registersPerThread')!.value).toBe(40);
   });
 
@@ -234,7 +234,8 @@ describe('a run of several implementations', () => {
       const changed = changedPlan(plan, { input: input.field as 'kernel.serialFraction', value: values[0] });
       const [expected] = predictTimes(createPredictor(changed), Uint32Array.of(merge));
       expect(recommendedMs[0]).toBeCloseTo(expected, 12);
-      // The other implementation uses the study's own value, so this input does not change `merge`.
+      // `merge` has its own value. Only the other implementation uses the study's value, so this input does not change
+      // the time of `merge`.
       if (input.field === 'kernel.instructionsPerIteration') expect(new Set(recommendedMs).size).toBe(1);
       if (input.field.startsWith('implementations[1].kernel.instr'))
         expect(new Set(recommendedMs).size).toBeGreaterThan(1);

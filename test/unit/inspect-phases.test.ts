@@ -10,14 +10,14 @@ const PHASES = dataText('inspect/phases.ptx');
 const KERNELS = dataText('inspect/kernels.ptx');
 const read = (ptx: string, entry: string): Inspection => unwrap(inspectKernel('file', { ptx }, { entry }));
 const stepOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
-/** Reads a kernel of the loops or of the phases. */
+/** Reads a kernel of the loops, or else of the phases. */
 const readEither = (entry: string) => read(LOOPS.includes(`.entry ${entry}(`) ? LOOPS : PHASES, entry);
 const found = (phase: Phase | undefined) =>
   phase && [phase.instructions, phase.dependentExchanges ?? 0, phase.dependentLoads ?? 0, phase.bytes ?? 0];
 
 describe('FP32 instructions that read three registers', () => {
   const SASS = dataText('measured/h100-loops.sass');
-  // The loop of the first kernel is a chain of 16 instructions a·b + c. The loop of the second has one of them.
+  // The loop of nested1 is a chain of 16 instructions a·b + c. The loop of spmv8 has one such instruction.
   it.each([
     ['nested1', 16],
     ['spmv8', 1],
@@ -30,23 +30,23 @@ describe('FP32 instructions that read three registers', () => {
     const [ptx, sass] = [{ ptx: LOOPS }, { sass: SASS }].map(
       (texts) => stepOf(unwrap(inspectKernel('file', texts, { entry: 'ilp1' }))).threeRegisters,
     );
-    // The kernel has 16 of these instructions. In PTX, those count that follow an instruction of their own chain, or
-    // none. In machine code, those count that follow an instruction without a reuse mark.
+    // The kernel has 16 FP32 instructions with three operands. In PTX, an instruction counts if it follows one of its
+    // own chain, or none. In machine code, it counts if the instruction before it has no reuse mark.
     expect([ptx, sass]).toEqual([5, 2]);
   });
 });
 
 describe('phases of PTX', () => {
   const THREE_STEPS = [Number(((7 + 5 + 5) / 3).toPrecision(4)), 1, 0, 0];
-  // The expected counts are made by hand from the listing, with one term for each block: first the instructions, then
-  // the exchanges and loads on the chain, then the bytes.
+  // The counts were made by hand from the listing. Each has one term per block of code. The order is instructions, then
+  // exchanges and loads on the chain, then bytes.
   it.each([
     ['nested1', 19, { prologue: [8 + 9 + 1, 0, 0, 0], unit: [2 + 7 + 1 + 3 + 4, 0, 1, 8] }],
-    // The first of three steps loads the constants for all of them.
+    // The first of the three steps loads the constants for all steps.
     ['nested8', 19, { prologue: [17 + 7 + 1, 0, 0, 0], unit: [3 + 5 + 1 + 3 + 3 + 4, 0, 1, 8], combine: THREE_STEPS }],
     ['nested32', 19, { prologue: [25, 0, 0, 0], unit: [19, 0, 1, 8], combine: [(7 + 4 * 5) / 5, 1, 0, 0] }],
     ['ilp1', 19, { prologue: [8 + 9 + 1, 0, 0, 0], unit: [2 + 10 + 4 + 6 + 4, 0, 1, 8] }],
-    // nvcc makes two loops that share one head.
+    // nvcc makes two loops that share a head.
     ['flat1', 19, { prologue: [12 + 8 + 1, 0, 1, 4], unit: [6 + 4, 0, 1, 8] }],
     ['flatone1', 19 + 2, { prologue: [12 + 7 + 1, 0, 1, 4], refill: [7 + 4, 0, 1, 8] }],
     // The counter has the same address for all threads.
@@ -54,7 +54,7 @@ describe('phases of PTX', () => {
     ['spmv1', 11, { prologue: [9 + 12 + 1, 0, 0, 0], unit: [2 + 7 + 4 + 2 + 4, 0, 1, 12] }],
     ['spmv8', 11, { prologue: [18 + 10 + 1, 0, 0, 0], unit: [3 + 7 + 4 + 3 + 3 + 4, 0, 1, 12], combine: THREE_STEPS }],
     ['shared4', 17, { prologue: [16 + 5, 0, 0, 0], unit: [3 + 5 + 2 + 4 + 1, 0, 2, 12] }],
-    // The tree has 15 instructions for each of two values, over all three steps, and five constants.
+    // The tree has 15 instructions for each of two values over all three steps, and five constants.
     [
       'minmax',
       7,
@@ -78,11 +78,11 @@ describe('phases of PTX', () => {
   });
 
   it('finds how long an iteration waits for its own results', () => {
-    // A cycle-level simulator with a latency of 8 cycles takes 153 and 78 cycles for these iterations.
+    // In a cycle-level simulator with a latency of 8 cycles, these iterations take 153 and 78 cycles.
     expect(Math.abs((stepOf(read(LOOPS, 'nested1')).chainInstructions * 8) / 153 - 1)).toBeLessThan(0.05);
     expect(Math.abs((stepOf(read(LOOPS, 'ilp1')).chainInstructions * 8) / 78 - 1)).toBeLessThan(0.05);
-    // The chain has the load of the column with its address, the load of x with its address, three additions after the
-    // sum, the comparison and the branch.
+    // The chain contains the load of the column with its address, the load of x with its address, three additions after
+    // the sum, the comparison and the branch.
     const spmv = stepOf(read(LOOPS, 'spmv1'));
     expect(spmv.chainInstructions).toBeCloseTo(1 + 1 + 1 + 1.5 + 7 / 8 + 7 / 8, 1);
     expect(spmv).toMatchObject({ dependentLoads: 2, dependentExchanges: 0 });
@@ -96,17 +96,17 @@ describe('phases of PTX', () => {
     ['sell', ['across-lanes 8']],
     ['blockrow', ['along-unit 4']],
     ['minmax', ['along-unit 8']],
-    // The loop reads the halves of a node at two addresses, and the list of hits.
+    // The loop reads both halves of a node, at two addresses, and the list of hits.
     ['traverse', ['scattered 8', 'scattered 8', 'scattered 4']],
-    // This is one of the four iterations of a pass.
+    // The counts are for one of the four iterations in a pass.
     ['unrolled', ['along-unit 4', 'along-unit 4', 'scattered 4']],
   ])('%s reads %j in an iteration', (entry, accesses) => {
     const inspection = readEither(entry);
     expect(inspection.accesses.map(({ pattern, elementBytes }) => `${pattern} ${elementBytes}`)).toEqual(accesses);
   });
 
-  // The kernels compute escape times, Newton's method and walks along a list, and then sums over rows, one loop over
-  // all units, and trees.
+  // In the first kernels, the next iteration needs the previous result: escape times, Newton's method, and walks along
+  // a list. In the others it does not: sums over rows, a single loop over all units, and trees.
   it('recognises an iteration that needs the result of the one before it', () => {
     const serial = (ptx: string) =>
       [...ptx.matchAll(/\.entry (\w+)/g)].flatMap(([, entry]) =>
@@ -131,7 +131,7 @@ describe('phases of PTX', () => {
     expect(listUnknown(inspectedFields(histogram)).join(' ')).not.toContain('combine');
     const sass = dataText('inspect/unrolled.sm_90.sass');
     expect(unwrap(inspectKernel('file', { sass }, { entry: 'bins' })).phases.combine).toEqual({ instructions: 0 });
-    // A sum and the length of a list are results in registers.
+    // In these kernels, a sum or the length of a list stays in a register.
     for (const [ptx, entry] of [
       [KERNELS, 'csr'],
       [LOOPS, 'spmv1'],

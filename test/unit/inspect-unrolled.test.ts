@@ -15,14 +15,14 @@ const read = (code: string, entry: string): Inspection => unwrap(inspectKernel('
 const chosenOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
 
 describe('loops that compilers unrolled or left as they were', () => {
-  // The number of instructions from the head of the loop to its branch back, counted in the listings, and the number of
-  // iterations in one pass.
+  // For each listing, the first number counts the instructions from the head of the loop to its branch back, and the
+  // second counts the iterations in a pass.
   it.each([
     ['row', 16, { ptx: [29, 4], sm_80: [87, 16], sm_90: [88, 16] }],
     ['column', 25, { ptx: [68, 4], sm_80: [72, 4], sm_90: [73, 4] }],
-    // The source has four steps.
+    // The loop has four steps in its source.
     ['steps', 37, { ptx: [40, 4], sm_80: [39, 4], sm_90: [39, 4] }],
-    // The loop that joins the bins is not chosen, although its passes are longer.
+    // The loop that joins the bins has longer passes, but is not chosen.
     ['bins', 55, { ptx: [17, 1], sm_80: [13, 1], sm_90: [12, 1] }],
     ['bodies', 76, { ptx: [1411, 32], sm_80: [996, 32], sm_90: [996, 32] }],
     ['lanes', 91, { ptx: [12, 4], sm_80: [15, 4], sm_90: [15, 4] }],
@@ -44,7 +44,7 @@ describe('loops that compilers unrolled or left as they were', () => {
     for (const code of Object.keys(CODES)) {
       const { accesses: found, phases } = read(code, entry);
       expect(found.map(({ pattern, elementBytes }) => `${pattern} ${elementBytes}`)).toEqual(accesses);
-      // The remaining iterations, which are outside any loop, belong to the unrolled loop.
+      // Iterations that remain after the unrolled loop are outside any loop, but they belong to it.
       expect(phases.unit?.bytes ?? 0).toBe(unitBytes);
     }
   });
@@ -56,7 +56,7 @@ $L_1:\nshl.b64 %rd2, %rd1, 2;\nadd.s64 %rd3, %rd4, %rd2;\nld.global.u32 %r3, [%r
 add.s32 %r1, %r1, %r2;\ncvt.s64.s32 %rd1, %r1;\nsetp.lt.u64 %p1, %rd1, %rd5;\n@%p1 bra $L_1;\nret;\n}`;
     const found = unwrap(inspectKernel('file', { ptx }, {}));
     expect(found.accesses).toEqual([{ pattern: 'across-lanes', elementBytes: 4 }]);
-    // Each thread begins one position after the previous one, with a stride of all threads.
+    // Threads begin at consecutive positions. The stride is the number of threads.
     expect(chosenOf(found).divergent).toBe(false);
   });
 

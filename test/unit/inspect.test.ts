@@ -17,7 +17,7 @@ const read = (texts: KernelTexts, asked: Asked = {}): Inspection => unwrap(inspe
 const chosenOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
 
 describe('loops of PTX', () => {
-  // The listing shows each instruction of one iteration in its class. The numbers occur nowhere else.
+  // The expected lists were made by hand. They contain every instruction of an iteration, by class.
   it.each([
     [
       'collatz',
@@ -101,8 +101,8 @@ $L1:
   it('divides an unrolled loop by the step of its counter, by a given number, and by its marks', () => {
     const csr = read({ ptx: PTX }, { entry: 'csr' });
     const main = chosenOf(csr);
-    // Four iterations have 12 loads, equally many multiplications, the counters of two arrays, two comparisons and the
-    // branch.
+    // Four iterations have 12 loads, the same number of multiplications, the counters of two arrays, two comparisons
+    // and the branch.
     const quarter = { instructionsPerIteration: 7.25, unrolled: 4, byClass: { fp32: 1 }, dependentLoads: 0.5 };
     expect(main).toMatchObject(quarter);
     expect(csr.notes.join(' ')).toContain('loop 1 at 12 instructions');
@@ -113,7 +113,7 @@ $L1:
     const found = { marked: true, divergent: false, unrolled: 4, instructionsPerIteration: 8.25 };
     expect(chosenOf(marked)).toMatchObject(found);
     expect(marked.loops.flatMap((loop) => (loop.marked ? [loop.unrolled] : [])).sort()).toEqual([1, 4]);
-    // Without the marks, the loop whose end differs between threads is chosen.
+    // Without the marks, inspection chooses the loop whose end differs between threads.
     const plain = read({ ptx: PTX.replaceAll('// lockstep:loop', '') }, { entry: 'marked' });
     expect(chosenOf(plain)).toMatchObject({ divergent: true, line: 55 });
     expect(read({ ptx: PTX }, { entry: 'marked', loop: 4 }).chosen).toEqual({ loop: 3, why: 'as asked' });
@@ -121,8 +121,8 @@ $L1:
 
   it('counts both sides of a branch, and the shorter one', () => {
     const loop = chosenOf(read({ ptx: PTX }, { entry: 'branches' }));
-    // There are 7 instructions up to the branch, 1 more on the left side of 6, 9 on the right side, and 5 at the end.
-    // PTX keeps a branch that machine code removes.
+    // There are 7 instructions up to the branch and 5 at the end. The left side has 6 and 1 more, and the right side
+    // has 9. PTX also has a branch that machine code removes.
     expect(loop.instructionsPerIteration).toBe(7 + 1 + 6 + 10 + 5);
     expect(loop.shortestPath).toBe(7 + 1 + 6 + 5);
     expect(loop.dependentLoads).toBe(1);
@@ -162,8 +162,8 @@ $L1:
 });
 
 /**
- * A loop over a row, written for this test in the form of a disassembler. It has two loads in a chain, an FMA, three
- * integer instructions and the branch.
+ * This loop over a row was written for the test, in the form of a disassembler's output. It has two loads in a chain,
+ * an FMA, three integer instructions and the branch.
  */
 const LISTED = dataText('inspect/csr.sm_90.sass');
 
@@ -179,7 +179,8 @@ describe('loops of machine code', () => {
     const found = read({ sass: LISTED });
     expect(found).toMatchObject({ entry: 'csr', arch: 'sm_90', from: 'sass', loops: [{ ...expected, line: 9 }] });
     expect(found).toMatchObject({
-      // The access to the element at the column is marked, and the access to the column itself stays.
+      // The access to the element at the column is marked as scattered. The access to the column itself stays as it
+      // was.
       accesses: [{ pattern: 'scattered', elementBytes: 4 }],
       phases: { prologue: { instructions: 2 }, unit: { instructions: 6, dependentLoads: 1, bytes: 8 } },
     });
@@ -228,7 +229,7 @@ describe('a profile', () => {
         durationMs: 1.5005,
         dramBytes: 2.5e6,
         executedInstructions: 1_250_000,
-        // A German system writes the numbers in this form.
+        // On a German system, numbers are written in this form.
         issuedInstructions: 1_310_720.5,
         l1Sectors: null,
         l2Sectors: 9,
@@ -262,7 +263,7 @@ describe('a profile', () => {
   it('names a family of laws that cannot have such a loss', () => {
     expect(fitLengths(7, null)).toFail('unsupported');
     expect(fitLengths(1.5, 40)).toFail('unsupported');
-    // The rest of the profile is still used.
+    // The remaining fields of the profile are still used.
     expect(read({ profile: LONG.replace('"16"', '"7"') }).lengths).toBeNull();
   });
 });
@@ -304,7 +305,7 @@ it('changes the known fields of a kernel, marks them as imported, and removes th
     dependentExchanges: 0,
     dependentLoadsPerIteration: 1,
     accesses: [{ pattern: 'scattered', elementBytes: 16 }],
-    // Each iteration loads the address of the next one.
+    // Each iteration loads the address of the next iteration.
     sharing: 'split',
     serialFraction: 1,
   });

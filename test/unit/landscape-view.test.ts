@@ -66,7 +66,7 @@ describe('OKLab scales', () => {
     expect([css[0], css[255]]).toEqual(['rgb(255, 255, 255)', 'rgb(0, 0, 0)']);
     expect(packed[0]).toBe(0xffffffff);
     const lightness = css.map((text) => oklab((text.match(/\d+/g) ?? []).map(Number) as [number, number, number])[0]);
-    // Colours are whole numbers. The darkest grey above black has lightness 0.067, and there is nothing between.
+    // Channels are whole numbers. The darkest grey above black has lightness 0.067, so smaller steps cannot occur.
     lightness.forEach((value, i) => expect(Math.abs(value - (1 - i / 255))).toBeLessThan(0.067));
   });
 
@@ -100,7 +100,7 @@ describe('OKLab scales', () => {
     grey.forEach(([r, g, b], i) => {
       expect(r === g && g === b).toBe(true);
       const before = (scale.css[i].match(/\d+/g) ?? []).map(Number) as [number, number, number];
-      // The limit is half a step of a channel at the steepest part of its curve.
+      // The limit is half a step of a channel where its curve is steepest.
       expect(Math.abs(oklab([r, g, b])[0] - oklab(before)[0])).toBeLessThan(0.005);
     });
     expect(faded(ramp(['#000000', '#ffffff']), '#ffffff').css[0]).toBe('rgb(204, 204, 204)');
@@ -164,7 +164,7 @@ describe('the values of a grid', () => {
   });
 
   it('have a boundary at one wave, but not along invalid cells', () => {
-    // Two rows have up to one wave, the others more; the last column is invalid.
+    // Two rows have up to one wave, and the third has more. One column is invalid.
     const time = (i: number) => (i === 2 ? NaN : 1);
     const cells = grid(3, 4, time, (_, j) => (j + 1) / 2);
     expect(oneWaveBoundary(cells)).toEqual([
@@ -299,7 +299,7 @@ describe('axes of slices', () => {
     ['launch', ['grid 3584', 'grid 16'], ['3,584', '16']],
     ['launch', ['16 per SM', '4 per SM'], ['16', '4']],
     ['launch', ['1 core', '1024 cores'], ['1', '1,024']],
-    // Launches that count different things have their unit, so that no two labels are equal.
+    // Launches that count different things keep their units, so that no two labels are equal.
     [
       'launch',
       ['4 per slot', '4 per SM', 'grid 3584', '1 core', '4 cores'],
@@ -319,7 +319,7 @@ describe('axes of slices', () => {
 
   it('have the label of a line where the curve leaves room', () => {
     const frame = { left: 30, right: 330, top: 4, widthPx: 90 };
-    // The curve is slightly above the line at the right, and slightly below it at the left.
+    // The curve is slightly above the line on the right, and slightly below it on the left.
     const curve = [
       [30, 66],
       [130, 66],
@@ -327,7 +327,7 @@ describe('axes of slices', () => {
       [330, 52],
     ] as const;
     expect(freePlace(curve, 60, frame)).toEqual({ x: 240, above: false });
-    // There is no room above a line at the top.
+    // A line at the top has no room above it.
     expect(freePlace([], 10, frame).above).toBe(false);
     expect(freePlace([], 60, frame)).toEqual({ x: 240, above: true });
   });

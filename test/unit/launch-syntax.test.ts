@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { inlinePtx, rewriteLaunches } from '../../src-workers/bench/cuda/launch-syntax.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 
-/** Translates CUDA's own syntax to C++ for the emulation. */
+/** CUDA's own syntax is translated to C++ for the emulation. */
 
 const rewritten = (text: string): string => unwrap(rewriteLaunches(text));
 const start = (kernel: string, config: string): string =>

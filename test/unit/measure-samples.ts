@@ -17,7 +17,8 @@ import { ordinalRanks } from '../../src-workers/numeric/statistics.ts';
 import { designOf, measuringDevice } from '../measuring.ts';
 
 /**
- * Invented measurements for tests of the Measure view. Their structure is real, but their numbers belong to no device.
+ * Makes invented measurements for tests of the Measure view. Their structure is real, but their numbers belong to no
+ * device.
  */
 
 export const SAMPLE_DEVICE = measuringDevice({ name: 'NVIDIA A100-SXM4-40GB', fingerprint: 'sample', clockMhz: 1410 });
@@ -59,7 +60,10 @@ export function sampleCase(position: number, change: Partial<MeasuredCase> = {})
 const THREADS = [1, 2, 4, 8];
 const BLOCKS = [64, 128, 256, 512];
 
-/** Designs whose times follow the prediction, except for the threads per unit. The one at position 17 failed. */
+/**
+ * Makes designs whose times follow the prediction, except for an effect of the threads per unit. The design at position
+ * 17 has failed.
+ */
 export function sampleCases(count = 40): readonly MeasuredCase[] {
   const uniform = mersenneTwister(7);
   return Array.from({ length: count }, (_, i) => {
@@ -100,7 +104,7 @@ export function sampleDetail(
   }; // prettier-ignore
 }
 
-/** Compares the sample with its prediction like the engine. `correction` multiplies the predictions. */
+/** Compares the sample with its predictions as the engine does. `correction` multiplies the predictions. */
 export function sampleComparison(
   detail: MeasuringDetail,
   correction: (design: Design) => number = () => 1,

@@ -7,7 +7,7 @@ const PLAN = { format: 'lockstep-bench', version: 1, backend: 'webgpu', cases: [
 const sample = (repeat: number): BenchRecord => ({ type: 'sample', case: 'a', repeat, warmUp: false, timeNs: 1e6, clockMhz: null }); // prettier-ignore
 const DONE: BenchRecord = { type: 'done', elapsedMs: 5 };
 
-/** A substitute for the engine that stores what it receives, and refuses from the given batch on. */
+/** Makes a stand-in for the engine. It stores what it receives, and refuses batches from number `refuseFrom` on. */
 function fakeEngine(refuseFrom = Infinity) {
   const batches: BenchRecord[][] = [];
   const call = vi.fn(async (name: string, input: { records?: BenchRecord[] }): Promise<Result<unknown>> => {
@@ -43,7 +43,7 @@ function fakeGpu() {
   return { gpu: { requestAdapter: async () => adapter } as unknown as GPU, adapter, destroy, lose: (message: string) => lose({ message, reason: 'unknown' }) }; // prettier-ignore
 }
 
-/** Measures in a page with this backend, and returns everything that can be seen of it. */
+/** Measures in a page with this backend, and returns everything that is observable from outside. */
 async function measured(measure: PageBackend, { refuseFrom = Infinity, abort = new AbortController() } = {}) {
   const { engine, all } = fakeEngine(refuseFrom);
   const page = fakeGpu();

@@ -142,9 +142,9 @@ describe('probes', () => {
     ['logic', { lanesPerCycle: 63.55 }, '64', true],
     ['integer-multiply-add', { lanesPerCycle: 63.75 }, '64', true],
     ['double-multiply-add', { lanesPerCycle: 63.51 }, '64', true],
-    // The compiler spreads additions over two units, which the model does not know.
+    // The compiler spreads additions over two execution units, which the model does not know.
     ['integer-add', { lanesPerCycle: 124.7 }, '64', false],
-    // The model has no throughput of these, and no latency of those that follow.
+    // The model has no throughput for this class and the next, and no latency for those after them.
     ['shuffle', { lanesPerCycle: 32 }, '', null],
     ['match', { lanesPerCycle: 32 }, '', null],
     ['special', { latencyCycles: 17 }, '', null],

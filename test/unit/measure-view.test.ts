@@ -94,7 +94,7 @@ describe('points', () => {
     expect(points).toHaveLength(39);
     expect([...points].map(({ measuredRank }) => measuredRank).sort((a, b) => a - b)).toEqual(points.map((_, i) => i + 1));
     const residuals = points.map(({ residual }) => residual).sort((a, b) => a - b);
-    // The scale is the median of the ratios, so half of the points lie on each side of the line.
+    // The scale is the median of the ratios, so half of the points are on each side of the line.
     expect(residuals[19]).toBeCloseTo(0, 12);
     expect(scale).toBeGreaterThan(1.3);
   }); // prettier-ignore
@@ -112,7 +112,7 @@ describe('points', () => {
     expect(scale).toBe(comparison.scale);
     expect(points[0].predictedMs).toBe(comparison.designs[0].predictedMs);
     expect(points[0].measured.designIndex).toBe(points[0].designIndex);
-    // The comparison does not apply to another run.
+    // The comparison is of another run, so it does not apply.
     expect(measuredPoints(sampleDetail(detail.cases, { runId: 99 }), comparison).points[0].predictedMs).toBe(
       detail.cases[0].predictedMs,
     );
@@ -135,7 +135,7 @@ describe('scatter', () => {
         expect(medianMs).toBeLessThan(frame.yHighMs);
       }
       const ratios = [frame.xHighMs / frame.xLowMs, frame.yHighMs / frame.yLowMs];
-      // The tolerance covers two exponentials of the same span, each rounded a few times.
+      // The tolerance covers two exponentials of the same span. Each is rounded a few times.
       expect(Math.abs(ratios[0] / ratios[1] - 1)).toBeLessThan(1e-12);
     });
     expect(scatterFrame([])).toBeNull();
@@ -178,7 +178,7 @@ describe('scatter', () => {
     const far = framesOf(points(1), points(500));
     expect(far.after).not.toBe(far.before);
     const span = ({ xLowMs, xHighMs }: { xLowMs: number; xHighMs: number }) => xHighMs / xLowMs;
-    // Both spans are equal, apart from rounding, since each is computed by exponentials around its own centre.
+    // Both spans are equal, apart from rounding. Each is computed by exponentials around its own centre.
     expect(Math.abs(span(far.before!) / span(far.after!) - 1)).toBeLessThan(1e-12);
     expect(framesOf(points(1), null).after).toBeUndefined();
   });
@@ -362,7 +362,7 @@ describe('set-up', () => {
     expect(durationText({ ...SETUP, repeats: 33 }, null, { run, detail }, sweep)).toMatch(/^About 36\.0\s?s/);
     const probed = /^A short probe decides how many repeats and designs, and how many units, fit 2\s?min\.$/;
     expect(durationText({ ...SETUP, target: 'cpu' }, null, { run, detail }, sweep)).toMatch(probed);
-    // Another sweep has other units, and a part of the units is not all of them.
+    // Another sweep has another number of units, and a part of the units is not all of them.
     expect(durationText(SETUP, null, { run, detail }, sweep! + 1)).toMatch(probed);
     const part = { units: 10, ofUnits: 100, designsLeftOut: 0 };
     const ofPart = { ...detail, request: { ...detail.request, part } };

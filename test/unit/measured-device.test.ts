@@ -9,7 +9,7 @@ import { dataText, encode } from '../data.ts';
 import { benchPlan, planLine } from '../measuring.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
-// The fields of a device that the suite of probes measures, by what it found on an H100.
+// The suite of probes measures fields of a device. The recorded results are from an H100.
 
 const H100 = 'nvidia-h100-sxm5-80gb';
 const bench = useBench();
@@ -21,7 +21,7 @@ interface Recorded {
 }
 const [recorded] = JSON.parse(dataText('measured/h100-suites.json')) as readonly Recorded[];
 
-/** The recorded probes as a file of results, on another device if it is given. */
+/** Makes a results file of the recorded probes, with a changed device if one is given. */
 function resultsOf(change: Partial<MeasuringDevice> = {}, kept: (probe: string) => boolean = () => true): string {
   const device = { ...recorded.device, ...change };
   const cases = recorded.cases
@@ -53,7 +53,7 @@ describe('the device that probes measured', () => {
     const known = { ...before, achievedBandwidthFraction: 0.7 };
     const { device, changes, measuredOn } = await bench.call('bench.measuredDevice', { id, device: known });
     expect(measuredOn).toBe('NVIDIA H100 80GB HBM3');
-    // 2,932.4 of 3,352 GB/s.
+    // The fraction is 2,932.4 of 3,352 GB/s.
     expect(changes.map(({ field, before, after }) => [field, before, after])).toEqual([
       ['achievedBandwidthFraction', 0.7, 0.8748],
       ['randomSectorsGbS', null, 1068],
@@ -67,7 +67,7 @@ describe('the device that probes measured', () => {
     );
     const ofProbes = Object.fromEntries(changes.map(({ field, source }) => [field, source]));
     expect(sources).toEqual({ ...before.sources, ...ofProbes });
-    // Without a named device, the result is the device of the catalogue.
+    // If no device is named, the catalogue's device is the starting point.
     expect((await bench.call('bench.measuredDevice', { id })).device.id).toBe(H100);
   });
 

@@ -1,4 +1,4 @@
-/* The traffic of a kernel by the pattern of its accesses, and its use in a sweep. */
+/* Tests the traffic of a kernel by the pattern of its accesses, and its use in a sweep. */
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
@@ -19,7 +19,7 @@ import { KERNEL, oneDesign, planOf, predicted } from './sweep-plans.ts';
 import { cpu, gpu } from '../catalogue.ts';
 
 const A100 = gpu('nvidia-a100-sxm4-40gb');
-/** The loads of this device bypass the first-level cache. */
+/** On this device, loads bypass the first-level cache. */
 const K20 = gpu('nvidia-k20');
 const MI210 = gpu('amd-mi210');
 
@@ -35,7 +35,7 @@ describe('bytes of an iteration', () => {
   });
 
   it('along a unit are the sectors that its threads share, if nothing is reused', () => {
-    // u elements that begin anywhere in sectors of 8 touch (u + 7)/8 of these on average.
+    // A sector has 8 elements. u consecutive elements that begin anywhere touch (u + 7)/8 sectors on average.
     const each = [1, 2, 4, 8, 32, 256].map((threadsPerUnit) => bytes(K20, [along(4)], { threadsPerUnit }));
     expect(each).toEqual([1, 2, 4, 8, 32, 256].map((u) => (4 * (u + 7)) / u));
     expect(bytes(K20, [along(8), along(4)])).toBe(64);
@@ -56,11 +56,11 @@ describe('bytes of an iteration', () => {
   });
 
   it('along a unit are the element if sectors stay in the first-level cache', () => {
-    // The cache has lines of 128 B. 32 of them take 1/48 of 192 KiB: all but one in 48³ + 1 reads hit.
+    // The cache has lines of 128 B. 32 lines take 1/48 of 192 KiB, so all but one of 48³ + 1 reads hit.
     expect(bytes(A100, [along(4)], { residentThreads: 32 })).toBeCloseTo(4 + 28 / (48 ** 3 + 1), 12);
-    // 2,048 lines take 4/3 of the cache: 27 of 27 + 64 hit.
+    // 2,048 lines take 4/3 of the cache, so 27 of 27 + 64 reads hit.
     expect(bytes(A100, [along(4)])).toBeCloseTo((27 * 4 + 64 * 32) / 91, 12);
-    // No first-level cache is left beside the shared memory.
+    // The shared memory leaves no space for a first-level cache.
     expect(bytes(A100, [along(4)], { sharedMemoryBytes: 192 * 1024 })).toBe(32);
   });
 
@@ -83,7 +83,8 @@ describe('bytes of an iteration', () => {
 
   it('are those of the gathers that miss, which are two in five unless the kernel states it', () => {
     expect(bytes(K20, [gather(8)])).toBeCloseTo(0.4 * 32, 12);
-    // The level-2 cache serves √0.05 of the gathers at 2.3 times the bandwidth of device memory, so it is the bottleneck.
+    // The level-2 cache serves √0.05 of the gathers. Its bandwidth is 2.3 times that of device memory, but it is still
+    // the bottleneck.
     expect(bytes(K20, [gather(8, { missFraction: 0.05 })])).toBeCloseTo((Math.sqrt(0.05) * 32) / 2.3, 12);
     expect(bytes(K20, [gather(8, { missFraction: 0 })])).toBe(0);
   });
@@ -92,20 +93,22 @@ describe('bytes of an iteration', () => {
     const of = (footprintBytes: number): MemoryAccess => gather(8, { footprintBytes, missFraction: 1 });
     // Hits in the level-2 cache have 2.3 times the bandwidth of device memory.
     expect(bytes(K20, [of(1)])).toBeCloseTo(32 / 2.3, 9);
-    // Half of that cache is for the array. An array of the cache's size hits ∛½, so the cache is still the bottleneck.
+    // The array gets half of the cache. If the array is as large as this half, the hit rate is ∛½, and the cache is
+    // still the bottleneck.
     expect(bytes(K20, [of(K20.l2Bytes / 2)])).toBeCloseTo(32 / 2.3, 9);
-    // An array of four times that size hits 1/∛65, and device memory is the bottleneck.
+    // If the array is four times as large, the hit rate is 1/∛65, and device memory is the bottleneck.
     expect(bytes(K20, [of(K20.l2Bytes * 2)])).toBeCloseTo(32 * (1 - 1 / Math.cbrt(65)), 9);
-    // The caches hold their part of an array of any size.
+    // An array of any size has a part of it in the caches.
     expect(bytes(K20, [of(K20.l2Bytes * 1000)])).toBeCloseTo(32 * (1 - 1 / 2000), 6);
     expect(bytes(A100, [of(64)])).toBeCloseTo(0, 6);
   });
 
   it('depend on the other data in the first-level cache', () => {
-    // 2,048 threads touch three lines each, four times the cache: one in 65 of the sectors along the unit is reused.
+    // 2,048 threads touch three lines each, four times the size of the cache. Of the sectors along the unit, one in 65
+    // is reused.
     const apart = gather(8, { missFraction: 1 });
     expect(bytes(A100, [along(8), along(4), apart])).toBeCloseTo((8 + 4 + 64 * (32 + 32)) / 65 + 32, 9);
-    // If lanes gather from the same lines, these take less of the cache.
+    // If lanes gather from the same lines, the gathers take less space in the cache.
     const shared = gather(8, { missFraction: 0.25 });
     const ratio = (4 / 3) * (1 + 1 + 0.5);
     const reuse = 1 / (1 + ratio ** 3);
@@ -113,7 +116,8 @@ describe('bytes of an iteration', () => {
   });
 
   it('are reused more if units are short, because units share lines', () => {
-    // Units of 8 B on lines of 128 B: 2,048 of them touch 16 KiB of 192, so 1 in 12³ + 1 reads misses.
+    // A unit has 8 B, and a line has 128 B. 2,048 units touch 16 KiB of a cache of 192 KiB, so 1 in 12³ + 1 reads
+    // misses.
     expect(bytes(A100, [along(4)], { unitElements: 2 })).toBeCloseTo(4 + (8 - 4) / (12 ** 3 + 1), 12);
   });
 });
@@ -124,7 +128,7 @@ describe('the first-level cache', () => {
     expect(firstLevelCacheBytes(A100, 64 * 1024)).toBe(128 * 1024);
     expect(firstLevelCacheBytes(MI210, 64 * 1024)).toBe(16 * 1024);
     expect(firstLevelCacheBytes(K20, 0)).toBe(0);
-    // Turing reserves 32 KiB for unused shared memory.
+    // Turing keeps 32 KiB for shared memory, even if it is unused.
     expect(firstLevelCacheBytes(gpu('nvidia-t4'), 0)).toBe(64 * 1024);
     expect(firstLevelCacheBytes(gpu('nvidia-t4'), 48 * 1024)).toBe(48 * 1024);
   });
@@ -145,7 +149,7 @@ it('counts gathers first, in any order of the list, and a part of the last acces
   const latency = (dependentLoadsPerIteration: number, ...accesses: readonly MemoryAccess[]): number =>
     loadLatencyCycles(A100, { accesses, dependentLoadsPerIteration }, {}, (probability) => probability);
   const [far, near] = [gather(8, { footprintBytes: 1e9 }), gather(8, { footprintBytes: 1e6 })];
-  // Reuse of a sector depends on the loads that wait together, so gathers alone are compared.
+  // The reuse of a sector depends on the loads that wait together. Only gathers are therefore compared.
   expect(latency(2, far, near)).toBeGreaterThan(latency(1, far, near));
   expect(latency(1.5, far, near)).toBeCloseTo((latency(1, far, near) + latency(2, far, near)) / 2, 9);
   expect(latency(1, far, along(8))).toBe(latency(1, along(8), far));
@@ -161,9 +165,9 @@ const predictedWith = (kernel: Partial<StudyFile['kernel']>, axes: Partial<Study
   );
 
 /**
- * The bytes of `ACCESSES` on full multiprocessors of an A100, with one thread and with 32 threads a unit. With one,
- * 2,048 threads touch two lines each along the unit, and √0.4 of a line by gathers, while the cache has 1,536 lines.
- * With 32, the threads touch 31 elements and a sector. Two in five gathers miss.
+ * These are the bytes of `ACCESSES` on full multiprocessors of an A100, with one thread per unit and with 32. With one
+ * thread, 2,048 threads touch two lines each along the unit, and √0.4 of a line by gathers; the cache has 1,536 lines.
+ * With 32 threads, the threads of a unit touch 31 elements and a sector. Two in five gathers miss.
  */
 const REUSED = 1 / (1 + ((4 / 3) * (2 + Math.sqrt(0.4))) ** 3);
 const BY_THREAD = REUSED * (8 + 4) + (1 - REUSED) * (32 + 32) + 0.4 * 32;
@@ -174,13 +178,13 @@ describe('a sweep', () => {
   it('makes a thread per unit slower than a group per unit only by coalescing', async () => {
     const plain = await predictedWith({ bytesPerIteration: BY_GROUP });
     const [thread, group] = plain.columns.timeMs;
-    // Units have one length and no serial part, so both ways have the same work.
+    // All units have the same length and no serial part, so both ways have the same work.
     expect(Math.abs(thread / group - 1)).toBeLessThan(0.01);
     const { columns, predictor } = await predictedWith({ accesses: ACCESSES });
     const each = [0, 1].map((design) => describeDesign(predictor, design).bytesPerIteration!);
     expect(each[0]).toBeCloseTo(BY_THREAD, 9);
     expect(each[1]).toBeCloseTo(BY_GROUP, 9);
-    // Times are proportional to the bytes, because memory is the limit.
+    // Memory limits the times, so they are proportional to the bytes.
     expect(Math.abs(columns.timeMs[0] / columns.timeMs[1] / (BY_THREAD / BY_GROUP) - 1)).toBeLessThan(0.02);
     expect(columns.timeMs[1]).toBeCloseTo(group, 9);
   });

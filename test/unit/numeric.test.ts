@@ -39,7 +39,7 @@ describe('Gauss rules', () => {
 describe('random numbers', () => {
   it('are MT19937: the 10,000th output of seed 5489 is that of the C++ standard', () => {
     const uniform = mersenneTwister(5489);
-    // Each double has two 32-bit outputs, so the 10,000th is the low half of the 5,000th double.
+    // Each double has two 32-bit outputs. The 10,000th output is therefore the low half of the 5,000th double.
     let last = 0;
     for (let i = 0; i < 5000; i++) last = uniform();
     expect((last * 2 ** 53) % 2 ** 26).toBe(4123659995 >>> 6);
@@ -88,13 +88,13 @@ describe('lattices', () => {
     const outside = (low: number, high: number) =>
       support.reduce((sum, v, i) => sum + (v < low || v > high ? probability[i] : 0), 0);
     expect(outside(window.low, window.high)).toBeLessThan(2e-9);
-    // Chernoff's bound is loose by a factor of the order of √count.
+    // Chernoff's bound is too large by a factor of the order of √count.
     expect(outside(window.low + 6, window.high - 6)).toBeGreaterThan(1e-10);
   });
 });
 
 describe('caches that share a budget', () => {
-  /** Counts how often each value is made. Every value has 100 bytes. */
+  /** Makes a cache that records which values it makes. Every value has 100 bytes. */
   function countedCache(budget: ReturnType<typeof createBudget>, costMs: number) {
     const cache = createSizedCache<number, { key: number }>(budget, costMs, () => 100);
     const made: number[] = [];

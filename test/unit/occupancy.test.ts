@@ -28,19 +28,19 @@ describe('NVIDIA', () => {
     );
   });
 
-  // CUDA C Programming Guide 4.2, "Hardware Multithreading", computed by hand from its formulas.
+  // The values were computed by hand from the formulas of CUDA C Programming Guide 4.2, "Hardware Multithreading".
   it.each([
-    // A block has 8 warps × 32 × 20 registers = 5120, which is ten units of 512; 16,384 registers hold three such
-    // blocks.
+    // A block has 8 warps × 32 × 20 = 5120 registers, which are ten allocation units of 512. Three such blocks fit in
+    // 16,384 registers.
     ['1.3', usage(256, 20, 0), 3, ['registers']],
-    // A block has four warps. 32 × 16 × 4 = 2048 registers allow 8 blocks. Slightly more than 2 KiB is rounded up to
-    // 2560 bytes, which allows 6 blocks in 16 KiB.
+    // A block has four warps. 32 × 16 × 4 = 2048 registers allow 8 blocks. Slightly more than 2 KiB of shared memory is
+    // rounded up to 2560 bytes, which allows 6 blocks in 16 KiB.
     ['1.3', usage(128, 16, 2049), 6, ['sharedMemory']],
-    // With 21 registers, a warp has 672, rounded to 704 in units of 64. Each of two halves of 16,384 holds 23 warps, so
-    // 46 warps fit, or 5 blocks of 8.
+    // With 21 registers per thread, a warp has 672 registers, rounded up to 704, a multiple of 64. Each of two halves
+    // of 16,384 registers holds 23 warps, so 46 warps fit, or 5 blocks of 8 warps.
     ['2.0', usage(256, 21, 0), 5, ['registers']],
-    // With 63 registers, a warp has 2016, rounded to 2048 in units of 64. Each half holds 8 warps, so 16 warps fit, or
-    // 4 blocks of 4.
+    // With 63 registers per thread, a warp has 2016 registers, rounded up to 2048, a multiple of 64. Each half holds 8
+    // warps, so 16 warps fit, or 4 blocks of 4 warps.
     ['2.0', usage(128, 63, 0), 4, ['registers']],
     ['2.0', usage(1025), 0, ['warps']],
     ['3.0', usage(32, 64, 0), 0, ['registers']],
@@ -92,9 +92,9 @@ describe('AMD', () => {
   const blocks = (isa: string, waveSize: 32 | 64, launch: BlockUsage) =>
     amdResidency(unwrap(amdOccupancyRules(isa, waveSize)), launch);
 
-  // Waves per SIMD are the registers of a SIMD divided by the registers of a wave rounded up to the granule, and at
-  // most the wave slots; they are computed by hand. LLVM's agpr-register-count.ll prints the same for gfx908 with 32
-  // and 40 registers and for gfx90a with 56.
+  // The number of waves per SIMD is the registers of a SIMD over the registers of a wave, rounded up to the granule.
+  // The wave slots limit this number. The values were computed by hand. LLVM's agpr-register-count.ll prints the same
+  // for gfx908 with 32 and 40 registers, and for gfx90a with 56.
   it.each([
     ['gfx803', 64, 24, 10],
     ['gfx803', 64, 25, 9],
@@ -163,8 +163,8 @@ describe('Intel', () => {
   const blocks = (architecture: string, simdWidth: number, launch: BlockUsage) =>
     intelResidency(unwrap(intelOccupancyRules(architecture, simdWidth)), launch);
 
-  // By Intel's calculator, a block has ⌈block / group width⌉ of the threads of an Xe-core, half of the threads in large
-  // mode, and local memory in fixed sizes. The rows are computed by hand from its formula.
+  // By Intel's calculator, a block takes ⌈block / group width⌉ threads of an Xe-core, which has half as many threads in
+  // large mode. Local memory has fixed sizes. The rows were computed by hand from the calculator's formula.
   it.each([
     ['xe-hpg', 16, usage(256, 64), 8, ['warps']],
     ['xe-hpg', 16, usage(256, 65), 4, ['registers']],
@@ -175,7 +175,7 @@ describe('Intel', () => {
     ['xe-lp', 16, usage(512, 65), 0, ['registers']],
     ['xe-lp', 16, usage(1024, 32), 0, ['warps']],
     ['xe-hpc', 32, usage(1024, 64), 2, ['warps']],
-    // Large mode leaves 512 lanes of groups of 16, so a block of 1,024 cannot start.
+    // Large mode leaves 512 lanes for groups of 16, so a block of 1,024 threads cannot start.
     ['xe-hpc', 16, usage(1024, 129), 0, ['registers']],
     ['xe-hpc', 16, usage(512, 129), 1, ['registers']],
     // This is the calculator's example: 64 KiB of local memory, groups of 32 in blocks of 256 on a B580.
@@ -204,7 +204,7 @@ describe('Intel', () => {
 });
 
 describe('Apple', () => {
-  // In Mesa's agx_occupancy.c: the largest number of 16-bit halves per thread, and the resident threads.
+  // From Mesa's agx_occupancy.c: the largest number of 16-bit halves per thread, and the resident threads.
   it.each([
     [104, 1024],
     [112, 896],

@@ -137,7 +137,7 @@ it('values are written as bytes, the lowest first', () => {
     expect([half, bytes('f16', half)]).toEqual([half, expected.toString('hex')]);
   }
   expect(bytes('bf16', -1.5)).toBe('c0bf');
-  // A tie is rounded to the even neighbour, and a value above it upwards.
+  // A tie is rounded to the even neighbour. A value above a tie is rounded upwards.
   expect(bytes('bf16', 1 + 2 ** -8)).toBe('803f');
   expect(bytes('bf16', 1 + 3 * 2 ** -8)).toBe('823f');
   expect(bytes('f64', 1)).toBe('000000000000f03f');

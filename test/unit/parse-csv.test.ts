@@ -3,7 +3,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseLengthsCsv } from '../../src-workers/parse/csv.ts';
 import { chunks, encode } from '../data.ts';
 
-/** Returns a file in chunks of `chunkBytes`, so that numbers, line ends and characters are split. */
+/** Parses a text in small chunks, which split numbers, line ends and characters. */
 async function read(text: string): Promise<readonly [string, number | null, Record<string, number>]> {
   const { law, form, units } = unwrap(await parseLengthsCsv(chunks(text), 'file:x.csv'));
   return [form, units, Object.fromEntries(Array.from(law.support, (length, i) => [length, law.probability[i]]))];

@@ -23,7 +23,8 @@ const context: WorkloadContext = {
 };
 
 describe('parseWorkload', () => {
-  // property/parse-fuzz writes any workload and reads it back. These texts are not in the canonical form, or short for it.
+  // property/parse-fuzz writes any workload and reads it back. The texts here are short forms, or not in the canonical
+  // form.
   it.each([
     ['binomial( 40 , 0.5 )', 'binomial(40,0.5)'],
     [' geometric(.05) ', 'geometric(0.05)'],

@@ -4,7 +4,7 @@ import { readLengths } from '../../src-workers/parse/length-file.ts';
 import { bytesSource } from '../../src-workers/parse/source.ts';
 import { chunks, encode } from '../data.ts';
 
-/** The chunks have 7 bytes, which splits tags and numbers. */
+/** A chunk has 7 bytes, so chunks split tags and numbers. */
 async function lengthsOf(text: string): Promise<readonly number[]> {
   const whole = unwrap(await readLengths(bytesSource(encode(text)), 'x'));
   expect(unwrap(await readLengths(chunks(text), 'x'))).toEqual(whole);
@@ -34,8 +34,8 @@ describe('graphs', () => {
       2, 2, 3, 1, 0,
     ]);
     expect(await lengthsOf('3 2 100\n4 2\n4 1 3\n4 2\n')).toEqual([1, 2, 1]);
-    // The graph is a ring with a hub that is joined to all. Both formats are longer than the part by which a format is
-    // recognised.
+    // The graph is a ring and a hub that is joined to all its vertices. The text is longer than the part by which a
+    // format is recognised.
     const size = 20_000;
     const ring = Array.from(
       { length: size },
@@ -54,7 +54,7 @@ describe('graphs', () => {
   });
 
   it('are not read from files that only resemble graphs', async () => {
-    // This is an edge list, although its first edge could be the first line of METIS.
+    // This is an edge list, although its first edge could be the first line of a METIS file.
     expect(await lengthsOf('3 3\n1 2\n2 3\n3 1\n')).toEqual([1, 1, 2]);
     expect(unwrap(await readLengths(bytesSource(encode('4\n7\n1\n')), 'x')).form).toBe('lengths');
   });

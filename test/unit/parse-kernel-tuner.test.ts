@@ -56,7 +56,7 @@ describe('published search spaces', () => {
     });
     for (const one of file.cases) {
       expect(one.timesMs).toHaveLength(one.failure === null ? 32 : 0);
-      // The file's own `time` is the mean of its repeats.
+      // In the file, `time` is the mean of the repeats.
       if (one.failure === null) {
         const mean = one.timesMs.reduce((sum, time) => sum + time, 0) / 32;
         expect(Math.abs(mean - (one.values.time as number))).toBeLessThanOrEqual(32 * Number.EPSILON * mean);
@@ -84,7 +84,7 @@ describe('published search spaces', () => {
     expect(configurations(second.cases)).toEqual(configurations(first.cases));
     expect(second.cases.map((one) => one.timesMs)).toEqual(first.cases.map((one) => one.timesMs));
     expect(second.cases.map((one) => one.failure)).toEqual(first.cases.map((one) => one.failure));
-    // T4's `correctness: 1` says only that there is a time.
+    // `correctness: 1` in T4 only means that there is a time.
     expect(new Set(second.cases.map((one) => one.correct))).toEqual(new Set([null]));
     expect(second.cases[0].values.compilation_time).toBe(918.5990339610726);
     expect(parametersOf(second.cases[0])!.kernel).toBe('convolution');
@@ -113,7 +113,7 @@ describe('a cache', () => {
       { time: -1 },
       {},
     );
-    // Python writes this for a float that is not a number.
+    // Python writes NaN for a float that is not a number.
     const file = unwrap(await read(text.replace('"time":-1', '"time":NaN, "note":"NaN \\"Infinity"')));
     expect(file.cases.map((one) => one.failure)).toEqual([
       'invalid: its time is written as 1e20',

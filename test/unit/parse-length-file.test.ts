@@ -9,11 +9,11 @@ import { inspectLengths, readLengths } from '../../src-workers/parse/length-file
 import { bytesSource } from '../../src-workers/parse/source.ts';
 import { chunks, encode } from '../data.ts';
 
-/** Files of NumPy, SciPy, networkx and DuckDB: see make-lengths.py beside them. */
+/** Reads a file of NumPy, SciPy, networkx or DuckDB. make-lengths.py beside these files made them. */
 const made = (name: string): Uint8Array => readFileSync(join(import.meta.dirname, '../data/lengths', name));
 const LENGTHS = [3, 0, 12, 3, 7];
 
-/** Returns a stream of small chunks, which split numbers and headers. */
+/** Reads the lengths from a stream of small chunks, which split numbers and headers. */
 async function lengthsOf(bytes: Uint8Array, columns?: CsvColumns): Promise<readonly number[] | null> {
   const [whole, stream] = await Promise.all(
     [bytesSource(bytes), chunks(bytes)].map(async (file) => unwrap(await readLengths(file, 'x', columns))),
@@ -83,7 +83,7 @@ describe('files of lengths, recognised by their content', () => {
   });
 
   it('edge lists: the out-degree of each vertex that occurs, by its number', async () => {
-    // Vertex 3 does not occur; 5 is only a target.
+    // Vertex 3 does not occur, and vertex 5 is only a target.
     const edges = '4 1\n0 1\n0 4\n1 0\n0 5\n';
     const expected = [3, 1, 1, 0];
     const head = '# Directed graph: x.txt\n# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n';
@@ -92,7 +92,7 @@ describe('files of lengths, recognised by their content', () => {
     expect(await lengthsOf(encode(`source,target\n${edges.replaceAll(' ', ',')}`))).toEqual(expected);
     expect(await lengthsOf(encode(edges), { length: '1', target: '2', delimiter: 'space' })).toEqual(expected);
     expect(await lengthsOf(parquet({ src: [4, 0, 0, 1, 0], dst: [1, 1, 4, 0, 5] }))).toEqual(expected);
-    // An undirected edge counts for both ends, a loop for one.
+    // An undirected edge counts for both of its ends. A loop counts once.
     expect(await lengthsOf(encode(`# Undirected graph\n# Nodes: 4 Edges: 6\n${edges}5 5\n`))).toEqual([4, 3, 2, 2]);
   });
 
@@ -101,7 +101,7 @@ describe('files of lengths, recognised by their content', () => {
     for (const kind of ['data', 'no-data', 'weighted', 'attributes'])
       expect(await lengthsOf(made(`networkx-${kind}.edgelist`)), kind).toEqual(expected);
     expect(await lengthsOf(encode('4,1,{}\n0,1,{"a": 1, "b": 2}\n'))).toEqual([1, 0, 1]);
-    // The user may still choose other columns of two numbers, and of nothing else.
+    // The user may choose other columns if the file has two numbers and nothing else in a line.
     expect(await lengthsOf(made('networkx-no-data.edgelist'), { length: '1', delimiter: 'space' })).toHaveLength(22);
     expect((await inspected(made('networkx-no-data.edgelist')))?.delimiter).toBe('space');
     expect((await inspected(made('networkx-data.edgelist')))?.delimiter).toBeUndefined();
@@ -153,7 +153,7 @@ describe('files of lengths, recognised by their content', () => {
   });
 
   it('closes a file that was not read to its end', async () => {
-    // The rest of the file, beyond the examined part, is noise.
+    // The file contains noise, most of it beyond the part that is examined.
     const values = Int32Array.from({ length: 200_000 }, (_, at) => (at * 2_654_435_761) | 0);
     const header = "{'descr': '<i4', 'fortran_order': False, 'shape': (200000,), }";
     const packed = gzipSync(npy(header, new Uint8Array(values.buffer)));
@@ -173,7 +173,7 @@ describe('files of lengths, recognised by their content', () => {
 });
 
 /**
- * Returns an archive whose directory claims this number of bytes for its array `a` (zip64: APPNOTE.TXT of PKWARE,
+ * Returns an archive whose directory claims that its array `a` has this number of bytes (zip64: APPNOTE.TXT of PKWARE,
  * 4.3.12 and 4.5.3).
  */
 function hugeArray(size: number): Uint8Array {

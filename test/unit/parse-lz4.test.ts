@@ -2,13 +2,13 @@ import { expect, it } from 'vitest';
 import { unpackLz4Block, unpackLz4Frame, unpackLz4Hadoop } from '../../src-workers/parse/lz4.ts';
 
 /**
- * The block has three letters, a match that overlaps itself and is longer than the token can express, and two more
- * letters.
+ * The block has three letters, then a match, then two more letters. The match overlaps itself and is longer than a
+ * token can express.
  */
 const BLOCK = Uint8Array.from([0x3f, 97, 98, 99, 3, 0, 255, 2, 0x20, 120, 121]);
 const TEXT = `${'abc'.repeat(93)}xy`;
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
-/** A block that follows its big-endian lengths. */
+/** Puts a block after its big-endian lengths. */
 const hadoop = (length: number, block: Uint8Array): Uint8Array => {
   const head = Buffer.alloc(8);
   head.writeUInt32BE(length);
@@ -25,7 +25,7 @@ it('unpacks blocks, alone and as Hadoop writes them', () => {
   expect(unpackLz4Block(Uint8Array.of(0), 0)).toHaveLength(0);
 });
 
-/** A frame with the length and the checksum of its content. The checksum is not compared. */
+/** Makes a frame with the length and the checksum of its content. The reader does not compare the checksum. */
 function frame(...blocks: readonly Uint8Array[]): Uint8Array {
   const length = Buffer.alloc(4);
   const parts = blocks.flatMap((block) => {

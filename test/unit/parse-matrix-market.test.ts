@@ -57,7 +57,7 @@ describe('array files', () => {
   });
 
   it('symmetric files have the lower triangle, column by column', async () => {
-    // Column 1 has rows 1…3, column 2 rows 2…3, and column 3 row 3.
+    // Column 1 has rows 1…3, column 2 has rows 2…3, and column 3 has row 3.
     expect(await rowsOf('array real symmetric', '3 3', '1', '0', '5', '0', '0', '0')).toEqual([2, 0, 1]);
     expect(await rowsOf('array integer symmetric', '2 2', '0', '0', '1')).toEqual([0, 1]);
   });

@@ -4,23 +4,26 @@ import { countStep, shareSteps, viewSteps } from '../../src-workers/numeric/step
 
 shareSteps(viewSteps(workerData as Int32Array, threadId));
 
-/** Hangs in its second step. */
+/** Hangs after its first step. */
 export function predict(): never {
   countStep();
   for (;;);
 }
 
-/** Hangs without a step. */
+/** Hangs without making a step. */
 export function loss(): never {
   for (;;);
 }
 
-/** Continues without end, step by step. */
+/** Makes steps without end. */
 export function survey(): never {
   for (;;) countStep();
 }
 
-/** Continues without end the first time. @param begun counts its starts, in shared memory */
+/**
+ * Makes steps without end, but only the first time.
+ * @param begun counts the starts, in shared memory
+ */
 export function vary({ begun }: { readonly begun: Int32Array }): number {
   Atomics.add(begun, 0, 1);
   while (Atomics.load(begun, 0) === 1) countStep();

@@ -84,7 +84,7 @@ describe('facts of a prediction', () => {
     const facts = inputFacts(study, gpu('nvidia-a100-sxm4-40gb'));
     const names = assumedFacts(facts).map(({ field }) => field);
     expect(names).toContain('kernel.kneeSoftness');
-    // A zero that is written in the file counts as given.
+    // A zero in the file counts as a given value.
     expect(names).not.toContain('kernel.cooperationCost');
     expect(names).not.toContain('kernel.serialFraction');
     expect(names).not.toContain('kernel.bytesPerUnit');

@@ -41,8 +41,8 @@ const BALANCING = [
 ];
 
 /**
- * Makes a random study of some 200 to 2,000 designs on one device: lengths, kernel, ways of taking the work and
- * launches.
+ * Makes a random study on one device: lengths, kernel, ways of taking the work and launches. It has 200 to 2,000
+ * designs.
  */
 export function randomStudy(random: Random): StudyFile {
   const below = (end: number): number => Math.floor(random() * end);

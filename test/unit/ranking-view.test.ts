@@ -50,7 +50,7 @@ describe('scrolling', () => {
     forAll(geometries, (geometry) => {
       expect(scrollHeightPx(geometry)).toBeLessThanOrEqual(MAX_SCROLL_PX);
       const end = topOfScrollPx(geometry, Math.max(0, scrollHeightPx(geometry) - geometry.viewPx));
-      // The tolerance covers the rounding of a product and a quotient of doubles.
+      // The tolerance covers the rounding of a product and a quotient.
       expect(Math.abs(end - lastTopPx(geometry))).toBeLessThanOrEqual(1e-6 * Math.max(1, lastTopPx(geometry)));
       expect(visibleRows(geometry, lastTopPx(geometry)).last).toBe(geometry.count);
     });
@@ -89,7 +89,7 @@ describe('scrolling', () => {
   });
 });
 
-/** What the columns of a list of a GPU need, if no design is simulated or measured. */
+/** Context of the columns in a list for a GPU, if no design has been simulated or measured. */
 const WORLD = {
   term: (key: Parameters<typeof term>[0], form?: Parameters<typeof term>[2]) => term(key, 'cuda', form),
   validity: 'valid' as const,
@@ -97,7 +97,7 @@ const WORLD = {
   measured: false,
   varies: new Set<string>(),
 };
-/** What a column needs to write its cells. */
+/** Context that a column needs to write its cells. */
 const CONTEXT = { baseline: null, times: IN_MS, invalidTexts: {}, simulated: new Map(), stripScale: null };
 
 describe('columns', () => {
@@ -203,7 +203,7 @@ describe('columns', () => {
     expect(difference.text(row(1), context)).toBe('−50.0');
     expect(simulated.text(row(3), context)).toBe('');
     expect(difference.text(row(3), context)).toBe('');
-    // Without a simulated baseline there is nothing to compare with.
+    // Without a simulated baseline, there is nothing to compare with.
     expect(difference.text(row(1), { ...context, baseline: row(3) })).toBe('–');
   });
 });
@@ -255,7 +255,7 @@ describe('waterfall', () => {
     forAll(breakdowns, breakdowns, (from, to) => {
       const steps = waterfall(from, to);
       const end = steps.at(-1)?.toMs ?? from.timeMs;
-      // Steps below 0.05 % of the baseline are left out; there are seven parts.
+      // Steps below 0.05 % of the baseline are left out. There are seven parts.
       expect(Math.abs(end - to.timeMs)).toBeLessThanOrEqual(7 * 5e-4 * from.timeMs + 1e-9);
       const signs = steps.map(({ changeMs }) => Math.sign(changeMs));
       expect(signs).toEqual([...signs].sort((a, b) => a - b));
@@ -300,7 +300,7 @@ describe('filters', () => {
 });
 
 it('the logarithmic axis converts values to positions and back', () => {
-  // The value passes through a logarithm and a power of doubles.
+  // The value passes through a logarithm and a power.
   expect(logValue(2, 16, logPlace(2, 16, 5))).toBeCloseTo(5, 12);
 });
 

@@ -4,7 +4,7 @@ import { serveLines } from '../../src-main/cli/commands/rpc.ts';
 import type { EngineDoor } from '../../src-main/contract/transport.ts';
 import { fail, ok } from '../../src-workers/domain/result.ts';
 
-/** Answers `echo` with its argument, and `slow` when its input has ended. */
+/** Makes an engine that answers `echo` with its argument, and `slow` only when the input has ended. */
 function door(): EngineDoor & { readonly release: () => void; readonly emit: () => void; listeners: number } {
   const slow = Promise.withResolvers<void>();
   let tell: Parameters<EngineDoor['subscribe']>[0] = () => {};
@@ -25,7 +25,7 @@ function door(): EngineDoor & { readonly release: () => void; readonly emit: () 
   return made;
 }
 
-/** Returns the replies to these chunks, line by line. */
+/** Returns the replies to the input in these chunks, line by line. */
 async function answers(chunks: readonly string[], events = false, engine = door()): Promise<readonly unknown[]> {
   const output = new PassThrough();
   async function* input(): AsyncGenerator<Buffer> {

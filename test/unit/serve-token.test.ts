@@ -39,7 +39,7 @@ describe('the token of a database', () => {
 describe('a page whose connection is refused', () => {
   let asked = '';
   /**
-   * Returns the message for the user if the server answers a request with this status; null means that no server runs.
+   * Returns the message that the user sees if the server answers a request with this status. With null, no server runs.
    */
   async function told(status: number | null, protocol = 'http:') {
     class Refused {

@@ -8,7 +8,7 @@ import type { ProcedureName } from '../../src-main/contract/procedures.ts';
 import { smallStudy } from './export-runs.ts';
 import { useBench } from '../workplace.ts';
 
-/** Two sweeps: one keeps only its best designs, and the other keeps all. */
+/** One sweep keeps only this many best designs. Another sweep of the same study keeps all designs. */
 const BEST = 60;
 const STUDY: StudyFile = smallStudy({
   axes: {
@@ -137,7 +137,7 @@ describe('a sweep of the best designs', () => {
     const { pool } = bench.engine.context;
     const run = pool.run.bind(pool);
     const broken = vi.spyOn(pool, 'run').mockImplementation((name, input, options) =>
-      // The task returns an invalid result.
+      // This task returns a result of the wrong kind.
       name === 'searchBest' ? run('classify', input as never, options) : run(name, input, options),
     );
     const failed = await ended(bench.engine, 'runs.start', { study: STUDY, best: BEST });

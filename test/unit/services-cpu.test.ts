@@ -52,8 +52,8 @@ describe('a study of CPUs and a GPU', () => {
   it('runs, ranks and compares both in one space', async () => {
     const run = await sweep(mixed());
     expect(run).toMatchObject({ state: 'complete', enumerated: 3 * 2 * 3 * 22 * 2 });
-    // The Epyc has 16 of 20 core counts and two partitions, the Grace all 20. The A100 has two granularities, blocks
-    // and launches, each with units in order and on the merge path.
+    // The Epyc has 16 valid core counts of 20, and the Grace has all 20; both have two partitions. The A100 has two
+    // values of granularity, block and launch, each with units in order and with the merge path.
     expect(run.valid).toBe(2 * 16 + 2 * 20 + 2 * (2 * 2 * 2));
     const size = await call('space.size', { study: mixed() });
     expect(size).toMatchObject({ enumerated: run.enumerated, valid: run.valid });
@@ -78,7 +78,7 @@ describe('a study of CPUs and a GPU', () => {
 
     const compared = await call('compare.devices', { runId: run.id });
     compared.devices.forEach(({ best }, i) => expect(compared.cross[i][i]).toBe(best!.timeMs));
-    // No design is valid on both kinds of devices.
+    // No design is valid on a CPU and on a GPU.
     expect(compared.cross[0][1]).toBeNaN();
     for (const sentence of compared.reasons) expect(sentence).toMatch(/^[A-Z].*\.$/);
     const table = compareRows(
@@ -93,18 +93,18 @@ describe('a study of CPUs and a GPU', () => {
     expect(texts('coresUsed')).toEqual([expect.stringContaining(' of 16'), '–', expect.stringContaining(' of 72')]);
     expect(texts('block')).toEqual(['–', expect.stringMatching(/^\d/), '–']);
     for (const { id: format } of EXPORTERS) {
-      // A table of choices takes seconds: export-choice.slow.test.ts.
+      // Making a table of choices takes seconds, so export-choice.slow.test.ts does that.
       if (format === 'choice') continue;
       const document = await call('export.render', { runId: run.id, format, limit: 50 });
       expect(document.text.length).toBeGreaterThan(100);
     }
     const { designIndex, design } = compared.devices[0].best!;
-    // In the command line, the design has cores and no blocks.
+    // The command line shows the cores of the design and no blocks.
     const cores = expect.stringMatching(new RegExp(`^${design.gridBlocks} cores?$`)) as string;
     expect(designCells(design)).toEqual(['–', '–', design.balancing, '–', cores]);
     const markdown = await call('export.render', { runId: run.id, format: 'markdown', designIndex });
     expect(markdown.text).toContain(`${design.gridBlocks} of 16 cores, units shared out by ${design.balancing}`);
-    // Launch code is for GPU designs only.
+    // Only designs for a GPU have launch code.
     const cuda = await call('export.render', { runId: run.id, format: 'cuda' });
     expect(cuda.text).toContain('A100');
     expect(cuda.text).toMatch(/order=merge-path\n[^]*grid_blocks = \d+u/);
@@ -166,11 +166,11 @@ describe('a study of CPUs and a GPU', () => {
     const columns = async (id: number) => unwrap(await engine.context.store.loadRunColumns(id));
     expect(await columns(runId)).toEqual(await columns(whole.id));
 
-    // The file itself gives the same shares; draws from the law give others.
+    // The file itself gives the same shares. Draws from its law would give others.
     const path = join(ROOT, 'db/examples/ca-GrQc.mtx');
     const file = await sweep({ ...study, workload: { lengths: `mtx:${path}`, units: uploaded.units! } });
     expect((await columns(file.id)).timeMs).toEqual((await columns(whole.id)).timeMs);
-    // An opened run explains its designs by the stored order.
+    // A run that is opened explains its designs by the order that it has saved.
     const best = (await page(file.id)).rows[0];
     expect(best.breakdown!.timeMs).toBe(best.timeMs);
   });
@@ -181,7 +181,7 @@ describe('a study of CPUs and a GPU', () => {
       ok: false,
       error: { code: 'bad-input', context: { field: 'axes.cores' } },
     });
-    // The study view adds the fields that a CPU needs.
+    // The Study view adds the axes that a CPU needs.
     const gpus = unwrap(
       parseStudy(JSON.stringify(mixed({ devices: ['nvidia-a100-sxm4-40gb'], axes: { blockThreads: [128] } }))),
     );

@@ -49,7 +49,7 @@ describe('a sweep', () => {
     expect(saved).toBeGreaterThan(0);
     expect(saved).toBeLessThan(cancelled.enumerated);
     expect(cancelled.valid + cancelled.invalid).toBe(saved);
-    // Designs that were not predicted do not count as invalid.
+    // Designs that have not been predicted do not count as invalid.
     const { invalid, partial } = await call(engine, 'ranking.best', { runId });
     expect(invalid.reduce((sum, { count }) => sum + count, 0)).toBe(cancelled.invalid);
     const missing = `Run ${runId} has predicted ${saved.toLocaleString('en')} of ${cancelled.enumerated.toLocaleString('en')} designs; others may be faster.`;
@@ -96,7 +96,7 @@ describe('a sweep', () => {
     const workload = { units: 2 ** 21 + 5, lengths: 'example:mandelbrot(2048,1024,20)' };
     const located = { study: unwrap(parseStudy(JSON.stringify(smallStudy({ workload })))), baseFolder: null, example: false }; // prettier-ignore
     const { order, plan } = unwrap(await prepareStudy(context, located));
-    expect(plan.ordered!.iterations).toBe(order!.iterations); // A worker put these lengths into shared memory.
+    expect(plan.ordered!.iterations).toBe(order!.iterations); // A worker has put these lengths into shared memory.
     expect(order!.iterations.buffer).toBeInstanceOf(SharedArrayBuffer);
     const counted = countLengths(repeatUnits(order!.iterations, workload.units));
     expect(plan.law.support).toEqual(Float64Array.from(counted.keys()).sort());
@@ -108,7 +108,7 @@ describe('a sweep', () => {
     const turn = (): void => void (packed || ((turns += 1), setImmediate(turn)));
     setImmediate(turn);
     const text = await packLengths(order!).finally(() => (packed = true));
-    expect(turns).toBeGreaterThanOrEqual(2); // Each step has 2²⁰ lengths.
+    expect(turns).toBeGreaterThanOrEqual(2); // Each step of packing has 2²⁰ lengths.
     const read = await unpackLengths({ order: text });
     expect(read!.iterations.buffer).toBeInstanceOf(SharedArrayBuffer);
     expect(read!.iterations).toEqual(order!.iterations);
@@ -225,7 +225,7 @@ describe('the boundary', () => {
     const named = (name: string) => studies.find((study) => study.name === name)!.id;
     for (const name of ['SpMV implementations', 'Collatz stopping times'])
       await call(first, 'studies.delete', { id: named(name) });
-    // Older databases had no record of the examples that they received.
+    // Older databases do not record which examples they have received.
     unwrap(await first.context.store.saveSetting('examples.offered', null));
     await first.close();
     const second = await engineOn(file, { host: 'serve' });
@@ -244,7 +244,8 @@ describe('the boundary', () => {
     const first = await engineOn(file, { host: 'serve' });
     const studies = await call(first, 'studies.list', {});
     const names = studies.map(({ name }) => name);
-    // The first start looks interrupted: two examples are missing, and so is the record that all were added.
+    // The database looks as if its first start was interrupted. Two examples are missing, and so is the record that all
+    // were added.
     for (const { id } of studies.slice(0, 2)) await call(first, 'studies.delete', { id });
     unwrap(await first.context.store.saveSetting('examples.version', null));
     await first.close();

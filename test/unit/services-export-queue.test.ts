@@ -45,7 +45,7 @@ describe('a long document', () => {
       parts.push(part);
     expect(parts.length).toBeGreaterThan(1);
     expect(parts.join('')).toBe(whole.text);
-    // A part can be requested once, and only if it was offered.
+    // Each part can be requested once, and only after it was offered.
     const again = await handlers['export.next']({ part: first.next! });
     expect(again).toFail('not-found');
   });

@@ -21,7 +21,7 @@ interface Row {
 
 const bench = useBench();
 let sweepId: number;
-/** Returns all designs of the sweep, the best first. */
+/** All designs of the sweep, best first. */
 let rows: readonly Row[];
 beforeAll(async () => {
   sweepId = await bench.run(smallStudy());
@@ -36,7 +36,7 @@ async function refusal(text: string, more: object = {}, fileName = 'own.json'): 
   return result.ok ? 'ok' : result.error.message;
 }
 const measurementsOf = async (runId: number) => unwrap(await bench.engine.context.store.listMeasurements(runId));
-/** Returns the times of each case, with the number of its design. */
+/** Returns the times of each case, with the index of its design. */
 const timesOf = async (runId: number) =>
   (await measurementsOf(runId)).map(({ designIndex, timesMs }) => [designIndex, timesMs]);
 const runCount = async () => unwrap(await bench.engine.context.store.listRuns({})).total;
@@ -64,7 +64,7 @@ function cache(entries: readonly (readonly [Readonly<Record<string, unknown>>, n
   return JSON.stringify({ kernel_name: 'walk', ...head, tune_params_keys, cache: Object.fromEntries(timed.entries()) });
 }
 
-/** The times are longer than predicted, by different factors. */
+/** Measured times are longer than predicted times, by a factor that depends on the block. */
 const measuredMs = ({ predictedMs, design }: Row): number => predictedMs * (1.2 + design.blockThreads / 2560);
 
 interface T4Result {
@@ -103,7 +103,7 @@ describe("configurations of a user's own kernel", () => {
 
     const detail = await call('bench.detail', { id: imported.runId });
     expect(detail.request).toMatchObject({ suite: 'designs', sourceRunId: sweepId, deviceId: DEVICE, repeats: 3 });
-    // The original configuration is saved beside the design.
+    // The original configuration is saved together with the design.
     expect(detail.cases[7].case).toMatchObject({
       benchmark: 'external',
       parameters: { kernel: 'walk', configuration: parametersOf(chosen[7]) },
@@ -155,7 +155,7 @@ describe("configurations of a user's own kernel", () => {
     expect(indices).toEqual([first.designIndex, null, third.designIndex, null, null]);
     // A configuration that is not a design of the sweep cannot be its best.
     expect(unwrap(await bench.engine.context.store.getRun(imported.runId)).best).toMatchObject({ timeMs: 5 });
-    // The other device's configuration is linked when that device is named.
+    // A configuration of the other device is linked if that device is named.
     const again = await importText('own.json', text, { runId: sweepId, deviceName: OTHER });
     expect(again.linked).toEqual({ runId: sweepId, deviceId: OTHER, designs: 1 });
     expect((await call('bench.detail', { id: again.runId })).device!.name).not.toBe(OTHER);
@@ -194,7 +194,7 @@ describe("configurations of a user's own kernel", () => {
         axes: {
           threadsPerUnit: [1, 4],
           blockThreads: [128, 256],
-          // 60 units per thread give 7 blocks of 256 threads; 7 blocks give 56 units per thread.
+          // 60 units per thread give 7 blocks of 256 threads, but 7 blocks give 56 units per thread.
           unitsPerThread: [1, 3, 60],
           gridBlocks: [7],
           blocksPerMultiprocessor: [4],
@@ -261,7 +261,7 @@ describe('a measured run, exported', () => {
     expect(imported).toMatchObject({ cases: 6, failed: 1 });
     for (const format of ['t4', 'kernel-tuner'] as const) {
       const document = await bench.render(imported.runId, format);
-      // The file names its sweep and its device.
+      // The file itself names its sweep and its device.
       const again = await importText(document.fileName, document.text);
       expect(again).toMatchObject({ linked: { runId: sweepId, deviceId: DEVICE, designs: 5 }, cases: 6, failed: 1 });
       expect(await timesOf(again.runId)).toEqual(await timesOf(imported.runId));
@@ -342,7 +342,7 @@ describe('an exported T4 file', () => {
         `Run ${sweepId} of this database is not the sweep of these designs, so the measurements are not linked to a sweep.`,
         '9 configurations of this file, which Lockstep exported, are left out, because they have predictions and no measured times.',
       ]);
-      // The device is the one that the file names beside the configuration.
+      // The file names the device beside the configuration.
       const unlinked = { deviceId: rows[0].device, sourceRunId: null, timesMs: [3, 4, 5] };
       expect((await measurementsOf(single.runId))[0]).toMatchObject(unlinked);
     }
@@ -368,7 +368,7 @@ describe('a CSV of measured times', () => {
     ]);
     expect((await call('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
 
-    // The exported ranking with an additional column; the open sweep is used like a named one.
+    // The file is an exported ranking with one more column. The open sweep is used as if it were named.
     const [head, ...lines] = (await bench.render(sweepId, 'csv', { limit: 1000 })).text.trimEnd().split('\n');
     expect(head).toContain('measured_ms');
     const columns = head.split(',').map((name) => name.replace('measured_ms', 'measured_before_ms'));
@@ -463,7 +463,7 @@ describe('the command line', () => {
     expect((await run('bench', '--compare', measured)).out).toContain(
       'The column "predicted" has the time of the kernel alone, because only the kernel is timed. The rank also includes the time of balancing: up to ',
     );
-    // Nothing is balanced in the run of the test before, so one column is enough.
+    // In run 1, nothing is balanced, so one column is enough.
     const plainList = (await run('rank', '1', '--top', '1000')).out;
     expect(plainList).toMatch(/measured, (ms|µs)/);
     expect(plainList).not.toContain('kernel');

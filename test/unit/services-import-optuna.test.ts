@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 
 const parameters = (block: number, threads = 4, balancing = 'none') => ({ BLOCK: block, THREADS: threads, schedule: balancing, PER_SM: 2, cap: 0 }); // prettier-ignore
-/** Times of two designs in microseconds. One of the designs occurs twice. */
+/** Trials with times in microseconds. One of the two timed designs occurs twice. */
 const TRIALS: readonly OptunaTrial[] = [
   { values: [500], parameters: { ...parameters(128), grid: 256 } },
   { values: [510], parameters: { ...parameters(128), grid: 256 } },
@@ -38,7 +38,8 @@ async function refusal(bytes: Uint8Array, more: object = {}): Promise<string> {
 
 describe('a storage of Optuna', () => {
   it('is imported with its complete trials, equal parameters as repeats, and choices by their text', async () => {
-    // The values are in a database whose log is merged.
+    // The bytes say that the database has a write-ahead log. Its values are in the file nevertheless, because the log
+    // was merged.
     const withLog = storage([WALK]).fill(2, 18, 20);
     for (const bytes of [storage([WALK]), withLog]) {
       const imported = await importFile(new Uint8Array(gzipSync(bytes)), { timeUnit: 'us' });
@@ -65,7 +66,7 @@ describe('a storage of Optuna', () => {
   });
 
   const two = storage([WALK, { ...WALK, name: 'run' }]);
-  // The query of a view in the storage does not end, so it must never be asked.
+  // This storage has a view whose query does not end, so it must never be queried.
   const endless =
     'WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n) SELECT i AS trial_id, i AS number, 0 AS study_id, 0 AS state FROM n';
   const hostile = storage([], `DROP TABLE trials; CREATE VIEW trials AS ${endless}`);
@@ -138,7 +139,7 @@ describe('a journal of Optuna', () => {
       { op_code: 2, study_id: 0, user_attr: { lockstep: json(/^RUN = (.*)$/m) } },
       ...designs.flatMap((design, trial) => [
         { op_code: 4, study_id: 0 },
-        // This is the value of the sampler before it was rounded.
+        // The sampler's own value, before it was rounded.
         { op_code: 5, trial_id: trial, param_name: 'block_threads', param_value_internal: 77, distribution: '{"name":"IntDistribution"}' }, // prettier-ignore
         { op_code: 8, trial_id: trial, user_attr: { lockstep: { ...mark, ...design } } },
         { op_code: 6, trial_id: trial, state: 1, values: [trial + 1] },
@@ -150,7 +151,7 @@ describe('a journal of Optuna', () => {
     expect((await importFile(bytes, { timeUnit: 'ms' })).linked).toEqual({ runId: run, deviceId: device, designs: designs.length }); // prettier-ignore
     const other = device === 'nvidia-rtx-4090' ? 'NVIDIA H100 80GB HBM3' : 'NVIDIA GeForce RTX 4090';
     expect((await importFile(bytes, { timeUnit: 'ms', deviceName: other })).linked?.deviceId).not.toBe(device);
-    // In a sweep with another number of units, the same parameters give other launches.
+    // The same parameters give other launches in a sweep with another number of units.
     const small = smallStudy();
     const another = await bench.run({ ...small, workload: { ...small.workload, units: small.workload.units + 1 } });
     expect(await refusal(bytes, { timeUnit: 'ms', runId: another })).toContain('numbers belong to another sweep');
@@ -174,10 +175,10 @@ describe('parameters with other names', () => {
     const { cases } = await call('bench.detail', { id: imported.runId });
     const second = { blockThreads: 256, threadsPerUnit: 8, balancing: 'dynamic-fetch', gridBlocks: 256 };
     expect(cases[1].design).toMatchObject(second);
-    // The names are saved, so the next file of the study needs none.
+    // The names are saved, so a later file of the study needs none.
     expect((await importFile(bytes, { openRunId: sweepId })).linked?.designs).toBe(3);
     expect((await asked()).find(({ name }) => name === 'schedule')?.field).toBe('balancing');
-    // The user can remove a name.
+    // The user can remove a saved name.
     expect(await refusal(bytes, { runId: sweepId, parameters: { schedule: null } })).toMatch(
       /it matches 2 designs of run \d+\. Map parameters to .*balancing.* \(import --map NAME=AXIS\)/,
     );

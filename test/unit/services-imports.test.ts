@@ -32,7 +32,7 @@ const detailOf = (id: number) => call('bench.detail', { id });
 const measurementsOf = async (runId: number) => unwrap(await bench.engine.context.store.listMeasurements(runId));
 const runCount = async () => unwrap(await bench.engine.context.store.listRuns({})).total;
 
-/** Returns the plan's line of a bundle for a machine without Lockstep. */
+/** Returns the first line of a bundle's plan, for a machine without Lockstep. */
 async function bundledPlan(): Promise<PlanLine> {
   const asked = { runId: sweepId, deviceId: DEVICE_ID, count: 4, repeats: 3, warmUps: 1 };
   const { files } = await call('bench.bundle', asked);
@@ -47,7 +47,7 @@ const DEVICE = measuringDevice({
   clockMhz: 2520,
   properties: { sharedMemoryBytesPerBlock: 101376 },
 });
-/** These times are not short decimal numbers of milliseconds. */
+/** In milliseconds, these times have many digits. */
 const timesNs = (at: number): readonly number[] => [1_234_567.25 + at, 1_234_001.5 + at, 1_300_003 + 3 * at];
 
 function resultsOf(plan: PlanLine, sample: object = {}): string {
@@ -88,8 +88,7 @@ it('clocks in a result file are kept with power, temperature and reasons, and pr
       'The device lowered its clocks because of its power limit in 4 of 4 cases.',
     ]),
   );
-  // The clock is half of the predicted 2520 MHz, so everything that does not wait for memory alone takes twice as
-  // long.
+  // The clock is half of the predicted 2520 MHz. Everything takes twice as long, except what waits for memory alone.
   const compared = await call('bench.compare', { id: runId });
   expect(compared.clockMhz).toBe(1260);
   for (const { designIndex, predictedMs } of compared.designs) {
@@ -141,7 +140,7 @@ describe('a result file', () => {
     expect(detail.cases.map((one) => one.measured!.timesMs)).toEqual(records.map((one) => one.timesMs));
     expect(detail.cases.map((one) => one.registersPerThread)).toEqual([40, 41, 42, 43]);
 
-    // The device is the predicted one, so the ranking of the sweep shows the time.
+    // The device is the one that was predicted, so the ranking of the sweep shows the time.
     const row = await call('ranking.design', { runId: sweepId, designIndex: designs[0].designIndex });
     expect(row.measured).toMatchObject({ runId: imported.runId, medianMs: timesNs(0)[0] / 1e6, repeats: 3 });
   });
@@ -160,7 +159,7 @@ describe('a result file', () => {
       const { runId, warnings } = await elsewhere(change);
       expect(warnings).toEqual([another]);
       const records = await measurementsOf(runId);
-      // The catalogue has the device by its name; an index means nothing without the sweep.
+      // The name of the device leads to the catalogue. Without the sweep, an index of a design means nothing.
       expect(records[0]).toMatchObject({ sourceRunId: null, designIndex: null, deviceId: DEVICE_ID });
       expect((await detailOf(runId)).request.sourceRunId).toBeNull();
     }
@@ -229,7 +228,7 @@ describe("Kernel Tuner's files", () => {
     const records = await measurementsOf(imported.runId);
     expect(records).toHaveLength(245);
     expect(records[0]).toMatchObject({
-      // The name in the file leads to this id of the catalogue.
+      // The name in the file leads to this id in the catalogue.
       deviceId: 'nvidia-a100-pcie-40gb',
       backend: 'external',
       sourceRunId: null,

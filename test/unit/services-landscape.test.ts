@@ -9,7 +9,7 @@ let runId = 0;
 const call = <Name extends ProcedureName>(name: Name, input: object) => bench.call(name, { runId, ...input });
 
 beforeAll(async () => {
-  // The widest blocks do not fit, so that some cells are empty.
+  // The widest blocks do not fit on the device, so some cells are empty.
   const axes = { threadsPerUnit: [1, 4], blockThreads: [32, 64, 128, 256, 1024], unitsPerThread: [1, 2, 5, 9] };
   const kernel = { name: 'wide', registersPerThread: 128, instructionsPerIteration: 30 };
   runId = await bench.run(smallStudy({ axes, kernel }));
@@ -67,7 +67,7 @@ describe('a roofline', () => {
     expect(found.timeMs[0]).toBe(Math.min(...found.timeMs));
     expect(Math.max(...found.issueGips)).toBeLessThanOrEqual(found.peakIssueGips);
     expect(Math.max(...found.bandwidthGbS)).toBeLessThanOrEqual(found.peakBandwidthGbS);
-    // Every design moves the same number of bytes, so a shorter time means a higher rate.
+    // All designs move the same number of bytes, so a shorter time means a higher rate.
     const [first, last] = [0, found.timeMs.length - 1];
     expect(found.bandwidthGbS[first] / found.bandwidthGbS[last]).toBeCloseTo(found.timeMs[last] / found.timeMs[first]);
   });
@@ -127,7 +127,7 @@ describe('a filter', () => {
 });
 
 it('equal designs are one row of a list, which can be opened, and searching for one of them finds the row', async () => {
-  // A cap above the compiler's number has no effect.
+  // A register cap above the number that the compiler uses has no effect.
   const axes = { threadsPerUnit: [1, 4], blockThreads: [64, 128], unitsPerThread: [1, 2], registerCap: [null, 64, 32] };
   const kernel = { name: 'small', registersPerThread: 40, instructionsPerIteration: 30 };
   const own = { runId: await bench.run(smallStudy({ axes, kernel })) };

@@ -38,7 +38,7 @@ describe('simulating the best of a sweep', () => {
       expect(tied).toBe(simulated.lowMs <= rows[0].simulated.highMs);
     }
 
-    // In the order of predictions nothing changes, and simulated rows show their simulated time too.
+    // In the order of predictions, nothing changes, but simulated rows also show their simulated time.
     const after = await page({ runId, limit: 8 });
     expect(after.simulated).toBe(5);
     expect(after.rows.map(({ designIndex, rank, predictedMs }) => [designIndex, rank, predictedMs])).toEqual(
@@ -77,16 +77,16 @@ describe('simulating the best of a sweep', () => {
     expect(designs(again)).toEqual(designs(first));
     expect(designs(await ask({ offset: 6, order: first.order }))).toEqual(designs(rest));
     expect(again).toMatchObject({ order: first.order, outdated: true, simulated: 8 });
-    // The rows themselves are up to date.
+    // The rows show the newest results, although their order is old.
     expect((await ask({ offset: 6, order: first.order })).rows.some(({ simulated }) => simulated !== null)).toBe(true);
-    // New results do not change other orders.
+    // New results do not make other orders outdated.
     const byPrediction = await page({ runId, limit: 6, order: first.order });
     expect(byPrediction.outdated).toBe(false);
 
     const sorted = await ask({});
     expect(sorted.outdated).toBe(false);
     expect(sorted.rows.every(({ simulated }) => simulated !== null)).toBe(true);
-    // An unknown order gives the newest one, and says so.
+    // If the order is unknown, the answer has the newest order, and names it.
     expect(await ask({ order: 12345 })).toMatchObject({ order: sorted.order, outdated: false });
   });
 
@@ -123,7 +123,7 @@ describe('simulating the best of a sweep', () => {
     const kept = await list(id);
     expect(kept.length).toBeGreaterThanOrEqual(2);
     expect(kept.length).toBeLessThan(12);
-    // Lists show the simulated sweep, and the progress.
+    // Lists show which sweep was simulated, and the progress.
     const listed = (await call('runs.list', {})).find((run) => run.id === id);
     expect(listed).toMatchObject({ sourceRunId: runId, enumerated: 12, valid: kept.length });
     expect((await call('runs.get', { id: runId })).sourceRunId).toBeNull();
@@ -174,10 +174,10 @@ describe('a timeline', () => {
       expect(timeline.multiprocessors).toBe(gpu(row.deviceId).multiprocessors);
       const shown = [...timeline.blockIndex].sort((a, b) => a - b);
       expect(shown).toEqual(Array.from({ length: shown.length }, (_, i) => i));
-      // Blocks that start after the last unit was fetched have nothing to show.
+      // A block that starts after the last unit was fetched has no bar.
       if (balancing === 'none') expect(shown).toHaveLength(row.design.gridBlocks);
       else expect(shown.length).toBeLessThanOrEqual(row.design.gridBlocks);
-      // Bars of a slot do not overlap.
+      // The bars of a slot do not overlap.
       const ends = new Map<string, number>();
       timeline.blockStartMs.forEach((start, i) => {
         const slot = `${timeline.blockRow[i]} ${timeline.blockLane[i]}`;
@@ -185,7 +185,7 @@ describe('a timeline', () => {
         expect(timeline.blockLane[i]).toBeLessThan(timeline.residentBlocks);
         ends.set(slot, timeline.blockEndMs[i]);
       });
-      // All multiprocessors are shown, so the rows' mean is the device's.
+      // All multiprocessors are shown, so the mean of the rows is the mean of the device.
       const bins = timeline.activeMean.length;
       for (let bin = 0; bin < bins; bin += 1) {
         let sum = 0;

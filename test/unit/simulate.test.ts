@@ -10,7 +10,7 @@ import { independentGroups, type BlockSource } from '../../src-workers/simulate/
 import { dealtUnits } from '../../src-workers/simulate/units.ts';
 import { categorical } from '../categorical.ts';
 
-/** The cycles of an iteration differ for every number of active groups. */
+/** Cycles of an iteration, which differ for every number of active groups. */
 const RATE = Float64Array.of(0, 7, 11, 17, 29, 43, 61, 83, 109);
 
 function launchOf(change: Partial<Launch>): Launch {
@@ -44,8 +44,8 @@ describe('a launch by hand', () => {
   it('lets groups compete for issue on their scheduler, and for memory on their multiprocessor', () => {
     const depths = depthsOf([3, 5, 4, 6]);
     const launch = launchOf({ groupsPerBlock: 4 });
-    // Groups 0 and 2 have one scheduler, groups 1 and 3 the other. If two groups of a scheduler are active, they issue
-    // as slowly as four would on both.
+    // Groups 0 and 2 are on one scheduler, groups 1 and 3 on the other. Two active groups on one scheduler issue as
+    // slowly as four active groups on both.
     const apart = { ...launch, schedulers: { count: 2, issueShare: 1 } };
     expect(cyclesOf(apart, depths)).toBe(5 * RATE[4] + 1 * RATE[1]);
     const together = { ...launch, schedulers: { count: 2, issueShare: 0 } };
@@ -76,7 +76,7 @@ describe('a launch by hand', () => {
   });
 
   it('treats instants that differ only by rounding as one', () => {
-    // 1 iteration and then 5 take as long as 6 at a constant rate, but not in floating point.
+    // At a constant rate, 1 iteration and then 5 take as long as 6, but not in floating-point arithmetic.
     const steady = new Float64Array(5).fill(0.3);
     expect(1 * 0.3 + 5 * 0.3).not.toBe(6 * 0.3);
     const launch = launchOf({
@@ -122,7 +122,7 @@ describe('a launch by hand', () => {
         recorded += (active * (timeline.stepCycles[at[i]] - timeline.stepCycles[at[i - 1]])) / RATE[active];
       }
     }
-    // These are sums of some hundred rounded products.
+    // The numbers are sums of some hundred rounded products.
     expect(Math.abs(recorded - iterations)).toBeLessThan(1e-9 * iterations);
   });
 
@@ -161,7 +161,7 @@ describe('replications', () => {
     expect(times.cycles.length).toBeLessThan(400);
     expect(times.standardErrorCycles).toBeLessThanOrEqual(0.01 * times.meanCycles);
     const halfWidth = (times.confidenceHighCycles - times.confidenceLowCycles) / 2;
-    // Student's 0.975 quantile for 9 and more degrees of freedom lies between 1.96 and 2.27.
+    // For 9 and more degrees of freedom, Student's 0.975 quantile is between 1.96 and 2.27.
     expect(halfWidth / times.standardErrorCycles).toBeGreaterThan(1.96);
     expect(halfWidth / times.standardErrorCycles).toBeLessThan(2.27);
   });
@@ -187,19 +187,19 @@ describe('fetched work', () => {
     );
 
   it('keeps every lane busy while there is work', () => {
-    // With 8 lanes in 2 groups and 20 equal units, there are two full rounds, then 4 lanes of the first group alone.
+    // Two groups have 8 lanes. 20 equal units make two full rounds, and then 4 lanes of one group run alone.
     expect(run({ groupsPerBlock: 2 }, 20, 4)).toBe(2 * 5 * RATE[2] + 5 * RATE[1]);
     expect(run({}, 0, 4)).toBe(0);
     expect(run({ gridBlocks: 7 }, 3, 1)).toBe(15 * RATE[1]);
   });
 
   it('makes the lanes of a group wait for the setup of one of them', () => {
-    // Two lanes have three units of 5 iterations with a setup of 2: both start together, then one fetches the last unit
-    // alone.
+    // Two lanes have three units of 5 iterations with a set-up of 2. Both lanes start together, and then one of them
+    // fetches the last unit alone.
     expect(run({}, 3, 2, constant, 2)).toBe(14 * RATE[1]);
     expect(run({}, 6, 1, constant, 2)).toBe(42 * RATE[1]);
-    // Lanes out of step run nearly every setup one after the other: at least one for each unit of the longest lane, at
-    // most one for each of all units.
+    // Lanes that are out of step run nearly all set-ups one after another. There is at least one set-up for each unit
+    // of the longest lane, and at most one for each of all units.
     const law = unwrap(uniformLaw(100, 1000));
     const setups = (run({}, 400, 4, law, 1) - run({}, 400, 4, law)) / RATE[1];
     expect(setups).toBeGreaterThan(350);
@@ -209,7 +209,8 @@ describe('fetched work', () => {
   it('takes the sum of all units if one lane runs all of them, most of them ahead of all others', () => {
     const law = unwrap(uniformLaw(0, 40));
     const cycles = run({}, 20_000, 1, law);
-    // The sum of 20,000 draws with mean 20 and deviation 11.8 has five standard errors of 2.1 %.
+    // The sum of 20,000 draws has a mean of 20 and a standard deviation of 11.8 per draw, so five standard errors are
+    // 2.1 %.
     expect(Math.abs(cycles / (20_000 * 20 * RATE[1]) - 1)).toBeLessThan(0.021);
   });
 });
@@ -244,11 +245,12 @@ describe('dealt units', () => {
     'have the mean depth of the law: $kind',
     (balancing) => {
       for (const loop of ['nested', 'flattened'] as const) {
-        // With setup, the depth law of a flattened loop is itself only an approximation, so this test has none.
+        // With set-up, the depth law of a flattened loop is only an approximation, so flattened loops have none here.
         const setupIterations = loop === 'nested' ? 2 : 0;
         const expected = makeGroupDepthLaw(law, 16, balancing, loop, 3, { setupIterations }).meanDepth;
         const got = meanDepth(unwrap(dealtUnits({ ...dealing, loop, balancing, setupIterations })), 40);
-        // The tolerance is five standard errors of 32,000 groups whose depths deviate by at most half their mean.
+        // The tolerance is five standard errors of 32,000 groups. The standard deviation of their depths is at most
+        // half of the mean.
         expect(Math.abs(got / expected - 1)).toBeLessThan(0.014);
       }
     },
@@ -268,8 +270,8 @@ describe('dealt units', () => {
         next(out);
         long += out.filter((depth) => depth > 50).length;
       }
-      // The limit is half of 800 groups, five standard deviations of the number of long units, and the group in which
-      // they begin.
+      // Half of 800 groups are expected. The limit allows five standard deviations of the number of long units, and one
+      // more group in which they begin.
       expect(Math.abs(long - 400)).toBeLessThan(20);
     }
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { studyJsonSchema } from '../../src-main/contract/json-schema.ts';
 
-/** The keywords that these tests read. */
+/** Keywords of a JSON schema that these tests read. */
 interface Schema {
   readonly description?: string;
   readonly properties?: Readonly<Record<string, Schema>>;

@@ -4,8 +4,8 @@ import { bestCell, bestOfCells, NO_DESIGN, type CellAxis } from '../../src-worke
 import { forAll } from '../for-all.ts';
 
 /**
- * A space of a few axes, in the order of its strides. Each axis is drawn, with the given number of cells, or minimised
- * over.
+ * Generates a space of a few axes, in the order of their strides. An axis is either shown, with a number of cells, or
+ * minimised over.
  */
 const space = fc
   .array(fc.record({ count: fc.integer({ min: 1, max: 4 }), drawn: fc.integer({ min: 0, max: 4 }) }), {
@@ -14,7 +14,7 @@ const space = fc
   })
   .chain((axes) => {
     const size = axes.reduce((product, { count }) => product * count, 1);
-    // There are few distinct times, so that many are equal.
+    // Generates few distinct times, so that many are equal.
     const time = fc.constantFrom(NaN, 1, 2, 3);
     return fc.record({
       axes: fc.constant(axes),
@@ -54,7 +54,7 @@ it('the best designs of cells are the first of the fastest designs in each cell,
     expect([...found.timeMs]).toEqual(expected.map(({ time }) => time));
     expect([...found.designIndex]).toEqual(expected.map(({ design }) => design));
 
-    // If only some designs are given, their indices identify them.
+    // If only some designs are given, they are identified by their indices.
     const some = Uint32Array.from(timeMs.keys()).filter((design) => !Number.isNaN(timeMs[design]));
     const ofSome = bestOfCells(
       timeMs.filter((time) => !Number.isNaN(time)),

@@ -48,7 +48,7 @@ describe('designs of a CPU', () => {
         const { timeMs, bestCores } = coreSweep(maxRateCurve(device, device.cores), loadsOf);
         const times = Array.from(columns.timeMs.subarray(p * 72, p * 72 + device.cores));
         times.forEach((time, c) => {
-          // These are the same sums in the same order, except for a factor of 1.
+          // Both are the same sums in the same order, except for a factor that should be 1.
           expect(Math.abs(time / timeMs[c] - 1)).toBeLessThanOrEqual(8 * EPS);
           const design = p * 72 + c;
           expect(columns.aggregateLoss[design]).toBe(Math.fround(loadImbalance(loadsOf(c + 1))));
@@ -68,7 +68,7 @@ describe('designs of a CPU', () => {
           for (const part of Object.values(parts)) expect(part).toBeGreaterThanOrEqual(-8 * EPS * time);
         });
         const least = Math.min(...times);
-        // The model takes the fewest cores among times that are equal up to rounding.
+        // Among times that are equal up to rounding, the model takes the fewest cores.
         expect(times.findIndex((time) => time <= least * (1 + 1e-9)) + 1).toBe(bestCores);
       });
     },
@@ -173,7 +173,7 @@ describe('ordered lengths', () => {
         ordered,
       );
     }
-    // Entries of earlier versions contain several units each, which no GPU runs as one.
+    // Entries of earlier versions contained several units each. No GPU runs such an entry as one unit.
     const bundled = { units: 9, iterations: Float64Array.of(3, 2 ** 40, 1.5), given: false };
     expect(await unpackLengths({ order: JSON.parse(JSON.stringify(await packLengths(bundled))) as unknown })).toEqual(
       bundled,
@@ -188,7 +188,7 @@ describe('ordered lengths', () => {
     expect(drawn).toEqual(drawLengths(law, 5000, 7));
     expect(drawn).not.toEqual(drawLengths(law, 5000, 8));
     expect(drawn.iterations).toHaveLength(5000);
-    // The mean is 20 and the deviation 19.5; the tolerance is five standard errors.
+    // The law has a mean of 20 and a standard deviation of 19.5. The tolerance is five standard errors.
     expect(Math.abs(drawn.iterations.reduce((a, b) => a + b, 0) / 5000 - 20)).toBeLessThan(
       (5 * 19.5) / Math.sqrt(5000),
     );

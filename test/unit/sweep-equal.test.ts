@@ -29,7 +29,7 @@ const REGISTERS = 40;
 const columnsOf = fc
   .array(
     fc.record({
-      // There are few distinct values, and some times differ only by rounding.
+      // There are few distinct values. Some times differ only by rounding.
       time: fc.constantFrom(NaN, 1, 1 + 1e-12, 1 + 1e-7, 2),
       grid: fc.constantFrom(4, 8),
       resident: fc.constantFrom(1, 2, 16),
@@ -48,12 +48,12 @@ const columnsOf = fc
     gridBlocks: Float64Array.from(rows, ({ grid }) => grid),
   }));
 
-/** Compares two designs by the definition of equality. */
+/** Compares two designs by the definition of equality, field by field. */
 function areEqual(ranking: Ranking, a: number, b: number): boolean {
   const { columns } = ranking;
   const at = (axis: number, design: number) => axisPosition(ranking, axis, design);
   const cap = (design: number) => Math.min(AXES.registerCap[at(AXIS.registerCap, design)] ?? Infinity, REGISTERS);
-  // A fetching launch has work only for the blocks that are resident at first.
+  // A launch that fetches has work only for the blocks that are resident at first.
   const blocks = (design: number) =>
     AXES.balancing[at(AXIS.balancing, design)] === 'dynamic-fetch'
       ? Math.min(columns.gridBlocks[design], MULTIPROCESSORS * columns.residentBlocks[design])

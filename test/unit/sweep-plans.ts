@@ -15,11 +15,11 @@ import { spaceSize } from '../../src-workers/domain/space.ts';
 import { CPUS, gpu } from '../catalogue.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-/** Reads the files of workloads from the examples. */
+/** Opens the files of workloads in the folder of the examples. */
 const openFile = fileOpener(join(ROOT, 'db/examples'));
 export const KERNEL: StudyFile['kernel'] = { name: 'k', registersPerThread: 32, instructionsPerIteration: 40 };
 
-/** A study with one design on an A100, as a base for changes. */
+/** Makes a study with one design on an A100. Tests change it. */
 export function oneDesign(change: Partial<StudyFile> = {}): StudyFile {
   return {
     lockstep: 1,
@@ -33,9 +33,9 @@ export function oneDesign(change: Partial<StudyFile> = {}): StudyFile {
 }
 
 /**
- * Returns the workers' input for a study whose workload needs only files of the examples. `devices` replaces the
+ * Returns the workers' plan of a study. Its workload may only use files of the examples. `devices` replaces the
  * catalogue's.
- * @param inOrder whether units have the order of the workload; otherwise they are draws from its law
+ * @param inOrder true if units have the order of the workload; otherwise, they are draws from its law
  */
 export async function planOf(study: StudyFile, devices?: readonly Device[], inOrder = true): Promise<SweepPlan> {
   const checked = unwrap(parseStudy(JSON.stringify(study)));

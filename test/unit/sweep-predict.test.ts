@@ -23,7 +23,7 @@ describe('one design of a constant workload, by hand', () => {
         return Array.from({ length: 8 }, (_, design) => explainDesign(predictor, design)!);
       }),
     );
-    // The axes are threads per unit, loop and balancing, from the slowest to the fastest. Fetching adds the cost of the
+    // The axes are threads per unit, loop and balancing, with balancing changing fastest. Fetching adds the cost of the
     // counter.
     const factor = [1, 1.1, 1.1, 1.1, 1, 1 + 0.1 / 0.4375, 1 + 0.1 / 0.4375, 1 + 0.1 / 0.4375];
     factor.forEach((expected, i) => {
@@ -33,8 +33,8 @@ describe('one design of a constant workload, by hand', () => {
     });
   });
 
-  // Without imbalance, whole waves run in step. The A100 has 108 multiprocessors, 4 schedulers, 64 FP32 lanes and 1410
-  // MHz.
+  // Without imbalance, whole waves run in step. The A100 has 108 multiprocessors, 4 schedulers and 64 FP32 lanes each,
+  // and 1410 MHz.
   it.each([
     ['one full wave', 108 * 2, 4],
     ['two waves, the second partly filled', 108 * 9, 4],
@@ -61,7 +61,7 @@ describe('one design of a constant workload, by hand', () => {
     const cycles =
       length *
       (Math.floor(perMultiprocessor / resident) * rate(resident * groups) + (rest > 0 ? rate(rest * groups) : 0));
-    // Powers of 6.5 of numbers near 1e3 have errors of a few dozen roundings.
+    // A power of 6.5 of a number near 1e3 has the error of a few dozen roundings.
     expect(Math.abs(columns.timeMs[0] / (cycles / (a100.clockMhz * 1e3)) - 1)).toBeLessThan(64 * EPS);
     expect(columns.aggregateLoss[0]).toBe(1);
     expect(columns.meanLoss[0]).toBe(1);
@@ -82,7 +82,7 @@ describe('one design of a constant workload, by hand', () => {
     expect(regime.id).toBe('block-starts');
     expect(parts.blockTail).toBeGreaterThan(0.3 * timeMs);
     expect(Object.values(parts).reduce((sum, part) => sum + part, 0)).toBeCloseTo(timeMs, 12);
-    // A sixteenth of the blocks start in a sixteenth of the time, and then other work takes longer.
+    // A sixteenth of the blocks starts in a sixteenth of the time. Other work then takes longer than starting them.
     const large = await predicted(study(512), [h100]);
     expect(large.columns.timeMs[0]).toBeLessThan(columns.timeMs[0] / 4);
   });
@@ -100,7 +100,7 @@ describe('one design of a constant workload, by hand', () => {
       });
     const one = (await predicted(study(1))).columns;
     const four = (await predicted(study(4))).columns;
-    // Both launches fit in one wave with the same blocks per multiprocessor, so only φ differs.
+    // Both launches fit in one wave, with the same number of blocks per multiprocessor. Only φ differs.
     expect(one.gridBlocks[0]).toBeLessThanOrEqual(108);
     expect(four.gridBlocks[0]).toBeLessThanOrEqual(108);
     expect(four.timeMs[0] / one.timeMs[0]).toBeCloseTo(0.8 / 4 + 0.2 + 0.03 * 2, 12);
@@ -113,7 +113,7 @@ const limited = (limits: Partial<typeof A100.limits>): GpuDevice => ({
   occupancy: { family: 'generic' },
   limits: { ...A100.limits, ...limits },
 });
-/** Changes of a valid design, or of its device, which make it invalid. */
+/** For each reason, a change of a valid design or of its device that makes the design invalid. */
 const INVALID: Readonly<
   Record<Exclude<InvalidReason, 'valid'>, { readonly change?: Partial<StudyFile>; readonly device?: Device }>
 > = {
@@ -246,8 +246,8 @@ describe('the reconvergence stack', () => {
     });
 
   it("adds the paper's cost for a Kepler, once per unit", async () => {
-    // There are 21.65 divergent branches and 2.04 spills for 32 geometric(0.05) lengths, which take 864 cycles. Each
-    // group waits 79.6 iterations of 40 instructions.
+    // 32 lengths of geometric(0.05) have 21.65 divergent branches and 2.04 spills, which take 864 cycles. Each group
+    // waits for 79.6 iterations of 40 instructions.
     const k20 = gpu('nvidia-k20');
     for (const m of [1, 4]) {
       const { predictor, columns } = await predicted(study('nvidia-k20', m));
@@ -272,7 +272,7 @@ describe('the reconvergence stack', () => {
     expect(longestUnitText(explainDesign(predictor, 0)!)).toMatch(
       /^The longest unit, 1,000,000 iterations, takes [\d.]+\s[mµ]?s/,
     );
-    // With this few units, one long unit is expected, and some launches have none.
+    // With so few units, one long unit is expected, but some launches have none.
     const { predictor: rare } = await predicted(oneDesign({ workload: { lengths, units: 100_000 }, axes }));
     expect(longestUnitText(explainDesign(rare, 0)!)).toContain('a mean over launches with and without one that long');
     const { predictor: even } = await predicted(oneDesign());
@@ -287,7 +287,8 @@ describe('the reconvergence stack', () => {
 });
 
 it('explains flattened loops over a given order by the rounds of that order', async () => {
-  // Neighbours are similar, so the lanes of one loop end together, while lanes with independent draws would wait.
+  // Neighbours have similar lengths, so the lanes of one loop end together. Lanes with independent draws would wait for
+  // each other.
   const { predictor } = await predicted(
     oneDesign({
       workload: { lengths: 'example:mandelbrot', units: 1 << 19 },

@@ -13,7 +13,7 @@ import {
 } from '../../src-workers/sweep/ranking.ts';
 import { forAllOf } from '../for-all.ts';
 
-/** A device with only the fields that a ranking reads. */
+/** Makes a device that has only the fields that a ranking reads. */
 const device = (id: string, name: string, multiprocessors: number) =>
   ({ kind: 'gpu', id, name, multiprocessors }) as unknown as GpuDevice;
 
@@ -34,7 +34,7 @@ const SIZE = 2 * 3 * 2 * 2 * 2 * 3 * 4;
 const columnsOf = fc
   .array(
     fc.record({
-      // There are few distinct values, so that equal ones are common.
+      // There are few distinct values, so equal ones are common.
       time: fc.oneof(fc.constant(NaN), fc.integer({ min: 1, max: 20 }), fc.double({ min: 0.1, max: 50, noNaN: true })),
       loss: fc.integer({ min: 1, max: 6 }),
       occupancy: fc.integer({ min: 0, max: 8 }),

@@ -23,10 +23,10 @@ it('fills only lanes that a block has: 96 threads in groups of 64', async () => 
     const design = playableDesign(predictor, 0)!;
     expect(design).toMatchObject({ groupsPerBlock: 2, unitsPerGroup: 64, slotsPerBlock: 96, unitsPerThread: 4 });
     const { meanMs, standardDeviationMs } = unwrap(simulateDesign(predictor, 0, OPTIONS));
-    // The launch has four units of ten iterations in a row, and two blocks of two groups on every multiprocessor. Groups
-    // with all their lanes would need three.
+    // A slot has four units of ten iterations in a row. Every multiprocessor has two blocks of two groups. If the lanes
+    // of all groups were used, a slot would have three units.
     const { cyclesPerIteration, fetches } = design;
-    // Units are fetched after 0, 10, 20 and 30 iterations; then nothing is left.
+    // Units are fetched after 0, 10, 20 and 30 iterations. Then nothing is left.
     const cycles = fetches
       ? fetches.startCycles + 30 * fetches.cyclesPerIteration[4] + 10 * cyclesPerIteration[4] + fetches.lastCycles
       : 40 * cyclesPerIteration[4];
@@ -49,7 +49,7 @@ it('gives some slots one more unit if the grid does not divide the work', async 
     return { meanMs: unwrap(simulateDesign(predictor, 0, OPTIONS)).meanMs, cyclesPerIteration, msPerCycle };
   });
   const [even, odd] = await Promise.all(times);
-  // One more unit keeps one group active for ten more iterations, alone.
+  // One more unit keeps a single group active for ten more iterations, alone on its multiprocessor.
   const moreMs = 10 * odd.cyclesPerIteration[1] * odd.msPerCycle;
   expect(Math.abs((odd.meanMs - even.meanMs) / moreMs - 1)).toBeLessThan(1e-12);
 });

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { sortByKey, sortByValue } from '../../src-workers/sweep/sort.ts';
 import { forAll, forAllOf } from '../for-all.ts';
 
-/** The reference for the radix sort is Array.sort, which is stable. Minus zero equals zero in both. */
+/** Sorts by Array.sort, which is stable, as a reference for the radix sort. Minus zero equals zero in both. */
 function reference(items: Uint32Array, values: ArrayLike<number>): number[] {
   return Array.from(items).sort((a, b) => values[a] - values[b]);
 }
 
 /**
- * Difficult values: neighbours that a float32 cannot separate, negative numbers, zeros of both signs, infinities,
- * repeats.
+ * Generates difficult values: neighbours that a float32 cannot separate, negative numbers, zeros of both signs,
+ * infinities, and repeats.
  */
 const troublesome = fc.oneof(
   fc.double({ noNaN: true }),
@@ -35,7 +35,7 @@ describe('sortByValue', () => {
   it('equals Array.sort over float64 values, and is stable for equal ones', () => {
     forAllOf(400)(fc.array(troublesome, { maxLength: 300 }), fc.infiniteStream(fc.nat()), (list, picks) => {
       const values = Float64Array.from(list);
-      // The items are in any order, and some are left out.
+      // The items are in random order, and some are left out.
       const items = Uint32Array.from(
         list.map((_, i) => i).sort((a, b) => ((a * 7919) % 311) - ((b * 7919) % 311) || a - b),
       ).filter(() => picks.next().value % 8 !== 0);

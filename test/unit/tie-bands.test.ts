@@ -23,7 +23,7 @@ const kept = JSON.parse(readFileSync(join(db, 'evidence', 'tie-bands.json'), 'ut
 const A100 = gpu('nvidia-a100-sxm4-80gb');
 const V100 = gpu('nvidia-v100-sxm2-16gb');
 const H100 = gpu('nvidia-h100-sxm5-80gb');
-/** A GPU without measurements. */
+/** This GPU has no measurements. */
 const ADA = gpu('nvidia-rtx-4090');
 
 describe('the tie bands', () => {
@@ -55,7 +55,7 @@ describe('the tie bands', () => {
     expect(count).toBeGreaterThan(1000);
     for (const device of [ADA, cpu('amd-epyc-7413'), { ...A100, multiprocessors: 54 }])
       expect(deviceEvidence(device)).toBeNull();
-    // A Titan V has this chip too, with a slower memory.
+    // These GPUs have the chip of the V100, and another memory.
     for (const id of ['nvidia-v100-pcie-16gb', 'nvidia-v100-sxm2-32gb']) {
       expect(tieBandOfDevices(gpu(id), gpu('nvidia-a100-pcie-40gb')).source).toBe(
         tieBandOfDevices(V100, gpu('nvidia-a100-pcie-40gb')).source,
@@ -85,7 +85,7 @@ describe('the tie bands', () => {
       of.length === 1 && kinds.length === 0;
     const known = (of: readonly { readonly fraction: number }[]): readonly number[] =>
       of.map(({ fraction }) => fraction).sort((a, b) => a - b);
-    // The quartile is interpolated linearly between order statistics.
+    // The upper quartile is interpolated linearly between order statistics.
     const upperQuartile = (sorted: readonly number[]): number => {
       const place = 0.75 * (sorted.length - 1);
       const low = sorted[Math.floor(place)];
@@ -131,7 +131,7 @@ describe('the expected times', () => {
       /^Only our own launches on H100 .* not held out: on three/,
     );
     expect(expectedTimes(ADA, 'padded').text).toMatch(/^No public measurements/);
-    // Hasan's times are predicted with measured cycles.
+    // Hasan's times are predicted with measured cycles, so they are no evidence for a time.
     expect(expectedTimes(gpu('nvidia-k20'), 'thread-per-unit').text).toContain('not predicted from its data sheet');
   });
 
@@ -156,7 +156,7 @@ describe('the expected times', () => {
       const halves = parts.map((part) => sweptLaunches(part, one, device, 'catalogue'));
       const made = halves.map((launches) => intervalsOf(launches));
       for (const { kind, count } of intervalsOf(sweptLaunches(judged, one, device, 'catalogue'))) {
-        // With fewer launches (97 and 108 on the A100s), the fraction itself is not known to 5 %.
+        // With fewer launches (97 and 108 on the A100s), the fraction inside is not known to 5 %.
         if (count < 200) continue;
         const held = halves.map(({ kinds, measured, predicted }, which) => {
           const { low, high } = made[1 - which].find((interval) => interval.kind === kind)!;
@@ -184,7 +184,7 @@ describe('missing evidence', () => {
     expect(isMeasured(null, 'padded')).toBe(false);
     expect(evidenceText(v100, ['padded'])).not.toContain('Not measured');
     expect(evidenceText(v100, ['padded', 'mixed'])).toContain('Not measured there: classes of units.');
-    // SpMV was also measured on an A100, on another board than the convolution.
+    // SpMV was also measured on an A100, but on another board than the convolution.
     expect(isMeasured(deviceEvidence(A100), 'padded')).toBe(true);
   });
 

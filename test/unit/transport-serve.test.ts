@@ -35,7 +35,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Uses node:http, because fetch refuses to send a Host header and normalises paths. */
+/** Sends a request by node:http, because fetch refuses to send a Host header and normalises paths. */
 function ask(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
   return new Promise((resolve, reject) => {
     httpRequest({ host: '127.0.0.1', port: host.port, path, method, headers, agent: false }, (response) => {
@@ -68,7 +68,7 @@ describe('the token', () => {
     expect(host.address).toBe(`http://127.0.0.1:${host.port}/?token=${TOKEN}`);
     const first = await ask(`/?token=${TOKEN}`);
     expect(first).toMatchObject({ status: 200, body: expect.stringContaining('<title>Lockstep') });
-    expect(first.headers['set-cookie']).toBeUndefined(); // A cookie would be sent to the servers of all other ports.
+    expect(first.headers['set-cookie']).toBeUndefined(); // A cookie would also be sent to servers on all other ports.
   });
 
   test.each(['/?token=wrong', '/?token=', '/index.html?token=wrong'])('a wrong token is refused: %s', async (path) => {
@@ -182,7 +182,7 @@ describe('the WebSocket', () => {
       'GET /engine HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
     );
     await new Promise((resolve) => half.resume().on('end', resolve));
-    // A write to a socket that the other side destroyed is answered by a reset.
+    // If the other side has destroyed a socket, a write to it is answered by a reset.
     const reset = new Promise((resolve) => half.on('error', (error: NodeJS.ErrnoException) => resolve(error.code)));
     const writing = setInterval(() => half.write('still here'), 10);
     expect(await reset).toMatch(/EPIPE|ECONNRESET/);
@@ -192,7 +192,7 @@ describe('the WebSocket', () => {
   test('incomplete messages of all pages have a limit', async () => {
     const sockets = await Promise.all([connected(), connected(), connected()]);
     const ended = Promise.race(sockets.map((socket) => new Promise((resolve) => socket.on('close', resolve))));
-    // The frame is not the last one of its message.
+    // The frame is not the last frame of its message.
     const part = new Uint8Array(400_000);
     for (const socket of sockets) socket.send(part, { fin: false });
     expect(await ended).toBe(1006);

@@ -93,7 +93,7 @@ describe('codec', () => {
     ['{"$":["constructor",1]}', /tag/],
     ['{"$":["n","1"]}', /tag/],
     ['{"$":7}', /tag/],
-    ['[{"$":["u8",8]},{"$":["u8",8]}]', /past the end/], // two arrays cannot share bytes
+    ['[{"$":["u8",8]},{"$":["u8",8]}]', /past the end/], // Two arrays cannot share bytes.
     ['{', /JSON/],
     ['['.repeat(200) + ']'.repeat(200), /deep/],
   ])('refuses the header %s', (header, reason) => {

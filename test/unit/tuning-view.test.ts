@@ -7,7 +7,7 @@ import { ok, unwrap } from '../../src-workers/domain/result.ts';
 import { runOutcome } from '../../src-renderer/format/run-outcome.ts';
 import { sampleDesign } from './measure-samples.ts';
 
-/** Returns the state of a tuning after these times, with two designs in each run; null means failed. */
+/** Returns the state of a tuning after these times. Each run has two designs, and null means that a design failed. */
 function stepAfter(
   times: readonly (number | null)[],
   expectedRegret: number,
@@ -109,7 +109,7 @@ describe('designs that a tuning considers', () => {
 });
 
 describe('tune', () => {
-  /** Every measured design adds its time, and halves the regret. */
+  /** Tunes with measurements that add the time of every design and halve the expected regret. */
   async function run(within: number, budget: number, isSilent = false, fails = 0) {
     const times: (number | null)[] = [];
     const shown: (readonly number[])[] = [];

@@ -8,7 +8,7 @@ function probabilityOf(law: LengthLaw, length: number): number {
   return i < 0 ? 0 : law.probability[i];
 }
 
-/** Expects equality except for the rounding of a normalisation: a few units in the last place. */
+/** Expects equal values, except for the rounding of a normalisation, which is a few units in the last place. */
 function expectNear(got: number, expected: number, roundings = 32): void {
   expect(Math.abs(got / expected - 1)).toBeLessThanOrEqual(roundings * Number.EPSILON);
 }
@@ -19,7 +19,7 @@ describe('conventions', () => {
     const last = law.support[law.support.length - 1];
     expect(0.95 ** last).toBeLessThanOrEqual(1e-6);
     expect(0.95 ** (last - 1)).toBeGreaterThan(1e-6);
-    // 0.95 is rounded once, and then multiplied by itself.
+    // 0.95 is rounded once and then multiplied by itself.
     expectNear(law.truncatedMass, 0.95 ** last, last);
     expect(unwrap(laws.geometricLaw(0.05, 1e-9)).support.length).toBeGreaterThan(last);
   });

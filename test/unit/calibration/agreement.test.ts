@@ -6,7 +6,7 @@ import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 
 const of = (...values: number[]) => Float64Array.from(values);
 const agree = (input: MeasuredDesigns): Agreement => unwrap(agreement(input, { uniform: mersenneTwister(1) }));
-/** The tolerance covers sums of a few terms of the size of the values. */
+/** Allows for the rounding in sums of a few terms of the size of the values. */
 const ROUNDING = 16 * Number.EPSILON;
 
 function subsets(count: number, size: number): number[][] {
@@ -61,15 +61,15 @@ describe('agreement, by hand', () => {
     expect(result.medianError.value).toBe(0);
     expect(result.unscaled.medianError).toBeCloseTo(2 / 3, 15);
     expect(result.shortlists.map(({ k, regret }) => [k, regret])).toEqual([[1, 0], [2, 0], [5, 0]]); // prettier-ignore
-    // The best one of nine is certain after all nine.
+    // All nine designs together certainly contain the best one.
     expect(result.shortlists[0]).toMatchObject({ randomMeasurements: 9 });
     expect(result.scale.interval).toEqual({ low: 3, high: 3 });
   });
 
   it('computes the regret over the measured best, and the measurements that random search would need', () => {
     const result = agree({ predictedMs: of(1, 2, 3, 4, 5, 6), measuredMs: of(20, 12, 30, 10, 40, 50) });
-    // Among the 20 choices of three, the least time is 10 in ten, 12 in six, 20 in three and 30 in one, which is 13.1
-    // on average. For choices of four it is 11.2.
+    // There are 20 choices of three designs. The least time is 10 in ten of them, 12 in six, 20 in three and 30 in one,
+    // so the mean is 13.1. For choices of four, it is 11.2.
     expect(result.shortlists).toMatchObject([
       { k: 1, bestMs: 20, regret: 1, randomMeasurements: 2 },
       { k: 2, bestMs: 12, randomMeasurements: 4 },
@@ -100,7 +100,7 @@ describe('agreement, by hand', () => {
     expect(axes[2].explained).toBeNull();
     const [flattened, nested] = axes[0].values;
     expect([flattened.value, flattened.designs, nested.value, nested.designs]).toEqual(['flattened', 40, 'nested', 80]);
-    // The noise is ±1 % on either side.
+    // Both values have noise of ±1 %.
     expect(Math.abs(flattened.medianResidual - nested.medianResidual - Math.log(1.5))).toBeLessThan(0.01);
     expect(flattened.lowerQuartile).toBeLessThanOrEqual(flattened.medianResidual);
     expect(axes[1].values.map(({ value }) => value)).toEqual([32, 64, 128, 256]);
@@ -136,8 +136,8 @@ it('bootstrap intervals are the same for the same seed, and contain the true sca
     const { interval } = unwrap(agreement({ predictedMs, measuredMs }, { uniform })).scale;
     if (interval!.low <= 2 && 2 <= interval!.high) inside++;
   }
-  // Percentile intervals of a median of 40 cover 95 % within a few points. Three standard errors of 60 experiments are
-  // 8 points.
+  // The percentile interval of the median of 40 values covers 95 %, within a few points. Three standard errors of 60
+  // experiments are 8 points.
   expect(inside / experiments).toBeGreaterThan(0.85);
   const predictedMs = of(1, 2, 3, 4, 5, 6, 7, 8);
   const measuredMs = of(2, 1, 4, 3, 6, 5, 8, 7);

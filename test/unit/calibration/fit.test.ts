@@ -21,7 +21,10 @@ const cost: Omit<FitParameter, 'name' | 'initial'> = {
   knownWithin: 0.5,
 };
 
-/** Time = a + b·x + c·z with c ≥ 0. If the last term is absent, c is at its bound. */
+/**
+ * Makes the problem of fitting time = a + b·x + c·z with c ≥ 0. If the true time does not depend on z, c is at its
+ * bound.
+ */
 function lines(count: number, time: (x: number, z: number) => number): FitProblem & { readonly x: Float64Array } {
   const uniform = mersenneTwister(21);
   const x = Float64Array.from({ length: count }, () => 10 * uniform());
@@ -43,7 +46,7 @@ function lines(count: number, time: (x: number, z: number) => number): FitProble
 describe('a fit', () => {
   it('finds exact parameters exactly, and reports that they are determined', () => {
     const { values, standardErrors, held } = unwrap(fitParameters(lines(12, (x, z) => 3 + 0.2 * x + 0.7 * z)));
-    // Steps stop at 1e-7 of the cost.
+    // Steps end when they change the cost by less than 1e-7 of it.
     [3, 0.2, 0.7].forEach((truth, j) => expect(Math.abs(values[j] / truth - 1)).toBeLessThan(1e-5));
     expect(held).toEqual([false, false, false]);
     expect(standardErrors.every((error) => error! < 1e-3)).toBe(true);
@@ -53,7 +56,7 @@ describe('a fit', () => {
     const problem = lines(40, (x) => 3 + 0.2 * x);
     for (let i = 0; i < 40; i += 10) problem.measuredMs[i] *= 4;
     const { values } = unwrap(fitParameters(problem));
-    // Least squares would be off by a tenth. The remaining error comes from the last round's loss.
+    // Least squares would be off by a tenth. The remaining error is that of the loss in the last round.
     expect(Math.abs(values[0] / 3 - 1)).toBeLessThan(5e-3);
     expect(Math.abs(values[1] / 0.2 - 1)).toBeLessThan(5e-3);
   });
@@ -92,7 +95,7 @@ describe('a fit', () => {
   });
 
   it('keeps a bound that the data imply, for a parameter that is neither determined nor held', () => {
-    // Every small value of `a` fits, but the initial value 500 does not.
+    // Every small value of `a` fits, but the initial value of 500 does not.
     const problem = lines(20, (x) => 2 * x + 10);
     const bounded: FitProblem = {
       ...problem,
@@ -113,7 +116,7 @@ describe('a fit', () => {
   it('trusts precise times more', () => {
     const problem = lines(30, (x) => 3 + 0.2 * x);
     const relativeErrors = new Float64Array(30);
-    // A third of the designs is 20 % too slow, and states this error.
+    // A third of the designs are 20 % too slow, and state an error of this size.
     for (let i = 0; i < 30; i += 3) {
       problem.measuredMs[i] *= 1.2;
       relativeErrors[i] = 0.2;
@@ -138,7 +141,7 @@ describe('a fit', () => {
       const { values, standardErrors } = unwrap(fitParameters(problem));
       if (Math.abs(values[1] - 0.2) < 1.96 * standardErrors[1]!) inside++;
     }
-    // 95 % asymptotically; 27 degrees of freedom and an estimated clipping cost some points.
+    // Asymptotically, 95 % are inside. With 27 degrees of freedom and an estimated clipping, it is a few points less.
     expect(inside / experiments).toBeGreaterThan(0.88);
   });
 

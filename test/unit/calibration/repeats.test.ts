@@ -56,7 +56,7 @@ describe('repeats, by hand', () => {
     const steady = [100, 101, 99, 100, 102, 98, 100, 101, 99, 100, 101, 99];
     expect(summary([180, 140, 115, ...steady])).toMatchObject({ slowStarts: 3 });
     expect(summary([180, 140, 115, ...steady]).warnings).toContain('slow-start');
-    // Fast repeats at the start are outliers too, but no sign of warming up.
+    // Fast repeats at the start are also outliers, but they are no sign of warming up.
     expect(summary([50, ...steady]).slowStarts).toBe(0);
   });
 
@@ -65,7 +65,7 @@ describe('repeats, by hand', () => {
     const clocks = Array.from({ length: 40 }, (_, i) => 1980 - 3 * i);
     const times = clocks.map((clock) => (2e9 / clock) * (1 + 0.002 * (noise() - 0.5)));
     const result = summary(times);
-    // The ratio of the last time to the first is 1980 / (1980 − 117).
+    // The last time divided by the first is 1980 / (1980 − 117).
     expect(result.drift!.relativeChange).toBeGreaterThan(0.055);
     expect(result.drift!.relativeChange).toBeLessThan(0.068);
     expect(result.warnings).toEqual(['drift']);
@@ -106,7 +106,7 @@ describe('Mann–Kendall', () => {
     };
     for (const order of orders.filter((_, i) => i % 37 === 0)) {
       const share = orders.filter((other) => score(other) >= score(order)).length / orders.length;
-      // These are sums of some tens of probabilities.
+      // Both are sums of some tens of probabilities.
       expect(Math.abs(mannKendall(Float64Array.from(order)) - share)).toBeLessThan(1e-14);
     }
   });
@@ -145,9 +145,10 @@ describe('repeats, over many seeded experiments', () => {
       if (result.warnings.includes('drift')) drifts++;
       if (result.warnings.includes('slow-start')) slow++;
     }
-    // The test level is 1 %; the limit is four standard errors above it.
+    // The level of the test is 1 %. The limit is four standard errors above it.
     expect(drifts / experiments).toBeLessThan(0.01 + 4 * Math.sqrt(0.01 / experiments));
-    // The limit is 3.5 deviations as 10 repeats estimate them: 1 % measured, while a normal law would give 0.02 %.
+    // The limit is 3.5 standard deviations, estimated from 10 repeats. It is exceeded in 1 % of the experiments; with
+    // the exact standard deviation, it would be 0.02 %.
     expect(slow / experiments).toBeLessThan(0.02);
   });
 

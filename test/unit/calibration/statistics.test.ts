@@ -21,7 +21,7 @@ describe('rank correlations, by hand', () => {
   });
 
   it('are τ-b of a table if there are ties', () => {
-    // There are 6 pairs. (1,2) is tied in a and (3,4) in b; the other four are concordant.
+    // There are 6 pairs. Pair (1,2) is tied in a, and pair (3,4) in b. The other four are concordant.
     expect(concordance(of(1, 1, 2, 3), of(5, 6, 7, 7))).toEqual({ score: 4, pairs: 6, tiedA: 1, tiedB: 1 });
     expect(kendall(of(1, 1, 2, 3), of(5, 6, 7, 7))).toBe(4 / 5);
   });
@@ -41,9 +41,9 @@ describe('order statistics', () => {
 
   it('contain the median as often as the tables of the sign test state', () => {
     expect(medianInterval(5, 0.95)).toBeNull();
-    // The probability is 1 − 2/64.
+    // The interval covers 1 − 2/64.
     expect(medianInterval(6, 0.95)).toEqual({ low: 0, high: 5, coverageFraction: 0.96875 });
-    // The positions, counted from 1, are 2 and 9 of 10 (97.9 %), and 6 and 15 of 20 (95.9 %).
+    // Counted from 1, the positions are 2 and 9 of 10 (97.9 %), and 6 and 15 of 20 (95.9 %).
     expect(medianInterval(10, 0.95)).toMatchObject({ low: 1, high: 8 });
     expect(medianInterval(20, 0.95)).toMatchObject({ low: 5, high: 14 });
     expect(medianInterval(20, 0.95)!.coverageFraction).toBeCloseTo(0.9586, 4);
@@ -53,14 +53,14 @@ describe('order statistics', () => {
     const n = 5000;
     const { low, high, coverageFraction } = medianInterval(n, 0.95)!;
     expect(low + high).toBe(n - 1);
-    // By the normal approximation, half the width is 1.96·√n/2, to one position.
+    // In the normal approximation, half of the width is 1.96·√n/2, within one position.
     expect(Math.abs((high - low) / 2 - 0.98 * Math.sqrt(n))).toBeLessThan(1);
     expect(coverageFraction).toBeGreaterThanOrEqual(0.95);
     expect(coverageFraction).toBeLessThan(0.952);
   });
 
   it('scale a median absolute deviation to a normal law', () => {
-    // The factor is Φ⁻¹(¾) to 12 digits.
+    // The factor is 1/Φ⁻¹(¾), checked to 12 digits.
     expect(Math.abs(MAD_TO_DEVIATION * 0.674489750196 - 1)).toBeLessThan(1e-11);
   });
 });

@@ -17,7 +17,7 @@ import {
   twoPhases,
 } from '../../../src-workers/models/contention/time.ts';
 
-// One core alone has 10 GB/s and all have 40 GB/s together, so four cores saturate the memory.
+// One core alone has 10 GB/s. All cores together have 40 GB/s, so four cores saturate the memory.
 const cpu: CpuDevice = {
   kind: 'cpu',
   id: 'test-cpu',
@@ -65,9 +65,10 @@ describe('two phases', () => {
   const loads = triangularLoads(64e6, 8);
 
   it('splits at the load of core K', () => {
-    // K = 4: M = 15, 13, 11, 9, 7, 5, 3, 1 MB. Phase 1: 16 + 4·9 = 52 MB at 40 GB/s; phase 2: 6 MB at 10 GB/s.
+    // With K = 4 and M = 15, 13, 11, 9, 7, 5, 3, 1 MB, phase 1 moves 16 + 4·9 = 52 MB at 40 GB/s, and phase 2 moves 6
+    // MB at 10 GB/s.
     expect(twoPhases(cpu, loads, 'derived')).toEqual({ phase1Ms: 1.3, phase2Ms: 0.6, timeMs: 1.3 + 0.6 });
-    // In the tabulated form, 64 − 6 = 58 MB are in phase 1.
+    // In the tabulated form, phase 1 moves 64 − 6 = 58 MB.
     expect(twoPhases(cpu, loads, 'tabulated').phase1Ms).toBe(1.45);
   });
 
@@ -80,18 +81,18 @@ describe('two phases', () => {
     expect(times['full-contention']).toBe(3);
     expect(times['no-contention']).toBe(1.5);
     expect(times['no-imbalance']).toBe(1.6);
-    // The tolerance is one rounding error per core.
+    // The tolerance is one rounding error for each core.
     expect(Math.abs(times['staircase'] - times['two-phase'])).toBeLessThan(8 * Number.EPSILON * 2);
   });
 });
 
 describe('number of cores', () => {
   it('finds that fewer cores are faster when one task cannot be divided', () => {
-    // 40 MB are in one task, and 40 MB are divided. On 2 cores both run at their own 10 GB/s.
+    // One task has 40 MB that cannot be divided, and another 40 MB are divided. On 2 cores, both parts run at 10 GB/s.
     const sweep = coreSweep(maxRateCurve(cpu, 8), (cores) => indivisibleTaskLoads(40e6, 40e6, cores));
     expect(sweep.bestCores).toBe(2);
     expect(sweep.timeMs[1]).toBe(4);
-    // On 8 cores, the task competes with seven others at 40 GB/s in total, and does most of its work alone after them.
+    // On 8 cores, the task competes with seven others for 40 GB/s. Afterwards, it does most of its work alone.
     const rest = 40 / 7;
     expect(sweep.timeMs[7]).toBeCloseTo((8 * rest) / 40 + (40 - rest) / 10, 12);
     expect(sweep.timeMs[7]).toBeGreaterThan(sweep.timeMs[3]);
@@ -113,7 +114,7 @@ describe('number of cores', () => {
 describe('regimes', () => {
   it('names the model that applies', () => {
     expect(findRegime(cpu, 8, 1)).toEqual({ regime: 'no-imbalance', ratio: 1, phase2Fraction: 0 });
-    // All work is on one of eight cores, so only its own bandwidth counts.
+    // One of eight cores has all the work, so only the bandwidth of a single core counts.
     const alone = findRegime(cpu, 8, 8);
     expect(alone.regime).toBe('no-contention');
     expect(alone.ratio).toBe(1);

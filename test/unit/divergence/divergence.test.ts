@@ -7,7 +7,7 @@ import { loopTimings, runLoops } from '../../../src-workers/models/divergence/fi
 import type { Program } from '../../../src-workers/models/divergence/program.ts';
 import { devicesIn } from '../../catalogue.ts';
 
-/** The program of x < 3 ? y += 1 : y += 2, followed by z += 1 for all lanes. */
+/** This program is x < 3 ? y += 1 : y += 2, followed by z += 1 for all lanes. */
 const branches: Program = {
   name: 'branches',
   instructions: [
@@ -118,7 +118,8 @@ describe('expected divergence', () => {
     };
     const { divergentBranches, spills } = expectedDivergence(wide, 32);
     expect(divergentBranches).toBeCloseTo(many * (1 - (1 - 1 / many) ** 32) - 1, 9);
-    // A fourth spill needs 29 distinct lengths of 32. With 496 pairs of probability 1/10,000, three ties are rare.
+    // A fourth spill needs at least 29 distinct lengths among 32. Each of the 496 pairs is equal with probability
+    // 1/10,000, so three ties are rare.
     expect(Math.abs(spills - 4)).toBeLessThan(1e-4);
   });
 });

@@ -19,8 +19,8 @@ const [v100, a100, h100, ada, mi300] = [
 ].map(gpu);
 
 describe('lanes for each class of instructions', () => {
-  // The values are from the CUDA C++ Programming Guide 13.0, Throughput of Native Arithmetic Instructions, and the AMD
-  // CDNA 3 ISA guide.
+  // The sources are the CUDA C++ Programming Guide 13.0, Throughput of Native Arithmetic Instructions, and the AMD CDNA
+  // 3 ISA guide.
   it.each([
     [v100, { fp32: 64, integer: 64, fp64: 32, special: 16, threeRegisters: 64, issue: 128 }],
     [a100, { fp32: 64, integer: 64, fp64: 32, special: 16, threeRegisters: 64, issue: 128 }],
@@ -38,7 +38,7 @@ describe('lanes for each class of instructions', () => {
 
   it('issue at half the rate if they read three registers and a scheduler could issue one each cycle', () => {
     expect(mixedLanes(h100, { threeRegisterShare: 1 })).toBe(64);
-    // Up to one half, the other instructions fill the gaps.
+    // Up to a share of one half, other instructions fill the gaps.
     expect(mixedLanes(h100, { threeRegisterShare: 0.5 })).toBe(mixedLanes(h100, {}));
     for (const device of [v100, a100, mi300])
       expect(mixedLanes(device, { threeRegisterShare: 1 }), device.id).toBe(mixedLanes(device, {}));

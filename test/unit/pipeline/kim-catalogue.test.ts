@@ -60,7 +60,7 @@ describe('a device of the catalogue in Kim’s terms', () => {
       const model = kimDevice(device, arithmeticOnly);
       const { latencyCycles, issueCycles } = pipelineParameters(device, arithmeticOnly, { spilledRegisters: 0 });
       expect(functionalUnitCycles(model, 1), id).toBe(latencyCycles);
-      // A whole number of widths leaves no part of the unit idle.
+      // Thread groups that fill whole widths leave no part of the unit idle.
       const full = model.functionalUnits[0].widthThreadGroups * 10;
       expect(functionalUnitCycles(model, full), id).toBeCloseTo(issueCycles * full, 9);
     }
@@ -94,8 +94,8 @@ describe('block allocation', () => {
   });
 
   it('wastes the part of the functional units that a wave leaves idle, and is never faster than they are', () => {
-    // A block has 3 groups and the unit is 4 wide. Two resident blocks have 6 groups, which need 2 issues instead of
-    // 1.5.
+    // A block has 3 groups, and the unit is 4 groups wide. Two resident blocks have 6 groups, which need 2 issues
+    // instead of 1.5.
     const device = byId('amd-r9-fury-x');
     const profile = { ...kernel, bytesPerIteration: 0, sharedMemoryBytesPerBlock: 32768 };
     const model = kimDevice(device, profile);

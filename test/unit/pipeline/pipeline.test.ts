@@ -52,7 +52,7 @@ describe('soft saturation', () => {
     }
     const parameters = unwrap(fitSoftSaturation(rows, { schedulers: [1, 2, 4, 8] }));
     expect(parameters.schedulers).toBe(4);
-    // The data are exact, so only the stopping rule of the least squares separates the two.
+    // The data are exact, so the values differ only by the stopping rule of the least squares.
     expect(Math.abs(parameters.latencyCycles / kepler.latencyCycles - 1)).toBeLessThan(1e-5);
     expect(Math.abs(parameters.issueCycles / kepler.issueCycles - 1)).toBeLessThan(1e-5);
     expect(Math.abs(parameters.kneeSoftness / kepler.kneeSoftness - 1)).toBeLessThan(1e-3);
@@ -102,7 +102,7 @@ describe('parameters derived from device and kernel', () => {
   });
 
   it('are bound by bandwidth if the traffic takes longer than the instructions', () => {
-    // The device moves 10 bytes per SM and cycle, and the kernel 32 lanes × 8 bytes.
+    // Per cycle, an SM of this device moves 10 bytes, and an iteration of the kernel moves 32 lanes × 8 bytes.
     const heavy = pipelineParameters(device, { ...kernel, bytesPerIteration: 8 }, { spilledRegisters: 0 });
     expect(heavy.issueCycles).toBeCloseTo(25.6, 12);
   });

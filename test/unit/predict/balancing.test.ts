@@ -74,7 +74,7 @@ describe('cost', () => {
     );
     expect(window).toBeLessThan(buckets);
     expect(buckets).toBeLessThan(sort);
-    // A window that exceeds shared memory is sorted like a full sort.
+    // A window that does not fit in shared memory is sorted like a full sort.
     expect(cost('window-sort(65536)')).toEqual(cost('full-sort'));
   });
 
@@ -92,7 +92,7 @@ describe('partitions of sparse rows', () => {
   it('divide rows, entries, or both', () => {
     const rows = Float64Array.of(8, 0, 0, 0, 1, 1, 1, 1);
     expect([...evenRows(rows, 2).nonZeros]).toEqual([8, 4]);
-    // More workers than rows: the first worker gets none.
+    // There are more workers than rows, so the first worker gets none.
     expect(evenRows(Float64Array.of(3, 5), 3)).toEqual({
       rows: Float64Array.of(0, 1, 1),
       nonZeros: Float64Array.of(0, 3, 5),

@@ -34,7 +34,7 @@ const planned = ({ lengths = 'constant(32)', units = UNITS, kernel = {}, axes = 
       axes: { blockThreads: [256], ...axes },
     }),
   );
-/** Returns the first design, with its pace. */
+/** Returns the candidate of the first design, and its pace. */
 function pacedDesign(predictor: Predictor) {
   const candidate = {} as GpuCandidate;
   examine(predictor, new Int32Array(predictor.counts.length), candidate);
@@ -42,7 +42,7 @@ function pacedDesign(predictor: Predictor) {
 }
 const timeOf = async (asked: Asked): Promise<number> =>
   predictChunk(createPredictor(await planned(asked)), 0, 1).timeMs[0];
-/** Returns the number of instructions of thread groups that a full device issues in this time. */
+/** Returns the number of thread group instructions that a full device issues in this time. */
 const instructionsIn = (ms: number): number =>
   (ms * A100.clockMhz * 1e3 * A100.multiprocessors * A100.fp32LanesPerMultiprocessor) / A100.threadGroupWidth;
 
@@ -53,7 +53,7 @@ describe('the phases of a kernel', () => {
       const kernel = { sharing, combine: { instructions: 0 } };
       const none = await timeOf({ kernel, axes });
       const some = await timeOf({ kernel: { ...kernel, unit: { instructions: 1000, chainInstructions: 1 } }, axes });
-      // Each thread group has 1,000 instructions, and 32 / u units.
+      // A thread group takes 32 / u units at a time, and each of these takes it 1,000 instructions.
       expect(instructionsIn(some - none) / (1000 * (UNITS / (32 / u)))).toBeGreaterThan(0.9);
       expect(instructionsIn(some - none) / (1000 * (UNITS / (32 / u)))).toBeLessThan(1.1);
     }
@@ -61,12 +61,12 @@ describe('the phases of a kernel', () => {
 
   it('cost one step of 32 threads for a dealt unit of one iteration', async () => {
     const kernel = { sharing: 'deal', combine: { instructions: 0 } } as const;
-    // Large blocks, so that starting them does not limit the launch.
+    // Blocks are large, so that starting them does not limit the launch.
     const axes = { threadsPerUnit: [32], blockThreads: [1024] };
     const one = await timeOf({ kernel, axes, lengths: 'constant(1)' });
     for (const length of [2, 31, 32]) expect(await timeOf({ kernel, axes, lengths: `constant(${length})` })).toBe(one);
     expect(await timeOf({ kernel, axes, lengths: 'constant(33)' })).toBeCloseTo(2 * one, 9);
-    // If the unit is split, one iteration takes 1/32 of it, or as long as any launch.
+    // If the unit is split, an iteration takes 1/32 of this time, or the shortest time of a launch.
     expect(await timeOf({ kernel: { sharing: 'split' }, axes, lengths: 'constant(1)' })).toBeLessThan(one / 4);
   });
 

@@ -25,7 +25,7 @@ import { forAll, forAllOf } from '../../for-all.ts';
 const geometric = unwrap(geometricLaw(0.05));
 const uniform = unwrap(uniformLaw(1, 100));
 const zipf = unwrap(zipfLaw(1.6, 2000));
-/** A law with a few long units, each of which takes longer than all other units of a slot. */
+/** In this law, a few units are long. Each of them takes longer than all other units of a slot. */
 const rare = categorical({ 5: 1 - 1 / 6000, 4000: 1 / 6000 });
 
 describe('a sorted order', () => {
@@ -77,7 +77,7 @@ describe('a sorted order', () => {
 });
 
 describe('a reader of a sorted order', () => {
-  /** Launches whose groups, blocks and strides may or may not fit the windows. */
+  /** Generates launches whose groups, blocks and strides may or may not fit the windows. */
   const launch = fc
     .record({
       window: fc.constantFrom(1, 20, 64, 96, 100, 256, 4096, 5000),
@@ -116,7 +116,7 @@ describe('a reader of a sorted order', () => {
           ascends &&= lengths[lengths.length - 1] === longest;
         }
         expect(reader.longestSum(first, count, slots)).toBe(expected);
-        // It may miss a run that rises across the end of a window.
+        // The reader may miss a run that ascends across the end of a window.
         if (reader.ascends(first, count, slots)) expect(ascends).toBe(true);
       }
     });
@@ -142,7 +142,7 @@ describe('a reader of a sorted order', () => {
       const depthOf = (order: UnitOrder): number =>
         computeGroupDepth(order, dealing, block, group, getDealingScratch(dealing));
       const { units, slotsPerBlock, gridBlocks } = dealing;
-      // If units end within the last round of a group, its last lane has one unit less than the others.
+      // If the units end within the last round of a group, its last lane has one unit fewer than the others.
       const isWhole = units % (slotsPerBlock * gridBlocks) === 0;
       if (isWhole || loop === 'nested') expect(depthOf(reader)).toBe(depthOf(slow));
       else expect(depthOf(reader)).toBeGreaterThanOrEqual(depthOf(slow));
@@ -151,7 +151,7 @@ describe('a reader of a sorted order', () => {
 });
 
 describe('depths of dealt units', () => {
-  /** Returns the mean depths of groups, and of the longest in a block, with the standard deviation. */
+  /** Returns the mean depth of groups and of blocks, and the standard deviation of blocks. */
   function momentsOf({ depths, weights, groupsPerBlock: W }: SampledBlocks) {
     let group = 0;
     let block = 0;
@@ -169,7 +169,7 @@ describe('depths of dealt units', () => {
     return { group: group / total, block: mean, deviation: Math.sqrt(Math.max(0, squares / total - mean * mean)) };
   }
 
-  /** Returns mean and deviation of the depths, from simulated launches of units drawn from the law. */
+  /** Simulates launches of units drawn from the law, and returns the mean and standard deviation of the depths. */
   function played(law: LengthLaw, window: number, dealing: Dealing) {
     const balancing =
       window < dealing.units ? ({ kind: 'window-sort', units: window } as const) : ({ kind: 'full-sort' } as const);
@@ -201,7 +201,7 @@ describe('depths of dealt units', () => {
       const dealing = { ...dealingOf(units, n, W, rounds), loop, setupIterations: setup };
       const expected = played(law, window, dealing);
       const got = momentsOf(computeAllBlocks(readSorted(makeSortedOrder(law, units, window), dealing), dealing));
-      // Heavy tails are simulated with an error of about a percent.
+      // The simulation of heavy tails has an error of about 1 %.
       expect(Math.abs(got.group / expected.group - 1)).toBeLessThan(0.025);
       expect(Math.abs(got.block / expected.block - 1)).toBeLessThan(0.025);
     }
@@ -209,7 +209,7 @@ describe('depths of dealt units', () => {
 
   it.each([
     { window: 5000, units: 71_424, n: 4, W: 2, rounds: 12, loop: 'flattened', setup: 24, all: true },
-    // A full sort computes every group of the block in which the last round ends, because depths decrease there.
+    // With a full sort, depths decrease in the block in which the last round ends, so all its groups are computed.
     { window: 99_991, units: 99_991, n: 32, W: 20, rounds: 6, loop: 'flattened', setup: 0, all: false },
   ] as const)('are exact if groups differ: windows of $window, setup $setup', (one) => {
     const { window, units, n, W, rounds, loop, setup } = one;
@@ -230,7 +230,7 @@ describe('depths of dealt units', () => {
     { window: 256, n: 8, W: 4, gridBlocks: 512, slotsPerBlock: 32, loop: 'nested', setup: 0 },
     { window: 4096, n: 32, W: 8, gridBlocks: 512, slotsPerBlock: 256, loop: 'nested', setup: 0 },
     { window: 4096, n: 32, W: 20, gridBlocks: 101, slotsPerBlock: 640, loop: 'flattened', setup: 2 },
-    // The last group is partial, and does not align with the windows.
+    // The last group is not full, and does not align with the windows.
     { window: 4096, n: 32, W: 11, gridBlocks: 150, slotsPerBlock: 336, loop: 'nested', setup: 1 },
     { window: 5000, n: 32, W: 8, gridBlocks: 128, slotsPerBlock: 256, loop: 'flattened', setup: 0 },
     { window: 256, n: 8, W: 4, gridBlocks: 165, slotsPerBlock: 32, loop: 'nested', setup: 0 },
@@ -276,7 +276,7 @@ describe('depths of dealt units', () => {
   );
 
   it('have the same place in every round if the stride is a multiple of the window, and else an average one', () => {
-    // A round of 16 blocks of 256 slots is one window. With 15 blocks, the place in the window changes from round to
+    // With 16 blocks of 256 slots, a round is one window. With 15 blocks, the place in the window changes from round to
     // round.
     const spreadOf = (gridBlocks: number): number => {
       const units = 256 * gridBlocks * 16;
@@ -336,7 +336,7 @@ describe('depths of dealt units', () => {
 it('the starts of a group are counted once each, for any number of them and for lengths that are not whole', () => {
   const scratch = getDealingScratch({ unitsPerGroup: 4 });
   const random = seededRandom(5);
-  // The number of the group begins again, and then none of the old entries counts.
+  // At 700 starts, the number of the group wraps around. No old entry may count then.
   for (const count of [3, 5000, 40, 700, 5000]) {
     if (count === 700) scratch.group = 2 ** 31 - 2;
     beginGroup(scratch);

@@ -35,7 +35,7 @@ function depthOf(law: LengthLaw, n: number, text: string, loop: LoopForm = 'nest
   return makeGroupDepthLaw(law, n, lockstep(text), loop, m, { setupIterations });
 }
 
-/** Returns mean and deviation of a block's depth, from its survival function. */
+/** Returns the mean and standard deviation of a block's depth, computed from its survival function. */
 function blockOf(depth: GroupDepth, groupsPerBlock: number) {
   const survival = new Float64Array(depth.values.length);
   depth.survivalInto(survival, groupsPerBlock);
@@ -66,8 +66,8 @@ describe('group depths compared with simulated launches', () => {
     const played = playLaunch(law, n, balancing, loop, m, { groupsPerBlock, blocks: 1500, seed: 11 });
     const group = summary(played.groups);
     const block = summary(played.blocks);
-    // Groups of one block are correlated, so their mean is known no better than a block's. Beyond sampling, the error
-    // is 1 %: from the atoms of a law, and from the cumulants that replace a long sum.
+    // Groups of one block are correlated, so their mean is known no better than that of blocks. The model itself has an
+    // error of up to 1 %, from the atoms of a law and from the cumulants that replace a long sum.
     const error = 4.5 * Math.max(group.error, block.error);
     expect(Math.abs(depth.meanDepth - group.mean)).toBeLessThan(error + 0.005 * group.mean);
     const predicted = blockOf(depth, groupsPerBlock);
@@ -137,7 +137,7 @@ describe('group depths compared with simulated launches', () => {
         });
       }
     }
-    // The lengths do not fit the transform, and there are more rounds than the number that is computed.
+    // These lengths do not fit the transform, and these rounds exceed the number that is computed directly.
     const long = unwrap(uniformLaw(1, 30_000));
     const many = sampledStarts(unitsOf(geometric, 150), 32, 40, mersenneTwister(3));
     expect(Math.abs(computeIndependentStarts(geometric, [32], 150)[0].starts / many - 1)).toBeLessThan(0.03);
@@ -197,8 +197,8 @@ describe('group depths compared with simulated launches', () => {
         expect(Math.abs(model[at][i] / sampled - 1), `n=${lanes}, ${few} and ${many}`).toBeLessThan(0.02);
       }),
     );
-    // Each lane has two units, one from a short and one from a long bucket. The second starts within six iterations in
-    // every lane.
+    // Each lane has two units, the first from a short bucket and the second from a long one. The second unit starts
+    // within six iterations in every lane.
     expect(model[0][2]).toBeLessThanOrEqual(7);
     expect(computeOrderedStarts([unwrap(constantLaw(3)), long], [32], [[5, 1]])).toEqual([[expect.closeTo(6, 6)]]);
   });
@@ -208,7 +208,7 @@ function unitsOf(law: LengthLaw, count: number): LengthLaw[] {
   return Array<LengthLaw>(count).fill(law);
 }
 
-/** Returns the mean number of distinct iterations in which some lane starts a unit, from simulated groups. */
+/** Simulates groups, and returns the mean number of distinct iterations in which a lane starts a unit. */
 function sampledStarts(units: readonly LengthLaw[], lanes: number, groups: number, uniform: UniformSource): number {
   const draws = units.map(lengthSampler);
   let total = 0;
@@ -242,7 +242,7 @@ it.each(['none', 'quantile-buckets(3)', 'best-buckets(4)', 'dynamic-fetch'])(
         ]);
         const [table, expected] = [getDepthTable(kept), getDepthTable(first)];
         expect(table.edges).toEqual(expected.edges);
-        // Steps between shifted values are rounded.
+        // Steps between values that have been shifted are rounded.
         table.doublings.forEach((row, j) =>
           row.forEach((p, i) => expect(Math.abs(p - expected.doublings[j][i])).toBeLessThan(1e-12)),
         );
@@ -256,7 +256,7 @@ it.each([1, 2, 3, 4, 5, 7])(
     const units = 6;
     const n = 2;
     const survival = 0.3;
-    // Computes P(k of a window's units are at most x), and the groups that are active then.
+    // For each k, computes the probability that k of a window's units are at most x, and which groups are then active.
     const window = Array.from({ length: units + 1 }, (_, k) => {
       const ways = [1, 6, 15, 20, 15, 6, 1][k];
       const active = [1, 2, 3].map((r) => Number(k < r * n));
@@ -269,7 +269,8 @@ it.each([1, 2, 3, 4, 5, 7])(
         for (const one of window) count(probability * one.probability, [...row, ...one.active]);
         return;
       }
-      // Consecutive blocks start at every position of a window, or at the same one if a block is whole windows.
+      // Consecutive blocks start at every position of a window. If a block is a whole number of windows, they all start
+      // at the same position.
       const starts = groups % 3 === 0 ? [0] : [0, 1, 2];
       for (const start of starts) {
         const active = row.slice(start, start + groups).reduce((sum, one) => sum + one, 0);
@@ -299,7 +300,7 @@ describe('losses', () => {
       const [exact] = lossMoments(geometric, [n]);
       for (const text of ['none', 'quantile-buckets(1)', 'best-buckets(1)', `window-sort(${n})`, 'dynamic-fetch']) {
         const depth = depthOf(geometric, n, text);
-        // Both are sums of a few hundred products, but in different orders.
+        // Both values are sums of the same few hundred products, in different orders.
         expect(Math.abs(depth.aggregateLoss / exact.aggregateLoss - 1), text).toBeLessThan(1e-9);
         expect(Math.abs(depth.meanLoss / exact.meanLoss - 1), text).toBeLessThan(1e-9);
       }
@@ -336,7 +337,7 @@ describe('losses', () => {
   });
 
   it('has the mean loss of rare long units, however many a lane has', () => {
-    // A lane of m units has a binomial number of long ones.
+    // The number of long units in a lane of m units is binomial.
     const law = categorical({ 1: 0.98, 200: 0.02 });
     for (const m of [5, 64, 120]) {
       const support = Float64Array.from({ length: m + 1 }, (_, k) => m + 199 * k);
@@ -395,7 +396,7 @@ describe('best buckets', () => {
     for (let a = 1; a < 5; a++) {
       for (let b = a + 1; b < 6; b++) least = Math.min(least, cost(0, a) + cost(a, b) + cost(b, 6));
     }
-    // Both sum the same few products.
+    // Both values are sums of the same few products.
     expect(Math.abs(depthOf(law, n, 'best-buckets(3)').meanDepth / least - 1)).toBeLessThan(1e-12);
     const ranges = listBucketRanges(law, n, { kind: 'best-buckets', k: 3 });
     expect(ranges).toHaveLength(3);

@@ -26,12 +26,13 @@ const depthOf = (fetch: number | 'group' | undefined, n = 32, rounds = 16) =>
 describe('the number of fetches of a group', () => {
   it('is once for each unit of each lane, in most iterations of a wide group', () => {
     const { fetches } = depthOf(undefined);
-    // The first unit of each is fetched before the first iteration.
+    // The first unit of each lane is fetched before the first iteration, so 15 of its 16 units are counted.
     expect(fetches!.fetchers).toBe(32);
     expect(fetches!.additions).toBe(32 * 15);
-    // A lane starts a unit with probability 1/20 in any iteration, so one of 32 lanes does with 1 − 0.95³² = 0.81.
+    // A lane starts a unit in an iteration with probability 1/20. One of 32 lanes does with probability 1 − 0.95³² =
+    // 0.81.
     expect(Math.abs(fetches!.events / fetches!.iterations / (1 - 0.95 ** 32) - 1)).toBeLessThan(0.01);
-    // Lanes start a unit every 20 iterations, and no units are left when 16 are started.
+    // A lane starts a unit every 20 iterations. After 16 units per lane, none is left.
     expect(Math.abs(fetches!.iterations / (15 * 20) - 1)).toBeLessThan(0.01);
   });
 
@@ -55,14 +56,14 @@ describe('the number of fetches of a group', () => {
     const nested = makeGroupDepthLaw(law, 32, { kind: 'none' }, 'nested', 16, { setupIterations: 0 }).aggregateLoss;
     expect(lane).toBeLessThan(chunks);
     expect(chunks).toBeLessThan(group);
-    // With many groups in a pool, the last rounds begin at different times, so only waiting within the rounds loses
-    // time.
+    // If a pool has many groups, their last rounds begin at different times. Time is then lost only by waiting within
+    // rounds.
     expect(Math.abs(group / nested - 1)).toBeLessThan(0.03);
   });
 });
 
 describe('the last fetches of a group', () => {
-  /** Plays groups of 32 lanes until each lane has found the counter empty once. */
+  /** Simulates groups of 32 lanes until each lane has found the counter empty once. */
   const play = (lengths: readonly number[], rounds: number): number => {
     const random = seededRandom(5);
     const groups = 400;
@@ -120,18 +121,18 @@ describe('the cost of a fetch', () => {
         latencyCycles: 0.8 * 300,
         counterCycles: expect.closeTo(3200 * addition, 9) as number,
       },
-      // Each of the 32 lanes fetches once more, and finds nothing.
+      // At the end, each of the 32 lanes fetches once more and finds nothing.
       last: { iterations: 50, latencyCycles: 0.32 * 300, counterCycles: expect.closeTo(640 * addition, 9) as number },
     });
     expect(computeFetchCycles(pipeline, cost, 8)).toBeCloseTo(
       32_000 * addition + 100 * (3200 * addition - 500) + 50 * (640 * addition - 500),
       3,
     );
-    // With few groups the latency decides. With many groups, which keep the issue busy, fetching costs nothing.
+    // With few groups, the latency decides. If groups keep the issue busy, fetching costs nothing.
     const few = computeFetchCost(device, fetches, 10, 1);
     expect(computeFetchCycles(pipeline, few, 8)).toBeCloseTo(320 * addition + 100 * 240 + 50 * 96, 3);
     expect(computeFetchCycles({ ...pipeline, issueCycles: 500 }, few, 8)).toBeCloseTo(320 * addition, 3);
-    // Threads that share a unit shorten its iterations, not its fetch.
+    // If threads share a unit, its iterations become shorter, but its fetch does not.
     expect(computeFetchCost(device, fetches, 1000, 0.25).fetching.latencyCycles).toBe(4 * cost.fetching.latencyCycles);
   });
 
@@ -167,7 +168,7 @@ describe('the cost of a fetch', () => {
 
   it('does not let a launch end before its counter has served all units', async () => {
     const { predictor, times } = await timesOf('uniform(1,3)', ['dynamic-fetch', 'dynamic-fetch(4)', 'none']);
-    // At best all 32 lanes of a group fetch at once.
+    // At best, all 32 lanes of a group fetch at the same time.
     const served = 2 ** 20 / 32 / ADDITIONS_PER_CYCLE / (gpu('nvidia-a100-sxm4-40gb').clockMhz * 1e3);
     expect(times[0]).toBeGreaterThan(served);
     expect(times[1]).toBeLessThan(times[0]);
@@ -214,21 +215,21 @@ describe('the simulation of a launch that fetches', () => {
     ).run(seededRandom(1));
 
   it('runs every unit, whether a lane, a chunk or a group takes it', () => {
-    // There are 32 lanes, and 4 groups on a multiprocessor: an iteration takes 4 cycles, and a unit 4 iterations with
-    // its set-up.
+    // There are 32 lanes in total, and 4 groups on a multiprocessor. An iteration takes 4 cycles, and a unit takes 4
+    // iterations, including its set-up.
     for (const fetch of [1, 'group'] as const) expect(play(fetch, 96)).toBe(3 * 4 * 4);
     expect(play(3, 96)).toBe(3 * 4 * 4);
-    // Chunks of 3 for 31 lanes leave one lane idle, while its group continues.
+    // Chunks of 3 units occupy 31 lanes. One lane is idle while its group continues.
     expect(play(3, 93)).toBe(3 * 4 * 4);
   });
 
   it('includes the cost of fetching until the queue is empty, and of the last fetches after it', () => {
     const dry = (costs: Partial<FetchedWork>) => play(1, 64, [10], 0, costs);
-    // Each of 32 lanes has two units, and the second ones are fetched when the first ones end.
+    // Each of 32 lanes has two units. It fetches the second unit when the first one ends.
     expect(dry({})).toBe(2 * 10 * 4);
     expect(dry({ fetchingCyclesPerIteration: Float64Array.of(7, 7, 7, 7, 7) })).toBe(10 * 7 + 10 * 4);
     expect(dry({ startCycles: 13 })).toBe(13 + 2 * 10 * 4);
-    // The last fetches count where fetching has a rate of its own.
+    // The last fetches are counted only if fetching has a rate of its own.
     const fetchingCyclesPerIteration = launch.cyclesPerIteration.slice();
     expect(dry({ fetchingCyclesPerIteration, lastCycles: 17 })).toBe(2 * 10 * 4 + 17);
   });

@@ -13,7 +13,7 @@ function orderOf(lengths: readonly number[], units: number): GivenOrder {
   return arrangeUnits(own, units, makeUnitLaw('lengths', makeGivenLengths(own), units), { kind: 'none' }, 1);
 }
 
-/** Simulates groups of lanes that fetch until nothing is left, iteration by iteration. */
+/** Simulates, iteration by iteration, groups of lanes that fetch until nothing is left. */
 function playedByIteration(
   lengthOf: (unit: number) => number,
   units: number,
@@ -96,7 +96,7 @@ describe('the units that groups fetch from a given order', () => {
         const mean =
           Array.from({ length: units }, (_, i) => lengths[i % lengths.length]).reduce((a, b) => a + b) / units;
         const longest = Math.max(...lengths);
-        // The lanes of a group need at least the mean of their work, and at most one more unit.
+        // The lanes of a group need at least the mean of their work, and at most one unit more.
         expect(computeMean(depth.values, depth.survival)).toBeGreaterThanOrEqual(unitsPerLane * mean - 1e-6);
         expect(depth.values.at(-1)).toBeLessThanOrEqual(unitsPerLane * mean + longest + 1e-6);
         expect(iterations).toBeLessThanOrEqual(unitsPerLane * mean + 1e-6);
@@ -113,7 +113,8 @@ describe('the units that groups fetch from a given order', () => {
     const long = Array.from({ length: 100 }, () => 500);
     const lanesOf = (lengths: number[]) => readFetchedOrder(orderOf(lengths, 4100), 1, 1).group(41, 0);
     const last = lanesOf([...short, ...long]).depth;
-    // All of the work is as long as 175 short units, and the last hundred units follow two dozen short ones.
+    // Each lane runs 40 short units on average, and then one of the hundred long units. A long unit takes 500
+    // iterations.
     expect(last.values.at(-1)! - last.values[0]).toBeGreaterThan(450);
     const first = lanesOf([...long, ...short]).depth;
     expect(first.values.at(-1)! - first.values[0]).toBeLessThanOrEqual(5);
@@ -129,7 +130,8 @@ describe('the units that groups fetch from a given order', () => {
     const startsOf = (lengths: number[], units: number): number =>
       readFetchedOrder(orderOf(lengths, units), 1, 32).group(16, 2).starts;
     expect(startsOf(alike, 1 << 17)).toBeLessThan(0.4 * startsOf(shuffled, 1 << 17));
-    // The first order has too many units for a simulation of all its groups. The second order is short enough.
+    // The longer order has too many units for a simulation of all its groups, so a part of them is simulated. The
+    // shorter order is simulated completely.
     expect(Math.abs(startsOf(shuffled, 1 << 17) / startsOf(shuffled, 1 << 15) - 1)).toBeLessThan(0.05);
   });
 

@@ -36,7 +36,7 @@ function bruteForce(lengths: readonly number[], n: number) {
 }
 
 describe('losses in the given order', () => {
-  // These are published reference values for 32 units, in order and shuffled.
+  // The expected values are published for 32 units, in order and shuffled.
   it.each([
     ['mtx:db/examples/cage8.mtx', 1.13, 1.58],
     ['mtx:test/data/matrices/lp_ship04l.mtx', 3.9, 5.1],
@@ -143,7 +143,7 @@ describe('a given order', () => {
       expect(blocks.lives.length).toBe(G);
       const scratch = getDealingScratch(dealing);
       const { lengthAt } = readGiven(order, dealing);
-      // Units are read one by one, without the reader's knowledge of the order.
+      // This reader reads units one by one, and knows nothing about the order.
       const plain = {
         lengthAt,
         longestSum: (first: number, count: number, stride: number) => {
@@ -175,10 +175,10 @@ describe('a given order', () => {
     };
     expect(trendOf(rising, 4096, 1)).toBe(true);
     expect(trendOf(even, 4096, 1)).toBe(false);
-    // With many repetitions, each part of the launch has the same lengths.
+    // If the order repeats many times, each part of the launch has the same lengths.
     expect(trendOf(rising, 4096 * 64, 1)).toBe(false);
     expect(trendOf(rising, 4096 * 64, 64)).toBe(true);
-    // Half of the blocks have one more round.
+    // Half of the blocks have one round more.
     expect(trendOf(even, 4096, 1.5)).toBe(true);
   });
 
@@ -200,7 +200,7 @@ describe('a given order', () => {
     expect(Math.abs(total / 1024 - 1)).toBeLessThan(1e-9);
     const mean = blocks.means.reduce((sum, own, at) => sum + own * weights![at], 0) / total;
     expect(Math.abs((mean * 1024) / all.means.reduce((a, b) => a + b) - 1)).toBeLessThan(0.01);
-    // The saved order must not contain the scaling of a launch.
+    // A launch scales the depths, and the cached order must not contain this scaling.
     const again = computeGivenLaunch(order, dealing, meanLength, true);
     expect(listBlocks(again.depths, 4).means).toEqual(blocks.means);
   });

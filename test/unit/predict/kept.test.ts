@@ -19,20 +19,21 @@ import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
 
 const UNITS = 2 ** 18;
 
-/** Units whose lengths need 16 bits. */
+/** Makes units whose lengths need 16 bits. */
 const lengthsOf = (seed: number): Uint16Array => new Uint16Array(UNITS).fill(300 + seed);
 const LAW = makeUnitLaw('', makeGivenLengths(lengthsOf(0)), UNITS);
 
 const arrange = (lengths: Uint16Array, kind: 'none' | 'padded' = 'none') =>
   arrangeKnownUnits(lengths, UNITS, LAW, { kind }, 1);
 
-/** The times of all designs; without `caches`, no law is known before. */
+/** Returns the times of all designs. Without `caches`, nothing is cached at the start. */
 const predict = (plan: SweepPlan, caches: Caches = createCaches(createBudget(2 ** 26))): Float64Array =>
   predictChunk(createPredictor(plan, caches), 0, spaceSize(plan.axes)).timeMs;
 
 describe('what a thread keeps', () => {
   it.each(['geometric(0.1)', 'mtx:ca-GrQc.mtx'])('holds the laws of %s for any axes', async (lengths) => {
-    // Without phases and data, no law depends on the pace of a launch, and paces take no memory.
+    // The kernel has no phases and moves no data. Laws then do not depend on the pace of a launch, and paces need no
+    // memory.
     const all = await planOf(
       oneDesign({
         workload: { lengths, units: 20_000 },
@@ -84,7 +85,8 @@ describe('what a thread keeps', () => {
     }));
 
   it('counts an order of units with all that launches add to it', () => {
-    // This value takes all memory, and so drops what other tests in this process have left. The order then replaces it.
+    // This value takes all the memory, so everything that other tests have left is dropped. The order then replaces the
+    // value.
     createSizedCache<number, null>(threadBudget, 1, () => threadBudget.bytes)(0, () => null);
     const order = arrange(lengthsOf(1), 'padded');
     const longest = [2, 4, 8, 16, 32, 64, 128].map((n) => getLongestOfGroups(order, n));
@@ -112,7 +114,7 @@ describe('what a thread keeps', () => {
     const caches = createCaches(createBudget(2 ** 24));
     const times = predict(plan, caches);
     const before = caches.budget.used;
-    // The laws are known, so that another predictor, as after an edit, adds only its paces.
+    // The laws are cached now. Another predictor, as after an edit, adds only its paces.
     predict(plan, caches);
     const paces = (caches.budget.used - before) / PACE_BYTES;
     expect(paces).toBeGreaterThan(0);

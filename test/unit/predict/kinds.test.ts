@@ -1,7 +1,4 @@
-/*
- * Tests ways of taking the work other than whole units: even shares, padding, and units that several thread groups
- * share.
- */
+/* Tests other ways to take work than whole units: even shares, padding, and units that several thread groups share. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../../src-main/contract/study.ts';
@@ -39,7 +36,7 @@ async function predictorOf(
 }
 type Predictor = Awaited<ReturnType<typeof predictorOf>>;
 
-/** Returns a phase that is as long as this number of iterations. */
+/** Returns a phase that takes as long as this number of iterations. */
 const setup = (iterations: number) => ({ instructions: iterations * KERNEL.instructionsPerIteration });
 
 const timeOf = (predictor: Predictor, index = 0): number => predictChunk(predictor, index, 1).timeMs[0];
@@ -78,7 +75,7 @@ describe('even shares', () => {
       fc.integer({ min: 1, max: 150 }),
       (kind, lengths, n, groupsPerBlock, gridBlocks, setupIterations, units) => {
         const dealing: Dealing = { ...dealingOf(units, n, groupsPerBlock, 1), gridBlocks, setupIterations };
-        // Some lengths occur repeatedly.
+        // If there are more units than lengths, the lengths repeat.
         const repeated = Array.from({ length: units }, (_, unit) => lengths[unit % lengths.length]);
         const shared = indexSharedUnits({ kind }, Float64Array.from(lengths), units);
         const items = itemsOf(kind, repeated);
@@ -156,7 +153,7 @@ describe('even shares', () => {
     const predictor = await predictorOf(axes, kernel, { lengths, units: 100_000 });
     const { timeMs, order, parts } = explainDesign(predictor, 0)!;
     expect(order).toBe('given');
-    // If units were draws, the image would be predicted to take less than half the time.
+    // If units were independent draws, the predicted time of the image would be less than half as long.
     expect(Math.abs(timeMs / simulatedMs(predictor) - 1)).toBeLessThan(0.01);
     const sum = Object.values(parts).reduce((a, b) => a + b, 0);
     expect(Math.abs(sum / timeMs - 1)).toBeLessThan(1e-12);
@@ -234,7 +231,7 @@ describe('padding', () => {
     const slices = [32, 256, 4096].map((units) => `padded-slice(${units})`);
     const predictor = await predictorOf({ balancing: ['none', ...slices, 'padded'], blockThreads: [256] });
     const times = Array.from({ length: 5 }, (_, i) => timeOf(predictor, i) - playableDesign(predictor, i)!.balancingMs);
-    // The laws are equal, but their steps are not at the same places.
+    // The two laws are equal, but have their steps at different places.
     expect(Math.abs(times[1] / times[0] - 1)).toBeLessThan(5e-3);
     for (let i = 1; i + 1 < times.length; i += 1) expect(times[i + 1]).toBeGreaterThan(times[i]);
   });

@@ -13,7 +13,7 @@ import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
 
 const kernel = { ...KERNEL, lengthsKnownBeforeLaunch: true, serialFraction: 0.05, cooperationCost: 0.02 };
 
-/** Returns designs of some balancings on an A100, by default with one thread per unit. */
+/** Predicts designs with these balancings on an A100, by default with one thread per unit. */
 async function predictorOf(lengths: string, balancing: string[], axes: object = {}, units = 1 << 16) {
   return createPredictor(
     await planOf(
@@ -32,7 +32,7 @@ describe('a mixed design', () => {
     expect(classes.map(({ threadsPerUnit }) => threadsPerUnit)).toEqual([1, 8, 32, 128].slice(0, classes.length));
     const launches = listPlayableLaunches(predictor, 0);
     expect(launches.map(({ predictor: own }) => own.plan.units)).toEqual(classes.map(({ units }) => units));
-    // The classes together have all of the work.
+    // All classes together have the whole work.
     const work = launches.reduce((sum, { predictor: own }) => sum + own.plan.units * own.meanLength, 0);
     expect(Math.abs(work / (predictor.plan.units * predictor.meanLength) - 1)).toBeLessThan(1e-3);
   });
@@ -55,18 +55,18 @@ describe('a mixed design', () => {
     expect(timeline.launchStartMs).toHaveLength(2);
     expect(second).toBeLessThan(timeline.kernelMs);
     timeline.blockIndex.forEach((block, i) => {
-      // A bar may be several blocks of a slot.
+      // One bar may stand for several blocks of a slot.
       if (block >= design.gridBlocks) expect(timeline.blockStartMs[i]).toBeGreaterThanOrEqual(second);
       else if (timeline.blockCount[i] === 1) expect(timeline.blockEndMs[i]).toBeLessThanOrEqual(second);
     });
     expect(Math.max(...timeline.blockEndMs) / timeline.kernelMs).toBeCloseTo(1, 9);
-    // Blocks that share a unit have as many thread groups as the others.
+    // Blocks whose threads share a unit have as many thread groups as other blocks.
     const most = timeline.residentBlocks * timeline.groupsPerBlock;
     expect(timeline.groupsPerBlock).toBe(4);
     const after = Math.ceil(second / timeline.binMs);
     expect(Math.max(...timeline.activeMax.subarray(after))).toBeGreaterThan(0.9 * most);
     expect(Math.max(...timeline.activeMax)).toBeLessThanOrEqual(most + 1e-9);
-    // The timeline has the time of the replication that it shows.
+    // The total time of the timeline is that of the replication that it shows.
     const options = { seed: 3, halfWidth: 1e-9, maxReplications: 5 };
     const { timesMs } = unwrap(simulateDesign(predictor, 0, options));
     expect(Math.abs((timeline.kernelMs + design.balancingMs) / timesMs[0] - 1)).toBeLessThan(1e-12);

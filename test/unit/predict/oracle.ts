@@ -8,14 +8,14 @@ import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { cumulative } from '../../../src-workers/models/workload/laws.ts';
 import { lengthSampler, mersenneTwister, type UniformSource } from '../../../src-workers/numeric/random.ts';
 
-/** Returns the balancing of whole units in a text. */
+/** Parses the text of a balancing that keeps units whole. */
 export function lockstep(text: string): WholeUnitBalancing {
   const balancing = unwrap(parseBalancing(text));
   if (!isWholeUnit(balancing)) throw new Error(`${text} cuts or pads units`);
   return balancing;
 }
 
-/** Returns a launch of nested loops without set-up, whose blocks have whole groups. */
+/** Returns a launch of nested loops without set-up. Its blocks consist of full groups. */
 export function dealingOf(units: number, unitsPerGroup: number, groupsPerBlock: number, rounds: number): Dealing {
   const slotsPerBlock = unitsPerGroup * groupsPerBlock;
   const gridBlocks = Math.ceil(units / (slotsPerBlock * rounds));
@@ -23,14 +23,17 @@ export function dealingOf(units: number, unitsPerGroup: number, groupsPerBlock: 
 }
 
 export interface Played {
-  /** The depth of every group, and of every block of consecutive groups. */
+  /** Depth of every group. `blocks` has the depth of every block of consecutive groups. */
   readonly groups: Float64Array;
   readonly blocks: Float64Array;
-  /** The depth of every group divided by its mean lane length (round by round for a nested loop). */
+  /** Depth of every group over its mean lane length. For a nested loop, there is a value for every round. */
   readonly losses: Float64Array;
 }
 
-/** Simulates a launch unit by unit without the model's formulas, as an independent check of `computeGroupDepth`. */
+/**
+ * Simulates a launch unit by unit. It uses no formula of the model, so it is an independent check of
+ * `computeGroupDepth`.
+ */
 export function playLaunch(
   law: LengthLaw,
   n: number,
@@ -105,7 +108,8 @@ function orderedUnits(
 ): Float64Array {
   const total = slots * m;
   const units = Float64Array.from({ length: total }, () => draw(uniform));
-  // One draw is made in each equal part of the law, in order, because the model's shares are for infinitely many units.
+  // The model's shares are for infinitely many units. Here the law is divided into equal parts, and one unit is drawn
+  // from each part, in order.
   const sorted = () => {
     const cumulated = cumulative(law);
     let at = 0;
@@ -135,8 +139,8 @@ function orderedUnits(
     }
     case 'window-sort': {
       const size = balancing.units;
-      // One round is simply divided into windows. With more rounds, a block meets another window at another position in
-      // every round.
+      // A single round is divided into windows. In several rounds, a block meets another window, at another position,
+      // in every round.
       if (m === 1) {
         for (let from = 0; from < units.length; from += size) units.subarray(from, from + size).sort();
         return units;
@@ -161,7 +165,7 @@ function shuffle(values: Float64Array, uniform: UniformSource): void {
   }
 }
 
-/** Returns mean, standard deviation, and standard error of the mean. */
+/** Returns the mean, the standard deviation, and the standard error of the mean. */
 export function summary(values: Float64Array) {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;

@@ -20,7 +20,7 @@ const image = (width: number, height: number, units = width * height): StudyFile
   units,
 });
 
-/** Computes losses of the thread groups in a launch of one tile per block, thread by thread. */
+/** Computes the losses of all thread groups, thread by thread, for a launch in which each block has one tile. */
 function countedLosses(width: number, height: number, threads: number, across: number, u: number) {
   const lengths = mandelbrotLengths(width, height, 200);
   const down = threads / across;
@@ -94,13 +94,13 @@ describe('the order of an image by tiles', () => {
   });
 
   it('keeps every unit at its place, with empty places beyond the edges', () => {
-    // The lengths are 5 × 3 units in tiles of 2 × 2: two images, and 4 units of a third.
+    // The lengths are 5 × 3 units in tiles of 2 × 2. There are two whole images and 4 units of a third.
     const lengths = Float64Array.from({ length: 15 }, (_, unit) => unit + 1);
     const units = 2 * 15 + 4;
     const law = makeUnitLaw('x', makeGivenLengths(lengths), units);
     const tiled = orderByTiles(lengths, units, law, 5, { width: 2, height: 2 });
     expect([...tiled.lengths]).toEqual([1, 2, 6, 7, 3, 4, 8, 9, 5, 0, 10, 0, 11, 12, 0, 0, 13, 14, 0, 0, 15, 0, 0, 0]);
-    // The first tile has four units.
+    // The 4 units of the third image fill its first tile.
     expect(tiled.units).toBe(2 * 24 + 4);
     expect(tiled.law.support[0]).toBe(0);
     expect(tiled.law.probability[0]).toBeCloseTo(1 - 34 / 52, 12);
@@ -131,7 +131,7 @@ describe('the order of an image by tiles', () => {
     }).sort((a, b) => a - b);
     expect(errors.length).toBe(72);
     expect(errors[36]).toBeLessThan(0.005);
-    // Blocks of 704 threads do not divide among four schedulers.
+    // Blocks of 704 threads do not divide evenly among four schedulers.
     expect(errors[71]).toBeLessThan(0.15);
   });
 
@@ -139,7 +139,8 @@ describe('the order of an image by tiles', () => {
     const axes = { blockThreads: [256], blockWidth: [null, 16, 48, 512], balancing: ['none', 'dynamic-fetch'] };
     const { predictor, columns } = await predicted(oneDesign({ workload: image(128, 128), axes }));
     const reasons = Array.from(columns.timeMs, (_, design) => describeDesign(predictor, design).invalid);
-    // Each width has `none` first, then fetching slots, for which the position of a unit in its block means nothing.
+    // For each width, the first design has `none`. The second fetches, so the position of a unit in its block means
+    // nothing.
     expect(reasons).toEqual([null, null, null, ...Array.from({ length: 5 }, () => 'block-shape')]);
     const taller = await planOf(oneDesign({ workload: image(256, 8), axes: { ...axes, blockWidth: [16] } }));
     expect(describeDesign(createPredictor(taller), 0).invalid).toBe('block-shape');

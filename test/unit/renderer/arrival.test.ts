@@ -3,7 +3,7 @@ import type { App } from '../../../src-renderer/state/app.svelte.ts';
 import { checkAddress } from '../../../src-renderer/state/arrival.ts';
 import { ALL_DEVICES, deviceInView } from '../../../src-renderer/state/location.svelte.ts';
 
-/** Returns the message about an address, and its dropped fields. */
+/** Opens an address, and returns the message about it and the fields that were dropped. */
 async function arrive(view: string, query: string, { unknownView = null as string | null, loaded = true } = {}) {
   const dropped: string[] = [];
   const said: string[] = [];

@@ -2,7 +2,7 @@ import { init, type EChartsOption } from '../../../src-renderer/charts/echarts.t
 import type { ChartSize } from '../../../src-renderer/charts/parts.ts';
 import type { ChartTheme } from '../../../src-renderer/charts/theme.svelte.ts';
 
-/** A theme whose colours are their own names, so that a test can see which token was used. */
+/** In this theme, each colour is the name of its token, so that a test can see which token was used. */
 const TOKENS = [
   'bg', 'chrome', 'sunken', 'raised', 'hover', 'tie', 'line', 'line-2', 'control', 'text', 'text-2', 'text-3', 'disabled',
   'accent', 'accent-weak', 'on-accent', 'faster', 'slower', 'ok', 'warn', 'error', 'base', 'grid', 'plate',
@@ -20,7 +20,7 @@ export const THEME: ChartTheme = {
   animationMs: 0,
 };
 
-/** Draws the chart with ECharts, without a page. */
+/** Draws a chart with ECharts, without a page. */
 export function drawn(build: (theme: ChartTheme, size: ChartSize) => EChartsOption, size: ChartSize): string {
   const chart = init(null, null, { renderer: 'svg', ssr: true, ...size });
   chart.setOption({ animation: false, ...build(THEME, size) });
@@ -29,19 +29,19 @@ export function drawn(build: (theme: ChartTheme, size: ChartSize) => EChartsOpti
   return svg;
 }
 
-/** Draws an input with the function of its chart. */
+/** Draws an input with the function of a chart. */
 export const draw = <Input>(
   chart: (input: Input, theme: ChartTheme, size: ChartSize) => EChartsOption,
   input: Input,
   size: ChartSize = { width: 480, height: 250 },
 ): string => drawn((theme, at) => chart(input, theme, at), size);
 
-/** Returns the words of a drawn chart, in the order of drawing. */
+/** Returns the words of a drawn chart, in the order in which they were drawn. */
 export function wordsOf(svg: string): readonly string[] {
   return [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text);
 }
 
-/** Returns how many shapes have a fill or a stroke. */
+/** Counts the shapes whose fill or stroke has this colour. */
 export function countOf(svg: string, colour: string): number {
   return svg.split(`"${colour}"`).length - 1;
 }

@@ -118,7 +118,7 @@ describe('the distribution of all designs', () => {
     expect(countOf(distribution(), 'accent')).toBe(1);
     const svg = distribution({ brush: { from: 0, to: 0.5 } });
     expect(countOf(svg, 'accent')).toBe(3);
-    // The mark lies behind bars and words.
+    // The mark is behind the bars and the words.
     expect(svg.lastIndexOf('fill-opacity="0.22"')).toBeLessThan(svg.indexOf('series-1'));
     expect(svg.lastIndexOf('fill-opacity="0.22"')).toBeLessThan(svg.indexOf('>best<'));
   });

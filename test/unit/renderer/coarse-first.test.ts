@@ -8,7 +8,7 @@ interface Call {
   answer(result?: Result<string>): Promise<void>;
 }
 
-/** Returns a follower whose calls the test answers, and a list of what it showed. */
+/** Makes a follower whose calls the test answers, and a list of what it shows. */
 function follower() {
   const calls: Call[] = [];
   const shown: string[] = [];

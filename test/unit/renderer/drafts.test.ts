@@ -7,7 +7,7 @@ import { StudyEditor } from '../../../src-renderer/state/editor.svelte.ts';
 
 const named = (name: string): Study => ({ name }) as Study;
 
-/** A page that edits a study of a server, which may be unreachable. The browser's storage outlives the page. */
+/** Makes a page that edits a study on a server, which may be unreachable. The browser's storage outlives the page. */
 function page(stored: { study: Study }) {
   const state = { up: true, unload: () => {} };
   vi.stubGlobal('window', { addEventListener: (_: string, listener: () => void) => (state.unload = listener) });
@@ -26,7 +26,7 @@ describe('an edit that could not be saved', () => {
   let kept: Map<string, string>;
   beforeEach(() => {
     kept = new Map();
-    // Outside a page, the rune only has to return its value.
+    // Outside a page, the rune only needs to return its value.
     vi.stubGlobal(
       '$state',
       Object.assign(<T>(value: T) => value, { raw: <T>(value: T) => value }),

@@ -33,7 +33,7 @@ describe('implementations in the editor', () => {
       'propagate 2',
       'propagate 3',
     ]);
-    // The study format accepts what the editor writes.
+    // The study format must accept what the editor writes.
     expect(unwrap(parseStudy(JSON.stringify(two))).implementations).toHaveLength(2);
   });
 
@@ -60,7 +60,7 @@ describe('implementations in the editor', () => {
     expect(one.kernel).toEqual(study.kernel);
     expect(kernelAt(one, 1)).toMatchObject({ accesses: [gather], bytesPerIteration: 0 });
     expect(one.implementations![1].kernel).not.toHaveProperty('bytesPerIteration');
-    // An implementation may lack accesses that the study lists.
+    // An implementation may have no accesses although the study lists some.
     const without = withAccesses(all, [], 1);
     expect(kernelAt(without, 1)).toMatchObject({ accesses: undefined, bytesPerIteration: 12 });
     expect(kernelAt(without, 0).accesses).toEqual([array, gather]);

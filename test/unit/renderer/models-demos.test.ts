@@ -69,7 +69,7 @@ function answerOf({ answer }: Demo<Values, AnswerName>, values: Values): unknown
   const { lengths, ...request } = input as PlayRequest & { readonly lengths: string };
   return unwrap(playLaunch(LAWS.find(({ text }) => text === lengths)!.law(), request));
 }
-/** Returns what a page shows for these values. */
+/** Returns the figures that a page shows for these values. */
 function figuresOf(id: string, chosen: Readonly<Record<string, unknown>> = {}, context = CONTEXT): readonly Figure[] {
   const { demo } = DEMOS.find((each) => each.id === id)!;
   const values = readValues(demo.controls, chosen, context);
@@ -95,7 +95,7 @@ function svgOf(figures: readonly Figure[], name: string, zoom = WHOLE): string {
   return drawn((theme, size) => build(theme, size, zoom), { width: 488, height: heightPx });
 }
 
-/** Returns the values of a demo at the ends of every control, one control after another. */
+/** Returns values in which one control is at an end of its range, for each control and each end. */
 function extremes({ controls }: Demo<Values, AnswerName>): readonly Readonly<Record<string, unknown>>[] {
   const values = readValues(controls, {}, CONTEXT);
   return [
@@ -137,7 +137,7 @@ describe.each(DEMOS)('the demo of $id', ({ id, demo }) => {
         }
       }
     }
-    // Each control is in a figure, and figures name no other controls.
+    // Every control belongs to a figure, and figures name no other controls.
     expect([...placed].sort()).toEqual(Object.keys(demo.controls).sort());
   });
 });
@@ -212,7 +212,7 @@ describe('figures', () => {
     const figures = figuresOf('simulator', { grid: 40 });
     const bars = (svg: string) => ['series-1', 'part-lastWave'].reduce((sum, fill) => sum + countOf(svg, fill), 0);
     const whole = svgOf(figures, 'simulated-launch');
-    // The picture has forty bars, three in the legend, and the line and the area of the active warps.
+    // The picture has forty bars, three more in the legend, and the line and the area of the active warps.
     expect(bars(whole)).toBe(40 + 3 + 2);
     expect(wordsOf(whole)).toEqual(expect.arrayContaining(['ideal', 'predicted', 'odd blocks', 'thousand cycles']));
     expect(wordsOf(svgOf(figures, 'simulated-launch', [0.9, 1]))).not.toContain('ideal');
@@ -235,7 +235,7 @@ it('active thread groups of a launch add up to the depths of its groups', () => 
   const corners = activity(played);
   let area = 0;
   for (let i = 1; i < corners.length; i += 1) area += corners[i - 1][1] * (corners[i][0] - corners[i - 1][0]);
-  // With one group in each block, a block is active from its start to its end.
+  // If a block has one group, it is active from its start to its end.
   const busy = played.blockEndCycles.reduce((sum, end, i) => sum + end - played.blockStartCycles[i], 0);
   expect(area * played.multiprocessors).toBeCloseTo(busy, 6);
   expect(corners.at(-1)![1]).toBe(0);
@@ -247,7 +247,7 @@ it('the evidence has a point for every measured matrix, and states the cost of t
     const points = chartsOf(figures).map((chart) => chart.data().length);
     expect(points.map((count) => count > 801)).toEqual([true, true]);
     const [least, , always] = table(figures, 'Choice');
-    // Choosing by prediction beats the best fixed implementation.
+    // Choosing by prediction is better than the best fixed implementation.
     expect(Number(least.cells[0])).toBeLessThan(Number(String(always.cells[0]).split(' ').at(-1)));
   }
   for (const [gpu, points, charts] of [

@@ -31,7 +31,7 @@ it.each(PUBLISHED_GROUPS)(
     const { modelled, observed } = lossComparison(lawOf(law), n, losses, LOSS_BINS);
     const counts = observed.map((parts) => Array.from(parts, (part) => Math.round(part * rows.length)));
     expect(counts).toEqual([simulated, measured]);
-    // Each bin of the published simulation is within five binomial standard errors of the model.
+    // In each bin, the published simulation is within five binomial standard errors of the model.
     observed[0].forEach((part, bin) => {
       const p = modelled[bin];
       expect(Math.abs(part - p)).toBeLessThan(5 * Math.sqrt((p * (1 - p)) / rows.length) + 1 / rows.length);
@@ -40,7 +40,7 @@ it.each(PUBLISHED_GROUPS)(
     const [simulatedMean, measuredMean] = losses.map(mean);
     const standardError = expected.standardDeviationLoss / Math.sqrt(rows.length);
     expect(Math.abs(simulatedMean - expected.meanLoss)).toBeLessThan(4 * standardError);
-    // The paper's measurement is within 2 % of the model, this one within 3 %.
+    // The paper's measured mean is within 2 % of the model. The measured mean here is within 3 %.
     expect(Math.abs(measuredMean / expected.meanLoss - 1)).toBeLessThan(0.03);
   },
 );
@@ -52,7 +52,7 @@ it('the drawn distribution agrees with its simulation within sampling error', ()
     seed: 3,
   });
   expect(modelled.reduce((a, b) => a + b)).toBeCloseTo(1, 12);
-  // The limit is five standard errors of a bin's share, which one bin in a million would exceed.
+  // The limit is five standard errors of a bin's share. One bin in a million would exceed it.
   modelled.forEach((p, i) =>
     expect(Math.abs(observed[0][i] - p)).toBeLessThan(5 * Math.sqrt((p * (1 - p) + 1e-4) / groups)),
   );

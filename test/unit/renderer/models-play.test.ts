@@ -38,7 +38,7 @@ describe('a launch that is shown in the Models view', () => {
 
   it('runs even work in whole waves', () => {
     const even = unwrap(playLaunch(unwrap(constantLaw(10)), request));
-    // 40 blocks in 6 slots make seven waves, each as long as ten iterations with the resident groups.
+    // 40 blocks in 6 slots make seven waves. Each wave takes as long as ten iterations with the resident groups.
     expect(new Set(even.blockStartCycles).size).toBe(7);
     expect(new Set(even.replicationCycles).size).toBe(1);
   });

@@ -63,7 +63,7 @@ describe('numbers in the form in which the program shows them', () => {
     for (const [timeMs, text] of cases) expect(timeText(timeMs)).toBe(text.replace(' ', '\u00a0'));
     expect(timeRange(0.6, 0.9)).toBe('600.0 to 900.0\u00a0µs');
     expect(timeRange(0.6, 4)).toBe('600.0\u00a0µs to 4.000\u00a0ms');
-    // A table writes all of its times in one unit.
+    // All times of a table have the same unit.
     expect(timeIn(timeUnit(0.9), 1.25)).toBe('1,250');
   });
 

@@ -17,7 +17,7 @@ function example(name: string): Study {
   return unwrap(validate(studySchema, JSON.parse(readFileSync(join(examples, `${name}.json`), 'utf8')), name));
 }
 
-/** Makes a page that imports files, with an engine that stores studies. */
+/** Makes a page that imports files. Its engine only stores studies. */
 function page(study: Study, isExample: boolean) {
   const studies = new Map<number, Study>([[1, study]]);
   const state = { opened: 1, notice: '', undo: null as (() => void) | null };
@@ -135,7 +135,7 @@ describe('a file that is imported into an example', () => {
     const own = withWorkload(other, { lengths: 'file:heights.csv' });
     const grid = withAxis(withWorkload(own, { width: 640 }), 'blockWidth', [16]);
     expect(withWorkload(grid, { units: 7 })).toEqual({ ...grid, workload: { ...grid.workload, units: 7 } });
-    // Another file has its own rows.
+    // Another file may have other rows.
     expect(withWorkload(grid, { lengths: 'file:others.csv' }).workload).not.toHaveProperty('width');
     expect(withWorkload(grid, { width: undefined }).axes).not.toHaveProperty('blockWidth');
   });

@@ -14,7 +14,9 @@ import {
 import { term } from '../../../src-workers/domain/terms.ts';
 import { forAll } from '../../for-all.ts';
 
-/** The sample shows two of four multiprocessors; the first uses two slots, one of them with two blocks. */
+/**
+ * The sample shows two of four multiprocessors. The first multiprocessor uses two slots, and one of them has two bars.
+ */
 const timeline: SimulationTimeline = {
   designIndex: 7,
   replication: 0,
@@ -55,7 +57,7 @@ describe('the bars', () => {
     expect([...alternation(timeline)]).toEqual([0, 0, 1, 0]);
   });
   test('are coloured by the mean duration of a block in them', () => {
-    // The durations are 1, 2, 3 over three blocks, and 3.
+    // The mean durations of a block are 1, 2, 3/3 and 3 ms.
     const { relative, shortestMs, longestMs } = relativeDurations(timeline);
     expect([...relative]).toEqual([0, 0.5, 0, 1]);
     expect([shortestMs, longestMs]).toEqual([1, 3]);

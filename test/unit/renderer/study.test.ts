@@ -30,7 +30,7 @@ describe('distributions of the editor', () => {
       distribution.parameters.forEach((parameter, i) => {
         for (const end of [parameter.min, parameter.max]) {
           const values = distribution.parameters.map(({ start, min, max }, j) =>
-            // Uniform needs its ends in order, whatever the value of the other slider.
+            // The ends of a uniform law must be in order, whatever the other slider's value is.
             i === j ? end : distribution.id === 'uniform' ? (j === 0 ? min : max) : start,
           );
           expect(distribution.law(values), `${distribution.id}(${values.join(',')})`).toMatchObject({ ok: true });
@@ -87,7 +87,7 @@ describe('bars of the lengths', () => {
       const bins = pmfBins({ law, mean: moments(law).mean, depths: [], widthPx: 600 });
       expect(sum(bins.probability) + bins.beyond).toBeCloseTo(1, 9);
       expect(bins.beyond).toBeLessThan(1e-3);
-      // The bars are at least 2 px wide.
+      // A bar is at least 2 px wide.
       expect(bins.probability.length).toBeLessThanOrEqual(300);
     }
   });
@@ -97,11 +97,11 @@ describe('bars of the lengths', () => {
     expect(binsOf(unwrap(geometricLaw(0.05))).log).toBe(false);
     const { log, edges, probability, to, beyond } = binsOf(unwrap(zipfLaw(1.5, 100_000)));
     expect({ log, to, beyond, from: edges[0] }).toEqual({ log: true, to: 100_000, beyond: 0, from: 0.5 });
-    // Short lengths have a bar each, and the largest bar has at most the probability of the likeliest length.
+    // Each short length has its own bar, and no bar has a larger probability than the likeliest length.
     expect([...edges.slice(0, 4)]).toEqual([0.5, 1.5, 2.5, 3.5]);
     expect(Math.max(...probability)).toBe(probability[0]);
     expect(probability.filter((p) => p > 0.001).length).toBeGreaterThan(30);
-    // Units without an iteration have a separate bar at the low end.
+    // Units without an iteration have their own bar at the low end.
     const zeros = { support: Float64Array.of(0, 1, 1000), probability: Float64Array.of(0.5, 0.495, 0.005) };
     const few = binsOf({ ...zeros, label: '', truncatedMass: 0 });
     expect([few.log, few.edges[0], few.probability[0]]).toEqual([true, -0.5, 0.5]);
@@ -129,7 +129,7 @@ it('vocabularies have a word for every term', () => {
   for (const { id } of VOCABULARIES) expect(term('threadGroup', id, 'many')).not.toBe('');
   expect(term('threadGroup', 'cuda')).toBe('warp');
   expect(term('block', 'opencl', 'many')).toBe('work-groups');
-  // If a block is a work-group, the group in lockstep must have another name.
+  // In a vocabulary that calls a block a work-group, the group in lockstep must have another name.
   for (const { id } of VOCABULARIES)
     expect(term('workGroup', id).replace(/[ -]/, '')).not.toBe(term('block', id).replace(/[ -]/, ''));
 });

@@ -13,7 +13,7 @@ const inspect = async (text: string, asked = {}): Promise<TableSummary> =>
   unwrap(await inspectTable(chunks(text), 'x.csv', asked));
 const lines = (...rows: readonly string[]) => `${rows.join('\n')}\n`;
 
-/** Returns the suggestion of the sheet for a file, and the imported result. */
+/** Returns what the sheet suggests for a file, and the result of importing it. */
 async function suggested(text: string) {
   const summary = await inspect(text);
   const choice = suggestChoice(summary);

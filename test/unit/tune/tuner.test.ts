@@ -5,8 +5,8 @@ import { createTuner, shownSkill, type TuningSpace } from '../../../src-workers/
 import { forAllOf } from '../../for-all.ts';
 
 /**
- * Times increase with the distance from one design in a grid of sizes. `wrong` is the error of ln(time) along the first
- * coordinate.
+ * Makes a grid of sizes in which times increase with the distance from one design. `wrong` is the error of ln(time)
+ * along the first coordinate.
  */
 function grid(side: number, wrong: number): { readonly space: TuningSpace; readonly trueMs: Float64Array } {
   const x = Float64Array.from({ length: side * side }, (_, at) => Math.floor(at / side));
@@ -22,7 +22,7 @@ function grid(side: number, wrong: number): { readonly space: TuningSpace; reado
   };
 }
 
-/** Returns designs in the order of measurement, and the last estimate. */
+/** Tunes a space, and returns the designs in the order of measurement and the last estimate. */
 function tuned({ space, trueMs }: ReturnType<typeof grid>, budget: number, { seed = 1, step = 3, scale = 1 } = {}) {
   const tuner = createTuner(space, seed);
   const measured: number[] = [];
