@@ -37,8 +37,8 @@ it.each(study.devices)(
   },
 );
 
-// If the fastest of many predictions is wrong, it is often too short. Designs whose grids do not divide the particles
-// were once predicted 6 to 14 % too fast.
+// If the fastest of many predictions is wrong, its time is often too short. Designs whose grids do not divide the
+// particles were once predicted 6 to 14 % too fast.
 it.each(study.devices)(
   'the first choice of the Acts study takes the same time on %s as in the event simulation, within 5 %',
   async (device) => {

@@ -20,7 +20,7 @@ import { call, ended } from '../unit/engine-calls.ts';
 import { testEngine, testFolder } from '../workplace.ts';
 import { exampleStudy } from '../catalogue.ts';
 
-// Checks that the quick tests of small examples and the slow tests of the other examples share.
+// The quick tests of small examples and the slow tests of the other examples share these checks.
 
 const root = join(import.meta.dirname, '..', '..');
 export const examples = join(root, 'db', 'examples');

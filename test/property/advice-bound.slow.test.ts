@@ -81,7 +81,7 @@ async function expectBounds(study: StudyFile) {
 
 describe('the shortest time of a design', () => {
   // Bounds for these seeds were once larger than the times. Seeds 216, 254, 308 and 2276 have sorted launches of a few
-  // blocks with heavy tails, 22 fetches in a given order, and 1938 has uneven multiprocessors.
+  // blocks with heavy tails. Seed 22 fetches in a given order, and seed 1938 has uneven multiprocessors.
   it.each([22, 216, 254, 308, 1938, 2276, ...Array.from({ length: 24 }, (_, seed) => seed)])(
     'is below every predicted time of random study %i',
     async (seed) => {

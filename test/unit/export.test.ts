@@ -405,7 +405,7 @@ it('the table can be read back as the ranking', async () => {
   expect(rows.map((row) => row.device)).toEqual(page.rows.map((row) => row.deviceId));
 });
 
-/** A small grammar of the allowed WGSL has comments, constants of two types, and one function. */
+/** Matches the lines of the allowed WGSL: comments, constants of two types, and one function. */
 const WGSL_LINE =
   /^(\/\/.*|const [A-Z_]+: (u32 = \d+u|vec2<u32> = vec2<u32>\(\d+u, \d+u\));|fn workgroup_number\(id: vec3<u32>\) -> u32 \{| {2}return id\.y \* DISPATCH\.x \+ id\.x;|\}|)$/;
 

@@ -242,7 +242,7 @@ it.each(['none', 'quantile-buckets(3)', 'best-buckets(4)', 'dynamic-fetch'])(
         ]);
         const [table, expected] = [getDepthTable(kept), getDepthTable(first)];
         expect(table.edges).toEqual(expected.edges);
-        // Steps between values that have been shifted are rounded.
+        // Shifted values are rounded, and so are the steps between them.
         table.doublings.forEach((row, j) =>
           row.forEach((p, i) => expect(Math.abs(p - expected.doublings[j][i])).toBeLessThan(1e-12)),
         );
