@@ -98,7 +98,7 @@ async function show(page: Page, port: number, { hash, arrived }: (typeof VIEWS)[
   await arrived(page);
 }
 
-test('every view, in both themes, and in a narrow window', async ({ page, host }) => {
+test('every view is accessible in both themes and in a narrow window', async ({ page, host }) => {
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
   await open(page, host);
   await predicted(page, 1);
@@ -197,7 +197,7 @@ test('with forced colours of the system, data keeps its own colours and the sele
   await expect(rankRows(page).nth(3)).toHaveCSS('outline-style', 'solid');
 });
 
-test('everything that opens over a view, in both themes', async ({ page, own }) => {
+test('everything that opens over a view is accessible in both themes', async ({ page, own }) => {
   await page.emulateMedia({ reducedMotion: 'reduce' });
   await open(page, own);
   await predicted(page, 1);

@@ -5,7 +5,7 @@ import { predicted, statusBar } from './fixtures/page.ts';
 
 const SMALL = { width: 900, height: 700 };
 
-test('in a narrow window popovers stay inside it, Tab goes on behind their buttons, and the menus are kept', async ({
+test('in a narrow window, popovers stay inside, Tab continues after their buttons, and the menus remain', async ({
   page,
   host,
 }) => {
@@ -48,7 +48,7 @@ test('in a narrow window popovers stay inside it, Tab goes on behind their butto
   await expect(page.getByRole('dialog')).toContainText(host.databaseFile);
 });
 
-test('a device that is unticked keeps its row, also after a reload, and the guide shows the chosen ones', async ({
+test('an unticked device keeps its row, also after a reload, and the guide shows the chosen devices', async ({
   page,
   own,
 }) => {

@@ -88,7 +88,7 @@ test.describe('a host that ends', () => {
   });
 });
 
-test('an address that names only a view opens the last study, and a copied one the same order, filter and selection', async ({
+test('an address that names only a view opens the last study, and a copied address restores order, filter and selection', async ({
   page,
   host,
 }) => {

@@ -164,7 +164,7 @@ test('by keyboard, a run is tuned, cancelled and continued, and a design goes fr
   await expect(rows(page)).toHaveAccessibleName(/measured [\d.,]+.[mµn]?s/, { timeout: 120_000 });
 });
 
-test('results are imported and compared, those of another program too, and a wrong file is refused with a reason', async ({
+test('results of Lockstep and of another program are imported and compared, and a wrong file is refused with a reason', async ({
   page,
   own,
 }) => {

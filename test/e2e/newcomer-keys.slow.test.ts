@@ -6,7 +6,7 @@ import { WIDE, isOutlined, offered, predicted, rankRows, readCount, statusBar, t
 
 test.use({ viewport: WIDE, contextOptions: { reducedMotion: 'no-preference' } });
 
-test('a new user does all of it by keys alone, and the focus is always visible', async ({ page, own }) => {
+test('a new user does everything with the keyboard alone, and the focus is always visible', async ({ page, own }) => {
   await open(page, own);
   const keys = page.keyboard;
   await expect(lengths(page)).toHaveAccessibleName(/mean 38\.6/);

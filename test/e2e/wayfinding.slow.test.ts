@@ -14,7 +14,7 @@ async function find(page: Page, query: string) {
   return page.getByRole('listbox', { name: 'Commands' }).getByRole('option');
 }
 
-test('the palette finds commands, devices, runs and designs, and exports are about the device that is shown', async ({
+test('the palette finds commands, devices, runs and designs, and exports are for the device that is shown', async ({
   page,
   host,
 }) => {

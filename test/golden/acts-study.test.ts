@@ -13,7 +13,7 @@ import { exampleStudy } from '../catalogue.ts';
 const study = exampleStudy('acts');
 
 it.each(study.devices)(
-  'the threads per particle that a sweep of the Acts study recommends are 4 on %s when the device is saturated and particles keep their order',
+  'a sweep of the Acts study recommends 4 threads per particle on %s if the device is saturated and particles keep their order',
   async (device) => {
     // If there are many particles, one per slot, the launch has no tail and nothing is fetched. Only the cost of a lane
     // matters.

@@ -59,7 +59,7 @@ describe('the composite prediction against the event simulation', () => {
     expect(spearman(Float64Array.from(predicted), Float64Array.from(measured))).toBeGreaterThanOrEqual(0.9995);
   });
 
-  it.each([40, 160, 800])('is at most 12 % off for %i blocks whose groups are all alike', (gridBlocks) => {
+  it.each([40, 160, 800])('has an error of at most 12 % for %i blocks whose groups are all alike', (gridBlocks) => {
     const law = unwrap(geometricLaw(0.05));
     const depth = makeGroupDepthLaw(law, 32, { kind: 'full-sort' }, 'nested', 1, { setupIterations: 0 });
     const survival = new Float64Array(depth.values.length);

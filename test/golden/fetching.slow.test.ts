@@ -8,7 +8,7 @@ it.each([
   // A few very long units decide when the launch ends. The end is the weakest part of the prediction.
   ['lognormal(2,1)', 0.12],
 ] as const)(
-  'designs that fetch %s from one counter take the same time as in the simulator, within a part of %d',
+  'designs that fetch %s from one counter take the same time as in the simulator, within a fraction of %d',
   async (lengths, tolerance) => {
     const { predictor, columns } = await predicted(
       oneDesign({

@@ -104,7 +104,7 @@ describe('Hasan et al. 2014', () => {
     expect(softTimeMs.values[2495]).toBeGreaterThan(48 * 14.5);
   });
 
-  it('has printed equations that miss their own table by far, and soft saturation is close to it', () => {
+  it('prints equations that miss its own table by far, and soft saturation is close to the table', () => {
     const { timeMs, equationErrorPoints, softErrorPoints } = hasanMeasuredSurfaces(soft);
     expect(timeMs.values).toHaveLength(160);
     expect(timeMs.values[1 * 10 + 4]).toBe(15.42);

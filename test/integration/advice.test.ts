@@ -112,7 +112,7 @@ describe('the recommendation', () => {
       ...more,
     });
 
-  it('is abandoned for a newer call of the same client', async () => {
+  it('is cancelled for a newer call of the same client', async () => {
     const study = example('spmv-skewed');
     const older = askFor(study, 500_001, { deviceId: study.devices[0] });
     const newer = engine.dispatch('advice.recommend', { study: example('software'), folder: examples, client: 'card' });
@@ -247,7 +247,7 @@ describe('the recommendation', () => {
     expect(await code({ study: cpu, deviceId: cpu.devices[0], designIndex: cores.designIndex })).toFail('unsupported');
   });
 
-  it('says where no design is valid', async () => {
+  it('says on which devices no design is valid', async () => {
     const study = small(example('acts'));
     const none: StudyFile = { ...study, constraints: [{ quantity: 'blockThreads', atLeast: 5000 }] };
     const answer = await engine.dispatch('advice.recommend', { study: none, folder: examples });
@@ -325,7 +325,7 @@ describe('advice where some inputs are not known', () => {
     expect({ ...ofRun, elapsedMs: 0 }).toEqual({ ...(await ask(little)), elapsedMs: 0 });
   });
 
-  it('is one design in the study, a run, its report and its code, though another is faster at the middles', async () => {
+  it('is one design in the study, a run, its report and its code, although another design is faster with middle values', async () => {
     const ofStudy = await recommend(little, { robust: true });
     const { robust, point } = ofStudy.uncertainty!;
     expect(robust.designIndex).not.toBe(point.designIndex);

@@ -116,7 +116,7 @@ it.skipIf(lacks('g++'))('measures a C program that is built once for each block 
 });
 
 it.skipIf(lacks('python3'))(
-  'measures a Python program, takes its own word that results are right, and shows it in the ranking',
+  'measures a Python program, accepts its statement that results are right, and shows it in the ranking',
   async () => {
     const wrapper = join(folder, 'wrapper.py');
     writeFileSync(
@@ -163,7 +163,7 @@ it('fails a design whose result is wrong, that crashes or prints nothing, and co
   for (const one of others) expect(one).toMatchObject({ correct: true, digest: 'cafe', measured: { repeats: 2 } });
 });
 
-it('fails a design that hangs, and continues with the other', async () => {
+it('fails a design that hangs, and continues with the other design', async () => {
   const page = await call(engine, 'ranking.page', { runId, limit: 2 });
   const [hang, other] = page.rows.map(({ designIndex }) => designIndex);
   const log = join(folder, 'hang.log');
@@ -191,7 +191,7 @@ it.skipIf(lacks('g++'))("fails designs whose build fails, with the compiler's me
 });
 
 // unit/own-program.test.ts tests that the seed determines the order.
-it('launches every design once before any again, in another order', async () => {
+it('launches every design once before it launches any again, in another order', async () => {
   const log = join(folder, 'order.log');
   await measured({ exec: own(`--log '${log}'`) }, { count: 8, warmUps: 0 });
   const order = logged(log).map(({ design }) => design);
@@ -385,7 +385,7 @@ it('fails every design of a program that does not exist', async () => {
   expect(out + err).toMatch(/12 failed[^]*missing cannot be started \(no such file or folder, ENOENT\)/);
 });
 
-it('chooses the number of repeats and of designs for the time by a probe', async () => {
+it('chooses by a probe how many repeats and designs fit the time', async () => {
   const input = { ...asked({ exec: own('--ms 10000') }), repeats: 500, timeLimitMs: 600_000 };
   const answer = await call(engine, 'bench.probe', input);
   // The program reports ten seconds for each launch, far more than it takes. Fewer than 7 repeats give no interval, so
@@ -398,7 +398,7 @@ it('chooses the number of repeats and of designs for the time by a probe', async
   expect(estimateMs).toBeLessThan(600_000);
 });
 
-it.skipIf(lacks('nvcc'))('has an example in CUDA that the compiler takes', async () => {
+it.skipIf(lacks('nvcc'))('compiles its example in CUDA', async () => {
   mkdirSync(join(folder, 'cuda'));
   const out = join(folder, 'cuda', 'divergent');
   const nvcc = spawn('nvcc', ['-arch=sm_90', '-DBLOCK=128', join(KERNELS, 'divergent.cu'), '-o', out], { stdio: 'inherit' }); // prettier-ignore

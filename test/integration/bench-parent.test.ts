@@ -31,7 +31,7 @@ const STARTER = `
 `;
 
 it.each([true, false])(
-  'ends when the process that started it is killed, if it knows that process: %s',
+  'the program ends when the process that started it is killed, if it knows that process: %s',
   async (knows) => {
     // The plan has far more launches than the test has time. Alone, the program would run for a minute.
     const cases: BenchCase[] = [
@@ -73,7 +73,7 @@ const COMPILING = `
 const compiling = (...words: string[]): ChildProcess =>
   spawn(process.execPath, ['--input-type=module', '-e', COMPILING, TOOL, ...words], { stdio: 'inherit' });
 
-it('takes a working compiler with it, and what the compiler started', async () => {
+it('a killed engine ends a working compiler, and what the compiler started', async () => {
   const file = join(folder, 'compiler');
   const engine = compiling(file);
   await expect.poll(() => existsSync(file), { timeout: 120_000 }).toBe(true);
@@ -83,7 +83,7 @@ it('takes a working compiler with it, and what the compiler started', async () =
   await expect.poll(() => processLives(behind), { timeout: 120_000 }).toBe(false);
 });
 
-it('takes a compiler with it that starts while it is killed', async () => {
+it('a killed engine ends a compiler that is just starting', async () => {
   const files = Array.from({ length: 5 }, (_, at) => join(folder, `starting-${at}`));
   for (const file of files) await once(compiling(file, 'killed'), 'exit');
   // By now, a compiler that is still alive has recorded its id.

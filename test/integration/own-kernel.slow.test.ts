@@ -284,7 +284,7 @@ it.skipIf(lacks('opencl'))(
   },
 );
 
-it('measures an own kernel only for the command line', async () => {
+it("measures a user's kernel only for the command line", async () => {
   await engine.close();
   const serve = await open('serve');
   try {

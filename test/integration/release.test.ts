@@ -63,7 +63,7 @@ it('refuses an unknown kind of release, and failing tests, and leaves the tree u
   expect([git('status', '--porcelain'), git('tag')]).toEqual(['', '']);
 });
 
-it('refuses a tree with changes, a commit by nobody, and what Git refuses, and leaves the tree unchanged', () => {
+it('refuses a tree with changes, a committer without a name, and what Git refuses, and leaves the tree unchanged', () => {
   write('package.json', manifest('exit 0'));
   expect(release('minor')).toMatchObject({ status: 1, stderr: expect.stringContaining('The tree has changes') });
   commit();

@@ -473,7 +473,7 @@ describe('predictions beside measurements', () => {
   });
 });
 
-it('can be followed by another as soon as its end is announced', async () => {
+it('a measurement can be followed by another one as soon as its end is announced', async () => {
   const { engine, runId } = await sweptAlone();
   const next = new Promise((resolve) => {
     const off = engine.subscribe((event) => {
@@ -535,7 +535,7 @@ describe('a measurement that is stopped', () => {
     expect(await measure(engine, runId)).toMatchObject({ state: 'failed', valid: 2, invalid, error });
   });
 
-  it('blames the case that was running, which is skipped when the run is resumed', async () => {
+  it('blames the case that was running, and a resumed run skips this case', async () => {
     const { engine, runId } = swept();
     const [at, turn] = [await caseAt(engine, runId, 2), await caseAt(engine, runId, 4)];
     fake({ at, turn, event: 'crash' });

@@ -151,7 +151,7 @@ describe('the composite prediction', () => {
     });
   });
 
-  it('at a constant rate takes at most the work of a slot and the longest block, like any schedule without idle slots', () => {
+  it('takes at most the work of a slot and the longest block at a constant rate, like any schedule without idle slots', () => {
     const kinds = [{ kind: 'none' }, { kind: 'best-buckets', k: 2 }] as const;
     forAllOf(500)(
       fc.constantFrom(...kinds),

@@ -37,7 +37,7 @@ describe('tasks', () => {
   const saved = fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 1, max: 5000 })), {
     maxLength: 6,
   });
-  it('name every design that is not saved once, and no saved one', () => {
+  it('name each unsaved design once, and no saved design', () => {
     forAllOf(60)(counts, saved, fc.integer({ min: 1, max: 16 }), (axes, pieces, workers) => {
       const total = sizeOf(axes);
       const seen = new Uint8Array(total);

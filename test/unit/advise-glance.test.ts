@@ -47,7 +47,7 @@ describe('a glance', () => {
     expect(found.predicted).toBeLessThan(list.length);
   });
 
-  it('is exact if it has the time', async () => {
+  it('is exact if it has enough time', async () => {
     const { predictor, designs, byTime, invalid } = await example();
     const exact = surveyFastest(predictor, designs, Infinity);
     const list = Uint32Array.from(new Set([...byTime.slice(5, 20), ...designs]));

@@ -76,7 +76,7 @@ describe('small maps of the landscape', () => {
     }
   });
 
-  it('of a coarse prediction give each cell the time of the nearest predicted cell', async () => {
+  it('give each cell the time of the nearest predicted cell if the prediction is coarse', async () => {
     const { plan, predictor, parts } = await example();
     const { counts } = predictor;
     const { rows, columns } = mapShape(counts);

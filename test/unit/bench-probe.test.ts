@@ -187,7 +187,7 @@ describe('a measurement that fits the time', () => {
     expect(fittingMeasurement(rounds, asked).fullMs).toBeCloseTo(20 * 18 * 76, 6);
   });
 
-  it('fits the time, or is the smallest possible one', () => {
+  it('fits the time, or is the smallest possible measurement', () => {
     const time = fc.double({ min: 0.001, max: 10_000, noNaN: true });
     forAll(time, time, fc.integer({ min: 1, max: 1000 }), fc.integer({ min: 1, max: 60 }), (launch, prepare, designs, repeats) => {
         const rounds = [round(1000, launch, { prepareMs: prepare })];
@@ -218,7 +218,7 @@ describe('the words for what is left out', () => {
     expect(reducedText({ ...proposal, designs: 200, repeats: 15 })).toBe('');
   });
 
-  it('become a request that measures only that', () => {
+  it('become a request that measures what is left', () => {
     const { ofDesigns, ofRepeats, estimateMs, fullMs } = proposal;
     const probe = { ofDesigns, ofRepeats, estimateMs, fullMs };
     expect(startOf(proposal)).toEqual({ spreadDesigns: 99, repeats: 7, probe });

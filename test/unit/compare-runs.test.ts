@@ -25,13 +25,13 @@ describe('two measurements', () => {
     expect(compareTimes(before, after, 0.02).verdict).toBe(verdict);
   });
 
-  it('is the opposite if the runs are exchanged', () => {
+  it('get the opposite verdict if the runs are exchanged', () => {
     const [one, other] = [compareTimes(around(1), around(1.05), 0.02), compareTimes(around(1.05), around(1), 0.02)];
     expect(one.ratio * other.ratio).toBeCloseTo(1, 12);
     expect(one.interval!.low * other.interval!.high).toBeCloseTo(1, 12);
   });
 
-  it('contains the ratio of the medians in 95 % of cases, and rarely finds a difference if there is none', () => {
+  it('have an interval that contains the ratio of medians in 95 % of cases, and rarely differ if there is no difference', () => {
     const uniform = mersenneTwister(7);
     // The times of kernels are skewed. They have a shortest time and an exponential tail, whose median is ln 2.
     const times = (n: number, scale: number) =>
@@ -91,7 +91,7 @@ describe('measured runs', () => {
     expect(found.runs.map(({ device }) => device)).toEqual(['one', 'other', 'one']);
   });
 
-  it('are refused if one is named twice', async () => {
+  it('are refused if a run is named twice', async () => {
     const ids = [reference, broken, reference];
     const twice = await bench.engine.call('bench.compareRuns', { ids, threshold: 0.02 });
     expect(twice).toFail(null, `Run ${reference} is named twice. Specify different runs.`);

@@ -50,7 +50,7 @@ describe('a comparison', () => {
     }
   });
 
-  it('never has a better design of another device than the best one of the device', async () => {
+  it('never has a design of another device that is better than the best design of the device', async () => {
     const { cross } = await compare();
     for (const row of cross)
       row.forEach((timeMs, j) => expect(Number.isNaN(timeMs) || timeMs >= cross[j][j]).toBe(true));
@@ -88,7 +88,7 @@ describe('a comparison', () => {
     expect(comparisonReasons([bests[1], far]).join(' ')).not.toContain('cannot confirm');
   });
 
-  it('calls devices alike that the model cannot distinguish', async () => {
+  it('says if the model cannot distinguish devices', async () => {
     const { devices: bests } = await compare();
     const twin: DeviceBest = { ...bests[0], best: { ...bests[0].best!, timeMs: bests[0].best!.timeMs * 1.005 } };
     expect(comparisonReasons([bests[0], twin])).toEqual([expect.stringContaining('less than the model')]);
@@ -213,7 +213,7 @@ describe('two runs', () => {
     expect(self.fields).toEqual([]);
     expect(self.spearman).toBe(1);
   });
-  it('that follow one another name their changes, and whether kernel and work are the same', async () => {
+  it('name their changes if they follow one another, and say whether kernel and work are the same', async () => {
     const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
     const study = smallStudy({ devices: devices.slice(0, 1), axes });
     const { id } = unwrap(await bench.engine.call('studies.save', { study }));
@@ -248,7 +248,7 @@ describe('two runs', () => {
     const all = unwrap(await bench.engine.call('runs.changes', {}));
     expect(all.find((change) => change.id === runId)).toMatchObject({ since: null, fields: [] });
   });
-  it('with a single design have no ranking, and runs of different spaces cannot be compared', async () => {
+  it('have no ranking if there is a single design, and cannot be compared if their spaces differ', async () => {
     const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
     const one = await bench.run(smallStudy({ devices: devices.slice(0, 1), axes }));
     const diff = async (leftId: number, rightId: number) =>

@@ -132,7 +132,7 @@ describe('the GPU of the page', () => {
     expect([call, destroy].map(({ mock }) => mock.calls.length)).toEqual([1, 1]);
   });
 
-  it('is a target, or says what it lacks', async () => {
+  it('is a target, or the page says what it lacks', async () => {
     expect(await pageTarget(fakeGpu().gpu)).toMatchObject({ available: true, label: 'Software GPU (runs anywhere): google swiftshader', device: { threadGroupWidth: 4, properties: { maxComputeInvocationsPerWorkgroup: 256, subgroups: 1 } } }); // prettier-ignore
     expect(await pageTarget(undefined)).toMatchObject({ available: false, label: 'This window has no WebGPU' });
     const empty = { requestAdapter: async () => null } as unknown as GPU;

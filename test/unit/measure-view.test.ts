@@ -73,7 +73,7 @@ const timesMs = fc.double({ min: 1e-3, max: 1e4, noNaN: true });
 const times = fc.array(fc.record({ predictedMs: timesMs, medianMs: timesMs }), { minLength: 1, maxLength: 40 });
 
 describe('address', () => {
-  it('reopens what it was written from, and leaves out what is as always', () => {
+  it('restores the state from which it was written, and leaves out usual values', () => {
     const params = new URLSearchParams();
     writeAddress(measureAddress, { measured: 12, design: 17, profile: 3, tab: 'calibrate', suite: 'probes' }, params);
     expect(params.toString()).toBe('measured=12&design=17&profile=3&tab=calibrate&suite=probes');
@@ -88,7 +88,7 @@ describe('address', () => {
 });
 
 describe('points', () => {
-  it('are of the cases that have both times, ranked among themselves', () => {
+  it('belong to the cases that have both times, and are ranked among themselves', () => {
     const detail = sampleDetail();
     const { points, scale } = measuredPoints(detail, null);
     expect(points).toHaveLength(39);
@@ -105,7 +105,7 @@ describe('points', () => {
     expect(flagsOf(wrong)).toEqual(['wrong']);
   });
 
-  it('take predictions and ranks of a comparison where there is one', () => {
+  it('have the predictions and ranks of a comparison if there is one', () => {
     const detail = sampleDetail();
     const comparison = sampleComparison(detail, () => 2);
     const { points, scale } = measuredPoints(detail, comparison);
@@ -118,7 +118,7 @@ describe('points', () => {
     );
   });
 
-  it('a case without times is not a failure while times arrive', () => {
+  it('are missing for a case without times, which is not a failure', () => {
     expect(measuredPoints(sampleDetail([sampleCase(0)]), null)).toEqual({ points: [], scale: NaN });
   });
 });
@@ -166,7 +166,7 @@ describe('scatter', () => {
     });
   });
 
-  it('shares a frame between two predictions only where that shows something', () => {
+  it('shares a frame between two predictions only if this shows something', () => {
     const detail = sampleDetail();
     const points = (factor: number) =>
       measuredPoints(
@@ -196,7 +196,7 @@ describe('scatter', () => {
     expect(labelPlaces([{ x: 0, y: 0 }, { x: 50, y: 0 }], 10)).toEqual([{ x: 0, y: 15 }, { x: 50, y: -8 }]); // prettier-ignore
   });
 
-  it('finds the point under the pointer, and none far from all', () => {
+  it('finds the point under the pointer, and no point if all are far away', () => {
     const places = [{ x: 10, y: 10 }, { x: 16, y: 10 }]; // prettier-ignore
     expect(nearestPoint(places, 14, 10, 12)).toBe(1);
     expect(nearestPoint(places, 40, 10, 12)).toBe(-1);
@@ -204,7 +204,7 @@ describe('scatter', () => {
 });
 
 describe('residuals', () => {
-  it('by axis, the one that explains most first, every design once in each', () => {
+  it('are listed by axis, with the axis that explains most first, and every design is in each axis once', () => {
     const comparison = sampleComparison(sampleDetail());
     const axes = residualAxes(comparison);
     expect(axes[0].axis).toBe('threadsPerUnit');
@@ -237,7 +237,7 @@ describe('table', () => {
   const detail = sampleDetail();
   const { points } = measuredPoints(detail, sampleComparison(detail));
 
-  it('sorts by every column, what has no value last in both directions', () => {
+  it('sorts by every column, with missing values last in both directions', () => {
     for (const column of MEASURED_COLUMNS)
       for (const descending of [false, true]) {
         const rows = measuredRows(detail.cases, points, { column, descending });
@@ -258,7 +258,7 @@ describe('table', () => {
     expect(varyingFields([sampleCase(0)])).toEqual(['threadsPerUnit', 'blockThreads', 'gridBlocks']);
   });
 
-  it('goes into a file with every case and every number', () => {
+  it('is written to a file with every case and every number', () => {
     const rows = measuredRows(detail.cases, points, { column: 'predictedRank', descending: false });
     const [head, ...body] = measuredTable(rows);
     expect(body).toHaveLength(detail.cases.length);
@@ -269,7 +269,7 @@ describe('table', () => {
 });
 
 describe('repeats of one design', () => {
-  it('are marked: warm-ups, those that count, outliers', () => {
+  it('are marked as warm-ups, counted repeats or outliers', () => {
     const steady = sampleTime(5);
     const time = { ...steady, timesMs: steady.timesMs.map((ms, i) => (i === 8 ? ms * 1.4 : ms)), outliers: 1 };
     const all = launches(time);
@@ -278,7 +278,7 @@ describe('repeats of one design', () => {
     expect(all).toHaveLength(18);
   });
 
-  it('the scale never lets one launch hide the others', () => {
+  it('have a scale on which one launch never hides the others', () => {
     forAll(fc.array(fc.double({ min: 0.5, max: 500, noNaN: true }), { minLength: 1, maxLength: 20 }), (list) => {
       const { lowMs, highMs } = launchRange(sampleTime(5, { medianMs: 5, timesMs: list, warmUpMs: [100] }));
       expect(lowMs).toBeLessThan(5);
@@ -303,7 +303,7 @@ describe('set-up', () => {
     expect(measuringInput({ ...SETUP, suite: 'probes' }, null)).not.toHaveProperty('choose');
   }); // prettier-ignore
 
-  it('writes the command that measures the same designs with a program of the person', () => {
+  it("writes the command that measures the same designs with a user's program", () => {
     const program = "--exec './program {threadsPerUnit} {blockThreads} {gridBlocks}'";
     const place = { databaseFile: '/tmp/x.db', runId: 3, deviceId: null };
     const start = 'lockstep bench 3 --db /tmp/x.db';
@@ -322,7 +322,7 @@ describe('set-up', () => {
     );
   });
 
-  it('refuses what cannot be measured, and says why', () => {
+  it('refuses designs that cannot be measured, and says why', () => {
     expect(refusal(SETUP, webgpu, 3, [GPU], null)).toBeNull();
     expect(refusal(SETUP, cpu, 3, [GPU], null)).toMatch(/predicts no CPU/);
     expect(refusal(SETUP, cpu, 3, [GPU, CPU], null)).toBeNull();
@@ -343,7 +343,7 @@ describe('set-up', () => {
     expect(refusal({ ...SETUP, suite: 'probes' }, webgpu, 3, [GPU], null, 'Several kernels.')).toBeNull();
   });
 
-  it('lists what can measure first, and what is missing last', () => {
+  it('lists available targets first, and missing targets last', () => {
     const page = { ...webgpu, id: PAGE_TARGET, label: 'page' };
     const stale = { ...page, available: false };
     const list = listTargets([...SAMPLE_TARGETS, stale], page);
@@ -354,7 +354,7 @@ describe('set-up', () => {
     expect(chosenTarget([], null)).toBeNull();
   });
 
-  it('estimates only from what was measured in the same way', () => {
+  it('estimates a duration only from measurements of the same kind', () => {
     const detail = sampleDetail(sampleCases(), { request: { ...sampleDetail().request, target: 'webgpu' } });
     const run = sampleRun();
     const sweep = detail.request.sourceRunId;
@@ -379,7 +379,7 @@ describe('set-up', () => {
 });
 
 describe('figures', () => {
-  it('stand in one strip, and in one sentence', () => {
+  it('are shown in one strip, and in one sentence', () => {
     const randomEquivalent = [{ k: 1, measurements: 22 }, { k: 5, measurements: 37 }, { k: 10, measurements: 39 }]; // prettier-ignore
     const comparison = { ...sampleComparison(sampleDetail()), randomEquivalent };
     const stats = comparisonStats(comparison);
@@ -390,7 +390,7 @@ describe('figures', () => {
     expect(comparisonVerdict(comparison)).toMatch(/first 5 .*about 37 measurements\.$/);
   });
 
-  it('of two designs say that they say nothing', () => {
+  it('of two designs say that they mean nothing', () => {
     const comparison = {
       ...sampleComparison(sampleDetail(sampleCases(2))),
       spearman: NaN,
@@ -404,7 +404,7 @@ describe('figures', () => {
 });
 
 describe('calibration', () => {
-  it('says of each parameter how it is known', () => {
+  it('says how each parameter is known', () => {
     const rows = parameterRows(sampleProfile());
     const states = Object.fromEntries(rows.map(({ parameter, state }) => [parameter, state]));
     expect(states).toMatchObject({ latencyCycles: 'fitted', cooperationCost: 'held', divergentBranchCycles: 'unknown' });
@@ -412,7 +412,7 @@ describe('calibration', () => {
     expect(rows.find(({ parameter }) => parameter === 'cooperationCost')!.error).toBe('');
   }); // prettier-ignore
 
-  it('judges by designs left out of the fit, or says that there are none', () => {
+  it('is judged by designs that were left out of the fit, or says that there are none', () => {
     expect(verdict(sampleProfile())).toMatch(
       /left out of the fit.*falls from 5\.2.* to 1\.4.*cooperation step, so (it keeps its value|they keep their values)/,
     );
@@ -422,7 +422,7 @@ describe('calibration', () => {
     expect(figureRows(sampleProfile({ heldOut: null })).map(({ heldOut }) => heldOut)).toEqual(['–', '–', '–']);
   });
 
-  it('shows the profile asked for, else the newest of the run', () => {
+  it('shows the requested profile, or else the newest of the run', () => {
     const list = [sampleSavedProfile(3, { profile: sampleProfile({ sourceRunIds: [9] }) }), sampleSavedProfile(2), sampleSavedProfile(1)]; // prettier-ignore
     expect(shownProfile(list, 1, 12)!.id).toBe(1);
     expect(shownProfile(list, null, 12)!.id).toBe(2);
@@ -435,7 +435,7 @@ describe('what the page knows of its GPU', () => {
   const known = (threadGroupWidth: number | null, properties: Readonly<Record<string, number>>) =>
     pageLimits({ ...page, device: { ...sampleDetail().device!, threadGroupWidth, properties } });
 
-  it('goes to the engine that chooses, and nothing of other targets does', () => {
+  it('is sent to the engine, which chooses by it, and is not sent for other targets', () => {
     expect(known(4, { maxComputeInvocationsPerWorkgroup: 256 })).toEqual({ limits: { threadsPerUnit: 4, blockThreads: 256, bestBuckets: true } }); // prettier-ignore
     expect(known(null, {})).toEqual({ limits: { threadsPerUnit: null, blockThreads: null, bestBuckets: false } });
     expect(known(null, { subgroupMinSize: 8 }).limits).toMatchObject({ threadsPerUnit: 8, bestBuckets: false });
@@ -445,7 +445,7 @@ describe('what the page knows of its GPU', () => {
       expect(v.safeParse(procedures['bench.start'].input, { target: PAGE_TARGET, ...limits, ...measuringInput(SETUP, 3) }).issues).toBeUndefined(); // prettier-ignore
   });
 
-  it('is said in the words of a programming model', () => {
+  it('is written in the words of a programming model', () => {
     const terms = { thread: 'work-item', threads: 'work-items', block: 'work-group' };
     for (const [quantity, atMost, words] of [
       ['threadsPerUnit', 4, 'up to 4 work-items per unit'],

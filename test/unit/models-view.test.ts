@@ -48,7 +48,7 @@ describe('reproduced figures', () => {
     expect(found.map((each) => each.table.table)).toEqual(['bad', 'good']);
     expect(found[0].rows.map(({ passed }) => passed)).toEqual([false, true]);
   });
-  it('are found by every word', () => {
+  it('are found by each of their words', () => {
     expect(findRows([table('good', true), table('bad', false)], 'bad n=')).toEqual([]);
     expect(findRows([table('good', true), table('bad', false)], 'BAD 4')[0].rows).toHaveLength(1);
     expect(findRows([table('good', true), table('bad', false)], 'failed')).toHaveLength(1);

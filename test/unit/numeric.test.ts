@@ -106,7 +106,7 @@ describe('caches that share a budget', () => {
     return { made, get };
   }
 
-  it('keep what they have room for, and never more', () => {
+  it('keep the values for which they have room, and never more', () => {
     const budget = createBudget(1000);
     const { get, made } = countedCache(budget, 1);
     for (let round = 0; round < 3; round++) for (let key = 0; key < 10; key++) expect(get(key).key).toBe(key);
@@ -117,7 +117,7 @@ describe('caches that share a budget', () => {
     }
   });
 
-  it('drop what was not used for longest', () => {
+  it('drop the values first that were not used for longest', () => {
     const { get, made } = countedCache(createBudget(300), 1);
     [1, 2, 3, 1, 4, 1, 3].forEach(get);
     expect(made).toEqual([1, 2, 3, 4]);
@@ -125,7 +125,7 @@ describe('caches that share a budget', () => {
     expect(made).toEqual([1, 2, 3, 4, 2]);
   });
 
-  it('drop cheap values before costly ones, but no costly one stays for ever', () => {
+  it('drop cheap values before costly ones, but no costly value stays forever', () => {
     const budget = createBudget(1000);
     const cheap = countedCache(budget, 1e-3);
     const costly = countedCache(budget, 1e-2);

@@ -7,7 +7,7 @@ import { exportHandlers } from '../../src-main/services/export/handlers.ts';
 import { smallStudy } from './export-runs.ts';
 import { useBench } from '../workplace.ts';
 
-test('a document is rendered only after the previous one was delivered or failed', async () => {
+test('a document is rendered only after the previous one has been delivered or has failed', async () => {
   const log: string[] = [];
   const read = async (id: number) => {
     log.push(`render ${id}`);

@@ -240,7 +240,7 @@ describe('divergent loops', () => {
 });
 
 describe('bandwidth by cores', () => {
-  it('equals the measured points, is linear between them, and determine β, ρ and K', () => {
+  it('equals the measured points, is linear between them, and determines β, ρ and K', () => {
     const point = (cores: number, bandwidthGbS: number) => ({ cores, bandwidthGbS });
     const found = unwrap(
       calibrateBandwidth([point(4, 40), point(1, 14), point(1, 15), point(1, 16), point(2, 30), point(8, 41)]),

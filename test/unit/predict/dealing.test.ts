@@ -275,7 +275,7 @@ describe('depths of dealt units', () => {
     },
   );
 
-  it('have the same place in every round if the stride is a multiple of the window, and else an average one', () => {
+  it('have the same place in every round if the stride is a multiple of the window, and otherwise an average place', () => {
     // With 16 blocks of 256 slots, a round is one window. With 15 blocks, the place in the window changes from round to
     // round.
     const spreadOf = (gridBlocks: number): number => {

@@ -123,7 +123,7 @@ describe('group depths compared with simulated launches', () => {
     }
   });
 
-  it('has a setup whenever a lane of a flattened loop starts a unit', () => {
+  it('has a set-up whenever a lane of a flattened loop starts a unit', () => {
     const escapes = categorical({ 10: 0.8, 700: 0.2 });
     const sizes = [1, 2, 8, 32];
     for (const law of [unwrap(uniformLaw(20, 40)), unwrap(poissonLaw(12)), geometric, twoLengths, escapes]) {
@@ -251,7 +251,7 @@ it.each(['none', 'quantile-buckets(3)', 'best-buckets(4)', 'dynamic-fetch'])(
 );
 
 it.each([1, 2, 3, 4, 5, 7])(
-  'blocks of sorted windows with %d groups in windows of three have the activity that counting one by one gives',
+  'blocks of sorted windows with %d groups in windows of three have the same activity as groups that are counted one by one',
   (groups) => {
     const units = 6;
     const n = 2;

@@ -111,7 +111,7 @@ describe('the cost of a fetch', () => {
   const pipeline = { latencyCycles: 500, issueCycles: 20, kneeSoftness: 1000, schedulers: 4 };
   const fetches = { fetchers: 32, iterations: 100, events: 80, additions: 320, last: { iterations: 50, events: 16 } };
 
-  it('is latency if any lane fetches, and a counter that takes one addition after another', () => {
+  it('consists of latency if any lane fetches, and of a counter that serves one addition after another', () => {
     const cost = computeFetchCost(device, fetches, 1000, 1);
     const addition = 1 / ADDITIONS_PER_CYCLE;
     expect(cost).toEqual({
@@ -136,7 +136,7 @@ describe('the cost of a fetch', () => {
     expect(computeFetchCost(device, fetches, 1000, 0.25).fetching.latencyCycles).toBe(4 * cost.fetching.latencyCycles);
   });
 
-  it('is one addition for all lanes of a group that fetch at once, where the compiler merges them', () => {
+  it('is one addition for all lanes of a group that fetch at the same time, if the compiler merges them', () => {
     const merged = computeFetchCost({ ...device, vendor: 'nvidia' }, fetches, 1000, 1);
     const lanes = computeFetchCost({ ...device, vendor: 'intel' }, fetches, 1000, 1);
     expect(merged.startCycles).toBe(lanes.startCycles / 32);
@@ -145,7 +145,7 @@ describe('the cost of a fetch', () => {
     expect(merged.fetching.latencyCycles).toBe(lanes.fetching.latencyCycles);
   });
 
-  it('is the start alone if no iteration fetches', () => {
+  it('is only the start if no iteration fetches', () => {
     const none = { ...fetches, iterations: 0, events: 0, additions: 0 };
     expect(computeFetchCost(device, none, 1000, 1).fetching).toEqual({
       iterations: 0,

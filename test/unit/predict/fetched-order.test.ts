@@ -85,7 +85,7 @@ describe('the units that groups fetch from a given order', () => {
     );
   });
 
-  it('lose no work: it is done when the units run out, or still left then', () => {
+  it('lose no work: it is either done or still left when the units run out', () => {
     forAll(
       fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength: 200 }),
       fc.integer({ min: 1, max: 40 }),
@@ -120,7 +120,7 @@ describe('the units that groups fetch from a given order', () => {
     expect(first.values.at(-1)! - first.values[0]).toBeLessThanOrEqual(5);
   });
 
-  it('start apart less often if neighbours are alike, in a part of the groups as in all', () => {
+  it('start at different times less often if neighbours are alike, in a part of the groups as in all', () => {
     const random = mersenneTwister(4);
     const alike = Array.from({ length: 1 << 17 }, (_, i) => 10 + ((i >> 9) % 20));
     const shuffled = alike

@@ -135,7 +135,7 @@ describe('a given order', () => {
     });
   });
 
-  it('is dealt like any other, and a launch knows the depth of every group', () => {
+  it('is dealt like any other order, and a launch knows the depth of every group', () => {
     forAllOf(300)(launch, ({ lengths, law, kind, dealing }) => {
       const { units, unitsPerGroup: n, groupsPerBlock: W, gridBlocks: G } = dealing;
       const order = arrangeUnits(lengths, units, law, kind, n);

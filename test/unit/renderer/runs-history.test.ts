@@ -44,7 +44,7 @@ describe('the best time of each run', () => {
     ]); // prettier-ignore
   });
 
-  it('is joined only with those of the same kernel and work', () => {
+  it('is joined only with runs of the same kernel and work', () => {
     const runs = [run(5), run(4, { kind: 'simulate', sourceRunId: 2 }), run(3), run(2), run(1)];
     const problems = new Map([[1, 1], [2, 2], [3, 1], [5, 1]]); // prettier-ignore
     const ids = (at: number) =>
