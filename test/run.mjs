@@ -292,8 +292,9 @@ const inPages = async () => {
   await (isBuilt ? browser() : unbuilt('browser'));
 };
 /**
- * Pages often wait, so the computing tests run beside them. A page that waits for its turn too long would exceed the
- * time limits of its test, so its processes take three times as much of a core as those of the computing tests.
+ * Pages often wait, so the computing tests run at the same time. If a page waits too long for its turn, its test
+ * exceeds a time limit. The processes of pages therefore get three times as much of a core as those of the computing
+ * tests.
  */
 const computed = () =>
   tests('unit, property, golden, db, integration', vitest(files.other), 'vitest.json', ofVitest, LOWER_PRIORITY);

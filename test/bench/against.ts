@@ -18,7 +18,7 @@ const RESAMPLES = 2000;
 const SLOWER = 1.2;
 
 export interface Ratio {
-  /** The median time of the later revision divided by that of the earlier one. */
+  /** Median time of the later revision over the median time of the earlier revision. */
   readonly ratio: number;
   /** Bounds of the interval that contains 95 % of the resampled ratios. */
   readonly low: number;

@@ -61,7 +61,10 @@ export function deviceCode(object: Buffer): readonly ReadonlyMap<string, readonl
  * them after each FP64 operation.
  */
 export interface InnerLoop extends Counts {
-  /** Counts of the longest loop around the innermost one. If there is none, they are those of the innermost loop. */
+  /**
+   * Counts of the longest loop around the innermost one. Without such a loop, these are the counts of the innermost
+   * loop.
+   */
   readonly outer: Counts;
 }
 export interface Counts {

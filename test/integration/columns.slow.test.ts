@@ -134,7 +134,10 @@ interface Column {
   /** Returns the length that Lockstep reads; by default, it is the number itself. */
   length?(one: number): number;
 }
-/** Awkward Array writes an array of lists, and an array of records as a list for each field. */
+/**
+ * Returns columns of all types. As Awkward Array writes them, an array of lists is one column, and an array of records
+ * is a column of lists for each field.
+ */
 function columnsOf(arrow: Arrow): Readonly<Record<string, Column>> {
   const whole = new arrow.Int32();
   const field = (type: unknown, name = 'item') => new arrow.Field(name, type, true);

@@ -220,7 +220,7 @@ print(json.dumps([pathlib.Path("measured.json").read_text(), json.loads(pathlib.
       expect(design).toEqual(wanted.get(designIndex!));
       expect(timesMs[0]).toBe(wanted.get(designIndex!)!.gridBlocks);
     }
-    // A measured design must not have the same value as all others, or a wrong list could pass unnoticed.
+    // The measured designs must differ in each of these fields. Otherwise, a wrong list of values could pass unnoticed.
     for (const name of ['loop', 'balancing', 'implementation', 'unitsPerThread', 'gridBlocks'] as const)
       expect(new Set(measured.map(({ design }) => (design as Design)[name])).size, name).toBeGreaterThan(1);
 

@@ -827,7 +827,7 @@ describe('a page that goes away', () => {
       state: 'failed',
       error: 'The measuring page has gone. Its measurements are saved, and a page can resume the run.',
     });
-    // Before it is given up, the page gets three requests to answer.
+    // The page gets three requests to answer before the engine gives it up.
     expect(performance.now() - from).toBeGreaterThan(SILENCE_MS / 2);
     await call(engine, 'runs.resume', { id });
   });

@@ -21,7 +21,7 @@ import { testFolder } from '../workplace.ts';
 
 const folder = testFolder();
 
-/** Makes a toolkit whose nvcc lists these architectures. If there are none, nvcc only prints its release. */
+/** Makes a toolkit whose nvcc lists these architectures. If the list is empty, nvcc only prints its release. */
 function toolkit(name: string, codes: readonly string[], release = '13.0.88'): string {
   const nvcc = join(folder, name, 'bin', 'nvcc');
   mkdirSync(dirname(nvcc), { recursive: true });

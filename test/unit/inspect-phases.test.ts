@@ -30,8 +30,9 @@ describe('FP32 instructions that read three registers', () => {
     const [ptx, sass] = [{ ptx: LOOPS }, { sass: SASS }].map(
       (texts) => stepOf(unwrap(inspectKernel('file', texts, { entry: 'ilp1' }))).threeRegisters,
     );
-    // The kernel has 16 FP32 instructions with three operands. In PTX, an instruction counts if it follows one of its
-    // own chain, or none. In machine code, it counts if the instruction before it has no reuse mark.
+    // The kernel has 16 FP32 instructions with three operands. In PTX, an instruction counts if it follows an
+    // instruction of its own chain, or no instruction. In machine code, it counts if the instruction before it has no
+    // reuse mark.
     expect([ptx, sass]).toEqual([5, 2]);
   });
 });

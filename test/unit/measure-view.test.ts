@@ -112,7 +112,7 @@ describe('points', () => {
     expect(scale).toBe(comparison.scale);
     expect(points[0].predictedMs).toBe(comparison.designs[0].predictedMs);
     expect(points[0].measured.designIndex).toBe(points[0].designIndex);
-    // The comparison is of another run, so it does not apply.
+    // The comparison belongs to another run, so it does not apply.
     expect(measuredPoints(sampleDetail(detail.cases, { runId: 99 }), comparison).points[0].predictedMs).toBe(
       detail.cases[0].predictedMs,
     );

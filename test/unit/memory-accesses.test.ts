@@ -98,7 +98,7 @@ describe('bytes of an iteration', () => {
     expect(bytes(K20, [of(K20.l2Bytes / 2)])).toBeCloseTo(32 / 2.3, 9);
     // If the array is four times as large, the hit rate is 1/∛65, and device memory is the bottleneck.
     expect(bytes(K20, [of(K20.l2Bytes * 2)])).toBeCloseTo(32 * (1 - 1 / Math.cbrt(65)), 9);
-    // An array of any size has a part of it in the caches.
+    // Whatever the size of an array, a part of it is in the caches.
     expect(bytes(K20, [of(K20.l2Bytes * 1000)])).toBeCloseTo(32 * (1 - 1 / 2000), 6);
     expect(bytes(A100, [of(64)])).toBeCloseTo(0, 6);
   });

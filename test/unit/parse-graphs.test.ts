@@ -4,7 +4,7 @@ import { readLengths } from '../../src-workers/parse/length-file.ts';
 import { bytesSource } from '../../src-workers/parse/source.ts';
 import { chunks, encode } from '../data.ts';
 
-/** A chunk has 7 bytes, so chunks split tags and numbers. */
+/** Reads a text in chunks of 7 bytes, which split tags and numbers, and returns the lengths. */
 async function lengthsOf(text: string): Promise<readonly number[]> {
   const whole = unwrap(await readLengths(bytesSource(encode(text)), 'x'));
   expect(unwrap(await readLengths(chunks(text), 'x'))).toEqual(whole);

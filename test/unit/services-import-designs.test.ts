@@ -64,7 +64,7 @@ function cache(entries: readonly (readonly [Readonly<Record<string, unknown>>, n
   return JSON.stringify({ kernel_name: 'walk', ...head, tune_params_keys, cache: Object.fromEntries(timed.entries()) });
 }
 
-/** Measured times are longer than predicted times, by a factor that depends on the block. */
+/** Returns a measured time. It is longer than the predicted time, by a factor that depends on the block. */
 const measuredMs = ({ predictedMs, design }: Row): number => predictedMs * (1.2 + design.blockThreads / 2560);
 
 interface T4Result {

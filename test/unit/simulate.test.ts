@@ -245,7 +245,8 @@ describe('dealt units', () => {
     'have the mean depth of the law: $kind',
     (balancing) => {
       for (const loop of ['nested', 'flattened'] as const) {
-        // With set-up, the depth law of a flattened loop is only an approximation, so flattened loops have none here.
+        // With set-up, the depth law of a flattened loop is only an approximation. Flattened loops therefore have no
+        // set-up here.
         const setupIterations = loop === 'nested' ? 2 : 0;
         const expected = makeGroupDepthLaw(law, 16, balancing, loop, 3, { setupIterations }).meanDepth;
         const got = meanDepth(unwrap(dealtUnits({ ...dealing, loop, balancing, setupIterations })), 40);

@@ -15,7 +15,8 @@ const MINUTE_MS = 60_000;
  */
 const MOST_BYTES = (200 + 150 * availableParallelism()) * 2 ** 20;
 /**
- * Limit for the memory in the last quarter of the time over the memory in the second quarter, when all caches are full.
+ * Limit for the ratio of the memory in the last quarter of the time to the memory in the second quarter, when all
+ * caches are full.
  */
 const GROWTH_FRACTION = 1.1;
 /** Number of edits of a study before another study is opened. */

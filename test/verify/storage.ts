@@ -227,7 +227,7 @@ function readOnly(report: Report, folder: string): void {
   report.figure('read-only file, read-only folder', 'refused, unchanged');
 }
 
-/** Another program holds the lock, once for less time and once for more time than a store waits for it. */
+/** Lets another program hold the lock, once for less time and once for more time than a store waits for it. */
 async function locked(report: Report, folder: string, expected: Swept): Promise<void> {
   for (const ms of [1500, 9000]) {
     const file = join(folder, `locked-${ms}.db`);

@@ -26,7 +26,7 @@ interface Trip {
   readonly fileName: string;
   readonly bytes: Uint8Array;
   readonly wanted: readonly Fields[];
-  /** Devices that consecutive imports of the file name; `null` means that an import names none. */
+  /** Devices named by consecutive imports of the file; `null` means that an import names none. */
   readonly devices: readonly (string | null)[];
   /** True if every configuration must be found, because none was changed. */
   readonly whole: boolean;

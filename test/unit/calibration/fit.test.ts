@@ -187,7 +187,7 @@ describe('held-out error', () => {
   });
 
   it('never predicts a design from its own time', () => {
-    // One design is 50 % off, and the fit for its prediction does not see it.
+    // The time of one design is 50 % wrong. The fit that predicts this design does not use its time.
     const problem = lines(20, (x) => 3 + 0.2 * x);
     problem.measuredMs[5] *= 1.5;
     const predicted = unwrap(heldOutPredictions(problem, 5, mersenneTwister(2)));

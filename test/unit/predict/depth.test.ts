@@ -66,8 +66,8 @@ describe('group depths compared with simulated launches', () => {
     const played = playLaunch(law, n, balancing, loop, m, { groupsPerBlock, blocks: 1500, seed: 11 });
     const group = summary(played.groups);
     const block = summary(played.blocks);
-    // Groups of one block are correlated, so their mean is known no better than that of blocks. The model itself has an
-    // error of up to 1 %, from the atoms of a law and from the cumulants that replace a long sum.
+    // Groups of one block are correlated, so their mean is not known better than the mean of blocks. The model itself
+    // has an error of up to 1 %, from the atoms of a law and from the cumulants that replace a long sum.
     const error = 4.5 * Math.max(group.error, block.error);
     expect(Math.abs(depth.meanDepth - group.mean)).toBeLessThan(error + 0.005 * group.mean);
     const predicted = blockOf(depth, groupsPerBlock);
