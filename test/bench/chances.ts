@@ -128,7 +128,7 @@ report('SpMV, from a million non-zeros', large);
 
 const shapes: Contest[] = [];
 for (const dataset of LAUNCH_DATASETS) {
-  // Terms of the model were found with these launches, so they cannot judge its chances.
+  // Terms of the model were found with these launches, so the launches cannot judge its chances.
   if (!dataset.decides || dataset.caveat !== undefined) continue;
   for (const { device: id, families } of await readLaunches(dataset, FOLDER, byId)) {
     const own = families.map(({ kinds, threads, labels, predicted, measured }): Contest => ({

@@ -719,8 +719,8 @@ describe('a probe before measuring', () => {
     expect(found.warnings[0]).toMatch(
       /^Measured on [\d,]+ of 100,000 units, because all would take about \d+ (s|min)\./,
     );
-    // Predictions are for the measured number of units. Less work takes less time, and the comparison uses these
-    // predictions.
+    // The predictions are for the measured number of units, because less work takes less time. The comparison uses
+    // these predictions.
     const compared = await call(engine, 'bench.compare', { id: run.id });
     const page = await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 100 });
     const view = unwrap(await engine.context.views.open(runId));

@@ -48,7 +48,7 @@ describe('designs of a CPU', () => {
         const { timeMs, bestCores } = coreSweep(maxRateCurve(device, device.cores), loadsOf);
         const times = Array.from(columns.timeMs.subarray(p * 72, p * 72 + device.cores));
         times.forEach((time, c) => {
-          // Both are the same sums in the same order, except for a factor that should be 1.
+          // Both times are the same sums in the same order, except for a factor that should be 1.
           expect(Math.abs(time / timeMs[c] - 1)).toBeLessThanOrEqual(8 * EPS);
           const design = p * 72 + c;
           expect(columns.aggregateLoss[design]).toBe(Math.fround(loadImbalance(loadsOf(c + 1))));

@@ -46,7 +46,7 @@ function lines(count: number, time: (x: number, z: number) => number): FitProble
 describe('a fit', () => {
   it('finds exact parameters exactly, and reports that they are determined', () => {
     const { values, standardErrors, held } = unwrap(fitParameters(lines(12, (x, z) => 3 + 0.2 * x + 0.7 * z)));
-    // Steps end when they change the cost by less than 1e-7 of it.
+    // The fit ends at a step that changes the cost by less than 1e-7 of it.
     [3, 0.2, 0.7].forEach((truth, j) => expect(Math.abs(values[j] / truth - 1)).toBeLessThan(1e-5));
     expect(held).toEqual([false, false, false]);
     expect(standardErrors.every((error) => error! < 1e-3)).toBe(true);
