@@ -74,7 +74,10 @@ export async function simulate(app: App, { answer, uncertainty }: Advice): Promi
   app.location.go('ranking', { device: answer.device.id, sort: 'simulatedMs' });
 }
 
-/** Opens a small map of the card as a large one, with the same device and axes. Cells show the best over other axes. */
+/**
+ * Opens a small map of the card as a large one, with the same device and axes. Each cell shows the best design over the
+ * axes that are not on the map.
+ */
 export async function openLandscape(app: App, advice: Advice, map: number): Promise<void> {
   const { answer, answered } = advice;
   if (!answer || !answered) return;

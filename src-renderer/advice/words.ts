@@ -56,7 +56,7 @@ export function designWords(design: Design, say: Term): { readonly main: string;
   if (isCpuDesign(design)) return { main: `${named}${counted(gridBlocks, 'core')}`, rest: balancingWords(balancing) };
   const threads = say('thread', threadsPerUnit === 1 ? 'one' : 'many');
   const words = balancingWords(balancing);
-  // A kernel with the name of its balancing does not repeat it.
+  // If the implementation has the name of its balancing, the balancing is not repeated.
   const order = words === design.implementation?.toLowerCase() ? '' : words;
   return {
     main: `${named}${threadsPerUnit} ${threads} per unit, ${say('block', 'many')} of ${blockText(design)}${order && `, ${order}`}`,
@@ -103,8 +103,8 @@ export function headline(
 }
 
 /**
- * Says why the recommended design is not the fastest of its device with the usual value of each assumed input; `null`
- * if it is, or if that is not known yet.
+ * Says why another design is faster at the usual values of the assumed inputs. Returns `null` if none is faster, or if
+ * that is not known yet.
  */
 export function whyNotFastest(
   { device, designIndex, row, time }: Recommendation,
@@ -121,7 +121,7 @@ export function whyNotFastest(
   return `The recommendation for ${device.name} is ${designWords(row.design, say).main}. ${reason}`;
 }
 
-/** `11.9 to 12.8 ms`. */
+/** Formats the interval of a time: `11.9 to 12.8 ms`. */
 export function intervalText({ lowMs, highMs }: Pick<Recommendation['time'], 'lowMs' | 'highMs'>): string {
   return timeRange(lowMs, highMs);
 }
@@ -154,7 +154,7 @@ export function baselineName({ chosen }: NonNullable<Recommendation['baseline']>
   return chosen ? 'the baseline' : 'the plain design';
 }
 
-/** Short units for rows. */
+/** Short units for the rows of the card. */
 const SHORT_UNITS: Readonly<Record<string, string>> = {
   iterations: 'iter.',
   'B per block': 'B',
@@ -188,7 +188,7 @@ export type NextStep =
   | { readonly kind: 'learn'; readonly worth: WorthKnowing }
   | { readonly kind: 'measure' };
 
-/** Smaller gains of time are not worth the effort. */
+/** Gains below this fraction of the time are not worth the effort. */
 const WORTH_DOING = 0.01;
 
 export function nextStep(known: Uncertainty | null): NextStep {
@@ -200,18 +200,18 @@ export function nextStep(known: Uncertainty | null): NextStep {
   return { kind: measured >= WORTH_DOING ? 'measure' : 'copy' };
 }
 
-/** The designs to measure because the model cannot tell them apart. Empty if it can. */
+/** Returns the designs to measure because the model cannot tell them apart; empty if it can. */
 export function toMeasure(known: Uncertainty | null): readonly number[] {
   return known?.separation?.designs.slice(0, known.separation.measure) ?? [];
 }
 
-/** Says that the answer is for the middle of each assumed input, and may change. */
+/** Shown while the answer is only for the middle value of each assumed input, and may still change. */
 export const WEIGHING = 'still weighing the assumed inputs';
 
-/** A chance from a limited number of draws is never certain. */
+/** The highest chance that is shown, because a chance from a limited number of draws is never certain. */
 const MOST_CERTAIN = 0.99;
 
-/** `80 % sure to be within 3 % of the best`, or the expected loss if that is unlikely. */
+/** Says how sure the answer is: `80 % sure to be within 3 % of the best`, or the expected loss if that is unlikely. */
 export function sureText({ robust, within }: Uncertainty): string {
   if (robust.chanceBest > MOST_CERTAIN)
     return `over ${percent(MOST_CERTAIN, 0)} sure to be within ${percent(within, 0)} of the best`;
@@ -220,7 +220,7 @@ export function sureText({ robust, within }: Uncertainty): string {
   return `on average ${percent(Math.expm1(robust.expectedRegret), 0)} slower than the best`;
 }
 
-/** `14 inputs: 5 given, 1 imported, 8 assumed`. */
+/** Counts the inputs by their origin: `14 inputs: 5 given, 1 imported, 8 assumed`. */
 export function originsText(inputs: readonly InputFact[]): string {
   const parts = ORIGINS.flatMap((origin) => {
     const of = inputs.filter((input) => input.origin === origin).length;

@@ -1,7 +1,7 @@
 import { planeAxes, type Plane, type Ticks } from './parts.ts';
 import type { ChartTheme } from './theme.svelte.ts';
 
-/** A box in the values of its axes. */
+/** The edges of a box, as values of the axes. */
 export type Box = readonly [fromX: number, toX: number, fromY: number, toY: number];
 
 interface BoxStyle {
@@ -20,11 +20,14 @@ interface BoxesInput {
   readonly gapPx?: number;
   /** Whether edges are on whole pixels, so that neighbours meet without a seam. */
   readonly crisp?: boolean;
-  /** The index of the axes, if several plots are above one another. */
+  /** The index of the axes, if several plots are stacked. */
   readonly axisIndex?: number;
 }
 
-/** Draws boxes anywhere in a plot, which ECharts has no type for: bars of a Gantt chart, cells with uneven sides. */
+/**
+ * Draws boxes anywhere in a plot, such as bars of a Gantt chart or cells with uneven sides. ECharts has no series for
+ * these.
+ */
 export function boxSeries(input: BoxesInput): object {
   const { name, boxes, style, hover, gapPx = 0, crisp = false, axisIndex = 0 } = input;
   const edge = (px: number) => (crisp ? Math.round(px) : px);
@@ -36,7 +39,7 @@ export function boxSeries(input: BoxesInput): object {
     encode: { x: [0, 1], y: [2, 3] },
     clip: true,
     data: boxes.map((box) => [...box]),
-    // With this, the legend shows the colour of the boxes.
+    // The legend takes the colour of its key from this style.
     ...(boxes.length > 0 && { itemStyle: { color: style(0).fill } }),
     renderItem(
       { dataIndex }: { dataIndex: number },
@@ -62,9 +65,9 @@ export function boxSeries(input: BoxesInput): object {
 }
 
 /**
- * Returns the axes of two plots above each other over one x axis. The upper plot has rows of boxes, counted from the
- * top (its y range goes from the number of rows to 0). The lower plot has values and all the ticks, and its axis index
- * is 1.
+ * Returns the axes of two stacked plots that share one x axis. The upper plot has rows of boxes, counted from the top
+ * (its y range goes from the number of rows to 0). The lower plot has values and all the ticks, and its axis index is
+ * 1.
  */
 export function rowsOverValues(
   theme: ChartTheme,

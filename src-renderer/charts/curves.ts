@@ -25,9 +25,9 @@ import type { ChartTheme } from './theme.svelte.ts';
 
 export interface Curve {
   readonly name: string;
-  /** Ascending in x; NaN leaves a gap. */
+  /** The points in ascending x; a y of NaN leaves a gap. */
   readonly points: readonly (readonly [x: number, y: number])[];
-  /** Series 1–5. */
+  /** The number of the series' colour, 1–5. */
   readonly series: number;
   readonly dashed?: boolean;
   /** Dots instead of a line. */
@@ -39,7 +39,7 @@ export interface CurvesInput {
   readonly curves: readonly Curve[];
   readonly xTitle: string;
   readonly yTitle: string;
-  /** Powers of two on a logarithmic axis. */
+  /** Whether the x axis is logarithmic, with ticks at powers of two. */
   readonly log2?: boolean;
   readonly logY?: boolean;
   /** The limits of the y axis. */
@@ -47,13 +47,13 @@ export interface CurvesInput {
   readonly yTo?: number;
   /** The distance between two ticks of a linear x axis. The default is a round number. */
   readonly xStep?: number;
-  /** The position of the chosen value. */
+  /** The chosen value on the x axis. */
   readonly at?: number | null;
-  /** A vertical line with words. */
+  /** A vertical line at `x`, with a text beside it. */
   readonly mark?: { readonly x: number; readonly text: string } | null;
 }
 
-/** Converts curves of times from ms to the unit in which text would write the longest of them. */
+/** Converts curves of times from ms to the unit that suits the longest time. */
 export function timedCurves(curves: readonly Curve[]): { readonly curves: readonly Curve[]; readonly unit: string } {
   const times = curves.flatMap(({ points }) => points.map(([, ms]) => ms)).filter(Number.isFinite);
   const { name, perMs } = timeUnit(times.reduce((most, ms) => Math.max(most, ms), 0));
@@ -70,7 +70,7 @@ function nearest(points: Curve['points'], x: number): readonly [number, number] 
   return found;
 }
 
-/** Curves, steps or dots over one quantity, each with its name and its value at the end of its line. */
+/** Draws curves, steps or dots over one quantity, each with its name and its value at the end of its line. */
 export function curvesChart(
   { curves, xTitle, yTitle, log2 = false, logY = false, yFrom, yTo, xStep, at = null, mark = null }: CurvesInput,
   theme: ChartTheme,
@@ -150,7 +150,7 @@ export function curvesChart(
   };
 }
 
-/** A curve with its colour and the points that are drawn. */
+/** A curve with its colour and its drawn points. */
 interface DrawnCurve extends Curve {
   readonly colour: string;
   readonly drawn: Curve['points'];
@@ -182,8 +182,8 @@ function drawLine({ name, points, colour, steps, dashed }: DrawnCurve, theme: Ch
 }
 
 /**
- * The entry of a curve at the right edge: its key, its name, and its value at the chosen place or, without one, at its
- * end.
+ * Returns the entry of a curve at the right edge: its key, its name, and its value at the chosen x or, if none is
+ * chosen, at its end.
  */
 function endOf(
   { name, drawn, colour, dots, dashed }: DrawnCurve,
@@ -204,7 +204,7 @@ function endOf(
   ];
 }
 
-/** The numbers of curves as a table: one row per x, one column per curve. */
+/** Returns the numbers of curves as a table: one row per x, one column per curve. */
 export function curvesTable(curves: readonly Curve[], xTitle: string): readonly (readonly (string | number)[])[] {
   const tables = curves.map(({ points }) => new Map(points.filter(([, y]) => Number.isFinite(y))));
   const xs = [...new Set(tables.flatMap((table) => [...table.keys()]))].sort((a, b) => a - b);

@@ -32,9 +32,7 @@ export function freePlace(
   }: { readonly left: number; readonly right: number; readonly top: number; readonly widthPx: number },
 ): { readonly x: number; readonly above: boolean } {
   const HEIGHT_PX = 15;
-  /**
-   * The largest number of points between two points of the curve: eight, or one for every two px if these are closer.
-   */
+  /** A segment of the curve is sampled every `STEP_PX`, but at most this many times. */
   const MAX_STEPS = 8;
   const STEP_PX = 2;
   const dense: (readonly [number, number])[] = [];
@@ -59,7 +57,7 @@ export function freePlace(
     .reduce((best, place) => (hidden(place.x, place.above) < hidden(best.x, best.above) ? place : best));
 }
 
-/** Returns the values with a label: `chosen`, and regular values that are at least `apart` values away from it. */
+/** Returns the indices of the labelled values: `chosen`, and regular ones at least `apart` indices away from it. */
 export function labelled(count: number, stride: number, chosen: number | null, apart: number): readonly number[] {
   const out: number[] = [];
   for (let i = 0; i < count; i += 1)

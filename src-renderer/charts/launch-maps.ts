@@ -4,7 +4,7 @@ import type { ChartTheme } from './theme.svelte.ts';
 import { count } from '../format/numbers.ts';
 import { ramp } from '../views/landscape/colour.ts';
 
-/** A quantity over launches. */
+/** The values of one quantity for every launch of a grid of blocks and threads per block. */
 export interface LaunchSurface {
   readonly blocks: readonly number[];
   readonly threadsPerBlock: readonly number[];
@@ -14,7 +14,7 @@ export interface LaunchSurface {
 export interface LaunchMaps {
   /** Maps beside each other, over the same launches. */
   readonly maps: readonly { readonly title: string; readonly surface: LaunchSurface }[];
-  /** The values at the ends of the scale. Values beyond have the colour of the end. */
+  /** The values at the ends of the scale. Values outside it get the colour of the nearer end. */
   readonly from: number;
   readonly to: number;
   /** The texts at the ends of the scale. */

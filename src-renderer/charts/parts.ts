@@ -56,22 +56,22 @@ export function tooltipBody(title: string, note: string, rows: readonly TooltipR
   return body;
 }
 
-/** A mark whose tooltip is shown. If a tooltip is for a place on the x axis, it is the first mark there. */
+/** A mark whose tooltip is shown. For a tooltip of a place on the x axis, this is the first mark there. */
 interface TipMark {
   readonly seriesIndex: number;
   readonly seriesName: string;
   readonly dataIndex: number;
-  /** The values of the mark, and the value of the axis there. */
+  /** The x and y values of the mark; `axisValue` is the position on the x axis. */
   readonly value: readonly [number, number];
   readonly axisValue: number;
 }
 
-/** The tooltip of the mark under the pointer. */
+/** Returns the options of a tooltip for the mark under the pointer. */
 export function markTip(theme: ChartTheme, write: (mark: TipMark) => HTMLElement) {
   return { ...tooltip(theme), trigger: 'item' as const, formatter: (mark: unknown) => write(mark as TipMark) };
 }
 
-/** The tooltip of all marks at a place on the x axis, with a line there, which may snap to the marks. */
+/** Returns the options of a tooltip for all marks at one x. A line is drawn there, which may snap to the marks. */
 export function axisTip(
   theme: ChartTheme,
   line: 'free' | 'snap' | 'none',
@@ -103,7 +103,7 @@ export function spot(at: readonly [x: number, y: number], symbolSize: number, st
   };
 }
 
-/** A ring with a halo, visible on any mark. */
+/** Returns a ring with a halo, visible on any mark. */
 export function ring(theme: ChartTheme, at: readonly [x: number, y: number], symbolSize = 12, more: object = {}) {
   const { bg, accent } = theme.colour;
   return [
@@ -112,13 +112,13 @@ export function ring(theme: ChartTheme, at: readonly [x: number, y: number], sym
   ];
 }
 
-/** Size of the drawing, px. */
+/** The size of the drawing, px. */
 export interface ChartSize {
   readonly width: number;
   readonly height: number;
 }
 
-/** A chosen mark of a chart. */
+/** A mark that was clicked or chosen with a key. */
 export interface Picked {
   readonly seriesIndex?: number;
   readonly dataIndex: number;
@@ -133,7 +133,7 @@ export interface Range {
   readonly log?: boolean;
 }
 
-/** A plot with its two axes, where builders place words and lines outside series. */
+/** A plot with its two axes. Builders use it to place words and lines that belong to no series. */
 export interface Plane {
   /** The edges, px. */
   readonly left: number;
@@ -142,7 +142,7 @@ export interface Plane {
   readonly bottom: number;
   readonly xRange: Range;
   readonly yRange: Range;
-  /** Value → px. */
+  /** Converts a value to its position, px. */
   readonly x: (value: number) => number;
   readonly y: (value: number) => number;
 }
@@ -174,7 +174,7 @@ export function plane({ width, height }: ChartSize, margins: Margins, xRange: Ra
 export interface Ticks {
   readonly ticks: readonly number[];
   readonly format: (value: number) => string;
-  /** Emphasised ticks. */
+  /** The ticks whose labels are bold. */
   readonly bold?: ReadonlySet<number>;
   /** Whether gridlines (y) are hidden, or tick marks (x) shown. */
   readonly marks?: boolean;
@@ -234,7 +234,7 @@ export function planeAxes(
     yAxis: {
       ...up,
       axisLine: { show: false },
-      // Gridlines are at the ticks, which are themselves not drawn.
+      // ECharts draws gridlines at the ticks. The ticks themselves have length 0, so only the gridlines show.
       axisTick: { show: true, length: 0, customValues: [...y.ticks] },
       splitLine: { show: y.marks ?? true, lineStyle: { color: theme.colour.grid, width: 1 } },
     },
@@ -277,7 +277,10 @@ export function words(
   };
 }
 
-/** Writes words beside a vertical line: the first ones bold, on the right of the line or, flipped, on its left. */
+/**
+ * Writes words beside a vertical line: `bold` first, then `rest`. They are on the right of the line or, flipped, on its
+ * left.
+ */
 export function markWords(theme: ChartTheme, x: number, y: number, bold: string, rest: string, flip: boolean) {
   const plain = words(theme, x + (flip ? -6 : 6), y, `{b|${bold}} ${rest}`, {
     colour: 'text-2',

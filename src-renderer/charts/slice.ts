@@ -10,7 +10,7 @@ export interface SliceInput {
   readonly values: readonly string[];
   /** Time at each value, ms; NaN leaves a gap. */
   readonly timeMs: ArrayLike<number>;
-  /** Position of the design. */
+  /** The index of the design's own value. */
   readonly at: number;
   readonly baselineMs: number | null;
   readonly times: TimeColumn;
@@ -43,7 +43,7 @@ export function sliceChart(
   const best = Math.min(...finite);
   const here = all[at];
   const named = areNames(values);
-  // Names are separate dots. Numbers are a line, which one very slow end would flatten.
+  // The line over numbers is clipped, because one very slow end would flatten it. Dots over names need no limit.
   const limit = named ? Infinity : Math.max(best * CLIP, Number.isFinite(here) ? here : 0);
   const cut = finite.filter((value) => value > limit).length;
   const baseline = baselineMs !== null && baselineMs > 0 && baselineMs < limit ? baselineMs : null;
@@ -53,14 +53,14 @@ export function sliceChart(
   );
   const tick = (ms: number): string => fixed(ms * times.unit.perMs, stepDecimals(bounds.step * times.unit.perMs));
   const ticks = multiples(bounds.low, bounds.high, bounds.step);
-  // The margin fits the longest tick label. With usual labels, plots above each other have the same left edge.
+  // The margin fits the longest tick label. It has a minimum, so that stacked plots usually share their left edge.
   const left = Math.max(34, 10 + CHARACTER_PX * Math.max(...ticks.map((ms) => tick(ms).length)));
-  // Names are in the middle of their bands.
+  // Each name is in the middle of its band, so the axis extends half a band beyond the first and the last.
   const ends = named || values.length < 2 ? [-0.5, values.length - 0.5] : [0, values.length - 1];
   const plotPx = size.width - left - RIGHT;
   const stride = named && plotPx / values.length >= 34 ? 1 : labelStride(values.length, plotPx, 46);
   const roomPx = (stride * plotPx) / values.length;
-  // Names that are too long for one row of labels are in two.
+  // If the names do not fit in one row of labels, two rows are used.
   const rows = named && fitTexts(values, roomPx).some((text, i) => text !== values[i]) ? 2 : 1;
   const bottom = 32 + (rows - 1) * ROW_PX;
   const area = plane(size, { left, right: RIGHT, top: 6, bottom }, { low: ends[0], high: ends[1] }, bounds);

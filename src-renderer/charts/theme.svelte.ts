@@ -13,15 +13,15 @@ export interface ChartTheme {
   readonly colour: Readonly<Record<ColourToken, string>>;
   /** The colours of series 1–5. */
   readonly series: readonly string[];
-  /** From fast to slow. */
+  /** The colours from fast to slow. */
   readonly sequential: readonly string[];
-  /** From faster to slower; the middle one means equal. */
+  /** The colours from faster to slower; the middle one means equal. */
   readonly diverging: readonly string[];
   /** Returns the colour of a part of the time breakdown. */
   readonly part: (id: string) => string;
   readonly font: string;
   readonly mono: string;
-  /** The duration of chart updates: 0 if the user wants no motion. */
+  /** The duration of chart updates, ms: 0 if the user wants no motion. */
   readonly animationMs: number;
 }
 

@@ -9,7 +9,7 @@ export function isRecomputedApart({ breakdown, predictedMs }: Pick<RankRow, 'bre
   return breakdown !== null && Math.abs(breakdown.timeMs / predictedMs - 1) > APART;
 }
 
-/** Returns the length of a bar of the parts, ms. A negative part shortens the time, not the bar. */
+/** Returns the drawn length of a breakdown's bar, ms. A negative part shortens the time, but not the bar. */
 export function drawnMs(breakdown: Breakdown | null): number {
   return Object.values(breakdown?.parts ?? {}).reduce((sum, part) => sum + Math.max(0, part), 0);
 }

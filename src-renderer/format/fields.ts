@@ -132,7 +132,7 @@ export function changesText(
     .join('; ');
 }
 
-/** `Serial fraction σ was 0.04762 and is now 0.05`. */
+/** Describes one change: `Serial fraction σ was 0.04762 and is now 0.05`. */
 export function changeText(
   { field, was, is }: { readonly field: string; readonly was: string; readonly is: string },
   words: FieldWords,

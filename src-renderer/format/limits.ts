@@ -1,7 +1,7 @@
 import { LIMITING_FACTORS, type LimitingFactor } from '../../src-workers/domain/design.ts';
 import type { Term } from '../../src-workers/domain/terms.ts';
 
-/** Returns a limit of residency in the chosen vocabulary: `warp slots`. */
+/** Names a limit of residency in the chosen vocabulary: `warp slots`. */
 export function limitWord(code: LimitingFactor, term: Term): string {
   switch (code) {
     case 'warps':
@@ -15,7 +15,7 @@ export function limitWord(code: LimitingFactor, term: Term): string {
   }
 }
 
-/** Returns all limits of a design's residency; '' if the device sets none. */
+/** Names all limits of a design's residency; '' if the device sets none. */
 export function limitWords(codes: readonly string[], term: Term): string {
   return LIMITING_FACTORS.filter(({ code }) => codes.includes(code))
     .map(({ code }) => limitWord(code, term))

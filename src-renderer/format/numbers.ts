@@ -23,14 +23,14 @@ function withTrueMinus(text: string): string {
   return text.startsWith('-') ? MINUS + text.slice(1) : text;
 }
 
-/** `1,290,240`. Not finite: an en dash. */
+/** Formats a whole number: `1,290,240`; an en dash if not finite. */
 export function count(value: number): string {
   if (isHuge(value)) return power(value);
   // Adding 0 removes the sign of a negative zero.
   return Number.isFinite(value) ? withTrueMinus(GROUPED.format(Math.round(value) + 0)) : '–';
 }
 
-/** Whether a number is so large that its digits have no meaning. It is written as `1.00e308`. */
+/** Whether a number is too large for its digits to be useful. It is then written as `1.00e308`. */
 function isHuge(value: number): boolean {
   return Number.isFinite(value) && Math.abs(value) >= 1e16;
 }
@@ -38,7 +38,7 @@ function power(value: number): string {
   return withTrueMinus(value.toExponential(2).replace('e+', 'e'));
 }
 
-/** A fixed number of decimals, grouped: `5,900`, `1.486`. */
+/** Formats a number with fixed decimals and grouped digits: `5,900`, `1.486`. */
 export function fixed(value: number, decimals: number): string {
   if (!Number.isFinite(value)) return '–';
   if (isHuge(value)) return power(value);
@@ -49,7 +49,7 @@ export function fixed(value: number, decimals: number): string {
   return `${negative ? MINUS : ''}${grouped}${fraction === undefined ? '' : `.${fraction}`}`;
 }
 
-/** The fewest digits that represent the value, at most `significant`, without trailing zeros. */
+/** Formats a value with at most `significant` digits, without trailing zeros. */
 export function plain(value: number, significant = 4): string {
   if (!Number.isFinite(value)) return '–';
   if (value === 0) return '0';
@@ -61,13 +61,13 @@ export function plain(value: number, significant = 4): string {
   return fixed(rounded, decimals);
 }
 
-/** The signed change in percent: `−29.7`, `+11.4`, `±0.0`; beyond tenfold without decimals: `+1,250`. */
+/** Formats the signed change in percent: `−29.7`, `+11.4`, `±0.0`; above tenfold without decimals: `+1,250`. */
 export function change(value: number, reference: number, decimals = 1): string {
   const percent = (value / reference - 1) * 100;
   return signed(percent, Math.abs(percent) < 999.95 ? decimals : 0);
 }
 
-/** `+1.2`, `−3.4`, `±0.0`; an en dash if not finite. */
+/** Formats a number with its sign: `+1.2`, `−3.4`, `±0.0`; an en dash if not finite. */
 export function signed(value: number, decimals = 1): string {
   if (!Number.isFinite(value)) return '–';
   const text = fixed(Math.abs(value), decimals);
@@ -75,22 +75,22 @@ export function signed(value: number, decimals = 1): string {
   return `${value < 0 ? MINUS : '+'}${text}`;
 }
 
-/** 0.131 → `13.1 %`. */
+/** Formats a fraction as a percentage: 0.131 → `13.1 %`. */
 export function percent(fraction: number, decimals = 1): string {
   return Number.isFinite(fraction) ? `${fixed(fraction * 100, decimals)}${NBSP}%` : '–';
 }
 
-/** Formats a time for a column, ms, without its unit and with `more` or fewer decimals. */
+/** Formats a time for a column, without its unit. `more` is added to the decimals of the column. */
 export function inColumn(timeMs: number, { unit, decimals }: TimeColumn, more = 0): string {
   return fixed(timeMs * unit.perMs, Math.max(0, decimals + more));
 }
 
-/** A speed-up: `1.26 ×`, `12.4 ×`, `130 ×`. */
+/** Formats a speed-up: `1.26 ×`, `12.4 ×`, `130 ×`. */
 export function factor(ratio: number): string {
   return `${fixed(ratio, ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0)}${NBSP}×`;
 }
 
-/** A wall-clock duration: `80 ms`, `0.12 s`, `3.4 s`, `2 min 05 s`. */
+/** Formats a wall-clock duration: `80 ms`, `0.12 s`, `3.4 s`, `2 min 05 s`. */
 export function duration(ms: number): string {
   if (!Number.isFinite(ms)) return '–';
   if (ms < 10) return `${fixed(ms, 1)}${NBSP}ms`;
@@ -106,7 +106,7 @@ export function duration(ms: number): string {
   return `${Math.floor(minutes / 60)}${NBSP}h ${String(minutes % 60).padStart(2, '0')}${NBSP}min`;
 }
 
-/** Decimal bytes: `64 B`, `41.8 MB`. */
+/** Formats a number of bytes in decimal units: `64 B`, `41.8 MB`. */
 export function bytes(value: number): string {
   if (!Number.isFinite(value)) return '–';
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
@@ -119,7 +119,7 @@ export function bytes(value: number): string {
   return `${fixed(size, step === 0 || size >= 100 ? 0 : 1)}${NBSP}${units[step]}`;
 }
 
-/** `1 design`, `20 designs`. */
+/** Formats a count with its noun: `1 design`, `20 designs`. */
 export function counted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
@@ -143,8 +143,8 @@ export function parseNumber(text: string): number | null {
 const SIZE_UNITS = ['', 'K', 'M', 'G', 'T'];
 
 /**
- * The exact size of a memory: `50 MiB`, `1.5 MiB`, `99 KiB`, `1,000 B`. The unit is the largest one that gives at least
- * one, in whole quarters.
+ * Formats the exact size of a memory: `50 MiB`, `1.5 MiB`, `99 KiB`, `1,000 B`. The unit is the largest one in which
+ * the size is at least 1 and a whole number of quarters.
  */
 export function memorySize(value: number): string {
   const power = SIZE_UNITS.findLastIndex((_, at) => value >= 1024 ** at && Number.isInteger((value / 1024 ** at) * 4));
@@ -161,7 +161,7 @@ export function parseMemorySize(text: string): number | null {
   return value === null ? null : value * 1024 ** SIZE_UNITS.indexOf(prefix.toUpperCase());
 }
 
-/** The width of a number in a table (12 px Inter, tabular digits), px. */
+/** Estimates the width of a number in a table (12 px Inter, tabular digits), px. */
 export function widthPx(text: string): number {
   const points = text.replace(/[^.,]/g, '').length;
   return Math.ceil(7.4 * (text.length - points) + 3.8 * points);

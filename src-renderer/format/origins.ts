@@ -22,12 +22,12 @@ export const ORIGIN_NAMES: Readonly<Record<Origin, string>> = {
   assumed: 'assumed',
 };
 
-/** `0.01 to 0.25`, with one unit. */
+/** Formats a range with one unit: `0.01 to 0.25`. */
 export function rangeText([low, high]: readonly [number, number], unit = ''): string {
   return `${plain(low)} to ${plain(high)}${unit && `${NBSP}${unit}`}`;
 }
 
-/** The tooltip of a mark: `Assumed: a usual value, because none was given. Usual: 0.01 to 0.25.` */
+/** Returns the tooltip of a mark: `Assumed: a usual value, because none was given. Usual: 0.01 to 0.25.` */
 export function originText(origin: Origin, usual: readonly [number, number] | null, unit = ''): string {
   const name = sentenceCase(ORIGIN_NAMES[origin]);
   const range = isAssumed(origin) && usual ? ` Usual: ${rangeText(usual, unit)}.` : '';
