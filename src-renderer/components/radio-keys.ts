@@ -1,7 +1,7 @@
 import type { Attachment } from 'svelte/attachments';
 import { on } from 'svelte/events';
 
-/** `{@attach radioKeys}`: gives a group of buttons with the role `radio` the keys of native radio buttons. */
+/** Gives a group of buttons with the role `radio` the keys of native radio buttons: `{@attach radioKeys}`. */
 export const radioKeys: Attachment<HTMLElement> = (group) =>
   on(group, 'keydown', (event) => {
     const radios = [...group.querySelectorAll<HTMLButtonElement>('[role=radio]:enabled')];

@@ -9,14 +9,14 @@ interface Shown {
 }
 
 const FIRST_DELAY_MS = 450;
-/** If the pointer reaches another element within this time, its tooltip appears at once. */
+/** If the pointer reaches another element within this time, ms, the tooltip of that element appears at once. */
 const WARM_MS = 400;
 
 let shown = $state.raw<Shown | null>(null);
 let timer: ReturnType<typeof setTimeout> | undefined;
 let hiddenAt = -Infinity;
 
-/** The only tooltip of the page, which TooltipLayer draws. */
+/** The only tooltip of the page. TooltipLayer draws it. */
 export const currentTooltip = {
   get value(): Shown | null {
     return shown;
@@ -29,7 +29,9 @@ function hide(): void {
   shown = null;
 }
 
-/** `{@attach tooltip('Registers per thread')}`: a hint on hover and keyboard focus. An empty text shows nothing. */
+/**
+ * Shows a hint on hover and keyboard focus: `{@attach tooltip('Registers per thread')}`. An empty text shows nothing.
+ */
 export function tooltip(
   text: string,
   options: { readonly keys?: string; readonly side?: Shown['side'] } = {},
@@ -53,7 +55,8 @@ export function tooltip(
     const focus = () => {
       if (element.matches(':focus-visible')) show();
     };
-    // A removed view's focused element loses the focus, and only handlers of Svelte's own `on` may set state then.
+    // When a view is removed, its focused element loses the focus. At that time, only handlers of Svelte's own `on` may
+    // set state.
     const off = [
       on(element, 'pointerenter', enter),
       on(element, 'pointerleave', hide),

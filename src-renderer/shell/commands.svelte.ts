@@ -5,7 +5,7 @@ import type { Icon } from './views.ts';
 export const MENUS = ['File', 'Edit', 'View', 'Run', 'Help'] as const;
 export type Menu = (typeof MENUS)[number];
 
-/** A command of the user. Menus, palette, tooltips, shortcuts and the key sheet all read these. */
+/** A command of the user. Menus, palette, tooltips, shortcuts and the key sheet all read the list of commands. */
 export interface Command {
   /** A unique id, as `run.start`. The contract's bridge lists the ids of the application menu. */
   readonly id: string;
@@ -34,8 +34,8 @@ type Provider = () => readonly Command[];
 const CHORD_WITHIN_MS = 1200;
 
 export class Commands {
-  // The list is not reactive. While a view is removed, reads of state return old values, and writing that list back
-  // would lose the new view's commands. `#changes` announces a change of the list.
+  // The list is not reactive. While a view is removed, reading state returns old values, so a list kept in state would
+  // be written back without the new view's commands. `#changes` announces a change of the list.
   #providers: readonly Provider[] = [];
   #changeCount = 0;
   #changes = $state(0);
@@ -69,8 +69,8 @@ export class Commands {
   }
 
   /**
-   * Runs before the focused control handles the key, because a button that opens a list would take the Enter of Ctrl
-   * Enter. Fields handle the key first, because Enter ends their input.
+   * Runs a command before the focused control handles its key: without this, a button that opens a list would take the
+   * Enter of Ctrl+Enter. Text fields still handle the key first, because Enter ends their input.
    */
   handleFirst(event: KeyboardEvent): void {
     if (!keyOf(event).startsWith('Mod+') || isTyping(event.target)) return;
@@ -78,15 +78,15 @@ export class Commands {
     if (event.defaultPrevented) event.stopPropagation();
   }
 
-  /** Runs the command of a key, if there is one. The last provider wins, so a view can take over a key. */
+  /** Runs the command that belongs to a key, if any. The last provider wins, so a view can override a global key. */
   handle(event: KeyboardEvent): void {
     if (event.defaultPrevented || event.isComposing) return;
     const key = keyOf(event);
     if (!key) return;
     const withMod = key.startsWith('Mod+');
     if (isTyping(event.target)) {
-      // A field that used Escape to undo typing has stopped the event. The next Escape leaves the field, so that
-      // letters are commands again. Tab continues from that field.
+      // The first Escape in a field undoes the typing, and the field stops that event. The next Escape leaves the
+      // field, so that letters are commands again. Tab then continues from that field.
       if (key === 'Escape' && !inOverlay(event.target)) {
         event.preventDefault();
         (event.target as HTMLElement).blur();
@@ -103,7 +103,7 @@ export class Commands {
     if (!command) return;
     event.preventDefault();
     this.#chordAt = 0;
-    // The typed text is complete, so the next letters are commands.
+    // The command ends the typing, so the field loses the focus and letters are commands again.
     if (key === 'Mod+Enter' && isTyping(event.target) && !inOverlay(event.target)) (event.target as HTMLElement).blur();
     command.run();
   }

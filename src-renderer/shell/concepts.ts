@@ -20,8 +20,9 @@ export interface Concept {
 }
 
 /**
- * Returns fields of a study, pages of the Models view, terms of the glossary, and the history of runs.
- * @param axes of the open study; null if none is
+ * Returns the concepts that the palette finds: fields of a study, pages of the Models view, terms of the glossary, and
+ * the history of runs.
+ * @param axes of the open study; null if none is open
  */
 export function concepts(say: Term, axes: Study['axes'] | null): readonly Concept[] {
   return [

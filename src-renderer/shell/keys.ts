@@ -2,7 +2,7 @@
 
 export const IS_MAC = /mac/i.test(navigator.platform);
 
-/** Returns the text of a key event; '' for a modifier alone. */
+/** Returns the keys of a keyboard event as text; '' if only a modifier is pressed. */
 export function keyOf(event: KeyboardEvent): string {
   const { key } = event;
   if (key === 'Control' || key === 'Shift' || key === 'Alt' || key === 'Meta') return '';
@@ -11,7 +11,7 @@ export function keyOf(event: KeyboardEvent): string {
   const parts = [];
   if (mod) parts.push('Mod');
   if (event.altKey) parts.push('Alt');
-  // For signs such as ?, the shift key is part of the character.
+  // A sign such as ? already includes the shift key, so Shift is not added.
   if (event.shiftKey && (letter || key.length > 1)) parts.push('Shift');
   parts.push(letter ? key.toUpperCase() : key === ' ' ? 'Space' : key);
   return parts.join('+');

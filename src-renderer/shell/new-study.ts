@@ -31,9 +31,8 @@ export async function compareSpmvKernels(app: App): Promise<void> {
 }
 
 /**
- * Changes the open study by the contents of a file. An example is first copied to a study of the user, named after the
- * file.
- * @param text of the notice
+ * Changes the open study to use a file. An example is first copied to a study of the user, named after the file.
+ * @param text the text of the notice
  */
 export async function changeByFile(
   app: App,

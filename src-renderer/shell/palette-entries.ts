@@ -40,7 +40,10 @@ const OF_VIEWS: readonly ViewCommand[] = [
 const WAIT_MS = 4000;
 const LOOK_AGAIN_MS = 50;
 
-/** Opens a view and acts there as soon as possible; `act` returns whether it could. */
+/**
+ * Opens a view and runs `act` there as soon as it succeeds. `act` returns whether it did; `otherwise` is shown if it
+ * never does.
+ */
 function openAndAct(app: App, view: ViewId, act: () => boolean, otherwise: string): void {
   app.location.go(view);
   const until = performance.now() + WAIT_MS;
@@ -84,7 +87,10 @@ function ofViews(app: App): Command[] {
   );
 }
 
-/** The address has the format, so the view does not render another format first. */
+/**
+ * Returns a command for each format of exports. The format is in the address, so the view renders no other format
+ * first.
+ */
 function exports(app: App): Command[] {
   if (app.location.view === 'export') return [];
   return app.library.formats.map(({ id, label, words }) => ({
@@ -194,7 +200,10 @@ function designs(app: App, query: string): Command[] {
   ];
 }
 
-/** Returns what the palette finds besides the current commands: other views' commands, devices, runs, designs. */
+/**
+ * Returns what the palette finds besides the current commands: commands of other views, concepts, devices, runs and
+ * designs.
+ */
 export function paletteEntries(app: App, query: string): readonly Command[] {
   return [
     ...ofViews(app),

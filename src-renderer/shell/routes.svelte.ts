@@ -1,7 +1,10 @@
 import type { Component } from 'svelte';
 import type { ViewId } from './views.ts';
 
-/** The component of each view, in a separate file. It takes no props; all data comes from `useApp()`. */
+/**
+ * Loads the component of each view from a file of its own. A component takes no props; all its data comes from
+ * `useApp()`.
+ */
 const LOADERS: Readonly<Record<ViewId, () => Promise<{ readonly default: Component }>>> = {
   study: () => import('../views/study/StudyView.svelte'),
   landscape: () => import('../views/landscape/LandscapeView.svelte'),
@@ -20,7 +23,10 @@ export function viewComponent(id: ViewId): Component | undefined {
   return loaded[id];
 }
 
-/** Loads a view. Rejects if its file is not available, for example without the server; it may be called again. */
+/**
+ * Loads a view. It rejects if the file of the view is not available, for example without the server, and may be called
+ * again.
+ */
 export async function loadView(id: ViewId): Promise<void> {
   if (loaded[id]) return;
   const { default: component } = await LOADERS[id]();
@@ -30,6 +36,6 @@ export async function loadView(id: ViewId): Promise<void> {
 /** Loads the remaining views one after another while the page is idle, so that each opens at once. */
 export function loadOtherViews(): void {
   const next = (Object.keys(LOADERS) as ViewId[]).find((id) => !loaded[id]);
-  // A view that fails to load here is loaded again, with a report, when it is opened.
+  // A failure is ignored here: opening the view loads it again and reports a failure.
   if (next) requestIdleCallback(() => void loadView(next).then(loadOtherViews, () => undefined));
 }

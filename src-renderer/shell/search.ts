@@ -21,7 +21,7 @@ const HIDDEN = 0.25;
 const ABBREVIATED = 0.1;
 /** The bonus for a whole word: `sort` finds Sort by the time before the shorter Sorting. */
 const WHOLE_WORD = 0.02;
-/** A word may lack one letter in this many. */
+/** One letter may be missing for each this many letters of a typed word. */
 const LETTERS_PER_SLIP = 4;
 
 interface Match {
@@ -58,7 +58,7 @@ function written(part: string, label: string, words: string): Match | null {
 
 /**
  * Matches a part of the query as an abbreviation: the beginnings of words (`pds` for Predict the design space), or one
- * word without every fourth letter. Letters scattered over a label do not match.
+ * word with up to a quarter of its letters missing. Letters scattered over a label do not match.
  */
 function abbreviated(part: string, label: string): Match | null {
   const match = fuzzysort.single(part, label);
@@ -99,7 +99,7 @@ export function search<T extends Searchable>(items: readonly T[], query: string)
   return found.sort((a, b) => b.score - a.score);
 }
 
-/** Cuts a text where bold begins and ends. */
+/** Splits a text into matched (bold) and unmatched parts. */
 export function boldParts(text: string, at: readonly number[]): { readonly text: string; readonly bold: boolean }[] {
   const marked = new Set(at);
   const parts: { text: string; bold: boolean }[] = [];

@@ -12,7 +12,7 @@ import { lasting } from './lasting.svelte.ts';
 
 type Asked = ProcedureInput<'advice.recommend'> & { readonly study: Study };
 
-/** After this time without an edit, the uncertainty of the advice is computed. */
+/** When the study has not been edited for this time, ms, the uncertainty of the advice is computed. */
 const IDLE_MS = 150;
 const SLOW_AFTER_MS = 250;
 /** An outdated answer is dimmed only after this time, so that a moving slider does not make it flicker. */
@@ -37,7 +37,7 @@ export class Advice {
   #answeredQuestion = $state('');
   #uncertainty = $state.raw<Uncertainty | null>(null);
   #uncertaintyFailure = $state.raw<Failure | null>(null);
-  /** The last exact answer, without its maps. The uncertainty is requested for this answer. */
+  /** The last exact answer, without its maps. The uncertainty is requested for it. */
   #exact = $state.raw<Recommendation | null>(null);
   /** The answer to which the known uncertainty belongs. */
   #weighed = $state.raw<Recommendation | null>(null);
@@ -86,7 +86,7 @@ export class Advice {
       ask: (input, look) => engine.call('advice.recommend', { ...input, look, client: PAGE_ID }),
       show: (result, input, look) => {
         if (result.ok && look === 'all' && this.#answer && this.#asked === input) {
-          // The answer is already known and perhaps weighed; only the maps and their counts are new.
+          // Only the maps and the counts of designs are new. The answer stays, with its uncertainty if that is known.
           const isWeighed = this.#weighed === this.#answer;
           this.#answer = withSpace(this.#answer, result.value);
           if (isWeighed) this.#weighed = this.#answer;
@@ -163,7 +163,7 @@ export class Advice {
           client: PAGE_ID,
         });
         if (left || (!weighed.ok && weighed.error.code === 'cancelled')) return;
-        // Maps may have arrived by now.
+        // The maps may have arrived in the meantime.
         const newest = this.#answer ?? answer;
         this.#answer = weighed.ok ? withSpace(weighed.value, newest) : newest;
         this.#weighed = this.#answer;
@@ -217,7 +217,10 @@ export class Advice {
   get state(): State {
     return this.#state;
   }
-  /** Whether the answer is the exact one for the current study. Only this one may be copied, simulated and measured. */
+  /**
+   * Whether the answer is the exact one for the current study. Only an exact answer may be copied, simulated or
+   * measured.
+   */
   get current(): boolean {
     return this.#answer !== null && this.#state === 'exact';
   }
@@ -240,7 +243,7 @@ export class Advice {
   get uncertainty(): Uncertainty | null {
     return this.#weighed === this.#answer ? this.#uncertainty : null;
   }
-  /** Whether the draws of the assumed inputs, which may change the answer, are still being predicted. */
+  /** Whether the answer may still change, because the draws of the assumed inputs are not all predicted. */
   get isWeighing(): boolean {
     return this.#state !== 'failed' && this.uncertainty === null && this.uncertaintyFailure === null;
   }
@@ -263,7 +266,7 @@ function withSpace(answer: Recommendation, other: Recommendation): Recommendatio
   return { ...answer, landscape: { ...answer.landscape, maps: landscape.maps }, devices, predicted, of, invalid };
 }
 
-/** Adds the last answer's maps to an answer without maps if they are for the same device and designs. */
+/** Gives an answer without maps the maps of the last answer, if both are for the same device and designs. */
 function withMaps(answer: Recommendation, last: Recommendation | null): Recommendation {
   const { device, landscape } = answer;
   const fits =

@@ -40,7 +40,7 @@ export interface OpenTable {
   readonly summary: TableSummary;
 }
 
-/** A file of results with questions for the user. */
+/** A file of results about which the user must answer questions. */
 export interface OpenResults {
   readonly fileName: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -68,7 +68,7 @@ export class App {
 
   /** The open layer over the views. */
   overlay = $state<'palette' | 'keys' | 'settings' | 'about' | 'glossary' | 'guide' | null>(null);
-  /** The term to show when the glossary opens. */
+  /** The term at which the glossary opens. */
   glossaryTerm = $state<GlossaryId | null>(null);
   /** The table whose columns the user is choosing. */
   table = $state.raw<OpenTable | null>(null);
@@ -88,7 +88,10 @@ export class App {
   readonly runs: readonly RunSummary[] = $derived.by(() =>
     this.library.runs.filter(({ studyId }) => studyId === this.location.studyId),
   );
-  /** The shown run: the run in the address (for a simulation or measurement its sweep), otherwise the newest one. */
+  /**
+   * The shown run: the run in the address (for a simulation or measurement, the sweep that it belongs to), otherwise
+   * the newest complete sweep of the study.
+   */
   readonly run: RunSummary | null = $derived.by(() => {
     const byId = (wanted: number) => this.library.runs.find(({ id }) => id === wanted) ?? null;
     const wanted = this.location.runId;
@@ -101,7 +104,7 @@ export class App {
     return this.runs.find(({ state, kind }) => state === 'complete' && kind === 'sweep') ?? null;
   });
   readonly runId: number | null = $derived.by(() => this.run?.id ?? this.location.runId);
-  /** The active run of the open study, or of no study. */
+  /** The active run of the open study, or one without a study. */
   readonly running: RunSummary | null = $derived.by(
     () =>
       this.library.runs.find(
@@ -180,7 +183,7 @@ export class App {
     await this.library.load('runs');
   }
 
-  /** Shows a run: a sweep's designs, a simulation in its sweep's ranking by simulated time, or a measurement. */
+  /** Shows a run: the designs of a sweep, a simulation in its sweep's ranking by simulated time, or a measurement. */
   openRun(run: RunSummary, view: ViewId): void {
     if (run.studyId !== null && run.studyId !== this.location.studyId) this.location.openStudy(run.studyId, view);
     if (isMeasuring(run)) {

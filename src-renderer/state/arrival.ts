@@ -4,7 +4,8 @@ import { ALL_DEVICES } from './location.svelte.ts';
 
 /**
  * Reports what the address names but this database lacks, and shows something else instead. An address comes from a
- * link, the history or typing. Until the library is loaded, nothing is known to be missing, so call it then again.
+ * link, the history or typing. What is missing is known only once the library is loaded, so this must be called again
+ * then.
  */
 export async function checkAddress(app: App): Promise<void> {
   const { location, library } = app;
@@ -30,7 +31,7 @@ export async function checkAddress(app: App): Promise<void> {
     if (view !== null && location.view !== view) continue;
     const id = Number(location.params.get(field) ?? NaN);
     if (Number.isNaN(id) || library.runs.some((run) => run.id === id)) continue;
-    // The library has only the newest runs.
+    // The library lists only the newest runs, so the engine is asked for an older one.
     const run = await app.engine.call('runs.get', { id });
     if (run.ok || run.error.code !== 'not-found') continue;
     location.drop(field, 'design', 'baseline');

@@ -1,4 +1,7 @@
-/** The baselines of a study, one per device, and the size of its space. The designs of another space are different. */
+/**
+ * The baselines of a study, one per device, and the size of its space. If the size has changed, the baselines are void,
+ * because the indices then mean other designs.
+ */
 export interface StoredBaselines {
   readonly enumerated: number;
   readonly designs: readonly number[];
@@ -14,7 +17,7 @@ export function readBaselines(value: unknown): StoredBaselines | null {
   return { enumerated, designs: designs.filter((design): design is number => typeof design === 'number') };
 }
 
-/** Returns the pinned design of a device, by its number in the space; `null` for none or a changed space. */
+/** Returns the index of the pinned design of a device; `null` if there is none or the space has changed. */
 export function pinnedOn(
   stored: StoredBaselines | null,
   designs: number,

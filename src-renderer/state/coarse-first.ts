@@ -1,29 +1,32 @@
 import type { Result } from '../../src-workers/domain/result.ts';
 
-/** The exact answer is requested when an input has not changed for this time. */
+/** When an input has not changed for this time, ms, the exact answer is requested. */
 const RESTS_AFTER_MS = 150;
 
-/** The designs to examine: those found in a short time, a subset, all that could equal the fastest, or all. */
+/** Which designs are examined: as many as a short time allows, a subset, all that could be the fastest, or all. */
 export type Look = 'glance' | 'coarse' | 'fastest' | 'all';
 
 export interface CoarseFirstCalls<In, Out> {
   ask(input: In, look: Look): Promise<Result<Out>>;
-  /** Shows first answers while the input changes, then the exact answer or its failure, then the whole one. */
+  /**
+   * Called with early answers while the input changes, then with the exact answer or its failure (`fastest`), and last
+   * with the answer over all designs (`all`).
+   */
   show(answer: Result<Out>, input: In, look: Look): void;
 }
 
 /**
- * Follows an input that may change with every frame. One glance runs at a time, always for the newest input. If the
- * input has not changed then, a coarse answer follows, which is better and has the small maps. When the input stops
- * changing, exact answers are requested, first for only the fastest designs. Answers for older inputs are dropped,
- * except glances while nothing newer is known, because they keep the picture moving. A call may replace any earlier
- * one, which then fails.
+ * Follows an input that may change with every frame. While it changes, one glance at a time runs, always for the newest
+ * input. If the input has not changed during a glance, a coarse answer follows, which is better and has the small maps.
+ * When the input is at rest, exact answers are requested: first for the designs that could be the fastest, then for
+ * all. Answers for older inputs are dropped, except glances: these keep the picture moving until a newer answer
+ * arrives. A call may cancel any earlier one, which then fails.
  */
 export class CoarseFirst<In, Out> {
   readonly #calls: CoarseFirstCalls<In, Out>;
   #input: In | null = null;
   #version = 0;
-  /** The newest version with an exact request, and the newest with an exact answer. */
+  /** The newest version with an exact request (`#exactly`), and the newest with an exact answer (`#settled`). */
   #exactly = 0;
   #settled = 0;
   #asking = false;
@@ -74,7 +77,7 @@ export class CoarseFirst<In, Out> {
 
   async #first(input: In, version: number, look: 'glance' | 'coarse'): Promise<void> {
     const answer = await this.#calls.ask(input, look);
-    // A subset may have no valid design although the space has one, so only the exact answer decides about failure.
+    // A subset may have no valid design although the space has one, so a failure of an early look is ignored.
     const isWanted = look === 'glance' || version === this.#version;
     if (answer.ok && isWanted && this.#settled < version) this.#calls.show(answer, input, look);
   }
@@ -86,7 +89,7 @@ export class CoarseFirst<In, Out> {
     this.#exactly = version;
     const answer = await this.#calls.ask(input, 'fastest');
     if (version !== this.#version) return;
-    // A call for a study that is no longer shown has cancelled this one.
+    // A call for an earlier study has cancelled this one, so the exact answer is requested again.
     if (!answer.ok && answer.error.code === 'cancelled') return this.#wait();
     this.#settled = version;
     this.#calls.show(answer, input, 'fastest');

@@ -7,12 +7,15 @@ type Drafts = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
 const keyOf = (id: number): string => `draft.${id}`;
 
-/** @param saved the study as last saved; a draft of another state or database is never applied to it */
+/**
+ * Keeps the unsaved edits of a study.
+ * @param saved the study as last saved. The draft is later applied only to this state of the study.
+ */
 export function keepDraft(drafts: Drafts, id: number, saved: Study, draft: Study): void {
   try {
     drafts.setItem(keyOf(id), JSON.stringify({ saved, draft }));
   } catch {
-    // The storage is full or forbidden.
+    // The storage is full or forbidden, so the draft is not kept.
   }
 }
 

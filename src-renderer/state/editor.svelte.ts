@@ -5,7 +5,7 @@ import type { Engine } from './engine.svelte.ts';
 import { draftOf, dropDraft, keepDraft } from './drafts.ts';
 
 const AUTOSAVE_AFTER_MS = 600;
-/** Edits of the same field within this time are one step of undo: a movement of a slider, a typed number. */
+/** Edits of one field within this time, ms, are one step of undo, such as a movement of a slider or a typed number. */
 const SAME_STEP_MS = 1200;
 const LONGEST_HISTORY = 200;
 
@@ -59,7 +59,7 @@ export class StudyEditor {
   get failure(): Failure | null {
     return this.#failure;
   }
-  /** What undo would revert, or null. */
+  /** The name of the edit that undo would revert, or null. */
   get undoLabel(): string | null {
     return this.#past.at(-1)?.label ?? null;
   }
@@ -72,7 +72,7 @@ export class StudyEditor {
     if (this.#id === id) return;
     await this.save();
     const result = await this.#engine.call('studies.get', { id });
-    // In the meantime, another study was requested, or this one was opened and perhaps edited.
+    // Another study was requested in the meantime, or this one was already opened and perhaps edited.
     if (this.#wanted !== id || this.#id === id) return;
     if (result.ok) this.take(result.value);
     else this.#failure = result.error;
@@ -93,7 +93,7 @@ export class StudyEditor {
     if (draft) this.edit('draft', 'an edit that was not saved', () => draft);
   }
 
-  /** Takes over what another window saved, as a step that can be undone. Unsaved edits in this window win. */
+  /** Loads what another window saved, as a step that can be undone. Unsaved edits in this window win. */
   async follow(): Promise<void> {
     const id = this.#id;
     if (id === null || this.#saving !== 'saved') return;
@@ -118,8 +118,8 @@ export class StudyEditor {
   }
 
   /**
-   * Changes the study. `field` is the edited field (`kernel.serialFraction`): quick edits of one field are one step.
-   * `label` is the text for undo.
+   * Changes the study. `field` is the edited field (`kernel.serialFraction`); quick edits of one field are one step of
+   * undo. `label` names the edit for undo.
    */
   edit(field: string, label: string, change: (study: Study) => Study): void {
     if (!this.#study) return;
@@ -172,7 +172,7 @@ export class StudyEditor {
     return true;
   }
 
-  /** Stores unsaved changes where the next page finds them. */
+  /** Keeps unsaved changes as a draft, which a later page finds. */
   #keep(): void {
     if (this.#id !== null && this.#study && this.#stored && this.#saving !== 'saved')
       keepDraft(localStorage, this.#id, this.#stored, this.#study);

@@ -9,16 +9,19 @@ import type {
 } from '../../src-main/contract/procedures.ts';
 import { fail, type Result } from '../../src-workers/domain/result.ts';
 
-/** The functions of the engine for views: every procedure and event. */
+/** What views use of the engine: every procedure and event. */
 export interface Api {
   call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<Result<ProcedureOutput<Name>>>;
-  /** Listens until the returned function is called, even if the engine is lost and regained. */
+  /** Listens to an event until the returned function is called. Listening survives the loss of the engine. */
   on<Name extends EventName>(event: Name, listener: (payload: Events[Name]) => void): () => void;
 }
 
 export type EngineState = 'connecting' | 'ready' | 'lost';
 
-/** The `client` of this page: its newer calls replace its older ones, so that an edit leaves no work behind. */
+/**
+ * The `client` of this page in calls. A newer call of a client replaces its older ones, so that an edit leaves no
+ * outdated work.
+ */
 export const PAGE_ID = `page ${performance.timeOrigin} ${Math.round(performance.now() * 1000)}`;
 
 const FIRST_RETRY_MS = 500;
@@ -30,7 +33,7 @@ export class Engine implements Api {
   #state = $state<EngineState>('connecting');
   #reason = $state('');
   #unknown = $state(false);
-  /** Increases with every connection, so that queries read again. */
+  /** Increases with every connection, so that queries repeat their calls. */
   #generation = $state(0);
   #listeners = new Map<EventName, Set<(payload: never) => void>>();
   #page: PageLike;
@@ -46,7 +49,7 @@ export class Engine implements Api {
   get reason(): string {
     return this.#reason;
   }
-  /** Whether another server than this page's own answers. Trying again is then useless. */
+  /** Whether the server that answers is not the one of this page. Trying again is then useless. */
   get unknown(): boolean {
     return this.#unknown;
   }

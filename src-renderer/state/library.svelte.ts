@@ -46,7 +46,7 @@ export class Library {
   get studies(): readonly StudySummary[] {
     return this.#studies;
   }
-  /** Every run, newest first. */
+  /** The newest runs of the database, newest first. */
   get runs(): readonly RunSummary[] {
     return this.#runs;
   }
@@ -96,7 +96,7 @@ export class Library {
     if (all && !isLost) this.#loaded = true;
   }
 
-  /** The size of the file changes with its runs. */
+  /** Reads the facts about the database again, because the size of its file changes with the runs. */
   async #readInfo(): Promise<void> {
     const result = await this.#engine.call('app.info', {});
     if (result.ok) this.#info = result.value;

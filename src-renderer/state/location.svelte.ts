@@ -6,7 +6,7 @@ import type { ViewId } from '../shell/views.ts';
  * selection. The back button undoes a change of view.
  */
 
-/** One value of an address: its text, and the default value, which is left out. */
+/** One value of an address: how its text is read and written, and the default, which is left out. */
 export interface Field<T> {
   readonly fallback: T;
   parse(text: string): T | undefined;
@@ -29,7 +29,7 @@ export function choiceField<const T extends string>(choices: readonly T[], fallb
 export function flagField(fallback = false): Field<boolean> {
   return { fallback, parse: (text) => text === '1', print: (value) => (value ? '1' : '0') };
 }
-/** A field in plain JSON, for structured values (filters). `check` narrows the value, or refuses it. */
+/** A structured value, such as a filter, as plain JSON. `check` narrows the value, or refuses it with undefined. */
 export function jsonField<T>(fallback: T, check: (value: unknown) => T | undefined): Field<T> {
   return {
     fallback,
@@ -67,7 +67,7 @@ export function writeAddress<C>(codec: C, change: Partial<Address<C>>, params: U
   }
 }
 
-/** Means every device, in views that can show them together. */
+/** The device in an address that means every device, in views that can show several together. */
 export const ALL_DEVICES = 'all';
 
 /** The values that all views of a study share. They stay when the view changes. */
@@ -125,7 +125,7 @@ export class Location {
     history[replace ? 'replaceState' : 'pushState'](null, '', this.href);
   }
 
-  /** Goes to a view at its last address, with some changed fields. */
+  /** Goes to a view at the address it had last, with some fields changed. */
   go(view: ViewId, change: Readonly<Record<string, string | number | null>> = {}): void {
     const params = new URLSearchParams(view === this.#view ? this.#query : (this.#left.get(view) ?? ''));
     for (const key of COMMON) {
@@ -188,7 +188,10 @@ export class Location {
     this.#write(this.#view, params, !options.push);
   }
 
-  /** Restores an earlier address: its study and run or, if the current address names no view, all of it. */
+  /**
+   * Restores the study and run of an earlier address. If the current address names no view, all of the earlier one is
+   * restored.
+   */
   resume(earlier: string): void {
     const named = /^#\/?[^?]/.test(window.location.hash);
     const params = new URLSearchParams(named ? this.#query : '');

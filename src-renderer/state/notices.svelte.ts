@@ -19,7 +19,7 @@ export class Notices {
   }
 
   announce(text: string): void {
-    // A screen reader does not repeat the same text. A non-breaking space makes the text different.
+    // A screen reader does not repeat an unchanged text. A no-break space at its end makes it different.
     this.#spoken = text === this.#spoken ? `${text}\u00a0` : text;
   }
 

@@ -50,7 +50,7 @@ export class Preferences {
     try {
       this.#take(JSON.parse(localStorage.getItem(KEY) ?? 'null'));
     } catch {
-      // A damaged copy does not matter.
+      // A damaged copy is ignored, because the engine's settings replace it soon.
     }
   }
 
@@ -72,7 +72,7 @@ export class Preferences {
   choice<const T extends string>(id: string, choices: readonly T[], fallback: T): T {
     return choices.find((choice) => choice === this.#stored.choices[id]) ?? fallback;
   }
-  /** Returns a saved list of words, which `setChoice` has joined with spaces. */
+  /** Returns a saved list of words. `setChoice` saves such a list as one text, joined by spaces. */
   words(id: string): readonly string[] {
     return this.#stored.choices[id]?.split(' ').filter(Boolean) ?? [];
   }

@@ -5,13 +5,13 @@ import type { Engine } from './engine.svelte.ts';
 type StorePart = Events['store.changed']['what'];
 
 interface QueryOptions {
-  /** The wait after the last change of the input before a call. The first call is immediate. */
+  /** The time from the last change of the input to the call, ms. The first call is immediate. */
   readonly debounceMs?: number;
   /** Repeats the call when this part of the store changes. */
   readonly refreshOn?: readonly StorePart[];
 }
 
-/** A shorter wait is not shown. */
+/** Waits shorter than this, ms, are not shown. */
 const SLOW_AFTER_MS = 200;
 
 /**
@@ -47,7 +47,7 @@ export class Query<Name extends ProcedureName> {
         void this.#ask(next);
       };
       let asked = false;
-      // The first call starts before the page is drawn. Later ones wait until the input stops changing.
+      // The first call starts before the page is drawn. A later call waits until the input stops changing.
       if (options.debounceMs === undefined || this.#asked === 0) queueMicrotask(ask);
       else setTimeout(ask, options.debounceMs);
       return () => {

@@ -18,8 +18,8 @@ const RESULTS = /\.(db|sqlite3?|jsonl|ndjson)(\.gz)?$/i;
 const SPREADSHEET = /\.(xlsx?|xlsm|ods|numbers)$/i;
 
 /**
- * Imports a file. A study is opened, lengths become the workload (the user chooses the columns of a table), measured
- * results become a run, and facts about a kernel are shown next to the kernel profile.
+ * Imports a file. A study is opened, lengths become the workload (the user chooses the columns of a table), and
+ * measured results become a run. Facts about a kernel are shown next to the kernel profile.
  */
 export async function takeFile(app: App, file: File): Promise<void> {
   const refuse = (message: string) =>
@@ -50,14 +50,17 @@ export async function takeFile(app: App, file: File): Promise<void> {
     : inspected.value === null
       ? await useFile(app, { fileName: file.name, bytes })
       : null;
-  // The title already names the file.
+  // The title already names the file, so the message does not repeat it.
   if (failure) return refuse(sentenceCase(failure.message.replace(`${file.name}: `, '')));
   if (!inspected.ok || inspected.value === null) return;
   app.refuse(null);
   app.table = { fileName: file.name, bytes, summary: inspected.value };
 }
 
-/** Returns the file name for pasted text; `null` for a word, a link or prose, which may be accidental. */
+/**
+ * Returns a file name for pasted text. Returns `null` for a word, a link or prose, which was probably pasted by
+ * accident.
+ */
 export function pastedName(text: string): string | null {
   const lines = text.trim().split(/\r\n|\r|\n/);
   if (lines[0].startsWith('{')) return 'pasted.json';
@@ -76,7 +79,7 @@ export async function takeText(app: App, text: string): Promise<void> {
   await takeFile(app, new File([text], name, { type: 'text/plain' }));
 }
 
-/** Makes a file the workload of the open study, or of a new one. Returns the reason if it fails. */
+/** Makes a file the workload of the open study, or of a new one. Returns the reason if this fails, otherwise null. */
 export async function useFile(
   app: App,
   input: { fileName: string; bytes: Uint8Array<ArrayBuffer>; columns?: ReturnType<typeof toColumns> },

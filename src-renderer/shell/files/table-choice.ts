@@ -60,16 +60,17 @@ export function suggestChoice({ columns, records, header, delimiter }: TableSumm
   const source = at(SOURCE_WORDS, wholes);
   const target = at(TARGET_WORDS, wholes);
   if (source !== undefined && target !== undefined) return { meaning: 'target', length: source, weight: target };
-  // Two numbers with a space between them are read as edges unless the user chooses otherwise.
+  // Two whole numbers with a space between them are taken for the edges of a graph. The user can change this.
   if (!header && delimiter === 'space' && wholes[0] === 0 && wholes[1] === 1 && columns.length <= 3)
     return { meaning: 'target', length: 0, weight: 1 };
   const counts = at(COUNT_WORDS, wholes);
   const others = wholes.filter((i) => i !== counts);
-  // Each length appears once, with its number of units.
+  // A column without repeated values holds the lengths, and the other one says how many units have each length.
   if (counts !== undefined && others.some((i) => columns[i].distinct === records))
     return { meaning: 'count', length: best(others), weight: counts };
   if (varied.length > 0) return { meaning: 'unit', length: best(varied), weight: null };
-  // Lengths with faults come before a column that only numbers the records, because the sheet says what is wrong.
+  // If no column has valid lengths, a column with errors is suggested rather than one that numbers the records. The
+  // sheet then says what is wrong.
   const filled = columns.flatMap((column, i) => (column.kind === 'empty' || isIndex(column, records) ? [] : [i]));
   return { meaning: 'unit', length: best(filled.length > 0 ? filled : wholes), weight: null };
 
@@ -100,7 +101,7 @@ export function columnText({ kind, distinct, min, max }: TableColumn): string {
   }
 }
 
-/** The result of a choice: `20,000 units, 229 distinct lengths`, or the error and what to do. */
+/** What a choice yields: `20,000 units, 229 distinct lengths`, or what is wrong and how to correct it. */
 export type TableReading =
   | { readonly ok: true; readonly text: string; readonly units: number | null }
   | { readonly ok: false; readonly problem: string };
