@@ -11,7 +11,9 @@ const narrowingSchema = v.omit(rankFilter, ['deviceId']);
 /** The part of the address that every view of a run's designs shares. */
 export const explorationAddress = {
   design: numberField<number | null>(null),
-  /** The index of the pinned baseline. The default is the stored or the plain one. */
+  /**
+   * The index of the design that is pinned as the baseline. By default, the saved baseline or the plain design is used.
+   */
   baseline: numberField<number | null>(null),
   filter: jsonField<Narrowing>({}, (value) => {
     const read = v.safeParse(narrowingSchema, value);
@@ -29,7 +31,7 @@ export const rankingAddress = {
   sort: choiceField(RANK_COLUMNS, 'timeMs'),
   descending: flagField(),
   mode: choiceField(MODES, 'both'),
-  /** Whether the selected design's launch over time is open. */
+  /** Whether the timeline of the selected design's launch is open. */
   timeline: flagField(),
   replication: numberField(0),
 };

@@ -7,7 +7,10 @@ import { change, count, counted, fixed, signed, widthPx, inColumn, type TimeColu
 import type { Mode } from './address.ts';
 import type { SimulatedTimes, StripScale } from './simulated.ts';
 
-/** The columns of the ranking as data: their text, width, sorting, and priority if there is too little room. */
+/**
+ * The columns of the ranking as data: text, width and sorting. A priority says which are removed first if there is too
+ * little room.
+ */
 
 export type ColumnId =
   | 'rank' | 'equal' | 'device' | 'implementation' | 'threadsPerUnit' | 'unitsPerThread' | 'loop' | 'balancing' | 'blockThreads' | 'gridBlocks'
@@ -15,7 +18,7 @@ export type ColumnId =
   | 'occupancyChange' | 'split' | 'alongBlock' | 'reason' | 'simulatedMs' | 'simulatedChange' | 'replications' | 'measuredMs'
   | 'measuredChange' | 'regret' | 'chance'; // prettier-ignore
 
-/** The inputs of a cell's text besides its row. */
+/** What the text of a cell depends on, besides its row. */
 export interface CellContext {
   readonly baseline: RankRow | null;
   /** The decimals of times, the same in the whole column. */
@@ -33,34 +36,34 @@ export interface CellContext {
 export interface Column {
   readonly id: ColumnId;
   readonly head: string;
-  /** The full name, if the head is too short for a menu. */
+  /** The full name, for menus, if the head is an abbreviation. */
   readonly name?: string;
   readonly title: string;
   readonly width: number;
-  /** The width if the list is sorted by it, for the arrow and the bold head. */
+  /** The width while the list is sorted by this column, because the arrow and the bold head need more room. */
   readonly sortedWidth?: number;
   readonly sort: RankColumn | null;
   readonly kind: 'value' | 'difference' | 'mark';
   readonly align: 'right' | 'left';
-  /** A higher number is removed earlier; 0 stays. */
+  /** The priority of removal: the highest is removed first, and 0 never. */
   readonly drop: number;
   readonly text: (row: RankRow, context: CellContext) => string;
 }
 
-/** The varying parts of the space, and their words. */
+/** What decides which columns exist, and their words. */
 export interface ColumnWorld {
   readonly term: Term;
   /** The axes with more than one value among the shown designs. */
   readonly varies: ReadonlySet<string>;
   /** Whether valid, invalid or all designs are shown. Invalid designs show their reason. */
   readonly validity: 'valid' | 'invalid' | 'all';
-  /** The head of the replications' column; null if nothing was simulated. */
+  /** The head of the column of replications; null if nothing was simulated. */
   readonly replications: string | null;
-  /** Whether something was measured on its own device. */
+  /** Whether any design was measured on its own device. */
   readonly measured: boolean;
-  /** Whether some rows contain several equal designs. */
+  /** Whether some rows stand for several equal designs. */
   readonly grouped?: boolean;
-  /** The number of ranked designs and of units, which set the width of ranks and of numbers of blocks. */
+  /** The numbers of ranked designs and of units, for which the columns of ranks and of blocks must be wide enough. */
   readonly ranked?: number;
   readonly units?: number;
   /** Whether a CPU is among the devices. Its designs have cores, but no blocks and no threads that share a unit. */
@@ -71,10 +74,10 @@ export interface ColumnWorld {
   readonly uncertain?: boolean;
 }
 
-/** Shown unless the user has chosen otherwise. */
+/** Columns that are hidden unless the user chooses them. */
 const QUIET: ReadonlySet<ColumnId> = new Set(['meanLoss', 'aggregateLoss', 'waves']);
 
-/** The values that can be shown as a difference. */
+/** The columns that can be shown as a difference from the baseline. */
 const WITH_DIFFERENCE: ReadonlySet<ColumnId> = new Set(['timeMs', 'occupancyFraction', 'simulatedMs', 'measuredMs']);
 
 const onGpu = (write: (row: RankRow) => string) => (row: RankRow) => (isCpuDesign(row.design) ? '–' : write(row));
@@ -88,13 +91,15 @@ const roomFor = (value: number): number => 14 + widthPx(count(value));
 
 /** Average width of a letter in a name, px. */
 const LETTER_PX = 6.4;
-/** Width of a cell, px, in which names have room, up to a quarter of a table. */
+/** Returns the width of a cell in which the names have room, px, at most 240. */
 function roomForNames(names: readonly string[]): number {
   const longest = Math.max(0, ...names.map(({ length }) => length));
   return Math.max(96, Math.min(240, Math.ceil(14 + LETTER_PX * longest)));
 }
 
-/** Returns every column with data in this space. A column is left out if all its values agree or are missing. */
+/**
+ * Returns every column that has data in this space. A column is left out if its values are all equal or all missing.
+ */
 export function availableColumns({
   term,
   varies,
@@ -169,8 +174,9 @@ export interface Placed {
 }
 
 /**
- * Returns the columns that fit into a width, in order, and their widths. The columns with the highest `drop` are
- * removed first, except for the sorted one. The remaining width is divided among the rest.
+ * Returns the columns that fit into a width, in order, with their widths. The columns with the highest `drop` are
+ * removed first; the column by which the list is sorted is never removed. The remaining width is divided among the
+ * columns that are left.
  */
 export function placeColumns(
   columns: readonly Column[],

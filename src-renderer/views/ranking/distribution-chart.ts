@@ -16,27 +16,27 @@ import { NBSP, count, percent, plain, inColumn, type TimeColumn } from '../../fo
 
 export interface DistributionInput {
   readonly histogram: Histogram;
-  /** The predicted time of the baseline, ms, and its rank; 0 if it has none. */
+  /** The predicted time of the baseline, ms, and its rank (0 if it is not ranked); null without a baseline. */
   readonly baseline: { readonly timeMs: number; readonly rank: number } | null;
   /** The selected part of the axis, 0…1. */
   readonly brush: { readonly from: number; readonly to: number } | null;
   readonly times: TimeColumn;
-  /** Whether a filter is active. Designs outside it are then pale, instead of those slower than the baseline. */
+  /** Whether a filter is active. If so, designs outside it are pale; otherwise, those slower than the baseline are. */
   readonly narrowed: boolean;
 }
 
-/** The margins at the sides, px. The code that places the pointer on the axis needs them too. */
+/** The side margins, px. Code that converts the pointer's position to a time uses them too. */
 export const DISTRIBUTION_LEFT = 56;
 export const DISTRIBUTION_RIGHT = 16;
-/** The lines of labels above the bars, px. */
+/** The top of each line of labels above the bars, px. */
 const LINES = [8, 23, 38] as const;
-/** Labels closer than this are on different lines, px. */
+/** Labels closer to each other than this are written on different lines, px. */
 const LABEL_PX = 100;
 
-/** The median's label has this much room before the baseline, px. */
+/** The distance from the baseline that the label of the median needs, px. */
 const MEDIAN_PX = 130;
 
-/** Returns a whole step that gives two gridlines. */
+/** Returns a whole step that gives about two gridlines. */
 function countStep(most: number): number {
   const size = 10 ** Math.floor(Math.log10(most / 2));
   const whole = [1, 2, 2.5, 5, 10].map((factor) => factor * size).filter(Number.isInteger);
@@ -133,7 +133,10 @@ export function distributionChart(
   };
 }
 
-/** The first line without the labels of the best and the baseline, where the median's line crosses neither. */
+/**
+ * Returns the first line on which the label of the median is clear of the labels of the best design and of the
+ * baseline, and its vertical line crosses neither.
+ */
 function lineOfMedian(medianX: number, bestX: number, baseX: number | null, baseLine: number): number {
   const isBehindBase = baseX !== null && medianX >= baseX && medianX < baseX + 190;
   const isBeforeBase = baseX !== null && medianX < baseX && medianX > baseX - MEDIAN_PX;
@@ -162,12 +165,12 @@ function drawBar(
   };
 }
 
-/** The selected part of the axis. */
+/** Returns the selected part of the axis as a band. */
 function brushed(brush: NonNullable<DistributionInput['brush']>, area: Plane, widthPx: number, hue: string) {
   return {
     type: 'rect',
     silent: true,
-    // The band is behind the bars and their labels.
+    // Below the bars and their labels.
     z: 1,
     shape: {
       x: area.left + brush.from * widthPx,

@@ -18,7 +18,7 @@ interface Memory {
   shared: Shared;
   /** The last address of each view. */
   readonly seen: Map<ViewId, Shared>;
-  /** The last shown device; null means all, and absent means none yet. */
+  /** The device that was shown last; null means all, undefined means that none was shown yet. */
   device?: string | null;
 }
 let memory: Memory | null = null;
@@ -26,8 +26,8 @@ let memory: Memory | null = null;
 const NOTHING: Shared = { design: null, baseline: null, filter: {} };
 
 /**
- * What the user explores in a run: device, selection, baseline, filter. The address of the current view decides, and a
- * change in one view applies to the others. Create it while a view initialises.
+ * What the user explores in a run: device, selection, baseline and filter. The address of the current view holds it,
+ * and views that open later take over its changes. Create it while a view initialises.
  */
 export class Exploration {
   readonly app: App;
@@ -41,7 +41,7 @@ export class Exploration {
 
   readonly address = $derived.by(() => this.app.location.read(explorationAddress));
   readonly run = $derived.by(() => this.app.run);
-  /** The runs that can be explored: sweeps that have ended. */
+  /** The id of the run, if it is a sweep that has ended. Other runs cannot be explored. */
   readonly runId = $derived.by(() =>
     this.app.run && this.app.run.kind === 'sweep' && this.app.run.state !== 'running' ? this.app.run.id : null,
   );
@@ -52,7 +52,10 @@ export class Exploration {
   readonly #designs = $derived.by(() =>
     (this.axes.value ?? []).reduce((product, { values }) => product * values.length, 1),
   );
-  /** The shown device: the chosen one, the selected design's, or the fastest. `null` means all; undefined unknown. */
+  /**
+   * The shown device: the chosen one, otherwise that of the selected design, otherwise the fastest. `null` means all
+   * devices; undefined means that it is not known yet.
+   */
   readonly deviceId: string | null | undefined = $derived.by(() =>
     deviceInView(
       this.devices,
@@ -60,15 +63,15 @@ export class Exploration {
       this.deviceOf(this.address.design) ?? this.#fastest.value?.rows[0]?.deviceId,
     ),
   );
-  /** The run, when its shown device is known; null before. */
+  /** The run, once its shown device is known; null before. */
   readonly readyId = $derived.by(() => (this.deviceId === undefined ? null : this.runId));
-  /** A filter with only the device. */
+  /** The filter for the shown device alone. */
   readonly whole: RankFilter = $derived.by(() => {
     const { deviceId } = this;
     return this.devices.length > 1 && typeof deviceId === 'string' ? { deviceId } : {};
   });
   readonly filter: RankFilter = $derived.by(() => ({ ...this.address.filter, ...this.whole }));
-  /** The pinned design of the shown device, or of the fastest if all are shown. */
+  /** The pinned design of the shown device. If all devices are shown, it is that of the fastest. */
   readonly #pinnedIndex: number | null = $derived.by(() => {
     const { deviceId } = this;
     const isHere = (design: number | null) =>
@@ -112,7 +115,7 @@ export class Exploration {
         .call('settings.get', { key: `baseline.${studyId}` })
         .then((result) => (this.#stored = result.ok ? readBaselines(result.value) : null));
     });
-    // When the view opens, it takes over the changes of other views, unless the address itself has new values.
+    // A view that opens takes over the changes that other views made, unless its own address has new values.
     $effect.pre(() => {
       const { runId } = this;
       if (runId === null) return;
@@ -168,7 +171,10 @@ export class Exploration {
     return devices[Math.floor(design / (this.#designs / devices.length))]?.id ?? null;
   }
 
-  /** Makes device and selection agree: the last change decides. A filter without designs on the device is removed. */
+  /**
+   * Makes device and selection agree: whichever changed last decides. If the filter has no design on a newly chosen
+   * device, it is removed.
+   */
   #follow(runId: number, deviceId: string | null, design: number | null): void {
     const before = memory!.device;
     memory!.device = deviceId;
@@ -177,7 +183,8 @@ export class Exploration {
     const own = this.deviceOf(design);
     if (design === null || own === null || deviceId === null || own === deviceId) return;
     if (!isChosen) this.app.location.chooseDevice(own);
-    // In a list, the user looks for the first design of the new device; on a map, for the same position.
+    // In the list, the selection is dropped, because the user looks for the first designs of the new device. On a map,
+    // the design at the same position is selected.
     else if (this.#view === 'ranking') this.select(null);
     else void this.#carry(runId, design, deviceId);
   }
@@ -218,7 +225,10 @@ export class Exploration {
   clearFilter(): void {
     this.app.location.set(explorationAddress, { filter: {} });
   }
-  /** Makes a design the baseline of its device. The plain design replaces a design that already is the baseline. */
+  /**
+   * Makes a design the baseline of its device. If it already is the baseline, the plain design becomes the baseline
+   * again.
+   */
   pin(design: number): void {
     const { studyId } = this.app.location;
     const before = { stored: this.#stored, baseline: this.address.baseline };
@@ -240,7 +250,7 @@ export class Exploration {
   show(view: ViewId): void {
     this.app.location.go(view);
   }
-  /** Passes designs of one device to the Measure view, which is then ready to measure them. */
+  /** Opens the Measure view with designs of one device, ready to measure them. */
   measure(designs: readonly number[], deviceId: string): void {
     this.app.location.go('measure', {
       suite: null,

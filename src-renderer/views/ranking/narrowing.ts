@@ -2,18 +2,21 @@ import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
 import { NBSP, count, counted, plain, timeText } from '../../format/numbers.ts';
 import type { Narrowing } from './address.ts';
 
-/** The filter in the form that the user reads and writes. */
+/** The filter in the form that the user reads and enters. */
 
 interface Range {
   readonly from: number;
   readonly to: number;
 }
 
-/** Means no limit in a range, because ranges include both ends and must be finite. */
+/** A limit that limits nothing. Ranges need two finite ends. */
 export const UNBOUNDED = 1e15;
 
 interface Listed {
-  /** The numbers of designs and of valid designs, and the size of the space if the run keeps only its best. */
+  /**
+   * The number of all designs and of valid ones. If a run keeps only its best designs, the size of its space is known
+   * too.
+   */
   readonly total: number;
   readonly valid: number;
   readonly bestOf: number | null;
@@ -50,7 +53,7 @@ function range({ from, to }: Range, unit: string, write: (value: number) => stri
   return from === to ? `${write(from)}${end}` : `${write(from)} to ${write(to)}${end}`;
 }
 
-/** Returns the parts of a filter. `words` are those of the chosen vocabulary. */
+/** Returns the parts of a filter, written with the words of the chosen vocabulary. */
 export function filterChips(
   filter: Narrowing,
   words: { readonly block: string; readonly thread: string },
@@ -87,13 +90,16 @@ export function filterChips(
   return chips;
 }
 
-/** Returns a pair of limits, either of which may be missing; null if both are. */
+/** Returns a range from two limits. One of them may be missing; if both are, the result is null. */
 export function rangeOf(from: number | null, to: number | null, scale = 1): Range | null {
   if (from === null && to === null) return null;
   return { from: (from ?? 0) * scale, to: to === null ? UNBOUNDED : to * scale };
 }
 
-/** Switches a value of a list on or off. Returns undefined if then all or none are on, which filters nothing. */
+/**
+ * Switches a value of a list on or off. Returns undefined if then all or none are on, because such a list filters
+ * nothing.
+ */
 export function toggled<T>(chosen: readonly T[] | undefined, all: readonly T[], value: T): T[] | undefined {
   const now = new Set(chosen ?? []);
   if (now.has(value)) now.delete(value);

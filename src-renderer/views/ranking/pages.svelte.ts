@@ -12,23 +12,26 @@ export interface ListInput {
   readonly runId: number;
   readonly filter: RankFilter;
   readonly sort: { readonly column: RankColumn; readonly descending: boolean };
-  /** Designs without a relevant difference share a row, except for those of the `opened` groups. */
+  /** Designs without a relevant difference share one row. The groups in `opened` list all their designs. */
   readonly groups: true;
   readonly opened: readonly number[];
 }
 
-/** A row, and the number of designs that it represents; 0 if it is listed because another was opened. */
+/** A row with the number of equal designs that it stands for. The number is 0 for a row that an opened group lists. */
 export interface ListedRow extends RankRow {
   readonly equal: number;
 }
 
 const PAGE_ROWS = 100;
-/** Rows with breakdown and slice take the engine a fraction of a millisecond each, so pages are small. */
+/**
+ * The engine needs a fraction of a millisecond for the breakdown and the slice of each row, so pages with them are
+ * small.
+ */
 const DETAIL_ROWS = 25;
 const MAX_PAGES = 120;
 const MAX_DETAILS = 160;
 const MAX_IN_FLIGHT = 2;
-/** Details are requested when scrolling pauses. */
+/** Details are requested when scrolling has paused for this time, ms. */
 const SETTLED_AFTER_MS = 70;
 const SLOW_AFTER_MS = 200;
 
@@ -39,8 +42,8 @@ const isSameList = ({ opened: _a, ...a }: ListInput, { opened: _b, ...b }: ListI
   JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * Pages of a sorted, filtered list, fetched around the visible rows and cached for a while. All have the order at the
- * time the list was opened, whatever is simulated or measured later.
+ * Pages of a sorted and filtered list. They are fetched around the visible rows and cached for a while. All pages keep
+ * the order that the list had when it was opened, even if designs are simulated or measured later.
  */
 export class RankPages {
   #engine: Engine;
@@ -49,7 +52,7 @@ export class RankPages {
   #asked = new Set<string>();
   #inFlight = 0;
   #list: ListInput | null = null;
-  /** Identifies the order of simulated and measured times in the list. */
+  /** The id of the list's order in the engine. New simulated and measured times do not change this order. */
   #order: number | null = null;
   #generation = 0;
   #readings = 0;
@@ -64,10 +67,10 @@ export class RankPages {
   #failure = $state.raw<Failure | null>(null);
   #slow = $state(false);
   #kept = false;
-  /** Increases with every new list on screen. */
+  /** The number of new lists that have been shown. */
   #shown = $state(0);
 
-  /** `find` is the design whose position in a new list is requested; `onlist` receives it. */
+  /** `find` returns the design whose position in a new list is needed. `onlist` is called with this position. */
   constructor(
     engine: Engine,
     input: () => ListInput | null,
@@ -99,23 +102,25 @@ export class RankPages {
   get failure(): Failure | null {
     return this.#failure;
   }
-  /** Whether the wait for a new list is noticeable. */
+  /** Whether loading a new list takes noticeably long. */
   get slow(): boolean {
     return this.#slow;
   }
   get shown(): number {
     return this.#shown;
   }
-  /** Whether the shown list is the previous one with rows opened or closed. The visible rows then do not move. */
+  /** Whether the shown list is the previous one, with a row opened or closed. If so, the visible rows do not move. */
   get kept(): boolean {
     return this.#kept;
   }
-  /** The part of a request that makes its answer belong to this list. */
+  /** Added to a request so that its answer has the order of this list. */
   get standing(): { readonly order?: number } {
     return this.#order === null ? {} : { order: this.#order };
   }
 
-  /** Returns a row by its position, with its breakdown if that has arrived; null until the row arrives. */
+  /**
+   * Returns a row by its position, with its breakdown if that has arrived. Returns null until the row itself arrives.
+   */
   row(place: number): ListedRow | null {
     void this.#version;
     const detail = this.#details.get(Math.floor(place / DETAIL_ROWS));
@@ -123,7 +128,7 @@ export class RankPages {
     return this.#pages.get(Math.floor(place / PAGE_ROWS))?.[place % PAGE_ROWS] ?? null;
   }
 
-  /** Sets the visible rows (`last` exclusive). */
+  /** Sets the range of visible rows; `last` is exclusive. */
   look(first: number, last: number): void {
     const down = first >= this.#viewport.first;
     this.#viewport = { first, last, down };
@@ -133,7 +138,7 @@ export class RankPages {
     this.#settle = setTimeout(() => this.#pumpSettled(), SETTLED_AFTER_MS);
   }
 
-  /** Makes the list anew: after a failure, or to sort by new times. */
+  /** Reads the list again from the start: after a failure, or to sort by new times. */
   async again(): Promise<void> {
     if (this.#list) await this.#open(this.#list, this.#find(), this.#onlist);
   }
@@ -166,7 +171,7 @@ export class RankPages {
     }
     this.#pages.clear();
     this.#details.clear();
-    // Answers that are still on their way were read before this change.
+    // Marks requests that are still under way, because they read the rows before this change.
     this.#readings += 1;
     this.#asked.clear();
     this.#inFlight = 0;
@@ -254,7 +259,7 @@ export class RankPages {
           this.#failure = result.error;
           return;
         }
-        // The engine no longer knows the order, so the whole list is read anew.
+        // The engine no longer knows this order, so the whole list is read again.
         if (result.value.order !== this.#order) return void this.again();
         const cache = kind === 'page' ? this.#pages : this.#details;
         keep(cache, kind === 'page' ? MAX_PAGES : MAX_DETAILS, page, listedRows(result.value));

@@ -1,6 +1,9 @@
-/** Scrolls through more rows than a browser can be tall, and decides which pages to keep. */
+/** Scrolls through more rows than a browser can display at full height, and decides which pages to keep. */
 
-/** Browsers clip elements above about 16 million px. Beyond this height, the scrollbar is a scale. */
+/**
+ * Browsers clip elements taller than about 16 million px. Longer lists have this height, and the scrollbar is
+ * compressed.
+ */
 export const MAX_SCROLL_PX = 12_000_000;
 
 export interface Geometry {
@@ -23,7 +26,7 @@ export function clampTopPx(geometry: Geometry, topPx: number): number {
   return Math.min(lastTopPx(geometry), Math.max(0, topPx));
 }
 
-/** Whether a pixel of the scrollbar means more than a pixel of rows. */
+/** Whether the scrollbar is compressed: one pixel of it stands for more than one pixel of rows. */
 export function isScaled(geometry: Geometry): boolean {
   return geometry.rowPx * geometry.count > MAX_SCROLL_PX;
 }
@@ -49,7 +52,9 @@ export function visibleRows({ rowPx, count, viewPx }: Geometry, topPx: number): 
   };
 }
 
-/** Returns the scroll position, px, that makes a row completely visible with the least movement. */
+/**
+ * Returns the scroll position, px, at which a row is completely visible. It is as close to the current one as possible.
+ */
 export function revealPx(geometry: Geometry, topPx: number, row: number): number {
   const { rowPx, viewPx } = geometry;
   if (row * rowPx < topPx) return clampTopPx(geometry, row * rowPx);
@@ -58,8 +63,8 @@ export function revealPx(geometry: Geometry, topPx: number, row: number): number
 }
 
 /**
- * Returns the pages to keep for rows first … last − 1, most important first: the visible ones, then `ahead` pages on
- * either side, in the direction of scrolling first.
+ * Returns the pages to keep for rows first … last − 1, most important first: the visible pages, then `ahead` pages on
+ * each side. Pages in the direction of scrolling come first.
  */
 export function wantedPages(
   first: number,

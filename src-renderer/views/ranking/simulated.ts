@@ -18,7 +18,7 @@ export function simulatedTimes(designs: readonly SimulatedDesign[]): SimulatedTi
 /** The number of designs that one click simulates. */
 export const BATCH = 20;
 
-/** Returns the next designs to simulate, in order: those for a GPU that can run and were not simulated yet. */
+/** Returns the next designs to simulate, in order. They are valid designs for a GPU that have not been simulated. */
 export function nextToSimulate(
   rows: readonly RankRow[],
   gpus: ReadonlySet<string>,
@@ -37,7 +37,7 @@ export function simulationCost(runs: readonly RunSummary[], designs: number): st
   return last ? `about ${duration((last.elapsedMs / last.valid) * designs)}` : '';
 }
 
-/** Whether a progress event belongs to a run that changes rows: it simulates or measures designs of the sweep. */
+/** Whether a progress event may change rows: it belongs to a run that simulates or measures designs of the sweep. */
 export function isFindingOf(
   sweepRunId: number | null,
   { stage, runId }: RunProgress,
@@ -63,10 +63,12 @@ export interface StripScale {
   readonly highMs: number;
 }
 
-/** The scale of strip plots reaches this multiple of the fastest replication. A slower design shows numbers. */
+/**
+ * The scale of strip plots reaches this multiple of the fastest replication. For slower designs, numbers are written.
+ */
 const STRIP_SPAN = 1.25;
 
-/** Returns the scale of the column, from the fastest to the slowest time that is not far slower. */
+/** Returns the scale of a column of strip plots. Times that are far slower than the fastest are left out. */
 export function stripScale(designs: readonly Pick<SimulatedDesign, 'simulated' | 'predictedMs'>[]): StripScale | null {
   const all = designs.flatMap(({ simulated, predictedMs }) => [...simulated.timesMs, predictedMs]);
   if (all.length === 0) return null;
@@ -76,17 +78,17 @@ export function stripScale(designs: readonly Pick<SimulatedDesign, 'simulated' |
   return { lowMs: lowMs - margin, highMs: highMs + margin };
 }
 
-/** Whether a design's median is on the scale. Otherwise its range is written. */
+/** Whether the median of a design is on the scale. If not, its range is written as text. */
 export function isOnScale({ medianMs }: SimulatedTime, { lowMs, highMs }: StripScale): boolean {
   return medianMs >= lowMs && medianMs <= highMs;
 }
 
-/** The 95 % confidence interval of the mean: `4.155 to 4.168`. */
+/** Formats the 95 % confidence interval of the mean: `4.155 to 4.168`. */
 export function intervalText({ lowMs, highMs }: SimulatedTime, times: TimeColumn): string {
   return `${inColumn(lowMs, times)} to ${inColumn(highMs, times)}`;
 }
 
-/** The interval of a measured median: `3.980 to 4.011, 21 repeats`. */
+/** Formats the interval of a measured median: `3.980 to 4.011, 21 repeats`. */
 export function measuredText({ lowMs, highMs, repeats }: MeasuredDesignTime, times: TimeColumn): string {
   const interval = lowMs === null || highMs === null ? '' : `${inColumn(lowMs, times)} to ${inColumn(highMs, times)}, `;
   return `${interval}${count(repeats)} repeats`;

@@ -20,9 +20,9 @@ export interface TimelineScene {
   readonly timeline: SimulationTimeline;
   readonly theme: ChartTheme;
   readonly term: Term;
-  /** The colour of the device. */
+  /** The colour of the device, for blocks that are not coloured by duration. */
   readonly own: string;
-  /** The colours of blocks, from the shortest to the longest duration. Null if duration sets no colour. */
+  /** The colours of blocks from the shortest to the longest duration; null if the colour does not show durations. */
   readonly colours: readonly string[] | null;
   /** The visible part of the launch. */
   readonly view: { readonly fromMs: number; readonly toMs: number };
@@ -30,14 +30,14 @@ export interface TimelineScene {
   readonly height: number;
   readonly plotPx: number;
   readonly roomPx: number;
-  /** The scroll position of the rows, and its maximum, px. */
+  /** How far the rows are scrolled, and the maximum, px. */
   readonly topPx: number;
   readonly lastTopPx: number;
   readonly geometry: RowGeometry;
   readonly rows: number;
-  /** First block of each row. */
+  /** The index of the first block of each row. */
   readonly starts: ArrayLike<number>;
-  /** Tone of each block, 0 or 1, and its duration, 0…1. */
+  /** For each block, its tone (0 or 1) and its relative duration (0…1). */
   readonly tones: ArrayLike<number>;
   readonly durations: ArrayLike<number>;
   /** The largest value of the curve, which sets its scale. */
@@ -46,7 +46,10 @@ export interface TimelineScene {
   readonly over: { readonly row: number; readonly bar: number } | null;
 }
 
-/** @param onScreen whether the scroll bar is drawn too */
+/**
+ * Draws the timeline.
+ * @param onScreen whether to draw the scroll bar too
+ */
 export function drawTimeline(context: CanvasRenderingContext2D, scene: TimelineScene, onScreen: boolean): void {
   const { width, height, theme } = scene;
   context.fillStyle = theme.colour.raised;
@@ -66,7 +69,7 @@ function placeOf({ view, plotPx }: TimelineScene): (ms: number) => number {
 
 const axisPlace = ({ roomPx, geometry }: TimelineScene): number => ROWS + Math.min(roomPx, geometry.totalPx) + 2;
 
-/** Returns the visible rows. */
+/** Returns the range of visible rows. */
 function rowsInView({ topPx, roomPx, geometry, rows }: TimelineScene): readonly [first: number, end: number] {
   return [
     Math.max(0, Math.floor(topPx / geometry.rowPx)),
@@ -74,7 +77,7 @@ function rowsInView({ topPx, roomPx, geometry, rows }: TimelineScene): readonly 
   ];
 }
 
-/** Draws only inside a rectangle. */
+/** Draws with everything outside a rectangle clipped. */
 function clipped(
   context: CanvasRenderingContext2D,
   [x, y, width, height]: readonly [number, number, number, number],
@@ -118,7 +121,10 @@ function drawAxis(context: CanvasRenderingContext2D, scene: TimelineScene): void
   context.stroke();
 }
 
-/** Draws the mean, least and most active thread groups of a multiprocessor, and those of the row under the pointer. */
+/**
+ * Draws the number of active thread groups over time: the mean, least and most over the multiprocessors, and the
+ * multiprocessor under the pointer.
+ */
 function drawActiveGroups(context: CanvasRenderingContext2D, scene: TimelineScene): void {
   const { timeline, term, theme, width, height, plotPx, most, over, view, own } = scene;
   const { colour } = theme;
@@ -186,7 +192,7 @@ function drawBlocks(context: CanvasRenderingContext2D, scene: TimelineScene): vo
         if (colours) context.fillStyle = colours[Math.round(durations[i] * 255)];
         else {
           context.fillStyle = own;
-          // Neighbours in one slot have different tones.
+          // Two blocks that follow each other in a slot have different tones.
           context.globalAlpha = tones[i] === 0 ? 0.85 : theme.dark ? 0.55 : 0.6;
         }
         context.fillRect(from, y + blockLane[i] * geometry.lanePx, Math.max(0.6, x(end) - from - 0.6), tall);
@@ -203,7 +209,7 @@ function drawBlocks(context: CanvasRenderingContext2D, scene: TimelineScene): vo
   });
 }
 
-/** Draws the starts of all launches after the first. */
+/** Draws a line at the start of every launch except the first. */
 function drawLaunches(context: CanvasRenderingContext2D, scene: TimelineScene): void {
   const { colour } = scene.theme;
   const x = placeOf(scene);

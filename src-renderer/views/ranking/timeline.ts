@@ -2,14 +2,14 @@ import type { SimulationTimeline } from '../../../src-main/contract/api.ts';
 import type { Term } from '../../../src-workers/domain/terms.ts';
 import { count, numericTimes } from '../../format/numbers.ts';
 
-/** The geometry of a launch over time: the visible part, the positions, and what is left out. */
+/** The geometry of a launch over time: the positions of its bars, and its visible part. */
 
 export interface RowGeometry {
   /** The height of one slot of a multiprocessor. */
   readonly lanePx: number;
   /** The height of one multiprocessor, with the gap under it. */
   readonly rowPx: number;
-  /** The height of all rows. */
+  /** The height of all rows together. */
   readonly totalPx: number;
 }
 
@@ -17,7 +17,7 @@ const GAP_PX = 4;
 const MIN_LANE_PX = 2;
 const MAX_LANE_PX = 12;
 
-/** Makes slots as tall as possible, but never too flat for the pointer. If necessary, the rows scroll. */
+/** Makes slots as tall as fits, but tall enough for the pointer. If the rows then do not fit, they scroll. */
 export function rowGeometry(rows: number, lanes: number, roomPx: number): RowGeometry {
   const fit = (roomPx / Math.max(1, rows) - GAP_PX) / Math.max(1, lanes);
   const lanePx = Math.max(MIN_LANE_PX, Math.min(MAX_LANE_PX, Math.floor(fit)));
@@ -25,7 +25,10 @@ export function rowGeometry(rows: number, lanes: number, roomPx: number): RowGeo
   return { lanePx, rowPx, totalPx: rows * rowPx };
 }
 
-/** Returns the start of each multiprocessor's bars in the lists (length rows + 1). @param blockRow ascending */
+/**
+ * Returns where the bars of each multiprocessor begin in the lists; the result has `rows` + 1 entries.
+ * @param blockRow the row of each bar, ascending
+ */
 export function rowStarts(blockRow: ArrayLike<number>, rows: number): Int32Array {
   const starts = new Int32Array(rows + 1);
   for (let i = 0; i < blockRow.length; i += 1) starts[blockRow[i] + 1] += 1;
@@ -33,14 +36,14 @@ export function rowStarts(blockRow: ArrayLike<number>, rows: number): Int32Array
   return starts;
 }
 
-/** Returns the bar at a time in a slot, or −1. */
+/** Returns the index of the bar at a time in a slot, or −1. */
 export function barAt(timeline: SimulationTimeline, starts: Int32Array, row: number, lane: number, ms: number): number {
   for (let i = starts[row] ?? 0; i < (starts[row + 1] ?? 0); i += 1)
     if (timeline.blockLane[i] === lane && timeline.blockStartMs[i] <= ms && ms <= timeline.blockEndMs[i]) return i;
   return -1;
 }
 
-/** Returns for each bar whether it is even (0) or odd (1) in its slot, so that neighbours differ. */
+/** Returns whether each bar has an even (0) or odd (1) position in its slot, so that neighbours get different tones. */
 export function alternation({ blockRow, blockLane }: SimulationTimeline): Uint8Array {
   const turns = new Map<string, number>();
   return Uint8Array.from(blockRow, (row, i) => {
@@ -52,7 +55,7 @@ export function alternation({ blockRow, blockLane }: SimulationTimeline): Uint8A
 }
 
 /**
- * Returns the mean duration of the blocks of each bar, scaled from 0 (the shortest of these) to 1 (the longest), and
+ * Returns the mean duration of the blocks of each bar, scaled so that the shortest is 0 and the longest 1. Also returns
  * the shortest and the longest duration.
  */
 export function relativeDurations({ blockStartMs, blockEndMs, blockCount }: SimulationTimeline): {

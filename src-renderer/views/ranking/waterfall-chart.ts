@@ -5,11 +5,11 @@ import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, percent, signed, widthPx, inColumn, type TimeColumn } from '../../format/numbers.ts';
 import { waterfall } from './waterfall.ts';
 
-/** The height of a line of the chart, px. The caller makes room for all lines: two more than the steps. */
+/** The height of a line of the chart, px. The chart needs two lines more than it has steps. */
 export const WATERFALL_ROW_PX = 20;
 const BAR_PX = 11;
 const LABEL_PX = 92;
-/** The distance between the end of the longest bar and the widest value, px. */
+/** The distance between the longest bar and the widest value, px. */
 const VALUE_GAP_PX = 8;
 
 export interface WaterfallInput {
@@ -18,7 +18,7 @@ export interface WaterfallInput {
   readonly times: TimeColumn;
 }
 
-/** Draws the way from the baseline's time to the design's: each bar starts where the previous one ends. */
+/** Draws the steps from the baseline's time to the design's. Each bar starts where the previous one ends. */
 export function waterfallChart({ from, to, times }: WaterfallInput, theme: ChartTheme, size: ChartSize): EChartsOption {
   const { colour } = theme;
   const ideal = theme.part('idealWork');

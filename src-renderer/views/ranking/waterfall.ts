@@ -9,10 +9,10 @@ export interface Step {
   readonly toMs: number;
 }
 
-/** Parts that change by less than this fraction of the baseline are not drawn, but included in the last step. */
+/** Changes smaller than this fraction of the first time are left out. */
 const NEGLIGIBLE = 5e-4;
 
-/** Returns the steps from one design's time to another's: savings first, the largest first, then losses. */
+/** Returns the steps from the time of one design to that of another: savings first, the largest first, then losses. */
 export function waterfall(from: Breakdown, to: Breakdown): readonly Step[] {
   const changes = BREAKDOWN_PARTS.map(({ id, label }) => ({
     id,

@@ -12,7 +12,7 @@ const LARGEST = 2 ** 31 - 1;
 /** A number may contain commas but not end in one: `1,024, step 32`. */
 const RANGE =
   /^(\d(?:[\d,]*\d)?)\s*(?:…|\.\.\.?|–|-|\bto\b)\s*(\d(?:[\d,]*\d)?)(?:\s*,?\s*(?:(?:step|\/)\s*(\d(?:[\d,]*\d)?)|[×x*]\s*(\d(?:[\d,]*\d)?)))?$/;
-/** Longer lists with even steps are shown as a range. */
+/** Lists longer than this whose steps are even are shown as a range. */
 const SHOWN_AS_LIST = 6;
 
 export function axisValues(axis: CountAxis): number[] {

@@ -13,7 +13,7 @@ import { NVIDIA_COMPUTE_CAPABILITIES } from '../../../src-workers/models/occupan
 import { limitsByRules } from '../../../src-workers/models/occupancy/resident.ts';
 import type { CatalogueDevice } from '../../state/library.svelte.ts';
 
-/** A device that is being described. The engine checks it as a whole when it is saved. */
+/** A device that the user is describing. The engine checks it as a whole when it is saved. */
 
 /** A number of a device: its field, its label, and its limits in the engine. */
 export interface DeviceNumber {
@@ -24,7 +24,7 @@ export interface DeviceNumber {
   readonly min: number;
   readonly max: number;
   readonly integer: boolean;
-  /** Whether it is the size of a memory, bytes. */
+  /** Whether the number is the size of a memory, bytes. */
   readonly memory?: boolean;
 }
 
@@ -50,7 +50,10 @@ const memory = (field: string, label: string): DeviceNumber => ({
   memory: true,
 });
 
-/** Returns the fields of a GPU in two columns. Those in `ruled` are shown only without occupancy rules. */
+/**
+ * Returns the fields of a GPU in two columns. Occupancy rules set the fields in `ruled`, so these are shown only
+ * without rules.
+ */
 export function gpuNumbers(say: Term): {
   readonly main: readonly DeviceNumber[];
   readonly ruled: readonly DeviceNumber[];
@@ -95,7 +98,9 @@ export function readNumber(device: Device, field: string): number {
   return field.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], device) as number;
 }
 
-/** Returns the device with another value of a field, which loses its source. */
+/**
+ * Returns the device with another value of a field. The source of that field is removed, because it no longer applies.
+ */
 export function withNumber<D extends Device>(device: D, field: string, value: number): D {
   const [head, key] = field.split('.') as [string, string?];
   const { [head]: _former, ...sources } = device.sources;
@@ -103,7 +108,7 @@ export function withNumber<D extends Device>(device: D, field: string, value: nu
   return { ...device, [head]: { ...(device as unknown as Record<string, object>)[head], [key]: value }, sources };
 }
 
-/** Returns the device under other occupancy rules, which set the width and the limits. */
+/** Returns the device under other occupancy rules. These set its thread-group width and its limits. */
 export function withRules(device: GpuDevice, rules: OccupancyRules): GpuDevice {
   const found = limitsByRules(rules);
   const fixed = found.ok && found.value ? { limits: found.value.limits, threadGroupWidth: found.value.width } : {};
@@ -152,7 +157,9 @@ export function choiceOfRules(rules: OccupancyRules): string {
   }
 }
 
-/** Returns a copy with its own name. Its sources say only that it was copied, and which values are estimates. */
+/**
+ * Returns a copy with a name of its own. Its sources say only what it was copied from, and which values are estimates.
+ */
 export function copyOf(device: CatalogueDevice, taken: readonly string[]): Device {
   const { own: _own, ...rest } = device;
   const name = `${device.name} copy`;

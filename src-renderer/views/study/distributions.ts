@@ -12,7 +12,7 @@ import {
 } from '../../../src-workers/models/workload/laws.ts';
 import { counted, plain } from '../../format/numbers.ts';
 
-/** Describes the support of a law: `956 distinct lengths`, and for an infinite law the part that is left out. */
+/** Describes the support of a law: `956 distinct lengths`, and for an infinite law the fraction that is cut off. */
 export function supportText({ support, truncatedMass }: Pick<LengthLaw, 'support' | 'truncatedMass'>): string {
   const lengths = counted(support.length, 'distinct length');
   return truncatedMass > 0 ? `${lengths}; ${plain(truncatedMass, 1)} of the units are longer and left out` : lengths;
@@ -31,7 +31,7 @@ export interface DistributionParameter {
 }
 
 export interface Distribution {
-  /** Its name in the workload grammar. */
+  /** The name in the workload grammar. */
   readonly id: string;
   readonly label: string;
   readonly help: string;

@@ -23,13 +23,13 @@ import {
 } from '../../../src-workers/domain/provenance.ts';
 import { withListed } from './device-list.ts';
 
-/** Changes the study: the edited field, the text for undo, and the change. */
+/** Changes the study. Takes the path of the edited field, the text for undo, and the change. */
 export type Edit = (field: string, label: string, change: (study: Study) => Study) => void;
 
-/** The edited kernel: that of the study (`null`), or an implementation's changes to it. */
+/** Where the edited kernel is: `null` for the kernel of the study, otherwise the index of an implementation. */
 export type KernelPlace = number | null;
 
-/** Changes some fields of a kernel; undefined removes an implementation's own value. */
+/** Changes fields of a kernel. Undefined removes a value of an implementation, which then uses the study's. */
 export function withKernel(
   study: Study,
   change: KernelChange & { readonly name?: string },
@@ -50,14 +50,14 @@ export function withGiven<Field extends KernelField>(
 ): Study {
   return withOrigin(withKernel(study, { [field]: value }, at), field, 'given', at);
 }
-/** Sets a number of a kernel as given; for a phase, its instructions. */
+/** Sets a number of a kernel and marks it as given. For a phase, this is its number of instructions. */
 export function withNumber(study: Study, field: KernelNumber, value: number, at: KernelPlace = null): Study {
   if (!isPhase(field)) return withGiven(study, field, value, at);
   const { chainInstructions, ...phase } = phaseOf(study, field, at);
   const chain = chainInstructions !== undefined && { chainInstructions: Math.min(chainInstructions, value) };
   return withGiven(study, field, { ...phase, instructions: value, ...chain }, at);
 }
-/** Sets the loads of a phase and marks them as given. */
+/** Sets the dependent loads of a phase and marks them as given. */
 export function withLoads(study: Study, field: PhaseName, dependentLoads: number, at: KernelPlace = null): Study {
   return withGiven(study, field, { ...phaseOf(study, field, at), dependentLoads }, at);
 }
@@ -65,7 +65,7 @@ function phaseOf(study: Study, field: PhaseName, at: KernelPlace): Phase {
   const kernel = at === null ? study.kernel : implementationKernel(study.kernel, study.implementations![at]);
   return kernelPhase(kernel, field) ?? { instructions: 0 };
 }
-/** Sets the origin of a field of a kernel. An implementation then has its own value. */
+/** Sets the origin of a field of a kernel. If the kernel is an implementation, the field becomes its own. */
 export function withOrigin(study: Study, field: KernelField, origin: Origin, at: KernelPlace = null): Study {
   const own = at === null ? study.kernel : study.implementations![at].kernel;
   const value = at === null ? {} : { [field]: own[field] ?? study.kernel[field] };
@@ -85,8 +85,8 @@ export function withFound(
   return lengths === null ? found : withWorkload(found, { lengths });
 }
 /**
- * Turns an example into the start of the user's own study: its description and its kernel's name are removed, and its
- * kernel's values are marked as the example's.
+ * Turns an example into a study of the user. The description and the kernel's name are removed, and the values of the
+ * kernel are marked as coming from the example.
  */
 export function asOwn(example: Study, name: string): Study {
   const { kernel, implementations, pipeline } = example;
@@ -106,14 +106,14 @@ export function asOwn(example: Study, name: string): Study {
     ),
   };
 }
-/** Sets a field of a kernel to its usual value, as assumed. */
+/** Sets a field of a kernel to its usual value, and marks it as assumed. */
 export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace = null): Study {
   const value = isPhase(field) ? assumedPhase(field) : KERNEL_INPUTS[field].assumed;
   return withOrigin(withKernel(study, { [field]: value }, at), field, 'assumed', at);
 }
 /**
- * Sets the arrays that a kernel reads, which replace its number of bytes. Without arrays, the number becomes the size
- * of the elements that it read.
+ * Sets the arrays that a kernel reads. They replace its bytes per iteration. If the list is empty, the sum of the
+ * former element sizes becomes the bytes per iteration.
  */
 export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at: KernelPlace = null): Study {
   const own = at === null ? study.kernel : study.implementations![at].kernel;
@@ -132,7 +132,7 @@ export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at
   return withKernel(study, change, at);
 }
 
-/** Makes an implementation take a field from the study. */
+/** Makes an implementation use the study's value of a field. */
 export function withCommon(study: Study, field: KernelField, at: number): Study {
   const origins = tidy({ ...study.implementations![at].kernel.origins, [field]: undefined });
   return withKernel(study, { [field]: undefined, origins: Object.keys(origins).length > 0 ? origins : undefined }, at);
@@ -177,7 +177,7 @@ function freeName(name: string, taken: readonly StudyImplementation[]): string {
   for (let i = 2; is(free); i += 1) free = `${stem} ${i}`;
   return free;
 }
-/** Adds an implementation at the end. The first addition keeps the kernel as another implementation. */
+/** Adds an implementation at the end. If it is the first, the kernel of the study becomes an implementation too. */
 export function withNewImplementation(study: Study): Study {
   const { name } = study.kernel;
   const before = study.implementations ?? [{ name, kernel: {} }];
@@ -189,7 +189,10 @@ export function withDuplicate(study: Study, at: number): Study {
   const copy = { ...before[at], name: freeName(before[at].name, before) };
   return { ...study, implementations: before.toSpliced(at + 1, 0, copy) };
 }
-/** Removes an implementation. A single remaining one becomes the kernel, with the axes that it allows. */
+/**
+ * Removes an implementation. If only one remains, it becomes the kernel of the study, and the values that it allows
+ * become the axes.
+ */
 export function withoutImplementation(study: Study, at: number): Study {
   const { implementations, ...rest } = study;
   const left = implementations!.toSpliced(at, 1);
@@ -199,7 +202,9 @@ export function withoutImplementation(study: Study, at: number): Study {
   const allowed = tidy(only.axes ?? {}) as Partial<Study['axes']>;
   return { ...rest, kernel: implementationKernel(rest.kernel, only), axes: { ...rest.axes, ...allowed } };
 }
-/** Other lengths bring their own rows, or none. Without rows, blocks cannot be tiles. */
+/**
+ * Changes the workload. New lengths replace the width of the rows, or remove it. Without rows, blocks cannot be tiles.
+ */
 export function withWorkload(study: Study, change: Partial<Study['workload']>): Study {
   const before = study.workload;
   const areOther = change.lengths !== undefined && change.lengths !== before.lengths;
@@ -207,7 +212,7 @@ export function withWorkload(study: Study, change: Partial<Study['workload']>): 
   const next = { ...study, workload: { ...workload, ...(width !== undefined && { width }) } };
   return hasRows(next.workload) ? next : withAxis(next, 'blockWidth', undefined);
 }
-/** Whether units are an image or a grid with rows. The lengths of the image example contain the width. */
+/** Whether the units form rows, as in an image or a grid. The lengths of the image example include the width. */
 export function hasRows({ lengths, width }: Study['workload']): boolean {
   return width !== undefined || lengths.startsWith('example:mandelbrot');
 }
@@ -223,7 +228,7 @@ export function withAxis<Name extends keyof Study['axes']>(
   return { ...study, axes };
 }
 
-/** Adds what a CPU needs, if it is missing: numbers of cores, and ways to divide the work among them. */
+/** Adds what a CPU needs if the study lacks it: numbers of cores, and balancings that divide the work among cores. */
 export function withCores(study: Study, cores: number): Study {
   const { axes } = study;
   const cuts = axes.balancing.some((text) => CPU_BALANCING.some((kind) => kind === text));
@@ -237,7 +242,7 @@ export function withCores(study: Study, cores: number): Study {
   };
 }
 
-/** Adds a device, and what a CPU needs. `listed` is the order of the rows of devices, if they are shown. */
+/** Adds a device and, for a CPU, what it needs. `listed` is the order of the rows of devices, if they are shown. */
 export function withDevice(study: Study, id: string, device?: Device, listed: readonly string[] = []): Study {
   const added = { ...study, devices: withListed(study.devices, id, listed) };
   return device?.kind === 'cpu' ? withCores(added, device.cores) : added;

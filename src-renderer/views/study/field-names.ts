@@ -11,7 +11,7 @@ export interface FieldName {
   readonly words: string;
   /** The accessible name of the field's control. */
   readonly control: string;
-  /** Whether it is under Advanced. */
+  /** Whether the field is under Advanced. */
   readonly advanced: boolean;
 }
 
@@ -19,7 +19,7 @@ const AXES = [
   'threadsPerUnit', 'blockThreads', 'unitsPerThread', 'gridBlocks', 'blocksPerMultiprocessor', 'cores', 'registerCap',
 ] as const satisfies readonly (keyof Study['axes'])[]; // prettier-ignore
 
-/** The Greek letters of the models, as one types them. */
+/** The Greek letters of the models, as a user types them. */
 const LETTERS: Readonly<Record<string, string>> = { σ: 'sigma', κ: 'kappa', τ: 'tau', ω: 'omega' };
 
 /** Spells the Greek letters of a text: `cooperation step κ` → `kappa`. */
@@ -28,7 +28,7 @@ export function spelledLetters(text: string): string {
   return written.map(([, name]) => name).join(' ');
 }
 
-/** Returns the numbers of the work, the kernel and the axes of a study, in the order of the view. */
+/** Returns the fields for the workload, the kernel and the axes of a study, in the order of the view. */
 export function fieldNames(say: Term, axes: Study['axes']): readonly FieldName[] {
   const units = { id: 'study.field.units', label: 'Units', words: 'number of units', control: 'Number of units' };
   return [

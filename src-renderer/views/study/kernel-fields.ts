@@ -8,15 +8,15 @@ export interface KernelField {
   /** The symbol in the model, in italics. */
   readonly symbol: string;
   readonly unit: string;
-  /** The meaning in plain words, and where to find the value. */
+  /** The meaning in plain words, and where the user finds the value. */
   readonly help: string;
   readonly min: number;
   readonly max: number;
   readonly step: number;
   readonly integer: boolean;
-  /** Whether it is the size of a memory, bytes. */
+  /** Whether the field is the size of a memory, bytes. */
   readonly memory: boolean;
-  /** The end of the field's slider. */
+  /** The upper end of the field's slider; null if there is no slider. */
   readonly slider: number | null;
 }
 
@@ -57,7 +57,7 @@ function field(
   };
 }
 
-/** Registers, instructions, loads and memory traffic of an iteration. */
+/** Returns the fields for registers, instructions, loads and memory traffic of an iteration. */
 function iterationFields(speak: Term): readonly KernelField[] {
   const group = speak('threadGroup');
   return [
@@ -92,7 +92,7 @@ function iterationFields(speak: Term): readonly KernelField[] {
   ];
 }
 
-/** The work once per thread, once per unit, and at each change of unit. */
+/** Returns the fields for work that is done once per thread, once per unit, and at each change of unit. */
 function onceFields(speak: Term): readonly KernelField[] {
   return [
     field(
@@ -129,7 +129,7 @@ function onceFields(speak: Term): readonly KernelField[] {
   ];
 }
 
-/** The costs of sharing a unit, of one loop over several units, and of waiting instructions. */
+/** Returns the fields for the costs of sharing a unit, of one loop over several units, and of waiting instructions. */
 function sharingFields(speak: Term): readonly KernelField[] {
   return [
     field(
@@ -168,7 +168,7 @@ function sharingFields(speak: Term): readonly KernelField[] {
   ];
 }
 
-/** Shares of instructions, memory, and fitted parameters of the model. */
+/** Returns the fields for the mix of instructions, for memory, and for fitted parameters of the model. */
 function detailFields(speak: Term): readonly KernelField[] {
   const block = speak('block');
   return [
@@ -231,7 +231,7 @@ function detailFields(speak: Term): readonly KernelField[] {
   ];
 }
 
-/** The fields of split iterations, which a kernel with dealt iterations does not have. */
+/** The fields that only a kernel with split iterations has. With dealt iterations, they have no meaning. */
 const OF_SPLIT: ReadonlySet<KernelNumber> = new Set(['serialFraction', 'cooperationCost']);
 export const isOf = ({ sharing }: Pick<Study['kernel'], 'sharing'>, { id }: Pick<KernelField, 'id'>): boolean =>
   sharing !== 'deal' || !OF_SPLIT.has(id);

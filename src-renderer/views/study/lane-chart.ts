@@ -17,13 +17,13 @@ import { fixed, signed } from '../../format/numbers.ts';
 import type { GroupRow } from './preview.svelte.ts';
 
 export interface LaneInput {
-  /** The rows by increasing threads per unit. */
+  /** The rows in the order of increasing threads per unit. */
   readonly rows: readonly GroupRow[];
   readonly before: { readonly rows: readonly GroupRow[]; readonly label: string } | null;
   readonly axisTitle: string;
 }
 
-/** Draws the lane cost of a unit by the threads that share it; the cheapest point is filled. */
+/** Draws the lane cost of a unit over the threads that share it. The cheapest point is filled. */
 export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTheme, size: ChartSize): EChartsOption {
   const { height } = size;
   const costs = rows.map(({ laneCost }) => laneCost);
@@ -31,7 +31,8 @@ export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTh
   const low = Math.min(...costs, ...(before?.rows.map(({ laneCost }) => laneCost) ?? []));
   const high = Math.max(...costs, low * 1.02);
   const step = niceStep(high - low, 4);
-  // The old curve may leave the plot, because a far point would flatten it. Its label needs room at the bottom.
+  // The old curve may leave the plot at the top, because one far point would flatten the new curve. Labels need room
+  // below.
   const room = Math.max(0.6 * step, ((high - low) * 26) / Math.max(1, height - 86));
   const yMin = Math.max(0, Math.floor((low - room) / step) * step);
   const yMax = high + 0.04 * (high - yMin);
@@ -43,12 +44,13 @@ export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTh
   );
   const blue = theme.series[0];
   const beforeShown = before?.rows.findLastIndex(({ laneCost }) => laneCost <= yMax) ?? -1;
-  // The label is outside the bend, beside a steep part or below a flat one, so that no number is on the line.
+  // Beside a steep part, a label is on the side on which the curve falls; at a flat part, it is below. So no label is
+  // on the line.
   const steep = (from: number, to: number) => Math.abs(costs[to] - costs[from]) > 0.14 * (yMax - yMin);
   const labelSide = (i: number) => {
     if (i < best && steep(i, i + 1)) return 'right' as const;
     if (i > best && steep(i - 1, i)) return 'left' as const;
-    // A label below would be too close to the axis.
+    // If the point is near the axis, its label is above it.
     return ((costs[i] - yMin) / (yMax - yMin)) * (height - 60) < 24 ? ('top' as const) : ('bottom' as const);
   };
   return {
@@ -99,7 +101,7 @@ export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTh
   };
 }
 
-/** The curve before the last change. */
+/** Returns the curve before the last change. */
 function lineBefore(before: NonNullable<LaneInput['before']>, theme: ChartTheme) {
   return {
     type: 'line' as const,
@@ -110,7 +112,7 @@ function lineBefore(before: NonNullable<LaneInput['before']>, theme: ChartTheme)
   };
 }
 
-/** The name of the old curve at its last point in the plot, on the side of the curve where the new one is not. */
+/** Returns the name of the old curve. It is at the last point in the plot, on the side away from the new curve. */
 function nameOfBefore(
   before: NonNullable<LaneInput['before']>,
   at: number,
@@ -119,7 +121,7 @@ function nameOfBefore(
   theme: ChartTheme,
 ) {
   const was = before.rows[at].laneCost;
-  // If the old curve starts at the left edge, there is room only on the right.
+  // With fewer than three points in the plot, there is room for the name only on the right.
   const isLeft = at >= 2;
   return words(
     theme,

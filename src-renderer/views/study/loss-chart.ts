@@ -20,13 +20,13 @@ import type { Band } from './preview.svelte.ts';
 export interface LossInput {
   readonly losses: readonly LossMoments[];
   readonly band: readonly Band[];
-  /** The n of the best lane cost, whose tick is bold. */
+  /** The units per group with the lowest lane cost. Their tick is bold. */
   readonly chosen: number | null;
   readonly groupWord: string;
   readonly order: WorkloadOrder | null;
 }
 
-/** Draws mean and aggregate loss by group size on a log₂ axis, with the band of the middle 90 % of groups. */
+/** Draws mean and aggregate loss over units per group on a log₂ axis, with the band of the middle 90 % of groups. */
 export function lossChart(
   { losses, band, chosen, groupWord, order }: LossInput,
   theme: ChartTheme,
@@ -43,7 +43,7 @@ export function lossChart(
     ...band.map(({ high }) => high),
   );
   const step = niceStep(top - 1);
-  // The axis starts at 1, which means no loss, or at 0 if the ticks would be uneven otherwise.
+  // The axis starts at 1, which means no loss. If the ticks would then be uneven, it starts at 0.
   const yMin = step > 1 ? 0 : 1;
   const yMax = 1 + (top - 1) * 1.06;
   const area = plane(
@@ -132,7 +132,7 @@ function line(name: string, values: readonly number[], extra: object) {
   };
 }
 
-/** The names at the ends of the lines. */
+/** Returns the names at the right ends of the lines. */
 function endsOfLines(last: LossMoments, edge: Band | undefined, inOrder: OrderLoss | undefined) {
   return [
     ...(inOrder ? [{ text: 'in order', value: inOrder.aggregateLoss, colour: 'text' as const }] : []),
@@ -147,7 +147,7 @@ function endsOfLines(last: LossMoments, edge: Band | undefined, inOrder: OrderLo
   ];
 }
 
-/** The band of the middle 90 % of groups: an invisible line, and the area above it. */
+/** Returns the band of the middle 90 % of groups: an invisible line, and the area that is stacked on it. */
 function bandLines(band: readonly Band[], at: (n: number) => number, theme: ChartTheme) {
   if (band.length < 2) return [];
   return [

@@ -14,8 +14,8 @@ export interface PipelineInput {
 }
 
 /**
- * Draws the cycles of an iteration by active thread groups. The line shows the cycles in use, and a dashed line the
- * derived ones.
+ * Draws the cycles of an iteration over the active thread groups: a line for the cycles in use, dashed for the derived
+ * ones.
  */
 export function pipelineChart(
   { derived, shown, measured, groupWord }: PipelineInput,

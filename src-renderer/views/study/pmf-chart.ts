@@ -27,19 +27,22 @@ export interface PmfMark {
 export interface PmfInput {
   readonly law: LengthLaw;
   readonly mean: number;
-  /** The expected longest unit of some group sizes. */
+  /** The expected longest unit of groups of some sizes. */
   readonly depths: readonly PmfMark[];
   /** The width of the plot, px. Bars that would be thinner than 2 px are combined. */
   readonly widthPx: number;
 }
 
-/** The tail beyond this probability is not drawn. */
+/** The part of the tail with at most this probability is not drawn. */
 const TAIL = 1e-3;
-/** If the longest unit exceeds this many means, a linear axis would have one bar, so the axis is logarithmic. */
+/**
+ * If the longest unit is more than this many times the mean, the axis is logarithmic: almost all units would be in one
+ * bar of a linear axis.
+ */
 const HEAVY = 30;
-/** The width of bars on a logarithmic axis, px; those at the low end are wider. */
+/** The width of bars on a logarithmic axis, px. Bars for short lengths are wider, because lengths are whole. */
 const LOG_BAR_PX = 6;
-/** The position of units without iterations on a logarithmic axis. */
+/** The position on a logarithmic axis of units with no iterations. */
 const ZERO_PLACE = 0.3;
 
 export interface PmfBins {
@@ -53,7 +56,9 @@ export interface PmfBins {
   readonly beyond: number;
 }
 
-/** Returns the end of the axis, and the probability beyond it. All marks and 99.9 % of the units are visible. */
+/**
+ * Returns the end of the axis, and the probability beyond it. All marks and at least 99.9 % of the units are visible.
+ */
 function drawnEnd({ law, depths }: PmfInput): { readonly end: number; readonly beyond: number } {
   const { support, probability } = law;
   const last = support.length - 1;
@@ -61,11 +66,11 @@ function drawnEnd({ law, depths }: PmfInput): { readonly end: number; readonly b
   let end = last;
   const shown = Math.max(0, ...depths.map(({ at }) => at)) * 1.12;
   while (end > 0 && beyond + probability[end] < TAIL && support[end] > shown) beyond += probability[end--];
-  // A tail that is almost completely visible is drawn as a whole.
+  // If the tail would make the axis at most 25 % longer, all of it is drawn.
   return support[last] <= support[end] * 1.25 ? { end: last, beyond: 0 } : { end, beyond };
 }
 
-/** Returns bins of whole lengths: equal widths up to 99.9 % of the units, or increasing widths over all lengths. */
+/** Returns bins of whole lengths: of equal width up to 99.9 % of the units, or of increasing width over all lengths. */
 export function pmfBins(input: PmfInput): PmfBins {
   const { law, mean, widthPx } = input;
   const { support, probability } = law;
@@ -90,12 +95,13 @@ export function pmfBins(input: PmfInput): PmfBins {
 }
 
 const LETTER_PX = 6.2;
-/** The room left of a label at the left edge, where the panel's text starts. */
+/** The room that a label needs at the left edge, where the text of the panel starts, px. */
 const TEXT_PX = 22;
 
 /**
- * Places the labels of vertical lines, from left to right. The mean's label is left of its line, a depth's is right,
- * unless the edge is too close. A label is one row lower than the previous one if it would cross it.
+ * Places the labels of vertical lines, from left to right. The mean's label is left of its line. The labels of depths
+ * are right of their lines, unless the right edge is too close. A label that would overlap the previous one is a row
+ * lower.
  */
 function placeLabels(
   marks: readonly (readonly [xPx: number, wordsPx: number])[],
@@ -120,7 +126,7 @@ export function pmfChart(drawn: Omit<PmfInput, 'widthPx'>, theme: ChartTheme, si
   const yMax = top * 1.05;
   const { edges, log } = bins;
   const bars = bins.probability.length;
-  /** A logarithmic axis has no position for zero iterations. */
+  /** A logarithmic axis has no zero, so zero iterations get a position of their own. */
   const place = (edge: number) => (log ? Math.max(edge, ZERO_PLACE) : edge);
   const low = place(edges[0]);
   const high = edges[bars];
@@ -134,7 +140,7 @@ export function pmfChart(drawn: Omit<PmfInput, 'widthPx'>, theme: ChartTheme, si
     ...input.depths.map(({ at, label: name }) => ({ at, name, value: fixed(at, 1), colour: theme.series[1] })),
   ].filter(({ at }) => at <= high);
   const area = plane(size, { left: 48, right: 16, top: 46, bottom: 38 }, { low, high, log }, { low: 0, high: yMax });
-  // The edge would cut the last label of a logarithmic axis.
+  // The last label is left out on a logarithmic axis, because the edge of the plot would cut it off.
   const lengths = log
     ? logTicks(low, high, { max: 6 }).filter((length) => Number.isInteger(length) && length <= high / 2)
     : multiples(low, high, niceStep(high - low, 7)).filter(Number.isInteger);
@@ -186,7 +192,7 @@ interface Mark {
   readonly colour: string;
 }
 
-/** The lines of the mean and of the depths, with their names. */
+/** Returns the lines of the mean and of the depths, with their names. */
 function linesOfMarks(marks: readonly Mark[], widthPx: number, area: Plane, theme: ChartTheme) {
   const places = placeLabels(
     marks.map(({ at, name, value }) => [area.x(at), LETTER_PX * (name.length + value.length + 1)]),

@@ -12,9 +12,9 @@ import { readDistribution } from './distributions.ts';
 import type { QuantileReply, QuantileRequest } from './quantiles.worker.ts';
 
 export const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64];
-/** The low and the high edge of the band. */
+/** The quantiles of the lower and upper edge of the band. */
 const BAND_LEVELS = [0.05, 0.95];
-/** The wait after the last move, so that not every step of a slider starts the worker. */
+/** The delay after the last move of a slider, ms, because the worker is too slow for every step. */
 const BAND_AFTER_MS = 60;
 
 export interface Band {
@@ -30,7 +30,9 @@ export interface GroupRow {
   readonly depth: number;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
-  /** The lane time per iteration of work, in iterations: the iterations of its lanes, and their other work. */
+  /**
+   * The lane time of a unit per iteration of its work, in iterations: what all its lanes run, including other phases.
+   */
   readonly laneCost: number;
 }
 
@@ -44,7 +46,7 @@ export class Preview {
   #study: () => Study;
   readonly resolved: Query<'workload.resolve'>;
 
-  /** A separate string, so that editing the kernel does not recompute the law. */
+  /** The lengths are derived on their own, so that editing the kernel does not recompute the law. */
   readonly #lengths = $derived.by(() => this.#study().workload.lengths);
   readonly written = $derived.by(() => readDistribution(this.#lengths));
   readonly #own = $derived.by(() => this.written?.distribution.law(this.written.values) ?? null);
@@ -114,21 +116,21 @@ export class Preview {
     $effect(() => () => this.#worker.terminate());
   }
 
-  /** The 5th to 95th percentile of the loss by group size, for the last finished law. */
+  /** The 5th and 95th percentile of the loss by group size, for the last law whose quantiles are computed. */
   get band(): readonly Band[] {
     return this.#band;
   }
 
-  /** Returns the expected longest unit of a group, iterations. */
+  /** Returns the expected longest unit in a group, iterations. */
   depth(unitsPerGroup: number): number {
     const row = this.losses.find(({ n }) => n === unitsPerGroup);
     return row && this.moments ? row.aggregateLoss * this.moments.mean : NaN;
   }
 
   /**
-   * Returns loss and lane cost of every way to divide a thread group of `width` lanes. Each lane of a unit takes φ(u)
-   * of its iterations if they are split, or ⌈length / u⌉ if they are dealt, and also runs the other phases. All
-   * instructions count like those of an iteration.
+   * Returns the loss and lane cost of every way to divide a thread group of `width` lanes. If the iterations of a unit
+   * are split, each of its lanes takes φ(u) of them; if they are dealt, ⌈length / u⌉. Each lane also runs the other
+   * phases. Every instruction costs as much as one of an iteration.
    */
   rows(width: number, kernel: Study['kernel']): GroupRow[] {
     const { law } = this;
@@ -156,7 +158,7 @@ export class Preview {
       });
   }
 
-  /** E[longest ⌈length / u⌉ of n units], iterations. */
+  /** Returns the expected maximum of ⌈length / u⌉ over n units, iterations. */
   #dealtDepth(law: LengthLaw, threadsPerUnit: number, unitsPerGroup: number): number {
     const lanes = mappedLaw(law, (length) => Math.ceil(length / threadsPerUnit));
     return lossMoments(lanes, [unitsPerGroup])[0].aggregateLoss * moments(lanes).mean;

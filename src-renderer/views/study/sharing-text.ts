@@ -6,7 +6,7 @@ import { counted, NBSP, percent, signed } from '../../format/numbers.ts';
 
 type Kernel = Study['kernel'];
 
-/** Describes the cost of sharing a unit: `serial work and cooperation`, `idle lanes, set-up …`. */
+/** Names the costs of sharing a unit: `serial work and cooperation`, `idle lanes, set-up …`. */
 export function sharingCause(kernel: Kernel): string {
   const { sharing, serialFraction, cooperationCost } = kernel;
   const deals = sharing === 'deal';
@@ -21,7 +21,10 @@ export function sharingCause(kernel: Kernel): string {
   return causes.length > 1 ? `${causes.slice(0, -1).join(', ')} and ${last}` : last;
 }
 
-/** `costs 14 % in serial work`. @param fraction lane time without loss, over the work, minus 1 */
+/**
+ * Describes the total cost of sharing a unit: `costs 14 % in serial work`.
+ * @param fraction lane time without loss divided by the work, minus 1
+ */
 export function sharingCostText(fraction: number, kernel: Kernel): string {
   return fraction < 0.005 ? 'costs nothing' : `costs ${percent(fraction, 0)} in ${sharingCause(kernel)}`;
 }
@@ -29,8 +32,8 @@ export function sharingCostText(fraction: number, kernel: Kernel): string {
 type Lanes = Pick<GroupRow, 'threadsPerUnit' | 'unitsPerGroup' | 'laneCost'>;
 
 /**
- * Compares the lane costs with the recommendation: the cheapest mapping for the lanes, the next one, and the
- * recommended one. They may differ, because the recommendation minimises time.
+ * Compares three mappings by their lane cost: the cheapest, the next one, and the recommended one. The recommended one
+ * may not be the cheapest, because it minimises the time of the whole launch.
  * @param recommended threads per unit of the recommended design; `null` if none is known
  */
 export function laneWords(rows: readonly Lanes[], recommended: number | null, say: Term) {
@@ -52,7 +55,7 @@ export function laneWords(rows: readonly Lanes[], recommended: number | null, sa
   };
 }
 
-/** Explains the lane cost. */
+/** Explains what the lane cost is. */
 export function laneCostText({ sharing }: Pick<Kernel, 'sharing'>): string {
   const iterations =
     sharing === 'deal'
