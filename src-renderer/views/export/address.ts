@@ -4,7 +4,7 @@ import { choiceField, flagField, numberField, textField } from '../../state/loca
 /** The number of best designs in a table. */
 export const ROW_LIMITS = ['20', '100', '1000', '10000', '100000', 'all'] as const;
 
-/** Returns the rows of a table. Saving streams all of them; the preview makes only the first part. */
+/** Returns the number of rows of a table. A saved file gets all of them; the preview gets only the first part. */
 export const rowLimit = (rows: (typeof ROW_LIMITS)[number]): number => (rows === 'all' ? MAX_LISTED : Number(rows));
 
 export const exportAddress = {
@@ -12,7 +12,7 @@ export const exportAddress = {
   /** The exported design. The default is the recommended one of the device. */
   design: numberField<number | null>(null),
   rows: choiceField(ROW_LIMITS, '100'),
-  /** Whether tables have expected losses and chances. */
+  /** Whether tables include expected losses and chances. */
   weigh: flagField(),
   /** Whether Markdown is shown as its source. */
   source: flagField(),

@@ -2,8 +2,8 @@ const STYLE = /<style>([^<]*)<\/style>/;
 const SCRIPTS = /<script\b[^>]*>[\s\S]*?<\/script>/g;
 
 /**
- * Splits a report for the preview: its page without scripts, which the frame would refuse, and its style sheet, which
- * is adopted separately. The frame's own policy allows only fonts of this page.
+ * Splits a report for the preview into a page and its style sheet, which the frame adopts separately. Scripts are
+ * removed, because the frame would refuse them. The frame's own policy allows only fonts of this page.
  */
 export function framedReport(text: string): { readonly page: string; readonly css: string } {
   return {

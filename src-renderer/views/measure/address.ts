@@ -6,7 +6,7 @@ import { CHOICES } from './setup.ts';
 /** In a narrow window, `setup` is a separate tab. Otherwise it is next to the others. */
 export const MEASURE_TABS = ['result', 'calibrate', 'tune', 'setup'] as const;
 
-/** The address of a measurement. `run` is the sweep, so the measurement has another name. */
+/** The address of a measurement. In every view, `run` is the sweep, so the measurement is `measured`. */
 export const measureAddress = {
   /** The shown measurement. The default is the newest of the study. */
   measured: numberField<number | null>(null),
@@ -23,7 +23,7 @@ export const measureAddress = {
   suite: choiceField(BENCH_SUITES, 'designs'),
   choose: choiceField(CHOICES, 'best'),
   count: numberField(20),
-  /** The indices of designs from another view, separated by commas. */
+  /** The indices of designs that another view chose, separated by commas. */
   designs: textField(''),
   /** The device of the sweep whose designs are measured. The default is the first. */
   device: textField<string | null>(null),

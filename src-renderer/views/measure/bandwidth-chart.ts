@@ -18,8 +18,8 @@ import { NBSP, count, counted, fixed, plain } from '../../format/numbers.ts';
 const MAX_TICKS = 16;
 
 /**
- * Draws measured bandwidth by cores, with 95 % intervals. A line shows the bandwidth of one core times the number of
- * cores, up to the bandwidth of all cores.
+ * Draws the measured bandwidth over the number of cores, with 95 % intervals. A line shows the bandwidth of one core
+ * times the number of cores, up to the bandwidth of all cores.
  */
 export function bandwidthChart(findings: ContentionFindings, theme: ChartTheme, size: ChartSize): EChartsOption {
   const { bandwidthGbS, lowGbS, highGbS, fullGbS, singleCoreGbS, kneeCores } = findings;

@@ -6,7 +6,7 @@ import {
 } from '../../../src-workers/domain/calibration.ts';
 import { NBSP, count, fixed, percent, plain } from '../../format/numbers.ts';
 
-/** The format of each parameter. */
+/** How each parameter is written. */
 export const PARAMETER_WORDS: Readonly<
   Record<CalibrationParameter, { readonly label: string; readonly symbol: string; readonly unit: string }>
 > = {
@@ -28,7 +28,7 @@ export interface ParameterRow {
   readonly unit: string;
   readonly value: string;
   readonly error: string;
-  /** The standard error over the value, or null. */
+  /** The standard error divided by the value; null if unknown. */
   readonly errorFraction: number | null;
   readonly state: 'fitted' | 'held' | 'unknown';
 }
@@ -56,7 +56,7 @@ export interface FigureRow {
   readonly heldOut: string;
 }
 
-/** Returns errors before and after, and on designs that the fit had not seen. */
+/** Returns the errors before and after the fit, and those on designs that were kept out of it. */
 export function figureRows({ before, fit, heldOut }: CalibrationProfile): readonly FigureRow[] {
   const rank = (value: number | null) => (value === null ? '–' : fixed(value, 3));
   return [
@@ -97,7 +97,7 @@ export function verdict(profile: CalibrationProfile): string {
   return `On designs left out of the fit, the median error falls from ${percent(before.medianError)} to ${percent(heldOut.medianError)} (${heldOut.folds} folds).${kept}`;
 }
 
-/** Returns the profile to show with a run: the chosen one, else the newest that was made from it. */
+/** Returns the profile to show with a run: the chosen one, otherwise the newest that was made from this run. */
 export function shownProfile(
   profiles: readonly SavedProfile[],
   wanted: number | null,

@@ -1,15 +1,15 @@
 import type { MeasuredCase, MeasuringDetail } from '../../../src-main/contract/measuring.ts';
 import { halfWidthFraction } from './rows.ts';
 
-/** A kernel of another author: its configuration and its time. */
+/** A design of another author's kernel: its configuration and its time. */
 export interface ExternalRow {
   readonly position: number;
   /** The rank by measured median, from 1; `null` if it failed. */
   readonly rank: number | null;
   readonly each: MeasuredCase;
-  /** The values in the order of `keys`. */
+  /** The values of the parameters, in the order of `keys`. */
   readonly values: readonly string[];
-  /** Median over the fastest, minus 1. */
+  /** The median divided by the fastest median, minus 1; null without a time. */
   readonly toBest: number | null;
   readonly halfWidth: number | null;
 }
@@ -17,7 +17,7 @@ export interface ExternalTable {
   readonly kernel: string;
   /** The parameters that differ between the cases, by their names in the file. */
   readonly keys: readonly string[];
-  /** The fastest first, then those without a time. */
+  /** The rows, the fastest first and those without a time last. */
   readonly rows: readonly ExternalRow[];
 }
 
@@ -44,7 +44,7 @@ export function externalTable({ cases }: Pick<MeasuringDetail, 'cases'>): Extern
   };
 }
 
-/** Numbers stay numbers in a file, because a negative one as text would be escaped like a formula. */
+/** Numbers are exported as numbers: as text, a negative one would be escaped like a formula. */
 function cell(text: string): string | number {
   const value = Number(text);
   return String(value) === text && Number.isFinite(value) ? value : text;

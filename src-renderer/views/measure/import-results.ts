@@ -5,7 +5,7 @@ import { chooseFile } from '../../components/save.ts';
 import { bytes, counted } from '../../format/numbers.ts';
 import type { App, OpenResults } from '../../state/app.svelte.ts';
 
-/** Larger files are not read into the page. */
+/** Larger files are refused, because the page reads a file as a whole. */
 const MAX_IMPORT_BYTES = 250e6;
 
 const KINDS: Readonly<Record<ImportedFile['kind'], string>> = {
@@ -29,14 +29,17 @@ export function importedText(fileName: string, { kind, cases, failed, linked, wa
   ].join('; ');
 }
 
-/** The user's answers about a file. */
+/** The user's answers to questions about a file. */
 interface Answers {
   readonly parameters?: NamedParameters;
   readonly timeUnit?: 's' | 'ms' | 'us' | 'ns';
   readonly studyName?: string;
 }
 
-/** Imports a file of measured results and shows its run. Returns null if it has questions, which a sheet asks. */
+/**
+ * Imports a file of measured results and shows its run. Returns null if the import needs answers of the user, for which
+ * a sheet opens.
+ */
 export async function importResults(app: App, file: File): Promise<Result<ImportedFile | null>> {
   if (file.size > MAX_IMPORT_BYTES)
     return badInput(`${file.name} has ${bytes(file.size)}; at most ${bytes(MAX_IMPORT_BYTES)} can be imported`);

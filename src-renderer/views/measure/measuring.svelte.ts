@@ -10,7 +10,7 @@ import { chooseResults, importResults } from './import-results.ts';
 import { pageSession } from './page-session.svelte.ts';
 import { measuringInput, PAGE_TARGET, pageLimits, refusal, startLabel, type MeasuringSetup, type SweepDevice } from './setup.ts'; // prettier-ignore
 
-/** The inputs of a measurement, and the shown run. */
+/** What a measurement starts from: the set-up and the shown run. */
 interface Measured {
   readonly setup: MeasuringSetup;
   readonly target: MeasuringTarget | null;
@@ -58,7 +58,7 @@ export class Measuring {
   get isProbing(): boolean {
     return this.#probe !== null;
   }
-  /** The bundle that was saved last. */
+  /** The file name of the last saved bundle; null if there is none. */
   get bundled(): string | null {
     return this.#bundled;
   }
@@ -74,8 +74,9 @@ export class Measuring {
   }
 
   /**
-   * @param designs measures these instead of the designs of the set-up
-   * @param whole measures all units and repeats, however long that takes
+   * Starts a measurement.
+   * @param designs measured instead of the designs of the set-up
+   * @param whole whether to measure all units and repeats, however long that takes
    */
   async start(designs?: readonly number[], whole = false): Promise<void> {
     if (!this.canStart) return;
@@ -99,7 +100,10 @@ export class Measuring {
     if (setUp.target === PAGE_TARGET) this.#measureHere(result.value.runId);
   }
 
-  /** Launches a few designs to find out what fits the time. Returns null if they show nothing. */
+  /**
+   * Launches a few designs to find out how much can be measured in the given time. Returns null if they do not show
+   * this.
+   */
   async #fittingTime(asked: ProcedureInput<'bench.start'>, timeS: number): Promise<Result<MeasuringProposal | null>> {
     const probe = new AbortController();
     this.#probe = probe;
@@ -115,7 +119,7 @@ export class Measuring {
     );
   }
 
-  /** Measures those cases of the shown run that have no result yet. */
+  /** Measures the cases of the shown run that have no result yet. */
   async resume(): Promise<void> {
     const { run, detail } = this.#now();
     if (!run || !detail) return;
@@ -128,7 +132,7 @@ export class Measuring {
     if (detail.request.target === PAGE_TARGET) this.#measureHere(run.id);
   }
 
-  /** Saves the set-up as files for a machine without Lockstep. */
+  /** Saves the set-up as files, for measuring on a machine without Lockstep. */
   async bundle(): Promise<void> {
     const { setup, sweepId } = this.#now();
     const result = await this.#app.engine.call('bench.bundle', measuringInput(setup, sweepId));
@@ -140,7 +144,7 @@ export class Measuring {
     this.#app.notices.show(`Saved ${fileName}`);
   }
 
-  /** Imports a file of results. Other files are imported as lengths (with a choice of column) or as a study. */
+  /** Imports a file of results. Any other file is imported as lengths (the user chooses the column) or as a study. */
   async take(file: File): Promise<void> {
     const result = await importResults(this.#app, file);
     if (!result.ok && result.error.code === 'unsupported') return takeFile(this.#app, file);

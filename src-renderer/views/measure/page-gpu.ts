@@ -17,7 +17,7 @@ import { fail, ok, type Result, unsupported } from '../../../src-workers/domain/
 import type { Api } from '../../state/engine.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
 
-/** A browser's description of an adapter, in the terms of the WebGPU specification. */
+/** A browser's description of a GPU: an adapter, in the terms of the WebGPU specification. */
 type AdapterInfo = Pick<GPUAdapterInfo, 'vendor' | 'architecture' | 'device' | 'description'>;
 
 /** The WebGPU backend that measures in a page, the same as under Node. */
@@ -28,7 +28,7 @@ export function adapterName({ vendor, architecture, device, description }: Adapt
   return description || [vendor, architecture || device].filter((part) => part !== '').join(' ') || 'unnamed adapter';
 }
 
-/** Describes an adapter's device before it is opened, so that its possible designs are known. */
+/** Describes the device of an adapter before it is opened, so that the engine knows which designs it can run. */
 function adapterDevice({ features, info, limits }: GPUAdapter): MeasuringDevice {
   return {
     type: 'device',
@@ -95,15 +95,15 @@ export async function openPageDevice(
   }
 }
 
-/** Returns the reported browser and its version, because a driver's behaviour changes with it. */
+/** Returns the browser and its version as the browser reports them, because a driver's behaviour depends on them. */
 function browserVersions(): Readonly<Record<string, string>> {
   const found = /(Electron|Edg|Firefox|Chrome|Version)\/([\d.]+)/.exec(navigator.userAgent);
   return found ? { [found[1] === 'Version' ? 'Safari' : found[1]]: found[2] } : { browser: navigator.userAgent };
 }
 
 /**
- * Runs a probe: the engine's own, or one on the page's GPU, which the engine plans round by round.
- * @returns null if no launch gave a time
+ * Runs a probe in the engine, or on the page's GPU; the engine then plans each round. Returns null if no launch gave a
+ * time.
  */
 export async function probeInPage(
   engine: Pick<Api, 'call'>,
@@ -147,7 +147,7 @@ async function roundInPage(
       unsupported('a probe has no laws'),
     );
   } catch {
-    // An error of the probe will occur in the measurement too, which reports it.
+    // The measurement would fail in the same way and report the error, so the probe does not.
   }
   device.destroy();
   return ok(probeTimes(plan.workload!.lengths.length, records));
@@ -158,7 +158,7 @@ const BATCH_EVERY_MS = 250;
 
 /**
  * Measures the remaining cases of a run on the page's own GPU, and sends the records in batches. Sent records are
- * saved, so a closed page loses at most the last quarter of a second.
+ * saved, so closing the page loses at most the last quarter of a second.
  */
 export async function measureInPage(
   engine: Pick<Api, 'call'>,
@@ -171,7 +171,7 @@ export async function measureInPage(
   if (!plan.ok) return plan;
   const opened = await openPageDevice(gpu);
   if (!opened.ok) {
-    // With this record, the run ends at once with its reason instead of waiting for this page.
+    // This record ends the run at once and gives the reason. Without it, the engine would wait for this page.
     await engine.call('bench.record', { id: runId, records: [{ type: 'lost', message: opened.error.message }] });
     return opened;
   }
@@ -204,7 +204,7 @@ export async function measureInPage(
       },
     );
   } catch (error) {
-    // A lost device makes any call throw; then only the loss is reported.
+    // After a loss of the device, any call throws. Only the loss itself is then reported.
     if (lost === null && !signal.aborted)
       records.push({
         type: 'lost',
@@ -218,7 +218,7 @@ export async function measureInPage(
   return records.end();
 }
 
-/** Sends records one batch at a time, in order. The first refusal stops everything. */
+/** Sends records one batch at a time, in order. If a batch is refused, no other is sent. */
 function recordSender(engine: Pick<Api, 'call'>, runId: number, refused: () => void) {
   let waiting: BenchRecord[] = [];
   let sending: Promise<void> = Promise.resolve();
@@ -241,7 +241,7 @@ function recordSender(engine: Pick<Api, 'call'>, runId: number, refused: () => v
   };
   return {
     push(record: BenchRecord): void {
-      // A loss is reported once, and nothing follows it.
+      // The loss of the device is the last record: it is reported once, and later records are dropped.
       if (lost) return;
       lost = record.type === 'lost';
       waiting.push(record);

@@ -5,7 +5,10 @@ import type { Failure } from '../../../src-workers/domain/result.ts';
 import { PAGE_ID, type Api } from '../../state/engine.svelte.ts';
 import { measureInPage, pageTarget, probeInPage } from './page-gpu.ts';
 
-/** The GPU of this page and the run that it measures. It outlives the view, so that the user can open another one. */
+/**
+ * The GPU of this page and the run that it measures. The session outlives the view, so that the user can open other
+ * views.
+ */
 class PageSession {
   #target = $state.raw<MeasuringTarget | null>(null);
   #runId = $state<number | null>(null);
@@ -29,7 +32,7 @@ class PageSession {
     return probeInPage(engine, { ...asked, client: PAGE_ID }, navigator.gpu, measureWebGpu, signal);
   }
 
-  /** Measures a run to its end, its cancellation or its failure, which is passed to `report`. */
+  /** Measures a run until it ends, is cancelled or fails. A failure is passed to `report`. */
   async measure(engine: Api, runId: number, report: (failure: Failure) => void): Promise<void> {
     if (this.#runId !== null) return;
     const abort = new AbortController();
@@ -38,7 +41,7 @@ class PageSession {
     const off = engine.on('run.finished', (run) => {
       if (run.id === runId) abort.abort();
     });
-    // The engine asks whether this page still exists. A refused answer shows in the records.
+    // The engine asks whether this page still exists, and an empty batch of records says so.
     const offPing = engine.on('bench.ping', (asked) => {
       if (asked.runId === runId) void engine.call('bench.record', { id: runId, records: [] });
     });
@@ -48,7 +51,7 @@ class PageSession {
     this.#abort = null;
     this.#runId = null;
     if (result.ok || abort.signal.aborted) return;
-    // The engine refuses the records of a run that was just cancelled, perhaps before `run.finished` arrives.
+    // A cancelled run refuses records, perhaps before `run.finished` arrives here. This is not a failure.
     const isOver = result.error.code === 'conflict' && (await engine.call('runs.wait', { id: runId })).ok;
     if (!isOver) report(result.error);
   }

@@ -6,14 +6,14 @@ import type {
 } from '../../../src-main/contract/measuring.ts';
 import { median, ordinalRanks } from '../../../src-workers/numeric/statistics.ts';
 
-/** The ranks are among the designs measured so far. */
+/** A compared design. Its ranks are among the designs that are measured so far. */
 export interface MeasuredPoint extends ComparedDesign {
   readonly measured: MeasuredCase;
 }
 
 export interface MeasuredPoints {
   readonly points: readonly MeasuredPoint[];
-  /** The median of measured / predicted. NaN without points. */
+  /** The median of measured over predicted time; NaN without points. */
   readonly scale: number;
 }
 
@@ -64,7 +64,7 @@ export function measuredPoints(detail: MeasuringDetail, comparison: MeasuringCom
   };
 }
 
-/** What a reader must know about a measurement before using its time, worst first. */
+/** What a reader must know about a measurement before using its time, the most serious first. */
 export type Flag = 'failed' | 'wrong' | 'drift' | 'outliers' | 'few';
 export const FLAG_WORDS: Readonly<Record<Flag, { readonly short: string; readonly text: string }>> = {
   failed: { short: 'failed', text: 'no time: see why in the inspector' },

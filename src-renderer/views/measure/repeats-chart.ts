@@ -6,7 +6,10 @@ import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, change, count, timeText } from '../../format/numbers.ts';
 import { launchRange, launches } from './repeats.ts';
 
-/** Draws every launch of a case in order, with the median and its interval. Arrows replace values beyond the scale. */
+/**
+ * Draws every launch of a case in order, with the median and its interval. A launch beyond the scale is drawn as an
+ * arrow at its edge.
+ */
 export function repeatsChart(time: MeasuredTime, theme: ChartTheme, size: ChartSize): EChartsOption {
   const { colour } = theme;
   const all = launches(time);

@@ -2,7 +2,7 @@ import type { MeasuredTime } from '../../../src-main/contract/measuring.ts';
 import { summariseRepeats } from '../../../src-workers/models/calibration/repeats.ts';
 
 export interface Launch {
-  /** The number of the launch from 0, warm-ups included. */
+  /** The number of the launch, from 0; warm-ups are counted too. */
   readonly order: number;
   readonly timeMs: number;
   readonly kind: 'warm-up' | 'counted' | 'outlier';
@@ -23,7 +23,7 @@ export function launches({ timesMs, warmUpMs }: MeasuredTime): readonly Launch[]
   }));
 }
 
-/** The scale reaches this many times the median. Slower launches are drawn at its edge. */
+/** The scale ends at this multiple of the median. Slower launches are drawn at its edge. */
 const REACH = 2;
 
 /** Returns the range of the plot of launches, ms. */

@@ -9,22 +9,22 @@ export interface ResidualsInput {
   /** Returns the name of an axis in the chosen vocabulary. */
   readonly name: (axis: string) => string;
   readonly selected: number | null;
-  /** The height of a line, px: see `residualRowPx`. */
+  /** The height of a line, px, from `residualRowPx`. */
   readonly rowPx: number;
 }
 
 const HEAD = 26;
 const RIGHT = 40;
 const BOTTOM = 8;
-/** The scale is above the first axis, because the list below may be longer than the panel. */
+/** The height of the scale, px. It is at the top, because the list may be longer than the panel. */
 const TOP = 16;
 const [MIN_ROW, MAX_ROW] = [18, 26];
-/** The approximate width of a letter of a value, px. */
+/** The approximate width of a character of a value, px. */
 const LETTER_PX = 6.4;
 
 const lineCount = (axes: readonly ResidualAxis[]) => axes.reduce((sum, { rows }) => sum + rows.length, 0);
 
-/** Returns the height of a line, within bounds, so that all lines fit the given room. */
+/** Returns the height of a line at which all lines fit the given room, px, within bounds. */
 export function residualRowPx(axes: readonly ResidualAxis[], roomPx: number): number {
   const fit = Math.floor((roomPx - TOP - BOTTOM - axes.length * HEAD) / Math.max(1, lineCount(axes)));
   return Math.max(MIN_ROW, Math.min(MAX_ROW, fit));
@@ -42,7 +42,10 @@ function explainedText(share: number): string {
   return share < 0.005 ? 'explains nothing' : `explains ${percent(share, 0)}`;
 }
 
-/** Draws measured over scaled predicted times by value of each axis: dots, their quartiles and their median. */
+/**
+ * Draws measured over scaled predicted times for each value of each axis: a dot per design, the quartiles and the
+ * median.
+ */
 export function residualsChart(
   { axes, name, selected, rowPx }: ResidualsInput,
   theme: ChartTheme,
@@ -52,7 +55,7 @@ export function residualsChart(
   const scale = residualScale(axes);
   const values = axes.flatMap(({ rows }) => rows.map(({ value }) => valueText(value)));
   const left = Math.max(104, ...values.map((value) => 28 + LETTER_PX * Math.min(22, value.length)));
-  // The y axis counts px from the bottom.
+  // The y axis counts px upwards from the bottom.
   const area = plane(
     size,
     { left, right: RIGHT, top: 0, bottom: 0 },
@@ -131,7 +134,7 @@ export function residualsChart(
   };
 }
 
-/** Describes what the chart shows of an axis. */
+/** Describes what the chart shows for an axis. */
 export function residualsText({ axis, explained, rows }: ResidualAxis, name: (axis: string) => string): string {
   const each = rows.map(
     (row) => `${row.value}: ${signed(residualPercent(row.median))} % at the median, ${counted(row.count, 'design')}.`,

@@ -3,20 +3,22 @@ import type { Design } from '../../../src-workers/domain/design.ts';
 
 type AxisResiduals = MeasuringComparison['axes'][number];
 
-/** The designs with one value of an axis, compared with the scaled prediction. */
+/** The designs with one value of an axis, and how their times compare with the scaled prediction. */
 export interface ResidualRow {
   readonly value: string;
   readonly median: number;
-  /** The quartiles. */
+  /** The lower quartile; `high` is the upper one. */
   readonly low: number;
   readonly high: number;
   readonly count: number;
-  /** The residual of each design with this value; empty if the value is not one of the design's own fields. */
+  /**
+   * The residual of each design with this value. Empty if `value` is derived instead of being a field of the designs.
+   */
   readonly dots: readonly { readonly designIndex: number; readonly residual: number }[];
 }
 export interface ResidualAxis {
   readonly axis: string;
-  /** 0…1; NaN if it cannot be determined. */
+  /** The share of the variance that the axis explains, 0…1; NaN if it cannot be determined. */
   readonly explained: number;
   readonly rows: readonly ResidualRow[];
 }
@@ -27,7 +29,7 @@ function valueOf(design: Design, axis: string): string | null {
   return value === null ? 'none' : String(value);
 }
 
-/** Sorts values that begin with a number by that number. Others keep their order. */
+/** Sorts values by the number that each begins with. If one begins with none, all keep their order. */
 function inOrder(values: AxisResiduals['values']): AxisResiduals['values'] {
   const number = ({ value }: { readonly value: string }) => Number.parseFloat(value);
   return values.some((value) => Number.isNaN(number(value)))
@@ -35,7 +37,7 @@ function inOrder(values: AxisResiduals['values']): AxisResiduals['values'] {
     : [...values].sort((a, b) => number(a) - number(b));
 }
 
-/** Returns the axes with several values; the one that explains most comes first. */
+/** Returns the axes with several values. The axis that explains most comes first. */
 export function residualAxes(comparison: MeasuringComparison): readonly ResidualAxis[] {
   const read = (axis: AxisResiduals): ResidualAxis => ({
     axis: axis.axis,
@@ -59,7 +61,7 @@ export function residualAxes(comparison: MeasuringComparison): readonly Residual
 
 /** A scale that is symmetric about 0 in log ratio, with ticks at round percentages. */
 export interface ResidualScale {
-  /** |residual| at its ends. */
+  /** The absolute residual at both ends. */
   readonly reach: number;
   readonly ticks: readonly { readonly at: number; readonly percent: number }[];
 }
@@ -72,12 +74,13 @@ export function residualScale(axes: readonly ResidualAxis[]): ResidualScale {
     for (const { low, high, dots } of rows)
       for (const at of [low, high, ...dots.map(({ residual }) => residual)]) most = Math.max(most, Math.abs(at));
   const reach = most * 1.08;
-  // The largest round percentage that fits on both sides: +p % is at ln(1 + p), −p % farther out.
+  // The widest tick on the right, +p %, is at ln(1 + p/100). On the left, −p % is farther from 0, so it may not fit.
   const fitting = ROUND_PERCENT.filter((percent) => Math.log1p(percent / 100) <= reach * 0.92);
   const widest = fitting.at(-1);
   if (widest === undefined) return { reach, ticks: [{ at: 0, percent: 0 }] };
   const up = Math.log1p(widest / 100);
-  // Below 100 % the same percentage exists downwards; beyond, the reciprocal is written.
+  // If −p % fits, it is the tick on the left. Otherwise, the tick is at the reciprocal ratio, as far from 0 as the
+  // right one.
   const down = widest < 100 && -Math.log1p(-widest / 100) <= reach ? -widest : -(1 - 1 / (1 + widest / 100)) * 100;
   return {
     reach,

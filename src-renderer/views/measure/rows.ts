@@ -13,13 +13,13 @@ export const MEASURED_COLUMNS = [
 ] as const;
 export type MeasuredColumn = (typeof MEASURED_COLUMNS)[number];
 
-/** A case in the table: compared, or the reason why not. */
+/** A row of the table: a case, and whether it is compared with a prediction. */
 export interface MeasuredRow {
   readonly position: number;
   readonly each: MeasuredCase;
   readonly point: MeasuredPoint | null;
   readonly flags: readonly Flag[];
-  /** `waiting`: not measured yet. */
+  /** A `waiting` case is not measured yet. */
   readonly state: 'compared' | 'measured' | 'failed' | 'waiting';
 }
 
@@ -43,7 +43,7 @@ function valueOf(row: MeasuredRow, column: MeasuredColumn): number {
   }
 }
 
-/** Returns half the 95 % interval of a time, relative to its median. */
+/** Returns half the width of the 95 % interval of a time, relative to its median. */
 export function halfWidthFraction({ measured }: MeasuredCase): number | null {
   if (!measured || measured.lowMs === null || measured.highMs === null) return null;
   return (measured.highMs - measured.lowMs) / 2 / measured.medianMs;
@@ -85,7 +85,7 @@ export function varyingFields(cases: readonly Pick<MeasuredCase, 'design'>[]): r
   return varying.length > 0 ? varying : ['threadsPerUnit', 'blockThreads', 'gridBlocks'];
 }
 
-/** Returns the table as a file: every case, with unrounded numbers. */
+/** Returns the table for an export: every case, with unrounded numbers. */
 export function measuredTable(rows: readonly MeasuredRow[]): readonly (readonly (string | number)[])[] {
   const { unit, of } = numericTimes(rows.flatMap(({ each }) => (each.measured ? [each.measured.medianMs] : [])));
   const time = (ms: number | null | undefined): number | '' => (ms === null || ms === undefined ? '' : of(ms));

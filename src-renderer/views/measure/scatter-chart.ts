@@ -19,30 +19,30 @@ import { residualPercent } from './residuals.ts';
 import { labelPlaces, lineInFrame, type ScatterFrame } from './scatter.ts';
 
 export interface ScatterInput {
-  /** The points in the order of drawing, so that the last are on top. */
+  /** The points in the order of drawing: the last are on top. */
   readonly points: readonly MeasuredPoint[];
   readonly scale: number;
   readonly selected: number | null;
-  /** The name of the predictor, at the end of the axis. */
+  /** The name of the predictor, for the title of the axis. */
   readonly predictor: string;
   readonly frame: ScatterFrame;
   /** Describes a design for the tooltip. */
   readonly describe: (point: MeasuredPoint) => string;
 }
 
-/** The number of the model's first designs that are marked. */
+/** The number of designs, from the first rank of the model, that are marked. */
 export const MARKED = 5;
 
-/** With more points than this, only the selected design has an interval. */
+/** If there are more points than this, only the selected design has an interval. */
 const MAX_BARS = 400;
-/** With more width than this, the legend is next to the axis title instead of below it. */
+/** If the plot is wider than this, the legend is beside the axis title instead of below it. */
 const WIDE_PX = 460;
 
-/** Strokes of the scaled prediction, and of equal times. */
+/** The line styles of the scaled prediction and of equal times. */
 const FIT = { width: 1.5 };
 const EQUAL = { dash: [4, 3] };
 
-/** Returns the chart's coordinate plane. It is also used to find the point nearest to the pointer. */
+/** Returns the chart's coordinate plane. It also serves to find the point nearest to the pointer. */
 export function scatterPlane(frame: ScatterFrame, size: ChartSize): Plane {
   return plane(
     size,
@@ -97,7 +97,7 @@ export function scatterChart(
     }),
     tooltip: {
       ...markTip(theme, ({ dataIndex }) => pointTooltip(points[dataIndex], describe(points[dataIndex]))),
-      // The tooltip shows the point nearest to the pointer, not only the one under it.
+      // The tooltip is shown by code, because it belongs to the nearest point, not only to one under the pointer.
       triggerOn: 'none',
     },
     series: [
@@ -154,7 +154,7 @@ interface LegendEntry {
   readonly style: Parameters<typeof stroke>[2];
 }
 
-/** The legend above the plot, where no point can be under it. */
+/** Draws the legend above the plot, where it cannot cover a point. */
 function drawLegend(theme: ChartTheme, size: ChartSize, entries: readonly LegendEntry[]): readonly unknown[] {
   const [left, middle] = size.width > WIDE_PX ? [112, 6.5] : [16, 22.5];
   let next = left;
@@ -179,7 +179,10 @@ function pointTooltip(p: MeasuredPoint, title: string): HTMLElement {
   ]);
 }
 
-/** The model's first designs are filled. A dashed point has repeats that drift, so its time is doubtful. */
+/**
+ * Returns the style of a point. The model's first designs are filled. A dashed outline means that the repeats drift, so
+ * the time is doubtful.
+ */
 function pointStyle({ predictedRank, measured }: MeasuredPoint, colour: ChartTheme['colour']) {
   const first = predictedRank <= MARKED;
   return {
@@ -191,7 +194,7 @@ function pointStyle({ predictedRank, measured }: MeasuredPoint, colour: ChartThe
   };
 }
 
-/** The 95 % interval of a measured time, as far as it is in the frame. */
+/** Returns the 95 % interval of a measured time, cut off at the frame. */
 function intervalBar(
   { lowMs, highMs, predictedMs, predictedRank }: MeasuredPoint,
   area: Plane,

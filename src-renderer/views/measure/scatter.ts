@@ -2,8 +2,8 @@ import { logTicks, multiples } from '../../../src-workers/numeric/ticks.ts';
 import type { MeasuredPoint, MeasuredPoints } from './points.ts';
 
 /**
- * The ranges of predicted (x) and measured (y) times, ms. Both span the same ratio, so a constant quotient of the times
- * is a line parallel to the diagonal.
+ * The ranges of predicted (x) and measured (y) times, ms. Both span the same ratio, so the points with one ratio of the
+ * two times are on a line parallel to the diagonal.
  */
 export interface ScatterFrame {
   readonly xLowMs: number;
@@ -14,14 +14,14 @@ export interface ScatterFrame {
   readonly yTicksMs: readonly number[];
 }
 
-/** The margin around the outermost points, as a fraction of the span. */
+/** The margin around the outermost points, as a fraction of the span (logarithmic). */
 const MARGIN = 0.07;
-/** The least ratio of a frame. With less, noise would fill it. */
+/** The smallest ratio that a frame spans. In a smaller one, noise would look like an effect. */
 const MIN_RATIO = 1.06;
 
 /**
- * Returns null if there is nothing to draw.
- * @param leastRatio the frame spans at least this, before its margins
+ * Returns the frame of some points; null if there are none.
+ * @param leastRatio the smallest ratio that the frame spans, without its margins
  */
 export function scatterFrame(
   points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianMs'>[],
@@ -29,7 +29,8 @@ export function scatterFrame(
 ): ScatterFrame | null {
   if (points.length === 0) return null;
   let [xLow, xHigh, yLow, yHigh] = [Infinity, 0, Infinity, 0];
-  // Only medians count, because one wide interval would press all points together. Bars end at the frame.
+  // Only medians set the frame, because one wide interval would press all points together. Intervals are cut off at the
+  // frame.
   for (const { predictedMs, medianMs } of points) {
     xLow = Math.min(xLow, predictedMs);
     xHigh = Math.max(xHigh, predictedMs);
@@ -53,12 +54,16 @@ export function scatterFrame(
   };
 }
 
-/** If predictions differ by more than this factor (a GPU and a software device), they share no frame. */
+/**
+ * If two predictions differ by more than this factor, such as those for a GPU and for a software device, their plots do
+ * not share a frame.
+ */
 const SHARED_SCALE = 4;
 
 /**
- * Returns frames for the same designs predicted in two ways: one for both, so that the gain is a visible distance. If
- * they are too far apart, each has its own frame with the same ratio, so that the spread about the line is comparable.
+ * Returns the frames for plots of the same designs with two predictions. A shared frame shows the gain as a distance.
+ * If the predictions differ too much, each has its own frame; both span the same ratio, so that the spread about the
+ * line can be compared.
  */
 export function framesOf(
   before: MeasuredPoints,
@@ -83,7 +88,10 @@ function spanRatio(points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianM
     : Math.max(ratio(points.map((p) => p.predictedMs)), ratio(points.map((p) => p.medianMs)));
 }
 
-/** Returns ticks of a logarithmic axis. A short axis gets round, evenly spaced numbers. */
+/**
+ * Returns the ticks of a logarithmic axis. If few powers of ten are in its range, the ticks are round and evenly
+ * spaced.
+ */
 export function fineTicks(low: number, high: number): readonly number[] {
   const ticks = logTicks(low, high, { max: 5 });
   if (ticks.length >= 3) return ticks;
@@ -93,7 +101,10 @@ export function fineTicks(low: number, high: number): readonly number[] {
   return multiples(low, high, step);
 }
 
-/** Returns the part of measured = scale · predicted inside the frame, as two points (ms), or `null`. */
+/**
+ * Returns the ends of the line measured = scale · predicted inside the frame, ms; `null` if it does not cross the
+ * frame.
+ */
 export function lineInFrame(
   frame: ScatterFrame,
   scale: number,
@@ -108,7 +119,7 @@ export function lineInFrame(
     : null;
 }
 
-/** Returns the point nearest to a position in the plot, within `reach` px, or −1. */
+/** Returns the index of the point nearest to a position in the plot, or −1 if none is within `reach` px. */
 export function nearestPoint(
   places: readonly { readonly x: number; readonly y: number }[],
   x: number,
@@ -123,11 +134,14 @@ export function nearestPoint(
   return found;
 }
 
-/** Possible positions of a label, px from its point to the middle of its foot: the nearest come first. */
+/** The positions of a label that are tried in turn: the offset from its point to the middle of its lower edge, px. */
 const BESIDE = [[0, 15], [0, -8], [13, 4], [-13, 4], [13, 15], [-13, 15], [13, -8], [-13, -8]] as const; // prettier-ignore
 const LINE_PX = 13;
 
-/** Places labels at the first position that is `apart` px from all earlier labels, or else below the point. */
+/**
+ * Places labels at the first position that is `apart` px from all earlier labels. If none is, a label goes further
+ * below its point.
+ */
 export function labelPlaces(
   points: readonly { readonly x: number; readonly y: number }[],
   apart: number,
@@ -136,7 +150,8 @@ export function labelPlaces(
   const isFree = (place: { readonly x: number; readonly y: number }) =>
     taken.every(({ x, y }) => Math.abs(x - place.x) > apart || Math.abs(y - place.y) > apart);
   for (const [i, { x, y }] of points.entries()) {
-    // Neighbours by rank are often neighbours in the plot, so every second label begins above.
+    // Points with consecutive ranks are often close to each other, so every second label tries the position above
+    // first.
     const [below, above, ...others] = BESIDE;
     const beside = [...(i % 2 === 0 ? [below, above] : [above, below]), ...others];
     let place = beside.map(([dx, dy]) => ({ x: x + dx, y: y + dy })).find(isFree);

@@ -17,7 +17,7 @@ export const PAGE_TARGET = 'webgpu-page';
 export const CHOICES = ['best', 'random', 'spread', 'named'] as const;
 export type Choice = (typeof CHOICES)[number];
 
-/** What each suite measures, where it can run, and whether it uses designs of a sweep. */
+/** The label of each suite, what it measures, where it can run, and whether it uses designs of a sweep. */
 export const SUITES: Readonly<
   Record<
     BenchSuite,
@@ -86,12 +86,12 @@ export interface MeasuringSetup {
   readonly repeats: number;
   readonly warmUps: number;
   readonly limitS: number;
-  /** The limit of all designs together; a probe reduces repeats, then units, to stay within it. */
+  /** The limit for all designs together, s. To stay within it, a probe first reduces the repeats, then the units. */
   readonly timeS: number;
 }
 
 /**
- * Returns the number of cases of a set-up if it is known before planning, as for designs. Other suites are planned
+ * Returns the number of cases of a set-up, if it is known in advance. For designs it is; other suites are planned
  * later.
  * @param runnable designs of the sweep that the target can run; null if that is not known
  */
@@ -106,7 +106,9 @@ export function startLabel(setup: MeasuringSetup, runnable: number | null): stri
   return designs === null ? SUITES[setup.suite].action : `Measure ${counted(designs, 'design')}`;
 }
 
-/** Returns the limits of the page's own GPU, so that the engine chooses fitting designs; empty for other targets. */
+/**
+ * Returns the limits of the page's own GPU, so that the engine chooses designs within them; empty for other targets.
+ */
 export function pageLimits({ id, backend, device }: MeasuringTarget): Pick<ProcedureInput<'bench.start'>, 'limits'> {
   if (id !== PAGE_TARGET) return {};
   const { threadsPerUnit, blockThreads, bestBuckets } = findAbility(backend, device);
@@ -128,7 +130,9 @@ export function measuringInput(setup: MeasuringSetup, runId: number | null): Pro
   };
 }
 
-/** The places that the command line names: the database file, its run, and the device if the run has several. */
+/**
+ * What the command line needs to find the designs: the database file, the run, and the device if the run has several.
+ */
 export interface CommandPlace {
   readonly databaseFile: string;
   readonly runId: number;
@@ -136,8 +140,8 @@ export interface CommandPlace {
 }
 
 /**
- * Returns the command line that measures a set-up's designs with the user's own program.
- * @param tuning if designs are chosen one step after another
+ * Returns the command that measures the designs of a set-up with the user's own program.
+ * @param tuning the budget and the regret, if the designs are chosen one after another
  */
 export function ownProgramCommand(
   { choose, count, designs }: MeasuringSetup,
@@ -161,7 +165,7 @@ function shellWord(text: string): string {
 }
 
 /**
- * Returns why a set-up cannot be started, or null.
+ * Returns why a set-up cannot be started, or null if it can.
  * @param unsupported why no design of the run can be measured; null if some can, or if that is not known
  */
 export function refusal(
@@ -198,7 +202,7 @@ export interface SweepDevice {
   readonly kind: 'gpu' | 'cpu';
 }
 
-/** Returns the devices whose designs a target can measure. A CPU's partitions mean nothing on a GPU. */
+/** Returns the devices whose designs a target can measure. A CPU's designs cannot run on a GPU, nor the reverse. */
 export function measurableDevices(
   devices: readonly SweepDevice[] | null,
   backend: BenchBackend | undefined,
@@ -239,8 +243,8 @@ export function chosenTarget(targets: readonly MeasuringTarget[], wanted: string
 }
 
 /**
- * Estimates the duration of a measurement before its probe. It is known only from a similar one, because time scales
- * with cases and launches.
+ * Estimates the duration of a measurement before its probe. An earlier similar run is needed for a number: its time is
+ * scaled by the cases and launches.
  */
 export function durationText(
   setup: MeasuringSetup,
@@ -260,7 +264,10 @@ export function durationText(
     : `A short probe decides how many repeats and designs, and how many units, fit ${roughDuration(setup.timeS * 1000)}.`;
 }
 
-/** Whether a run shows how long the next one takes: the same kind and target, on all units of the same sweep. */
+/**
+ * Whether a run shows how long the next one takes: same kind, same target and, for designs, all units of the same
+ * sweep.
+ */
 function isAlike(
   { run, detail: { request } }: { readonly run: RunSummary; readonly detail: MeasuringDetail },
   setup: MeasuringSetup,
@@ -270,7 +277,7 @@ function isAlike(
   return setup.suite !== 'designs' || (request.sourceRunId === runId && request.part === undefined);
 }
 
-/** Returns the words that identify hardware, without additions of vendors. */
+/** Returns the words of a name that identify the hardware, without vendors, families and memory sizes. */
 function nameWords(name: string): readonly string[] {
   const noise = /^(nvidia|amd|intel|apple|geforce|radeon|instinct|tesla|quadro|gpu|gb|sxm\d*|pcie|the|one|gcd)$/;
   return name
@@ -279,7 +286,10 @@ function nameWords(name: string): readonly string[] {
     .filter((word) => word !== '' && !noise.test(word) && !/^\d+gb$/.test(word));
 }
 
-/** Whether a measured device's name may belong to a device of the catalogue: its model number is among its words. */
+/**
+ * Whether a measured device may be a device of the catalogue: the words of the catalogue's name that contain digits are
+ * all in the measured name.
+ */
 export function isSameDevice(predictedFor: string, measuredOn: string): boolean {
   const measured = new Set(nameWords(measuredOn));
   const models = nameWords(predictedFor).filter((word) => /\d/.test(word));

@@ -7,7 +7,7 @@ interface Stat {
   readonly hint: string;
 }
 
-/** `+1.2 %`, or `the best` if nothing was lost. */
+/** Formats a loss: `+1.2 %`, or `the best` if nothing was lost. */
 function regretText(fraction: number): string {
   return fraction < 5e-4 ? 'the best' : `+${percent(fraction)}`;
 }
@@ -20,7 +20,7 @@ function correlationHint(value: number, hint: string): string {
   return Number.isFinite(value) ? hint : 'There is no order: all predicted or all measured times are equal';
 }
 
-/** `; 95 % interval 0.91 to 0.98`; empty if there are too few designs for one. */
+/** Formats an interval: `; 95 % interval 0.91 to 0.98`; empty if too few designs were measured. */
 function intervalText(bounds: Bounds | null, write: (value: number) => string): string {
   return bounds === null ? '' : `; 95${NBSP}% interval ${write(bounds.low)} to ${write(bounds.high)}`;
 }
@@ -74,7 +74,10 @@ export function comparisonStats(comparison: MeasuringComparison): readonly Stat[
   return stats;
 }
 
-/** Returns how many random measurements equal the model's first five, or its first if fewer were measured. */
+/**
+ * Returns how many random measurements find a design as fast as the model's first five do. If fewer than five were
+ * measured, it is for those.
+ */
 function searchEquivalent({ randomEquivalent, designs }: MeasuringComparison) {
   const known = randomEquivalent.filter(({ k, measurements }) => k <= designs.length && Number.isFinite(measurements));
   return known.find(({ k }) => k === 5) ?? known.findLast(({ k }) => k < 5) ?? null;

@@ -12,7 +12,7 @@ import { median } from '../../../src-workers/numeric/statistics.ts';
 import { NBSP, bytes, count, plain, signed } from '../../format/numbers.ts';
 import { isSameDevice } from './setup.ts';
 
-/** Returns a value of a case as one number, the median of several, or `null`. */
+/** Returns a value of a case as one number, the median if there are several; `null` if the case lacks it. */
 export function valueOf(each: MeasuredCase, name: string): number | null {
   const value = each.values[name];
   if (value === undefined) return null;
@@ -91,7 +91,7 @@ export function matrixPowerRows(
     const measuredMean = valueOf(each, 'meanLoss');
     const measuredAggregate = valueOf(each, 'aggregateLoss');
     if (measuredMean === null && measuredAggregate === null) return [];
-    // The loss of a law needs two cases, the lockstep and the independent execution, but gets one row.
+    // Each loss is measured by two cases, in lockstep and independently. It gets one row.
     const key = `${parameters.lengths} ${parameters.unitsPerGroup} ${parameters.synchronised}`;
     if (seen.has(key)) return [];
     seen.add(key);
@@ -116,7 +116,7 @@ export function matrixPowerRows(
 export interface LoopCurve {
   readonly loops: LoopKernel;
   readonly points: readonly (readonly [lanes: number, cycles: number])[];
-  /** The times of the fitted stack; empty if it could not be fitted. */
+  /** The times of the emulated stack after a fit; empty if it could not be fitted. */
   readonly model: readonly (readonly [lanes: number, cycles: number])[];
 }
 export interface LoopFindings {
@@ -126,7 +126,11 @@ export interface LoopFindings {
   readonly unit: 'cycles' | 'ns';
 }
 
-/** @param complete nothing is fitted while times arrive, because the emulated stack takes too long */
+/**
+ * Returns what the measured loops show.
+ * @param complete whether all times have arrived. Before that nothing is fitted, because emulating the stack takes too
+ * long.
+ */
 export function loopFindings(cases: readonly MeasuredCase[], complete: boolean): LoopFindings {
   const own = casesOf(cases, 'divergent-loops');
   const unit = own.some(({ each }) => valueOf(each, 'cycles') !== null) ? 'cycles' : 'ns';
@@ -191,17 +195,17 @@ export interface ProbeRow {
   readonly probe: string;
   readonly property: string;
   readonly found: string;
-  /** The value that the predictions use for the device; empty if there is none. */
+  /** The value that the predictions use; empty if they use none. */
   readonly catalogue: string;
-  /** Whether the two agree within a tenth; null if there is nothing to compare. */
+  /** Whether the measured value is within a tenth of it; null if there is nothing to compare. */
   readonly agrees: boolean | null;
-  /** Why the two may differ although neither is wrong; empty if they need not. */
+  /** Why the two values may differ although both are right; empty otherwise. */
   readonly note: string;
 }
 
 const isBytes = (name: string) => /bytes/i.test(name) || /^max\w*(Buffer|Binding|Storage)Size$/.test(name);
 
-/** `sharedBytesPerBlockOptIn` → `shared bytes per block opt in`. */
+/** Separates the words of a name: `sharedBytesPerBlockOptIn` → `shared bytes per block opt in`. */
 function spaced(name: string): string {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -236,7 +240,7 @@ function catalogueValues(device: Device | null): Readonly<Record<string, number>
   };
 }
 
-/** The class of instructions in the model that each probe of arithmetic measures. */
+/** The class of instructions that each probe of arithmetic measures. */
 const PROBED_CLASSES: Readonly<Record<string, 'fp32' | 'integer' | 'fp64' | 'special'>> = {
   'float-add': 'fp32',
   'float-multiply': 'fp32',
@@ -248,7 +252,7 @@ const PROBED_CLASSES: Readonly<Record<string, 'fp32' | 'integer' | 'fp64' | 'spe
   special: 'special',
 };
 
-/** Returns the value that the predictions use for what a probe finds, or null if they use none. */
+/** Returns the value that the predictions use for a quantity of a probe, or null if they use none. */
 function catalogueValue(device: Device | null, probe: string, name: string): number | null {
   if (device?.kind !== 'gpu') return catalogueValues(device)[name] ?? null;
   const probed = PROBED_CLASSES[probe];
@@ -262,28 +266,29 @@ function catalogueValue(device: Device | null, probe: string, name: string): num
       return EXCHANGE_LATENCY_CYCLES;
   }
   if (name === 'lanesPerCycle') return probed === undefined ? null : classLanes(device)[probed];
-  // The model has one latency of arithmetic, which is that of FP32 and integers.
+  // The model has one latency for arithmetic. It is the latency of FP32 and integer instructions.
   if (name === 'latencyCycles')
     return probed === 'fp32' || probed === 'integer' ? device.dependentIssueLatencyCycles : null;
   return catalogueValues(device)[name] ?? null;
 }
 
-/** Values within this fraction of each other agree. */
+/** Two values agree if they differ by at most this fraction. */
 const TOLERANCE = 0.1;
 
-/** Compares a value of a probe with the one that the predictions use. */
+/** Compares a value that a probe measured with the one that the predictions use. */
 function compareProbe(probe: string, name: string, found: number, stated: number): Pick<ProbeRow, 'agrees' | 'note'> {
   const ratio = found / stated;
   if (probe === 'bandwidth' && name === 'bandwidthGbS' && ratio >= 0.5 && ratio <= 1)
     return { agrees: null, note: `${plain(100 * ratio, 3)} % of the peak` };
   const agrees = Math.abs(ratio - 1) <= TOLERANCE;
-  // If a cache has two halves, the data of a multiprocessor stays in the half next to it.
+  // In an L2 cache with two halves, the data of a multiprocessor stays in the nearer half, so a probe finds half the
+  // size.
   if (!agrees && probe === 'cache-l2' && name === 'capacityBytes' && Math.abs(2 * ratio - 1) <= 2 * TOLERANCE)
     return { agrees: null, note: 'One multiprocessor sees the near half.' };
   return { agrees, note: '' };
 }
 
-/** Returns the device of the catalogue with a measured name, or null. */
+/** Returns the device of the catalogue that has the measured name, or null. */
 export function catalogueDevice(devices: readonly Device[], measuredName: string): Device | null {
   return devices.find(({ name }) => isSameDevice(name, measuredName)) ?? null;
 }
@@ -294,7 +299,7 @@ const FIELD_NAMES: Readonly<Record<MeasuredDevice['changes'][number]['field'], s
   cachedSectorsGbS: 'random sectors from the level-2 cache, GB/s',
 };
 
-/** Describes the fields of a device that would change to measured values. */
+/** Describes which fields of a device would change to the measured values. */
 export function changeTexts({ changes }: MeasuredDevice): readonly string[] {
   return changes
     .filter(({ before, after }) => before !== after)

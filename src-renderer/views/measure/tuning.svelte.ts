@@ -7,13 +7,13 @@ import type { App } from '../../state/app.svelte.ts';
 import { pageSession } from './page-session.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
 
-/** The requested tuning: the input of `bench.next`, and how to measure each design. */
+/** A tuning to carry out: the input of `bench.next`, and how to measure each design. */
 export interface TuningRequest {
   readonly asked: Omit<ProcedureInput<'bench.next'>, 'count'>;
   readonly how: Pick<ProcedureInput<'bench.start'>, 'repeats' | 'warmUps' | 'caseTimeLimitMs'>;
-  /** The number of designs to measure, including earlier ones. */
+  /** The number of designs to measure, including those of earlier tunings. */
   readonly budget: number;
-  /** The tuning ends at this expected regret. */
+  /** The tuning ends at this expected regret, a fraction. */
   readonly within: number;
 }
 
@@ -21,7 +21,7 @@ export interface TuningRequest {
 export const tuningKey = ({ runId, deviceId, target }: TuningRequest['asked']): string =>
   `${runId} ${deviceId ?? ''} ${target}`;
 
-/** The only tuning of this page. It outlives the view, so that the user can open another one. */
+/** The only tuning of this page. It outlives the view, so that the user can open other views. */
 class Tuning {
   #key = $state<string | null>(null);
   #running = $state(false);
@@ -55,7 +55,10 @@ class Tuning {
     this.#failure = null;
   }
 
-  /** Measures until the expected regret is small, the budget is spent, or it is cancelled. A new start continues it. */
+  /**
+   * Measures until the expected regret is small enough, the budget is spent, or the tuning is cancelled. Starting again
+   * continues the tuning.
+   */
   async start(app: App, { asked, how, budget, within }: TuningRequest): Promise<void> {
     if (this.#running) return;
     const key = tuningKey(asked);
@@ -102,7 +105,7 @@ class Tuning {
     return ended.value.state === 'cancelled' ? CANCELLED : ok({ id: runId });
   }
 
-  /** Cancelling keeps the measurements. */
+  /** Cancels the tuning; the measured times are kept. */
   cancel(app: App): void {
     this.#cancelled = true;
     if (this.#runId !== null) void app.cancel(this.#runId);

@@ -9,10 +9,10 @@ import { counted, percent } from '../../format/numbers.ts';
 export interface TuningStepRow {
   readonly runId: number;
   readonly designs: readonly TunedDesign[];
-  /** The best of the step; null if all failed. */
+  /** The best design of this step; null if all failed. */
   readonly stepBest: TunedDesign | null;
   readonly bestMs: number;
-  /** The fraction that this step saved of the best time before it; null if there was no improvement. */
+  /** By which fraction this step reduced the best time; null if it did not. */
   readonly saved: number | null;
 }
 
@@ -38,7 +38,10 @@ export function tuningSteps(history: readonly TunedDesign[]): readonly TuningSte
   return rows;
 }
 
-/** Draws the best time against the number of measurements: by tuning, by random search, and each measured time. */
+/**
+ * Returns the curves of the best time over the number of measurements, for tuning and for random search, and the
+ * measured times as dots.
+ */
 export function tuningCurves({ history, randomMs }: Pick<TuningStep, 'history' | 'randomMs'>): readonly Curve[] {
   const times = history.map(timeOf);
   let best = Infinity;
@@ -52,14 +55,16 @@ export function tuningCurves({ history, randomMs }: Pick<TuningStep, 'history' |
   ];
 }
 
-/** Returns how many random measurements are expected to be as good; `null` if more than are known. */
+/**
+ * Returns how many random measurements are expected to find a design as fast; `null` if more than `randomMs` covers.
+ */
 export function randomEquivalent({ best, randomMs }: Pick<TuningStep, 'best' | 'randomMs'>): number | null {
   if (!best) return null;
   const at = randomMs.findIndex((time) => time <= best.expectedMs);
   return at < 0 ? null : at + 1;
 }
 
-/** Describes the state of a tuning in a sentence or two; empty if it has not begun. */
+/** Describes the state of a tuning in one or two sentences; empty if it has not begun. */
 export function tuningVerdict(
   step: TuningStep | null,
   state: { readonly running: boolean; readonly stopped: TuningStop | 'cancelled' | null },

@@ -1,12 +1,12 @@
 import { RUN_STATES } from './filter.ts';
 import { choiceField, flagField, numberField, textField } from '../../state/location.svelte.ts';
 
-/** The address of the history. `run` belongs to the shell, so the selection has other names. */
+/** The address of the history. `run` is the run that all views show, so the selection has another name. */
 export const runsAddress = {
   find: textField(''),
   state: choiceField(['any', ...RUN_STATES], 'any'),
   tag: textField(''),
-  /** Whether runs of every study are listed, not only of the open one. */
+  /** Whether the runs of all studies are listed, instead of only those of the open one. */
   all: flagField(),
   selected: numberField<number | null>(null),
   /** The run to compare the selected one with. */

@@ -36,7 +36,7 @@ export function tagsInUse(runs: readonly RunSummary[]): readonly { readonly tag:
     .sort((a, b) => b.count - a.count || a.tag.localeCompare(b.tag));
 }
 
-/** Parses tags separated by commas: trimmed, without repeats and empty ones. */
+/** Parses tags that are separated by commas. Spaces around them, repeated and empty tags are removed. */
 export function parseTags(text: string): readonly string[] {
   return [
     ...new Set(
@@ -60,7 +60,9 @@ export function when(iso: string, now: Date): string {
   return then.getFullYear() === now.getFullYear() ? `${date} ${time}` : `${date} ${then.getFullYear()}`;
 }
 
-/** Returns the prediction to compare a run with: of its study, the last one before it, or the next one, or `null`. */
+/**
+ * Returns the prediction to compare a run with: the last one of its study before it, otherwise the next one, or `null`.
+ */
 export function comparedRun(run: RunSummary, runs: readonly RunSummary[]): RunSummary | null {
   if (run.kind !== 'sweep') return null;
   const others = runs.filter(
@@ -79,9 +81,9 @@ const BEST_CURVES = [
 ] as const;
 
 /**
- * Returns the best time of each run by the run's number, oldest first, separately for predicted, simulated and measured
- * ones. Only runs with the same work, kernel and devices as `run` are included, because other times cannot be compared.
- * @param problems by sweep: equal numbers mean the same work, kernel and devices
+ * Returns the best times of runs as curves over the run number: one each for predicted, simulated and measured times.
+ * Only runs with the same work, kernel and devices as `run` are included, because other times cannot be compared.
+ * @param problems a number for each sweep; equal numbers mean the same work, kernel and devices
  */
 export function bestOverTime(
   run: RunSummary,
