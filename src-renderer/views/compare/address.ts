@@ -4,18 +4,21 @@ export const COMPARE_MODES = ['best', 'same', 'measured'] as const;
 
 /** The address of a comparison. */
 export const compareAddress = {
-  /** The reference device in earlier links. It is now the device of the study. */
+  /** The reference device, in old links only. Now it is the device that all views of the study show. */
   reference: textField<string | null>(null),
   mode: choiceField(COMPARE_MODES, 'best'),
-  /** The design of mode `same`. The default is the reference's best. */
+  /** The design that mode `same` compares. By default, it is the best one of the reference. */
   design: numberField<number | null>(null),
-  /** The ids of hidden devices of the run, and of additional shown devices, separated by commas. */
+  /** The ids of hidden devices of the run (`without`) and of added devices (`also`), separated by commas. */
   without: textField(''),
   also: textField(''),
-  /** In mode `measured`: the ids of runs, the reference first, and the ignored differences, %. */
+  /**
+   * In mode `measured`: the ids of the runs, the reference first (`runs`), and the difference that is ignored, %
+   * (`threshold`).
+   */
   runs: textField(''),
   threshold: numberField(2),
-  /** Whether rows with only equal values are hidden. */
+  /** Whether rows in which all devices have equal values are hidden. */
   differing: flagField(),
 };
 

@@ -11,7 +11,7 @@ export interface OccupancyCurve {
   /** The index among the devices. */
   readonly series: number;
   readonly points: readonly OccupancyPoint[];
-  /** The position of the design. */
+  /** The value of the design on the x axis. */
   readonly at: number;
   readonly main: boolean;
 }
@@ -35,7 +35,7 @@ export function occupancyAt(points: readonly OccupancyPoint[], x: number): numbe
   return at < points.length ? points[Math.max(0, at)].y : NaN;
 }
 
-/** Draws occupancy in steps over one property of the launch, with the design of each device. */
+/** Draws occupancy in steps over one property of the launch. A mark shows the design of each device. */
 export function occupancyChart(
   { curves, axisTitle, inKib }: OccupancyInput,
   theme: ChartTheme,

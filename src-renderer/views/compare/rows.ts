@@ -21,13 +21,13 @@ export interface CompareRow {
   /** The secondary text after the label: unit or kind. */
   readonly unit: string;
   readonly hint: string;
-  /** The texts of the cells; empty if the device has no such value. */
+  /** The texts of the cells, one per device; empty if the device has no such value. */
   readonly texts: readonly string[];
-  /** The sources of the estimated device values in a cell, or an empty text. */
+  /** Where a cell contains estimated values of the device, their sources; otherwise an empty text. */
   readonly estimates: readonly string[];
-  /** Comparable numbers; null if a row has words, or a device no value. */
+  /** The numbers to compare, one per device; null if the row has words, or the device has no value. */
   readonly values: readonly (number | null)[];
-  /** The direction that is coloured. Limits have none, because they are facts and not results. */
+  /** The direction that is better, for the colours. Limits have none, because they are facts and not results. */
   readonly better: 'higher' | 'lower' | 'none';
   /** The small text under the cells: the range of a time, or an empty text until it is known. */
   readonly ranges?: readonly string[];
@@ -41,7 +41,10 @@ export interface Compared {
   readonly entry: DeviceBest | null;
 }
 
-/** Returns cycles of latency over issue cycles per thread group. With more thread groups, the gain is small. */
+/**
+ * Returns the number of thread groups that hide the latency: its cycles divided by the issue cycles of a group. More
+ * thread groups gain little.
+ */
 export function kneeThreadGroups(
   device: GpuDevice,
   study: Study,
@@ -57,7 +60,7 @@ export function kneeThreadGroups(
 
 type Best = NonNullable<DeviceBest['best']>;
 
-/** The texts of a row's cells, for a device with a best design. */
+/** How the texts of a row's cells are made, for a device with a best design. */
 interface CellOptions {
   readonly unit?: string;
   readonly hint?: string;
@@ -73,11 +76,14 @@ interface Comparison {
   readonly compared: readonly Compared[];
   readonly study: Study;
   readonly term: Term;
-  /** The known ranges of times, by design. */
+  /** The ranges of times that are known, by design. */
   readonly ranges: ReadonlyMap<number, DesignRange>;
 }
 
-/** @param same whether all devices have one design */
+/**
+ * Returns all rows of the table.
+ * @param same whether all devices are compared at one design
+ */
 export function compareRows(
   compared: readonly Compared[],
   study: Study,
@@ -94,11 +100,11 @@ export function compareRows(
   ];
 }
 
-/** Functions that make rows of a group. */
+/** Returns functions that make the rows of a group. */
 function rowMaker({ compared }: Comparison, group: RowGroup) {
   return {
     row: (id: string, label: string, options: CellOptions): CompareRow => cells(compared, id, group, label, options),
-    /** The text of a row that only a GPU has: an en dash for a CPU. */
+    /** Returns the text for a GPU; for a CPU, an en dash. */
     onGpu(best: Best, text: (gpu: GpuDevice) => string): string {
       const device = compared.find((each) => each.device.id === best.deviceId)?.device;
       return device?.kind === 'gpu' ? text(device) : '–';
@@ -350,7 +356,10 @@ function rangeText({ designIndex }: { readonly designIndex: number }, ranges: Co
   return range ? timeRange(range.lowMs, range.highMs) : '';
 }
 
-/** Returns an implementation's best time on each device, and how much longer it takes than the fastest there. */
+/**
+ * Returns the row with the best time of an implementation on each device, and how much longer this is than the fastest
+ * there.
+ */
 function implementationRow(name: string, { compared, ranges }: Comparison): CompareRow {
   const own = compared.map(({ entry }) => entry?.byImplementation.find(({ design }) => design.implementation === name));
   return {

@@ -1,6 +1,6 @@
-/** The colour and shape of a device depend on its index, and are the same in every chart. */
+/** The colour and the shape of a device follow from its index, so they are the same in every chart. */
 
-/** The paths in a box of 8: square, diamond, triangle, cross, disc. */
+/** The paths of the shapes in a box of 8 × 8: square, diamond, triangle, cross, disc. */
 export const SERIES_PATHS = [
   'M.5.5h7v7h-7z',
   'M4-.5 8.5 4 4 8.5-.5 4z',
@@ -10,13 +10,13 @@ export const SERIES_PATHS = [
 ] as const;
 
 export interface Series {
-  /** The number of the theme's series, from 0. */
+  /** The index of the colour among the series of the theme, from 0. */
   readonly index: number;
   readonly colour: string;
   readonly path: string;
 }
 
-/** There are five colours. From the sixth device on, the same colours have other shapes. */
+/** There are five colours. From the sixth device on, the colours repeat with other shapes. */
 export function seriesOf(at: number): Series {
   const round = Math.floor(at / SERIES_PATHS.length);
   return {

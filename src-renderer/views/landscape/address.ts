@@ -7,12 +7,15 @@ export const COLOURS = ['time', 'baseline'] as const;
 export const landscapeAddress = {
   ...explorationAddress,
   shape: choiceField(SHAPES, 'map'),
-  /** The axes of the map. The default depends on the space. */
+  /** The axes of the map. By default, they depend on the space. */
   x: textField<string | null>(null),
   y: textField<string | null>(null),
   /** The axis of the small maps at the left; `-` means none. */
   facet: textField<string | null>(null),
   colour: choiceField(COLOURS, 'time'),
-  /** The ids of axes that are minimised over instead of held at the selection, separated by commas. */
+  /**
+   * The ids of the axes over which the map takes the best time, separated by commas. Other axes have the selection's
+   * value.
+   */
   free: textField(''),
 };

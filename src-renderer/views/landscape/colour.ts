@@ -21,7 +21,7 @@ const gamma = (c: number) => {
   return Math.round(Math.min(1, Math.max(0, v)) * 255);
 };
 
-/** sRGB 0…255 → OKLab. Ottosson 2020, "A perceptual color space for image processing". */
+/** Converts sRGB (0…255) to OKLab. Source: Ottosson 2020, "A perceptual color space for image processing". */
 export function oklab([r, g, b]: Triple): Triple {
   const [R, G, B] = [linear(r), linear(g), linear(b)];
   const l = Math.cbrt(0.4122214708 * R + 0.5363325363 * G + 0.0514459929 * B);
@@ -34,7 +34,7 @@ export function oklab([r, g, b]: Triple): Triple {
   ];
 }
 
-/** OKLab → sRGB 0…255. */
+/** Converts OKLab to sRGB, 0…255. */
 export function srgb([L, a, b]: Triple): Triple {
   const l = (L + 0.3963377774 * a + 0.2158037573 * b) ** 3;
   const m = (L - 0.1055613458 * a - 0.0638541728 * b) ** 3;
@@ -48,7 +48,7 @@ export function srgb([L, a, b]: Triple): Triple {
 
 const STEPS = 256;
 
-/** A scale as a table: 256 colours, packed for canvases (0xAABBGGRR) and as text. */
+/** A colour scale as a table of 256 colours: packed for canvases (0xAABBGGRR), and as text. */
 export interface Ramp {
   readonly packed: Uint32Array;
   readonly css: readonly string[];
@@ -86,7 +86,7 @@ export function greyed(scale: Ramp): Ramp {
   return mapped(scale, (colour) => srgb([oklab(colour)[0], 0, 0]));
 }
 
-/** The part of its colour that a cell outside the filter keeps. */
+/** The fraction of its own colour in the colour of a cell outside the filter. The rest is the background. */
 const KEPT = 0.2;
 
 /** Returns a paler scale for cells outside the filter. */
@@ -98,18 +98,18 @@ export function faded(scale: Ramp, canvas: string): Ramp {
   });
 }
 
-/** Without maps to fit, colours range from the best time to this multiple of it. Slower times get the last colour. */
+/** If there are no maps, the scale ends at this multiple of the best time. Slower times get the last colour. */
 export const CLIP = 2;
 
-/** The possible ends of a scale, as multiples of its start. */
+/** The possible ends of a scale, as multiples of its first value. */
 const ENDS = [1.1, 1.25, 1.5, 2, 3, 4, 6, 10, 20, 50, 100];
-/** The fraction of the cells inside a fitted scale. */
+/** The fraction of all cells that the scale must distinguish. */
 const INSIDE = 0.75;
 
 /**
- * Returns the end of a scale as a multiple of the best time, so that it distinguishes most cells, and no map has only
- * the last colour.
- * @param maps times of each map, ms; NaN if there is none
+ * Returns the end of a scale as a multiple of the best time. It is large enough to distinguish most cells, and so large
+ * that no map has only the last colour.
+ * @param maps the times of each map, ms; NaN if there is none
  */
 export function fittedClip(bestMs: number, maps: readonly ArrayLike<number>[]): number {
   const ratios: number[] = [];
@@ -130,13 +130,19 @@ export function fittedClip(bestMs: number, maps: readonly ArrayLike<number>[]): 
   return ENDS.find((end) => end >= wanted) ?? ENDS[ENDS.length - 1];
 }
 
-/** Returns the position of a time on the sequential, logarithmic scale, from the best to `clip` times it, 0…255. */
+/**
+ * Returns the position of a time, 0…255, on the sequential scale. It is logarithmic and goes from the best time to
+ * `clip` times it.
+ */
 export function timeStep(timeMs: number, bestMs: number, clip = CLIP): number {
   const place = Math.log(timeMs / bestMs) / Math.log(clip);
   return Math.round(Math.min(1, Math.max(0, place)) * (STEPS - 1));
 }
 
-/** Returns the position of a time on the diverging scale, from `clip` times faster than the baseline to slower. */
+/**
+ * Returns the position of a time, 0…255, on the diverging scale. It goes from `clip` times faster than the baseline to
+ * `clip` times slower.
+ */
 export function changeStep(timeMs: number, baselineMs: number, clip = CLIP): number {
   const place = 0.5 + Math.log(timeMs / baselineMs) / (2 * Math.log(clip));
   return Math.round(Math.min(1, Math.max(0, place)) * (STEPS - 1));

@@ -17,10 +17,12 @@ export function marginals({ timeMs, xValues, yValues }: LandscapeGrid): { x: Flo
   return { x, y };
 }
 
-/** A marginal beyond this multiple of the best is drawn at its largest height. */
+/** Marginals above this multiple of the best time are all drawn at the largest height. */
 const LEVEL_SPAN = 2;
 
-/** Returns the height of a line of marginals over its values, from 0 (the best) to 1 (the slowest, or none valid). */
+/**
+ * Returns the height of the line of marginals at each value, from 0 (the best) to 1 (the slowest, or no valid cell).
+ */
 export function lineLevels(timesMs: Float64Array, bestMs: number): Float64Array {
   let slowest = -Infinity;
   for (const time of timesMs) if (Number.isFinite(time) && time > slowest) slowest = time;
@@ -28,7 +30,7 @@ export function lineLevels(timesMs: Float64Array, bestMs: number): Float64Array 
   return timesMs.map((time) => (Number.isFinite(time) ? (Math.min(time, most) - bestMs) / (most - bestMs || 1) : 1));
 }
 
-/** A segment of a line on the edges of cells, in cells: x to the right, y as rows count. */
+/** A segment of a line along the edges of cells, in cells: x to the right, y in the order of the rows. */
 export interface Edge {
   readonly x1: number;
   readonly y1: number;
@@ -36,7 +38,9 @@ export interface Edge {
   readonly y2: number;
 }
 
-/** Returns the edges between cells with at most one wave of blocks (with rounding errors) and cells with more. */
+/**
+ * Returns the edges between cells with at most one wave of blocks and cells with more. A tolerance allows for rounding.
+ */
 export function oneWaveBoundary({ waves, timeMs, xValues, yValues }: LandscapeGrid): Edge[] {
   const nx = xValues.length;
   const ny = yValues.length;
@@ -54,7 +58,7 @@ export function oneWaveBoundary({ waves, timeMs, xValues, yValues }: LandscapeGr
   return edges;
 }
 
-/** Whether a part of the map is slow with less than one wave, because few thread groups cannot hide latency. */
+/** Whether many cells are slow with less than one wave, because their few thread groups cannot hide latency. */
 export function hasStarvedRegion({ waves, timeMs, best }: LandscapeGrid): boolean {
   let count = 0;
   for (let at = 0; at < timeMs.length; at += 1) if (timeMs[at] > 1.6 * best && waves[at] <= 0.7) count += 1;

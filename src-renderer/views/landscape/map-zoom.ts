@@ -12,10 +12,10 @@ interface Cells {
   readonly nx: number;
   readonly ny: number;
 }
-/** The least number of cells that fills a map. */
+/** The smallest number of cells that can fill a map. */
 const FEWEST = 4;
 
-/** Ends that differ only by rounding from those of the whole are equal to them. */
+/** An end of the visible part that is this close to an end of the whole map counts as equal. */
 const ROUNDING = 1e-9;
 const isWhole = ([from, to]: Zoom): boolean => to - from >= 1 - ROUNDING;
 const known = (zoom: MapZoom): MapZoom => (isWhole(zoom.x) && isWhole(zoom.y) ? WHOLE_MAP : zoom);
@@ -38,7 +38,7 @@ export function movedMap(zoom: MapZoom, right: number, up: number): MapZoom {
   return zoom === WHOLE_MAP ? zoom : { x: moved(zoom.x, right), y: moved(zoom.y, up) };
 }
 
-/** Moves the visible part as little as possible to show a cell. */
+/** Moves the visible part as little as possible, so that a cell is visible. */
 export function showingCell(zoom: MapZoom, cell: number, { nx, ny }: Cells): MapZoom {
   const shown = ([from, to]: Zoom, at: number, many: number): Zoom => {
     const [low, high] = [at / many, (at + 1) / many];
@@ -49,7 +49,7 @@ export function showingCell(zoom: MapZoom, cell: number, { nx, ny }: Cells): Map
   return { x: shown(zoom.x, cell % nx, nx), y: shown(zoom.y, Math.floor(cell / nx), ny) };
 }
 
-/** Returns the larger magnification of the two axes. */
+/** Returns how much the map is magnified, along the axis with the larger factor. */
 export function magnification({ x, y }: MapZoom): number {
   return Math.max(1 / (x[1] - x[0]), 1 / (y[1] - y[0]));
 }

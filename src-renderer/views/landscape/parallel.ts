@@ -10,14 +10,13 @@ export interface ParallelAxis {
   readonly label: string;
   readonly place: (value: number) => number;
   readonly ticks: readonly { readonly at: number; readonly text: string }[];
-  /** Converts a brushed interval (positions, low and high) to a part of the filter; null if everything is inside. */
-  readonly narrow: (low: number, high: number) => Partial<Narrowing> | null;
-  /** Converts a filter to the interval on this axis, as positions; null if it does not narrow the axis. */
-  readonly brushed: (filter: Narrowing) => Span | null;
   /**
-   * The number of equal parts between the ends of the axis. The keyboard moves the end of a brush by one part at a
-   * time.
+   * Converts a brushed interval (low and high position) to a part of the filter; null if it contains the whole axis.
    */
+  readonly narrow: (low: number, high: number) => Partial<Narrowing> | null;
+  /** Converts a filter to its interval on this axis, as positions; null if the filter does not narrow the axis. */
+  readonly brushed: (filter: Narrowing) => Span | null;
+  /** The number of equal parts of the axis. The keyboard moves the end of a brush by one part. */
   readonly parts: number;
   /** Returns the text at a position: `128`, `0.91 ms`. */
   readonly text: (at: number) => string;
@@ -29,10 +28,13 @@ export interface Span {
   readonly high: number;
 }
 
-/** The number of parts of an axis with numbers instead of choices. */
+/** The number of parts of an axis with continuous values. */
 const PARTS = 50;
 
-/** Moves one end of a brush by some parts, at most to its other end. Returns `null` if it then contains everything. */
+/**
+ * Moves one end of a brush by `by` parts, at most to its other end. Returns `null` if the brush then contains the whole
+ * axis.
+ */
 export function movedEnd(axis: ParallelAxis, span: Span | null, end: keyof Span, by: number): Span | null {
   const { parts } = axis;
   const { low, high } = span ?? { low: 0, high: 1 };
@@ -46,7 +48,7 @@ const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
 
 const shortText = (text: string) => text.replace('dynamic-fetch', 'fetch');
 
-/** Converts values of an axis to numbers; the cap `none` is above any number. */
+/** Converts the values of an axis to numbers. `none` (no register cap) and `row` (whole rows) are above any number. */
 function numbersOf(id: string, categories: readonly string[]): readonly number[] {
   return axisLabels(id, categories).map((text) =>
     (text === 'none' && id === 'registerCap') || (text === 'row' && id === 'blockWidth')
@@ -55,13 +57,13 @@ function numbersOf(id: string, categories: readonly string[]): readonly number[]
   );
 }
 
-/** Returns the filter that keeps these positions of an axis; `null` if it keeps all or none. */
+/** Returns the filter that keeps the designs at these positions of an axis; `null` if these are all or none. */
 export function axisNarrowing(
   id: string,
   categories: readonly string[],
   chosen: readonly number[],
 ): Partial<Narrowing> | null {
-  // The device is chosen for the whole study instead of filtered.
+  // A device is not filtered by, because it is chosen for the whole study.
   if (id === 'device' || chosen.length === 0 || chosen.length === categories.length) return null;
   const numbers = numbersOf(id, categories);
   switch (id) {
@@ -85,7 +87,7 @@ export function axisNarrowing(
 
 function categoryAxis(id: string, label: string, categories: readonly string[]): ParallelAxis {
   const last = Math.max(1, categories.length - 1);
-  // Numbers are ascending; other words keep their order.
+  // Numbers are sorted in ascending order; other values keep their order.
   const labels = axisLabels(id, categories);
   const numbers = numbersOf(id, categories);
   const numeric = numbers.every((value) => !Number.isNaN(value));
@@ -125,7 +127,7 @@ function categoryAxis(id: string, label: string, categories: readonly string[]):
   }; // prettier-ignore
 }
 
-/** Returns a logarithmic axis of times, the fastest on top. Times beyond twice the best are at the bottom. */
+/** Returns a logarithmic axis of times, the fastest at the top. Times beyond twice the best are all at the bottom. */
 function timeAxis(bestMs: number, times: TimeColumn): ParallelAxis {
   const place = (value: number) => 1 - Math.min(1, Math.max(0, Math.log(value / bestMs) / Math.LN2));
   const value = (at: number) => bestMs * 2 ** (1 - at);
@@ -160,7 +162,7 @@ const occupancyAxis: ParallelAxis = {
     range ? { low: Math.max(0, range.from), high: Math.min(1, range.to) } : null,
 };
 
-/** Returns the axes of a sample without the device, which is fixed. */
+/** Returns the axes of a sample of designs. The device has none, because it is the same for all. */
 export function parallelAxes(
   sample: ParallelSample,
   bestMs: number,

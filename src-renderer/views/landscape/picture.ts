@@ -1,15 +1,15 @@
 import type { Ramp } from './colour.ts';
 
-/** The times to draw with one pixel each, first row at the bottom; NaN if there is none. */
+/** Times to draw, one per pixel, from the bottom row up; NaN if there is none. */
 export interface Picture {
   readonly timeMs: ArrayLike<number>;
   readonly columns: number;
   readonly rows: number;
-  /** 1 if something passes the filter; null if there is no filter. */
+  /** For each pixel, 1 if one of its designs passes the filter; null if there is no filter. */
   readonly passing: Uint8Array | null;
 }
 
-/** Sets the size and the colours of the canvas. Pixels without a time are transparent. */
+/** Draws a picture on a canvas of the same size. Pixels without a time are transparent. */
 export function paintPicture(
   canvas: HTMLCanvasElement,
   { timeMs, columns: nx, rows: ny, passing }: Picture,

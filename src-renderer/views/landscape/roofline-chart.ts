@@ -22,10 +22,10 @@ export interface RooflineInput {
   readonly scale: Ramp;
 }
 
-/** Returns the thread instructions per byte at which both roofs meet. */
+/** Returns the instructions per byte (of one thread) at which the two roofs meet. */
 export const ridge = ({ peakIssueGips, peakBandwidthGbS }: Roofline): number => peakIssueGips / peakBandwidthGbS;
 
-/** Draws designs by instructions per byte and per second, in the colour of their time, under the two roofs. */
+/** Draws designs by instructions per byte and per second, below the two roofs. Colours show their times. */
 export function rooflineChart(
   { roofline, selected, scale }: RooflineInput,
   theme: ChartTheme,
@@ -44,7 +44,7 @@ export function rooflineChart(
     { low, high, log: true },
     { low: least, high: peakIssueGips * 1.6, log: true },
   );
-  // The fastest are drawn last, on top of the others.
+  // The fastest designs are drawn last, on top of the others.
   const order = [...designIndex.keys()].sort((a, b) => timeMs[b] - timeMs[a]);
   const chosen = selected === null ? -1 : designIndex.indexOf(selected);
   const corners = [low, Math.min(high, Math.max(low, ridge(roofline))), high];

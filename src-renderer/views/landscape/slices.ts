@@ -34,7 +34,7 @@ export function axisLabels(axis: string, texts: readonly string[]): readonly str
   });
 }
 
-/** Sorts slices in the requested order, ascending if their values are numbers, with short texts. */
+/** Sorts slices in the requested order, or in ascending order if their values are numbers, and shortens their texts. */
 export function prepareSlices(
   slices: ProcedureOutput<'ranking.slices'>,
   order: readonly (string | null)[],

@@ -2,7 +2,7 @@ import type { LandscapeAxis } from '../../../src-main/contract/api.ts';
 
 /** The axes of a run for the landscape: the positions of designs, and the axes to draw. */
 
-/** Returns the position of a design on every axis. Design numbers are mixed radix, with the first axis slowest. */
+/** Returns the position of a design on every axis. A design's number is mixed radix; the first axis changes slowest. */
 export function positionsOf(axes: readonly LandscapeAxis[], design: number): number[] {
   const out = new Array<number>(axes.length).fill(0);
   let rest = design;
@@ -33,8 +33,8 @@ export interface Roles {
 }
 
 /**
- * Chooses the axes of the map and of the small maps: those in the address if they exist, else the usual ones. Designs
- * of a CPU differ only in balancing and the number of cores.
+ * Chooses the axes of the map and of the small maps: those of the address if they exist, otherwise the usual ones. For
+ * a CPU these are fixed, because its designs differ only in balancing and the number of cores.
  */
 export function chooseRoles(axes: readonly LandscapeAxis[], asked: Roles, isCpu = false): Roles {
   const open = axes.filter(({ values }) => values.length > 1).map(({ id }) => id);

@@ -6,6 +6,6 @@ export const modelsAddress = {
     MODEL_PAGES.map(({ id }) => id),
     'imbalance',
   ),
-  /** The search in the reproduction tables. */
+  /** The text to find in the reproduction tables. */
   find: textField(''),
 };

@@ -12,17 +12,17 @@ import { count } from '../../format/numbers.ts';
 import type { FigureInput, FigureName, FigureOutput } from './figures.ts';
 import { LAWS, type LawId } from './laws.ts';
 
-/** Replaces `{block}`, `{blocks}`, `{Block}` and every other term by the words of a vocabulary. */
+/** Replaces `{block}`, `{blocks}`, `{Block}` and other terms in braces by the words of a vocabulary. */
 export const spelled = (text: string, term: Term): string =>
   text.replaceAll(/\{(\w+?)(s?)\}/g, (_, key: string, many: string) => {
     const word = term((key.charAt(0).toLowerCase() + key.slice(1)) as TermKey, many ? 'many' : 'one');
     return /^[A-Z]/.test(key) ? sentenceCase(word) : word;
   });
 
-/** What a demo knows about the program. */
+/** What the functions of a demo know about the program. */
 export interface DemoContext {
   readonly term: Term;
-  /** Replaces the terms in a text by the words of the chosen vocabulary (see `spelled`). */
+  /** Replaces the terms in a text by the words of the chosen vocabulary, like `spelled`. */
   readonly say: (text: string) => string;
   readonly gpus: readonly GpuDevice[];
   readonly cpus: readonly CpuDevice[];
@@ -39,7 +39,7 @@ export interface Option<T extends string = string> {
 }
 interface Slider {
   readonly kind: 'slider';
-  /** A label with terms in braces. */
+  /** The label, which may contain terms in braces. */
   readonly label: string;
   readonly symbol?: string;
   readonly unit?: string;
@@ -54,12 +54,12 @@ interface Slider {
 export interface Choice<T extends string = string> {
   readonly kind: 'select' | 'segmented';
   readonly label: string;
-  /** The accessible name, if it differs from the shown one. */
+  /** The accessible name, if it differs from the label. */
   readonly name?: string;
   readonly options: Live<readonly Option<T>[]>;
   readonly default: T;
 }
-/** A button that draws new random numbers; its value is the seed. */
+/** A button that draws new random numbers. Its value is the seed. */
 interface Draw {
   readonly kind: 'draw';
   readonly label: string;
@@ -73,7 +73,11 @@ export type ValuesOf<C extends Controls> = {
 
 export const slider = (label: string, rest: Omit<Slider, 'kind' | 'label'>): Slider => ({ kind: 'slider', label, ...rest }); // prettier-ignore
 export const draw = (label: string): Draw => ({ kind: 'draw', label, default: 1 });
-/** @param labels label of each value @param name accessible name, if it differs from the shown one */
+/**
+ * Returns a segmented choice.
+ * @param labels the label of each value
+ * @param name the accessible name, if it differs from the label
+ */
 export function segmented<T extends string>(
   label: string,
   labels: Readonly<Record<T, string>>,
@@ -90,11 +94,11 @@ export const gpuChoice = (first: string): Choice => ({
   options: ({ gpus }) => gpus.map(({ id, name, architecture }) => ({ value: id, label: name, detail: architecture })),
   default: first,
 });
-/** The chosen device; `null` while the catalogue is loading. */
+/** Returns the chosen device; `null` while the catalogue is loading. */
 export const deviceOf = <D extends { readonly id: string }>(devices: readonly D[], id: string): D | null =>
   devices.find((device) => device.id === id) ?? devices[0] ?? null;
 
-/** A property of the chosen GPU, for a slider. Without a GPU, the slider is hidden. */
+/** Returns a property of the chosen GPU, for a slider. The slider is hidden while there is no GPU. */
 export const ofDevice =
   (read: (device: GpuDevice) => number): Live<number> =>
   ({ gpus }, { device }) => {
@@ -114,7 +118,10 @@ export function resolve(control: Control, context: DemoContext, values: Values) 
   return { ...control, label, options };
 }
 
-/** Returns the values of all controls within their limits. They are read separately, so that each is tracked. */
+/**
+ * Returns the values of all controls, within their limits. Each value is read separately, so that Svelte tracks each
+ * one.
+ */
 export function readValues(
   controls: Controls,
   chosen: Readonly<Record<string, unknown>>,
@@ -135,7 +142,9 @@ export function readValues(
   return values;
 }
 
-/** A cell of a figure's table: text, a bar from the left (0…1 of the column), or emphasised text. */
+/**
+ * A cell of a figure's table: a text, a bar from the left (0…1 of the column's width), or a quiet or emphasised text.
+ */
 export type Cell =
   | string
   | { readonly bar: number; readonly colour: string; readonly faint?: boolean }
@@ -146,7 +155,7 @@ export interface Row {
   readonly note?: string;
   /** A sentence under the head. */
   readonly under?: string;
-  /** Shown as a tooltip. */
+  /** The tooltip of the head. */
   readonly title?: string;
   readonly cells: readonly Cell[];
   readonly strong?: boolean;
@@ -154,7 +163,7 @@ export interface Row {
 export interface ChartBlock {
   readonly kind: 'chart';
   readonly label: string;
-  /** The file name of exports. */
+  /** The file name of exports, without extension. */
   readonly name: string;
   readonly heightPx: number;
   readonly build: (theme: ChartTheme, size: ChartSize, zoom: Zoom) => EChartsOption;
@@ -163,7 +172,7 @@ export interface ChartBlock {
   /** Adds buttons and keys that zoom along x: see `ZoomChart`. */
   readonly zoom?: { readonly hint: string; readonly plotPx: readonly [left: number, right: number] };
 }
-/** The parts of a figure, from top to bottom. A string is a paragraph, with **bold** words. */
+/** A part of a figure. Parts are shown from top to bottom. A string is a paragraph, with **bold** words. */
 export type Block =
   | string
   | ChartBlock
@@ -173,7 +182,10 @@ export type Block =
   | {
       readonly kind: 'table';
       readonly label: string;
-      /** The first column and the named ones hold words; bars take the given part of the width. */
+      /**
+       * The columns. The first one and those marked `words` hold words; the others numbers. `barWidth` is for columns
+       * with bars.
+       */
       readonly columns: readonly (string | { readonly title: string; readonly words?: true; readonly barWidth?: string })[];
       readonly rows: readonly Row[];
     }
@@ -181,14 +193,17 @@ export type Block =
 export interface Figure {
   readonly title?: string;
   readonly hint?: string;
-  /** Whether it shows the answer: it is dimmed while the answer is outdated, and empty until there is one. */
+  /**
+   * Whether the figure shows the answer. It is then dimmed while the answer is outdated, and missing until there is
+   * one.
+   */
   readonly waits?: true;
   readonly blocks: readonly (Block | null | false)[];
 }
 export const controls = (...ids: readonly string[]): Block => ({ kind: 'controls', ids });
 export const hint = (text: string): Block => ({ kind: 'hint', text });
 
-/** Draws how many blocks each of several limits allows; the smallest one is marked. */
+/** Returns a table of how many blocks each of several limits allows. The smallest number is marked. */
 export const allowedBlocks = (label: string, head: string, say: DemoContext['say'], most: number, limits: readonly (readonly [name: string, blocks: number, counts: boolean])[]): Block => ({
   kind: 'table',
   label,
@@ -208,7 +223,7 @@ interface CurvesBlock extends CurvesInput {
   readonly name: string;
   readonly heightPx?: number;
 }
-/** Draws curves with their names at their ends. */
+/** Returns a block that draws curves with their names at their ends. */
 export function curves({ label, name, heightPx = 230, ...input }: CurvesBlock): ChartBlock {
   return {
     kind: 'chart',
@@ -220,12 +235,12 @@ export function curves({ label, name, heightPx = 230, ...input }: CurvesBlock): 
   };
 }
 
-/** The answers of the engine: a launch that it simulates, measurements that it compares. */
+/** Answers that the engine computes: a launch that it simulates, or measurements that it compares. */
 const ENGINE_ANSWERS = ['models.play', 'evidence.gpu'] as const;
 type EngineAnswer = (typeof ENGINE_ANSWERS)[number];
 export const isEngineAnswer = (name: string): name is EngineAnswer =>
   (ENGINE_ANSWERS as readonly string[]).includes(name);
-/** Results that take longer than a frame: a figure of `figures.ts` in a worker, or an answer of the engine. */
+/** The name of a result that takes longer than a frame: a figure of `figures.ts`, or an answer of the engine. */
 export type AnswerName = FigureName | EngineAnswer;
 type AnswerInput<N extends AnswerName> = N extends FigureName
   ? FigureInput<N>
@@ -235,10 +250,10 @@ export type AnswerOf<N extends AnswerName> = N extends FigureName
   : ProcedureOutput<Extract<N, EngineAnswer>>;
 export interface Answer<N extends AnswerName> {
   readonly value: AnswerOf<N>;
-  /** Whether the values have changed since. */
+  /** Whether the values have changed since, so that a newer answer is on its way. */
   readonly pending: boolean;
 }
-/** A part of a demo: a pure function of the values, `null` if there is nothing to show. */
+/** Makes a figure from the values of a demo. Returns `null` if there is nothing to show. */
 export type MakeFigure<V, N extends AnswerName> = (
   values: V,
   context: DemoContext,
@@ -252,16 +267,18 @@ export interface Demo<V, N extends AnswerName = never> {
   readonly answer?: {
     readonly name: N;
     readonly input: (values: V) => AnswerInput<N>;
-    /** The text for a failure, which only the engine can have. */
+    /** The text if the answer fails. Only the engine can fail. */
     readonly failure?: string;
-    /** The sentence in place of its figure until there is one. */
+    /** The sentence that is shown until there is an answer. */
     readonly computing: string;
-    /** The height of its figure until there is one, px. */
+    /** The height of the room that is kept for the figure until there is an answer, px. */
     readonly heightPx: number;
   };
   readonly figures: readonly MakeFigure<V, N>[];
 }
-/** Draws a figure of the GPU in the control `device`; none while the catalogue is loading. */
+/**
+ * Returns a function that makes a figure for the GPU in the control `device`; no figure while the catalogue is loading.
+ */
 export const onDevice =
   <V extends { readonly device: string }>(
     make: (device: GpuDevice, values: V, context: DemoContext) => Figure | null,
@@ -271,5 +288,5 @@ export const onDevice =
     return device && make(device, values, context);
   };
 
-/** A demo with any values and answers, for `ModelDemo` only. */
+/** A demo with any values and answers. Only `ModelDemo` uses it. */
 export type AnyDemo = { [N in AnswerName]: Demo<never, N> }[AnswerName] | Demo<never>;

@@ -6,11 +6,13 @@ import { STACK_LANES } from '../../../src-workers/models/divergence/program.ts';
 import { lengthSampler, mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { lawOf, type LawId } from './laws.ts';
 
-/** Figures that take longer than a frame. They run in a worker (`Background`) and use only plain data. */
+/**
+ * Figures that take longer than a frame to compute. `Background` runs them in a worker, so their data must be plain.
+ */
 
-/** The bins of a drawn loss distribution, the same as in `published-groups.ts`. */
+/** The number of bins of a drawn loss distribution. `published-groups.ts` has the same number. */
 export const LOSS_BINS = 60;
-/** The groups of a simulation, enough for a standard error of 1/128 of a distribution's width. */
+/** The number of simulated groups: the standard error of their mean is 1/128 of the standard deviation of one group. */
 const SIMULATED_GROUPS = 16_384;
 
 export interface SimulatedLoss extends LossComparison {
@@ -19,7 +21,7 @@ export interface SimulatedLoss extends LossComparison {
   readonly simulatedMean: number;
 }
 
-/** Fig. 2 of Swatman et al. 2022: the model's distribution of the loss next to that of sampled groups. */
+/** Computes Fig. 2 of Swatman et al. 2022: the modelled distribution of the loss beside that of sampled groups. */
 function lossDistribution({ law, n, seed }: { law: LawId; n: number; seed: number }): SimulatedLoss {
   const lengths = lawOf(law);
   const draw = lengthSampler(lengths);
@@ -42,7 +44,7 @@ function lossDistribution({ law, n, seed }: { law: LawId; n: number; seed: numbe
   };
 }
 
-/** The stack for 0 … 31 divergent lanes, the basis of Figs. 1, 2 and 7 of Bialas, Strzelecki 2015. */
+/** Runs the stack for 0 … 31 divergent lanes. Figs. 1, 2 and 7 of Bialas, Strzelecki 2015 are made from this. */
 function stackByLanes(kernel: LoopKernel): readonly Divergence[] {
   return Array.from({ length: STACK_LANES }, (_, n) => {
     const { divergentBranches, spills } = runLoops(kernel, n);

@@ -6,7 +6,7 @@ import { plain } from '../../format/numbers.ts';
 
 export interface ObservedLoss {
   readonly name: string;
-  /** The fraction of the groups in each bin. */
+  /** The fraction of all groups in each bin. */
   readonly probability: ArrayLike<number>;
 }
 export interface LossDistribution {
@@ -19,7 +19,9 @@ export interface LossDistribution {
 
 const SYMBOLS = ['diamond', 'triangle', 'circle'];
 
-/** Draws the probability of a group's loss by bins: the model as an area, observations as marks of different shapes. */
+/**
+ * Draws the distribution of a group's loss in bins: the model as an area, observations as marks of different shapes.
+ */
 export function lossDistributionChart(
   { edges, modelled, observed }: LossDistribution,
   theme: ChartTheme,

@@ -1,6 +1,6 @@
 /**
- * The names of the pages of the Models view, for the palette, in the order of the list. They are separate from the
- * pages, so that the palette does not load those.
+ * The names of the pages of the Models view, for the palette, in the order of the list. They have their own file, so
+ * that the palette does not load the pages.
  */
 export const MODEL_NAMES = [
   { id: 'imbalance', label: 'Imbalance', words: 'loss lockstep' },

@@ -1,32 +1,35 @@
 import type { AnyDemo } from './demo.ts';
 
-/** Parses a table: a line for each row, ` :: ` between its columns. */
+/** Parses a table with one row per line and ` :: ` between columns. */
 export const rows = (table: TemplateStringsArray): readonly (readonly string[])[] =>
   table.raw[0]
     .trim()
     .split(/\n\s*/)
     .map((row) => row.split(' :: '));
 
-/** A page of the Models view. A model is added to the view by adding its page to `MODEL_PAGES`. */
+/** A page of the Models view. To add a model, add its page to `MODEL_PAGES`. */
 export interface ModelPage {
   readonly id: string;
   readonly label: string;
-  /** Its heading in the list. */
+  /** The heading of the page in the list. */
   readonly group: 'Lockstep' | 'Device' | 'Whole' | 'Measured';
   /** The question that the model answers. */
   readonly question: string;
   readonly text: readonly string[];
-  /** KaTeX source :: its meaning in one sentence :: its number in its source (`Eq. 7–11`) unless it is ours. */
+  /**
+   * For each equation: KaTeX source :: its meaning in one sentence :: its number in the source, such as `Eq. 7–11`. The
+   * number is left out for an equation of ours.
+   */
   readonly equations: readonly (readonly string[])[];
-  /** KaTeX source :: meaning :: unit, except for ratios and counts. */
+  /** For each symbol: KaTeX source :: meaning :: unit. The unit is left out for ratios and counts. */
   readonly symbols: readonly (readonly string[])[];
-  /** Where the model holds, and where it does not. */
+  /** Where the model is valid, and where it is not. */
   readonly validity: readonly string[];
-  /** Contradictions in the source, and how they are resolved. */
+  /** Contradictions in the source, and how we resolve them. */
   readonly contradictions?: readonly string[];
-  /** Each source as a citation, then its DOI. */
+  /** For each source: its citation and its DOI. */
   readonly sources: readonly (readonly string[])[];
-  /** The reproduction tables of the page: the paper's short name, and a pattern for the title of its table. */
+  /** Which reproduction tables the page shows: the paper's short name and, optionally, a pattern for the title. */
   readonly tables?: { readonly paper: string; readonly title?: RegExp };
   readonly demo?: AnyDemo;
 }

@@ -1,4 +1,4 @@
-/** The ordering and launch models of the prediction that the pages use. */
+/** The models of ordering and launch that the prediction uses, for the pages. */
 import type { WholeUnitBalancing } from '../../../src-workers/domain/design.ts';
 import type { PipelineParameters } from '../../../src-workers/domain/kernel.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
@@ -13,7 +13,7 @@ import { plain } from '../../format/numbers.ts';
 
 export { loadImbalance } from '../../../src-workers/models/partition/partition.ts';
 
-/** Sorted units lose the same in every round, so one round represents all. */
+/** If units are sorted, every round has the same loss, so one round represents all. */
 const depthOf = (law: LengthLaw, unitsPerGroup: number, balancing: WholeUnitBalancing, unitsPerThread: number) =>
   makeGroupDepthLaw(law, unitsPerGroup, balancing, 'nested', isSorted(balancing) ? 1 : unitsPerThread, {
     setupIterations: 0,
@@ -24,7 +24,7 @@ export function orderedLoss(law: LengthLaw, unitsPerGroup: number, balancing: Wh
   return depthOf(law, unitsPerGroup, balancing, unitsPerThread).aggregateLoss;
 } // prettier-ignore
 
-/** The assumed iteration of a kernel on the pages. The softness was fitted (see the page of soft saturation). */
+/** The assumed pipeline of a kernel on the pages. Its softness was fitted (see the page of soft saturation). */
 export const ASSUMED_PIPELINE: PipelineParameters = { latencyCycles: 600, issueCycles: 30, kneeSoftness: 6.5, schedulers: 4 }; // prettier-ignore
 export const assumed = (multiprocessors: string): string => {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = ASSUMED_PIPELINE;
@@ -39,7 +39,7 @@ export interface LaunchShape {
   readonly multiprocessors: number;
 }
 
-/** Computes the cycles of launches with one shape of blocks, by their number of blocks. */
+/** Returns functions that compute the cycles of a launch from its number of blocks. All its blocks have one shape. */
 export function launchModel({ law, unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors }: LaunchShape) {
   const block = prepareBlockLaw(depthOf(law, unitsPerGroup, { kind: 'none' }, 1), groupsPerBlock);
   const residentGroups = residentBlocks * groupsPerBlock;
@@ -48,14 +48,14 @@ export function launchModel({ law, unitsPerGroup, groupsPerBlock, residentBlocks
   const prepared = makeResidency(block, residentBlocks, rate, { count, issueShare: 1 });
   const waveCycles = block.meanBlock * cyclesPerIteration(ASSUMED_PIPELINE, residentGroups);
   return {
-    /** The cycles of a launch by the composite prediction. */
+    /** Computes the cycles of a launch by the composite prediction. */
     cycles: (gridBlocks: number) => computeLaunchCycles(makePlainLaunch(prepared, gridBlocks, multiprocessors)),
-    /** The usual estimate: whole waves, each as long as an average block at full residency. */
+    /** Computes the usual estimate: whole waves, each as long as an average block at full residency. */
     wholeWavesCycles: (gridBlocks: number) => Math.ceil(gridBlocks / (multiprocessors * residentBlocks)) * waveCycles,
   };
 }
 
-/** Computes the cycles if no lane waits for another, and no usable slot is ever empty. */
+/** Computes the cycles of a launch in which no lane waits for another, and no usable slot is ever empty. */
 export function idealCycles(shape: LaunchShape, meanLength: number, gridBlocks: number): number {
   const { multiprocessors, residentBlocks, groupsPerBlock } = shape;
   const active = Math.min(residentBlocks, Math.ceil(gridBlocks / multiprocessors)) * groupsPerBlock;

@@ -21,16 +21,16 @@ import { counted, fixed, plain } from '../../format/numbers.ts';
 
 export interface Regimes {
   readonly map: RegimeMap;
-  /** The right end of the axis. The last column of the map may end earlier. */
+  /** The right end of the x axis. The last column of the map may end before it. */
   readonly maxCores: number;
-  /** The position of the chosen launch. */
+  /** The number of cores of the chosen launch. */
   readonly cores: number;
   readonly imbalance: number;
 }
 
 const BALANCE = 'M₁/β = ΣM/ρ';
 
-/** Neighbouring imbalances of one number of cores with the same closest model. */
+/** Consecutive imbalances in a column of the map (one number of cores) for which the same simple model is closest. */
 interface Run {
   readonly regime: ContentionRegime;
   readonly cores: number;
@@ -51,23 +51,27 @@ function findRuns({ cores, imbalances, points }: RegimeMap, column: number): rea
   return runs;
 }
 
-/** Returns `rgb(…)` with an opacity that increases with the distance of a part of the time from a half. */
+/**
+ * Returns `rgb(…)` with an opacity. It increases with the distance of `part`, a fraction of the time, from one half.
+ */
 const tone = (rgb: string, part: number): string =>
   rgb.replace(/^rgb\((.*)\)$/, `rgba($1, ${(0.3 + 0.45 * Math.abs(part - 0.5)).toFixed(3)})`);
 
-/** Returns a gradient from bottom to top, with a stop for each imbalance. */
+/** Returns a gradient from bottom to top with one stop for each imbalance. */
 const gradient = (rgb: string, parts: readonly number[]): object => ({
   type: 'linear', x: 0, y: 1, x2: 0, y2: 0,
   colorStops: parts.map((part, i) => ({ offset: (i + 0.5) / parts.length, color: tone(rgb, part) })),
 }); // prettier-ignore
 
-/** Returns the first and the last of sorted values as one text. */
+/** Returns the smallest and the largest value as one text. */
 function ends(values: readonly number[], write: (value: number) => string): string {
   const [low, high] = [Math.min(...values), Math.max(...values)].map(write);
   return low === high ? low : `${low} to ${high}`;
 }
 
-/** Draws the closest simple model over cores and imbalance. A stronger colour means a clearer choice. */
+/**
+ * Draws which simple model is closest, over cores and imbalance. A stronger colour means that the choice is clearer.
+ */
 export function regimesChart(
   { map, maxCores, cores, imbalance }: Regimes,
   theme: ChartTheme,

@@ -11,11 +11,11 @@ export function tablesOf(
 
 export interface FoundTable {
   readonly table: ReproductionTable;
-  /** The matching rows, failed ones first, otherwise in the paper's order. */
+  /** The rows that match, failed ones first, in the paper's order. */
   readonly rows: readonly ReproductionRow[];
 }
 
-/** Returns tables with a row or a title that contains every word; failed tables first. */
+/** Returns tables in which a row or the title contains every word. Failed tables come first. */
 export function findRows(tables: readonly ReproductionTable[], query: string): readonly FoundTable[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const holds = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
@@ -30,12 +30,15 @@ export function findRows(tables: readonly ReproductionTable[], query: string): r
     .sort((a, b) => Number(a.table.passed) - Number(b.table.passed));
 }
 
-/** Decimals of a figure as the paper prints it. */
+/** Returns the number of decimals with which the paper prints a figure. */
 const decimalsOf = (value: number): number => (String(Number(value.toPrecision(5))).split('.')[1] ?? '').length;
-/** Smaller tolerances allow only for rounding. */
+/** Tolerances below this only allow for rounding. */
 const ROUNDING = 1e-4;
 
-/** Decimals for the figures of a table: as many as the paper prints, and as many as show the largest allowed error. */
+/**
+ * Returns the decimals for the figures of a table: enough for the digits that the paper prints, and for the largest
+ * allowed error.
+ */
 export function findDecimals(rows: readonly ReproductionRow[]): number {
   const decimals = rows.map(({ paper, tolerance, errorKind }) => {
     const isRounding = errorKind === 'relative' || tolerance < ROUNDING;

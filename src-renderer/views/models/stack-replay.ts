@@ -5,15 +5,15 @@ import {
   type Token,
 } from '../../../src-workers/models/divergence/emulator.ts';
 
-/** A stack between two instructions. */
+/** The state of the stack between two instructions. */
 export interface StackState {
-  /** From the bottom to the top. */
+  /** The tokens from the bottom to the top. */
   readonly tokens: readonly Token[];
-  /** The number of tokens, from the bottom, that are spilled to memory. */
+  /** The number of tokens at the bottom that are spilled to memory. */
   readonly inMemory: number;
 }
 
-/** Returns the stack after instruction `step` of a run, 0 … executed − 1, from its pushes and pops. */
+/** Returns the stack after instruction `step` of a run (0 … executed − 1), computed from the pushes and pops. */
 export function stackAt(run: StackRun, step: number, shape: StackShape = PUBLISHED_STACK): StackState {
   const tokens: Token[] = [];
   let inMemory = 0;
@@ -30,7 +30,7 @@ export function stackAt(run: StackRun, step: number, shape: StackShape = PUBLISH
   return { tokens, inMemory };
 }
 
-/** Returns the tokens in memory after every instruction; length executed. */
+/** Returns the number of tokens in memory after every instruction. */
 export function inMemoryBySteps(run: StackRun, shape: StackShape = PUBLISHED_STACK): Uint16Array {
   const out = new Uint16Array(run.executed);
   let depth = 0;
@@ -51,7 +51,10 @@ export function inMemoryBySteps(run: StackRun, shape: StackShape = PUBLISHED_STA
   return out;
 }
 
-/** Returns the nearest instruction before (−1) or after (1) `step` that pushed or popped, otherwise `step`. */
+/**
+ * Returns the nearest instruction before (−1) or after (1) `step` that pushed or popped. If there is none, returns
+ * `step`.
+ */
 export function nextEvent(run: StackRun, step: number, direction: -1 | 1): number {
   const found =
     direction > 0 ? run.events.find((event) => event.step > step) : run.events.findLast((event) => event.step < step);

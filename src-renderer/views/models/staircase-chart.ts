@@ -12,7 +12,7 @@ export interface Staircase {
   readonly fullBandwidthGbS: number;
 }
 
-/** Draws when each core is active, the longest first, and below it the bandwidth of all cores together. */
+/** Draws when each core is active, those with the most work first. Below is the bandwidth of all cores together. */
 export function staircaseChart(
   { steps, cores, fullBandwidthGbS }: Staircase,
   theme: ChartTheme,
@@ -33,7 +33,7 @@ export function staircaseChart(
   const rowPx = (above.bottom - above.top) / cores;
   const unit = timeUnit(endMs);
   const ticks = { ticks: multiples(0, endMs, niceStep(endMs, 5)), format: (ms: number) => plain(ms * unit.perMs, 4) };
-  /** The time at which the bandwidth stops being saturated. */
+  /** The time from which the bandwidth is no longer saturated. */
   const knee = steps.find(({ bandwidthGbS }) => bandwidthGbS < fullBandwidthGbS)?.fromMs ?? 0;
   const kneeOnLeft = below.x(knee) > size.width * 0.6;
   const [coreColour, rateColour] = theme.series;
@@ -51,7 +51,7 @@ export function staircaseChart(
     series: [
       boxSeries({
         name: 'cores',
-        // Cores that stop together are one bar.
+        // Cores that stop at the same time share one bar.
         boxes: steps.map(({ activeCores, toMs }, i) => [0, toMs, fewerThan(i), activeCores]),
         style: () => ({ fill: coreColour, opacity: 0.55 }),
         gapPx: rowPx > 3 ? 1 : 0,

@@ -74,14 +74,14 @@ const WORK: Readonly<Record<Chosen['work'], { text: string; loads: (cores: numbe
   },
 }; // prettier-ignore
 
-/** The slides print results for all cores of their ten CPUs. */
+/** Finds the published result of a CPU. The slides give results only for all cores, for ten CPUs. */
 function findPublished(cpu: CpuDevice, { work, cores }: Chosen): { readonly measuredGbS: number } | null {
   if (cores !== cpu.cores || work === 'task') return null;
   const at = LANGGUTH_CPUS.findIndex(({ cpu: name }) => name === `${cpu.vendor} ${cpu.name}`);
   return (work === 'triangular' ? LANGGUTH_TRIANGULAR : LANGGUTH_AMDAHL)[at] ?? null;
 }
 
-/** A map is computed once for each CPU, with at most 40 columns, because it does not depend on the work. */
+/** The map of each CPU, which does not depend on the work. It is computed once, with at most 40 columns. */
 const maps = new WeakMap<CpuDevice, RegimeMap>();
 function computeMap(cpu: CpuDevice): RegimeMap {
   const coresPerColumn = Math.ceil(cpu.cores / 40);
@@ -92,7 +92,7 @@ function computeMap(cpu: CpuDevice): RegimeMap {
   return map;
 }
 
-/** A figure of the chosen work on the chosen CPU; none while there is no CPU. */
+/** Makes a figure of the chosen work on the chosen CPU; none while there is no CPU. */
 const figure =
   (make: (cpu: CpuDevice, loads: Float64Array, values: Chosen) => ReturnType<Demo<Chosen>['figures'][number]>) =>
   (values: Chosen, { cpus }: DemoContext) => {
