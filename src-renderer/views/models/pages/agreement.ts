@@ -7,13 +7,13 @@ export const agreement = {
   question: 'How far can predictions be trusted, and what can measurements correct?',
   text: [
     'A tuner must find the fast designs. Exact milliseconds come second. So agreement is judged first by order: by rank correlations, and by the regret of measuring only the designs that the model ranks first. Errors of the times are stated with and without one common factor, which a wrong clock or kernel profile would explain.',
-    'Regret alone looks good where all designs are alike. So the random equivalent stands beside it: how many designs one would have to measure at random to do as well. It is computed exactly from the measured times.',
+    'Regret alone looks good where all designs are alike. So the random equivalent is shown beside it: the number of designs that would have to be measured at random to do as well. It is computed exactly from the measured times.',
     'Calibration fits what the study does not know of its kernel on this device: latency and issue cost of an iteration, softness of the knee, serial fraction, cost of cooperation, set-up of a unit and overhead of a launch. A parameter that the measured designs do not determine keeps its value and is marked so.',
   ],
   equations: rows`
     \rho = \mathrm{corr} \bigl( \mathrm{rank}(\hat T), \mathrm{rank}(T) \bigr) :: Rank correlation: 1 is the same order. :: Spearman 1904
     \tau_b = \frac{C - D}{\sqrt{(\Pi - \Pi_{\hat T})(\Pi - \Pi_T)}} :: Compares pairs of designs by which of the two is faster; 1 is the same order. :: Kendall 1945
-    \mathrm{regret}(k) = \frac{\min_{i \in \mathrm{first}\,k} T_i}{\min_i T_i} - 1 :: What is lost by measuring only the model’s first k designs. Where predictions are equal, their order is open, and the mean over all orders is taken.
+    \mathrm{regret}(k) = \frac{\min_{i \in \mathrm{first}\,k} T_i}{\min_i T_i} - 1 :: What is lost by measuring only the model’s first k designs. The order of designs with equal predictions is undefined, so the mean over all their orders is taken.
     \mathbb{E} \bigl[ \min \text{ of } q \bigr] = \sum_{i=1}^{N-q+1} T_{(i)} \binom{N - i}{q - 1} \Big/ \binom{N}{q} :: Best of q designs drawn at random from the N measured ones. The random equivalent of k is the smallest q whose expected best is as good as the model’s first k.
     r_i = \ln \frac{T_i}{s \, \hat T_i}, \qquad s = \operatorname{median}_i \frac{T_i}{\hat T_i} :: Residual of a design, after one common scale.
     \varepsilon^2 = 1 - \frac{\mathrm{SS}_{\mathrm{within}} / (N - g)}{\mathrm{SS}_{\mathrm{all}} / (N - 1)} :: Share of the residuals’ variance that an axis with g values explains beyond chance: it shows where the model errs. :: Kelley 1935
@@ -27,18 +27,18 @@ export const agreement = {
     \Pi, \Pi_T :: all pairs, and those tied in T
     N :: measured designs
     \theta :: what is fitted: c, τ, p, serial fraction, cooperation, overhead, set-up
-    \sigma, \hat\sigma :: deviation of the q, from their median size, and under the loss
+    \sigma, \hat\sigma :: deviation of the q: from the median of their sizes, and by Huber’s loss
     e_i :: relative standard error of a measured time
     g :: values of an axis
   `,
   validity: [
-    'Latency and issue cost scale all times together. Only designs with few and with many active thread groups separate them. Among saturated designs, latency keeps its value.',
+    'Latency and issue cost scale all times together. Only designs with few active thread groups, measured together with designs with many, separate them. Among saturated designs, latency keeps its value.',
     'The softness of the knee shows only near the knee.',
     'With one number of threads per unit, the measurements show nothing about sharing. With two, serial fraction and cooperation cost cannot be separated, and only the first is fitted.',
-    'The overhead of a launch shows in the shortest launches, the set-up of a unit where units are short.',
+    'The overhead of a launch shows in the shortest launches. The set-up of a unit shows in launches of short units.',
     'Schedulers are those of the device and are never fitted. The cost of divergent branches comes from the divergent-loops suite, shared bandwidth from the contention suite.',
     'Rely on the error on designs that a fit had not seen. The error on its own designs is always too small.',
-    'The figures describe the measured designs. Designs that a model ranks first are alike, and correlations among them are low even where the model is right: measure a spread to judge the model, the first ones to find the best.',
+    'The figures describe the measured designs. Designs that a model ranks first are alike, and correlations among them are low even if the model is right. To judge the model, measure designs from best to worst; to find the best design, measure the first ones.',
   ],
   sources: rows`
     Spearman (1904). The Proof and Measurement of Association between Two Things. American Journal of Psychology 15(1), 72–101. :: 10.2307/1412159

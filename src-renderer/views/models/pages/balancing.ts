@@ -61,8 +61,8 @@ export const balancing = {
   ],
   equations: rows`
     \mathbb{E}[M_i] = \sum_{x \ge 0} \Pr \bigl( \mathrm{Bin}(M, F(x)) < i \, n \bigr) :: Expected longest unit of the i-th group of a sorted window of M units.
-    t_f(w) = t\Bigl(\tau + \frac{E}{D} \lambda,\; \max\bigl(c \, w, \frac{A}{D} \frac{G}{r}\bigr)\Bigr) :: Cycles of an iteration while there are units to fetch: the counter’s latency on top of that of an iteration, and its additions as one more resource. The launch takes longer by D times what an iteration takes longer. A last round, in which every lane finds no unit, counts in the same way over the iterations of the drain.
-    T = T_p + \sum_{c} \bigl( T_c(u_c) + T_s \bigr) :: Mixed: the launches of the classes, one after another. A number of classes stands for the classes with the least sum of the work of each launch, its longest unit and its start.
+    t_f(w) = t\Bigl(\tau + \frac{E}{D} \lambda,\; \max\bigl(c \, w, \frac{A}{D} \frac{G}{r}\bigr)\Bigr) :: Cycles of an iteration while there are units to fetch: the latency of the counter adds to that of an iteration, and the additions to it are one more resource. Each of the D iterations takes this much longer, and so does the launch. The last round, in which no lane finds a unit, is counted in the same way over the iterations of the drain.
+    T = T_p + \sum_{c} \bigl( T_c(u_c) + T_s \bigr) :: Mixed: the launches of the classes, one after another. For a number of classes, the limits between them minimise the sum over the launches of work, longest unit and start.
     L_k = \frac{1}{\mathbb{E}[W]} \sum_{b=1}^{k} p_b \, \mathbb{E}\bigl[ W^{(b)}_{(n:n)} \bigr] :: Aggregate loss with k buckets: each bucket has its own, narrower law.
   `,
   symbols: rows`
@@ -73,20 +73,20 @@ export const balancing = {
     T_c(u) :: time of the launch of class c with u threads per unit :: ms
     T_p, T_s :: the pass that makes the classes, and the start of a further launch, 0.003 ms, assumed :: ms
     D :: iterations of a group until the units run out :: iterations
-    E, A :: of these, those after which any lane fetches; additions of a group to the counter, which are E where the compiler merges those of its lanes (NVIDIA, AMD)
+    E, A :: those of the D iterations after which a lane fetches; additions of a group to the counter (A = E if the compiler merges the additions of the lanes: NVIDIA, AMD)
     r :: additions that the counter serves, assumed as on an H100 :: 0.68 per cycle
-    \lambda :: latency of an addition: half of that of a load from device memory, assumed :: cycles
+    \lambda :: latency of an addition, assumed to be half of that of a load from device memory :: cycles
     G :: thread groups of the device
   `,
   validity: [
     'Sorting and buckets need lengths that are known before the launch. Dynamic fetch does not.',
-    'The model of dynamic fetch is an approximation: it assumes that units end independently of each other. Where they have an order, it knows what each fetch takes and what is under way at the end, and assumes the rest.',
-    'Shuffling writes and reads a permutation, and moves the units. Then they are independent draws.',
+    'The model of dynamic fetch is an approximation: it assumes that units end independently of each other. If the units have an order, the model knows which units each fetch takes and which are under way at the end. It assumes the rest.',
+    'Shuffled units count as independent draws. The shuffle writes and reads a permutation, and moves the units.',
     'One counter serves 0.68 additions per cycle of the whole device, as measured on an H100, and stays in the L2 cache. Code that adds once for a whole thread group uses it less often.',
     'Passes are assumed to run at the full bandwidth of the memory, so their price is a lower bound.',
   ],
   sources: rows`
-    Lockstep. Window sort exactly by binomial order statistics; best buckets by dynamic programming.
+    Lockstep. The window sort is computed exactly, by binomial order statistics; the best buckets by dynamic programming.
     Lockstep (2026). Fetches from one counter on an H100 (test/data/measured). NVIDIA (2012). Kepler GK110 whitepaper: one atomic operation per clock on a common address.
     Adinets, Merrill (2022). Onesweep: a faster least significant digit radix sort for GPUs. arXiv:2206.01784.
   `,

@@ -63,7 +63,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
           })),
         },
         hint(
-          'On a GPU, the first way that fits the launch is used, then the longest unit if its own time is longer. On a CPU, the last way is used. Figures: absolute difference from the event simulation over random designs; – means that there is no comparison.',
+          'On a GPU, the first way that fits the launch is used; if its longest unit alone takes longer, that time counts. On a CPU, the last way is used. Figures: absolute difference from the event simulation over random designs; – means that there is no comparison.',
         ),
       ],
     }),
@@ -76,7 +76,7 @@ export const composite = {
   group: 'Whole',
   question: 'How long does a design take on a device?',
   text: [
-    'This model combines all the others. All thread groups of a scheduler advance at one rate, so time can be counted in iterations. Counted so, each slot is a renewal process of block depths, whatever the rate. The number of active thread groups gives the rate at every moment, and the integral over it is the time.',
+    'This model combines all the others. All thread groups of a scheduler advance at one rate, so time can be counted in iterations. Then each slot is a renewal process of block depths, whatever the rate. The number of active thread groups gives the rate at every moment, and the integral over it is the time.',
     'Units of a file, a matrix, an image or a generator have an order, and a launch that keeps it is followed block by block: each block goes to the slot that is free first, and every scheduler has its own clock. For a launch of more than 32,768 thread groups whose parts are alike, the law of its blocks is enough.',
   ],
   equations: rows`
@@ -95,7 +95,7 @@ export const composite = {
   validity: [
     'A thread group stays with one scheduler of its multiprocessor: it competes for issue with the groups there, and for memory with all. So w is a count of the groups that compete, and the slowest scheduler ends the launch.',
     'Blocks go to free slots in order. A slot is free when the last thread group of its block ends.',
-    'Its error is given as a band. Designs closer together than the band count as equal, not as ranked.',
+    'The error of the model is given as a band. Designs whose times differ by less than the band count as equal.',
     'Caches, changes of the clock and other work on the device are not modelled. Measure before you rely on absolute times.',
   ],
   sources: rows`

@@ -236,7 +236,7 @@ export const contention = {
   ],
   contradictions: [
     'The printed column of the triangular workload does not follow the printed formula: it counts the work of cores 2 to K above that of the K-th core in the first phase. Both are offered by name. The tables use the one that gives the printed numbers.',
-    'For the Epyc 7302P the slides list K = 5, where ρ/β rounds up to 4. The printed bandwidth agrees with one, the printed error and share of the first phase with the other.',
+    'For the Epyc 7302P the slides list K = 5, where ρ/β rounds up to 4. The printed bandwidth agrees with one of these values. The printed error and share of the first phase agree with the other.',
   ],
   sources: rows`
     Langguth, Cai, Trotter (undated). Modelling Load Imbalance in Shared Memory Multicore Systems. Slides, Simula.

@@ -157,7 +157,9 @@ function times({ points, gpu }: GpuDetail, { gpu: chosen, implementation, over }
         data: () => pointsTable(points),
       },
       isMatrices &&
-        hint('Each matrix is predicted with parameters that were fitted without it and a fifth of the others.'),
+        hint(
+          'Each matrix is predicted with parameters that were fitted without the fifth of the matrices to which it belongs.',
+        ),
       axis && hint('Points beyond a factor of 4 are drawn at the edge.'),
       ...(isMatrices ? [] : [hint(LAUNCH_DATASETS.find(({ id }) => id === gpuOf(chosen).id)!.notes.join(' '))]),
     ],
@@ -219,7 +221,7 @@ const demo: Demo<Chosen, 'evidence.gpu'> = {
                 })),
               },
               hint(
-                'The rank correlation is low where most matrices take little longer than an empty launch: neighbours in rank differ by less than the noise of the measurement. The measured times of the nearest matrices, without a model, order all matrices hardly better.',
+                'The rank correlation is low if most matrices take little longer than an empty launch: neighbours in rank then differ by less than the noise of the measurement. An order by the measured times of the nearest matrices, without a model, is hardly better.',
               ),
             ],
           }
@@ -261,34 +263,34 @@ export const evidence = {
   group: 'Measured',
   question: 'Does the model agree with real GPUs, where anyone can check it?',
   text: [
-    'Public measurements judge the prediction that ranks designs: the same call, for every matrix, implementation, block size and GPU. Sparse matrix-vector products are those of 1,389 matrices on seven GPUs in four to six implementations (Ginkgo, double precision), and of 1,174 matrices by three schedules (loops, single precision). The prediction knows the size of a matrix, the quartiles and moments of its row lengths and, for Ginkgo, the depth of its slices in file order. Launches are judged by block sizes of a convolution (Kernel Tuner), launch shapes (Hasan), losses of groups (SMITE) and a software adapter. Loops and sparse products on an H100 are our own measurements, not public ones, and not held out: five terms of the model were found in them.',
-    'A product is a design: the arrays that its kernel reads, how it takes the rows, and the launch that its library makes. Four or five inputs that no data sheet gives are fitted for each GPU and implementation, on some of the matrices, and each matrix is judged by a fit without its fifth. What counts is the choice: how much slower the implementation with the least predicted time is than the fastest measured.',
+    'Public measurements judge the prediction that ranks designs: the same call, for every matrix, implementation, block size and GPU. Sparse matrix-vector products are those of 1,389 matrices on seven GPUs in four to six implementations (Ginkgo, double precision), and of 1,174 matrices by three schedules (loops, single precision). The prediction knows the size of a matrix, the quartiles and moments of its row lengths and, for Ginkgo, the depth of its slices in file order. Launches are judged by block sizes of a convolution (Kernel Tuner), launch shapes (Hasan), losses of groups (SMITE) and a software adapter. Loops and sparse products on an H100 are our own measurements, not public ones. They were not held out: five terms of the model were found in them.',
+    'A product is a design: the arrays that its kernel reads, how it takes the rows, and the launch that its library makes. Four or five inputs that no data sheet gives are fitted for each GPU and implementation, on some of the matrices. Each matrix is judged by a fit that leaves out its fifth of the matrices. What counts is the choice: how much slower the implementation with the shortest predicted time is than the fastest measured one.',
   ],
   equations: rows`
-    T = t_0 + \max \bigl( T_{\mathrm{predicted}}(\varphi, \lambda, \gamma), \; a \, n_a \bigr) :: Start of the launch, then the predicted time of the design, or the additions to the result of the longest row, one after another.
-    B = \varphi \, \beta :: Bandwidth that the prediction has.
+    T = t_0 + \max \bigl( T_{\mathrm{predicted}}(\varphi, \lambda, \gamma), \; a \, n_a \bigr) :: Start of the launch, plus the longer of two times: that of the predicted design, and that of the additions to the result of the longest row, one after another.
+    B = \varphi \, \beta :: Bandwidth in the prediction.
     \tau = k \, \tau_1 + \lambda \, \tau_m \sum_i \bigl( 0.6 f_i + 0.42 (m_i - f_i) + 0.07 (1 - m_i) \bigr) :: Latency of an iteration: its chain of arithmetic, and its loads one after another, each from device memory, the level-2 or the first-level cache by the shares that any active lane misses.
-    h = \bigl( 1 + (f / C)^3 \bigr)^{-1/3} :: Share of random reads that a cache holds: its size against the footprint.
-    g = s \, \gamma \, (1 - h_1)(1 - h_2) :: Bytes of a gather: a sector, for the part that misses what neighbours share and what both caches hold.
-    \mathrm{regret} = \exp \operatorname*{mean}_i \ln \frac{T_i(\text{chosen})}{\min_k T_i(k)} :: What choosing by prediction costs.
+    h = \bigl( 1 + (f / C)^3 \bigr)^{-1/3} :: Share of random reads that hit a cache of size C, with a footprint f.
+    g = s \, \gamma \, (1 - h_1)(1 - h_2) :: Bytes of a gather: a sector, times the share that misses the sectors of neighbours and both caches.
+    \mathrm{regret} = \exp \operatorname*{mean}_i \ln \frac{T_i(\text{chosen})}{\min_k T_i(k)} :: How much slower the choice by prediction is than the fastest.
   `,
   symbols: rows`
-    T, t_0 :: time of a product; start of a launch and its end, as timed :: µs
-    \varphi, \beta :: achieved part of the bandwidth (fitted), and peak :: –, bytes/µs
-    \lambda, \tau_m :: latency of memory over that of the catalogue (fitted), and that :: –, cycles
-    \gamma, s :: gathers that miss (fitted), and bytes of a sector :: –, bytes
-    a, n_a :: an addition to a place that others add to (fitted), and shares that add to the longest row :: µs, –
+    T, t_0 :: time of a product; start and end of a launch, as timed :: µs
+    \varphi, \beta :: achieved share of the peak bandwidth (fitted), and the peak :: –, bytes/µs
+    \lambda, \tau_m :: latency of memory relative to the catalogue’s (fitted), and the catalogue’s :: –, cycles
+    \gamma, s :: share of gathers that miss the sectors of neighbours (fitted), and bytes of a sector :: –, bytes
+    a, n_a :: time of an addition to a place to which others add too (fitted), and number of shares that add to the longest row :: µs, –
     k, \tau_1 :: arithmetic instructions on the chain, and latency of one :: –, cycles
     m_i, f_i :: loads that miss the first-level cache, and both caches
     f, C, h :: footprint of an array, size of a cache, hits :: bytes, bytes, –
   `,
   validity: [
     'The columns of a row decide how far gathers miss the cache. A summary of row lengths does not know them: of two large matrices with the same summary, one may take three times as long.',
-    'The start of a launch as timed depends on driver and method, from 2 µs on the V100 to 38 µs on the Radeon VII. No data sheet gives it. For a GPU whose measurements are left out, times of small matrices are therefore wrong by half and more, while the choice is hardly worse.',
+    'The start of a launch as timed depends on driver and method, from 2 µs on the V100 to 38 µs on the Radeon VII. No data sheet gives it. For a GPU whose measurements are left out, times of small matrices are therefore wrong by half or more, but the choice is hardly worse.',
     'The loops data does not know the order of the rows. Schedules that give neighbouring rows to one thread group depend on it, and are predicted least well.',
     'On the MI250X, even non-zeros take 45 µs longer from about 200,000 non-zeros on, whatever the matrix. The model has no such term.',
     'On the H100, the code of a sparse product does not show the size of x, nor that its columns are random. Products with more than ten million columns take up to 3.0 times the predicted time.',
-    'Block sizes of one kernel whose blocks all fit have one time in the model. Measured on an A100 and an MI250X they differ by 7 % (median), so that ties there are 18 and 24 % wide.',
+    'If all blocks of a kernel are resident at once, all its block sizes have the same time in the model. On an A100 and an MI250X, the measured times differ by 7 % (median), so ties there are 18 and 24 % wide.',
     'The parameters belong to these kernels and their versions, not to all sparse products.',
   ],
   sources: rows`

@@ -146,7 +146,7 @@ export const hasan = {
   group: 'Device',
   question: 'How does efficiency fall when there are more blocks than can be resident?',
   text: [
-    'A published model that computes execution efficiency from the numbers of blocks and threads alone. It is kept as printed, with its disagreement with the table printed beside it: the equations are off by 7.9 points of efficiency on average.',
+    'A published model that computes execution efficiency from the numbers of blocks and threads alone. It is kept as printed, although it disagrees with the table that is printed beside it: the equations are off by 7.9 points of efficiency on average.',
   ],
   equations: rows`
     \xi_{rb} = \max \Bigl( 1, \Bigl\lceil \frac{B}{\rho_b \, \rho_{sm}} \Bigr\rceil \Bigr) \, \tau :: Time from the waves of resident blocks. :: Eq. 1
@@ -166,7 +166,7 @@ export const hasan = {
   ],
   contradictions: [
     'The paper states an error of 0.13 to 5.69 %. Its printed equations differ from its printed table by 7.9 points of efficiency on average and by 32 at most.',
-    'The second equation prints no ceiling, although thread groups are whole. As printed, efficiency falls from the first thread on, where the table is flat.',
+    'The second equation prints no ceiling, although thread groups are whole. As printed, efficiency falls from the first thread on, while the table is flat there.',
     'The caption of its Figure 2 swaps the ranges of the two axes: no block has 1,248 threads.',
   ],
   sources: rows`

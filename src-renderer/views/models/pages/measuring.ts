@@ -12,9 +12,9 @@ export const measuring = {
   ],
   equations: rows`
     x_0 = \mathrm{mix}(i + 1), \qquad x_{k+1} = \mathrm{serial} \Bigl( \mathrm{loads} \bigl( x_k \oplus \bigoplus_{j=1}^{P} \mathrm{mix}(x_k + j \varphi) \bigr) \Bigr) :: One iteration of unit i: P steps that the u threads of a unit share and combine by log₂ u exchanges, then dependent loads, then steps that all threads do. The result does not depend on the design, so it can be checked.
-    \Pr \bigl( T_{(l)} \le m \le T_{(r - l + 1)} \bigr) \ge 1 - 2 \sum_{k=0}^{l-1} \binom{r}{k} 2^{-r} \ge 0.95 :: Interval of the median m of r repeats: how many of them are below it is distributed as r tosses of a coin. At least six repeats are needed. :: David and Nagaraja, 7.1
-    \lvert T_i - m \rvert > \max \bigl( 3.5 \cdot 1.4826 \cdot \mathrm{MAD}, \; 0.01 \, m \bigr) :: Outlier: far from the median in units of the median absolute deviation, and by 1 % or more. :: Iglewicz and Hoaglin
-    S = \sum_{i < j} \mathrm{sgn}(T_j - T_i) :: Trend: reported where independent repeats would give so large an S in less than one of a hundred cases. :: Mann 1945
+    \Pr \bigl( T_{(l)} \le m \le T_{(r - l + 1)} \bigr) \ge 1 - 2 \sum_{k=0}^{l-1} \binom{r}{k} 2^{-r} \ge 0.95 :: Interval of the median m of r repeats: the number of repeats below it has the distribution of r tosses of a coin. At least six repeats are needed. :: David and Nagaraja, 7.1
+    \lvert T_i - m \rvert > \max \bigl( 3.5 \cdot 1.4826 \cdot \mathrm{MAD}, \; 0.01 \, m \bigr) :: Outlier: a repeat that is far from the median, in units of the median absolute deviation, and by at least 1 %. :: Iglewicz and Hoaglin
+    S = \sum_{i < j} \mathrm{sgn}(T_j - T_i) :: Trend: reported if independent repeats would give an S this large in less than one of a hundred cases. :: Mann 1945
     \delta = (r - 1) \; \operatorname*{median}_{i < j} \frac{T_j - T_i}{j - i} \Big/ m :: Drift from the first repeat to the last: reported where there is a trend and δ is 1 % or more. :: Sen 1968
   `,
   symbols: rows`
