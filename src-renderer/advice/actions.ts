@@ -24,7 +24,7 @@ async function freshRun(app: App): Promise<RunSummary | null> {
     if (detail.ok && detail.value.staleFields.length === 0) return newest;
   }
   if (app.running) {
-    app.notices.show(`Run ${app.running.id} is not done yet; wait for it, or cancel it`);
+    app.notices.show(`Run ${app.running.id} is still running; wait for it, or cancel it`);
     return null;
   }
   app.notices.announce('Prediction started');

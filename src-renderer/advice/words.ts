@@ -117,7 +117,7 @@ export function whyNotFastest(
   const reason =
     known.robust.designIndex === known.point.designIndex
       ? simplerSentence(excess, 'the fastest below')
-      : `With the usual value of each assumed input it takes ${percent(excess)} longer than the fastest below, but over all their values it loses least on average.`;
+      : `With the usual value of each assumed input, it takes ${percent(excess)} longer than the fastest below. Over all values of these inputs, its average loss is the smallest.`;
   return `The recommendation for ${device.name} is ${designWords(row.design, say).main}. ${reason}`;
 }
 

@@ -112,7 +112,7 @@ function fileCommands(app: App): Command[] {
       label: 'Save study',
       keys: 'Mod+S',
       menu: 'File',
-      detail: 'saved by itself as you edit',
+      detail: 'saved automatically as you edit',
       enabled: open,
       run: () =>
         void app.editor

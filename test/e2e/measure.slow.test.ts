@@ -98,7 +98,7 @@ test('a measurement is cancelled, resumed, cancelled in a window that does not m
   await expect(rows(page).filter({ hasNotText: 'queued' }).nth(1)).toBeVisible({ timeout: 120_000 });
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await expect(statusBar(page)).toContainText('Run 3 cancelled');
-  const bar = page.getByRole('status').filter({ hasText: 'what was measured is kept' });
+  const bar = page.getByRole('status').filter({ hasText: 'the measured times are kept' });
   await expect(bar).toBeVisible();
   const kept = Number(/after\s+(\d+)\s+of\s+6/.exec((await bar.textContent())!)![1]);
   expect(kept).toBeGreaterThan(0);
@@ -108,7 +108,7 @@ test('a measurement is cancelled, resumed, cancelled in a window that does not m
 
   // After the reload, this page is no longer the window that measures.
   await page.reload();
-  const waiting = page.getByRole('status').filter({ hasText: 'waits for the window that measures it' });
+  const waiting = page.getByRole('status').filter({ hasText: 'waits for the window that was measuring it' });
   await waiting.getByRole('button', { name: 'Cancel' }).click();
   await expect(waiting).toBeHidden();
   await expect(page.getByRole('status').filter({ hasText: 'was cancelled' })).toBeVisible();

@@ -208,7 +208,9 @@ test('in other views the recommendation is one line, which a key opens and Escap
   await promisify(execFile)(process.execPath, program, { maxBuffer: 2 ** 28 });
   await page.getByRole('button', { name: /^Run \d+, .*840/ }).click();
   await expect(
-    page.getByText(/^Run \d+ is not of this study\. The report in Export names the recommended design of the run\.$/),
+    page.getByText(
+      /^Run \d+ does not belong to this study\. Its recommended design is in the report of the Export view\.$/,
+    ),
   ).toBeVisible();
   await expect(rankRows(page).first()).toBeVisible();
   await expect(page.getByRole('button', { name: /^Recommendation/ })).toBeHidden();

@@ -160,7 +160,7 @@ describe('probes', () => {
   });
 
   it.each([
-    ['cache-l2', { capacityBytes: 28.2e6 }, null, 'One multiprocessor sees the near half.'],
+    ['cache-l2', { capacityBytes: 28.2e6 }, null, 'One multiprocessor sees only the nearer half of the cache.'],
     ['cache-l2', { capacityBytes: 50e6 }, true, ''],
     ['cache-l2', { capacityBytes: 4e6 }, false, ''],
     ['bandwidth', { bandwidthGbS: 2932 }, null, '87.5 % of the peak'],

@@ -360,7 +360,7 @@ describe('set-up', () => {
     const sweep = detail.request.sourceRunId;
     expect(durationText(SETUP, null, { run, detail }, sweep)).toMatch(/^About 18\.0\s?s, as run 12 took/);
     expect(durationText({ ...SETUP, repeats: 33 }, null, { run, detail }, sweep)).toMatch(/^About 36\.0\s?s/);
-    const probed = /^A short probe decides how many repeats and designs, and how many units, fit 2\s?min\.$/;
+    const probed = /^A short probe finds how many designs, repeats and units fit into 2\s?min\.$/;
     expect(durationText({ ...SETUP, target: 'cpu' }, null, { run, detail }, sweep)).toMatch(probed);
     // Another sweep has another number of units, and a part of the units is not all of them.
     expect(durationText(SETUP, null, { run, detail }, sweep! + 1)).toMatch(probed);

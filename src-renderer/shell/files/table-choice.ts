@@ -5,13 +5,17 @@ import { count, counted, plain } from '../../format/numbers.ts';
 
 /** The possible meanings of a record in a table. */
 export const MEANINGS = [
-  { value: 'unit', label: 'One unit', hint: 'Each record is one unit of work: a column has its length' },
-  { value: 'count', label: 'Counted lengths', hint: 'Each record is a length and how many units have it' },
+  { value: 'unit', label: 'One unit', hint: 'Each record is one unit of work; a column has its length' },
+  {
+    value: 'count',
+    label: 'Counted lengths',
+    hint: 'Each record is a length and the number of units with this length',
+  },
   { value: 'probability', label: 'Probabilities', hint: 'Each record is a length and its probability' },
   {
     value: 'target',
     label: 'Edges',
-    hint: 'Each record is an edge of a graph: a vertex is a unit, and its out-degree the length',
+    hint: 'Each record is an edge of a graph; each vertex is a unit, and its out-degree is the length',
   },
 ] as const;
 export type Meaning = (typeof MEANINGS)[number]['value'];

@@ -232,7 +232,7 @@ function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[
         evidence && !best.hasEvidence
           ? `not ${kindsText([best.kind])}`
           : (evidence?.agreement.map(({ dataset }) => dataset).join(', ') ?? 'none'),
-      hint: 'Whether predicted times of the device were compared with measurements, and whether these include this way to take the work; see Models, Evidence',
+      hint: 'Measurements with which predicted times of the device were compared, and whether they include this way to distribute the work; see Models, Evidence',
     }),
   ];
 }
@@ -287,7 +287,7 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
       unit: '% in use',
       value: (_, { breakdown }) => percentOf(breakdown?.achieved.bandwidthFraction),
       format: (value) => fixed(value, 1),
-      hint: 'Traffic of device memory over the peak bandwidth. – means that the kernel is not known to move data',
+      hint: 'Traffic of device memory as a share of the peak bandwidth. – means that the study gives no traffic for the kernel',
     }),
     row('gain', 'Gain by sharing units', {
       unit: '×',
@@ -299,11 +299,11 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
     row('waves', 'Waves', {
       value: (best) => best.waves,
       format: (value) => fixed(value, 2),
-      hint: `${sentenceCase(term('block', 'many'))} launched over those resident at once`,
+      hint: `${sentenceCase(term('block', 'many'))} of the launch, divided by those that are resident at once`,
     }),
     row('regime', 'Predicted as', {
       text: (_, { breakdown }) => breakdown?.regime.label.toLowerCase() ?? '–',
-      hint: 'How the time was computed. The text on the bar of a device says how far this is from the simulation',
+      hint: 'How the time was computed. The text at the bar of a device says how far such times are from the simulation',
     }),
   ];
 }
@@ -349,7 +349,7 @@ function percentOf(fraction: number | null | undefined): number | null {
 
 /** Explains the range under a time. */
 const RANGE_HINT =
-  'Below it is its 90 % range, as in the recommendation: from measured kernels of its kind, and from the usual values of assumed inputs';
+  'Below it is the 90 % range, as in the recommendation; it follows from measured kernels of this kind and from the usual values of assumed inputs';
 
 function rangeText({ designIndex }: { readonly designIndex: number }, ranges: Comparison['ranges']): string {
   const range = ranges.get(designIndex);

@@ -67,9 +67,12 @@ export function measuredPoints(detail: MeasuringDetail, comparison: MeasuringCom
 /** What a reader must know about a measurement before using its time, the most serious first. */
 export type Flag = 'failed' | 'wrong' | 'drift' | 'outliers' | 'few';
 export const FLAG_WORDS: Readonly<Record<Flag, { readonly short: string; readonly text: string }>> = {
-  failed: { short: 'failed', text: 'no time: see why in the inspector' },
-  wrong: { short: 'wrong', text: 'the result differs from the CPU’s: the time does not count' },
-  drift: { short: 'drift', text: 'later repeats take longer or shorter than the first, because clock or heat changed' },
+  failed: { short: 'failed', text: 'no time was measured; the inspector says why' },
+  wrong: { short: 'wrong', text: 'the result differs from the CPU’s, so the time does not count' },
+  drift: {
+    short: 'drift',
+    text: 'later repeats take more or less time than the first, because the clock or the temperature changed',
+  },
   outliers: { short: 'outliers', text: 'some repeats lie far from the others' },
   few: { short: 'no interval', text: 'too few repeats for a 95 % interval of the median' },
 };

@@ -37,13 +37,13 @@ export const SUITES: Readonly<
   },
   'matrix-power': {
     label: 'Matrix power',
-    what: 'Powers of small matrices in lockstep and one by one: the cost of imbalance, compared with the loss in the model.',
+    what: 'Powers of small matrices, computed in lockstep and one by one. The cost of imbalance is compared with the loss in the model.',
     action: 'Measure matrix power',
     backends: ['cuda', 'hip', 'webgpu'],
   },
   'divergent-loops': {
     label: 'Divergent loops',
-    what: 'Loops that lanes leave one after another: the cycles of the divergence stack, if the device has one.',
+    what: 'Loops that the lanes leave one after another. They show the cycles of the divergence stack, if the device has one.',
     action: 'Measure divergent loops',
     backends: ['cuda', 'hip', 'webgpu'],
   },
@@ -55,13 +55,13 @@ export const SUITES: Readonly<
   },
   probes: {
     label: 'Device probes',
-    what: 'Properties of the device found by experiment, beside the values of the catalogue.',
+    what: 'Properties of the device, found by experiments and compared with the values of the catalogue.',
     action: 'Probe the device',
     backends: ['cuda', 'hip', 'webgpu'],
   },
   contention: {
     label: 'Memory contention',
-    what: 'Bandwidth by cores, and unbalanced work beside the models of it.',
+    what: 'Bandwidth by number of cores, and times of unbalanced work, compared with the models.',
     action: 'Measure contention',
     backends: ['cpu'],
   },
@@ -260,8 +260,8 @@ export function durationText(
     return `About ${duration(perLaunchMs * (designs ?? cases) * (setup.repeats + setup.warmUps))}, as run ${like.run.id} took.`;
   }
   return designs === null
-    ? `Not measured here yet; a case is stopped after ${setup.limitS}${NBSP}s.`
-    : `A short probe decides how many repeats and designs, and how many units, fit ${roughDuration(setup.timeS * 1000)}.`;
+    ? `The duration is not known yet; each case is stopped after ${setup.limitS}${NBSP}s.`
+    : `A short probe finds how many designs, repeats and units fit into ${roughDuration(setup.timeS * 1000)}.`;
 }
 
 /**

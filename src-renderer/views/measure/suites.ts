@@ -284,7 +284,7 @@ function compareProbe(probe: string, name: string, found: number, stated: number
   // In an L2 cache with two halves, the data of a multiprocessor stays in the nearer half, so a probe finds half the
   // size.
   if (!agrees && probe === 'cache-l2' && name === 'capacityBytes' && Math.abs(2 * ratio - 1) <= 2 * TOLERANCE)
-    return { agrees: null, note: 'One multiprocessor sees the near half.' };
+    return { agrees: null, note: 'One multiprocessor sees only the nearer half of the cache.' };
   return { agrees, note: '' };
 }
 

@@ -72,7 +72,7 @@ function iterationFields(speak: Term): readonly KernelField[] {
       'instructionsPerIteration',
       'Instructions per iteration',
       '',
-      `Instructions one ${group} issues for one iteration of the loop. Count the loop body in the disassembly.`,
+      `Instructions that one ${group} issues for one iteration of the loop. Count the loop body in the disassembly.`,
       { min: 1e-3, step: 10 },
     ),
     field(
@@ -86,7 +86,7 @@ function iterationFields(speak: Term): readonly KernelField[] {
       'bytesPerIteration',
       'Memory traffic per iteration',
       'B',
-      `Device-memory bytes one ${speak('lane')} moves per iteration; caches do not count.`,
+      `Bytes that one ${speak('lane')} moves from or to device memory per iteration; cache hits do not count.`,
       { step: 8 },
     ),
   ];
