@@ -55,12 +55,12 @@ export async function copyCode(app: App, { answer, answered }: Advice, as: 'head
   );
 }
 
-/** Returns the recommended design, then the designs that the model cannot distinguish from it. */
+/** Returns the recommended design, then the designs that the model cannot tell apart from it. */
 export function toSimulate({ designIndex }: Recommendation, known: Uncertainty | null): number[] {
   return [...new Set([designIndex, ...(known?.separation?.designs ?? [])])].slice(0, MAX_SIMULATED);
 }
 
-/** Simulates the designs that the model cannot distinguish, and shows them in the ranking by simulated time. */
+/** Simulates the designs that the model cannot tell apart, and shows them in the ranking by simulated time. */
 export async function simulate(app: App, { answer, uncertainty }: Advice): Promise<void> {
   if (!answer) return;
   const designs = toSimulate(answer, uncertainty);

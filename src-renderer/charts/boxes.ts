@@ -7,7 +7,7 @@ export type Box = readonly [fromX: number, toX: number, fromY: number, toY: numb
 interface BoxStyle {
   /** A colour, or a gradient of ECharts. */
   readonly fill: string | object;
-  /** 0…1, by default 1. */
+  /** The opacity, 0…1. The default is 1. */
   readonly opacity?: number;
 }
 interface BoxesInput {

@@ -176,7 +176,10 @@ export interface Ticks {
   readonly format: (value: number) => string;
   /** The ticks whose labels are bold. */
   readonly bold?: ReadonlySet<number>;
-  /** Whether gridlines (y) are hidden, or tick marks (x) shown. */
+  /**
+   * On the x axis, whether tick marks are shown (default: no). On the y axis, whether gridlines are shown (default:
+   * yes).
+   */
   readonly marks?: boolean;
 }
 

@@ -20,7 +20,7 @@ export interface SliceInput {
 }
 
 const RIGHT = 12;
-/** The height of a row of labels. */
+/** The height of a row of labels, px. */
 const ROW_PX = 12;
 /** Times above this multiple of the fastest are clipped, and a note says so. */
 const CLIP = 3;

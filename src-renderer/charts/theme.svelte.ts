@@ -27,8 +27,8 @@ export interface ChartTheme {
 
 /**
  * Resolves tokens to colours. Custom properties are not resolved by themselves, so they are read from a hidden element.
- * It has its own colour scheme, because the root's scheme is set in an effect that may run later, and changing it would
- * recompute the styles of the whole page.
+ * The element has its own colour scheme: the root's scheme is set in an effect that may run later, and changing it here
+ * would recompute the styles of the whole page.
  */
 export function readColours(tokens: readonly string[], dark: boolean): string[] {
   const probe = document.createElement('span');
@@ -45,7 +45,7 @@ export function readColours(tokens: readonly string[], dark: boolean): string[] 
   return colours;
 }
 
-/** `rgb(1, 2, 3)` → `#010203`. */
+/** Converts a colour to hexadecimal: `rgb(1, 2, 3)` → `#010203`. */
 export function hexColour(rgb: string): string {
   const parts = rgb.match(/\d+/g) ?? [];
   return `#${parts

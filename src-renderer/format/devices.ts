@@ -16,7 +16,10 @@ export function deviceOf<D extends Device>(devices: readonly D[], id: string): D
   return found?.ok ? found.value : undefined;
 }
 
-/** Returns the name of a device's architecture for programmers, `9.0` or `gfx90a`, or an en dash. */
+/**
+ * Returns the compute capability, instruction set or architecture of a device, such as `9.0` or `gfx90a`; an en dash if
+ * unknown.
+ */
 export function computeName(device: GpuDevice): string {
   switch (device.occupancy.family) {
     case 'nvidia':

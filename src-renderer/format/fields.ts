@@ -11,7 +11,7 @@ import { quantityLabel } from './axes.ts';
 import { deviceOf, shortDeviceName } from './devices.ts';
 import { memorySize, plain } from './numbers.ts';
 
-/** Words and formats for names and values. */
+/** What the texts of fields depend on: the vocabulary and the names of devices. */
 export interface FieldWords {
   readonly say: Term;
   readonly devices: readonly Device[];

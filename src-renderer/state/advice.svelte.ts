@@ -53,7 +53,9 @@ export class Advice {
   readonly study: Study | null = $derived.by(() =>
     this.#app.editor.id === this.#app.location.studyId ? this.#app.editor.study : null,
   );
-  /** In the Study view the whole recommendation comes first; in other views it is a line under the header. */
+  /**
+   * Whether the whole recommendation is shown, as in the Study view. Other views show it as a line under the header.
+   */
   readonly docked: boolean = $derived.by(() => this.#app.location.view === 'study');
   /** Whether the shown run belongs to the study, or no run is shown. A sweep of the command line may have no study. */
   readonly applies: boolean = $derived.by(() => {

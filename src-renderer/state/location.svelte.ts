@@ -181,7 +181,9 @@ export class Location {
     this.#write(this.#view, params, true);
   }
 
-  /** Changes fields of the current view. `push` adds a history entry, which small changes replace. */
+  /**
+   * Changes fields of the current view. With `push`, this adds a history entry; otherwise it replaces the current one.
+   */
   set<C>(codec: C, change: Partial<Address<C>>, options: { readonly push?: boolean } = {}): void {
     const params = new URLSearchParams(this.#query);
     writeAddress(codec, change, params);

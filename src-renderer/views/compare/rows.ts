@@ -42,8 +42,8 @@ export interface Compared {
 }
 
 /**
- * Returns the number of thread groups that hide the latency: its cycles divided by the issue cycles of a group. More
- * thread groups gain little.
+ * Returns the number of thread groups that hide the latency: the cycles of latency divided by the issue cycles of a
+ * group. More thread groups gain little.
  */
 export function kneeThreadGroups(
   device: GpuDevice,
@@ -357,8 +357,7 @@ function rangeText({ designIndex }: { readonly designIndex: number }, ranges: Co
 }
 
 /**
- * Returns the row with the best time of an implementation on each device, and how much longer this is than the fastest
- * there.
+ * Returns the row with the best time of an implementation on each device, and by how much it exceeds the fastest there.
  */
 function implementationRow(name: string, { compared, ranges }: Comparison): CompareRow {
   const own = compared.map(({ entry }) => entry?.byImplementation.find(({ design }) => design.implementation === name));
@@ -382,7 +381,7 @@ function implementationRow(name: string, { compared, ranges }: Comparison): Comp
   };
 }
 
-/** Returns the sources of the estimates in a value of a device, each in a sentence. */
+/** Returns a sentence with the source of each estimate in a value of a device. */
 function estimateText<Kind extends Device>(device: Kind, value: (device: Kind) => number): string {
   const { sources } = device;
   return sentenceCase(

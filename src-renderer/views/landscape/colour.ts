@@ -107,8 +107,8 @@ const ENDS = [1.1, 1.25, 1.5, 2, 3, 4, 6, 10, 20, 50, 100];
 const INSIDE = 0.75;
 
 /**
- * Returns the end of a scale as a multiple of the best time. It is large enough to distinguish most cells, and so large
- * that no map has only the last colour.
+ * Returns the end of a scale as a multiple of the best time. With it, most cells have different colours, and no map has
+ * only the last colour.
  * @param maps the times of each map, ms; NaN if there is none
  */
 export function fittedClip(bestMs: number, maps: readonly ArrayLike<number>[]): number {

@@ -63,7 +63,7 @@ export function axisNarrowing(
   categories: readonly string[],
   chosen: readonly number[],
 ): Partial<Narrowing> | null {
-  // A device is not filtered by, because it is chosen for the whole study.
+  // The filter contains no device, because the device is chosen for the whole study.
   if (id === 'device' || chosen.length === 0 || chosen.length === categories.length) return null;
   const numbers = numbersOf(id, categories);
   switch (id) {
@@ -162,7 +162,7 @@ const occupancyAxis: ParallelAxis = {
     range ? { low: Math.max(0, range.from), high: Math.min(1, range.to) } : null,
 };
 
-/** Returns the axes of a sample of designs. The device has none, because it is the same for all. */
+/** Returns the axes of a sample of designs. The device is not among them, because it is the same for all designs. */
 export function parallelAxes(
   sample: ParallelSample,
   bestMs: number,

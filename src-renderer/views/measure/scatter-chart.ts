@@ -30,7 +30,7 @@ export interface ScatterInput {
   readonly describe: (point: MeasuredPoint) => string;
 }
 
-/** The number of designs, from the first rank of the model, that are marked. */
+/** The number of designs that are marked: those that the model ranks first. */
 export const MARKED = 5;
 
 /** If there are more points than this, only the selected design has an interval. */

@@ -2,8 +2,8 @@ import { logTicks, multiples } from '../../../src-workers/numeric/ticks.ts';
 import type { MeasuredPoint, MeasuredPoints } from './points.ts';
 
 /**
- * The ranges of predicted (x) and measured (y) times, ms. Both span the same ratio, so the points with one ratio of the
- * two times are on a line parallel to the diagonal.
+ * The ranges of predicted (x) and measured (y) times, ms. Both span the same ratio, so that designs with the same
+ * quotient of the two times lie on a line parallel to the diagonal.
  */
 export interface ScatterFrame {
   readonly xLowMs: number;

@@ -75,8 +75,8 @@ export function comparisonStats(comparison: MeasuringComparison): readonly Stat[
 }
 
 /**
- * Returns how many random measurements find a design as fast as the model's first five do. If fewer than five were
- * measured, it is for those.
+ * Returns how many random measurements find a design as fast as the model's first five do. With fewer than five
+ * measured designs, the number is for these.
  */
 function searchEquivalent({ randomEquivalent, designs }: MeasuringComparison) {
   const known = randomEquivalent.filter(({ k, measurements }) => k <= designs.length && Number.isFinite(measurements));

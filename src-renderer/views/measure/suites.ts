@@ -26,7 +26,7 @@ function casesOf<Id extends MeasuredCase['case']['benchmark']>(cases: readonly M
   );
 }
 
-// Contention
+// The suite of contention.
 
 const WORKLOADS = {
   triangular: { title: 'Triangular matrix', note: 'even rows: core i has work ∝ 2i − 1' },
@@ -69,7 +69,7 @@ export function contentionTables({ workloads }: ContentionFindings): readonly Co
   });
 }
 
-// Matrix power
+// The suite of matrix powers.
 
 export interface MatrixPowerRow {
   readonly lengths: string;
@@ -111,7 +111,7 @@ export function matrixPowerRows(
   });
 }
 
-// Divergent loops
+// The suite of divergent loops.
 
 export interface LoopCurve {
   readonly loops: LoopKernel;
@@ -164,7 +164,7 @@ export function loopFindings(cases: readonly MeasuredCase[], complete: boolean):
   return { curves, fit, unit };
 }
 
-// Launch grid
+// The suite of the launch grid.
 
 export interface LaunchTimes {
   readonly blocks: readonly number[];
@@ -189,7 +189,7 @@ export function launchTimes(cases: readonly MeasuredCase[]): LaunchTimes | null 
   return { blocks, threadsPerBlock, values, bestMs: Math.min(...times), worstMs: Math.max(...times) };
 }
 
-// Probes
+// The suite of probes.
 
 export interface ProbeRow {
   readonly probe: string;

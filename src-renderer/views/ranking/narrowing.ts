@@ -9,7 +9,7 @@ interface Range {
   readonly to: number;
 }
 
-/** A limit that limits nothing. Ranges need two finite ends. */
+/** Stands for a missing limit, because ranges need two finite ends. */
 export const UNBOUNDED = 1e15;
 
 interface Listed {

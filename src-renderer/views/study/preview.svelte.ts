@@ -129,8 +129,8 @@ export class Preview {
 
   /**
    * Returns the loss and lane cost of every way to divide a thread group of `width` lanes. If the iterations of a unit
-   * are split, each of its lanes takes φ(u) of them; if they are dealt, ⌈length / u⌉. Each lane also runs the other
-   * phases. Every instruction costs as much as one of an iteration.
+   * are split, each of its lanes is busy for φ(u) of their time; if they are dealt, for ⌈length / u⌉ iterations. Each
+   * lane also runs the other phases. Every instruction costs as much as one of an iteration.
    */
   rows(width: number, kernel: Study['kernel']): GroupRow[] {
     const { law } = this;

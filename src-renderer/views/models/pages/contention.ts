@@ -81,7 +81,10 @@ function findPublished(cpu: CpuDevice, { work, cores }: Chosen): { readonly meas
   return (work === 'triangular' ? LANGGUTH_TRIANGULAR : LANGGUTH_AMDAHL)[at] ?? null;
 }
 
-/** The map of each CPU, which does not depend on the work. It is computed once, with at most 40 columns. */
+/**
+ * The map of the closest models, by CPU. It does not depend on the work, so it is computed once, with at most 40
+ * columns.
+ */
 const maps = new WeakMap<CpuDevice, RegimeMap>();
 function computeMap(cpu: CpuDevice): RegimeMap {
   const coresPerColumn = Math.ceil(cpu.cores / 40);
