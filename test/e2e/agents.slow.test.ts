@@ -33,7 +33,7 @@ test('the settings take the Redis of agents, and the Runs view shows which agent
     await page.keyboard.press('6');
     const agents = page.getByRole('region', { name: 'Agents' });
     await expect(
-      agents.getByText(/^1 agent at redis:\/\/127\.0\.0\.1:\d+; 0 tasks under way, 0 waiting$/),
+      agents.getByText(/^1 agent at redis:\/\/127\.0\.0\.1:\d+; tasks under way: 0, waiting: 0$/),
     ).toBeVisible();
     await expect(agents.getByRole('listitem')).toHaveText(/gpu-host\s*1 worker\s*idle\s*[1-9]\d* done\s*cpu@gpu-host/);
   } finally {

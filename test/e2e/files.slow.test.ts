@@ -228,7 +228,7 @@ test('compiled code of a kernel fills the chosen fields of its profile in one st
     .click();
   await page.getByRole('option', { name: 'chase' }).click();
   await expect(
-    sheet(page).getByRole('combobox', { name: /^Loop that counts: Line 34: 10 instructions/ }),
+    sheet(page).getByRole('combobox', { name: /^Loop over iterations: Line 34: 10 instructions/ }),
   ).toBeVisible();
   const row = sheet(page).getByRole('row', { name: /Instructions per iteration/ });
   await expect(row.getByRole('cell')).toHaveText(['560', '10']);

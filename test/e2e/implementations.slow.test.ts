@@ -29,7 +29,7 @@ test('a second implementation is added, predicted beside the first, ranked, comp
   await instructions.press('Enter');
   const threads = profile.getByRole('textbox', { name: 'Threads per unit that it allows' });
   await threads.fill('3');
-  await expect(profile.getByText('3 is not among the axes of the study')).toBeVisible();
+  await expect(profile.getByText('3 is not a value of this axis in the study')).toBeVisible();
   await threads.fill('1');
   await threads.press('Enter');
   await expect(list.getByRole('radio', { checked: true })).toHaveAccessibleName(

@@ -110,7 +110,7 @@ export function residualsChart(
       const dot = dots[dataIndex];
       return tooltipBody(dot.value, '', [
         { label: 'Design', value: String(dot.designIndex) },
-        { label: 'Off the line', value: `${signed(residualPercent(dot.residual))}${NBSP}%` },
+        { label: 'Deviation from the line', value: `${signed(residualPercent(dot.residual))}${NBSP}%` },
       ]);
     }),
     series: [

@@ -175,7 +175,7 @@ function pointTooltip(p: MeasuredPoint, title: string): HTMLElement {
     ...(p.lowMs !== null && p.highMs !== null
       ? [{ label: '95 % interval', value: `±${fixed(((p.highMs - p.lowMs) / 2 / p.medianMs) * 100, 2)}${NBSP}%` }]
       : []),
-    { label: 'Off the line', value: `${signed(residualPercent(p.residual))}${NBSP}%` },
+    { label: 'Deviation from the line', value: `${signed(residualPercent(p.residual))}${NBSP}%` },
   ]);
 }
 

@@ -70,7 +70,7 @@ export const SUITES: Readonly<
 /** The ways to choose designs, with their labels. */
 export const CHOICE_WORDS: Readonly<Record<Choice, { readonly label: string; readonly hint: string }>> = {
   best: { label: 'Best', hint: 'Fastest by prediction: is the first choice right?' },
-  random: { label: 'Random', hint: 'Drawn over all valid designs: how good is the model everywhere?' },
+  random: { label: 'Random', hint: 'Drawn at random from all valid designs: how good is the model everywhere?' },
   spread: { label: 'Spread', hint: 'Evenly from best to worst by prediction: best for calibrating.' },
   named: { label: 'Selected', hint: 'Selected in Ranking or Landscape.' },
 };

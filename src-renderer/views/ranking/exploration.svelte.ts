@@ -203,7 +203,7 @@ export class Exploration {
     if (!page.ok || page.value.matching > 0 || JSON.stringify(this.address.filter) !== JSON.stringify(filter)) return;
     this.clearFilter();
     const name = this.devices.find(({ id }) => id === this.deviceId)?.name;
-    this.app.notices.show(`No design of ${name ?? 'these devices'} passes the filter, so it was cleared`, () =>
+    this.app.notices.show(`No design of ${name ?? 'these devices'} passes the filter, so the filter was cleared`, () =>
       this.app.location.set(explorationAddress, { filter }),
     );
   }
@@ -243,8 +243,9 @@ export class Exploration {
       if (studyId !== null) void this.app.engine.call('settings.set', { key: `baseline.${studyId}`, value });
     };
     write({ enumerated, designs: unpin ? others : [...others, design] }, unpin ? null : design);
-    this.app.notices.show(unpin ? 'Baseline unpinned: differences are to the plain mapping' : 'Baseline pinned', () =>
-      write(before.stored, before.baseline),
+    this.app.notices.show(
+      unpin ? 'Baseline unpinned: differences are now relative to the plain design' : 'Baseline pinned',
+      () => write(before.stored, before.baseline),
     );
   }
   show(view: ViewId): void {

@@ -111,7 +111,7 @@ export const DISTRIBUTIONS: readonly Distribution[] = [
     help: 'a product of many small factors: ray depths, file sizes',
     parameters: [
       { symbol: 'μ', help: 'mean of the logarithm', min: 0, max: 8, step: 0.05, start: 3 },
-      { symbol: 'σ', help: 'deviation of the logarithm', min: 0.05, max: 1.5, step: 0.01, start: 0.5 },
+      { symbol: 'σ', help: 'standard deviation of the logarithm', min: 0.05, max: 1.5, step: 0.01, start: 0.5 },
     ],
     law: ([mu, sigma]) => lognormalLaw(mu, sigma),
   },

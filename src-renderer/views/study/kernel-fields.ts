@@ -117,7 +117,7 @@ function onceFields(speak: Term): readonly KernelField[] {
       'refill',
       'Change of unit',
       'instr.',
-      'Instructions when one loop over all units (flattened, or fetching) changes to another unit. If the value is not given, the instructions once per unit are taken.',
+      'Instructions when one loop over all units (flattened, or fetching) changes to another unit. If the value is not given, the number of instructions once per unit is used.',
     ),
     field(
       'search',

@@ -186,7 +186,7 @@ const demo: Demo<Chosen> = {
             curves: timed.curves,
           }),
           bestCores < cpu.cores
-            ? `**${counted(bestCores, 'core')}** are ${percent(timeMs.at(-1)! / timeMs[bestCores - 1] - 1)} faster than all ${cpu.cores}: more cores only take bandwidth from the longest.`
+            ? `**${counted(bestCores, 'core')}** are ${percent(timeMs.at(-1)! / timeMs[bestCores - 1] - 1)} faster than all ${cpu.cores}: more cores only take bandwidth from the core with the most work.`
             : `All cores are best here, but **${enoughCores}** come within 1 %. Fewer cores are faster where one task cannot be divided.`,
         ],
       };

@@ -285,7 +285,7 @@ export const evidence = {
     f, C, h :: footprint of an array, size of a cache, hits :: bytes, bytes, –
   `,
   validity: [
-    'The columns of a row decide how far gathers miss the cache. A summary of row lengths does not know them: of two large matrices with the same summary, one may take three times as long.',
+    'The columns of a row decide how far gathers miss the cache. A summary of row lengths does not contain them: of two large matrices with the same summary, one may take three times as long.',
     'The start of a launch as timed depends on driver and method, from 2 µs on the V100 to 38 µs on the Radeon VII. No data sheet gives it. For a GPU whose measurements are left out, times of small matrices are therefore wrong by half or more, but the choice is hardly worse.',
     'The loops data does not know the order of the rows. Schedules that give neighbouring rows to one thread group depend on it, and are predicted least well.',
     'On the MI250X, even non-zeros take 45 µs longer from about 200,000 non-zeros on, whatever the matrix. The model has no such term.',

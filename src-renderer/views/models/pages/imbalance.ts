@@ -98,7 +98,7 @@ export const imbalance = {
   ],
   equations: rows`
     H(w) = \frac{n \, \max(w)}{\sum_{i=1}^{n} w_i} :: Loss of one group of n units. :: Eq. 5
-    \mathbb{E}[X_W(n)] = n \int_0^\infty \sum_{a < A} \bigl[ H_A(s) - H_a(s) \bigr] \, \mathrm{d}s, \qquad H_a(s) = \Bigl( \sum_{j \le a} f(j) \, e^{-js} \Bigr)^{n} :: Mean loss without computing its distribution: one over the sum is written as an integral, under which the maximum factorises. This form is ours; the paper uses convolutions.
+    \mathbb{E}[X_W(n)] = n \int_0^\infty \sum_{a < A} \bigl[ H_A(s) - H_a(s) \bigr] \, \mathrm{d}s, \qquad H_a(s) = \Bigl( \sum_{j \le a} f(j) \, e^{-js} \Bigr)^{n} :: Mean loss without computing its distribution: one over the sum is written as an integral, in which the distribution of the maximum factorises. This form is ours; the paper uses convolutions.
     L_{\mathrm{agg}}(n) = \frac{\mathbb{E}[W_{(n:n)}]}{\mathbb{E}[W]} = \frac{\sum_{v \ge 0} \bigl( 1 - F(v)^n \bigr)}{\mathbb{E}[W]} :: Aggregate loss: expected longest unit divided by expected unit.
   `,
   symbols: rows`

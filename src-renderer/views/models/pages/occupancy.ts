@@ -137,7 +137,7 @@ export const occupancy = {
     'NVIDIA: equal to the vendor’s own calculator for every compute capability from 3.5 to 12.1.',
     'AMD: the published allocation sizes. Scalar registers count only if a kernel states them.',
     'Intel: the rules of Intel’s occupancy calculator. A kernel with many registers runs with half of the hardware threads (large register mode). The model assumes that the compiler chooses this mode if the kernel needs it.',
-    'Apple: limits of a threadgroup from Apple, registers and resident threads as others measured them on M1 and M2. M3 and M4 allocate registers as a kernel needs them, so theirs are estimates.',
+    'Apple: the limits of a threadgroup are from Apple; registers and resident threads are as others measured them on M1 and M2. M3 and M4 allocate registers as a kernel needs them, so their values are estimates.',
     'For a device without known rules only its hard limits count, without rounding.',
   ],
   sources: rows`
