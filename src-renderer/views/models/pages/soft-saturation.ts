@@ -67,7 +67,7 @@ export const softSaturation = {
   `,
   validity: [
     'One kernel at a time, whose iterations are alike.',
-    'Caches that thread groups share are not modelled, so more resident thread groups never cost time here.',
+    'Caches that thread groups share are not modelled, so more resident thread groups never cost time in this model.',
     'A derived τ assumes that instructions do not overlap. A fit, or a critical path in the profile, corrects this.',
   ],
   sources: rows`
