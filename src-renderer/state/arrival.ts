@@ -4,8 +4,8 @@ import { ALL_DEVICES } from './location.svelte.ts';
 
 /**
  * Reports what the address names but this database lacks, and shows something else instead. An address comes from a
- * link, the history or typing. What is missing is known only once the library is loaded, so this must be called again
- * then.
+ * link, the history or typing. Before the library is loaded, this does nothing, because nothing is known to be missing
+ * yet.
  */
 export async function checkAddress(app: App): Promise<void> {
   const { location, library } = app;
