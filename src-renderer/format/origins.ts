@@ -8,7 +8,7 @@ export const ORIGIN_WORDS: Readonly<Record<Origin, string>> = {
   calibrated: 'fitted to measured times',
   imported: 'read from a file or a tool',
   given: 'entered by hand, or from a data sheet',
-  example: 'from the example that this study began as, not from this kernel',
+  example: 'from the example with which this study began, not from this kernel',
   assumed: 'a usual value, because none was given',
 };
 

@@ -294,7 +294,7 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
       better: 'higher',
       value: (best, entry) => (entry.device.kind === 'gpu' ? finite(oneThread(entry) / best.timeMs) : null),
       format: (value) => fixed(value, 2),
-      hint: `Time of the fastest design with one ${term('thread')} per unit, over this time`,
+      hint: `Time of the fastest design with one ${term('thread')} per unit, divided by this time`,
     }),
     row('waves', 'Waves', {
       value: (best) => best.waves,

@@ -7,7 +7,7 @@ export const agreement = {
   question: 'How far can predictions be trusted, and what can measurements correct?',
   text: [
     'A tuner must find the fast designs. Exact milliseconds come second. So agreement is judged first by order: by rank correlations, and by the regret of measuring only the designs that the model ranks first. Errors of the times are stated with and without one common factor, which a wrong clock or kernel profile would explain.',
-    'Regret alone looks good where all designs are alike. So the random equivalent is shown beside it: the number of designs that would have to be measured at random to do as well. It is computed exactly from the measured times.',
+    'Regret alone looks good if all designs are alike. So the random equivalent is shown beside it: the number of designs that would have to be measured at random to do as well. It is computed exactly from the measured times.',
     'Calibration fits what the study does not know of its kernel on this device: latency and issue cost of an iteration, softness of the knee, serial fraction, cost of cooperation, set-up of a unit and overhead of a launch. A parameter that the measured designs do not determine keeps its value and is marked so.',
   ],
   equations: rows`

@@ -217,7 +217,7 @@ export const contention = {
   group: 'Device',
   question: 'What does uneven work cost when cores share one memory?',
   text: [
-    'Cores with little work end early and leave the bandwidth to the others, but one core alone cannot use all of it. Imbalance therefore costs less than the longest core under full contention, and more than no contention. Fewer cores can be faster.',
+    'Cores with little work end early and leave the bandwidth to the others, but one core alone cannot use all of it. The time is therefore shorter than that of the longest core under full contention, and longer than that without contention. Fewer cores can be faster.',
   ],
   equations: rows`
     K = \lceil \rho / \beta \rceil :: Cores that use the whole bandwidth.

@@ -288,7 +288,7 @@ export const evidence = {
     'The columns of a row decide how far gathers miss the cache. A summary of row lengths does not contain them: of two large matrices with the same summary, one may take three times as long.',
     'The start of a launch as timed depends on driver and method, from 2 µs on the V100 to 38 µs on the Radeon VII. No data sheet gives it. For a GPU whose measurements are left out, times of small matrices are therefore wrong by half or more, but the choice is hardly worse.',
     'The loops data does not know the order of the rows. Schedules that give neighbouring rows to one thread group depend on it, and are predicted least well.',
-    'On the MI250X, even non-zeros take 45 µs longer from about 200,000 non-zeros on, whatever the matrix. The model has no such term.',
+    'On the MI250X, the schedule of even non-zeros takes 45 µs longer for any matrix with more than about 200,000 non-zeros. The model has no such term.',
     'On the H100, the code of a sparse product does not show the size of x, nor that its columns are random. Products with more than ten million columns take up to 3.0 times the predicted time.',
     'If all blocks of a kernel are resident at once, all its block sizes have the same time in the model. On an A100 and an MI250X, the measured times differ by 7 % (median), so ties there are 18 and 24 % wide.',
     'The parameters belong to these kernels and their versions, not to all sparse products.',
