@@ -24,10 +24,7 @@ interface BoxesInput {
   readonly axisIndex?: number;
 }
 
-/**
- * Draws boxes anywhere in a plot, such as bars of a Gantt chart or cells with uneven sides. ECharts has no series for
- * these.
- */
+/** Draws boxes anywhere in a plot, such as bars of a Gantt chart or uneven cells. ECharts has no series for these. */
 export function boxSeries(input: BoxesInput): object {
   const { name, boxes, style, hover, gapPx = 0, crisp = false, axisIndex = 0 } = input;
   const edge = (px: number) => (crisp ? Math.round(px) : px);

@@ -150,7 +150,6 @@ export function curvesChart(
   };
 }
 
-/** A curve with its colour and its drawn points. */
 interface DrawnCurve extends Curve {
   readonly colour: string;
   readonly drawn: Curve['points'];
@@ -181,10 +180,7 @@ function drawLine({ name, points, colour, steps, dashed }: DrawnCurve, theme: Ch
   };
 }
 
-/**
- * Returns the entry of a curve at the right edge: its key, its name, and its value at the chosen x or, if none is
- * chosen, at its end.
- */
+/** Returns the entry of a curve at the right edge: key, name, and value at the chosen x (by default, at its end). */
 function endOf(
   { name, drawn, colour, dots, dashed }: DrawnCurve,
   y: number,

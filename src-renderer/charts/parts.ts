@@ -126,7 +126,6 @@ export interface Picked {
   readonly value: unknown;
 }
 
-/** The range of an axis. */
 export interface Range {
   readonly low: number;
   readonly high: number;
@@ -176,10 +175,7 @@ export interface Ticks {
   readonly format: (value: number) => string;
   /** The ticks whose labels are bold. */
   readonly bold?: ReadonlySet<number>;
-  /**
-   * On the x axis, whether tick marks are shown (default: no). On the y axis, whether gridlines are shown (default:
-   * yes).
-   */
+  /** On x, whether tick marks are shown (default: no). On y, whether gridlines are shown (default: yes). */
   readonly marks?: boolean;
 }
 
@@ -280,10 +276,7 @@ export function words(
   };
 }
 
-/**
- * Writes words beside a vertical line: `bold` first, then `rest`. They are on the right of the line or, flipped, on its
- * left.
- */
+/** Writes `bold` and then `rest` beside a vertical line: on its right or, if flipped, on its left. */
 export function markWords(theme: ChartTheme, x: number, y: number, bold: string, rest: string, flip: boolean) {
   const plain = words(theme, x + (flip ? -6 : 6), y, `{b|${bold}} ${rest}`, {
     colour: 'text-2',

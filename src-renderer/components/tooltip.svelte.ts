@@ -29,9 +29,7 @@ function hide(): void {
   shown = null;
 }
 
-/**
- * Shows a hint on hover and keyboard focus: `{@attach tooltip('Registers per thread')}`. An empty text shows nothing.
- */
+/** Shows a hint on hover and keyboard focus: `{@attach tooltip('Full name')}`. An empty text shows nothing. */
 export function tooltip(
   text: string,
   options: { readonly keys?: string; readonly side?: Shown['side'] } = {},

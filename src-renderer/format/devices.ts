@@ -16,10 +16,7 @@ export function deviceOf<D extends Device>(devices: readonly D[], id: string): D
   return found?.ok ? found.value : undefined;
 }
 
-/**
- * Returns the compute capability, instruction set or architecture of a device, such as `9.0` or `gfx90a`; an en dash if
- * unknown.
- */
+/** Returns the compute capability, instruction set or family of a device: `9.0`, `gfx90a`; an en dash if unknown. */
 export function computeName(device: GpuDevice): string {
   switch (device.occupancy.family) {
     case 'nvidia':
@@ -36,8 +33,7 @@ export function computeName(device: GpuDevice): string {
 }
 
 /**
- * Marketing families that say nothing about the device. `Radeon VII` keeps its family, because it is known by this
- * name.
+ * Marketing families that say nothing about a device. `Radeon VII` keeps its family, because it is known by this name.
  */
 const FAMILY = /^(GeForce|Quadro|Tesla|Radeon Instinct|Instinct|Radeon(?= R[X\d])) /;
 const DETAIL = /\s+(\d+ GB|SXM\d?|PCIe|Bronze|Silver|Gold|Platinum)(?=\s|$)|,.*$| \((?!\d+ of ).*\)$/g;

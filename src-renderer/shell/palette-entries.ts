@@ -40,10 +40,7 @@ const OF_VIEWS: readonly ViewCommand[] = [
 const WAIT_MS = 4000;
 const LOOK_AGAIN_MS = 50;
 
-/**
- * Opens a view and runs `act` there as soon as it succeeds. `act` returns whether it did; `otherwise` is shown if it
- * never does.
- */
+/** Opens a view and calls `act` until it succeeds there. If it never does, the text `otherwise` is shown. */
 function openAndAct(app: App, view: ViewId, act: () => boolean, otherwise: string): void {
   app.location.go(view);
   const until = performance.now() + WAIT_MS;
@@ -87,10 +84,7 @@ function ofViews(app: App): Command[] {
   );
 }
 
-/**
- * Returns a command for each format of exports. The format is in the address, so the view renders no other format
- * first.
- */
+/** Returns a command for each format of exports. The address has the format, so the view renders no other one first. */
 function exports(app: App): Command[] {
   if (app.location.view === 'export') return [];
   return app.library.formats.map(({ id, label, words }) => ({
@@ -201,8 +195,7 @@ function designs(app: App, query: string): Command[] {
 }
 
 /**
- * Returns what the palette finds besides the current commands: commands of other views, concepts, devices, runs and
- * designs.
+ * Returns what the palette finds besides the current commands: those of other views, concepts, devices, runs, designs.
  */
 export function paletteEntries(app: App, query: string): readonly Command[] {
   return [

@@ -1,10 +1,7 @@
 import type { Component } from 'svelte';
 import type { ViewId } from './views.ts';
 
-/**
- * Loads the component of each view from a file of its own. A component takes no props; all its data comes from
- * `useApp()`.
- */
+/** Loads the component of each view from its own file. A component takes no props; its data comes from `useApp()`. */
 const LOADERS: Readonly<Record<ViewId, () => Promise<{ readonly default: Component }>>> = {
   study: () => import('../views/study/StudyView.svelte'),
   landscape: () => import('../views/landscape/LandscapeView.svelte'),
@@ -23,10 +20,7 @@ export function viewComponent(id: ViewId): Component | undefined {
   return loaded[id];
 }
 
-/**
- * Loads a view. It rejects if the file of the view is not available, for example without the server, and may be called
- * again.
- */
+/** Loads a view. It rejects if the file is not available, for example without the server, and may be called again. */
 export async function loadView(id: ViewId): Promise<void> {
   if (loaded[id]) return;
   const { default: component } = await LOADERS[id]();

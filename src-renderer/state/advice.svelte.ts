@@ -53,9 +53,7 @@ export class Advice {
   readonly study: Study | null = $derived.by(() =>
     this.#app.editor.id === this.#app.location.studyId ? this.#app.editor.study : null,
   );
-  /**
-   * Whether the whole recommendation is shown, as in the Study view. Other views show it as a line under the header.
-   */
+  /** Whether the whole recommendation is shown, as in the Study view. Other views show it as a line. */
   readonly docked: boolean = $derived.by(() => this.#app.location.view === 'study');
   /** Whether the shown run belongs to the study, or no run is shown. A sweep of the command line may have no study. */
   readonly applies: boolean = $derived.by(() => {
@@ -219,10 +217,7 @@ export class Advice {
   get state(): State {
     return this.#state;
   }
-  /**
-   * Whether the answer is the exact one for the current study. Only an exact answer may be copied, simulated or
-   * measured.
-   */
+  /** Whether the answer is exact and for the current study. Only then may it be copied, simulated or measured. */
   get current(): boolean {
     return this.#answer !== null && this.#state === 'exact';
   }

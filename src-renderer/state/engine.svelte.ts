@@ -19,8 +19,7 @@ export interface Api {
 export type EngineState = 'connecting' | 'ready' | 'lost';
 
 /**
- * The `client` of this page in calls. A newer call of a client replaces its older ones, so that an edit leaves no
- * outdated work.
+ * The `client` of this page in calls. A newer call of a client replaces its older ones, so no outdated work is left.
  */
 export const PAGE_ID = `page ${performance.timeOrigin} ${Math.round(performance.now() * 1000)}`;
 

@@ -53,10 +53,7 @@ export class Library {
   get devices(): readonly CatalogueDevice[] {
     return this.#devices;
   }
-  /**
-   * Returns a device with its evidence and the given kinds of implementations, as a list; empty until the evidence is
-   * known.
-   */
+  /** Returns a device with its evidence and the given kinds of kernel, as a list; empty until the evidence is known. */
   timedDevice(id: string, kinds: readonly ImplementationKind[] = []): readonly TimedDevice[] {
     if (this.#evidence === null) return [];
     const name = deviceOf(this.#devices, id)?.name ?? id;

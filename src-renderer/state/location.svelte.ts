@@ -182,7 +182,7 @@ export class Location {
   }
 
   /**
-   * Changes fields of the current view. With `push`, this adds a history entry; otherwise it replaces the current one.
+   * Changes fields of the current view. With `push`, this adds a history entry instead of replacing the current one.
    */
   set<C>(codec: C, change: Partial<Address<C>>, options: { readonly push?: boolean } = {}): void {
     const params = new URLSearchParams(this.#query);
@@ -190,10 +190,7 @@ export class Location {
     this.#write(this.#view, params, !options.push);
   }
 
-  /**
-   * Restores the study and run of an earlier address. If the current address names no view, all of the earlier one is
-   * restored.
-   */
+  /** Restores the study and run of an earlier address, or all of it if the current address names no view. */
   resume(earlier: string): void {
     const named = /^#\/?[^?]/.test(window.location.hash);
     const params = new URLSearchParams(named ? this.#query : '');

@@ -2,7 +2,6 @@ import { choiceField, flagField, numberField, textField } from '../../state/loca
 
 export const COMPARE_MODES = ['best', 'same', 'measured'] as const;
 
-/** The address of a comparison. */
 export const compareAddress = {
   /** The reference device, in old links only. Now it is the device that all views of the study show. */
   reference: textField<string | null>(null),
@@ -12,10 +11,7 @@ export const compareAddress = {
   /** The ids of hidden devices of the run (`without`) and of added devices (`also`), separated by commas. */
   without: textField(''),
   also: textField(''),
-  /**
-   * In mode `measured`: the ids of the runs, the reference first (`runs`), and the difference that is ignored, %
-   * (`threshold`).
-   */
+  /** In mode `measured`: the ids of the runs, the reference first, and the difference that is ignored, %. */
   runs: textField(''),
   threshold: numberField(2),
   /** Whether rows in which all devices have equal values are hidden. */

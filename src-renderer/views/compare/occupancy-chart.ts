@@ -23,7 +23,6 @@ export interface OccupancyInput {
   readonly inKib: boolean;
 }
 
-/** Formats a value of the axis. */
 export function occupancyTick(x: number, inKib: boolean): string {
   return count(inKib ? x / 1024 : x);
 }

@@ -71,7 +71,6 @@ interface CellOptions {
   readonly range?: (best: Best) => string;
 }
 
-/** The data from which all rows are made. */
 interface Comparison {
   readonly compared: readonly Compared[];
   readonly study: Study;
@@ -357,7 +356,7 @@ function rangeText({ designIndex }: { readonly designIndex: number }, ranges: Co
 }
 
 /**
- * Returns the row with the best time of an implementation on each device, and by how much it exceeds the fastest there.
+ * Returns the row with the best time of an implementation on each device, and how far it is above the fastest there.
  */
 function implementationRow(name: string, { compared, ranges }: Comparison): CompareRow {
   const own = compared.map(({ entry }) => entry?.byImplementation.find(({ design }) => design.implementation === name));

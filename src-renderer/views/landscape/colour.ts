@@ -130,18 +130,14 @@ export function fittedClip(bestMs: number, maps: readonly ArrayLike<number>[]): 
   return ENDS.find((end) => end >= wanted) ?? ENDS[ENDS.length - 1];
 }
 
-/**
- * Returns the position of a time, 0…255, on the sequential scale. It is logarithmic and goes from the best time to
- * `clip` times it.
- */
+/** Returns the position of a time, 0…255, on the logarithmic scale from the best time to `clip` times it. */
 export function timeStep(timeMs: number, bestMs: number, clip = CLIP): number {
   const place = Math.log(timeMs / bestMs) / Math.log(clip);
   return Math.round(Math.min(1, Math.max(0, place)) * (STEPS - 1));
 }
 
 /**
- * Returns the position of a time, 0…255, on the diverging scale. It goes from `clip` times faster than the baseline to
- * `clip` times slower.
+ * Returns the position of a time, 0…255, on the diverging scale: from `clip` times faster than the baseline to slower.
  */
 export function changeStep(timeMs: number, baselineMs: number, clip = CLIP): number {
   const place = 0.5 + Math.log(timeMs / baselineMs) / (2 * Math.log(clip));

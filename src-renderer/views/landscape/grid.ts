@@ -20,9 +20,7 @@ export function marginals({ timeMs, xValues, yValues }: LandscapeGrid): { x: Flo
 /** Marginals above this multiple of the best time are all drawn at the largest height. */
 const LEVEL_SPAN = 2;
 
-/**
- * Returns the height of the line of marginals at each value, from 0 (the best) to 1 (the slowest, or no valid cell).
- */
+/** Returns the height of the line of marginals at each value: 0 is the best, 1 the slowest or no valid cell. */
 export function lineLevels(timesMs: Float64Array, bestMs: number): Float64Array {
   let slowest = -Infinity;
   for (const time of timesMs) if (Number.isFinite(time) && time > slowest) slowest = time;
@@ -38,9 +36,7 @@ export interface Edge {
   readonly y2: number;
 }
 
-/**
- * Returns the edges between cells with at most one wave of blocks and cells with more. A tolerance allows for rounding.
- */
+/** Returns the edges between cells with at most one wave of blocks (allowing for rounding) and cells with more. */
 export function oneWaveBoundary({ waves, timeMs, xValues, yValues }: LandscapeGrid): Edge[] {
   const nx = xValues.length;
   const ny = yValues.length;

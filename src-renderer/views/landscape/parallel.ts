@@ -10,9 +10,7 @@ export interface ParallelAxis {
   readonly label: string;
   readonly place: (value: number) => number;
   readonly ticks: readonly { readonly at: number; readonly text: string }[];
-  /**
-   * Converts a brushed interval (low and high position) to a part of the filter; null if it contains the whole axis.
-   */
+  /** Converts a brushed interval (low and high position) to a part of the filter; null if it is the whole axis. */
   readonly narrow: (low: number, high: number) => Partial<Narrowing> | null;
   /** Converts a filter to its interval on this axis, as positions; null if the filter does not narrow the axis. */
   readonly brushed: (filter: Narrowing) => Span | null;
@@ -31,10 +29,7 @@ export interface Span {
 /** The number of parts of an axis with continuous values. */
 const PARTS = 50;
 
-/**
- * Moves one end of a brush by `by` parts, at most to its other end. Returns `null` if the brush then contains the whole
- * axis.
- */
+/** Moves one end of a brush by `by` parts, at most to the other end. Returns `null` if it then has the whole axis. */
 export function movedEnd(axis: ParallelAxis, span: Span | null, end: keyof Span, by: number): Span | null {
   const { parts } = axis;
   const { low, high } = span ?? { low: 0, high: 1 };

@@ -38,7 +38,6 @@ export const measureAddress = {
   within: numberField(3),
 };
 
-/** Changed fields of the address of a measurement. */
 export type MeasureChange = Partial<Address<typeof measureAddress>>;
 
 /** Parses the design indices of an address: whole numbers from 0, each once. Anything else is ignored. */

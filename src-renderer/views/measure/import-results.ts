@@ -36,10 +36,7 @@ interface Answers {
   readonly studyName?: string;
 }
 
-/**
- * Imports a file of measured results and shows its run. Returns null if the import needs answers of the user, for which
- * a sheet opens.
- */
+/** Imports a file of measured results and shows its run. Returns null if a sheet must first ask the user. */
 export async function importResults(app: App, file: File): Promise<Result<ImportedFile | null>> {
   if (file.size > MAX_IMPORT_BYTES)
     return badInput(`${file.name} has ${bytes(file.size)}; at most ${bytes(MAX_IMPORT_BYTES)} can be imported`);
@@ -78,6 +75,5 @@ export async function importAnswered(
   return result;
 }
 
-/** Lets the user choose a file of results. */
 export const chooseResults = (take: (file: File) => void): void =>
   chooseFile('.jsonl,.ndjson,.json,.csv,.gz,.tar,.txt,.log,.db,.sqlite,.sqlite3', take);

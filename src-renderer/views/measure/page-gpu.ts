@@ -101,10 +101,7 @@ function browserVersions(): Readonly<Record<string, string>> {
   return found ? { [found[1] === 'Version' ? 'Safari' : found[1]]: found[2] } : { browser: navigator.userAgent };
 }
 
-/**
- * Runs a probe in the engine, or on the page's GPU; the engine then plans each round. Returns null if no launch gave a
- * time.
- */
+/** Runs a probe in the engine or, as the engine plans it, on the page's GPU. Returns null if no launch gave a time. */
 export async function probeInPage(
   engine: Pick<Api, 'call'>,
   asked: ProcedureInput<'bench.probe'>,

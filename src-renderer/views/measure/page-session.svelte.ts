@@ -5,10 +5,7 @@ import type { Failure } from '../../../src-workers/domain/result.ts';
 import { PAGE_ID, type Api } from '../../state/engine.svelte.ts';
 import { measureInPage, pageTarget, probeInPage } from './page-gpu.ts';
 
-/**
- * The GPU of this page and the run that it measures. The session outlives the view, so that the user can open other
- * views.
- */
+/** The GPU of this page and the run that it measures. It outlives the view, so that the user can open other views. */
 class PageSession {
   #target = $state.raw<MeasuringTarget | null>(null);
   #runId = $state<number | null>(null);

@@ -6,10 +6,7 @@ import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, change, count, timeText } from '../../format/numbers.ts';
 import { launchRange, launches } from './repeats.ts';
 
-/**
- * Draws every launch of a case in order, with the median and its interval. A launch beyond the scale is drawn as an
- * arrow at its edge.
- */
+/** Draws every launch of a case in order, with median and interval. Arrows stand for launches beyond the scale. */
 export function repeatsChart(time: MeasuredTime, theme: ChartTheme, size: ChartSize): EChartsOption {
   const { colour } = theme;
   const all = launches(time);

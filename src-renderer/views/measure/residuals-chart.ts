@@ -42,10 +42,7 @@ function explainedText(share: number): string {
   return share < 0.005 ? 'explains nothing' : `explains ${percent(share, 0)}`;
 }
 
-/**
- * Draws measured over scaled predicted times for each value of each axis: a dot per design, the quartiles and the
- * median.
- */
+/** Draws measured over scaled predicted times by value of each axis: a dot per design, the quartiles and the median. */
 export function residualsChart(
   { axes, name, selected, rowPx }: ResidualsInput,
   theme: ChartTheme,

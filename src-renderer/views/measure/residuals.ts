@@ -11,9 +11,7 @@ export interface ResidualRow {
   readonly low: number;
   readonly high: number;
   readonly count: number;
-  /**
-   * The residual of each design with this value. Empty if `value` is derived instead of being a field of the designs.
-   */
+  /** The residual of each design with this value; empty if the axis is not a field of designs. */
   readonly dots: readonly { readonly designIndex: number; readonly residual: number }[];
 }
 export interface ResidualAxis {

@@ -88,10 +88,7 @@ function spanRatio(points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianM
     : Math.max(ratio(points.map((p) => p.predictedMs)), ratio(points.map((p) => p.medianMs)));
 }
 
-/**
- * Returns the ticks of a logarithmic axis. If few powers of ten are in its range, the ticks are round and evenly
- * spaced.
- */
+/** Returns the ticks of a logarithmic axis. With few powers of ten in its range, they are round and evenly spaced. */
 export function fineTicks(low: number, high: number): readonly number[] {
   const ticks = logTicks(low, high, { max: 5 });
   if (ticks.length >= 3) return ticks;
@@ -101,10 +98,7 @@ export function fineTicks(low: number, high: number): readonly number[] {
   return multiples(low, high, step);
 }
 
-/**
- * Returns the ends of the line measured = scale · predicted inside the frame, ms; `null` if it does not cross the
- * frame.
- */
+/** Returns the ends of the line measured = scale · predicted inside the frame, ms; `null` if it is outside. */
 export function lineInFrame(
   frame: ScatterFrame,
   scale: number,
@@ -138,10 +132,7 @@ export function nearestPoint(
 const BESIDE = [[0, 15], [0, -8], [13, 4], [-13, 4], [13, 15], [-13, 15], [13, -8], [-13, -8]] as const; // prettier-ignore
 const LINE_PX = 13;
 
-/**
- * Places labels at the first position that is `apart` px from all earlier labels. If none is, a label goes further
- * below its point.
- */
+/** Places labels at the first position that is `apart` px from all earlier ones, or further below their points. */
 export function labelPlaces(
   points: readonly { readonly x: number; readonly y: number }[],
   apart: number,

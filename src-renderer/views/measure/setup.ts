@@ -106,9 +106,7 @@ export function startLabel(setup: MeasuringSetup, runnable: number | null): stri
   return designs === null ? SUITES[setup.suite].action : `Measure ${counted(designs, 'design')}`;
 }
 
-/**
- * Returns the limits of the page's own GPU, so that the engine chooses designs within them; empty for other targets.
- */
+/** Returns the limits of the page's own GPU, so that the engine chooses fitting designs; empty for other targets. */
 export function pageLimits({ id, backend, device }: MeasuringTarget): Pick<ProcedureInput<'bench.start'>, 'limits'> {
   if (id !== PAGE_TARGET) return {};
   const { threadsPerUnit, blockThreads, bestBuckets } = findAbility(backend, device);
@@ -130,9 +128,7 @@ export function measuringInput(setup: MeasuringSetup, runId: number | null): Pro
   };
 }
 
-/**
- * What the command line needs to find the designs: the database file, the run, and the device if the run has several.
- */
+/** What the command line needs to find designs: the database file, the run, and the device if there are several. */
 export interface CommandPlace {
   readonly databaseFile: string;
   readonly runId: number;
@@ -264,10 +260,7 @@ export function durationText(
     : `A short probe finds how many designs, repeats and units fit into ${roughDuration(setup.timeS * 1000)}.`;
 }
 
-/**
- * Whether a run shows how long the next one takes: same kind, same target and, for designs, all units of the same
- * sweep.
- */
+/** Whether a run shows how long the next one takes: same kind and target and, for designs, all units of the sweep. */
 function isAlike(
   { run, detail: { request } }: { readonly run: RunSummary; readonly detail: MeasuringDetail },
   setup: MeasuringSetup,

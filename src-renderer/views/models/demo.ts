@@ -118,10 +118,7 @@ export function resolve(control: Control, context: DemoContext, values: Values) 
   return { ...control, label, options };
 }
 
-/**
- * Returns the values of all controls, within their limits. Each value is read separately, so that Svelte tracks each
- * one.
- */
+/** Returns the values of all controls, within their limits. Each is read separately, so that Svelte tracks it. */
 export function readValues(
   controls: Controls,
   chosen: Readonly<Record<string, unknown>>,
@@ -142,9 +139,7 @@ export function readValues(
   return values;
 }
 
-/**
- * A cell of a figure's table: a text, a bar from the left (0…1 of the column's width), or a quiet or emphasised text.
- */
+/** A cell of a figure's table: a text, a bar from the left (0…1 of the width), or a quiet or emphasised text. */
 export type Cell =
   | string
   | { readonly bar: number; readonly colour: string; readonly faint?: boolean }
@@ -182,10 +177,7 @@ export type Block =
   | {
       readonly kind: 'table';
       readonly label: string;
-      /**
-       * The columns. The first one and those marked `words` hold words; the others numbers. `barWidth` is for columns
-       * with bars.
-       */
+      /** The columns. The first one and those marked `words` hold words, the others numbers or bars. */
       readonly columns: readonly (string | { readonly title: string; readonly words?: true; readonly barWidth?: string })[];
       readonly rows: readonly Row[];
     }
@@ -193,10 +185,7 @@ export type Block =
 export interface Figure {
   readonly title?: string;
   readonly hint?: string;
-  /**
-   * Whether the figure shows the answer. It is then dimmed while the answer is outdated, and missing until there is
-   * one.
-   */
+  /** Whether the figure shows the answer. It is then dimmed while that is outdated, and missing until there is one. */
   readonly waits?: true;
   readonly blocks: readonly (Block | null | false)[];
 }
@@ -276,9 +265,7 @@ export interface Demo<V, N extends AnswerName = never> {
   };
   readonly figures: readonly MakeFigure<V, N>[];
 }
-/**
- * Returns a function that makes a figure for the GPU in the control `device`; no figure while the catalogue is loading.
- */
+/** Returns a function that makes a figure for the GPU in the control `device`; none while the catalogue is loading. */
 export const onDevice =
   <V extends { readonly device: string }>(
     make: (device: GpuDevice, values: V, context: DemoContext) => Figure | null,

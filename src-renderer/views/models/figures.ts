@@ -6,9 +6,7 @@ import { STACK_LANES } from '../../../src-workers/models/divergence/program.ts';
 import { lengthSampler, mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { lawOf, type LawId } from './laws.ts';
 
-/**
- * Figures that take longer than a frame to compute. `Background` runs them in a worker, so their data must be plain.
- */
+/** Figures that take longer than a frame. `Background` computes them in a worker, so their data must be plain. */
 
 /** The number of bins of a drawn loss distribution. `published-groups.ts` has the same number. */
 export const LOSS_BINS = 60;

@@ -19,9 +19,7 @@ export interface LossDistribution {
 
 const SYMBOLS = ['diamond', 'triangle', 'circle'];
 
-/**
- * Draws the distribution of a group's loss in bins: the model as an area, observations as marks of different shapes.
- */
+/** Draws the distribution of a group's loss in bins: the model as an area, observations as marks by shape. */
 export function lossDistributionChart(
   { edges, modelled, observed }: LossDistribution,
   theme: ChartTheme,

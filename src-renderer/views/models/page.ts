@@ -13,7 +13,6 @@ export interface ModelPage {
   readonly label: string;
   /** The heading of the page in the list. */
   readonly group: 'Lockstep' | 'Device' | 'Whole' | 'Measured';
-  /** The question that the model answers. */
   readonly question: string;
   readonly text: readonly string[];
   /**

@@ -22,10 +22,7 @@ const [TOP, GAP, ACTIVITY, BOTTOM] = [30, 34, 64, 62];
 export const playedHeightPx = (rows: number): number =>
   TOP + Math.max(90, Math.min(300, rows * 14)) + GAP + ACTIVITY + BOTTOM;
 
-/**
- * Returns the number of active thread groups over time, as the corners of steps. It is the mean over the
- * multiprocessors.
- */
+/** Returns the number of active thread groups over time (mean of the multiprocessors) as the corners of steps. */
 export function activity(played: PlayedLaunch): readonly (readonly [cycles: number, mean: number])[] {
   const { multiprocessors, stepMultiprocessor, stepCycles, stepActiveGroups } = played;
   const order = [...stepCycles.keys()].sort((a, b) => stepCycles[a] - stepCycles[b]);

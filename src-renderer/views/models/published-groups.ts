@@ -1,9 +1,6 @@
 import type { LawId } from './laws.ts';
 
-/**
- * Work groups that the authors of Swatman et al. 2022 simulated and ran. They are counted in the bins of
- * `lossDistribution`.
- */
+/** Work groups that the authors of Swatman et al. 2022 simulated and ran, counted in the bins of `lossDistribution`. */
 export interface PublishedGroups {
   readonly law: LawId;
   readonly n: number;

@@ -51,9 +51,7 @@ function findRuns({ cores, imbalances, points }: RegimeMap, column: number): rea
   return runs;
 }
 
-/**
- * Returns `rgb(…)` with an opacity. It increases with the distance of `part`, a fraction of the time, from one half.
- */
+/** Returns `rgb(…)` with an opacity that increases with the distance of `part`, a fraction of time, from one half. */
 const tone = (rgb: string, part: number): string =>
   rgb.replace(/^rgb\((.*)\)$/, `rgba($1, ${(0.3 + 0.45 * Math.abs(part - 0.5)).toFixed(3)})`);
 
@@ -69,9 +67,7 @@ function ends(values: readonly number[], write: (value: number) => string): stri
   return low === high ? low : `${low} to ${high}`;
 }
 
-/**
- * Draws which simple model is closest, over cores and imbalance. A stronger colour means that the choice is clearer.
- */
+/** Draws which simple model is closest, over cores and imbalance. A stronger colour means a clearer choice. */
 export function regimesChart(
   { map, maxCores, cores, imbalance }: Regimes,
   theme: ChartTheme,

@@ -35,10 +35,7 @@ const decimalsOf = (value: number): number => (String(Number(value.toPrecision(5
 /** Tolerances below this only allow for rounding. */
 const ROUNDING = 1e-4;
 
-/**
- * Returns the decimals for the figures of a table: enough for the digits that the paper prints, and for the largest
- * allowed error.
- */
+/** Returns enough decimals to show all figures of a table as the paper prints them, and the largest allowed error. */
 export function findDecimals(rows: readonly ReproductionRow[]): number {
   const decimals = rows.map(({ paper, tolerance, errorKind }) => {
     const isRounding = errorKind === 'relative' || tolerance < ROUNDING;

@@ -51,10 +51,7 @@ export function inMemoryBySteps(run: StackRun, shape: StackShape = PUBLISHED_STA
   return out;
 }
 
-/**
- * Returns the nearest instruction before (−1) or after (1) `step` that pushed or popped. If there is none, returns
- * `step`.
- */
+/** Returns the nearest instruction before (−1) or after (1) `step` that pushed or popped; `step` if there is none. */
 export function nextEvent(run: StackRun, step: number, direction: -1 | 1): number {
   const found =
     direction > 0 ? run.events.find((event) => event.step > step) : run.events.findLast((event) => event.step < step);

@@ -11,9 +11,7 @@ const narrowingSchema = v.omit(rankFilter, ['deviceId']);
 /** The part of the address that every view of a run's designs shares. */
 export const explorationAddress = {
   design: numberField<number | null>(null),
-  /**
-   * The index of the design that is pinned as the baseline. By default, the saved baseline or the plain design is used.
-   */
+  /** The index of the design that is pinned as the baseline. The default is the saved baseline or the plain design. */
   baseline: numberField<number | null>(null),
   filter: jsonField<Narrowing>({}, (value) => {
     const read = v.safeParse(narrowingSchema, value);

@@ -8,8 +8,7 @@ import type { Mode } from './address.ts';
 import type { SimulatedTimes, StripScale } from './simulated.ts';
 
 /**
- * The columns of the ranking as data: text, width and sorting. A priority says which are removed first if there is too
- * little room.
+ * The columns of the ranking as data: text, width, sorting, and which are removed first if there is too little room.
  */
 
 export type ColumnId =
@@ -29,7 +28,6 @@ export interface CellContext {
   readonly simulated: SimulatedTimes;
   /** The expected losses, by design, if they are known. */
   readonly uncertain?: ReadonlyMap<number, UncertainDesign>;
-  /** The scale of all strip plots. */
   readonly stripScale: StripScale | null;
 }
 
@@ -97,9 +95,7 @@ function roomForNames(names: readonly string[]): number {
   return Math.max(96, Math.min(240, Math.ceil(14 + LETTER_PX * longest)));
 }
 
-/**
- * Returns every column that has data in this space. A column is left out if its values are all equal or all missing.
- */
+/** Returns every column that has data in this space. A column whose values are all equal or missing is left out. */
 export function availableColumns({
   term,
   varies,

@@ -225,10 +225,7 @@ export class Exploration {
   clearFilter(): void {
     this.app.location.set(explorationAddress, { filter: {} });
   }
-  /**
-   * Makes a design the baseline of its device. If it already is the baseline, the plain design becomes the baseline
-   * again.
-   */
+  /** Makes a design the baseline of its device. If it already is, the plain design becomes the baseline again. */
   pin(design: number): void {
     const { studyId } = this.app.location;
     const before = { stored: this.#stored, baseline: this.address.baseline };

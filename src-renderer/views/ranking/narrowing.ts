@@ -13,10 +13,7 @@ interface Range {
 export const UNBOUNDED = 1e15;
 
 interface Listed {
-  /**
-   * The number of all designs and of valid ones. If a run keeps only its best designs, the size of its space is known
-   * too.
-   */
+  /** The number of all designs and of valid ones; `bestOf` is the size of the space if a run keeps only its best. */
   readonly total: number;
   readonly valid: number;
   readonly bestOf: number | null;
@@ -96,10 +93,7 @@ export function rangeOf(from: number | null, to: number | null, scale = 1): Rang
   return { from: (from ?? 0) * scale, to: to === null ? UNBOUNDED : to * scale };
 }
 
-/**
- * Switches a value of a list on or off. Returns undefined if then all or none are on, because such a list filters
- * nothing.
- */
+/** Switches a value of a list on or off. Returns undefined if all or none are on, because this filters nothing. */
 export function toggled<T>(chosen: readonly T[] | undefined, all: readonly T[], value: T): T[] | undefined {
   const now = new Set(chosen ?? []);
   if (now.has(value)) now.delete(value);

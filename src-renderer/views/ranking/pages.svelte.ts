@@ -7,7 +7,6 @@ import { keep } from '../../../src-workers/numeric/kept.ts';
 import type { Engine } from '../../state/engine.svelte.ts';
 import { wantedPages } from './paging.ts';
 
-/** A list of designs: its run, filter and order. */
 export interface ListInput {
   readonly runId: number;
   readonly filter: RankFilter;
@@ -23,10 +22,7 @@ export interface ListedRow extends RankRow {
 }
 
 const PAGE_ROWS = 100;
-/**
- * The engine needs a fraction of a millisecond for the breakdown and the slice of each row, so pages with them are
- * small.
- */
+/** Pages with breakdowns and slices are small, because the engine needs a fraction of a millisecond for each row. */
 const DETAIL_ROWS = 25;
 const MAX_PAGES = 120;
 const MAX_DETAILS = 160;
@@ -118,9 +114,7 @@ export class RankPages {
     return this.#order === null ? {} : { order: this.#order };
   }
 
-  /**
-   * Returns a row by its position, with its breakdown if that has arrived. Returns null until the row itself arrives.
-   */
+  /** Returns a row by its position, with its breakdown once that has arrived; null until the row itself arrives. */
   row(place: number): ListedRow | null {
     void this.#version;
     const detail = this.#details.get(Math.floor(place / DETAIL_ROWS));

@@ -1,9 +1,6 @@
 /** Scrolls through more rows than a browser can display at full height, and decides which pages to keep. */
 
-/**
- * Browsers clip elements taller than about 16 million px. Longer lists have this height, and the scrollbar is
- * compressed.
- */
+/** Browsers clip elements taller than about 16 million px. Longer lists have this height and a compressed scrollbar. */
 export const MAX_SCROLL_PX = 12_000_000;
 
 export interface Geometry {
@@ -52,9 +49,7 @@ export function visibleRows({ rowPx, count, viewPx }: Geometry, topPx: number): 
   };
 }
 
-/**
- * Returns the scroll position, px, at which a row is completely visible. It is as close to the current one as possible.
- */
+/** Returns the scroll position, px, nearest to the current one, at which a row is completely visible. */
 export function revealPx(geometry: Geometry, topPx: number, row: number): number {
   const { rowPx, viewPx } = geometry;
   if (row * rowPx < topPx) return clampTopPx(geometry, row * rowPx);

@@ -63,9 +63,7 @@ export interface StripScale {
   readonly highMs: number;
 }
 
-/**
- * The scale of strip plots reaches this multiple of the fastest replication. For slower designs, numbers are written.
- */
+/** The scale of strip plots reaches this multiple of the fastest replication. Slower designs show numbers. */
 const STRIP_SPAN = 1.25;
 
 /** Returns the scale of a column of strip plots. Times that are far slower than the fastest are left out. */

@@ -15,7 +15,6 @@ const TOP = 18;
 export const ROWS = TOP + CURVE + 28;
 export const AXIS = 32;
 
-/** The inputs of a picture of the timeline. */
 export interface TimelineScene {
   readonly timeline: SimulationTimeline;
   readonly theme: ChartTheme;
@@ -69,7 +68,6 @@ function placeOf({ view, plotPx }: TimelineScene): (ms: number) => number {
 
 const axisPlace = ({ roomPx, geometry }: TimelineScene): number => ROWS + Math.min(roomPx, geometry.totalPx) + 2;
 
-/** Returns the range of visible rows. */
 function rowsInView({ topPx, roomPx, geometry, rows }: TimelineScene): readonly [first: number, end: number] {
   return [
     Math.max(0, Math.floor(topPx / geometry.rowPx)),

@@ -51,8 +51,7 @@ const memory = (field: string, label: string): DeviceNumber => ({
 });
 
 /**
- * Returns the fields of a GPU in two columns. Occupancy rules set the fields in `ruled`, so these are shown only
- * without rules.
+ * Returns the fields of a GPU in two columns. Those in `ruled` are shown only without occupancy rules, which set them.
  */
 export function gpuNumbers(say: Term): {
   readonly main: readonly DeviceNumber[];
@@ -98,9 +97,7 @@ export function readNumber(device: Device, field: string): number {
   return field.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], device) as number;
 }
 
-/**
- * Returns the device with another value of a field. The source of that field is removed, because it no longer applies.
- */
+/** Returns the device with another value of a field. The source of the field is removed, as it no longer applies. */
 export function withNumber<D extends Device>(device: D, field: string, value: number): D {
   const [head, key] = field.split('.') as [string, string?];
   const { [head]: _former, ...sources } = device.sources;
@@ -157,9 +154,7 @@ export function choiceOfRules(rules: OccupancyRules): string {
   }
 }
 
-/**
- * Returns a copy with a name of its own. Its sources say only what it was copied from, and which values are estimates.
- */
+/** Returns a copy with its own name. Its sources say only what was copied, and which values are estimates. */
 export function copyOf(device: CatalogueDevice, taken: readonly string[]): Device {
   const { own: _own, ...rest } = device;
   const name = `${device.name} copy`;

@@ -189,10 +189,7 @@ export function withDuplicate(study: Study, at: number): Study {
   const copy = { ...before[at], name: freeName(before[at].name, before) };
   return { ...study, implementations: before.toSpliced(at + 1, 0, copy) };
 }
-/**
- * Removes an implementation. If only one remains, it becomes the kernel of the study, and the values that it allows
- * become the axes.
- */
+/** Removes an implementation. A single remaining one becomes the kernel of the study, with the axes that it allows. */
 export function withoutImplementation(study: Study, at: number): Study {
   const { implementations, ...rest } = study;
   const left = implementations!.toSpliced(at, 1);
@@ -202,9 +199,7 @@ export function withoutImplementation(study: Study, at: number): Study {
   const allowed = tidy(only.axes ?? {}) as Partial<Study['axes']>;
   return { ...rest, kernel: implementationKernel(rest.kernel, only), axes: { ...rest.axes, ...allowed } };
 }
-/**
- * Changes the workload. New lengths replace the width of the rows, or remove it. Without rows, blocks cannot be tiles.
- */
+/** Changes the workload. New lengths replace or remove the width of the rows. Without rows, blocks cannot be tiles. */
 export function withWorkload(study: Study, change: Partial<Study['workload']>): Study {
   const before = study.workload;
   const areOther = change.lengths !== undefined && change.lengths !== before.lengths;

@@ -13,10 +13,7 @@ export interface PipelineInput {
   readonly groupWord: string;
 }
 
-/**
- * Draws the cycles of an iteration over the active thread groups: a line for the cycles in use, dashed for the derived
- * ones.
- */
+/** Draws the cycles of an iteration over active thread groups: those in use, and the derived ones as a dashed line. */
 export function pipelineChart(
   { derived, shown, measured, groupWord }: PipelineInput,
   theme: ChartTheme,

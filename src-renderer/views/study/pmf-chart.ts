@@ -56,9 +56,7 @@ export interface PmfBins {
   readonly beyond: number;
 }
 
-/**
- * Returns the end of the axis, and the probability beyond it. All marks and at least 99.9 % of the units are visible.
- */
+/** Returns the end of the axis, and the probability beyond it. All marks and 99.9 % of the units are visible. */
 function drawnEnd({ law, depths }: PmfInput): { readonly end: number; readonly beyond: number } {
   const { support, probability } = law;
   const last = support.length - 1;

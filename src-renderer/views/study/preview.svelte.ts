@@ -30,9 +30,7 @@ export interface GroupRow {
   readonly depth: number;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
-  /**
-   * The lane time of a unit per iteration of its work, in iterations: what all its lanes run, including other phases.
-   */
+  /** The lane time of a unit per iteration of its work, in iterations: all that its lanes run, other phases too. */
   readonly laneCost: number;
 }
 

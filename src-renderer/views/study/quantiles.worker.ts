@@ -2,9 +2,7 @@ import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { affordableLossDistribution } from '../../../src-workers/models/imbalance/binned.ts';
 import { quantile } from '../../../src-workers/models/imbalance/distribution.ts';
 
-/**
- * The quantiles of the loss need its whole distribution. Computing it in the page's own thread would block the page.
- */
+/** Quantiles of the loss need its whole distribution. Computing it in the page's own thread would block the page. */
 
 export interface QuantileRequest {
   readonly id: number;

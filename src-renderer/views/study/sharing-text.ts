@@ -55,7 +55,6 @@ export function laneWords(rows: readonly Lanes[], recommended: number | null, sa
   };
 }
 
-/** Explains what the lane cost is. */
 export function laneCostText({ sharing }: Pick<Kernel, 'sharing'>): string {
   const iterations =
     sharing === 'deal'

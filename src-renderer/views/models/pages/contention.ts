@@ -81,10 +81,7 @@ function findPublished(cpu: CpuDevice, { work, cores }: Chosen): { readonly meas
   return (work === 'triangular' ? LANGGUTH_TRIANGULAR : LANGGUTH_AMDAHL)[at] ?? null;
 }
 
-/**
- * The map of the closest models, by CPU. It does not depend on the work, so it is computed once, with at most 40
- * columns.
- */
+/** The maps of the closest models. They do not depend on the work, so each CPU has one, with at most 40 columns. */
 const maps = new WeakMap<CpuDevice, RegimeMap>();
 function computeMap(cpu: CpuDevice): RegimeMap {
   const coresPerColumn = Math.ceil(cpu.cores / 40);
