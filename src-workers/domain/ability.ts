@@ -1,6 +1,6 @@
 import type { BenchBackend, MeasuringDevice } from './benchmark.ts';
 
-/** The number of lanes of a CUDA thread group (a warp). It has been the same on every device so far. */
+/** Lanes of a thread group (warp) on every CUDA device so far. */
 export const CUDA_GROUP_WIDTH = 32;
 /**
  * Maximum number of threads of a block on every CUDA device since compute capability 2.0 (CUDA C++ Programming Guide,
@@ -9,7 +9,8 @@ export const CUDA_GROUP_WIDTH = 32;
 const CUDA_BLOCK_THREADS = 1024;
 
 /**
- * The limits of a target; null if no limit is known. Designs are predicted for another device, which may allow more.
+ * The limits of a target; null if no limit is known. Designs are predicted for another device, which may allow more
+ * than the target does.
  */
 export interface Ability {
   readonly cores: number | null;
@@ -19,13 +20,16 @@ export interface Ability {
   readonly registerCaps: boolean;
   /** Whether the width of the target's thread groups is known. The best buckets depend on it. */
   readonly bestBuckets: boolean;
-  /** Whether the target runs only whole units, without padding and without even shares. */
+  /** Whether the target can run only balancings that give a slot whole units, so neither padding nor even shares. */
   readonly wholeUnits: boolean;
-  /** Whether the blocks can take tiles of the units. Stand-in loops cannot. */
+  /** Whether a block can take a tile of the units. The stand-in loop has no tiles. */
   readonly tiles: boolean;
 }
 
-/** @param device the properties that the device reported; null if it was not queried or did not answer */
+/**
+ * Finds what a backend can run on a device.
+ * @param device the properties that the device reported; null if it was not queried or did not answer
+ */
 export function findAbility(backend: BenchBackend, device: MeasuringDevice | null): Ability {
   const stated = (name: string): number | null => {
     const value = device?.properties[name];

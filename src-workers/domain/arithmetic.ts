@@ -12,7 +12,7 @@ export interface Arithmetic {
   cpp(named: (name: string) => string): string;
 }
 
-/** For each function: its number of arguments, its result, and its name in C++. */
+/** Each function's number of arguments, its result, and its name in C++. */
 const FUNCTIONS: Readonly<
   Record<string, { readonly takes: number; readonly apply: (...given: number[]) => number; readonly cpp: string }>
 > = {
@@ -36,7 +36,7 @@ const MAX_CHARACTERS = 200;
 const TOKEN = /\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)|\{(\w+)\}|([A-Za-z_]\w*)|([-+*/%(),]))/y;
 
 /**
- * Parses arithmetic. Names may be in braces. Fails with `bad-input` and the position.
+ * Parses arithmetic. Names may be in braces. An error is `bad-input`, with the position in the text.
  * @param known the names that are allowed
  */
 export function parseArithmetic(text: string, known: readonly string[]): Result<Arithmetic> {
@@ -63,7 +63,7 @@ function read(text: string, known: readonly string[]): Arithmetic {
   const expect = (what: string): never =>
     refuse(`${what} is missing ${at < tokens.length ? `before "${tokens[at]}"` : 'at the end'}`);
 
-  /** Parses operators of one rank from left to right. */
+  /** Parses operators of one precedence from left to right. */
   const chain = (signs: readonly string[], operand: () => Arithmetic): Arithmetic => {
     let left = operand();
     for (let sign = taken(...signs); sign !== null; sign = taken(...signs)) left = combined(sign, left, operand());

@@ -1,7 +1,7 @@
 import type { Balancing, LengthClass } from './design.ts';
 import { ok, type Result, badInput } from './result.ts';
 
-/** The maximum number of buckets. With more, the passes cost more than the buckets can ever save. */
+/** The maximum number of buckets. With more buckets, the sorting passes cost more than the buckets can save. */
 const MAX_BUCKETS = 64;
 
 /** The maximum number of classes. Each class is a launch. */
@@ -11,10 +11,12 @@ const FORMS =
   `none, shuffle, quantile-buckets(K) or best-buckets(K) with K 1 to ${MAX_BUCKETS}, window-sort(UNITS), full-sort, dynamic-fetch, dynamic-fetch(UNITS), ` +
   `dynamic-fetch(group), padded, padded-slice(UNITS), mixed(K) with K 2 to ${MAX_CLASSES}, mixed(THREADS:LENGTH,…,THREADS); on a CPU row-split; nonzero-split or merge-path on both`;
 
-/** Maximum number of units of one fetch. With larger fetches, only a few slots have work at the end of a launch. */
+/**
+ * Maximum number of units that a slot fetches at once. With more, only a few slots have work at the end of a launch.
+ */
 const MAX_FETCHED_UNITS = 4096;
 
-/** Maximum window, units. No device sorts a larger one in one pass. */
+/** Maximum size of a window, units: no device can sort a larger window in one pass. */
 const MAX_WINDOW_UNITS = 2 ** 31;
 
 /**

@@ -3,10 +3,10 @@ import type { Design } from './design.ts';
 import type { KernelTask } from './kernel-manifest.ts';
 
 /**
- * Plans of measurements, and their results. A plan is a list of cases for one backend. The program that runs it (a CUDA
- * program, a WebGPU device in a page or under Node, threads of the CPU, the user's own program) answers with the same
- * records, one JSON line each. A result file has these lines after the line of the plan. It can be written on a machine
- * without Lockstep, and imported.
+ * Plans of measurements, and their results. A plan is a list of cases for one backend. The program that runs the plan
+ * (a CUDA program, a WebGPU device in a page or under Node, threads of the CPU, the user's own program) answers with
+ * records, one JSON line each, in the same format for all backends. A result file contains the line of the plan and
+ * then these records. It can be written on a machine without Lockstep and imported here.
  */
 export const BENCH_BACKENDS = ['cuda', 'hip', 'webgpu', 'cpu', 'program'] as const;
 export type BenchBackend = (typeof BENCH_BACKENDS)[number];
@@ -26,27 +26,26 @@ export function isStandIn(backend: BenchBackend | 'external'): boolean {
 }
 
 /**
- * The unit loop that stands in for a kernel on a GPU, in the terms of a kernel profile. Where units are dealt, u
- * threads do ⌈length / u⌉ passes and combine their results. Where units are split, u threads do `length` passes of
- * I·φ(u) instructions, φ(u) = (1 − σ)/u + σ + κ·log₂u. The instructions form one chain of dependencies. A pass cannot
- * have fewer instructions than its own loop needs. `unitLoopShape` of bench/stand-in.ts counts its instructions, and
- * the prediction uses that number. The result does not depend on the design: iteration k of a unit, from 1 on, adds k·f
- * to a sum that begins with f = mix(unit + 1) | 1 and ends in result[unit], all in 32-bit integers. So every backend
- * must compute the same bits for every design.
+ * The unit loop that stands in for a kernel on a GPU, in the terms of a kernel profile. If units are dealt, u threads
+ * do ⌈length / u⌉ passes and combine their results. If units are split, u threads do `length` passes of I·φ(u)
+ * instructions, φ(u) = (1 − σ)/u + σ + κ·log₂u. The instructions form one chain of dependencies. A pass cannot have
+ * fewer instructions than its own loop needs. `unitLoopShape` of bench/stand-in.ts counts its instructions, and the
+ * prediction uses that number. The result does not depend on the design: a unit's sum begins with f = mix(unit + 1) |
+ * 1, iteration k (from 1 on) adds k·f to it, and it ends in result[unit], all in 32-bit integers. So every backend must
+ * compute the same bits for every design.
  */
 export interface UnitLoopProfile extends Omit<SecondUnitLoopProfile, 'version'> {
   readonly version: 3;
   readonly sharing: Sharing;
   /**
-   * Instructions of two phases of a kernel: those that run once per unit, and each step that combines the results of
-   * its threads.
+   * Instructions that run once per unit, and instructions of each step that combines the results of a unit's threads.
    */
   readonly unitInstructions: number;
   readonly combineInstructions: number;
 }
 
 /**
- * The loop of version 2, whose passes did several iterations, with all units split. It no longer runs, but its
+ * The loop of version 2: each pass did several iterations, and units were always split. It no longer runs, but its
  * measurements can still be read.
  */
 export interface SecondUnitLoopProfile {
@@ -61,18 +60,18 @@ export interface SecondUnitLoopProfile {
   readonly cooperationCost: number;
   readonly dependentLoadsPerIteration: number;
   readonly bytesPerIteration: number;
-  /** Registers that the instructions use in turn, so that a lower cap forces spills. */
+  /** Number of registers that the instructions use in turn. A lower register cap forces spills. */
   readonly registersPerThread: number;
   /**
-   * Minimum size of the table that the loads walk, in 32-bit words, a power of two. A backend that knows the device's
-   * caches takes a larger one.
+   * Minimum size of the table that the loads walk, in 32-bit words; a power of two. A backend that knows the device's
+   * caches uses a larger table.
    */
   readonly tableWords: number;
 }
 
 /**
- * The loop of version 1, all in integers and logic: steps of 7 operations, some of them serial, and dependent loads. It
- * no longer runs, but its measurements can still be read.
+ * The loop of version 1, with integer and logic operations only: steps of 7 operations, some of them serial, and
+ * dependent loads. It no longer runs, but its measurements can still be read.
  */
 export interface FirstUnitLoopProfile {
   readonly version?: undefined;
@@ -98,8 +97,8 @@ export interface UnitLoopWorkload {
   /** The profile of the loop. It has no effect if the plan is not for a GPU. */
   readonly profile: AnyUnitLoopProfile;
   /**
-   * Bytes that a CPU moves instead of running the loop, since its prediction counts only traffic. In a plan for a CPU,
-   * an entry of `lengths` may stand for a bundle or a part of the units; these bytes are then per entry. `null` if
+   * Bytes that a CPU moves. It does not run the loop, since its prediction counts only traffic. In a plan for a CPU, an
+   * entry of `lengths` may stand for a bundle or a part of the units, and these bytes are then per entry. `null` if
    * unknown, as in a plan of an older version.
    */
   readonly traffic: UnitTraffic | null;
@@ -108,8 +107,8 @@ export interface UnitLoopWorkload {
 /** The parameters of one case, by kind of benchmark. */
 export interface BenchParameters {
   /**
-   * A design on the plan's workload. A GPU runs slots of u threads, dealt out round by round as in `simulate/units.ts`.
-   * A CPU runs one thread per core, and each thread moves the bytes of its share.
+   * A design on the plan's workload. A GPU runs slots of u threads, to which units are dealt round by round as in
+   * `simulate/units.ts`. A CPU runs one thread per core, and each thread moves the bytes of its share.
    */
   readonly 'unit-loop': {
     readonly design: Design;
@@ -117,8 +116,8 @@ export interface BenchParameters {
     readonly designIndex: number | null;
     readonly predictedMs: number | null;
     /**
-     * Number of resident blocks of a multiprocessor in the prediction. The loop needs fewer registers than the kernel
-     * that it replaces, so a backend limits its launch to this number if it can. `null`: no limit.
+     * Number of blocks that the prediction keeps resident on a multiprocessor. The loop needs fewer registers than the
+     * kernel that it replaces, so a backend limits its launch to this number if it can. `null`: no limit.
      */
     readonly residentBlocks: number | null;
   };
@@ -135,20 +134,23 @@ export interface BenchParameters {
     /** Whether the group synchronises explicitly in every iteration. */
     readonly synchronised: boolean;
   };
-  /** Loops that the lanes leave one after another (Białas and Strzelecki 2015). */
+  /** A loop that the lanes of a thread group leave one after another (Białas and Strzelecki 2015). */
   readonly 'divergent-loops': {
     readonly loops: 'single' | 'double';
-    /** Number of lanes that leave separately, 0 … group width − 1. */
+    /** Number of lanes that leave the loop separately, 0 … group width − 1. */
     readonly divergentLanes: number;
     readonly iterations: number;
   };
   /** The sum of a binomial series over a launch shape (Hasan 2014). */
   readonly 'launch-grid': { readonly blocks: number; readonly threads: number; readonly elements: number };
-  /** One property of the device (Kim). */
+  /** One property of the device, found by a microbenchmark (Kim). */
   readonly probe: { readonly probe: string; readonly arguments: Readonly<Record<string, number>> };
   /** STREAM triad on the first `cores` cores, each with a separate share. */
   readonly stream: { readonly cores: number; readonly bytesPerCore: number };
-  /** Lower triangular matrix times vector with as many rows for each core: core i has work ∝ 2i − 1 (Langguth). */
+  /**
+   * Lower triangular matrix times vector with the same number of rows for each core: core i has work ∝ 2i − 1
+   * (Langguth).
+   */
   readonly triangular: { readonly cores: number; readonly rows: number };
   /** Triad in which core 1 has (P + 1) times the share of each other core (Langguth's Amdahl workload). */
   readonly 'imbalanced-stream': { readonly cores: number; readonly bytesPerShare: number };
@@ -170,9 +172,9 @@ export interface ProgramTask {
   /** Absolute path of the folder in which both commands run. */
   readonly folder: string;
   readonly units: number;
-  /** Device of the sweep that has the designs. */
+  /** The device for which the designs of the sweep were predicted. */
   readonly deviceId: string;
-  /** Digest of the right result, if an earlier part of the run found it. */
+  /** Digest of the correct result, if an earlier part of the run found it. */
   readonly reference: string | null;
   /** Whether this is a probe: designs run one after another, and results are not compared. */
   readonly probe: boolean;
@@ -192,7 +194,8 @@ export type BenchCase = {
 export type CaseOf<Id extends BenchmarkId> = Extract<BenchCase, { readonly benchmark: Id }>;
 
 /**
- * What the cache holds before each counted launch: the data of the previous launch (`warm`), or none of it (`flush`).
+ * What the cache holds before each counted launch: the data of the launch before it (`warm`), or no such data
+ * (`flush`).
  */
 export const CACHE_STATES = ['warm', 'flush'] as const;
 export type CacheState = (typeof CACHE_STATES)[number];
@@ -234,7 +237,7 @@ export interface PlanSource {
   readonly runId: number;
   readonly study: string;
   readonly seed: number;
-  /** Device of the sweep that has these designs. */
+  /** The device for which these designs were predicted. */
   readonly deviceId: string;
 }
 
@@ -252,7 +255,7 @@ export interface PlanLine {
 /** The device that ran the benchmark. Two results are comparable only if their `fingerprint` is the same. */
 export interface MeasuringDevice {
   readonly type: 'device';
-  /** `external`: another program measured, and its file gives only the device's name. */
+  /** `external` means that another program measured and its file gives only the device's name. */
   readonly backend: BenchBackend | 'external';
   readonly name: string;
   /** An identifier from name, driver and versions, so that results of different devices or drivers are never mixed. */
@@ -269,7 +272,7 @@ export interface MeasuringDevice {
   readonly properties: Readonly<Record<string, number | string>>;
 }
 
-/** Prefix of a software adapter's name wherever a target is named, because its times depend on the machine's CPU. */
+/** Prefix for the name of a software adapter wherever a target is named. Its times depend on the machine's CPU. */
 export const SOFTWARE_GPU = 'Software GPU (runs anywhere)';
 
 export function isSoftware(device: Pick<MeasuringDevice, 'properties'>): boolean {
@@ -308,8 +311,8 @@ export type BenchRecord =
       readonly throttleReasons?: number;
     }
   /**
-   * The result was compared with the CPU's, or its `digest` with that of other designs. If they differ, `message` has
-   * both.
+   * The check of a case's result: against the CPU's result, or by `digest` against other designs. If results differ,
+   * `message` has both.
    */
   | {
       readonly type: 'check';
@@ -318,7 +321,7 @@ export type BenchRecord =
       readonly message: string;
       readonly digest?: string;
     }
-  /** What a case found apart from its time: bandwidths, cycles per group, a limit of the device. */
+  /** The values that a case found apart from its time: bandwidths, cycles per group, a limit of the device. */
   | {
       readonly type: 'values';
       readonly case: string;
@@ -331,7 +334,7 @@ export type BenchRecord =
   /** The last line of a run that was not interrupted. */
   | { readonly type: 'done'; readonly elapsedMs: number };
 
-/** The device while a case was measured, over its counted launches. A value that was not read is absent. */
+/** State of the device during the counted launches of a case. A value that was not read is absent. */
 export interface Conditions {
   readonly minClockMhz?: number;
   readonly maxClockMhz?: number;
@@ -341,7 +344,7 @@ export interface Conditions {
   readonly powerW?: number;
   /** Maximum over the launches. */
   readonly temperatureC?: number;
-  /** Why clocks were lowered during any launch; bits as in NVML. Absent if they were not read. */
+  /** Why clocks were lowered during any launch; bits as in NVML. Absent if the reasons were not read. */
   readonly throttleReasons?: number;
 }
 
@@ -354,7 +357,7 @@ export const THROTTLE_REASONS: readonly (readonly [bit: number, text: string])[]
   [0x80, 'the power brake'],
 ];
 
-/** All records of one case together. A case without a time and without a failure has only values. */
+/** All records of one case, combined. A case that neither has a time nor failed has only values. */
 export interface CaseResult {
   readonly case: BenchCase;
   /** Every counted launch, in order; empty if the case failed. */
@@ -375,7 +378,7 @@ export interface CaseResult {
   readonly values: Readonly<Record<string, number | readonly number[]>>;
 }
 
-/** A result without any measurement. Only its case is known. */
+/** A result of which only the case is known. */
 export const NOTHING_MEASURED: Omit<CaseResult, 'case'> = {
   timesMs: [],
   warmUpMs: [],
@@ -387,7 +390,7 @@ export const NOTHING_MEASURED: Omit<CaseResult, 'case'> = {
   values: {},
 };
 
-/** The verdict about the later of two measured times. */
+/** The verdict on the later of two measured times. */
 export type Verdict = 'same' | 'faster' | 'slower' | 'cannot-tell';
 
 export interface TimeRatio {

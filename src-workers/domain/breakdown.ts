@@ -39,11 +39,11 @@ export interface Breakdown {
   readonly order?: UnitsOrder;
   /** The fractions of the device's peaks that the design achieves. */
   readonly achieved: Achieved;
-  /** The longest unit, if it alone takes a large part of the time; otherwise absent. */
+  /** The longest unit, if this unit alone takes a large part of the time; otherwise absent. */
   readonly longestUnit?: LongestUnit;
 }
 
-/** `given`: the units of the workload, as the balancing orders them. `independent`: draws from the law. */
+/** `given`: the workload's own units, in the order that the balancing gives them. `independent`: draws from the law. */
 export type UnitsOrder = 'given' | 'independent';
 
 /** Returns, for example, `The units are those of the workload in its order.`; empty on a CPU. */
@@ -54,19 +54,19 @@ export function orderText({ order }: Pick<Breakdown, 'order'>): string {
     : 'The units are independent draws from the law of lengths.';
 }
 
-/** The predicted fraction of the device's peaks that a launch achieves over its whole time. */
+/** The fractions of the device's peaks that the prediction expects over the whole launch. */
 export interface Achieved {
-  /** Fraction of peak instruction issue, 0…1, waiting lanes included; null on a CPU. */
+  /** Fraction of peak instruction issue, 0…1, including the slots of waiting lanes; null on a CPU. */
   readonly issueFraction: number | null;
   /**
    * Traffic of device memory, GB/s, and its fraction of the peak bandwidth, 0…1. If the level-2 cache is the limit,
-   * this is the traffic that memory could move in the cache's time. Null if the kernel is not known to move data.
+   * this is the traffic that device memory could move in that time. Null if the kernel is not known to move data.
    */
   readonly bandwidthGbS: number | null;
   readonly bandwidthFraction: number | null;
   /**
-   * The resource that limits the launch: one that is busy for at least half of the time; null if latency or uneven work
-   * does.
+   * The resource that limits the launch, because it is busy for at least half of the time. Null if latency or uneven
+   * work limits it.
    */
   readonly limit: 'issue' | 'bandwidth' | null;
 }
@@ -92,8 +92,8 @@ export interface LongestUnit {
 }
 
 /**
- * `Predicted as: A few waves. Differs from simulation by 0.5 % in the median, 5.3 % at the 95th percentile (775
- * designs).` The figures are absent if no accuracy is known.
+ * Returns, for example, `Predicted as: A few waves. Differs from simulation by 0.5 % in the median, 5.3 % at the 95th
+ * percentile (775 designs).` The figures are absent if no accuracy is known.
  */
 export function regimeText({ label, accuracy }: Pick<RegimeInfo, 'label' | 'accuracy'>): string {
   const name = `Predicted as: ${label}.`;
@@ -112,8 +112,8 @@ function differenceText(fraction: number): string {
 }
 
 /**
- * `The longest unit, 12,000 iterations, takes 3.1 ms even alone on its multiprocessor, 82 % of the time: …`; empty if
- * the breakdown has no longest unit.
+ * Returns, for example, `The longest unit, 12,000 iterations, takes 3.1 ms even alone on its multiprocessor, 82 % of
+ * the time: …`; empty if the breakdown has no longest unit.
  */
 export function longestUnitText({ longestUnit, timeMs }: Breakdown): string {
   if (!longestUnit) return '';

@@ -23,7 +23,7 @@ export interface CalibratedParameters {
   readonly issueCycles: number;
   /** p ≥ 1: softness of the knee. */
   readonly kneeSoftness: number;
-  /** q: thread groups are issued in whole rounds of q. */
+  /** q: a multiprocessor issues thread groups in whole rounds of q. */
   readonly schedulers: number;
   /** σ, 0…1: the part of an iteration that does not get faster if several threads share a unit. */
   readonly serialFraction: number | null;
@@ -37,7 +37,7 @@ export interface CalibratedParameters {
   readonly launchOverheadMs: number | null;
 }
 
-/** Parameters of the kernel itself, with the kernel's field for each. All devices of a study share them. */
+/** Parameters that belong to the kernel alone, with the kernel's field for each. All devices of a study share them. */
 export const KERNEL_PARAMETERS = {
   serialFraction: 'serialFraction',
   cooperationCost: 'cooperationCost',
@@ -45,7 +45,7 @@ export const KERNEL_PARAMETERS = {
 } as const satisfies Partial<Record<CalibrationParameter, KernelField>>;
 type KernelParameter = keyof typeof KERNEL_PARAMETERS;
 
-/** The values of a kernel that a calibration found. */
+/** Returns the fields of a kernel that a calibration found. */
 export function calibratedValues({
   parameters,
   identified,
@@ -55,7 +55,7 @@ export function calibratedValues({
   return Object.fromEntries(found.map((name) => [name, parameters[name]]));
 }
 
-/** A kernel with the values that a calibration found, marked as calibrated. */
+/** Returns a kernel with the values that a calibration found, marked as calibrated. */
 export function calibratedKernel<Kernel extends KernelWithOrigins>(
   kernel: Kernel,
   profile: CalibrationProfile,
@@ -73,7 +73,7 @@ export function calibratedKernel<Kernel extends KernelWithOrigins>(
   };
 }
 
-/** The accuracy with which the measurement determines one parameter. */
+/** How accurately the measurement determines one parameter. */
 export interface ParameterIdentification {
   /** Standard error, in the unit of the parameter; `null` if it was not fitted or has none. */
   readonly standardError: number | null;
@@ -87,17 +87,18 @@ export interface CalibrationFigures {
   readonly medianError: number;
   /** 95th percentile. */
   readonly p95Error: number;
-  /** Rank correlation, −1…1; `null` if all values of one side are equal. */
+  /** Rank correlation, −1…1; `null` if all predicted times or all measured times are equal. */
   readonly spearman: number | null;
 }
 
-/** Errors on designs that were left out of the fit that predicts them, pooled over the folds. */
+/** Errors on held-out designs, pooled over the folds. Each fold is predicted by a fit without it. */
 export interface HeldOutFigures extends Omit<CalibrationFigures, 'designs'> {
   readonly folds: number;
 }
 
 /**
- * The parameters that the measured designs of a kernel on a device determine. They replace figures of the data sheet.
+ * The parameters that the measured designs of a kernel on a device determine. They replace the device's data-sheet
+ * figures.
  */
 export interface CalibrationProfile {
   readonly version: 1;
@@ -110,10 +111,10 @@ export interface CalibrationProfile {
   readonly identified: Readonly<Record<CalibrationParameter, ParameterIdentification>>;
   /** Errors on the fitted designs. */
   readonly fit: CalibrationFigures;
-  /** `null` if there are too few designs to leave any out. */
+  /** `null` if there are too few designs to hold any out. */
   readonly heldOut: HeldOutFigures | null;
   /** Errors of the uncalibrated model on the same designs. */
   readonly before: CalibrationFigures;
-  /** Runs with the fitted measurements. */
+  /** Runs that contain the fitted measurements. */
   readonly sourceRunIds: readonly number[];
 }

@@ -21,7 +21,7 @@ export interface PredictionChunk extends PredictionColumns {
   readonly count: number;
 }
 
-/** The entry in the column of reasons if a design was not predicted, or not kept. */
+/** Marks a design in the column of reasons that was not predicted, or whose prediction was not kept. */
 export const NOT_SAVED = 255;
 
 export function allocateChunk(firstDesign: number, count: number): PredictionChunk {

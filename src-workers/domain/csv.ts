@@ -1,4 +1,7 @@
-/** Writes tables as text for other programs. Their names may come from a file that someone else wrote. */
+/**
+ * Writes tables as text for other programs. Names in a table may come from a file that someone else wrote, so a cell
+ * must not become a formula.
+ */
 
 type Cell = string | number | null;
 

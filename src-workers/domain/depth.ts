@@ -1,11 +1,11 @@
 /**
- * The law of a work group's depth for one order of the units. The depth is the number of iterations for which the group
- * keeps its thread group busy. A time prediction needs no other property of a workload.
+ * The law of a work group's depth for one order of the units. The depth is the number of iterations for which the work
+ * group keeps its thread group busy. A time prediction needs no other property of a workload.
  */
 export interface GroupDepth extends StepLaw {
   /**
-   * The law without setup, if all depths contain the same setup of `setupDepth` iterations. Designs with other setups
-   * share it.
+   * The law without setup, present if all depths contain the same setup of `setupDepth` iterations. Designs that differ
+   * only in the setup share it.
    */
   readonly withoutSetup?: { readonly law: StepLaw; readonly setupDepth: number };
   /** E[depth] of one work group, iterations. */
@@ -28,24 +28,27 @@ export interface StepLaw {
   readonly values: Float64Array;
   /**
    * Writes P(max depth over `groupsPerBlock` consecutive groups > values[i]) into `out` (length of `values`). With
-   * buckets or windows, consecutive groups may share one.
+   * buckets or windows, consecutive groups may lie in the same bucket or window.
    */
   survivalInto(out: Float64Array, groupsPerBlock: number): void;
 }
 
-/** Means over one work group, from its first fetch until the units run out. */
+/** Fetches of one work group from its first fetch until the units run out, as means. */
 export interface GroupFetches {
   /**
-   * Number of fetchers: the lanes, or the group as one. Each also fetches before the first iteration; the counts below
-   * exclude these fetches.
+   * Number of fetchers: the lanes, or 1 if the group fetches as a whole. Each also fetches before the first iteration;
+   * the counts below exclude these fetches.
    */
   readonly fetchers: number;
-  /** Iterations of the group. */
+  /** Iterations of the group in this time. */
   readonly iterations: number;
   /** Iterations after which at least one fetcher fetches. */
   readonly events: number;
   /** Additions to the common counter. */
   readonly additions: number;
-  /** Once the units have run out: iterations until the group ends, and iterations after which a fetch finds no unit. */
+  /**
+   * The time after the units have run out: iterations until the group ends, and iterations after which a fetch finds no
+   * unit.
+   */
   readonly last: { readonly iterations: number; readonly events: number };
 }

@@ -15,10 +15,10 @@ export const DESIGN_NAMES = {
 export type DesignField = keyof typeof DESIGN_NAMES;
 export const DESIGN_FIELDS = Object.keys(DESIGN_NAMES) as readonly DesignField[];
 
-/** The field of a design with this name, or the name itself if no field has it. */
+/** Returns the design field with this name, or the name itself if no field has it. */
 export function fieldNamed(name: string): string {
   return DESIGN_FIELDS.find((each) => (DESIGN_NAMES[each] as readonly string[]).includes(name)) ?? name;
 }
 
-/** The field of a design for each parameter of a file whose name does not match one; `null` for none. */
+/** Maps each parameter of a file whose name is not a design field to its field; `null` if it has none. */
 export type NamedParameters = Readonly<Record<string, DesignField | null>>;

@@ -3,10 +3,10 @@ import type { LoopForm } from './kernel.ts';
 import { conflict, type Result } from './result.ts';
 
 /**
- * How units are ordered or handed out if a slot takes whole units. `none`: in the order of the workload, or independent
- * draws if it has none. `shuffle`: in random order. `k`: number of buckets. `units`: window size M. `fetch`: what one
- * addition to the common counter takes, either this number of consecutive units for one slot (1 if omitted) or one unit
- * for every slot of a thread group.
+ * How units are ordered or handed out if a slot takes whole units. `none`: in the order of the workload, or as
+ * independent draws if the workload has no order. `shuffle`: in random order. `k`: number of buckets. `units`: window
+ * size M. `fetch`: the units that one addition to the common counter takes, either this number of consecutive units for
+ * one slot (1 if omitted) or one unit for every slot of a thread group.
  */
 export type WholeUnitBalancing =
   | { readonly kind: 'none' }
@@ -17,21 +17,22 @@ export type WholeUnitBalancing =
   | { readonly kind: 'full-sort' }
   | { readonly kind: 'dynamic-fetch'; readonly fetch?: number | 'group' };
 
-/** Lanes run idle iterations up to the longest of all units (ELL), or of their slice of `units` units (SELL). */
+/**
+ * Lanes run idle iterations: up to the longest of all units (ELL), or up to the longest unit of their slice of `units`
+ * units (SELL).
+ */
 export type PaddedBalancing = { readonly kind: 'padded' } | { readonly kind: 'padded-slice'; readonly units: number };
 
 /**
- * Every slot takes the same number of iterations (non-zeros), or of iterations plus ends of units (merge path). So
- * units are cut: a slot searches for the start of its share, and a carry hands its part of a cut unit to the next slot.
+ * Every slot takes the same number of iterations (non-zeros), or the same number of iterations and unit ends together
+ * (merge path). So units are cut: a slot searches for the start of its share, and passes its part of a cut unit on to
+ * the next slot (the carry).
  */
 export interface EvenShareBalancing {
   readonly kind: 'nonzero-split' | 'merge-path';
 }
 
-/**
- * A class of lengths, and the threads that share each of its units: a number of threads, a thread group, or the whole
- * block.
- */
+/** A class of lengths, and how many threads share each of its units: a number, a thread group, or the whole block. */
 export interface LengthClass {
   readonly threads: number | 'group' | 'block';
   /** The longest length of the class, iterations; omitted for the last class, which has all longer units. */
@@ -39,8 +40,8 @@ export interface LengthClass {
 }
 
 /**
- * Units in classes of length, the shortest first. Each class has its own threads per unit and its own launch. A number
- * selects the best classes of that number (see `predict/design/classes.ts`).
+ * Units are divided into classes by length, the shortest first. Each class has its own threads per unit and its own
+ * launch. A single number asks for the best division into that many classes (see `predict/design/classes.ts`).
  */
 export interface MixedBalancing {
   readonly kind: 'mixed';
@@ -75,7 +76,7 @@ export function runsOn(balancing: Balancing, kind: Device['kind']): boolean {
   return kind === 'cpu' ? isPartition(balancing) : isLockstep(balancing) || balancing.kind === 'mixed';
 }
 
-/** Whether a balancing needs lengths that are known before launch. */
+/** Returns whether a balancing needs to know the lengths before launch. */
 export function needsLengths({ kind }: Balancing): boolean {
   return kind !== 'none' && kind !== 'shuffle' && kind !== 'dynamic-fetch' && kind !== 'row-split';
 }
@@ -95,7 +96,7 @@ export function isPadded(balancing: Balancing): balancing is PaddedBalancing {
 
 /** Whether a balancing can cut units into one share for each core of a CPU. */
 export function isPartition(balancing: Balancing): balancing is PartitionBalancing {
-  // This is called for every design of a sweep, and comparisons are faster than a search.
+  // This runs for every design of a sweep, and comparisons are faster than a search.
   return balancing.kind === 'row-split' || balancing.kind === 'nonzero-split' || balancing.kind === 'merge-path';
 }
 
@@ -151,7 +152,7 @@ export function implementationText({ implementation }: Pick<Design, 'implementat
 export const blockWord = (design: Pick<Design, 'blockThreads' | 'blockWidth'>): string =>
   blockText(design).replaceAll(' × ', 'x');
 
-/** A design in one line, for exports and lists. */
+/** Describes a design in one line, for exports and lists. */
 export function designText(design: Design): string {
   const { threadsPerUnit, unitsPerThread, gridBlocks, loop, balancing, registerCap } = design;
   const named = implementationText(design);
@@ -162,7 +163,10 @@ export function designText(design: Design): string {
   return `${named}u=${threadsPerUnit} m=${unitsPerThread} block=${block} grid=${gridBlocks} order=${balancing}${flattened}${cap}`;
 }
 
-/** Why a design cannot run or has no effect; 0 is a valid design. The numbers are stored, so they never change. */
+/**
+ * The reasons why a design cannot run or has no effect; 0 is a valid design. The numbers are stored, so they must never
+ * change.
+ */
 export const INVALID_REASONS = [
   { code: 'valid', text: 'valid' },
   { code: 'block-threads', text: 'more threads per block than the device allows' },
@@ -189,10 +193,10 @@ export const INVALID_REASONS = [
 ] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number]['code'];
 
-/** Why a design cannot run, in words. */
+/** Returns why a design cannot run, in words. */
 export const reasonText = (reason: InvalidReason): string => INVALID_REASONS.find(({ code }) => code === reason)!.text;
 
-/** A failure because of a design that cannot run. */
+/** Returns the failure for a design that cannot run. */
 export function invalidDesign(index: number, reason: InvalidReason): Result<never> {
   return conflict(`Design ${index} cannot run: ${reasonText(reason)}. Specify a valid one.`, { design: index });
 }

@@ -2,23 +2,23 @@ import type { Device, GpuDevice } from './device.ts';
 import { ok, type Result, badInput } from './result.ts';
 
 /**
- * Maximum traffic of one multiprocessor from the L2, bytes per cycle: 64 on a V100 (Jia et al., 2018,
- * arXiv:1804.06826). Every device is assumed to have it, so a part with few multiprocessors cannot use the full memory
- * bandwidth.
+ * Maximum traffic between one multiprocessor and the L2, bytes per cycle: 64 on a V100 (Jia et al., 2018,
+ * arXiv:1804.06826). This limit is assumed for every device, so a part with few multiprocessors cannot use the full
+ * memory bandwidth.
  */
 const BYTES_PER_MULTIPROCESSOR_CYCLE = 64;
 
 /** `ID:66` means 66 multiprocessors of a device; `ID:66:slice` also gives them only their share of its memory. */
 const PART = /^(.+?):([1-9]\d{0,5})(:slice)?$/;
 
-/** The device whose part an id names; null if it names no part. */
+/** Returns the id of the device whose part an id names; null if the id names no part. */
 export function findWhole(id: string): string | null {
   return PART.exec(id)?.[1] ?? null;
 }
 
 /**
- * Finds a device, or the part of it that an id names: some of its multiprocessors, as in a green context or a
- * partition. Memory, its bandwidth and the L2 are shared with other parts, which are assumed to be idle. With `:slice`
+ * Finds a device, or the part of a device that an id names: some of its multiprocessors, as in a green context or a
+ * partition. A part shares memory, bandwidth and L2 with the other parts, which are assumed to be idle. With `:slice`
  * the part has only its share of memory, bandwidth and L2, as in a slice of a multi-instance GPU.
  *
  * @returns undefined if there is no such device; `bad-input` if it has no such part

@@ -8,7 +8,7 @@ export type OccupancyRules =
   | { readonly family: 'apple'; readonly gpuFamily: number }
   | { readonly family: 'generic' };
 
-/** Hard limits of a device; a design over any of them is invalid. `null` if the device has no such limit. */
+/** Hard limits of a device. A design above any of them is invalid. `null` if the device has no such limit. */
 export interface DeviceLimits {
   readonly maxThreadsPerBlock: number;
   readonly maxGridBlocks: number;
@@ -18,11 +18,14 @@ export interface DeviceLimits {
   readonly maxRegistersPerBlock: number;
   readonly maxRegistersPerThread: number;
   readonly sharedMemoryBytesPerMultiprocessor: number;
-  /** Maximum that a block may request, including by opt-in. */
+  /** Maximum that a block may request, including the part that needs an opt-in. */
   readonly maxSharedMemoryBytesPerBlock: number;
 }
 
-/** A GPU, from public data. `sources` has the source of each value (field name → citation or URL; `*` for others). */
+/**
+ * A GPU, described by public data. `sources` has the source of each value (field name → citation or URL; `*` for all
+ * other fields).
+ */
 export interface GpuDevice {
   readonly kind: 'gpu';
   /** Lower-case slug, unique in the catalogue: `nvidia-a100-sxm4-40gb`. */
@@ -51,15 +54,18 @@ export interface GpuDevice {
   readonly memoryBandwidthGbS: number;
   readonly memoryGib: number;
   readonly l2Bytes: number;
-  /** Achieved over peak bandwidth of memory-bound kernels, 0…1. Omitted if nobody measured it; then it is assumed. */
+  /**
+   * Achieved over peak bandwidth of memory-bound kernels, 0…1. Omitted if nobody measured it; a usual value is then
+   * assumed.
+   */
   readonly achievedBandwidthFraction?: number | undefined;
   /** Time of an empty launch, µs, measured around the launch; omitted if nobody measured it. */
   readonly launchMicroseconds?: number | undefined;
   /** Time between the starts of two blocks of a launch on the whole device, ns; assumed if nobody measured it. */
   readonly blockStartNanoseconds?: number | undefined;
   /**
-   * Sectors at random addresses, GB/s: from device memory, and from the level-2 cache. Omitted if nobody measured them;
-   * then memory is assumed to move them like any others.
+   * Rate of 32-byte sectors at random addresses, GB/s: from device memory, and from the level-2 cache. Omitted if
+   * nobody measured it; random sectors from memory are then assumed to be as fast as others.
    */
   readonly randomSectorsGbS?: number | undefined;
   readonly cachedSectorsGbS?: number | undefined;
@@ -78,22 +84,19 @@ export interface CpuDevice {
   readonly singleCoreBandwidthGbS: number;
   /** ρ: bandwidth of all cores, GB/s. */
   readonly fullBandwidthGbS: number;
-  /** K as the source prints it: number of cores at which the bandwidth saturates. */
+  /** K as the source prints it: the number of cores that saturate the bandwidth. */
   readonly kneeCores: number;
   readonly sources: Readonly<Record<string, string>>;
 }
 
 export type Device = GpuDevice | CpuDevice;
 
-/** Whether a field is an estimate: its source begins with that word. */
+/** Returns whether a field is an estimate, which its source states with its first word. */
 export function isEstimate({ sources }: Device, field: string): boolean {
   return !IDENTITY.has(field) && /^estimate\b/.test(sources[field] ?? sources['*'] ?? '');
 }
 
-/**
- * Finds the estimated fields on which a value of a device depends. They are recorded while they are read, so no table
- * has to list them.
- */
+/** Finds the estimated fields on which a value of a device depends, by recording which fields are read. */
 export function listEstimates<Kind extends Device>(device: Kind, value: (device: Kind) => unknown): string[] {
   const read = new Set<string>();
   value(
@@ -107,5 +110,5 @@ export function listEstimates<Kind extends Device>(device: Kind, value: (device:
   return [...read].filter((field) => isEstimate(device, field));
 }
 
-/** Fields that identify a device and are not figures of the device. The catalogue adds `own`. */
+/** Fields that identify a device; all others are its figures. The catalogue adds `own`. */
 const IDENTITY: ReadonlySet<string> = new Set(['kind', 'id', 'name', 'vendor', 'architecture', 'sources', 'own']);

@@ -2,7 +2,7 @@ import { parseBalancing } from './balancing.ts';
 import type { Device } from './device.ts';
 import { unwrap } from './result.ts';
 
-/** Predictions compared with measurements of real GPUs: public ones, and our own. */
+/** Predictions compared with measurements of real GPUs: public ones and our own. */
 
 /** The kinds of implementations, in words. The errors of predictions differ by kind. */
 const KIND_TEXT = {
@@ -18,7 +18,10 @@ const KIND_TEXT = {
 
 export type ImplementationKind = keyof typeof KIND_TEXT;
 
-/** The kind of a design. Work before the launch (sorting) decides first, then the way slots get units, then sharing. */
+/**
+ * Returns the kind of a design. Work before the launch (sorting) decides first, then how slots get units, then how
+ * threads share a unit.
+ */
 export function implementationKind(device: Device, threadsPerUnit: number, balancing: string): ImplementationKind {
   switch (unwrap(parseBalancing(balancing)).kind) {
     case 'none':
@@ -51,15 +54,15 @@ export function kindsText(kinds: readonly ImplementationKind[]): string {
   return listed.format(kinds.map((kind) => KIND_TEXT[kind]));
 }
 
-/** The difference that two predicted times need before measurements confirm their order. */
+/** The minimum difference between two predicted times at which measurements confirm their order. */
 export interface TieBand {
   /** The slower time over the faster one, minus 1. */
   readonly fraction: number;
-  /** The measured times behind the fraction, in words; `null` if this device and kind were not measured. */
+  /** The measured times that the fraction comes from, in words; `null` if this device and kind were not measured. */
   readonly source: string | null;
-  /** The other devices that the fraction comes from if `source` is null, in words; otherwise `null`. */
+  /** The other devices that the fraction comes from, in words, if `source` is null; otherwise `null`. */
   readonly takenFrom: string | null;
-  /** Pairs of measured times behind the fraction; 0 if it comes from other devices. */
+  /** Pairs of measured times that the fraction comes from; 0 if it comes from other devices. */
   readonly count: number;
 }
 
@@ -69,15 +72,15 @@ export interface DeviceAgreement {
   readonly kinds: readonly ImplementationKind[];
   /** Number of measured times. */
   readonly count: number;
-  /** |predicted / measured − 1|, for the predictions of a sweep. */
+  /** |predicted / measured − 1|, for predictions as in a sweep. */
   readonly medianError: number;
   readonly p90Error: number;
   /**
-   * Errors of all launches and of each kind. Empty if the predictions have an unknown factor, use measured cycles, or
-   * were not held out.
+   * The intervals of all launches and of each kind. Empty if the predictions have an unknown factor, use measured
+   * cycles, or were not held out.
    */
   readonly intervals: readonly TimeInterval[];
-  /** What weakens the figures, as part of a sentence. */
+  /** A reason to trust the figures less, as part of a sentence. */
   readonly caveat?: string;
 }
 
@@ -85,7 +88,7 @@ export interface DeviceAgreement {
 export interface TimeInterval {
   readonly kind: ImplementationKind | null;
   readonly count: number;
-  /** Measured over predicted time: its 5th and 95th percentiles. */
+  /** The 5th and 95th percentiles of measured over predicted time. */
   readonly low: number;
   readonly high: number;
   /** Measured time of an empty launch, µs. Predicted times include it. */
@@ -94,7 +97,7 @@ export interface TimeInterval {
 
 /** Agreement of predictions for a device with measurements. */
 export interface DeviceEvidence {
-  /** Name of the measured device. It has the same chip, perhaps on another board. */
+  /** Name of the device that was measured. It has the same chip as the device in question, perhaps on another board. */
   readonly device: string;
   readonly agreement: readonly DeviceAgreement[];
 }
@@ -108,7 +111,7 @@ const percent = (fraction: number): string => `${Number((100 * fraction).toPreci
 const FROM_OTHERS = 'The possible errors of its times are taken from other devices';
 
 /**
- * A sentence on how predicted times of a device agree with measurements, for every place that shows a time.
+ * Says in a sentence how well predicted times of a device agree with measurements, for every place that shows a time.
  * @param kinds the kinds of the designs whose times are shown
  */
 export function evidenceText(evidence: DeviceEvidence | null, kinds: readonly ImplementationKind[] = []): string {
@@ -126,7 +129,7 @@ export function evidenceText(evidence: DeviceEvidence | null, kinds: readonly Im
   return missing.length === 0 ? measured : `${measured} Not measured there: ${kindsText(missing)}.`;
 }
 
-/** A device of a list of times, and the kinds of implementations in the list. */
+/** A device in a list of times, and the kinds of implementations that the list has on it. */
 export interface TimedDevice {
   readonly id: string;
   readonly name: string;
@@ -134,7 +137,10 @@ export interface TimedDevice {
   readonly kinds: readonly ImplementationKind[];
 }
 
-/** The mark above predicted times, and the sentences behind it. Null if measurements cover all devices and kinds. */
+/**
+ * Returns the mark above predicted times, and the sentences that explain it. Null if measurements cover all devices and
+ * kinds.
+ */
 export function evidenceGaps(
   devices: readonly Omit<TimedDevice, 'id'>[],
 ): { readonly mark: string; readonly text: string } | null {
@@ -162,7 +168,7 @@ export function tieBandText({ fraction, source, takenFrom }: TieBand): string {
     : `within ${percent(fraction)}, from ${source}`;
 }
 
-/** The errors of predictions for some matrices. */
+/** Errors of the predictions for several matrices. */
 interface TimeErrors {
   /** Matrices with a measured time. */
   readonly count: number;
@@ -177,19 +183,19 @@ interface TimeErrors {
 export interface ImplementationEvidence extends TimeErrors {
   /** The name in the source of the data. */
   readonly name: string;
-  /** The id in `evidence/spmv-designs.ts`. */
+  /** Name of the implementation in `evidence/spmv-designs.ts`. */
   readonly implementation: string;
   readonly takes: string;
   /** The same for matrices with at least 10⁶ non-zeros, whose launch takes little of the time; `null` without any. */
   readonly large: TimeErrors | null;
   /**
-   * Errors of a simpler model for comparison, with four fitted numbers (start, per byte, per element of the longest
+   * Errors of a simpler model for comparison. It has four fitted numbers (start, per byte, per element of the longest
    * row, per row). `null` if the work is not a matrix.
    */
   readonly fourNumbers: { readonly medianError: number; readonly spearman: number } | null;
   /**
-   * Errors if the times of similar matrices are used instead of a model. No model that knows only the features of a
-   * matrix can be expected to have smaller errors. `null` if the work is not a matrix, or comes from another file.
+   * Errors if the measured times of similar matrices are used instead of a model. A model that knows only the features
+   * of a matrix can hardly have smaller errors. `null` if the work is not a matrix, or comes from another file.
    */
   readonly nearest: { readonly medianError: number; readonly spearman: number } | null;
   readonly parameters: readonly EvidenceParameter[];
@@ -201,9 +207,9 @@ export interface EvidenceParameter {
   readonly unit: string;
   readonly meaning: string;
   readonly value: number;
-  /** Standard error; `null` if only a bound is known or the data do not decide it. */
+  /** Standard error; `null` if only a bound is known or the data do not determine the parameter. */
   readonly standardError: number | null;
-  /** The bounds of the value. */
+  /** The bounds within which the value was fitted. */
   readonly lower: number;
   readonly upper: number;
 }
@@ -212,21 +218,21 @@ export interface EvidenceParameter {
 export interface ChoiceEvidence {
   /** Matrices with at least two measured implementations. */
   readonly count: number;
-  /** Geometric mean and 95th percentile over the matrices. */
+  /** The time of the chosen implementation over the fastest: geometric mean, and 95th percentile, over the matrices. */
   readonly regret: number;
   readonly regretP95: number;
   /** Share of matrices for which the fastest was chosen, 0…1. */
   readonly hitRate: number;
   /**
-   * The single implementation that is best over all matrices, of those measured for every matrix; `null` if there is
-   * none.
+   * The implementation with the best regret if it is always chosen, among those measured for every matrix; `null` if
+   * there is none.
    */
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
   /** Regret of the choice by the four-number model; `null` if there is none. */
   readonly fourNumbersRegret: number | null;
   /**
-   * Regret of a random choice among the designs that the model cannot distinguish from the fastest (80 % of pairs).
-   * Omitted if that was not examined.
+   * Regret of a random choice among the designs that the model cannot distinguish from the fastest (at 80 % of pairs).
+   * Omitted if it was not computed.
    */
   readonly randomRegret?: number;
 }
@@ -242,7 +248,10 @@ export interface GpuEvidence {
   readonly choiceLarge: ChoiceEvidence | null;
 }
 
-/** A GPU whose own measurements were left out. Its parameters come from other GPUs, scaled by the data sheets. */
+/**
+ * A GPU that was treated as unseen: its own measurements were left out. Its parameters come from other GPUs, scaled by
+ * the data sheets.
+ */
 export interface UnseenEvidence {
   readonly device: string;
   readonly count: number;
@@ -275,13 +284,13 @@ export interface DatasetEvidence extends Dataset {
   readonly unseen: readonly UnseenEvidence[];
 }
 
-/** The property of a matrix or a launch over which plots show the errors. */
+/** The property of a matrix or a launch on the horizontal axis of the plots of errors. */
 export type EvidenceAxis = 'nonzeros' | 'skewness' | 'blocks';
 
-/** The times of one implementation, one by one, for plots. */
+/** The times of one implementation, point by point, for plots. */
 export interface EvidencePoints {
   readonly names: readonly string[];
-  /** Unit of times, `µs` or `ms`; empty if losses are compared. */
+  /** Unit of the times, `µs` or `ms`; empty if losses are compared. */
   readonly unit: string;
   readonly over: Readonly<Partial<Record<EvidenceAxis, Float64Array>>>;
   readonly measured: Float64Array;

@@ -16,31 +16,33 @@ export interface InspectedLoop {
   /** Source line of the loop's backward branch; null without line information. */
   readonly line: number | null;
   /**
-   * Instructions of one iteration on all paths through its body, since a divergent thread group issues all of them.
-   * Inner loops and the change of the unit are excluded. For an unrolled loop: one pass divided by its iterations.
+   * Instructions of one iteration on all paths through its body, because a divergent thread group issues all of them.
+   * Inner loops and the change of the unit are excluded. For an unrolled loop, this is one pass divided by its
+   * iterations.
    */
   readonly instructionsPerIteration: number;
   readonly byClass: ClassCounts;
   /** FP32 instructions that read three different registers. */
   readonly threeRegisters: number;
   /**
-   * Loads from device memory on the longest chain of dependencies of an iteration. Values and branches form the chain.
+   * Loads from device memory on the longest chain of dependencies of an iteration. A chain runs through values and
+   * branches.
    */
   readonly dependentLoads: number;
   /** Shuffles, barriers and loads from shared memory on this chain. */
   readonly dependentExchanges: number;
   /**
-   * The longest chain of dependent arithmetic in an iteration, in latencies of one instruction. The chain issues in
-   * order.
+   * The longest chain of dependent arithmetic in an iteration, in latencies of one instruction. Instructions issue in
+   * program order, also on the chain.
    */
   readonly chainInstructions: number;
   /** Instructions if all lanes take the shortest path through the body. */
   readonly shortestPath: number;
-  /** Number of source iterations in one pass of the loop. A mark, or a remainder loop on the same line, shows it. */
+  /** Number of source iterations in one pass of the loop, found by a mark or by a remainder loop on the same line. */
   readonly unrolled: number;
   /** Nesting depth; 1 for an outermost loop. */
   readonly depth: number;
-  /** Whether the end of the loop depends on data that differs between threads. */
+  /** Whether the number of iterations depends on data that differs between threads. */
   readonly divergent: boolean;
   /** Whether the source marks the loop: `asm volatile("// lockstep:loop");`. */
   readonly marked: boolean;
@@ -54,7 +56,7 @@ export interface CappedUsage {
   readonly spillLoadBytes: number;
 }
 
-/** A profiler's measurements of the launches of a kernel; null if the file does not have a value. */
+/** A profiler's measurements of the launches of a kernel. A value is null if the file does not have it. */
 export interface ProfiledLaunch {
   readonly launches: number;
   readonly blockThreads: number | null;
@@ -62,7 +64,7 @@ export interface ProfiledLaunch {
   /** Time of all launches together. */
   readonly durationMs: number | null;
   readonly dramBytes: number | null;
-  /** Instructions of all thread groups. A replayed instruction is issued more than once. */
+  /** Instructions of all thread groups. A replayed instruction is executed once and issued more than once. */
   readonly executedInstructions: number | null;
   readonly issuedInstructions: number | null;
   /** Sectors of 32 bytes that went through the L1 and the L2 cache. */
@@ -76,7 +78,7 @@ export interface ProfiledLaunch {
 export interface FittedLengths {
   /** The lengths in the workload grammar. */
   readonly lengths: string;
-  /** Measured loss of groups of 32. The law reproduces it. */
+  /** Measured loss of groups of 32, which the fitted lengths reproduce. */
   readonly aggregateLoss: number;
   readonly mean: number;
   /** The measurement to which the lengths were fitted. */
@@ -109,7 +111,10 @@ export interface Inspection {
   readonly spillStoreBytes: number | null;
   readonly spillLoadBytes: number | null;
   readonly loops: readonly InspectedLoop[];
-  /** The position in `loops` of the loop whose iterations count, and the reason; null if there is none. */
+  /**
+   * The position in `loops` of the loop that counts as the kernel's iterations, and the reason for the choice; null if
+   * there is no loop.
+   */
   readonly chosen: { readonly loop: number; readonly why: string } | null;
   /** The phases around the chosen loop; empty if there are no loops. */
   readonly phases: InspectedPhases;
@@ -118,7 +123,7 @@ export interface Inspection {
   readonly serialFraction: 1 | null;
   /** Reads and writes of device memory in an iteration of the chosen loop. */
   readonly accesses: readonly MemoryAccess[];
-  /** The source of the loops, or of the other figures if there are no loops. */
+  /** Where the loops come from, or the other figures if there are no loops. */
   readonly from: keyof typeof INSPECTED_FROM;
   readonly caps: readonly CappedUsage[];
   readonly launch: ProfiledLaunch | null;
@@ -159,7 +164,7 @@ const SHARING_TEXT = {
   split: 'its threads split each iteration',
 } as const;
 
-/** A value in words, such as `17 instructions, a chain of 14, loads 1, 8 B` for a phase. */
+/** Describes a value in words, such as `17 instructions, a chain of 14, loads 1, 8 B` for a phase. */
 export function inspectedText(value: NonNullable<InspectedFields[InspectedField]>): string {
   if (typeof value === 'number') return String(value);
   if (typeof value === 'string') return SHARING_TEXT[value];
@@ -174,7 +179,7 @@ export function inspectedText(value: NonNullable<InspectedFields[InspectedField]
   ].join(', ');
 }
 
-/** The fields of a kernel profile that an inspection determines, with their values. */
+/** Returns the fields of a kernel profile that an inspection determines. */
 export function inspectedFields(inspection: Inspection): InspectedFields {
   const { registersPerThread, sharedMemoryBytesPerBlock, chosen, loops, phases, sharing, serialFraction, accesses } =
     inspection;
@@ -202,8 +207,8 @@ export function inspectedFields(inspection: Inspection): InspectedFields {
 }
 
 /**
- * The fields for a study with a CPU. On a CPU, lanes do not read side by side, so the bytes of an iteration replace the
- * accesses.
+ * Selects the fields for a study, which may have a CPU. On a CPU, lanes do not read side by side, so the bytes of an
+ * iteration replace the accesses.
  */
 export function selectFields(fields: InspectedFields, hasCpu: boolean): InspectedFields {
   if (!hasCpu || !fields.accesses) return fields;
@@ -211,7 +216,7 @@ export function selectFields(fields: InspectedFields, hasCpu: boolean): Inspecte
   return { ...others, bytesPerIteration: accesses.reduce((sum, { elementBytes }) => sum + elementBytes, 0) };
 }
 
-/** Lists properties that the code of a kernel does not show, and how each gap affects the advice. */
+/** Lists properties that the code of a kernel does not show, and how each unknown affects the advice. */
 export function listUnknown({
   accesses,
   bytesPerIteration,
@@ -257,9 +262,8 @@ export function listUnknown({
 }
 
 /**
- * The kernel of a study with the fields of an inspection, each marked as imported. The fields that they replace are
- * removed: older figures of the same part, and the costs of split iterations if iterations are dealt. An undefined
- * field is removed.
+ * Returns a study's kernel with the fields of an inspection, each marked as imported. Older figures of the same part
+ * are removed, and the costs of split iterations if iterations are dealt. An undefined field removes the kernel's own.
  */
 export function withInspected<Kernel extends { readonly origins?: object | undefined }>(
   kernel: Kernel,
@@ -294,10 +298,10 @@ export function lastName(name: string): string {
   return plain.slice(Math.max(plain.lastIndexOf(' '), plain.lastIndexOf(':')) + 1);
 }
 
-/** The name of a kernel for which no name is known. */
+/** The name of a kernel whose real name is unknown. */
 export const UNNAMED_KERNEL = 'kernel';
 
-/** The name of a study's kernel once its code is known. A name that the user gave is kept. */
+/** Returns the name of a study's kernel once its code is known. A name that the user gave is kept. */
 export function inspectedName(own: string, { name }: Pick<Inspection, 'name'>): string {
   return own === UNNAMED_KERNEL ? lastName(name) || own : own;
 }
@@ -305,11 +309,14 @@ export function inspectedName(own: string, { name }: Pick<Inspection, 'name'>): 
 /** Kinds of files about a kernel. */
 export type KernelFileKind = 'source' | 'ptx' | 'sass' | 'cubin' | 'ptxas' | 'ncu';
 
-/** Maximum size of a file, far above any kernel: the PTX of the largest libraries takes about 10 MB. */
+/** Maximum size of a file about a kernel. The PTX of the largest libraries takes about 10 MB. */
 export const MAX_KERNEL_FILE_BYTES = 32 * 2 ** 20;
 const HEAD_BYTES = 262_144;
 
-/** Detects the kind of a file about a kernel by its content, and CUDA source by its name; `null` for other files. */
+/**
+ * Detects the kind of a file about a kernel by its content; only CUDA source is detected by its name. `null` for other
+ * files.
+ */
 export function kernelFileKind(fileName: string, bytes: Uint8Array): KernelFileKind | null {
   if (bytes[0] === 0x7f && bytes[1] === 0x45 && bytes[2] === 0x4c && bytes[3] === 0x46) return 'cubin';
   if (/\.cu$/i.test(fileName)) return 'source';

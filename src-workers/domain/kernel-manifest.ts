@@ -1,11 +1,11 @@
 import type { LoopForm } from './kernel.ts';
 
 /**
- * The user's own kernel without a host program: everything needed to launch it for a design, to check its result and to
- * time it. `contract/kernel-manifest.ts` has the file format and describes its fields.
+ * The user's own kernel without a host program: everything that is needed to launch it for a design, check its result
+ * and time it. `contract/kernel-manifest.ts` has the file format and describes its fields.
  */
 
-/** The types of values: the size in bytes (files are little-endian), and the C++ type in which values are compared. */
+/** The types of values: their size in bytes (files are little-endian), and the C++ type in which they are compared. */
 export const VALUE_TYPES = {
   i8: { bytes: 1, cpp: 'int8_t' },
   u8: { bytes: 1, cpp: 'uint8_t' },
@@ -22,7 +22,7 @@ export const VALUE_TYPES = {
 } as const;
 export type ValueType = keyof typeof VALUE_TYPES;
 
-/** The names of these types in C and CUDA; `long` has 8 bytes, as on Linux. */
+/** The C and CUDA names of these types; `long` has 8 bytes, as on Linux. */
 const C_NAMES: Readonly<Record<string, ValueType>> = {
   ...Object.fromEntries(
     [8, 16, 32, 64].flatMap((bits) => [
@@ -63,7 +63,7 @@ export interface ElementType {
   readonly bytes: number;
 }
 
-/** The type that a manifest names; null if there is no such type. */
+/** Returns the type that a manifest names; null if there is no such type. */
 export function elementType(text: string): ElementType | null {
   const [, name, count] = /^(.*?)(?:\[([1-9]\d{0,5})\])?$/.exec(text.trim()) ?? [];
   if (name === undefined) return null;
@@ -75,8 +75,8 @@ export function elementType(text: string): ElementType | null {
 }
 
 /**
- * The meanings of `{name}` in the numbers of a manifest. A mixed design has one launch for each class, and other
- * designs have one launch.
+ * What `{name}` means in the numbers of a manifest. Values are per launch: a mixed design has one launch for each
+ * class, any other design has one launch.
  */
 export const LAUNCH_VALUES = {
   units: 'units of the study',
@@ -93,7 +93,7 @@ export type LaunchValue = keyof typeof LAUNCH_VALUES;
 export type ManifestNumber = number | string;
 export const LAUNCH_NAMES = Object.keys(LAUNCH_VALUES) as readonly LaunchValue[];
 
-/** Stands for a path. The measurement writes this file itself. */
+/** Stands for the path of the file of lengths, which the measurement writes itself. */
 export const LENGTHS_FILE_NAME = '{lengthsFile}';
 export const ORDER_FILE_NAME = '{orderFile}';
 
@@ -103,7 +103,7 @@ export interface KernelArgument {
   /** The type, as `elementType` reads it. */
   readonly type: string;
   readonly file?: string | undefined;
-  /** A scalar, or the file with the bytes of a struct. */
+  /** A scalar's value, or the file with the bytes of a struct. */
   readonly value?: ManifestNumber | { readonly file: string } | undefined;
   readonly output?: KernelOutput | undefined;
 }
@@ -111,7 +111,7 @@ export interface KernelArgument {
 export interface KernelOutput {
   /** A number, or arithmetic with `units`. */
   readonly count: ManifestNumber;
-  /** The contents before each launch; zeros if omitted. */
+  /** File with the contents before each launch; zeros if omitted. */
   readonly file?: string | undefined;
   readonly reference?: string | undefined;
   /** An element is correct if it differs from the reference by at most `absolute` + `relative` · |reference|. */
@@ -119,7 +119,7 @@ export interface KernelOutput {
   readonly relative: number;
 }
 
-/** A function of the sources, and the designs that it implements. */
+/** A kernel function in the sources, and the designs that it implements. */
 export interface KernelEntry {
   readonly entry: string;
   readonly implementation?: string | undefined;
@@ -144,15 +144,20 @@ export interface KernelManifest {
   readonly entries: readonly KernelEntry[];
 }
 
-/** A manifest for one measurement. */
+/** The part of a plan that describes the user's own kernel. */
 export interface KernelTask {
   readonly manifest: KernelManifest;
   /** Absolute path of the manifest. The paths in it are relative to its folder. */
   readonly file: string;
-  /** Digest of the manifest, its sources and argument files. A measurement is only resumed with the same digest. */
+  /**
+   * Digest of the manifest, its sources and argument files. A measurement can be resumed only if the digest is
+   * unchanged.
+   */
   readonly digest: string;
   readonly units: number;
-  /** Lanes of a thread group of the predicted device. The order of units by bucket depends on it. */
+  /**
+   * Lanes of a thread group of the device for which designs were predicted. The order of units by bucket depends on it.
+   */
   readonly threadGroupWidth: number;
   /** Number of the CUDA, HIP or OpenCL device; null for other backends. */
   readonly device: number | null;

@@ -2,9 +2,9 @@
 export type LoopForm = 'nested' | 'flattened';
 
 /**
- * How the lanes of a thread group read an array. `along-unit`: each lane reads the elements of its own unit (the values
- * of CSR; coalesced as far as threads share the unit). `across-lanes`: all lanes read side by side (padded,
- * column-major). `scattered`: each lane reads at an arbitrary place (a gather).
+ * How the lanes of a thread group read an array. `along-unit`: each lane reads the elements of its own unit (like the
+ * values of CSR; coalesced only where threads share the unit). `across-lanes`: the lanes read neighbouring elements
+ * (padded, column-major). `scattered`: each lane reads at an arbitrary place (a gather).
  */
 export const ACCESS_PATTERNS = ['along-unit', 'across-lanes', 'scattered'] as const;
 export type AccessPattern = (typeof ACCESS_PATTERNS)[number];
@@ -13,21 +13,26 @@ export type AccessPattern = (typeof ACCESS_PATTERNS)[number];
 export interface MemoryAccess {
   readonly pattern: AccessPattern;
   readonly elementBytes: number;
-  /** Size of an array whose elements are read repeatedly; omitted if they are read once, or if no cache can hold it. */
+  /**
+   * Size of an array whose elements are read repeatedly. Omitted if they are read once, or if no cache can hold the
+   * array.
+   */
   readonly footprintBytes?: number | undefined;
-  /** Fraction of a gather's reads that need a separate sector from memory after the caches, 0…1. Assumed if omitted. */
+  /**
+   * Fraction of a gather's reads that miss the caches and fetch a separate sector from memory, 0…1. Assumed if omitted.
+   */
   readonly missFraction?: number | undefined;
   /**
-   * Whether each element is read once and `footprintBytes` is all that the launch reads in this way. The part that fits
-   * in the level-2 cache is then already there, as in a measurement that repeats a launch.
+   * Whether each element is read once and `footprintBytes` is all that the launch reads with this pattern. The part
+   * that fits in the level-2 cache is then already there, as in a measurement that repeats a launch.
    */
   readonly isWarm?: boolean | undefined;
 }
 
 /**
  * How threads share a unit. `deal`: iterations are dealt to the lanes, ⌈length / u⌉ to each, and the results are
- * combined once per unit (a CSR row by several threads). `split`: every iteration is split among the lanes, and then
- * takes φ(u) = (1−σ)/u + σ + κ·log₂u of its time (Swatman et al. 2022).
+ * combined once per unit (a CSR row by several threads). `split`: every iteration is split among the lanes, and takes
+ * φ(u) = (1−σ)/u + σ + κ·log₂u of its original time (Swatman et al. 2022).
  */
 export const SHARINGS = ['deal', 'split'] as const;
 export type Sharing = (typeof SHARINGS)[number];
@@ -40,7 +45,7 @@ export interface Phase {
   readonly integerShare?: number | undefined;
   readonly fp64Share?: number | undefined;
   readonly specialShare?: number | undefined;
-  /** Arithmetic instructions on the longest chain, where each waits for the one before; all instructions if omitted. */
+  /** Arithmetic instructions on the longest chain of dependencies; all instructions if omitted. */
   readonly chainInstructions?: number | undefined;
   /** Shuffles and accesses to shared memory on this chain. */
   readonly dependentExchanges?: number | undefined;
@@ -52,17 +57,17 @@ export interface Phase {
 
 /**
  * The phases of a kernel. `prologue`: once per thread. `unit`: once per unit, before and after its iterations.
- * `combine`: one of the log₂ u steps that combine the results of a unit. `refill`: where one loop over all units
- * (flattened, fetching) changes the unit. `search`: a step of the binary search for an even share. `carry`: hands on
- * the unit that the end of an even share cuts.
+ * `combine`: one of the log₂ u steps that combine the results of a unit. `refill`: the change to the next unit in a
+ * single loop over all units (flattened, fetching). `search`: a step of the binary search for an even share. `carry`:
+ * passes on the unit that the end of an even share cuts.
  */
 export const PHASES = ['prologue', 'unit', 'combine', 'refill', 'search', 'carry'] as const;
 export type PhaseName = (typeof PHASES)[number];
 
 /**
  * The known properties of a kernel, independent of the device. Figures "per iteration" are for one iteration of a unit
- * by one thread. The phases contain the work that runs once per thread or once per unit. Every lane executes them in
- * full.
+ * by one thread. The phases contain the work that runs once per thread or once per unit, and every lane executes all of
+ * it.
  */
 export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase | undefined>>> {
   readonly name: string;
@@ -74,27 +79,30 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly instructionsPerIteration: number;
   /**
    * Fractions of the instructions, 0…1, sum at most 1, 0 if omitted: 32-bit integer or logic, FP64, and special
-   * functions. The rest is assumed to be FP32.
+   * functions. All other instructions are assumed to be FP32.
    */
   readonly integerShare?: number;
   readonly fp64Share?: number;
   readonly specialShare?: number;
   /**
    * Fraction of the instructions, 0…1, that are FP32 and read three different registers, such as a·b + c; 0 if omitted.
-   * It is a part of the FP32 instructions, not a class of its own.
+   * These also count as FP32.
    */
   readonly threeRegisterShare?: number;
   /** Arithmetic instructions of an iteration on its longest chain of dependencies; if omitted, all of them. */
   readonly chainInstructions?: number | undefined;
   /** Shuffles and accesses to shared memory on this chain, per iteration; 0 if omitted. */
   readonly dependentExchanges?: number | undefined;
-  /** Loads per iteration on the critical path that go to device memory. Each adds one memory latency to the floor τ. */
+  /**
+   * Loads from device memory on the longest chain of dependencies of an iteration. Each adds one memory latency to the
+   * floor τ.
+   */
   readonly dependentLoadsPerIteration: number;
-  /** Device-memory traffic of one lane per iteration, bytes; 0 if `accesses` determine it. */
+  /** Device-memory traffic of one lane per iteration, bytes; 0 if `accesses` are given, which determine it. */
   readonly bytesPerIteration: number;
-  /** Arrays read in an iteration. Traffic follows from them, the device and the mapping (`memory/accesses.ts`). */
+  /** Arrays read in an iteration. With the device and the design, they determine the traffic (`memory/accesses.ts`). */
   readonly accesses?: readonly MemoryAccess[] | undefined;
-  /** The way in which threads share a unit; `split` if omitted. */
+  /** How threads share a unit; `split` if omitted. */
   readonly sharing?: Sharing | undefined;
   /** σ of `split`, 0…1: the part of an iteration that does not get faster when threads share a unit. */
   readonly serialFraction: number;
@@ -102,17 +110,20 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly cooperationCost: number;
   /**
    * The cost that a single loop over all units (flattened, or fetching) adds to every iteration, as a fraction of an
-   * iteration of one thread, ≥ 0; 0 if omitted. The loop finds the end of a unit and, if branches are masked instead of
-   * jumped over, changes the unit.
+   * iteration of one thread, ≥ 0; 0 if omitted. In every iteration such a loop checks for the end of a unit. If
+   * branches are masked and not jumped over, it also executes the change of the unit.
    */
   readonly flattenedCost?: number;
-  /** p ≥ 1: softness of the knee of latency-bound and issue-bound. The default, 6.5, is fitted (`models/README.md`). */
+  /**
+   * p ≥ 1: softness of the knee between latency-bound and issue-bound. The default, 6.5, is fitted
+   * (`models/README.md`).
+   */
   readonly kneeSoftness: number;
-  /** Input and state bytes of a unit that a reordering moves. A study's default, 64, is assumed. */
+  /** Input and state of a unit that a reordering moves, bytes. A study's default, 64, is assumed. */
   readonly bytesPerUnit: number;
-  /** Whether unit lengths are known before launch; sorting and bucketing need them. */
+  /** Whether unit lengths are known before launch. Sorting and buckets need them. */
   readonly lengthsKnownBeforeLaunch: boolean;
-  /** Instructions per iteration for each register that a register cap spills. A study's default is 2. */
+  /** Added instructions per iteration for each register that a register cap spills. A study's default is 2. */
   readonly spillInstructionsPerRegister: number;
 }
 

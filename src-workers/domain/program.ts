@@ -25,13 +25,13 @@ export type Placeholder = keyof typeof PLACEHOLDERS;
 
 export const MAX_COMMAND_CHARACTERS = 8000;
 
-/** Environment variables with secrets. Programs that Lockstep starts do not get them. */
+/** Environment variable that holds a secret. Programs that Lockstep starts do not get it. */
 export const PASSWORD_VARIABLE = 'LOCKSTEP_REDIS_PASSWORD';
 export const TOKEN_VARIABLE = 'LOCKSTEP_TOKEN';
 export const SECRET_VARIABLES: readonly string[] = [PASSWORD_VARIABLE, TOKEN_VARIABLE];
 
 /**
- * The variable with the names of variables that a host set for the engine alone. Programs that Lockstep starts do not
- * get them, because they would change measured times.
+ * Environment variable that lists the variables that a host set for the engine alone. Programs that Lockstep starts do
+ * not get those variables, because they would change measured times.
  */
 export const ENGINE_ONLY_VARIABLE = 'LOCKSTEP_ENGINE_ONLY';

@@ -3,7 +3,7 @@ import { isEstimate, type Device } from './device.ts';
 import { PHASES, type KernelProfile, type MemoryAccess, type Phase, type PhaseName } from './kernel.ts';
 import { parseBalancing } from './balancing.ts';
 
-/** Where the input values of a prediction come from, and the usual range of values that nobody stated. */
+/** Where the input values of a prediction come from, and the usual range of a value that was not stated. */
 
 /**
  * `measured`: timed or counted on the device; `calibrated`: fitted to measured times; `imported`: read from a tool's
@@ -13,7 +13,7 @@ import { parseBalancing } from './balancing.ts';
 export const ORIGINS = ['measured', 'calibrated', 'imported', 'given', 'example', 'assumed'] as const;
 export type Origin = (typeof ORIGINS)[number];
 
-/** Whether nobody stated the value for this kernel. */
+/** Returns whether a value of this origin was never stated for this kernel. */
 export function isAssumed(origin: Origin): boolean {
   return origin === 'assumed' || origin === 'example';
 }
@@ -48,10 +48,10 @@ export const KERNEL_FIELDS = [
   'lengthsKnownBeforeLaunch',
 ] as const satisfies readonly (keyof KernelProfile)[];
 export type KernelField = (typeof KERNEL_FIELDS)[number];
-/** Fields that are numbers. A phase counts by its number of instructions. */
+/** Fields that are numbers. A phase is represented by its number of instructions. */
 export type KernelNumber = Exclude<KernelField, 'accesses' | 'lengthsKnownBeforeLaunch' | 'sharing'>;
 
-/** The values of fields that a study omits. Registers and instructions have no default. */
+/** The values that omitted fields of a study get. Registers and instructions have no default. */
 export const KERNEL_DEFAULTS = {
   serialFraction: 0,
   dependentLoadsPerIteration: 0,
@@ -77,7 +77,7 @@ export interface KernelInput {
   readonly level: 'basic' | 'advanced';
   /** A plausible value for an unknown kernel. */
   readonly assumed: number;
-  /** The range of most kernels: 5 to 95 % of the law in `db/assumed.json`, if the field has a law. */
+  /** The range that covers most kernels: 5 to 95 % of the law in `db/assumed.json`, if the field has a law. */
   readonly usual: readonly [number, number];
   /** Why these figures were chosen. */
   readonly source: string;
@@ -279,7 +279,7 @@ const KERNEL_NUMBERS = KERNEL_FIELDS.filter(
 
 /**
  * Inputs that may be varied: the numbers of the kernel, the number of units, and the spread of their lengths about the
- * mean (1 is the given spread).
+ * mean, as a factor (1 is the given spread).
  */
 export const VARIED_INPUTS = [
   ...KERNEL_NUMBERS.map((field) => `kernel.${field}` as const),
@@ -287,7 +287,7 @@ export const VARIED_INPUTS = [
   'workload.spread',
 ] as const;
 export type VariedInput = (typeof VARIED_INPUTS)[number];
-/** A value that belongs to one implementation, by its position in the study. */
+/** The path of a value that belongs to one implementation, identified by its position in the study. */
 export type OwnInput = `implementations[${number}].kernel.${KernelNumber}`;
 
 /** The field and the implementation behind an input's path; `null` if the path is not a field of a kernel. */
@@ -316,7 +316,7 @@ export function assumedPhase(name: PhaseName, instructions = KERNEL_INPUTS[name]
   return { instructions, ...ASSUMED_PHASES[name] };
 }
 
-/** Values of an unknown kernel, for a new study, with every field marked as assumed. */
+/** Returns the values of an unknown kernel for a new study, with every field marked as assumed. */
 export function assumedKernel(): Omit<KernelProfile, 'name' | 'lengthsKnownBeforeLaunch'> & {
   readonly origins: Record<KernelField, Origin>;
 } {
@@ -335,7 +335,10 @@ export type KernelWithOrigins = KernelProfile & {
   readonly origins?: Readonly<Partial<Record<KernelField, Origin | undefined>>> | undefined;
 };
 
-/** The origin of a field of a kernel. Without a stated origin, a default value is assumed; any other value is given. */
+/**
+ * Returns the origin of a kernel's field. If none is stated, a default value counts as assumed, and any other value as
+ * given.
+ */
 export function kernelOrigin(kernel: KernelWithOrigins | KernelChange, field: KernelField): Origin {
   const stated = kernel.origins?.[field];
   if (stated !== undefined) return stated;
@@ -343,7 +346,7 @@ export function kernelOrigin(kernel: KernelWithOrigins | KernelChange, field: Ke
   return (kernel[field] ?? byDefault) === byDefault ? 'assumed' : 'given';
 }
 
-/** The origins of the fields of a kernel, or an implementation, after the user changed an example. */
+/** Returns the origins of the fields of a kernel or an implementation after the user changed an example. */
 export function exampleOrigins(
   kernel: KernelWithOrigins | KernelChange,
 ): Readonly<Partial<Record<KernelField, Origin>>> {
@@ -358,12 +361,15 @@ export type KernelChange = {
   readonly [Field in KernelField]?: KernelProfile[Field] | undefined;
 } & Pick<KernelWithOrigins, 'origins'>;
 
-/** The fields that an implementation states itself. */
+/** Returns the fields that an implementation states itself. */
 export function ownFields(change: KernelChange): readonly KernelField[] {
   return KERNEL_FIELDS.filter((field) => change[field] !== undefined);
 }
 
-/** The full kernel of an implementation: its own fields, then the study's fields. It has one form of traffic. */
+/**
+ * Returns the full kernel of an implementation: its own fields, then the study's. The kernel has either accesses or
+ * bytes, never both.
+ */
 export function implementationKernel<Kernel extends KernelWithOrigins>(
   kernel: Kernel,
   { name, kernel: change }: { readonly name: string; readonly kernel: KernelChange },
@@ -378,7 +384,7 @@ export function implementationKernel<Kernel extends KernelWithOrigins>(
   return { ...kernel, ...values, name, origins: { ...kernel.origins, ...origins } };
 }
 
-/** The full kernel that a design runs: its implementation's, or the study's. */
+/** Returns the full kernel that a design runs: that of its implementation, or else the study's. */
 export function selectKernel<Kernel extends KernelWithOrigins>(
   study: {
     readonly kernel: Kernel;
@@ -401,7 +407,7 @@ export interface InputFact {
   readonly value: number | string;
   readonly unit: string;
   readonly origin: Origin;
-  /** `default`, `estimate: …`; empty if there is no remark. */
+  /** A remark, such as `default` or `estimate: …`; empty if there is none. */
   readonly note: string;
   /** The range of most kernels; null if none is known. */
   readonly usual: readonly [number, number] | null;
@@ -415,12 +421,15 @@ interface MeasuredPipeline {
   readonly fittedTo?: 'kernel' | undefined;
 }
 
-/** Whether a device's figures were fitted to the stand-in loop, whose times show nothing about this kernel. */
+/** Returns whether a device's figures were fitted to the stand-in loop. Its times show nothing about this kernel. */
 export function isFittedToStandIn(measured: Pick<MeasuredPipeline, 'origin' | 'fittedTo'> | undefined): boolean {
   return measured?.origin === 'calibrated' && measured.fittedTo !== 'kernel';
 }
 
-/** Whether the calibrated fields of a kernel were fitted to the stand-in loop. A study's devices share them. */
+/**
+ * Returns whether the calibrated fields of a kernel were fitted to the stand-in loop. All devices of a study share
+ * these fields.
+ */
 export function isKernelOfStandIn(pipeline: PredictionInputs['pipeline']): boolean {
   const all = Object.values(pipeline);
   return all.some(isFittedToStandIn) && !all.some(({ fittedTo }) => fittedTo === 'kernel');
@@ -452,8 +461,8 @@ export interface PredictionInputs {
 }
 
 /**
- * Fields of a kernel on which the times on a device depend, in the order of `KERNEL_FIELDS`: first the study's, if an
- * implementation uses them, then each implementation's own.
+ * Returns the fields of a kernel on which the times on a device depend, in the order of `KERNEL_FIELDS`: first the
+ * study's fields that any implementation uses, then each implementation's own.
  * @param implementation restricts the fields to this implementation
  */
 export function decidingFields(
@@ -490,7 +499,7 @@ export interface DecidingField {
   readonly field: KernelField;
   /** The kernel whose value of the field is used. */
   readonly kernel: KernelWithOrigins;
-  /** The implementation that states the field; `null` if the study does. */
+  /** Name of the implementation that states the field; `null` if the study states it. */
   readonly of: string | null;
 }
 
@@ -526,9 +535,9 @@ function kernelFields(
     sharing: shared,
     prologue: true,
     unit: true,
-    // Split iterations need no step of their own: their cost is in σ and κ.
+    // If iterations are split, σ and κ contain the cost of combining.
     combine: shared && (!split || kernel.combine !== undefined),
-    // Without a refill phase, the unit phase is used.
+    // Without a refill phase, the prediction uses the unit phase.
     refill: single && kernel.refill !== undefined,
     search: even,
     carry: even,
@@ -551,8 +560,8 @@ function kernelFields(
 }
 
 /**
- * The phase of a kernel: the stated one, or an assumed one if every kernel of its kind has this phase. By default,
- * changing a unit costs as much as the unit phase. `undefined` if none is known; the prediction then omits it.
+ * Returns the stated phase of a kernel, or an assumed phase if every kernel of its kind has one. By default, changing a
+ * unit costs as much as the unit phase. Returns `undefined` if the phase is unknown; the prediction then omits it.
  */
 export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | undefined {
   if (name === 'refill') return kernel.refill ?? kernel.unit;
@@ -560,14 +569,14 @@ export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | und
   return kernel[name] ?? (isCertain ? assumedPhase(name) : undefined);
 }
 
-/** A number of a kernel, or its default. A phase counts by its number of instructions. */
+/** Returns a number of a kernel, or its default. For a phase, this is its number of instructions. */
 export function kernelValue(kernel: KernelProfile, field: KernelNumber): number {
   if (isPhase(field)) return kernelPhase(kernel, field)?.instructions ?? 0;
   if (field === 'chainInstructions') return kernel.chainInstructions ?? kernel.instructionsPerIteration;
   return kernel[field] ?? (KERNEL_DEFAULTS as Partial<Record<KernelNumber, number>>)[field]!;
 }
 
-/** The kernel with another value of one number. A phase is scaled as a whole. */
+/** Returns the kernel with another value of one number. A phase is scaled as a whole. */
 export function withKernelValue<Kernel extends Partial<KernelProfile>>(
   kernel: Kernel,
   field: KernelNumber,
@@ -591,7 +600,7 @@ export function withKernelValue<Kernel extends Partial<KernelProfile>>(
   };
 }
 
-/** The unit phase with the cost of this many iterations, as in studies of format 1. That format had no phases. */
+/** Returns a unit phase that costs as much as this many iterations, for studies of format 1, which had no phases. */
 export function setupPhase(kernel: KernelProfile, iterations: number): Phase {
   const { instructionsPerIteration, integerShare, fp64Share, specialShare, chainInstructions } = kernel;
   const { dependentExchanges = 0, dependentLoadsPerIteration, bytesPerIteration } = kernel;
@@ -607,13 +616,14 @@ export function setupPhase(kernel: KernelProfile, iterations: number): Phase {
   };
 }
 
-/** The instructions of the unit phase, in iterations; 0 if the kernel has none. */
+/** Returns the instructions of the unit phase, in iterations; 0 if the kernel has no unit phase. */
 export function computeSetupIterations({ unit, instructionsPerIteration }: KernelProfile): number {
   return (unit?.instructions ?? 0) / instructionsPerIteration;
 }
 
 /**
- * Gives the kernel a unit phase that lasts this many iterations: its own phase scaled, or a phase like its iterations.
+ * Returns the kernel with a unit phase that lasts this many iterations. An existing phase is scaled; otherwise a phase
+ * is made from the kernel's iterations.
  */
 export function withSetupIterations<Kernel extends KernelProfile>(kernel: Kernel, iterations: number): Kernel {
   if (iterations === computeSetupIterations(kernel)) return kernel;
@@ -637,7 +647,7 @@ export function accessesText(accesses: readonly MemoryAccess[]): string {
     .join(', ');
 }
 
-/** The note on a value that nobody stated. */
+/** Returns the note on a value that was not stated. */
 function kernelNote(origin: Origin, isStated: boolean): string {
   if (origin === 'example') return EXAMPLE_NOTE;
   return origin === 'assumed' ? (isStated ? 'a usual value' : 'default') : '';
@@ -686,7 +696,7 @@ const DEVICE_FACTS = {
     fullBandwidthGbS: ['Bandwidth of all cores', 'GB/s'],
   },
 } as const;
-/** Figures of a GPU that a measured pipeline replaces. */
+/** Data-sheet figures of a GPU that a measured pipeline replaces. */
 const REPLACED: ReadonlySet<string> = new Set([
   'schedulersPerMultiprocessor',
   'fp32LanesPerMultiprocessor',
@@ -712,7 +722,7 @@ function deviceFacts(device: Device, measured: boolean): readonly InputFact[] {
     });
 }
 
-/** The lengths of a workload as the user reads them: an imported file has its name, not the stored digest. */
+/** Returns the lengths of a workload as a user knows them: an imported file by its name, not by the stored digest. */
 export const lengthsText = (lengths: string): string =>
   lengths.replace(/^stored:[0-9a-f]{64}:?/, '') || 'an imported file';
 
@@ -788,7 +798,7 @@ export function trafficPhrase(
   return `${Number(bytesPerIteration.toPrecision(3))} B per iteration of a lane: ${accesses.value}`;
 }
 
-/** The inputs that were neither given, measured nor imported for this kernel. */
+/** Returns the inputs that were neither given, measured nor imported for this kernel. */
 export function assumedFacts(facts: readonly InputFact[]): readonly InputFact[] {
   return facts.filter(({ origin }) => isAssumed(origin));
 }

@@ -1,4 +1,4 @@
-/** The regimes of `predict/time/regimes.ts`, described for users: how a predicted time was computed. */
+/** The regimes of `predict/time/regimes.ts`, described for users. A regime is a way to compute a predicted time. */
 export type RegimeId =
   | 'given-order'
   | 'known-blocks'
@@ -89,10 +89,10 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   },
 };
 
-/** The method of a regime, and its agreement with the event simulation. */
+/** Returns the method of a regime, and how well it agrees with the event simulation. */
 export function regimeInfo(id: RegimeId): RegimeInfo {
   return { id, ...INFO[id] };
 }
 
-/** Every regime, in the order in which they are tried. */
+/** Every regime, in the order in which the prediction tries them. */
 export const REGIME_INFO: readonly RegimeInfo[] = (Object.keys(INFO) as RegimeId[]).map(regimeInfo);

@@ -1,6 +1,9 @@
 import { messageText } from './text.ts';
 
-/** Expected failures are values; bugs throw. A failure's message states the problem, value, limit and remedy. */
+/**
+ * Kinds of expected failures. These are values, while bugs throw. A failure's message states the problem, the value,
+ * the limit and the remedy.
+ */
 export type FailureCode =
   | 'bad-input' // a value, field or file that breaks its contract
   | 'not-found' // a named thing that does not exist
@@ -13,7 +16,7 @@ export type FailureCode =
 export interface Failure {
   readonly code: FailureCode;
   readonly message: string;
-  /** Where it happened: a field path, a line and column, a design index. Plain JSON values only. */
+  /** Where the failure happened: a field path, a line and column, a design index. Plain JSON values only. */
   readonly context?: Readonly<Record<string, string | number | boolean | null>>;
 }
 
@@ -68,14 +71,14 @@ const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   EIO: 'the disk or device failed',
 };
 
-/** The reason for an error of the operating system, as part of a message, with the error code such as `ENOENT`. */
+/** Returns the reason for an error of the operating system, with its code such as `ENOENT`, as part of a message. */
 export function systemReason(error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : null;
   if (code === null) return String(error);
   return Object.hasOwn(SYSTEM_REASONS, code) ? `${SYSTEM_REASONS[code]}, ${code}` : code;
 }
 
-/** The message of anything that was thrown. */
+/** Returns the message of anything that was thrown. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Returns the value, or throws the failure, for callers that can only throw. */

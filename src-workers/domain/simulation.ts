@@ -13,6 +13,6 @@ export interface SimulatedDistribution extends SimulatedTimes {
   /** 95 % confidence interval of the mean (Student). */
   readonly lowMs: number;
   readonly highMs: number;
-  /** False if the interval was still wider than requested after the largest number of replications. */
+  /** False if the interval was still wider than requested after the maximum number of replications. */
   readonly precise: boolean;
 }

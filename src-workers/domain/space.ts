@@ -1,20 +1,23 @@
 import type { Device } from './device.ts';
 import type { KernelProfile, LoopForm } from './kernel.ts';
 
-/** The number of blocks in a launch, or the number of units of each slot. Either number determines the other. */
+/** The number of blocks in a launch, or the number of units of each slot. Each determines the other. */
 export type GridLaunch =
   | { readonly kind: 'units-per-thread'; readonly value: number }
   | { readonly kind: 'grid'; readonly value: number }
   | { readonly kind: 'per-multiprocessor'; readonly value: number };
 
-/** A value of the launch axis: a grid on a GPU, the number of cores used on a CPU. */
+/** A value of the launch axis: a grid on a GPU, the number of cores on a CPU. */
 export type Launch = GridLaunch | { readonly kind: 'cores'; readonly value: number };
 
-/** One way to write the kernel: its profile, and the supported values of the axes. An omitted axis allows all. */
+/**
+ * One way to write the kernel: its profile, and the values of each axis that it supports. An omitted axis allows all
+ * values.
+ */
 export interface Implementation {
   readonly name: string;
   readonly kernel: KernelProfile;
-  /** Fields of the kernel that the implementation states itself; the others are the study's. */
+  /** Fields of the kernel that the implementation states itself. All other fields come from the study. */
   readonly own: readonly string[];
   readonly allows: {
     readonly threadsPerUnit?: readonly number[] | undefined;
@@ -26,16 +29,18 @@ export interface Implementation {
 }
 
 /**
- * The axes of a design space. A design is an index into their product, a number in mixed radix, with the slowest axis
- * first: device, implementation, blockWidth, threadsPerUnit, loop, balancing, launch, registerCap, blockThreads.
+ * The axes of a design space. A design is an index into their product, a mixed-radix number whose first digit changes
+ * slowest: device, implementation, blockWidth, threadsPerUnit, loop, balancing, launch, registerCap, blockThreads.
  */
 export interface SpaceAxes {
   readonly devices: readonly Device[];
-  /** Omitted for a single implementation. It then has the kernel of the study and all values of the axes. */
+  /**
+   * Omitted if there is a single implementation, which has the kernel of the study and allows all values of the axes.
+   */
   readonly implementations?: readonly Implementation[];
   /**
-   * Threads of a block side by side, if units are in rows (`Design.blockWidth`); `null` for one row. If omitted, `null`
-   * is the only value.
+   * Threads of a block that lie side by side if units are in rows (`Design.blockWidth`); `null` for blocks of one row.
+   * If omitted, blocks have one row.
    */
   readonly blockWidth?: readonly (number | null)[];
   readonly threadsPerUnit: readonly number[];
@@ -59,7 +64,7 @@ export const AXIS_ORDER = [
 ] as const;
 export type AxisName = (typeof AXIS_ORDER)[number];
 
-/** Position of each axis in AXIS_ORDER. */
+/** The position of each axis in AXIS_ORDER. */
 export const AXIS = Object.fromEntries(AXIS_ORDER.map((name, at) => [name, at])) as Readonly<Record<AxisName, number>>;
 
 /** Number of values per axis, in AXIS_ORDER. */
@@ -77,14 +82,14 @@ export function axisCounts(axes: SpaceAxes): readonly number[] {
   ];
 }
 
-/** The width of the blocks at a position of the axis; `null` where the threads of a block form one row. */
+/** Returns the width of the blocks at a position of the axis; `null` if the threads of a block form one row. */
 export function getBlockWidth({ blockWidth }: SpaceAxes, position: number): number | null {
   return blockWidth?.[position] ?? null;
 }
 
 /**
- * The position on the axis of widths at which a block is one row, or the first position if there is none. Where the
- * width of a block has no meaning, this position stands for all of them.
+ * Returns the position on the axis of widths at which a block is one row, or else the first position. It stands for all
+ * widths where the width of a block has no meaning.
  */
 export function rowPosition({ blockWidth }: SpaceAxes): number {
   return Math.max(0, blockWidth?.indexOf(null) ?? 0);
@@ -94,12 +99,12 @@ export function spaceSize(axes: SpaceAxes): number {
   return productOf(axisCounts(axes));
 }
 
-/** The number of combinations of positions on some axes. */
+/** Returns the number of combinations of positions on the given axes. */
 export function productOf(counts: readonly number[]): number {
   return counts.reduce((product, count) => product * count, 1);
 }
 
-/** The distance between designs that differ by one position on each axis. */
+/** Returns, for each axis, the difference between the indices of designs that are neighbours on this axis. */
 export function axisStrides(counts: readonly number[]): readonly number[] {
   return counts.map((_, axis) => productOf(counts.slice(axis + 1)));
 }
@@ -121,7 +126,7 @@ export function encode(counts: readonly number[], positions: ArrayLike<number>):
   return index;
 }
 
-/** A bound on a quantity that is known before the time is predicted. */
+/** A bound on a quantity of a design that is known before its time is predicted. */
 export interface SpaceConstraint {
   readonly quantity:
     | 'threadsPerUnit'

@@ -2,15 +2,15 @@
 export interface TableColumn {
   /** Empty if the file has no header. */
   readonly name: string;
-  /** `whole`: integers ≥ 0 in every record; `number`: numbers in every record with a value. */
+  /** `whole`: an integer ≥ 0 in every record; `number`: every field that is not empty is a number. */
   readonly kind: 'whole' | 'number' | 'text' | 'empty';
-  /** Distinct integers ≥ 0; `null` above one million, the limit of lengths. */
+  /** Number of distinct integers ≥ 0; `null` above one million, the maximum number of different lengths. */
   readonly distinct: number | null;
-  /** Sum, minimum and maximum of its numbers. */
+  /** Sum, minimum and maximum of the column's numbers. */
   readonly total: number;
   readonly min: number;
   readonly max: number;
-  /** The first field that is not an integer ≥ 0, and the first that is not a number. */
+  /** The first field that is not an integer ≥ 0, and the first field that is not a number. */
   readonly firstBad: PlacedField | null;
   readonly firstText: PlacedField | null;
 }
@@ -30,6 +30,6 @@ export interface TableSummary {
   readonly rows: readonly (readonly string[])[];
   /** Number of records, without the header. */
   readonly records: number;
-  /** The first record whose number of fields differs from the first line. */
+  /** The first record whose number of fields differs from that of the first line. */
   readonly ragged: { readonly line: number; readonly fields: number } | null;
 }

@@ -22,8 +22,8 @@ function words(one: string, many = `${one}s`, short = one): Words {
 }
 
 /**
- * Canonical term → the word in each vocabulary. `workGroup` is the n units that run in lockstep. No programming model
- * has a word for it. It is called a lockstep group in vocabularies where "work-group" means a block.
+ * For each canonical term, the word in each vocabulary. `workGroup` is the n units that run in lockstep. No programming
+ * model has a word for it. It is called a lockstep group in vocabularies where "work-group" means a block.
  */
 const TERMS = {
   thread: {
@@ -98,12 +98,12 @@ export type TermForm = keyof Words;
 /** Gives the word for a canonical term in the vocabulary that the user chose. */
 export type Term = (key: TermKey, form?: TermForm) => string;
 
-/** The word for a canonical term in a vocabulary. */
+/** Returns the word for a canonical term in a vocabulary. */
 export function term(key: TermKey, vocabulary: Vocabulary, form: TermForm = 'one'): string {
   return TERMS[key][vocabulary][form];
 }
 
-/** Writes a number of CPU cores, `1 core` or `8 cores`. Every vocabulary calls them so. */
+/** Writes a number of CPU cores: `1 core`, `8 cores`. The word is the same in every vocabulary. */
 export const coresText = (cores: number): string => countedText(cores, 'core');
 
 /** Upper-cases the first letter, for the start of a label: `warp size` → `Warp size`. */

@@ -1,4 +1,4 @@
-/** One replication of a design, for a Gantt chart; sampled if it is too large to draw. */
+/** One replication of a design for a Gantt chart, with fewer blocks if there are too many to draw. */
 export interface DrawnTimeline {
   /** Kernel time of this replication without balancing, ms. All times below count from the first launch. */
   readonly kernelMs: number;
@@ -12,9 +12,9 @@ export interface DrawnTimeline {
   /** The multiprocessors whose blocks are listed: all of them, or evenly spaced ones if there are too many. */
   readonly shownMultiprocessors: Float64Array;
   /**
-   * The blocks of the shown multiprocessors, by multiprocessor and start. A bar shows `blockCount` consecutive blocks
-   * of one slot, beginning with `blockIndex`. The count is 1 unless a single multiprocessor has too many blocks. Blocks
-   * that found no unit are not listed. `blockRow`: position in `shownMultiprocessors`; `blockLane`: slot, 0 …
+   * The blocks of the shown multiprocessors, sorted by multiprocessor and start. A bar shows `blockCount` consecutive
+   * blocks of one slot, beginning with `blockIndex`. The count is 1 unless a single multiprocessor has too many blocks.
+   * Blocks that found no unit are not listed. `blockRow`: position in `shownMultiprocessors`; `blockLane`: slot, 0 …
    * residentBlocks − 1.
    */
   readonly blockIndex: Float64Array;
@@ -23,7 +23,10 @@ export interface DrawnTimeline {
   readonly blockLane: Float64Array;
   readonly blockStartMs: Float64Array;
   readonly blockEndMs: Float64Array;
-  /** Active thread groups of a multiprocessor over time, in equal bins from the launch: mean and extremes. */
+  /**
+   * Active thread groups of a multiprocessor over time, in equal bins that start with the launch: mean, minimum and
+   * maximum.
+   */
   readonly binMs: number;
   readonly activeMean: Float64Array;
   readonly activeMin: Float64Array;
@@ -32,7 +35,10 @@ export interface DrawnTimeline {
   readonly activePerRow: Float64Array;
 }
 
-/** A simulated launch on an invented device: its first replication by block, and all times. Times are in cycles. */
+/**
+ * A simulated launch on a device with chosen parameters: its first replication block by block, and the times of all
+ * replications. Times are in cycles.
+ */
 export interface PlayedLaunch {
   readonly multiprocessors: number;
   readonly residentBlocks: number;
@@ -47,7 +53,7 @@ export interface PlayedLaunch {
   readonly blockSlot: Float64Array;
   readonly blockStartCycles: Float64Array;
   readonly blockEndCycles: Float64Array;
-  /** Changes of the number of active thread groups, by time within each multiprocessor. */
+  /** Changes of the number of active thread groups, sorted by multiprocessor, then by time. */
   readonly stepMultiprocessor: Float64Array;
   readonly stepCycles: Float64Array;
   readonly stepActiveGroups: Float64Array;

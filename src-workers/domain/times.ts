@@ -14,10 +14,13 @@ const UNITS: readonly TimeUnit[] = [
   { name: 'ns', perMs: 1e6 },
 ];
 
-/** The largest unit in which a time, ms, is at least one; ms for zero. A table takes the unit of its smallest time. */
+/**
+ * Returns the largest unit in which a time, ms, is at least one; ms for zero. A table uses the unit of its smallest
+ * time.
+ */
 export function timeUnit(timeMs: number): TimeUnit {
   if (!Number.isFinite(timeMs) || timeMs === 0) return UNITS[1];
-  // A time that would be written as 1,000 of a unit takes the next unit.
+  // A time that would round to 1,000 in one unit gets the next larger unit.
   return UNITS.find(({ perMs }) => Math.abs(timeMs) * perMs >= 0.99995) ?? UNITS[3];
 }
 
@@ -28,7 +31,7 @@ export function timeUnit(timeMs: number): TimeUnit {
 export function timeIn(unit: TimeUnit, timeMs: number): string {
   if (!Number.isFinite(timeMs)) return '–';
   const value = timeMs * unit.perMs;
-  // A number this large has no meaningful digits to the left of the point.
+  // A double has about 16 meaningful digits, so a larger number is written with an exponent.
   if (Math.abs(value) >= 1e16) return value.toExponential(2).replace('e+', 'e').replace('-', '\u2212');
   const size = Math.log10(Number(Math.abs(value).toPrecision(4)));
   const decimals = value === 0 ? 0 : Math.max(0, Math.min(7, 3 - Math.floor(size)));
@@ -46,23 +49,29 @@ export function commonUnit(timesMs: Iterable<number>): TimeUnit {
   return timeUnit(least);
 }
 
-/** The times of a table for programs: the name of their common unit, and each time as a number in this unit. */
+/**
+ * Returns the times of a table for programs: the name of their common unit, and a function that converts each time to
+ * it.
+ */
 export function numericTimes(timesMs: Iterable<number>): {
   readonly unit: TimeUnit['name'];
   readonly of: (timeMs: number) => number;
 } {
   const { name, perMs } = commonUnit(timesMs);
-  // The product of a decimal fraction and a power of ten has meaningless digits beyond the fifteenth.
+  // Digits beyond the fifteenth are rounding errors.
   return { unit: name, of: (ms) => Number((ms * perMs).toPrecision(15)) };
 }
 
-/** The common unit and decimals of the times in a list. */
+/** The unit and the number of decimals that the times of a list share. */
 export interface TimeColumn {
   readonly unit: TimeUnit;
   readonly decimals: number;
 }
 
-/** Writes the best time of a list, ms, with four significant digits, and the other times with the same decimals. */
+/**
+ * Chooses the unit and decimals of a list: its best time, ms, gets four significant digits, and the others the same
+ * decimals.
+ */
 export function timeColumn(bestMs: number): TimeColumn {
   const unit = timeUnit(bestMs);
   const size = bestMs > 0 && Number.isFinite(bestMs) ? Math.floor(Math.log10(bestMs * unit.perMs)) : 0;
@@ -82,7 +91,7 @@ export function timeRange(lowMs: number, highMs: number): string {
 }
 
 /**
- * Says why a design is recommended although another one is the fastest.
+ * Says why a design is recommended although another design is the fastest.
  * @param excess its time divided by that of the fastest design, minus 1
  */
 export function simplerSentence(excess: number, fastest: string): string {

@@ -9,9 +9,11 @@ export interface LengthLaw {
   readonly label: string;
   readonly support: Float64Array;
   readonly probability: Float64Array;
-  /** Probability that was cut from an infinite or too long support before renormalisation; 0 if nothing was cut. */
+  /**
+   * Probability that was cut off before renormalisation, because the support was infinite or too long; 0 if none was.
+   */
   readonly truncatedMass: number;
-  /** Whether the law was fitted to given figures, so that its shape is assumed: `summary(…)`. */
+  /** Whether the law was fitted to given figures (`summary(…)`), so that only its shape is assumed. */
   readonly fitted?: true;
 }
 
