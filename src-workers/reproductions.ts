@@ -4,7 +4,7 @@ import { reproduceBialas } from './models/divergence/reproduce-bialas.ts';
 import { reproduceSwatman } from './models/imbalance/reproduce-swatman.ts';
 import { reproduceHasan, reproduceKim } from './models/pipeline/reproduce-hasan-kim.ts';
 
-/** Papers by the name used on the command line. A model's tables are added here once. */
+/** For each paper, by its name on the command line, the function that makes its tables. */
 export const REPRODUCTIONS: Readonly<Record<string, () => readonly ReproductionTable[]>> = {
   swatman: reproduceSwatman,
   hasan: reproduceHasan,

@@ -68,11 +68,11 @@ import { createTuner, type KnownDesign, type TuningEstimate, type TuningSpace } 
 import { simulateDesign, simulateTimeline, type SimulationOptions } from './simulate/simulate-design.ts';
 import type { SimulatedDistribution } from './domain/simulation.ts';
 
-/** The tasks of the pool. No other file knows the worker side of Piscina. */
+/** The tasks of the pool. No other file knows the worker's side of Piscina. */
 
 if (workerData instanceof Int32Array) shareSteps(viewSteps(workerData, threadId));
 
-/** Number of recent plans whose predictors are kept, since chunks of a sweep and explanations of a run share tables. */
+/** Number of recent plans whose predictors are kept. Chunks of a sweep and explanations of a run share their tables. */
 const MAX_PREDICTORS = 3;
 const predictors = new Map<string, Predictor>();
 
@@ -80,35 +80,43 @@ function getPredictor(plan: SweepPlan): Predictor {
   return kept(predictors, MAX_PREDICTORS, plan.id, () => createPredictor(plan));
 }
 
-/** Laws that plans share for advice. These plans differ in inputs that are cheap to change. */
+/**
+ * Laws that are shared by the plans of one recommendation. These plans differ only in inputs that are cheap to change.
+ */
 interface SharedLaws {
   readonly caches: Caches;
   readonly predictors: Map<string, Predictor>;
 }
-/** Maximum number of workloads whose laws are kept: that of the study on screen, and the one before an edit of it. */
+/** Maximum number of workloads whose laws are kept: the study on screen, and its version before the last edit. */
 const MAX_LAWS = 2;
-/** Maximum number of kept plans: enough for the devices of a study and some edits of it. */
+/** Maximum number of kept plans: enough for the devices of a study and a few edits. */
 const MAX_ADVISORS = 6;
 const laws = new Map<string, SharedLaws>();
 
-/** @param key identifies the units of the plan, on which its laws depend */
+/**
+ * Returns the kept predictor of a plan for advice, or makes one.
+ * @param key identifies the units of the plan, on which its laws depend
+ */
 function getAdvisor(plan: SweepPlan, key: string): Predictor {
   const { caches, predictors } = kept(laws, MAX_LAWS, key, () => ({ caches: createCaches(), predictors: new Map() }));
   return kept(predictors, MAX_ADVISORS, plan.id, () => createPredictor(withKnownLengths(plan), caches));
 }
 
-/** @param key the key of a plan that was made for advice */
+/**
+ * Returns the predictor of a plan.
+ * @param key the key of a plan that was made for advice; undefined for other plans
+ */
 const findPredictor = (plan: SweepPlan, key: string | undefined): Predictor =>
   key === undefined ? getPredictor(plan) : getAdvisor(plan, key);
 
-/** Number of recent laws and orders that are kept. */
+/** Number of recent laws, and of recent orders, that are kept. */
 const MAX_LENGTHS = 2;
 const lengthLaws: LengthLaw[] = [];
 const lengthOrders: CompactOrder[] = [];
 
 /**
- * Replaces the law and the order of a plan by equal objects that were used before. Each task brings its own copy, but
- * results computed from them are cached with the object.
+ * Replaces the law and the order of a plan by equal objects of an earlier task. Each task brings its own copies, but
+ * cached results belong to the object from which they were computed.
  */
 function withKnownLengths(plan: SweepPlan): SweepPlan {
   return {
@@ -118,7 +126,7 @@ function withKnownLengths(plan: SweepPlan): SweepPlan {
   };
 }
 
-/** Returns the equal object among the last ones, or this object, which is then remembered. */
+/** Returns the equal object among the recent ones. If there is none, returns this object and remembers it. */
 function findKnown<T>(seen: T[], one: T, isSame: (a: T, b: T) => boolean): T {
   const at = seen.findIndex((other) => isSame(other, one));
   const [known] = at < 0 ? [one] : seen.splice(at, 1);
@@ -137,19 +145,19 @@ function isSameOrder(one: CompactOrder, other: CompactOrder): boolean {
   return one.units === other.units && one.given === other.given && isEqual(one.iterations, other.iterations);
 }
 
-/** The input of a task, whose fields it does not change. */
+/** The input of a task, which must not change it. */
 type Task<Fields> = Readonly<Fields>;
 type OfPlan<Fields = unknown> = Task<Fields & { plan: SweepPlan }>;
-/** The input of a task on a plan that was made for advice, and the key of its laws. */
+/** The input of a task on a plan that was made for advice, with the key of its laws. */
 type OfAdvice<Fields> = OfPlan<Fields & { key: string }>;
 
 interface PredictOutput {
   readonly chunks: readonly PredictionChunk[];
-  /** The fastest valid design of all ranges, the first among equals. */
+  /** The fastest valid design of all ranges; the first of several equally fast ones. */
   readonly best: { readonly timeMs: number; readonly designIndex: number } | null;
 }
 
-/** Predicts ranges of designs. A call is fastest if they need the same tables. */
+/** Predicts ranges of designs. A call is fastest if its ranges need the same tables. */
 export function predict({ plan, ranges }: OfPlan<{ ranges: readonly DesignRange[] }>): PredictOutput {
   const predictor = getPredictor(plan);
   const chunks = predictRanges(predictor, ranges);
@@ -169,19 +177,19 @@ function columnArrays(columns: PredictionColumns): readonly ArrayBufferView[] {
   return Object.values(columns).filter((column) => ArrayBuffer.isView(column));
 }
 
-/** Counts of designs by invalid reason code, over the whole space. */
+/** Counts designs by the code of their invalid reason, over the whole space. */
 export function classify({ plan, key }: OfPlan<{ key?: string }>): Float64Array {
   const predictor = findPredictor(plan, key);
   const size = productOf(predictor.counts);
   return classifyDesigns(predictor, 0, size);
 }
 
-/** The shortest time that any design of each part can have, ms. */
+/** Returns a lower bound of the times in each part of the space, ms. */
 export function partBounds({ plan, parts }: OfPlan<{ parts: readonly DesignRange[] }>): Float64Array {
   return shortestOfParts(getPredictor(plan), parts);
 }
 
-/** The fastest designs of a part that are not slower than a limit, and the number of predicted designs. */
+/** Finds the fastest designs of a part that are not slower than a limit, and counts the designs that were predicted. */
 export function searchBest(
   task: OfPlan<{ part: DesignRange; wanted: number; limitMs: number }>,
 ): FoundDesigns & { readonly predicted: number } {
@@ -191,7 +199,10 @@ export function searchBest(
   return handedOver({ ...found, predicted }, [found.designs, ...columnArrays(found.columns)]);
 }
 
-/** The design that the rule picks from a part, among those up to a time limit; `null` if there is none. */
+/**
+ * Returns the design that the rule of the pick chooses from the designs of a part up to a time limit; `null` if there
+ * is none.
+ */
 export function searchPick({
   plan,
   part,
@@ -202,25 +213,25 @@ export function searchPick({
   return kept.picked();
 }
 
-/** The best of a range, or of a list, of designs of one device. If the best time is known, see `surveyFastest`. */
+/** Finds the best designs of one device, in a range or a list. If the best time is known, see `surveyFastest`. */
 export function survey(task: OfAdvice<{ part: DesignPart; ties: TieTable; bestMs?: number }>): Survey {
   const { part, ties, bestMs } = task;
   const predictor = getAdvisor(task.plan, task.key);
   return bestMs === undefined ? surveyDesigns(predictor, part, ties) : surveyFastest(predictor, part, bestMs);
 }
 
-/** A list of designs of a plan. The first `leading` ones are predicted first (`predictPromising`). */
+/** A list of designs of a plan. The first `leading` designs are predicted first (`predictPromising`). */
 type GlancedPart = OfAdvice<{
   part: Uint32Array;
   leading: number;
-  /** Whether a valid design must be found, however long it takes. */
+  /** Whether the search must go on until it finds a valid design, however long this takes. */
   isNeeded: boolean;
 }>;
 
 /**
- * Finds the fastest designs of some lists until a time, ms since 1970. The time is divided among the lists. A search
- * also ends early if a step as slow as the slowest so far would exceed its time, because a law of depths may take
- * longer than all else together.
+ * Finds the fastest designs of several lists until a given time, ms since 1970. The remaining time is divided among the
+ * lists. A single law of depths may take longer than everything else together, so a search ends early if another step
+ * as slow as the slowest so far would exceed the time.
  */
 export function glance(task: Task<{ parts: readonly GlancedPart[]; untilMs: number }>): readonly Survey[] {
   const { parts, untilMs } = task;
@@ -238,7 +249,10 @@ export function glance(task: Task<{ parts: readonly GlancedPart[]; untilMs: numb
   });
 }
 
-/** Times of the same designs under changes of inputs, by change, then design. A null change changes nothing. */
+/**
+ * Predicts times of the same designs with changed inputs. The result has one array per change, in the order of the
+ * designs. For a null change, nothing is changed.
+ */
 export function vary(
   task: OfAdvice<{ designs: Uint32Array; changes: readonly (InputChange | null)[] }>,
 ): readonly Float64Array[] {
@@ -248,21 +262,27 @@ export function vary(
   );
 }
 
-/** Caches of laws that no later task needs. */
+/** Creates caches for laws that no later task needs. */
 const createTaskCaches = (): Caches => createCaches(createBudget(TASK_BYTES));
 
-/** A predictor that is used once. It shares the cached laws of the unchanged plan; its own laws are then dropped. */
+/**
+ * Returns a predictor for one use. It shares the cached laws of the unchanged plan. If the change affects the lengths,
+ * it has laws of its own, which are dropped afterwards.
+ */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
   const own = getAdvisor(plan, key);
   return createPredictor(changedPlan(own.plan, change), changesLengths(change) ? createTaskCaches() : own.caches);
 }
 
-/** Times of the same designs under draws of the unknown inputs, by draw, then design. */
+/**
+ * Predicts times of the same designs with unknown inputs drawn at random. The result has one array per draw, in the
+ * order of the designs.
+ */
 export function draw(
   task: OfAdvice<{ designs: Uint32Array; unknown: Unknown; draws: readonly Draw[] }>,
 ): readonly Float64Array[] {
   const { plan, key, designs, unknown, draws } = task;
-  // The set-ups of a draw are useless after it, so they have separate caches.
+  // A draw has its own set-ups, whose laws are useless afterwards. So they get separate caches.
   const caches = createTaskCaches();
   const own = getAdvisor(plan, key).plan;
   return draws.map((one, at) =>
@@ -270,9 +290,9 @@ export function draw(
   );
 }
 
-/** Sensitivity of the advice to one input. */
+/** Returns how sensitive the advice is to one input. */
 export function tryInputs({ plan, key, trial }: OfAdvice<{ trial: TrialOptions }>): InputTrial {
-  // A bisection requests its end points again.
+  // The bisection requests its end points again.
   const made = new Map<number, Predictor>();
   const predictorAt = (value: number): Predictor =>
     kept(made, 3, value, () => changedPredictor(plan, key, { input: trial.input, value }));
@@ -320,20 +340,20 @@ export function calibrate(
   return calibrateFromDesigns(task.plan, task.deviceAt, task.measured, options);
 }
 
-/** Compares predictions with measurements; intervals by resampling. */
+/** Compares predictions with measurements. The intervals come from resampling. */
 export function agree({ designs, seed }: Task<{ designs: MeasuredDesigns; seed: number }>): Result<Agreement> {
   return agreement(designs, { uniform: mersenneTwister(seed) });
 }
 
-/** The workloads of a suite are laws by name, never files. */
+/** Forbids files: the workloads of a suite are laws by name. */
 const LAWS_ALONE = {
   openFile: async (path: string): Promise<Result<never>> =>
     unsupported(`a workload of a suite names the file "${path}". Use a law`),
 };
 
 /**
- * Lengths of the units of a measurement, in their order if it is known, otherwise drawn from the law. The digest is
- * SHA-256 of the lengths as little-endian 32-bit integers, hexadecimal.
+ * Returns the lengths of the units of a measurement, in their order if it is known, otherwise drawn from the law. The
+ * digest is SHA-256 of the lengths as little-endian 32-bit integers, hexadecimal.
  */
 export function unitLengths({
   law,
@@ -343,10 +363,10 @@ export function unitLengths({
   seed,
 }: {
   readonly law: LengthLaw;
-  /** The order is repeated if there are more units. */
+  /** The lengths in order; if there are more units than lengths, the order is repeated. */
   readonly order: Float64Array | null;
   readonly units: number;
-  /** Number of units of the part that is measured. */
+  /** Number of units that are measured, a part of all. */
   readonly part: number;
   readonly seed: number;
 }): { readonly lengths: Uint32Array; readonly digest: string } {
@@ -362,7 +382,10 @@ export function unitLengths({
   return handedOver({ lengths, digest }, [lengths]);
 }
 
-/** Resolves the text of a workload: reads its files and computes its examples. Ordered lengths are in shared memory. */
+/**
+ * Resolves the text of a workload: reads its files and computes its examples. Ordered lengths are returned in shared
+ * memory.
+ */
 export async function workload(asked: Parameters<typeof workloadWithFiles>[0]): ReturnType<typeof workloadWithFiles> {
   const resolved = await workloadWithFiles(asked);
   if (!resolved.ok) return resolved;
@@ -371,7 +394,7 @@ export async function workload(asked: Parameters<typeof workloadWithFiles>[0]): 
   return handedOver(handed, listArrays({ law, lengths: null }));
 }
 
-/** The law of a study's units in their order. */
+/** Returns the law of a study's units in their order. */
 export function unitsLaw(task: Task<{ label: string; ordered: CompactOrder; units: number }>): LengthLaw {
   const law = makeUnitLaw(task.label, task.ordered, task.units);
   return handedOver(law, [law.support, law.probability]);
@@ -383,7 +406,7 @@ interface LengthFile {
   readonly columns?: CsvColumns | undefined;
 }
 
-/** Reads the lengths of a file, and the SHA-256 of its bytes. */
+/** Reads the lengths of a file, and computes the SHA-256 of its bytes. */
 export async function lengthFile(file: LengthFile): Promise<Result<ReadLengths & { readonly sha256: string }>> {
   const { bytes, name, columns } = file;
   const read = await readLengths(bytesSource(bytes), name, columns);
@@ -392,7 +415,7 @@ export async function lengthFile(file: LengthFile): Promise<Result<ReadLengths &
   return handedOver(ok({ ...read.value, sha256 }), listArrays(read.value));
 }
 
-/** The columns of a file that may contain lengths. */
+/** Describes the columns of a file that may contain lengths. */
 export function tableOfFile(
   file: Omit<LengthFile, 'columns'> & { readonly asked: AskedSyntax },
 ): Promise<Result<TableSummary | null>> {
@@ -403,7 +426,7 @@ function listArrays({ law, lengths }: { readonly law: LengthLaw; readonly length
   return [law.support, law.probability, ...(lengths ? [lengths] : [])];
 }
 
-/** Moves the arrays of a value to the caller's thread instead of a copy; Piscina unwraps it. */
+/** Moves the arrays of a value to the caller's thread, which avoids a copy. Piscina unwraps the value. */
 function handedOver<T>(value: T, arrays: readonly ArrayBufferView[]): T {
   const buffers = new Set(arrays.map(({ buffer }) => buffer));
   return move({ [Piscina.transferableSymbol]: [...buffers], [Piscina.valueSymbol]: value } as never) as unknown as T;
@@ -417,7 +440,7 @@ export async function cudaFiles(
   return written.ok ? ok(written.value.objects) : written;
 }
 
-/** Everything that a machine with a GPU needs to measure a plan. */
+/** Packs everything that a machine with a GPU needs to measure a plan. */
 export async function bundle({
   plan,
   sourcesFolder,
@@ -437,7 +460,7 @@ export function reproduce({ paper }: { readonly paper?: string | undefined }): r
   return reproducePapers(paper);
 }
 
-/** Public measurements and their predictions; `folder` holds the data. */
+/** A request to compare predictions with public measurements; `folder` holds the data. */
 interface EvidenceRequest {
   readonly folder: string;
   readonly devices: readonly GpuDevice[];
@@ -460,17 +483,18 @@ export function evidenceOfGpu(
   return judgeGpuAgain(asked.folder, asked.devices, asked);
 }
 
-/** Reads the facts about a kernel in its files. */
+/** Reads facts about a kernel from its files. */
 export function inspect(task: Task<{ label: string; texts: KernelTexts; asked: Asked }>): Result<Inspection> {
   return inspectKernel(task.label, task.texts, task.asked);
 }
 
-/** Random search is shown for at least this many measurements, or twice the number that were made. */
+/** Random search is shown for at least this many measurements, or for twice the number made if that is more. */
 const MIN_RANDOM_DRAWS = 100;
 
 /**
- * The next `count` designs to measure, and the estimate of the best, by all measurements. `randomMs` has the expected
- * best time of 1, 2, … designs drawn at random, by the corrected predictions; it is empty if nothing was measured.
+ * Proposes the next `count` designs to measure, and estimates the best time from all measurements. `randomMs` is the
+ * expected best time of 1, 2, … designs drawn at random, by the corrected predictions; it is empty if nothing was
+ * measured.
  */
 export function tune({
   space,

@@ -4,14 +4,16 @@ import type { DeviceAgreement, ImplementationKind, TimeInterval } from '../domai
 export interface KeptBand {
   /** One device, or the two compared devices. */
   readonly devices: readonly string[];
-  /** The compared kinds, ascending; empty if shapes or devices of one kind are compared. */
+  /**
+   * The kinds whose times are compared, in ascending order; empty if shapes, or devices, are compared within one kind.
+   */
   readonly kinds: readonly ImplementationKind[];
   readonly fraction: number;
   readonly count: number;
   readonly dataset: string;
 }
 
-/** The agreement of predictions for a device of the catalogue with measurements. */
+/** How well predictions agree with measurements for a device of the catalogue. */
 export interface KeptAgreement extends DeviceAgreement {
   readonly device: string;
 }
@@ -22,16 +24,19 @@ export interface MeasuredChip {
   readonly name: string;
   readonly architecture: string;
   readonly multiprocessors: number;
-  /** The only value here that differs between boards of one chip. */
+  /** The only value here that may differ between boards with the same chip. */
   readonly memoryBandwidthGbS: number;
 }
 
 export interface KeptBands {
-  /** The share of the pairs whose error lies within the band. */
+  /** The fraction of the pairs whose error lies within the band. */
   readonly quantile: number;
   readonly bands: readonly KeptBand[];
   readonly chips: readonly MeasuredChip[];
   readonly devices: readonly KeptAgreement[];
-  /** The interval for three of four GPUs of the SpMV times, each predicted as if its bandwidth was not measured. */
+  /**
+   * The interval for three quarters of the GPUs of the SpMV times, each predicted as if its bandwidth had not been
+   * measured.
+   */
   readonly unmeasured: TimeInterval;
 }

@@ -1,7 +1,7 @@
 /** Number of parts that the matrices of a data set are split into. */
 export const FOLDS = 5;
 
-/** Fold of a matrix, 0 … FOLDS − 1, by a hash of its name (FNV-1a, 32 bits: Fowler, Noll, Vo). */
+/** Returns the fold of a matrix, 0 … FOLDS − 1, by a hash of its name (FNV-1a, 32 bits: Fowler, Noll, Vo). */
 export function assignFold(name: string): number {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(name)) hash = Math.imul(hash ^ byte, 0x01000193);

@@ -10,11 +10,11 @@ import { unpacked } from '../parse/unpack.ts';
 export const H100_LOOPS = 'h100-loops';
 export const H100_PRODUCTS = 'h100-products';
 
-// A type and not an interface, so that the benchmarks can list its values.
+// This is a type, since the values of an interface cannot be listed by the benchmarks.
 export type H100Launch = {
-  /** The entry of the kernel in its code. */
+  /** Name of the kernel function. */
   readonly kernel: string;
-  /** Name of the file of lengths; with `-sorted`, longest first. */
+  /** Name of the file of lengths. With the ending `-sorted`, the longest length is first. */
   readonly law: string;
   readonly units: number;
   /** Columns of the matrix; `null` for a loop. */
@@ -24,7 +24,7 @@ export type H100Launch = {
   readonly balancing: string;
   readonly blockThreads: number;
   readonly gridBlocks: number;
-  /** Shared memory that was reserved for a block, so that fewer blocks are resident. */
+  /** Shared memory that was reserved for each block to reduce the number of resident blocks. */
   readonly sharedBytes: number;
   readonly medianUs: number;
 };
@@ -43,7 +43,7 @@ const COLUMNS = [
   'medianUs',
 ] as const;
 
-/** Launches without units, and launches of equal units, which are not designs of the same work. */
+/** Launches that are not designs of the same work: some without units, some with equal units. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['nested1-empty', 'uniform']);
 
 /**

@@ -8,13 +8,14 @@ import { judgeLaunches, judgeShapes } from './judge-shapes.ts';
 import { loadEvidence, type EvidenceFile } from './load.ts';
 import { readLaunches } from './shapes.ts';
 
-/** Ids of all devices that were measured. */
+/** Returns the ids of all devices that were measured. */
 export function evidenceDevices(): readonly string[] {
   return [...new Set([...spmvDevices(), ...LAUNCH_DATASETS.flatMap(({ gpus }) => gpus.map(({ device }) => device))])];
 }
 
 /**
- * Compares predictions with the measurements of all data sets, of one data set, or of another file with its columns.
+ * Compares predictions with the measurements of all data sets, of one data set, or of another file with the columns of
+ * a data set.
  * @param folder `db/evidence`
  * @param devices the devices of `evidenceDevices`
  */
@@ -38,7 +39,7 @@ export async function judgeEvidence(
   return ok(found);
 }
 
-/** One GPU of a data set, with the times of one of its implementations. Fails if there are none. */
+/** Returns one GPU of a data set, with the times of one of its implementations. Fails if there are no such times. */
 export async function judgeGpuAgain(
   folder: string,
   devices: readonly GpuDevice[],

@@ -6,7 +6,7 @@ import { agreement, geometricMean, summariseRegrets } from './judge.ts';
 import type { LaunchDataset } from '../models/launches/datasets.ts';
 import type { ShapeFamily, ShapeGpu } from './shapes.ts';
 
-/** Predicted and measured launches of one kernel. */
+/** Compares predicted and measured launches of one kernel. */
 export function judgeShapes(dataset: LaunchDataset, gpus: readonly ShapeGpu[]): DatasetEvidence {
   const { id, title, source, licence, notes } = dataset;
   return { id, title, source, licence, notes, gpus: gpus.map((gpu) => judgeGpu(dataset, gpu)), unseen: [] };
@@ -35,9 +35,9 @@ function judgeGpu(dataset: LaunchDataset, gpu: ShapeGpu): GpuEvidence {
 }
 
 /**
- * Computes figures over all designs. If times are predicted only up to a factor, each design gets the factor of the
- * other designs of its family, and the rank correlation is computed within families; between families it would only
- * compare the factors.
+ * Computes figures over all designs. If times are predicted only up to an unknown factor, the factor for each design is
+ * fitted to the other designs of its family. The rank correlation is then computed within families, since between
+ * families it would only compare the factors.
  */
 function shapeAgreement({ proportional }: LaunchDataset, { families }: ShapeGpu) {
   const figures = agreement(scaledTimes(proportional, families), measuredTimes(families));
@@ -63,8 +63,8 @@ const measuredTimes = (families: readonly ShapeFamily[]): Float64Array =>
   Float64Array.from(families.flatMap(({ measured }) => [...measured]));
 
 /**
- * Predicted times of all families. If the times are known only up to a factor, each design gets the factor of the other
- * designs.
+ * Returns the predicted times of all families. If the times are known only up to a factor, the factor for each design
+ * is fitted to the other designs of its family.
  */
 function scaledTimes(proportional: boolean, families: readonly ShapeFamily[]): Float64Array {
   return Float64Array.from(
@@ -77,7 +77,7 @@ function scaledTimes(proportional: boolean, families: readonly ShapeFamily[]): F
   );
 }
 
-/** A GPU of a data set with its launches, for plots. */
+/** Returns a GPU of a data set with its launches, for plots. */
 export function judgeLaunches(dataset: LaunchDataset, gpu: ShapeGpu): GpuDetail {
   const { families } = gpu;
   const blocks = Float64Array.from(families.flatMap((family) => family.blocks));
@@ -95,8 +95,8 @@ export function judgeLaunches(dataset: LaunchDataset, gpu: ShapeGpu): GpuDetail 
 }
 
 /**
- * The regret of the chosen design of each family. Among designs with the same predicted time, the rule of the pick
- * chooses by block size (`advise/pick.ts`).
+ * Computes the regret of the chosen design of each family. Among designs with the same predicted time, block size
+ * decides, as in the product (`advise/pick.ts`).
  */
 function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
   const regrets = families.map(({ predicted, measured, threads }) => {
@@ -115,7 +115,10 @@ function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
   };
 }
 
-/** Designs are distinguishable if their predicted times differ by more than the errors of this fraction of pairs. */
+/**
+ * Two designs count as distinguishable if their predicted times differ by more than the error of this fraction of
+ * pairs.
+ */
 const TOLD_APART_QUANTILE = 0.8;
 
 function randomRegret(families: readonly ShapeFamily[]): number {
@@ -131,7 +134,7 @@ function randomRegret(families: readonly ShapeFamily[]): number {
   return geometricMean(Float64Array.from(means));
 }
 
-/** The best single label over all families, among the labels that all of them have. */
+/** Returns the label with the best regret over all families, among the labels that all families have. */
 function bestFixed(families: readonly ShapeFamily[]): ChoiceEvidence['bestFixed'] {
   const shared = families[0].labels.filter((label) => families.every(({ labels }) => labels.includes(label)));
   if (families.length < 2 || shared.length === 0) return null;

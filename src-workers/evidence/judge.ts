@@ -18,9 +18,9 @@ import { assignFold } from './folds.ts';
 import { nearestMatrices, nearestTimes } from './nearest.ts';
 import { fourNumbersTime } from './four-numbers.ts';
 
-/** Compares predictions with measured times. Nothing is fitted here, because parameters are data. */
+/** Compares predictions with measured times. Nothing is fitted here: the parameters are read from data. */
 
-/** Matrices with at least this many non-zeros take much longer than the start of a launch. */
+/** Matrices with at least this many non-zeros take much longer than the start of a launch takes. */
 export const LARGE_NONZEROS = 1e6;
 
 export interface Judged {
@@ -28,13 +28,13 @@ export interface Judged {
   readonly measured: MeasuredMatrices;
   readonly devices: ReadonlyMap<string, GpuDevice>;
   readonly kept: KeptParameters;
-  /** The stored predictions of the shipped matrices; `null`: the predictor computes them. */
+  /** The stored predictions of the shipped matrices; `null` if the predictor must compute them. */
   readonly predicted: KeptPredictions | null;
-  /** `held-out`: fits without the matrix's own fold; `all`: fits on all shipped matrices. */
+  /** `held-out`: fitted without the matrix's own fold; `all`: fitted to all shipped matrices. */
   readonly parameters: 'held-out' | 'all';
 }
 
-/** Predicted and measured times of one implementation, by matrix of the file; NaN if there is none. */
+/** Predicted and measured times of one implementation, in the order of the file's matrices; NaN if there is none. */
 export interface Pair {
   readonly name: string;
   readonly measured: Float64Array;
@@ -60,7 +60,7 @@ export function judgeDataset(judged: Judged): DatasetEvidence {
   };
 }
 
-/** A GPU, with the times of one of its implementations. `null` if the data set has no such times. */
+/** Judges a GPU and one of its implementations, with its times. Returns `null` if the data set has no such times. */
 export function judgeImplementation(judged: Judged, column: string, implementation: string): GpuDetail | null {
   const gpu = judged.dataset.gpus.find((one) => one.column === column);
   const at = gpu?.implementations.findIndex(({ name }) => name === implementation) ?? -1;
@@ -92,7 +92,7 @@ function isMeasured({ measured }: Judged, gpu: MeasuredGpu): boolean {
   return gpu.implementations.some(({ column }) => measured.times.get(column)?.some((time) => time > 0));
 }
 
-/** Predicted and measured times of an implementation on a GPU, by matrix of the file. */
+/** Returns predicted and measured times of an implementation on a GPU, in the order of the file's matrices. */
 export function makePair(judged: Judged, gpu: MeasuredGpu, at: number): Pair {
   const { dataset, measured, devices, kept, parameters } = judged;
   const { name, column, implementation } = gpu.implementations[at];
@@ -115,7 +115,9 @@ export function makePair(judged: Judged, gpu: MeasuredGpu, at: number): Pair {
   };
 }
 
-/** The nearest matrices; null for the matrices of another file, which are not compared with each other. */
+/**
+ * Finds the nearest matrices. Returns null if the matrices are of another file; they are not compared with each other.
+ */
 function findNeighbours({ measured, parameters }: Judged): readonly Int32Array[] | null {
   return parameters === 'held-out' ? nearestMatrices(measured.matrices) : null;
 }
@@ -177,7 +179,7 @@ function implementationEvidence(
   };
 }
 
-/** Figures of predicted and measured times. A time that was not measured is NaN. */
+/** Computes how well predicted times agree with measured times. A time that was not measured is NaN. */
 export function agreement(predicted: Float64Array, measured: Float64Array) {
   const times = measured.filter((time) => time > 0);
   const own = predicted.filter((_, i) => measured[i] > 0);
@@ -191,8 +193,8 @@ export function agreement(predicted: Float64Array, measured: Float64Array) {
 }
 
 /**
- * The regret of choosing the least predicted time, over the matrices with at least two measured implementations; `null`
- * if there are none.
+ * Computes the regret of choosing the implementation with the shortest predicted time, over the matrices with at least
+ * two measured implementations; `null` if there are none.
  */
 function judgeChoice(pairs: readonly Pair[], counts: (matrix: number) => boolean): ChoiceEvidence | null {
   const rows = Array.from(pairs[0].measured, (_, i) => i).filter(
@@ -227,7 +229,7 @@ function judgeChoice(pairs: readonly Pair[], counts: (matrix: number) => boolean
   };
 }
 
-/** Figures of the times of chosen designs, each divided by the least measured time. */
+/** Summarises regrets: the times of chosen designs, each divided by the shortest measured time of its matrix. */
 export function summariseRegrets(regrets: Float64Array) {
   return {
     count: regrets.length,
@@ -242,8 +244,8 @@ export function geometricMean(values: Float64Array): number {
 }
 
 /**
- * Parameters of an implementation on a GPU that nobody measured: geometric means over the other GPUs of its vendor, or
- * over all others if there are none. `null` if no other GPU has the implementation.
+ * Estimates the parameters of an implementation on a GPU without measurements: geometric means over the other GPUs of
+ * its vendor, or over all other GPUs if the vendor has none. Returns `null` if no other GPU has the implementation.
  */
 export function unseenParameters(
   { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,
@@ -269,7 +271,7 @@ export function unseenParameters(
   );
 }
 
-/** Times of a GPU, predicted as if nobody had measured it, with the implementation of each time. */
+/** Predicts the times of a GPU as if it had not been measured, and names the implementation of each time. */
 export function unseenPairs(
   judged: Judged,
   gpu: MeasuredGpu,

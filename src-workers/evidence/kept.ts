@@ -16,11 +16,13 @@ export type KeptParameters = Readonly<Record<string, Readonly<Record<string, Fit
 
 /**
  * Predicted times, µs, in the order of a file's matrices. `heldOut`: with parameters fitted without the matrix.
- * `unseen`: as for a GPU that nobody measured, with the implementation's parameters on other GPUs. `catalogue`: as in a
- * sweep, with the catalogue's values of the device. `assumed`: with the catalogue's values of the other devices.
- * `null`: these values are missing, or the matrix was not measured. Launches on the H100 have only the predictions of a
- * sweep. The predictions take minutes, so `predicted.json.gz` stores those made with the last fit.
- * `test/unit/evidence.slow.test.ts` repeats some of them.
+ * `unseen`: for the GPU as if it had not been measured, with the implementation's parameters on other GPUs.
+ * `catalogue`: as in a sweep, with the catalogue's values of the device. `assumed`: with values taken from the
+ * catalogue's other devices. `null`: these values are missing, or the matrix was not measured. Launches on the H100
+ * have only the predictions of a sweep.
+ *
+ * The predictions take minutes, so `predicted.json.gz` stores those of the last fit. `test/unit/evidence.slow.test.ts`
+ * repeats some of them.
  */
 export interface KeptTimes {
   readonly heldOut: readonly number[] | null;
@@ -29,5 +31,5 @@ export interface KeptTimes {
   readonly assumed: readonly (number | null)[] | null;
 }
 
-/** Predictions by data set, and within each by the column of the times or the GPU. */
+/** Predictions by data set. Within a data set, they are by column of times or by GPU. */
 export type KeptPredictions = Readonly<Record<string, Readonly<Record<string, KeptTimes>>>>;

@@ -24,7 +24,7 @@ export function timeColumns({ gpus, unseen }: SpmvDataset): readonly string[] {
   return [...gpus, ...unseen].flatMap(({ implementations }) => implementations.map(({ column }) => column));
 }
 
-/** Reads the measured times of a data set, from its own file or another one with the same columns. */
+/** Reads the measured times of a data set from its own file, or from another file with the same columns. */
 export async function readMeasured(folder: string, dataset: SpmvDataset, data?: EvidenceFile) {
   const { fileName, bytes } = data ?? { fileName: dataset.file, bytes: await readFile(join(folder, dataset.file)) };
   const content = await unpacked(bytes, fileName);
@@ -52,7 +52,7 @@ export async function loadEvidence(
       `There is no data set "${id}". Specify one of ${[...SPMV_DATASETS, ...LAUNCH_DATASETS].map((one) => one.id).join(', ')}.`,
     );
   const kept = JSON.parse(await readFile(join(folder, PARAMETERS_FILE), 'utf8')) as KeptParameters;
-  // Another file may have other matrices, so its predictions are computed.
+  // Another file may have other matrices, so there are no stored predictions for it.
   const predicted = data ? null : await readPredictions(folder);
   const byId = new Map(devices.map((device) => [device.id, device]));
   const judged: Judged[] = [];
@@ -70,7 +70,7 @@ export async function loadEvidence(
       });
     else refused ??= measured;
   }
-  // A file has the columns of one data set, so the other data sets refuse it.
+  // A file has the columns of one data set only, so every other data set rejects it.
   if (refused && (!data || judged.length === 0)) return refused;
   return ok(judged);
 }

@@ -2,12 +2,15 @@ import type { MatrixSummary } from '../models/spmv/summary.ts';
 import { assignFold } from './folds.ts';
 
 /**
- * Estimates the time of a matrix from its figures without any model, for comparison: the geometric mean of the measured
- * times of the nearest matrices of other folds (k nearest neighbours, Cover and Hart 1967,
- * doi:10.1109/TIT.1967.1053964). The distance is between the logarithms of size and row lengths.
+ * Number of measured neighbours whose times estimate the time of a matrix without any model, for comparison. The
+ * estimate is the geometric mean of the measured times of the nearest matrices of other folds (k nearest neighbours,
+ * Cover and Hart 1967, doi:10.1109/TIT.1967.1053964). Distances are between the logarithms of size and row lengths.
  */
 const NEIGHBOURS = 5;
-/** Number of kept neighbours. It is large enough that every column has times of at least NEIGHBOURS of them. */
+/**
+ * Number of neighbours that are kept for each matrix. With this many, at least NEIGHBOURS of them have a time in every
+ * column.
+ */
 const KEPT = 40;
 
 function coordinates(matrix: MatrixSummary): readonly number[] {
@@ -15,7 +18,7 @@ function coordinates(matrix: MatrixSummary): readonly number[] {
   return [rows, columns, nonzeros, 1 + median, max, 1 + Math.sqrt(variance), slicedCells ?? nonzeros].map(Math.log);
 }
 
-/** For each matrix, the nearest ones outside its fold, nearest first. */
+/** Returns, for each matrix, the nearest matrices outside its fold, nearest first. */
 export function nearestMatrices(matrices: readonly MatrixSummary[]): readonly Int32Array[] {
   const all = matrices.map(coordinates);
   const scales = all[0].map((_, axis) => {
@@ -33,14 +36,14 @@ export function nearestMatrices(matrices: readonly MatrixSummary[]): readonly In
       for (let axis = 0; axis < point.length; axis += 1) square += (point[axis] - there[axis]) ** 2;
       distances[other] = folds[other] === folds[own] ? Infinity : square;
     }
-    // Sorting numbers is several times faster than sorting positions by them.
+    // Sorting numbers is several times faster than sorting positions by these numbers.
     const furthest = distances.slice().sort()[Math.min(KEPT, points.length) - 1];
     const near = places.filter((other) => distances[other] <= furthest && distances[other] < Infinity);
     return near.sort((a, b) => distances[a] - distances[b] || a - b).subarray(0, KEPT);
   });
 }
 
-/** Mean times of the neighbours, µs; NaN if none of them was measured. */
+/** Returns the mean times of the neighbours, µs; NaN if no neighbour was measured. */
 export function nearestTimes(near: readonly Int32Array[], measured: Float64Array): Float64Array {
   return Float64Array.from(near, (others) => {
     const known = others.filter((other) => measured[other] > 0).subarray(0, NEIGHBOURS);

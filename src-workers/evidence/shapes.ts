@@ -23,15 +23,21 @@ import { createPredictor } from '../predict/predictor.ts';
 import { H100_LOOPS, H100_PRODUCTS, readH100 } from './h100.ts';
 import { readPredictions } from './load.ts';
 
-/** Public measurements of launches of one kernel, and their predictions. Each data set has its own reader. */
+/**
+ * Public measurements of launches of one kernel, and the predictions of these launches. Each data set has its own
+ * reader.
+ */
 
-/** Compared designs of one kernel, mostly different launches. The times of one family have the same unit. */
+/**
+ * Designs of one kernel that are compared with each other. Most differ in the launch. Times within a family have one
+ * unit.
+ */
 export interface ShapeFamily {
-  /** The common properties of all designs, in words. */
+  /** The properties that all designs share, in words. */
   readonly name: string;
   readonly kinds: readonly ImplementationKind[];
   readonly blocks: readonly number[];
-  /** Threads per block of each design. If predictions are equal, the rule of the pick chooses by this number. */
+  /** Threads per block of each design. The rule of the pick uses them to choose among equal predictions. */
   readonly threads: readonly number[];
   readonly labels: readonly string[];
   readonly predicted: Float64Array;
@@ -42,7 +48,7 @@ export interface ShapeGpu extends LaunchGpu {
   readonly families: readonly ShapeFamily[];
 }
 
-/** Families of each GPU of a data set, by its column. */
+/** Returns the families of each GPU of a data set, by the GPU's column. */
 type Reader = (
   folder: string,
   devices: ReadonlyMap<string, GpuDevice>,
@@ -60,7 +66,7 @@ export const NO_KERNEL: Omit<KernelProfile, 'name' | 'registersPerThread' | 'ins
   spillInstructionsPerRegister: 2,
 };
 
-/** Predicted times of designs, in their order, ms. */
+/** Returns the predicted times of designs, ms, in the order of the designs. */
 export function predictedMs(
   id: string,
   device: GpuDevice,
@@ -128,16 +134,16 @@ const CONVOLUTION_DEVICES = new Map(
   LAUNCH_DATASETS.find(({ id }) => id === 'convolution')!.gpus.map(({ column, device }) => [column, device]),
 );
 /**
- * Registers of a thread without outputs, and for each of its outputs. Both are assumed, since the file has no
- * registers.
+ * Registers of a thread: a fixed number plus a number per output. Both are assumed, since the file has no registers.
  */
 const REGISTERS = 32;
 const REGISTERS_PER_OUTPUT = 2;
 
 /**
- * Block sizes of a convolution. A thread computes a tile of outputs. The width of a block is the same in a family, so
- * that a family compares only heights. Variants in shared memory are excluded, since the shape changes their work at
- * the border of a tile. Blocks narrower than a thread group are excluded too, since their lanes read from several rows.
+ * Reads block sizes of a convolution, in which a thread computes a tile of outputs. Blocks of a family have the same
+ * width, so a family compares only heights. Variants in shared memory are excluded, since the shape of their blocks
+ * changes the work at the border of a tile. Blocks narrower than a thread group are excluded too, since their lanes
+ * read from several rows.
  */
 const readConvolution: Reader = async (folder, devices) => {
   const families = new Map<
@@ -174,7 +180,7 @@ const readConvolution: Reader = async (folder, devices) => {
           ...NO_KERNEL,
           name: 'convolution',
           registersPerThread: REGISTERS + REGISTERS_PER_OUTPUT * tile,
-          // A multiplication and a load for each output.
+          // Each output takes a multiplication and a load.
           instructionsPerIteration: 2 * tile,
         };
         const law = unwrap(constantLaw(FILTER * FILTER));
@@ -193,7 +199,7 @@ const readConvolution: Reader = async (folder, devices) => {
 
 // -- Hasan's Table 2 --
 
-/** The rows of Table 2 that were left out of the fit of τ, c and p. */
+/** Reads the rows of Table 2 that were not used to fit τ, c and p. */
 const readHasan: Reader = async () => {
   const parameters = fitHasan();
   const rows = HASAN_TABLE_2.filter(({ blocks }) => !HASAN_FITTED_BLOCKS.includes(blocks)).map(
@@ -213,7 +219,10 @@ const readHasan: Reader = async () => {
 
 // -- SMITE's losses --
 
-/** Aggregate loss of groups of n units (not a time). For n = 1 the loss is 1 and shows the measurement's error. */
+/**
+ * Reads the aggregate loss of groups of n units, which stands in for a time. For n = 1 the true loss is 1, so the value
+ * shows the measurement's error.
+ */
 const readSmite: Reader = async (folder) => {
   const file = 'smite.csv';
   const cases = unwrap(await parseSmiteMeans(bytesSource(await readFile(join(folder, file))), file));
@@ -245,7 +254,7 @@ const readSmite: Reader = async (folder) => {
   return { A100: read };
 };
 
-/** A named distribution. */
+/** Returns the law that a workload text names. */
 async function readLaw(lengths: string): Promise<LengthLaw> {
   const openFile = async (): Promise<Result<never>> => badInput(`${lengths} needs a file. Use a named distribution.`);
   return unwrap(await resolveWorkload(lengths, { openFile }));
@@ -267,8 +276,8 @@ interface SoftwareRecord {
 const SOFTWARE = 'software-swiftshader';
 
 /**
- * Random designs, predicted with parameters that were calibrated on other random designs. The measured times exclude
- * the ordering of units.
+ * Reads random designs, predicted with parameters that were calibrated on other random designs. The measured times
+ * exclude the ordering of units.
  */
 const readSwiftShader: Reader = async (folder, devices) => {
   const record = JSON.parse(await readFile(join(folder, 'swiftshader.json'), 'utf8')) as SoftwareRecord;
@@ -295,8 +304,8 @@ const readSwiftShader: Reader = async (folder, devices) => {
 const H100 = 'nvidia-h100-sxm5-80gb';
 
 /**
- * A family has the kernels that do the same work, on the same lengths, with the same resources. A file has their
- * predictions.
+ * Makes the reader of one data set. A family has the kernels that do the same work on the same lengths with the same
+ * resources. Their predictions are read from a file.
  */
 const readH100Of =
   (dataset: string): Reader =>
@@ -343,7 +352,7 @@ const READERS: Readonly<Record<string, Reader>> = {
 /**
  * Reads the launches of a data set.
  * @param folder `db/evidence`
- * @param devices devices of the catalogue, including the devices of the data set
+ * @param devices devices of the catalogue, which must include the devices of the data set
  */
 export async function readLaunches(
   { id, gpus }: LaunchDataset,

@@ -22,8 +22,8 @@ import { nonzerosWithin, paddedCells, rowQuantile, SLICE_ROWS, type MatrixSummar
 import { SPMV_PARAMETERS, type SpmvParameter, type SpmvParameters } from './spmv-parameters.ts';
 
 /**
- * The measured sparse matrix–vector products as designs of Lockstep: the data that each reads, how it takes the rows,
- * and how its library launches it. The predictor computes their times by the same call as in a sweep.
+ * The measured sparse matrix–vector products as designs of Lockstep: the data that each product reads, how it takes the
+ * rows, and how its library launches it. Their times are predicted by the same call as in a sweep.
  */
 
 /** One implementation of the product, as a design. */
@@ -44,7 +44,7 @@ interface SpmvLaunch {
   readonly balancing: string;
   readonly blockThreads: number;
   readonly launch: GridLaunch;
-  /** Number of preceding launches that take little more time than their start. */
+  /** Number of launches before this one that take little more time than their start. */
   readonly further?: number;
 }
 
@@ -55,21 +55,22 @@ interface Workload {
 
 // -- Rows --
 
-/** Number of quantiles that represent the rows of a matrix, if only its figures are known. */
+/** Number of quantiles that represent the rows of a matrix of which only summary figures are known. */
 const QUANTILES = 4096;
-/** Maximum number of rows in an order that is made from quantiles. */
+/** Maximum number of rows whose order is made from quantiles. */
 const MOST_ROWS = 1 << 15;
 const SEED = 7;
 
 /**
- * The loss of slices, as a power of their loss in random order, if the similarity of neighbours is unknown. It is the
- * median of 956 matrices of Ginkgo's file whose random slices lose a fifth or more (quartiles 0.44 and 0.91).
+ * The loss of slices is their loss in random order, raised to this power, if it is unknown how similar neighbours are.
+ * The power is the median over the 956 matrices of Ginkgo's file whose slices, in random order, lose a fifth or more
+ * (quartiles 0.44 and 0.91).
  */
 const USUAL_LIKENESS = 0.71;
 
 /**
- * Makes rows that have the figures of a matrix. The longest row occurs once. Neighbours are as similar as the cells of
- * the matrix's slices indicate, or as similar as usual if these are unknown.
+ * Makes rows with the summary figures of a matrix. The longest row occurs once. The number of cells in the matrix's
+ * slices tells how similar neighbours are; if it is unknown, `USUAL_LIKENESS` applies.
  */
 function makeRows(matrix: MatrixSummary): Workload {
   const { rows, max, nonzeros, slicedCells } = matrix;
@@ -87,13 +88,13 @@ function makeRows(matrix: MatrixSummary): Workload {
   return { law: makeUnitLaw(matrix.name, ordered, rows), ordered };
 }
 
-/** The law of these rows, with one longest row added. */
+/** Returns the law of these rows, with one longest row added. */
 function withLongest(lengths: Float64Array, rows: number, max: number): LengthLaw {
   const { support, probability } = makeUnitLaw('', makeGivenLengths(lengths), lengths.length);
   return withMasses([...support, max], [...probability.map((mass) => mass * (1 - 1 / rows)), 1 / rows]);
 }
 
-/** The law of lengths, some of which may be equal. */
+/** Returns the law of lengths of which some may be equal. */
 function withMasses(lengths: ArrayLike<number>, probability: ArrayLike<number>): LengthLaw {
   const masses = new Map<number, number>();
   for (let at = 0; at < lengths.length; at += 1)
@@ -103,7 +104,7 @@ function withMasses(lengths: ArrayLike<number>, probability: ArrayLike<number>):
 }
 
 /**
- * Orders ascending lengths so that slices lose as much as the slices of the matrix. Lengths are shuffled within
+ * Orders ascending lengths so that their slices lose as much as the slices of the matrix. Lengths are shuffled within
  * windows, and then slices are shuffled. The wider the windows, the more a slice loses.
  */
 function inOrder(ascending: Float64Array, loss: number): Float64Array {
@@ -175,7 +176,7 @@ function inPieces({ law, ordered }: Workload, pieces: number): Workload {
   return { law: withMasses(law.support.map(each), law.probability), ordered: null };
 }
 
-/** The most recent workloads, since a fit requests the same ones repeatedly. */
+/** The most recent workloads. A fit requests the same workloads repeatedly. */
 const workloads = new Map<string, Workload>();
 const KEPT_WORKLOADS = 512;
 function getWorkload(matrix: MatrixSummary, key: string, make: () => Workload): Workload {
@@ -187,7 +188,10 @@ const getRows = (matrix: MatrixSummary): Workload => getWorkload(matrix, 'rows',
 
 // -- Kernels --
 
-/** Properties that the kernels share. Instructions are counted by hand in the sources; memory decides the time. */
+/**
+ * Properties that all kernels share. The instructions were counted by hand in the sources; they matter little, since
+ * memory decides the time.
+ */
 const COMMON: Omit<KernelProfile, 'name'> = {
   registersPerThread: 32,
   sharedMemoryBytesPerBlock: 0,
@@ -207,7 +211,9 @@ const COMMON: Omit<KernelProfile, 'name'> = {
   spillInstructionsPerRegister: 2,
 };
 
-/** Values and indices. If they fit in the level-2 cache, repeated products find them there. */
+/**
+ * Returns the accesses to values and indices. If these fit in the level-2 cache, a repeated product finds them there.
+ */
 function streamed(pattern: AccessPattern, value: number, index: number, elements: number): readonly MemoryAccess[] {
   return [value, index].map((elementBytes) => ({
     pattern,
@@ -226,10 +232,10 @@ function gathered(matrix: MatrixSummary, elementBytes: number, missFraction: num
   };
 }
 
-/** Iterations of a simple loop that compilers unroll, so that their loads are issued together. */
+/** Iterations of a simple loop that compilers unroll. Their loads are issued together. */
 const UNROLLED = 4;
 
-/** A row of CSR, processed by one or several threads. */
+/** Returns the kernel that processes a row of CSR by one or several threads. */
 function csrKernel(matrix: MatrixSummary, value: number, missFraction: number, threads = 1): KernelProfile {
   return {
     ...COMMON,
@@ -243,12 +249,14 @@ function csrKernel(matrix: MatrixSummary, value: number, missFraction: number, t
 }
 
 /**
- * Exchanges of an addition to shared memory by threads that share a padded row: a load and a compare-and-swap, tried
- * twice. The threads add one after another.
+ * Exchanges that one addition to shared memory takes if several threads share a padded row: a load and a
+ * compare-and-swap, each tried twice. The threads add one after another.
  */
 const EXCHANGES_PER_ADDITION = 4;
 
-/** Padded and column-major. The threads that share a row belong to different thread groups. */
+/**
+ * Returns the kernel for a padded, column-major matrix. The threads that share a row belong to different thread groups.
+ */
 function paddedKernel(matrix: MatrixSummary, cells: number, threads: number, missFraction: number): KernelProfile {
   const additions = (EXCHANGES_PER_ADDITION * threads) / Math.log2(Math.max(2, threads));
   return {
@@ -262,9 +270,9 @@ function paddedKernel(matrix: MatrixSummary, cells: number, threads: number, mis
 }
 
 /**
- * Whole thread groups process lines of non-zeros. Lanes sum their own values until a row ends in a line. Only then a
- * segmented tree adds within rows, and one instruction adds the sums to the result. For CSR, the lanes walk along the
- * ends of the rows, one after another.
+ * Returns a kernel in which whole thread groups process lines of non-zeros, one per lane. Each lane sums its own values
+ * until a row ends in a line. Then a segmented tree adds within rows, and one instruction adds the sums to the result.
+ * For CSR, the lanes also step over the ends of the rows, one after another.
  */
 function evenKernel(
   matrix: MatrixSummary,
@@ -289,8 +297,7 @@ function evenKernel(
       gathered(matrix, 8, missFraction),
     ],
     unit: format === 'coo' ? { instructions: 0, bytes: 16 } : { ...walk, bytes: 20 },
-    // The tree of a line adds all of its rows. The other kernels have additional steps per row, so they are slower than
-    // this.
+    // The tree of a line adds all of its rows at once. CSR kernels take additional steps per row, so they are slower.
     ...(format === 'coo' && { combine: { instructions: 0 } }),
     search: { instructions: 0 },
     carry: { instructions: 15, dependentLoads: 1 },
@@ -301,7 +308,7 @@ function evenKernel(
 
 const ONE_EACH: GridLaunch = { kind: 'units-per-thread', value: 1 };
 
-/** Largest power of two that is at most `value`, 1 … `limit`. */
+/** Returns the largest power of two that is at most `value`, from 1 to `limit`. */
 function powerOfTwoWithin(value: number, limit: number): number {
   return Math.min(limit, 2 ** Math.floor(Math.log2(Math.max(1, value))));
 }
@@ -312,7 +319,7 @@ const ELL_BLOCK_THREADS = 512;
 
 type Launcher = (device: GpuDevice, matrix: MatrixSummary, missFraction: number) => readonly SpmvLaunch[];
 
-/** A launch in which each thread has a row. */
+/** Returns a launch in which each thread processes one row. */
 const ofRows = (matrix: MatrixSummary): Omit<SpmvLaunch, 'kernel' | 'blockThreads'> => ({
   units: matrix.rows,
   work: getRows(matrix),
@@ -327,7 +334,10 @@ const perRow =
     { ...ofRows(matrix), kernel: csrKernel(matrix, value, missFraction), blockThreads },
   ];
 
-/** If each row gets a thread group, Ginkgo launches at most this many times the thread groups that run at a time. */
+/**
+ * If each row gets a thread group, Ginkgo launches at most this many times the number of thread groups that can run at
+ * once.
+ */
 const CLASSICAL_OVERSUBSCRIPTION = 32;
 
 /**
@@ -350,13 +360,13 @@ const groupPerRow: Launcher = (device, matrix, missFraction) => {
   ];
 };
 
-/** The number of thread groups that a device runs at a time, as Ginkgo computes it. */
+/** Returns the number of thread groups that a device can run at once, as Ginkgo computes it. */
 function countGroups({ vendor, ...device }: GpuDevice): number {
   const { threadGroupWidth: width, schedulersPerMultiprocessor, fp32LanesPerMultiprocessor } = device;
   return device.multiprocessors * (vendor === 'amd' ? schedulersPerMultiprocessor : fp32LanesPerMultiprocessor / width);
 }
 
-/** Number of thread groups that Ginkgo launches for even shares of non-zeros; it grows with the matrix. */
+/** Returns how many thread groups Ginkgo launches for even shares of non-zeros. The number grows with the matrix. */
 function shareGroups(device: GpuDevice, nonzeros: number): number {
   const width = device.threadGroupWidth;
   const amd = device.vendor === 'amd';
@@ -389,7 +399,7 @@ const evenNonzeros =
         balancing: 'nonzero-split',
         blockThreads: GROUPS_PER_BLOCK * device.threadGroupWidth,
         launch: { kind: 'grid', value: Math.max(1, Math.floor(groups / GROUPS_PER_BLOCK)) },
-        // A launch sets the results to zero before shares are added to them.
+        // A separate launch sets the results to zero, since the shares are added to them.
         further: 1,
       },
     ];
@@ -397,7 +407,10 @@ const evenNonzeros =
 const cooEven = evenNonzeros('coo');
 const csrEven = evenNonzeros('csr');
 
-/** Ginkgo's own choice: even shares for long rows or many non-zeros, else a group per row (core/matrix/csr.hpp). */
+/**
+ * Returns whether Ginkgo itself chooses even shares: for long rows or many non-zeros. Otherwise each row gets a group
+ * (core/matrix/csr.hpp).
+ */
 export function libraryTakesEvenShares({ vendor }: GpuDevice, { nonzeros, max }: MatrixSummary): boolean {
   const amd = vendor === 'amd';
   return nonzeros > (amd ? 1e8 : 1e6) || max > (amd ? 768 : 1024);
@@ -410,7 +423,8 @@ const libraryCsr: Launcher = (device, matrix, missFraction) =>
 const WIDE_ELL = 0.01;
 const ELL_MOST_THREADS = 32;
 /**
- * In Ginkgo's ELL kernel, several thread groups share a row only up to this many times the groups that run at a time.
+ * Ginkgo's ELL kernel lets several thread groups share a row only while it needs at most this many times the groups
+ * that can run at once.
  */
 const ELL_OVERSUBSCRIPTION = 4;
 
@@ -427,11 +441,11 @@ const ell: Launcher = (device, matrix, missFraction) => {
       units: rows * pieces,
       work: getWorkload(matrix, `pieces ${pieces}`, () => inPieces(makeRows(matrix), pieces)),
       threadsPerUnit: threads,
-      // A row ends at its first padding, so a thread group stops at its own longest row.
+      // A row ends at its first padding, so a thread group stops after the longest of its own rows.
       balancing: 'none',
       blockThreads: ELL_BLOCK_THREADS,
       launch: ONE_EACH,
-      // A launch sets the results to zero before pieces are added to them.
+      // A separate launch sets the results to zero, since the pieces are added to them.
       further: pieces > 1 ? 1 : 0,
     },
   ];
@@ -446,12 +460,12 @@ const sellp: Launcher = (_device, matrix, missFraction) => [
   },
 ];
 
-/** Share of the rows that the ELL part of Ginkgo's hybrid format covers (core/matrix/hybrid.hpp: automatic). */
+/** Fraction of the rows that the ELL part of Ginkgo's hybrid format covers (core/matrix/hybrid.hpp: automatic). */
 const HYBRID_ROWS_COVERED = 1 / 3;
 /** The maximum width of the ELL part, divided by the number of rows. */
 const HYBRID_WIDTH_PER_ROW = 0.001;
 
-/** A padded part that covers the shortest third of the rows in full. The other non-zeros are shared evenly. */
+/** Launches a padded part that covers the shortest third of the rows in full. The other non-zeros are shared evenly. */
 const hybrid: Launcher = (device, matrix, missFraction) => {
   const { rows, nonzeros, max } = matrix;
   const width = Math.min(rowQuantile(matrix, HYBRID_ROWS_COVERED), Math.floor(rows * HYBRID_WIDTH_PER_ROW));
@@ -487,8 +501,9 @@ const hybrid: Launcher = (device, matrix, missFraction) => {
 };
 
 /**
- * A thread group takes one row per lane, and its lanes share all their non-zeros. For each non-zero, a lane searches
- * its row among the ends of the rows in shared memory, loads the start of the row, and adds the product by an atomic.
+ * Launches thread groups that take one row per lane. The lanes of a group share all non-zeros of its rows. For each
+ * non-zero, a lane searches the row among the ends of the rows in shared memory, loads the start of the row, and adds
+ * the product atomically.
  */
 const groupOfRows: Launcher = ({ threadGroupWidth }, matrix, missFraction) => [
   {
@@ -509,15 +524,18 @@ const groupOfRows: Launcher = ({ threadGroupWidth }, matrix, missFraction) => [
   },
 ];
 
-/** Rows and non-zeros per thread of the merge path, and threads per block, as in loops (merge_path_flat.cuh). */
+/**
+ * Rows and non-zeros per thread of the merge path, and threads per block, as in the library loops
+ * (merge_path_flat.cuh).
+ */
 const MERGE_ITEMS = 5;
 const MERGE_BLOCK_THREADS = 128;
 
 const mergePath: Launcher = (_device, matrix, missFraction) => [
   {
-    // A block finds its rows first, and threads search among them in shared memory. Their loops are unrolled and wait
-    // for shared memory alone, so the loads of a share are in flight together. The loads of a thread group are
-    // contiguous, so the first-level cache loses nothing.
+    // A block finds its rows first, and then its threads search among these rows in shared memory. Their loops are
+    // unrolled and wait only for shared memory, so all loads of a share are in flight at once. A thread group loads
+    // contiguous data, so every sector in the first-level cache is used in full.
     kernel: {
       ...csrKernel(matrix, 4, missFraction),
       name: 'merge',
@@ -538,12 +556,12 @@ const mergePath: Launcher = (_device, matrix, missFraction) => [
 
 // -- Times --
 
-/** Memory for the laws of one design, bytes. */
+/** Memory limit for the laws of one design, bytes. */
 const DESIGN_BYTES = 2 ** 20;
-/** Laws of the most recent designs, since a fit requests them repeatedly with other parameters. */
+/** Laws of the most recent designs. A fit requests the same laws repeatedly with other parameters. */
 const caches = new WeakMap<Workload, Map<string, Caches>>();
 
-/** The time of a launch, µs, without its start; computed as a sweep of one design. */
+/** Predicts the time of a launch without its start, µs, as a sweep of one design. */
 function launchMicroseconds(device: GpuDevice, launch: SpmvLaunch): number {
   const { kernel, units, work, threadsPerUnit, balancing, blockThreads } = launch;
   const plan: SweepPlan = {
@@ -566,7 +584,7 @@ function launchMicroseconds(device: GpuDevice, launch: SpmvLaunch): number {
   };
   const key = `${balancing} ${threadsPerUnit} ${blockThreads}`;
   const own = keptFor(caches, work, Infinity, key, () => createCaches(createBudget(DESIGN_BYTES)));
-  // A matrix is converted to the format of the product before any time is measured.
+  // The conversion of a matrix to the format of the product is not part of a measured time.
   const predictor = createPredictor(plan, own);
   const stored = computeBalancingMilliseconds(
     device,
@@ -595,7 +613,7 @@ function implementation(
           memoryLatencyCycles: device.memoryLatencyCycles * value('latencyRatio'),
           launchMicroseconds: 0,
         };
-        // The longest row receives additions of many shares, and these atomic additions follow one another.
+        // Many shares add to the result of the longest row, and these atomic additions run one after another.
         const width = device.threadGroupWidth;
         const contended = parameters.includes('contendedAtomicNs')
           ? (Math.ceil(matrix.max / Math.max(width, matrix.nonzeros / shareGroups(device, matrix.nonzeros))) - 1) *
