@@ -2,31 +2,36 @@ import type { AccessPattern, MemoryAccess } from '../domain/kernel.ts';
 import { isConstant, type Sums } from './affine.ts';
 import type { Instruction } from './instruction.ts';
 
-/** The origin of the addresses of a kernel, for one of its loops. */
+/** How the addresses in a kernel are computed, as far as one of its loops needs it. */
 export interface Addresses {
   /** Whether an access reaches different places for different units. */
   readonly differs: (at: number) => boolean;
   /**
-   * How the lanes read an array in the loop, where one pass may be several iterations. `null` if all iterations, or all
-   * lanes, read the same place.
+   * How the lanes read an array in the loop. One pass of the loop may be several iterations. `null` if all iterations,
+   * or all lanes, read the same place.
    */
   readonly pattern: (at: number, threadsPerUnit: number, unrolled: number) => AccessPattern | null;
-  /** A name for the element that an access in the loop reads; parts of one element have the same name. */
+  /**
+   * A name for the element that an access in the loop reads. Accesses to parts of the same element get the same name.
+   */
   readonly element: (at: number) => string;
 }
 
-/** Maximum number of instructions followed for one address, and for all. Beyond it an address counts as arbitrary. */
+/**
+ * Maximum number of instructions followed for one address, and for all addresses together. Beyond it, an address counts
+ * as arbitrary.
+ */
 const MAX_FOLLOWED = { one: 1000, all: 1e6 };
-/** Maximum number of accesses that a study lists. Beyond it, accesses of one pattern are joined. */
+/** Maximum number of accesses that a study lists. Beyond it, accesses with the same pattern are joined. */
 const MAX_ACCESSES = 16;
-/** Lanes of a thread group, which read side by side. */
+/** Number of lanes in a thread group, which read side by side. */
 const SIDE_BY_SIDE = 32;
 
 /** Derives the addresses of a kernel from the sums in its registers. */
 export function findAddresses(code: readonly Instruction[], sums: Sums): Addresses {
   const { inLoop, last, carried } = sums;
   let followedSoFar = 0;
-  /** All instructions on which an address depends; null if there are too many. */
+  /** Returns all instructions on which an address depends; null if there are too many. */
   const followed = (at: number): ReadonlySet<number> | null => {
     const found = new Set<number>();
     const add = (names: readonly string[], from: number): void => {
@@ -69,16 +74,16 @@ export function findAddresses(code: readonly Instruction[], sums: Sums): Address
   };
 }
 
-/** The index of a block, which may also be the index of a unit. */
+/** The index of a block. In some kernels it is also the index of a unit. */
 const BLOCK = /%ctaid|SR_CTAID/;
-/** A thread's index in its block, and the number of threads of a block. */
+/** The index of a thread in its block. `THREADS` is the number of threads of a block. */
 export const LANE = /^(%tid\.x|SR_TID\.X)$/;
 const THREADS = /^(%ntid\.x|c\[0x0\]\[(RZ|0x0|0x360)\])$/;
 const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);
 
 /**
- * The arrays that an iteration reads and writes, distinguished by the growth of their addresses. Parts of one element
- * count as one access. Footprints stay unknown.
+ * Lists the arrays that an iteration reads and writes, distinguished by how their addresses grow. Parts of one element
+ * count as one access. The code does not show the size of an array.
  * @param counted the instructions of an iteration
  * @param unrolled number of source iterations in these instructions
  */
@@ -94,7 +99,7 @@ export function findAccesses(
     const { access } = code[at];
     const pattern = access && addresses.pattern(at, threadsPerUnit, unrolled);
     if (!pattern) continue;
-    // An unrolled loop reads an array by one or several addresses.
+    // An unrolled loop may read an array through one address or several, so each instruction counts as an access.
     const name = unrolled > 1 && pattern !== 'scattered' ? String(at) : addresses.element(at);
     const known = elements.get(name);
     if (known) known.bytes += access.bytes;

@@ -1,7 +1,7 @@
 import { listInstructions, type Dominance, type Graph, type Loop } from './graph.ts';
 import { splitOperands, type Instruction } from './instruction.ts';
 
-/** A sum of a constant and multiples of named values that are not followed further. */
+/** A constant plus multiples of named values. A named value is not resolved further. */
 export interface Sum {
   readonly constant: number;
   readonly terms: ReadonlyMap<string, number>;
@@ -9,22 +9,24 @@ export interface Sum {
 
 /**
  * The values of registers as sums, for one loop. The named values are values at the start of a pass, values that stay
- * the same, and values that are not followed.
+ * the same, and values that cannot be resolved.
  */
 export interface Sums {
   readonly inLoop: (at: number) => boolean;
-  /** The value of an operand of an instruction; unknown if a damaged listing lacks the operand. */
+  /** Returns the value of an operand of an instruction; unknown if the operand is missing in a damaged listing. */
   readonly operand: (text: string | undefined, at: number) => Sum;
   /** The low half of the address that an instruction accesses; null if it has none. */
   readonly address: (at: number) => Sum | null;
   /**
-   * The growth of a sum with each pass: a constant, and multiples of values that stay the same in the loop. `null` if
-   * it changes in another way, or not in every pass.
+   * Returns how much a sum grows with each pass: a constant, and multiples of values that stay the same in the loop.
+   * `null` if it changes in another way, or not in every pass.
    */
   readonly growth: (sum: Sum) => Sum | null;
   /** The value of a sum when the loop begins. */
   readonly before: (sum: Sum) => Sum;
-  /** Whether a sum depends on a thread's index when the loop begins, other than through loaded values. */
+  /**
+   * Whether the value of a sum at the start of the loop depends on a thread's index, other than through loaded values.
+   */
   readonly ofThread: (sum: Sum) => boolean;
   /** The last write to a register before an instruction, in the order of the code. */
   readonly last: (name: string, at: number) => number | undefined;
@@ -53,9 +55,9 @@ const isSame = (one: Sum, other: Sum): boolean => {
 };
 export const isConstant = ({ terms }: Sum): boolean => terms.size === 0;
 
-/** Larger sums are not followed, since an address of a kernel has few terms. */
+/** Sums with more terms are not followed. An address in a kernel has only a few. */
 const MAX_TERMS = 24;
-/** Maximum number of steps back from a register; beyond it the value is not followed. */
+/** Maximum number of steps back from a register. Beyond it, the value is not followed. */
 const MAX_DEPTH = 200;
 
 export function splitOperation(text: string): { readonly name: string; readonly operands: readonly string[] } {
@@ -63,7 +65,7 @@ export function splitOperation(text: string): { readonly name: string; readonly 
   return { name, operands: splitOperands(rest) };
 }
 
-/** The places where registers are written; the same for all loops of a kernel. */
+/** The places where registers are written. They are the same for all loops of a kernel. */
 export interface Writers {
   readonly passes: Dominance;
   readonly block: ReadonlyMap<number, number>;
@@ -99,8 +101,8 @@ export function findWriters(graph: Graph, passes: Dominance): Writers {
 }
 
 /**
- * Follows registers back to their last write, in the order of the code. A value that only one of several paths writes
- * is not followed further.
+ * Computes registers as sums by following them back to their last write, in the order of the code. A value that only
+ * some of the paths write is not followed further.
  */
 export function computeSums(graph: Graph, loop: Loop, { passes, block, all: writers, last }: Writers): Sums {
   const { code } = graph;
@@ -115,7 +117,7 @@ export function computeSums(graph: Graph, loop: Loop, { passes, block, all: writ
 
   const { writtenBy, operand, address } = computeValues(code, { passes, block, last }, inLoop, lastInLoop);
   const grown = new Map<string, Sum | null>();
-  /** Whether a value is the same in all passes. */
+  /** Returns whether a value is the same in all passes. */
   const stays = (name: string): boolean => {
     if (name.startsWith(START)) return false;
     const written = findWriter(name);
@@ -171,7 +173,7 @@ export function computeSums(graph: Graph, loop: Loop, { passes, block, all: writ
   return { inLoop, operand, address, growth, before, ofThread, last, carried };
 }
 
-/** Values of registers and operands, followed back to the instructions that write them. */
+/** Computes values of registers and operands by following them back to the instructions that write them. */
 function computeValues(
   code: Graph['code'],
   { passes, block, last }: Pick<Writers, 'passes' | 'block' | 'last'>,
@@ -229,7 +231,7 @@ function computeValues(
   return { writtenBy, operand, address };
 }
 
-/** The instruction whose result a name represents; null for any other name. */
+/** Returns the instruction whose result a name represents; null for any other name. */
 function findWriter(name: string): number | null {
   const written = /(\d+)\*?$/.exec(name.includes('@') || name.endsWith('*') ? name : '');
   return written && Number(written[1]);
@@ -255,7 +257,7 @@ function integer(text: string): number {
   return value > 0x7fffffff && value <= 0xffffffff ? value - 2 ** 32 : value;
 }
 
-/** A name for a product whose factors are the same everywhere; null if they are not. */
+/** Returns a name for a product of factors that are the same everywhere; null for other products. */
 function multiplySums(...factors: readonly Sum[]): string | null {
   const names = factors.map(({ constant, terms }) =>
     [constant, ...[...terms].map(([name, times]) => `${times}·${name}`)].join('+'),
@@ -277,7 +279,7 @@ function result({ text }: Instruction, value: (operand: string | undefined) => S
         ? scaled(one, other.constant)
         : named(multiplySums(one, other) ?? product);
   const shift = (one: Sum, by: Sum): Sum | null => (isConstant(by) ? scaled(one, 2 ** by.constant) : null);
-  // Carries, high halves and floating-point values are not sums.
+  // Results with carries, high halves and floating-point values are not sums.
   if (kinds.some((kind) => /^(X|HI|b?f\d+x?\d*)$/.test(kind)) || text.includes('{')) return null;
   switch (operation) {
     case 'mov':
@@ -327,7 +329,7 @@ function result({ text }: Instruction, value: (operand: string | undefined) => S
     case 'or':
       return joined(value(sources[0]), value(sources[1]));
     case 'HFMA2': {
-      // Small integers are written as the bits of two halves, without registers.
+      // This instruction loads a small integer, written as the bits of two half-precision constants.
       const [high, low] = operands.slice(-2).map(Number);
       return /RZ, *RZ\b/.test(text.replaceAll('-', '')) && high === 0 && low >= 0 && low < 2 ** -14
         ? constant(Math.round(low * 2 ** 24))
@@ -338,7 +340,7 @@ function result({ text }: Instruction, value: (operand: string | undefined) => S
   }
 }
 
-/** An `or` is an addition if the other sum cannot have the same bits. */
+/** Returns an `or` as an addition, which is right if the two values have no common bits; null otherwise. */
 function joined(one: Sum, other: Sum): Sum | null {
   if (!isConstant(other) || other.constant < 0) return null;
   const above = 2 ** Math.ceil(Math.log2(other.constant + 1));

@@ -1,17 +1,17 @@
 import type { Graph } from './graph.ts';
 
-/** A part of a kernel that is executed as a whole. */
+/** A part of a kernel whose dependencies are examined as a whole. */
 export interface Region {
-  /** Blocks in reverse postorder: apart from backward branches, all predecessors of a block come before the block. */
+  /** Blocks in reverse postorder: apart from backward branches, a block comes after all its predecessors. */
   readonly blocks: readonly number[];
   readonly head: number;
-  /** Whether an instruction counts. The others only provide values. */
+  /** Whether an instruction counts. An instruction that does not count only provides values. */
   readonly counts: (at: number) => boolean;
 }
 
-/** The dependent operations for which a thread waits one after another in a region. */
+/** The operations of a region for which a thread waits one after another. */
 export interface Chain {
-  /** Dependent arithmetic instructions, as a number of latencies of one. */
+  /** Dependent arithmetic, in latencies of one arithmetic instruction. */
   readonly instructions: number;
   /** Shuffles, barriers and loads that do not leave the multiprocessor. */
   readonly exchanges: number;
@@ -19,7 +19,10 @@ export interface Chain {
   readonly loads: number;
 }
 
-/** @param repeats whether the region is a loop; the result is then for one pass of many */
+/**
+ * Finds the longest chain of dependent operations in a region.
+ * @param repeats whether the region is a loop; the result is then the mean of one pass
+ */
 export function findChain(graph: Graph, region: Region, repeats: boolean): Chain {
   return { instructions: Number(issueTime(graph, region, repeats).toPrecision(6)), ...memoryChain(graph, region) };
 }
@@ -30,12 +33,17 @@ export function findChain(graph: Graph, region: Region, repeats: boolean): Chain
  * 8 cycles: 149 for 153 cycles (one chain of 16), 80 for 78 (four chains of 4).
  */
 const ISSUE = 1 / 8;
-/** Cycles from a branch to the next instruction, as a fraction of that latency; fitted to the same loops. */
+/** Cycles from a branch to the next instruction, as a fraction of the same latency; fitted to the same loops. */
 const BRANCH = 3 / 2;
-/** Number of passes before a loop is periodic, and number of passes whose mean time is taken. */
+/**
+ * Number of passes after which a loop is assumed to be periodic, and number of passes over which the time is averaged.
+ */
 const PASSES = 4;
 
-/** The time to issue in order, where each instruction waits for its operands. Loads and exchanges do not wait here. */
+/**
+ * Computes the time of issuing all instructions in order, where each waits for its operands. The results of loads and
+ * exchanges are available at once here, since `memoryChain` counts their latencies.
+ */
 function issueTime({ code, from, to }: Graph, { blocks, counts }: Region, repeats: boolean): number {
   const ready = new Map<string, number>();
   let clock = 0;
@@ -59,17 +67,17 @@ function issueTime({ code, from, to }: Graph, { blocks, counts }: Region, repeat
   return (passes(PASSES) - settled) / PASSES;
 }
 
-/** One load outweighs all exchanges of a kernel. */
+/** Weight of a load in a chain in which an exchange has weight 1. It exceeds the number of exchanges in any kernel. */
 const LOAD = 2 ** 20;
 
 /**
- * The longest chain of loads, then of exchanges. Values of the previous pass are available at once. Within a pass,
- * loads and exchanges wait for their operands and for earlier branches, because a thread group does not continue before
- * a branch is resolved. A compiler may move them up to such a branch.
+ * Finds the chain with the most loads and, among these, the most exchanges. Values of the previous pass are available
+ * at once. Within a pass, loads and exchanges wait for their operands and for earlier branches, because a thread group
+ * does not continue before a branch is resolved. A compiler can move them up only as far as such a branch.
  */
 function memoryChain({ code, from, to, before }: Graph, { blocks, head, counts }: Region): Omit<Chain, 'instructions'> {
   interface State {
-    /** Values by register; zero values are omitted. */
+    /** Length of the chain that ends in each register; registers without a chain are omitted. */
     readonly values: Map<string, number>;
     branches: number;
   }
@@ -88,7 +96,7 @@ function memoryChain({ code, from, to, before }: Graph, { blocks, head, counts }
       const { reads, writes, loads, exchange, guarded, targets, ends } = code[at];
       let depth = 0;
       for (const name of reads) depth = Math.max(depth, state.values.get(name) ?? 0);
-      // All instructions before a barrier are complete when a thread passes it.
+      // A thread passes a barrier only after all earlier instructions are complete.
       if (exchange === 'barrier') for (const known of state.values.values()) depth = Math.max(depth, known);
       if ((loads || exchange !== null) && counts(at)) depth = (loads ? LOAD : 1) + Math.max(depth, state.branches);
       if (targets.length > 0 || ends || exchange === 'barrier') state.branches = Math.max(state.branches, depth);

@@ -1,6 +1,6 @@
 import { ok, type Result, badInput } from '../domain/result.ts';
 
-/** The information of an object file about one kernel. It does not include spills. */
+/** What an object file says about one kernel. It says nothing about spills. */
 export interface CubinKernel {
   readonly entry: string;
   readonly arch: string;
@@ -12,12 +12,12 @@ export interface CubinKernel {
 /** The machine number of NVIDIA devices in ELF. */
 const EM_CUDA = 190;
 const SYMBOL_TABLE = 2;
-/** An attribute of `.nv.info` by its name in `nvdisasm`: EIATTR_REGCOUNT, a pair of symbol and count, 32 bits each. */
+/** The attribute of `.nv.info` that `nvdisasm` calls EIATTR_REGCOUNT: a pair of symbol and count, 32 bits each. */
 const REGISTER_COUNT = 0x2f;
-/** The format of attributes with a size (EIFMT_SVAL). Other formats have a two-byte value instead. */
+/** The format of attributes that state their size (EIFMT_SVAL). Attributes of other formats have a two-byte value. */
 const SIZED = 4;
 
-/** From this compute capability on, the section of a kernel begins with the system's own shared memory. */
+/** From this compute capability on, a kernel's shared memory begins with a part that the system reserves for itself. */
 const RESERVED_FROM = 90;
 const RESERVED_BYTES = 1024;
 
@@ -30,7 +30,7 @@ interface Section {
 
 /**
  * Reads registers and shared memory of the kernels of a cubin: a 64-bit ELF file with sections `.text.KERNEL`,
- * `.nv.shared.KERNEL` and `.nv.info`. Fails with `bad-input` on anything else, and on a damaged file.
+ * `.nv.shared.KERNEL` and `.nv.info`. Fails with `bad-input` if the file is damaged or of another kind.
  */
 export function parseCubin(bytes: Uint8Array): Result<readonly CubinKernel[]> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -41,7 +41,8 @@ export function parseCubin(bytes: Uint8Array): Result<readonly CubinKernel[]> {
       );
     const sections = readSections(view, bytes);
     const flags = view.getUint32(0x30, true);
-    // The capability is in the second byte from version 8 of the interface (CUDA 13) on, and in the first byte before.
+    // The capability is in the second byte of the flags from version 8 of the format (CUDA 13) on, else in the first
+    // byte.
     const capability = (bytes[8] >= 8 ? flags >>> 8 : flags) & 0xff;
     const reserved = capability >= RESERVED_FROM ? RESERVED_BYTES : 0;
     const registers = registerCounts(view, bytes, sections);
@@ -87,10 +88,10 @@ function readSections(view: DataView, bytes: Uint8Array): readonly Section[] {
   });
 }
 
-/** Reads an offset or a size. Files are far below the largest integer. */
+/** Reads an offset or a size. Files are too small for the conversion to a number to lose digits. */
 const offset = (view: DataView, at: number): number => Number(view.getBigUint64(at, true));
 
-/** Maximum length of a name, far above any C++ function's. */
+/** Maximum length of a name. The names of C++ functions are far shorter. */
 const MAX_NAME = 4096;
 const textAt = (bytes: Uint8Array, at: number): string => {
   const end = bytes.subarray(at, at + MAX_NAME).indexOf(0);

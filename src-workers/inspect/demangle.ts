@@ -18,8 +18,8 @@ const BUILTIN: Readonly<Record<string, string>> = {
 };
 
 /**
- * The name of a kernel in its source, with template arguments and without parameters: `nbody::step<float, 32>` for
- * `_ZN5nbody4stepIfLi32EEvPT_`. It writes `…` for parts that it cannot read, such as back references to types.
+ * Returns the name of a kernel in its source, with template arguments and without parameters: `nbody::step<float, 32>`
+ * for `_ZN5nbody4stepIfLi32EEvPT_`. Parts that cannot be read, such as back references to types, become `…`.
  */
 export function demangled(mangled: string): string {
   if (!mangled.startsWith('_Z')) return mangled;
@@ -69,7 +69,7 @@ class Reader {
     const values: string[] = [];
     while (!this.takes('E')) {
       const value = this.value();
-      // The end of an unreadable value is unknown, so the rest is skipped.
+      // It is unknown where an unreadable argument ends, so the remaining arguments are skipped.
       if (value === null) return `${name}<${[...values, '…'].join(', ')}>`;
       values.push(value);
     }

@@ -1,16 +1,18 @@
 import type { Instruction } from './instruction.ts';
 
 /**
- * The control flow of a kernel: basic blocks, dominators (Cooper, Harvey and Kennedy 2001, "A Simple, Fast Dominance
- * Algorithm") and natural loops, for PTX and machine code alike.
+ * The control flow of a kernel in PTX or machine code: basic blocks, dominators (Cooper, Harvey and Kennedy 2001, "A
+ * Simple, Fast Dominance Algorithm") and natural loops.
  */
 
-/** Maximum number of loops. No kernel has more, and each loop costs a pass over the blocks. */
+/** Maximum number of loops. No kernel has more, and the search takes one pass over the blocks for each loop. */
 const MAX_LOOPS = 1000;
 
 export interface Graph {
   readonly code: readonly Instruction[];
-  /** Block b is the instructions from[b] … to[b] − 1. Only reachable blocks are included, in reverse postorder. */
+  /**
+   * Block b consists of the instructions from[b] … to[b] − 1. Only reachable blocks are included, in reverse postorder.
+   */
   readonly from: Int32Array;
   readonly to: Int32Array;
   readonly after: readonly (readonly number[])[];
@@ -63,7 +65,7 @@ function reversePostorder(follow: readonly (readonly number[])[]): number[] {
   return order.reverse();
 }
 
-/** The immediate dominator of each block; blocks are in reverse postorder. */
+/** Finds the immediate dominator of each block. The blocks must be in reverse postorder. */
 function dominators({ before }: Graph): Int32Array {
   const over = new Int32Array(before.length).fill(-1);
   if (over.length > 0) over[0] = 0;
@@ -94,19 +96,19 @@ export interface Loop {
   /** Blocks that branch back to the head, in order. */
   readonly tails: readonly number[];
   readonly blocks: ReadonlySet<number>;
-  /** The next enclosing loop; null if there is none. */
+  /** The innermost loop that encloses this one; null if there is none. */
   parent: Loop | null;
   depth: number;
-  /** Blocks that are in no inner loop and not in the refill. */
+  /** Blocks that are neither in an inner loop nor in the refill. */
   own: ReadonlySet<number>;
-  /** Blocks that change the unit, if the loop is one loop over all units. */
+  /** Blocks that change to the next unit, if a single loop runs over all units. */
   refill: ReadonlySet<number>;
 }
 
 /** Whether the first block dominates the second. */
 export type Dominance = (one: number, other: number) => boolean;
 
-/** Uses the tree of dominators: a block dominates its subtree. */
+/** Returns a test for dominance. It uses the tree of dominators, in which a block dominates exactly its subtree. */
 export function dominance(graph: Graph): Dominance {
   const over = dominators(graph);
   const size = new Int32Array(over.length).fill(1);
@@ -122,7 +124,10 @@ export function dominance(graph: Graph): Dominance {
   return (one, other) => number[one] <= number[other] && number[other] < number[one] + size[one];
 }
 
-/** All loops with their nesting, in the order of their heads. Of two loops with one head, the outer comes first. */
+/**
+ * Finds all loops and their nesting, in the order of their heads. If two loops share a head, the outer loop comes
+ * first.
+ */
 export function findLoopsOf(graph: Graph, passes: Dominance): readonly Loop[] {
   const tails = new Map<number, number[]>();
   graph.after.forEach((all, block) => {
@@ -141,7 +146,7 @@ export function findLoopsOf(graph: Graph, passes: Dominance): readonly Loop[] {
   nest(loops);
   const parents = new Set(loops.map(({ parent }) => parent));
   for (const loop of loops) {
-    // Nested loops are not a single loop over all units.
+    // A loop that contains another loop, or is inside one, is not a single loop over all units.
     if (loop.parent !== null || parents.has(loop)) continue;
     loop.refill = findRefill(graph, loop, passes);
     loop.own = without(loop.own, loop.refill);
@@ -161,13 +166,13 @@ function naturalLoop({ before }: Graph, head: number, tails: readonly number[]):
 }
 const NONE: ReadonlySet<number> = new Set();
 
-/** Maximum number of backward branches to a head of nested loops. A head with more is one loop. */
+/** Maximum number of backward branches to a head that two nested loops may share. With more, the head has one loop. */
 const MAX_TAILS = 8;
 
 /**
- * The backward branches of an inner loop that shares its head with an outer loop. Compilers produce the two loops from
- * one loop over all units. If the inner loop has no exit from the outer loop, all lanes meet in the outer loop before
- * any lane continues.
+ * Finds the backward branches of an inner loop that shares its head with an outer loop. Compilers can make these two
+ * loops from a single loop over all units. The inner loop must not leave the outer loop directly, so that all lanes
+ * meet in the outer loop before any lane continues.
  */
 function innerTails(graph: Graph, { head, tails, blocks }: Loop): readonly number[] {
   if (tails.length < 2 || tails.length > MAX_TAILS) return [];
@@ -177,7 +182,7 @@ function innerTails(graph: Graph, { head, tails, blocks }: Loop): readonly numbe
   });
 }
 
-/** Whether a block of a loop has an exit from it. */
+/** Returns whether a block of a loop can leave the loop. */
 export function leaves({ code, to, after }: Graph, blocks: ReadonlySet<number>, block: number): boolean {
   return code[to[block] - 1].ends || after[block].some((next) => !blocks.has(next));
 }
@@ -204,9 +209,9 @@ function nest(loops: readonly Loop[]): void {
 const MAX_REFILLED = { blocks: 1000, instructions: 5000 };
 
 /**
- * The blocks that only run when the unit changes, in a loop over all iterations of a thread's units. There a thread
- * writes the result of a unit to a place that depends on its index, and then changes the index, which decides the end
- * of the loop.
+ * Finds the blocks that run only when the unit changes, in a loop over all iterations of a thread's units. In these
+ * blocks, a thread writes the result of a unit to a place that depends on the unit's index, and then changes the index,
+ * which also decides the end of the loop.
  */
 function findRefill(graph: Graph, loop: Loop, passes: Dominance): ReadonlySet<number> {
   const { code, to, after, before } = graph;
@@ -215,7 +220,7 @@ function findRefill(graph: Graph, loop: Loop, passes: Dominance): ReadonlySet<nu
   if (blocks.size > MAX_REFILLED.blocks || all.length > MAX_REFILLED.instructions) return NONE;
   const writers = new Map<string, Instruction[]>();
   for (const one of all) for (const name of one.writes) writers.set(name, [...(writers.get(name) ?? []), one]);
-  /** These registers and all registers that their values depend on, in any iteration. */
+  /** Returns these registers and all registers on which their values depend, in any iteration. */
   const sourcesOf = (names: readonly string[]): ReadonlySet<string> => {
     const found = new Set(names);
     for (const name of found)
@@ -249,7 +254,7 @@ export function without(all: Iterable<number>, some: ReadonlySet<number>): Reado
   return new Set([...all].filter((one) => !some.has(one)));
 }
 
-/** The instructions of some blocks, in reverse postorder of the blocks. */
+/** Returns the instructions of some blocks, in reverse postorder of the blocks. */
 export function listInstructions({ from, to }: Graph, blocks: Iterable<number>): ReadonlySet<number> {
   const found = new Set<number>();
   for (const block of [...blocks].sort((a, b) => a - b)) for (let at = from[block]; at < to[block]; at++) found.add(at);

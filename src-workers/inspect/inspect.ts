@@ -11,7 +11,9 @@ import { parseProfile, type ProfiledKernel } from './profile.ts';
 import { parsePtx } from './ptx.ts';
 import { parseSass } from './sass.ts';
 
-/** All known texts about the kernels of a file: its own content, and the output of compilers and disassemblers. */
+/**
+ * All known texts about the kernels of a file: its own content, and what compilers and disassemblers print about it.
+ */
 export interface KernelTexts {
   /** The output of `ptxas -v`. */
   readonly log?: string;
@@ -25,21 +27,24 @@ export interface KernelTexts {
 }
 
 export interface Asked {
-  /** The kernel's name in the source or the object file; needed if there are several. */
+  /** The kernel's name in the source or the object file; needed if the file has several kernels. */
   readonly entry?: string | undefined;
   readonly arch?: string | undefined;
   /** The number of the loop to use, from 1; it replaces the automatic choice. */
   readonly loop?: number | undefined;
-  /** Source iterations in a pass of this loop; the number replaces the automatic one. */
+  /** Number of source iterations in a pass of this loop; it replaces the number that was found. */
   readonly iterationsPerLoop?: number | undefined;
-  /** Mean length of the units, for the law of their lengths. */
+  /** Mean length of the units, which the law of their lengths gets. */
   readonly meanLength?: number | undefined;
 }
 
-/** A kernel's name in the source: `csr` for `_ZN4spmv3csrIfEEvPKf` and for `void csr<float>(const float *)`. */
+/** Returns a kernel's name in the source: `csr` for `_ZN4spmv3csrIfEEvPKf` and for `void csr<float>(const float *)`. */
 export const sourceName = (name: string): string => lastName(demangled(name));
 
-/** Whether a requested name matches a kernel: its mangled name, or its source name, qualified or not. */
+/**
+ * Returns whether a name that the user gave fits a kernel. It may be the mangled name, or the source name, qualified or
+ * not.
+ */
 function isMeant(name: string, asked: string): boolean {
   const plain = (text: string): string => text.replaceAll(/\s/g, '');
   const whole = plain(demangled(name));
@@ -50,7 +55,10 @@ function isMeant(name: string, asked: string): boolean {
 /** Returns the template arguments, such as `<float>` for `spmv::csr<float>`. */
 const templateOf = (name: string): string => /<.*>$/.exec(demangled(name))?.[0] ?? '';
 
-/** @param label names the file in failures */
+/**
+ * Inspects one kernel of a file.
+ * @param label names the file in failures
+ */
 export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): Result<Inspection> {
   const usages = texts.log === undefined ? [] : parsePtxas(texts.log);
   const ptx = texts.ptx === undefined ? [] : parsePtx(texts.ptx);
@@ -61,7 +69,7 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
   if (!profile.ok) return fail(profile.error.code, `${label}: ${profile.error.message}`);
 
   const known = [
-    // The names have the order of the source, if a text has this order.
+    // The order of the names is that of the source, if one of the texts keeps this order.
     ...[...ptx, ...sass, ...cubin.value, ...profile.value].map(({ entry, arch }) => ({ entry, arch })),
     ...usages.map(({ kernel, architecture }) => ({ entry: kernel, arch: architecture })),
   ];
@@ -137,7 +145,7 @@ interface Named {
   readonly arch: string | null;
 }
 
-/** Maximum number of kernels that are listed as a choice. */
+/** Maximum number of kernels that are offered as a choice. */
 const MAX_ENTRIES = 500;
 /** Maximum number of names and architectures that a failure lists. */
 const MAX_LISTED = 8;
@@ -167,7 +175,10 @@ function oneKernel(label: string, known: readonly Named[], { entry, arch }: Aske
   return ok({ entry: wanted[0], arch: arch ?? archs[0] ?? null });
 }
 
-/** Uses machine code if available. The marks come from PTX, since only PTX has them. */
+/**
+ * Finds the loops in machine code if available, otherwise in PTX. Marks always come from PTX, since machine code has
+ * none.
+ */
 function inspectLoops(
   ptx: KernelCode | undefined,
   sass: KernelCode | undefined,

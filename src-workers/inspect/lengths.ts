@@ -4,18 +4,21 @@ import type { LengthLaw } from '../domain/workload.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { geometricLaw, lognormalLaw, moments } from '../models/workload/laws.ts';
 
-/** Lanes of a thread group in the profiler's count of active lanes. */
+/** Lanes of a thread group. The profiler's count of active lanes refers to them. */
 const LANES = 32;
-/** Allows means up to 1000; beyond that the loss of a geometric law grows by less than 0.001. */
+/**
+ * Minimum parameter of a geometric law, for means up to 1000. With a larger mean, the loss grows by less than 0.001.
+ */
 const MIN_PROBABILITY = 1e-3;
-/** With this standard deviation of its logarithm, a law of mean 20 has a loss of 13. */
+/** Maximum standard deviation of the logarithm of a log-normal law. With it, a law of mean 20 has a loss of 13. */
 const MAX_SIGMA = 2.5;
 const STEPS = 26;
 
 /**
- * A law whose groups of 32 have the measured loss: 32 over the mean number of active lanes. This is the aggregate loss
- * if the loop is the whole kernel. Without a mean length the law is geometric, since the loss determines its single
- * parameter; with a mean length it is log-normal. Fails with `unsupported` if the family cannot have this loss.
+ * Fits a law whose groups of 32 have the measured loss: 32 over the mean number of active lanes. This is the aggregate
+ * loss if the kernel consists of the loop alone. Without a mean length the law is geometric, since the loss determines
+ * its single parameter; with a mean length it is log-normal. Fails with `unsupported` if no law of the family has this
+ * loss.
  */
 export function fitLengths(meanActiveLanes: number, meanLength: number | null): Result<FittedLengths> {
   const wanted = LANES / meanActiveLanes;
@@ -26,7 +29,7 @@ export function fitLengths(meanActiveLanes: number, meanLength: number | null): 
       : [(x: number) => logNormal(meanLength, x), 1e-3, MAX_SIGMA];
   if (meanLength !== null && !(meanLength > 1))
     return badInput(`A mean length of ${meanLength} is too short for lengths that differ. Specify one above 1.`);
-  // The search begins with short laws, because laws with the largest losses have the longest supports.
+  // The search begins with small losses, because laws with the largest losses have the longest supports.
   let [from, to] = [low, high / 16];
   for (;;) {
     const law = family(to);
@@ -61,6 +64,6 @@ export function fitLengths(meanActiveLanes: number, meanLength: number | null): 
 const lossOf = (law: LengthLaw): number => lossMoments(law, [LANES])[0].aggregateLoss;
 const rounded = (value: number): number => Number(value.toPrecision(5));
 const geometric = (logProbability: number): Result<LengthLaw> => geometricLaw(rounded(Math.exp(logProbability)));
-/** Lengths are rounded up, which adds a half on average. */
+/** The law rounds lengths up, which adds 0.5 on average, so its mean is reduced by 0.5. */
 const logNormal = (mean: number, sigma: number): Result<LengthLaw> =>
   lognormalLaw(rounded(Math.log(mean - 0.5) - sigma ** 2 / 2), rounded(sigma));

@@ -15,15 +15,18 @@ import { MAX_INSTRUCTIONS, type Instruction, type KernelCode } from './instructi
 import { loopRegion, findPhases, type KernelPhases } from './phases.ts';
 import { findComparisons, findUnrolling, describeWork, type Comparison, type Unrolling } from './unrolling.ts';
 
-/** Finds the loops of a kernel, the contents of their iterations, and the loop that counts, in PTX and machine code. */
+/**
+ * Finds the loops of a kernel in PTX or machine code, counts what their iterations contain, and chooses the loop that
+ * represents the iterations of a unit.
+ */
 
-/** The search for dominators takes up to the square of this many steps. */
+/** Maximum number of blocks. The search for dominators can take as many steps as the square of this number. */
 const MAX_BLOCKS = 20_000;
 /** Maximum size of the table of registers by block, in 32-bit words: 64 MiB. */
 const MAX_WORDS = 2 ** 24;
 
 export interface FoundLoops {
-  /** The loops in the order of their code. */
+  /** The loops, in the order of the code. */
   readonly loops: readonly InspectedLoop[];
   readonly chosen: Inspection['chosen'];
   /** Remarks on the figures. */
@@ -71,13 +74,13 @@ export function findLoops({ entry, instructions, labels }: KernelCode, asked: As
   });
 }
 
-/** The user's choices for the loop that counts. */
+/** What the user specified about the loop that counts. */
 export interface AskedLoop {
   /** The number of the loop, from 1. */
   readonly loop?: number | undefined;
-  /** Source iterations in a pass of the loop. */
+  /** Number of source iterations in a pass of the loop. */
   readonly iterations?: number | undefined;
-  /** Lines of loops that are marked in another listing of the same kernel. */
+  /** Lines of the loops that another listing of the same kernel marks. */
   readonly markedLines?: ReadonlySet<number> | undefined;
 }
 
@@ -85,9 +88,9 @@ interface Found extends InspectedLoop {
   readonly loop: Loop;
   readonly marks: number;
   readonly unrolling: Unrolling;
-  /** 2 if it loads from device memory; 1 if it only stores there. */
+  /** 2 if the loop loads from device memory, 1 if it only stores there, 0 otherwise. */
   readonly accesses: number;
-  /** Number of passes if the code states it: `fixed` if only a thread's index is unknown. */
+  /** Number of passes, if the code states it; `fixed` if the number depends only on constants and a thread's index. */
   readonly trips: number | 'fixed' | null;
 }
 
@@ -134,12 +137,12 @@ function describe(graph: Graph, loop: Loop, sums: Sums, differs: Differing): Fou
   };
 }
 
-/** Lanes of a thread group, which are side by side. */
+/** Number of lanes in a thread group, whose indices are consecutive. */
 const SIDE_BY_SIDE = 32;
 
 /**
- * Whether threads begin side by side and advance by a step with which all of them end after the same number of passes,
- * or one pass earlier.
+ * Returns whether threads begin side by side and advance by such a large step that their numbers of passes differ by at
+ * most one.
  */
 function isStrided(compared: readonly Comparison[]): boolean {
   return (
@@ -163,7 +166,7 @@ function findTrips(compared: readonly Comparison[], sums: Sums): Found['trips'] 
   return trips;
 }
 
-/** The fewest instructions from the head to a backward branch. */
+/** Counts the instructions on the shortest path from the head to a backward branch. */
 function shortestPath(graph: Graph, loop: Loop): number {
   const { from, to, before } = graph;
   const fewest = new Map<number, number>();
@@ -179,12 +182,15 @@ function shortestPath(graph: Graph, loop: Loop): number {
 /** Blocks whose branch depends on values that differ between threads. */
 interface Differing {
   readonly byIndex: ReadonlySet<number>;
-  /** Branches that depend on data loaded from an address that differs, or on the result of an atomic. */
+  /** Branches that depend on data loaded from different addresses, or on the result of an atomic. */
   readonly byData: ReadonlySet<number>;
 }
 const NONE_DIFFER: Differing = { byIndex: new Set(), byData: new Set() };
 
-/** Follows values only, and not assignments on either side of a branch. Returns null if the kernel is too large. */
+/**
+ * Finds the branches that can differ between threads. Only dependence through values counts: an assignment on one side
+ * of a branch does not make the assigned value differ. Returns null if the kernel is too large.
+ */
 function differingBranches(graph: Graph): Differing | null {
   const { code } = graph;
   const byIndex = dependentBranches(graph, (at) => code[at].differs);
@@ -195,7 +201,10 @@ function differingBranches(graph: Graph): Differing | null {
   return byData && { byIndex: byIndex.blocks, byData: byData.blocks };
 }
 
-/** Blocks whose branch depends on the results of some instructions, and all instructions that depend on them. */
+/**
+ * Finds the blocks whose branch depends on the results of some instructions, and all instructions that depend on these
+ * results.
+ */
 function dependentBranches(
   graph: Graph,
   isSource: (at: number) => boolean,
@@ -252,7 +261,7 @@ function dependentBranches(
 
 const iterationsOf = ({ marks, unrolling }: Found): number => (marks > 1 ? marks : unrolling.iterations);
 
-/** The figures of one iteration, for a pass with several source iterations. */
+/** Returns the figures of one iteration, for a pass with several source iterations. */
 function perIteration(one: Found, times: number): Found {
   if (times <= 1) return one;
   const per = (count: number): number => Number((count / times).toPrecision(6));
@@ -270,8 +279,8 @@ function perIteration(one: Found, times: number): Found {
 }
 
 /**
- * Loops that run the remaining iterations of an unrolled loop, each with the position of that loop. They are on its
- * line, or have work of the same kinds.
+ * Finds the loops that run the remaining iterations of an unrolled loop, each with the position of the unrolled loop.
+ * They are on the same source line; without line information, they have work of the same kinds.
  */
 function findRests(graph: Graph, found: readonly Found[]): ReadonlyMap<number, number> {
   const kinds = found.map(({ loop }) =>
@@ -292,13 +301,15 @@ function findRests(graph: Graph, found: readonly Found[]): ReadonlyMap<number, n
   return rests;
 }
 
-/** A loop of at most this many iterations, if the code states them, belongs to the phases around the chosen one. */
+/**
+ * A loop with a known number of iterations, at most this many, counts as a part of the phases around the chosen loop.
+ */
 const SHORT = 8;
 
 /**
- * Chooses the loop that counts, and says why: a marked loop, otherwise one whose end differs between threads, otherwise
- * any. Among these, the innermost wins, then one whose number of passes the code does not state, one that accesses
- * device memory, and the one with the most work. The remainder of an unrolled loop is never chosen.
+ * Chooses the loop that counts, and says why. Marked loops come first, then loops whose end differs between threads,
+ * then all others. Among these, the innermost loop wins; then a loop whose number of passes the code does not state, a
+ * loop that accesses device memory, and the loop with the most work. The remainder of an unrolled loop is never chosen.
  */
 function chooseLoop(found: readonly Found[], rests: ReadonlyMap<number, number>): Inspection['chosen'] {
   const choose = (among: readonly number[], why: string): { readonly loop: number; readonly why: string } => {
@@ -337,12 +348,12 @@ function chooseLoop(found: readonly Found[], rests: ReadonlyMap<number, number>)
   return null;
 }
 
-/** If a body has this many times the instructions of its shortest path, its branches decide its time. */
+/** If all paths of a body have this many times the instructions of the shortest path, the branches decide the time. */
 const MANY_WAYS = 2;
 
 function writeNotes(found: readonly Found[], rests: ReadonlyMap<number, number>, at: number): readonly string[] {
   const { unrolled, unrolling, shortestPath, instructionsPerIteration } = found[at];
-  // The last remainder loop runs single iterations.
+  // If there are several remainder loops, the last runs single iterations.
   const rest = [...rests].findLast(([, main]) => main === at)?.[0];
   const asked = unrolled !== iterationsOf(found[at]);
   return [
@@ -368,7 +379,7 @@ function writeNotes(found: readonly Found[], rests: ReadonlyMap<number, number>,
   ];
 }
 
-/** Notes on instructions of an iteration for which a prediction has no figures. */
+/** Writes notes on the instructions of an iteration for which a prediction has no figures. */
 function unitNotes(graph: Graph, { loop, unrolled }: Found): readonly string[] {
   const own = [...listInstructions(graph, loop.own)].map((at) => graph.code[at]);
   const perIteration = (counted: readonly Instruction[]): number => Number((counted.length / unrolled).toPrecision(4));

@@ -7,20 +7,23 @@ import { listInstructions, leaves, without, type Graph, type Loop } from './grap
 import { splitOperands, type Instruction } from './instruction.ts';
 import { describeWork } from './unrolling.ts';
 
-/** The phases around the loop over the iterations of a unit, and how threads share a unit. */
+/** The phases around the loop that runs the iterations of a unit, and how threads share a unit. */
 export interface KernelPhases {
   readonly phases: InspectedPhases;
   readonly sharing: Sharing;
-  /** Whether an iteration needs the previous result, so that threads sharing the unit all do every iteration. */
+  /**
+   * Whether an iteration needs the result of the previous one, so that every thread that shares the unit runs all
+   * iterations.
+   */
   readonly serial: boolean;
   readonly accesses: readonly MemoryAccess[];
-  /** Number of threads that the unrolled tree of a unit combines; 1 if it has none. */
+  /** Number of threads whose results the unrolled tree combines; 1 if there is no tree. */
   readonly threadsPerUnit: number;
-  /** Positions in the list of the loops that belong to no phase. */
+  /** Positions, in the list of loops, of those that belong to no phase. */
   readonly others: readonly number[];
 }
 
-/** An iteration of a loop, without its inner loops. */
+/** Returns the region of one iteration of a loop, without its inner loops. */
 export function loopRegion(graph: Graph, { blocks, own, refill, head }: Loop): Region {
   return regionOf(without(blocks, refill), head, listInstructions(graph, own));
 }
@@ -37,11 +40,11 @@ const regionOf = (blocks: Iterable<number>, head: number, counted: ReadonlySet<n
  * - `unit`: the rest of the next enclosing loop; `prologue`: the code outside all loops, before and after.
  * - Without an enclosing loop, each thread has one unit. Then all code before the first access to device memory is
  *   `prologue`, and the rest is `unit`.
- * - If one loop runs the iterations of all units of a thread, its change of the unit is `refill`, and there is no
- *   `unit`.
+ * - If one loop runs the iterations of all units of a thread, the part that changes the unit is `refill`, and there is
+ *   no `unit`.
  * - `combine`: one step of the tree that combines results: the shuffles of `unit` (or `refill`), the instructions that
- *   join their results, and the moves that only they need. A tree through shared memory and barriers counts if it is a
- *   separate loop; if unrolled, it stays in `unit`. There is no `combine` if iterations leave no result in a register.
+ *   join their results, and the moves that only these need. A tree through shared memory and barriers counts if it is a
+ *   separate loop; an unrolled one stays in `unit`. There is no `combine` if iterations leave no result in a register.
  */
 export function findPhases(
   graph: Graph,
@@ -85,7 +88,7 @@ export function findPhases(
   const tree = makeTree(code, [...listInstructions(graph, around.blocks)], unit);
   const serial = !cooperates(code, own) && loop.refill.size === 0 && waitsForBefore(graph, loop, sums);
   const sharing = serial || cooperates(code, own) ? 'split' : 'deal';
-  // If iterations are split, another loop with exchanges may be an unrolled copy of this one.
+  // If iterations are split, another loop with exchanges may be an unrolled copy of this one, so it is not a tree.
   const treeLoop =
     sharing === 'split'
       ? -1
@@ -119,8 +122,8 @@ export function findPhases(
 }
 
 /**
- * Finds the remainder of an unrolled loop that was compiled without a loop. It is code with work of the same kinds, on
- * the lines of the loop.
+ * Finds the remainder of an unrolled loop if it was compiled without a loop. It is code on the lines of the loop, with
+ * work of the same kinds.
  */
 function straightRest(
   { code, from, to, before, after }: Graph,
@@ -150,13 +153,16 @@ function straightRest(
   return rest;
 }
 
-/** Operations of a counter in PTX or machine code. Other operations give a value that is not predictable. */
+/**
+ * Operations of a counter in PTX or machine code. The next value of a counter is known without waiting for an
+ * iteration.
+ */
 const COUNTS = /^(add|sub|min|max|mov|selp|setp|neg|abs|[FD]ADD|[FD]?MNMX|FSEL|[FD]SETP)\b/;
 
 /**
- * Whether an iteration needs the result of the previous one. This is so if an exit of the loop, or the address of a
- * load, depends on a value that each iteration computes from its previous value, other than by counting. A sum does not
- * count, because threads can add up parts of it. If several paths write a value, the last write in the code is
+ * Returns whether an iteration needs the result of the previous one. It does if an exit of the loop, or the address of
+ * a load, depends on a value that each iteration computes from its previous value, other than by counting. A sum does
+ * not count, because threads can add up parts of it. If several paths write a value, the last write in the code is
  * followed.
  */
 function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
@@ -180,8 +186,8 @@ function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
 }
 
 /**
- * Whether iterations leave a result in a register. They do if they add to the register, or if it is read after the
- * loop. Counters and the upper halves of addresses do not count.
+ * Returns whether iterations leave a result in a register: they add to it, or it is read after the loop. Counters and
+ * the upper halves of addresses do not count.
  */
 function hasResult(graph: Graph, sums: Sums): boolean {
   const { code, after } = graph;
@@ -197,11 +203,14 @@ function hasResult(graph: Graph, sums: Sums): boolean {
   );
 }
 
-/** Whether threads wait for one another, or exchange values. */
+/** Returns whether threads wait for one another, or exchange values. */
 const cooperates = (code: readonly Instruction[], counted: ReadonlySet<number>): boolean =>
   [...counted].some((at) => code[at].exchange === 'shuffle' || code[at].exchange === 'barrier');
 
-/** @param steps number of steps of the tree, if the phase is one of them; otherwise 1 */
+/**
+ * Computes the figures of a phase.
+ * @param steps number of steps of the tree, by which figures are divided if the phase is a tree; otherwise 1
+ */
 function makePhase(
   graph: Graph,
   addresses: Addresses,
@@ -216,7 +225,7 @@ function makePhase(
   for (const at of counted) {
     const { class: name, access } = code[at];
     counts[name]++;
-    // Data at one place that all threads of all blocks read stays in the caches.
+    // If all threads of all blocks read the same place, the data stays in the caches.
     if (access && addresses.differs(at)) bytes += access.bytes;
   }
   const chain = findChain(graph, region, repeats);
@@ -240,8 +249,8 @@ function makePhase(
 }
 
 /**
- * The instructions of a unit that form a tree of shuffles, and the number of its steps: one for each distance over
- * which lanes exchange values. Shuffles from a fixed lane (`idx`) belong to the tree but are not steps.
+ * Finds the instructions of a unit that form a tree of shuffles, and the number of its steps: one for each distance
+ * over which lanes exchange values. Shuffles from a fixed lane (`idx`) belong to the tree but are not steps.
  */
 function makeTree(
   code: readonly Instruction[],
@@ -251,7 +260,7 @@ function makeTree(
   const writer = new Map<string, number>();
   const makers = new Map<number, readonly number[]>();
   const users = new Map<number, number[]>(all.map((at) => [at, []]));
-  /** Instructions that depend on a shuffle. */
+  /** Instructions whose results depend on a shuffle. */
   const later = new Set<number>();
   const distances = new Set<string>();
   const shuffles: number[] = [];
@@ -271,13 +280,13 @@ function makeTree(
   }
   if (distances.size === 0) return { instructions: new Set(), steps: 0 };
   const found = new Set(shuffles);
-  // The first instruction after the moves joins the result with the old value.
+  // The first instruction after the moves joins the shuffled value with the lane's own.
   for (const at of found) {
     if (code[at].exchange !== 'shuffle' && !code[at].moves) continue;
     for (const user of users.get(at)!)
       if (unit.has(user) && !code[user].access && code[user].class !== 'control') found.add(user);
   }
-  // All instructions between two shuffles.
+  // All instructions between two shuffles also belong to the tree.
   const between = new Set(shuffles);
   for (const at of between)
     for (const maker of makers.get(at)!)

@@ -2,16 +2,16 @@ import { parse } from 'csv-parse/sync';
 import type { ProfiledLaunch } from '../domain/inspection.ts';
 import { errorText, ok, type Result, badInput } from '../domain/result.ts';
 
-/** The figures of a kernel in a report of Nsight Compute. */
+/** What a report of Nsight Compute says about a kernel. */
 export interface ProfiledKernel extends ProfiledLaunch {
   readonly entry: string;
   readonly arch: string | null;
   readonly registersPerThread: number | null;
-  /** Static and dynamic shared memory. */
+  /** Static plus dynamic shared memory of a block. */
   readonly sharedMemoryBytes: number | null;
 }
 
-/** The names of a figure: the metric, and its label in `--page details`. */
+/** The two names of each figure: the metric, and its label in `--page details`. */
 const NAMES = {
   registers: ['launch__registers_per_thread', 'Registers Per Thread'],
   block: ['launch__block_size', 'Block Size'],
@@ -31,7 +31,7 @@ const NAMES = {
 type Figure = keyof typeof NAMES;
 type Launch = Partial<Record<Figure, number>>;
 
-/** Units as Nsight Compute writes them, in bytes or nanoseconds. */
+/** Units as Nsight Compute writes them: the bytes or nanoseconds in each. */
 const UNITS: Readonly<Record<string, number>> = {
   byte: 1,
   kbyte: 1e3,
@@ -49,9 +49,9 @@ const UNITS: Readonly<Record<string, number>> = {
 };
 
 /**
- * Reads `ncu --csv`: a line per metric, or with `--page raw` a column per metric and a line of units. Output of the
- * program and of the profiler before the table is skipped. Launches of one kernel are joined. Fails with `bad-input` if
- * there is no table.
+ * Reads the output of `ncu --csv`, which has a line per metric, or with `--page raw` a column per metric and a line of
+ * units. Output of the program and of the profiler before the table is skipped. Launches of the same kernel are joined.
+ * Fails with `bad-input` if there is no table.
  */
 export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
   const begin = /^"?ID"?,.*Kernel Name/m.exec(text);
@@ -118,7 +118,10 @@ export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
 const figureOf = (name: string): Figure | null =>
   (Object.keys(NAMES) as Figure[]).find((figure) => (NAMES[figure] as readonly string[]).includes(name.trim())) ?? null;
 
-/** Parses `1,234.5` with its unit, `Kbyte/block`, or the `1.234,5` of some languages; null unless a number ≥ 0. */
+/**
+ * Parses a number such as `1,234.5`, or `1.234,5` in some languages, with its unit, such as `Kbyte/block`. Returns null
+ * if the text is not a number ≥ 0.
+ */
 function number(text: string, unit: string): number | null {
   const size = product(text);
   if (size !== null) return size;

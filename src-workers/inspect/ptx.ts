@@ -13,7 +13,7 @@ export function parsePtx(text: string): KernelCode[] {
   const kernels: KernelCode[] = [];
   const arch = /^[ \t]*\.target[ \t]+(sm_\w+)/m.exec(text)?.[1] ?? null;
   let open: Body | null = null;
-  /** The name of an entry before its body begins. */
+  /** The name of a kernel whose body has not begun yet. */
   let entry: string | null = null;
   for (const line of withoutBlocks(text).split('\n')) {
     if (open === null) {
@@ -34,7 +34,10 @@ export function parsePtx(text: string): KernelCode[] {
   return kernels;
 }
 
-/** Nothing waits for an atomic whose result no instruction reads. In machine code, most of them are reductions. */
+/**
+ * Stops counting an atomic as a load if no instruction reads its result, since nothing waits for it then. In machine
+ * code, most such atomics are reductions.
+ */
 function withoutUnusedResults(instructions: readonly Instruction[]): readonly Instruction[] {
   const read = new Set(instructions.flatMap(({ reads }) => reads));
   return instructions.map((one) =>
@@ -61,14 +64,14 @@ function withoutBlocks(text: string): string {
 class Body {
   readonly instructions: Instruction[] = [];
   readonly labels = new Map<string, number>();
-  /** Targets of indexed branches, by the label of their list. */
+  /** Targets of indexed branches, by the label of the list of targets. */
   private readonly lists = new Map<string, readonly string[]>();
   private listLabel = '';
   private depth = 1;
   private marks = 0;
   private line: number | null = null;
   private statement = '';
-  /** Whether the statement has more than white space. */
+  /** Whether the statement contains more than white space. */
   private begun = false;
   closed = false;
 
@@ -133,16 +136,19 @@ const LOADS = /^(ld|ldu|tex|tld4|suld|atom)$/;
 const ACCESSES = /^(ld|ldu|st|atom|red)$/;
 const EXCHANGES = /^(ld|atom)\b.*\.(shared|local)\b|^ldmatrix\b/;
 const NEAR = /\.(shared|local|param|const)\b/;
-/** Registers that differ between the threads of a group. */
+/** Special registers that differ between the threads of a group. */
 const LANE = /^%(tid|laneid|lanemask_\w+)\b/;
 
-/** @param before the instruction before it, some of whose operands the assembler may reuse */
+/**
+ * Describes an instruction.
+ * @param before the text of the previous instruction; the assembler may reuse some of its operands
+ */
 function instruction(text: string, line: number | null, marks: number, before: string): Instruction {
   const guard = /^@!?([%\w$]+)\s+/.exec(text);
   const body = guard ? text.slice(guard[0].length) : text;
   const space = body.search(/\s/);
   const name = space < 0 ? body : body.slice(0, space);
-  // Loads and stores of matrix fragments for tensor cores count like loads and stores of other data.
+  // Loads and stores of matrix fragments for tensor cores count like those of other data.
   const [operation] = name.replace(/^wmma\.(load|store)/, (_, what) => (what === 'load' ? 'ld' : 'st')).split('.', 1);
   const operands = splitOperands(space < 0 ? '' : body.slice(space));
   const names = operands.map((operand) => operand.match(/[%$A-Za-z_][\w$.]*/g) ?? []);
@@ -199,8 +205,8 @@ function instruction(text: string, line: number | null, marks: number, before: s
 }
 
 /**
- * Number of different registers that an instruction reads from the register file. The assembler reuses an operand of
- * the instruction before at the same place, unless this instruction waits for the result of that one.
+ * Counts the different registers that an instruction reads from the register file. The assembler reuses an operand of
+ * the previous instruction in the same position, unless the instruction waits for the result of the previous one.
  */
 function countFetched([, ...sources]: readonly string[], before: string): number {
   const [result, ...kept] = readOperands(before);
@@ -211,7 +217,7 @@ function countFetched([, ...sources]: readonly string[], before: string): number
 /** The number of lanes that share a matrix fragment. */
 const LANES = 32;
 
-/** Bytes that an access moves: 8 for `ld.global.v2.u32`; for a matrix fragment, the part of one lane. */
+/** Returns the bytes that a lane moves in an access: 8 for `ld.global.v2.u32`; its part of a matrix fragment. */
 function countBytes(name: string): number {
   const piece = /^wmma\.(?:load|store)\.([abcd])\..*\.m(\d+)n(\d+)k(\d+)\b/.exec(name);
   if (piece) {

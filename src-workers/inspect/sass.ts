@@ -10,7 +10,7 @@ export function parseSass(text: string): KernelCode[] {
   let arch: string | null = null;
   let open: { instructions: Instruction[]; labels: Map<string, number> } | null = null;
   let line: number | null = null;
-  /** Whether the line is known. For inlined code, the first line is the innermost. */
+  /** Whether the line of the code that follows is known. For inlined code, the first line named is the innermost. */
   let placed = false;
   for (const raw of text.split('\n')) {
     const row = raw.slice(0, MAX_ROW);
@@ -24,7 +24,7 @@ export function parseSass(text: string): KernelCode[] {
       continue;
     }
     if (!open) continue;
-    // Another section begins here.
+    // This row begins another section.
     if (/^\s*\.section\s/.test(row)) open = null;
     const place = /^\s*\/\/##\s+File\s+"[^"]*",\s*line\s+(\d+)/.exec(row);
     if (place) {
@@ -40,11 +40,11 @@ export function parseSass(text: string): KernelCode[] {
     open.labels.set(address(found[1]), open.instructions.length);
     open.instructions.push(instruction(found[2].trim(), line, open.instructions.at(-1)?.text ?? ''));
   }
-  // The listing of a called function has no kernel name and no end of a thread.
+  // The listing of a called function has neither a kernel name nor an instruction that ends the thread.
   return kernels.filter(({ instructions }) => instructions.length > 0);
 }
 
-/** Maximum length of a row, far above any instruction. It bounds the search in a listing without line ends. */
+/** Maximum length of a row; instructions are far shorter. It bounds the search in a listing without line ends. */
 const MAX_ROW = 4096;
 const address = (hexadecimal: string): string => `0x${hexadecimal.replace(/^0+(?=.)/, '')}`;
 
@@ -60,7 +60,10 @@ const ACCESSES = /^(LD|LDG|ST|STG|ATOM|ATOMG|RED|REDG)$/;
 const MATRIX = /^([HIBDQO]MMA|[HIBQ]GMMA|UTC\w*MMA)$/;
 const NO_RESULT = /^(ST|STG|STS|STL|STSM|RED|REDG|SUST|CCTL|LDGSTS)$/;
 
-/** @param before the instruction before it, some of whose operands it may reuse */
+/**
+ * Describes an instruction.
+ * @param before the text of the previous instruction; this instruction may reuse some of its operands
+ */
 function instruction(text: string, line: number | null, before: string): Instruction {
   const guard = /^@!?(U?P(?:\d|T))\s+/.exec(text);
   const body = guard ? text.slice(guard[0].length) : text;
@@ -68,14 +71,14 @@ function instruction(text: string, line: number | null, before: string): Instruc
   const name = space < 0 ? body : body.slice(0, space);
   const operation = name.split('.', 1)[0];
   const operands = splitOperands(space < 0 ? '' : body.slice(space));
-  // Up to compute capability 8.x, a loop may also exit by a call to code in the kernel that never returns.
+  // Up to compute capability 8.x, a loop may also be left by a call to code in the kernel that never returns.
   const jumps = name === 'CALL.REL.NOINC' && (/`\(\.L/.test(body) || (guard !== null && !body.includes('`')));
   const isBranch = jumps || /^(BRA|BRX|JMP|JMX)U?$/.test(operation);
   const ends = /^(EXIT|RET|KILL)$/.test(operation);
   const results =
     isBranch || ends || NO_RESULT.test(operation) || CONTROL.test(operation) ? 0 : resultCount(name, operands);
   const wide = findWidth(name, operation);
-  // A constant is made from two halves, without registers.
+  // HFMA2 makes a constant from two halves, without registers.
   const moves =
     operation === 'MOV' || name.startsWith('IMAD.MOV') || (operation === 'HFMA2' && /^-?RZ$/.test(operands[1] ?? ''));
   const kind = moves ? 'integer' : classify(operation);
@@ -107,7 +110,7 @@ function instruction(text: string, line: number | null, before: string): Instruc
     differs:
       /^(ATOM|SUATOM)/.test(operation) || /\bSR_(TID|LANEID|LANEMASK|EQMASK|LTMASK|LEMASK|GTMASK|GEMASK)/.test(text),
     targets: isBranch ? (/`\((\.[\w$.]+)\)/.exec(body)?.slice(1) ?? hexadecimal(operands.at(-1) ?? '')) : [],
-    // `@!PT` never executes; it is padding.
+    // An instruction with `@!PT` is padding, which never executes.
     leaves: (isBranch || ends) && !guarded && !text.startsWith('@!'),
     ends,
     unit: MATRIX.test(operation) ? 'matrix' : !moves && /^H\w*2$/.test(operation) ? 'two halves' : null,
@@ -119,8 +122,8 @@ function instruction(text: string, line: number | null, before: string): Instruc
 }
 
 /**
- * Number of different registers that an instruction reads from the register file. A value that the instruction before
- * marked with `.reuse` at the same place is still there.
+ * Counts the different registers that an instruction reads from the register file. A value is not read again if the
+ * previous instruction marked it with `.reuse` in the same position.
  */
 function countFetched(operands: readonly string[], before: string): number {
   const places = readOperands(before).slice(-operands.length);
@@ -139,13 +142,16 @@ const hexadecimal = (operand: string): string[] => {
 const isPredicate = (operand = ''): boolean => /^U?P(\d|T)$/.test(operand);
 const isRegister = (operand = ''): boolean => /^U?R(\d+|Z)$/.test(operand);
 
-/** Number of result operands: two for `ISETP.GE.AND P0, PT, …`; register and carries for `IADD3 R2, P0, P1, …`. */
+/**
+ * Returns the number of result operands: two for `ISETP.GE.AND P0, PT, …`; register and carries for `IADD3 R2, P0, P1,
+ * …`.
+ */
 function resultCount(name: string, operands: readonly string[]): number {
   if (/^\w*SETP|^U?PLOP3/.test(name)) return Math.min(2, operands.length);
   let count = 0;
   while (isPredicate(operands[count]) && count < 2) count++;
   if (!isRegister(operands[count])) return count;
-  // `FCHK P0, R4, R5` reads two registers; a shuffle, an atomic or a load has its value after its predicate.
+  // `FCHK P0, R4, R5` reads two registers. A shuffle, an atomic or a load writes a predicate and then a register.
   if (count > 0 && !/^(SHFL|MATCH|\w*ATOM|LD)/.test(name)) return count;
   count++;
   const carries = /^U?(IADD3|LEA|IMAD)/.test(name) ? 2 : /^U?(VOTE|MATCH)/.test(name) ? 1 : 0;
@@ -153,7 +159,7 @@ function resultCount(name: string, operands: readonly string[]): number {
   return count;
 }
 
-/** Number of 32-bit registers of a result. */
+/** Returns the number of 32-bit registers that a result occupies. */
 function findWidth(name: string, operation: string): number {
   if (name.includes('.128')) return 4;
   return name.includes('.64') || name.includes('.WIDE') || /^D(ADD|MUL|FMA)$/.test(operation) || name.includes('.F64')
@@ -161,7 +167,7 @@ function findWidth(name: string, operation: string): number {
     : 1;
 }
 
-/** Bytes that an access moves: 8 for `LDG.E.64`. */
+/** Returns the bytes that a lane moves in an access: 8 for `LDG.E.64`. */
 function countBytes(name: string): number {
   const parts = name.split('.');
   if (parts.includes('128')) return 16;
@@ -171,12 +177,12 @@ function countBytes(name: string): number {
 
 function readWidth(operation: string, name: string, operand: string, at: number): number {
   if (/^D(ADD|MUL|FMA|SETP|MNMX)$/.test(operation)) return 2;
-  // Addresses of device memory have 64 bits, like the sum of a wide product.
+  // Addresses of device memory have 64 bits, and so has the addend of a wide product.
   if (operand.includes('[') && LOADS.test(operation)) return 2;
   return name.includes('.WIDE') && at === 2 ? 2 : 1;
 }
 
-/** Lists the registers in an operand; RZ and PT are constants. */
+/** Lists the registers in an operand. RZ and PT are constants, so they do not count. */
 function registers(operand: string, width: number): string[] {
   const found: string[] = [];
   for (const [, kind, number, of64] of operand.matchAll(/\b(U?[RP]|B)(\d+)\b(\.64)?/g)) {

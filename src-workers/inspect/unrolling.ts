@@ -2,27 +2,30 @@ import { isConstant, splitOperation, plus, type Sum, type Sums } from './affine.
 import { listInstructions, type Graph, type Loop } from './graph.ts';
 import type { Instruction } from './instruction.ts';
 
-/** Source iterations in one pass of a loop. */
+/** How many source iterations one pass of a loop contains. */
 export interface Unrolling {
   readonly iterations: number;
-  /** Number of repetitions of a group of instructions in an iteration, as after unrolling by hand; at least 1. */
+  /** How often a group of instructions occurs in an iteration, as after unrolling by hand; at least 1. */
   readonly repeats: number;
 }
 
 /** Maximum factor of unrolling. */
 const MAX_UNROLLED = 256;
-/** Minimum fraction of a pass that is work of its iterations. A compiler may move a load out, or begin a sum early. */
+/**
+ * Minimum fraction of a pass that its repeated work must make up. A compiler may move a load out, or begin a sum early,
+ * so not all work is repeated.
+ */
 const LEAST_WORK = 0.85;
 
 /**
- * Finds the factor by which a compiler unrolled a loop. The factor divides the step of the value that is compared at
- * the end. In a pass, each kind of work occurs a multiple of that many times, and growing addresses reach that many
- * places.
+ * Finds the factor by which a compiler unrolled a loop. The factor divides the step of the value that the end of the
+ * loop compares. In a pass, the count of each kind of work is a multiple of the factor, and growing addresses reach
+ * that many places.
  */
 export function findUnrolling(graph: Graph, loop: Loop, sums: Sums, compared: readonly Comparison[]): Unrolling {
   const { code } = graph;
   const own = listInstructions(graph, loop.own);
-  // An assembler joins four loads from shared memory into one of 16 bytes.
+  // An assembler can join four loads from shared memory into one load of 16 bytes.
   const byKind = new Map<string, number>();
   for (const at of own) {
     const kind = describeWork(code[at]);
@@ -36,12 +39,12 @@ export function findUnrolling(graph: Graph, loop: Loop, sums: Sums, compared: re
   const repeatedExactly = (times: number): boolean => total >= times && counts.every((count) => count % times === 0);
   const streams = findStreams(code, own, sums);
   const steps = compared.flatMap(({ growth }) => (growth && wholeStep(growth)) ?? []);
-  // Threads that share iterations advance by their number in each step.
+  // If threads share the iterations, each step advances by the number of these threads.
   const byThreads = compared.some(({ difference, growth }) => growth !== null && sums.ofThread(difference));
   const step = steps.length === 0 ? null : Math.min(...steps);
   // A loop over matrix fragments may step by the size of a fragment.
   const matrices = [...own].some((at) => code[at].unit === 'matrix');
-  // A step in bytes is not a multiple of the factor. In this case each stream has one access per iteration.
+  // If the step is in bytes, it does not show the factor. Each stream then has one access per iteration.
   const inBytes = streams.some((one) => one.step === step);
   const stepThrough = (times: number): boolean =>
     streams.every((one) => one.span >= ((times - 1) / times) * one.step && (!inBytes || one.places.size >= times));
@@ -49,7 +52,7 @@ export function findUnrolling(graph: Graph, loop: Loop, sums: Sums, compared: re
     for (let times = Math.min(step, MAX_UNROLLED); times > 1; times--) {
       if (step % times !== 0) continue;
       if (streams.length > 0 && repeated(times) && stepThrough(times)) return { iterations: times, repeats: 1 };
-      // Without streams, or if a stream's start is not in the code, the step and the repetition must agree.
+      // Without streams, or if the start of a stream is unknown, the step and the repetition must agree.
       const alone = streams.length === 0 ? repeated(times) : !inBytes && repeatedExactly(times);
       if (times === step && !byThreads && alone) return { iterations: times, repeats: 1 };
     }
@@ -59,24 +62,24 @@ export function findUnrolling(graph: Graph, loop: Loop, sums: Sums, compared: re
   return { iterations: 1, repeats: several && repeats >= LEAST_ALONE ? repeats : 1 };
 }
 
-/** A body with fewer equal groups than this may be one iteration. */
+/** Minimum number of equal groups in a body. With fewer, the body may be a single iteration. */
 const LEAST_ALONE = 4;
 
-/** The kind of work that unrolling repeats; null for counters, addresses, moves and branches. */
+/** Returns the kind of work that unrolling repeats; null for counters, addresses, moves and branches. */
 export function describeWork({ class: kind, moves, text }: Instruction): string | null {
   if (moves || kind === 'integer' || kind === 'control') return null;
   return /^(@\S+ +)?(U?LDC|ld\.param)/.test(text) ? null : splitOperation(text).name;
 }
 
 interface Stream {
-  /** Growth of its addresses in a pass, bytes. */
+  /** Growth of the stream's addresses in a pass, bytes. */
   readonly step: number;
-  /** Bytes from the first access to the end of the last one in a pass. */
+  /** Bytes from the start of the first access to the end of the last access in a pass. */
   readonly span: number;
   readonly places: ReadonlySet<number>;
 }
 
-/** Groups accesses whose addresses differ by constants and grow by a constant. */
+/** Groups accesses into streams. The addresses of a stream differ by constants and grow by a constant. */
 function findStreams(code: readonly Instruction[], own: ReadonlySet<number>, sums: Sums): readonly Stream[] {
   const streams = new Map<string, { readonly step: number; low: number; high: number; readonly places: Set<number> }>();
   for (const at of own) {
@@ -84,7 +87,7 @@ function findStreams(code: readonly Instruction[], own: ReadonlySet<number>, sum
     const address = sums.address(at);
     const grown = address && sums.growth(address);
     if (!grown || !isConstant(grown) || grown.constant === 0) continue;
-    // Two registers may step through one array with a constant distance.
+    // Two registers may step through the same array at a constant distance.
     const first = sums.before(address);
     const key = [grown.constant, ...[...first.terms].map(([name, times]) => `${times}*${name}`).sort()].join();
     const high = first.constant + code[at].bytes;
@@ -105,7 +108,7 @@ function findStreams(code: readonly Instruction[], own: ReadonlySet<number>, sum
   return [...streams.values()].map(({ step, low, high, places }) => ({ step, span: high - low, places }));
 }
 
-/** Returns a constant step, or the factor of a step that stays the same: 4 for `k += 4 * blockDim.x`. */
+/** Returns a constant step, or the constant factor of a step that stays the same: 4 for `k += 4 * blockDim.x`. */
 function wholeStep(grown: Sum): number | null {
   const times = [...grown.terms.values()];
   const step = isConstant(grown)
@@ -116,18 +119,18 @@ function wholeStep(grown: Sum): number | null {
   return Number.isInteger(step) && step > 0 ? step : null;
 }
 
-/** Maximum number of comparisons behind a predicate. */
+/** Maximum number of comparisons that are followed from one predicate. */
 const MAX_COMPARED = 16;
 const COMPARES = /^(setp|U?ISETP)\b/;
 
-/** A comparison at an exit of a loop, and the growth of its difference in each pass. */
+/** A comparison at an exit of a loop, as the difference of its two sides. */
 export interface Comparison {
   readonly difference: Sum;
-  /** The growth of the difference in each pass; null if it is not always the same. */
+  /** How much the difference grows in each pass; null if the growth is not constant in the loop. */
   readonly growth: Sum | null;
 }
 
-/** The integer comparisons that decide whether the loop exits at the end of a block. */
+/** Finds the integer comparisons that decide whether the loop exits at the end of a block. */
 export function findComparisons(graph: Graph, block: number, sums: Sums): readonly Comparison[] {
   const { code, to } = graph;
   const found = new Set<number>();
