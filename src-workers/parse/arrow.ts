@@ -28,14 +28,17 @@ const MAX_BATCH_ROWS = 2 ** 25;
 const MAX_BUFFER_BYTES = 2 ** 28;
 
 const isFile = (head: Uint8Array): boolean => String.fromCharCode(...head.subarray(0, FILE.length)) === FILE;
-/** Whether a file is Arrow. A stream begins with the length of its schema, which is a multiple of 8. */
+/** Returns whether a file is Arrow. A stream begins with the length of its schema, which is a multiple of 8. */
 export const isArrow = (head: Uint8Array): boolean =>
   isFile(head) || (/^(?:255,){4}(?:\d+,){2}\d+,0$/.test(head.subarray(0, 8).join()) && head[4] % 8 === 0);
 
-/** Kinds of messages and of types, by their numbers in the format. */
+/** Kinds of messages and of types, as numbered in the format. */
 const [SCHEMA, RECORD_BATCH] = [1, 3];
 const TYPE = { int: 2, float: 3, bool: 6, list: 12, union: 14, fixedList: 16, map: 17, largeList: 21, listView: 25, largeListView: 26 } as const; // prettier-ignore
-/** Number of buffers of a type, without the buffers of its children, by the number of the type; varies for unions. */
+/**
+ * Number of buffers of each type, by the number of the type, without the buffers of its children. NaN for unions, whose
+ * number varies.
+ */
 const BUFFERS = [0, 0, 2, 2, 3, 3, 2, 2, 2, 2, 2, 2, 2, 1, NaN, 2, 1, 2, 2, 3, 3, 2, 0, 2, 2, 3, 3];
 const VIEWS: readonly number[] = [23, 24];
 
@@ -43,7 +46,7 @@ interface Field {
   readonly name: string;
   readonly kind: number;
   readonly type: FlatTable | null;
-  /** Whether its values are positions in a list of values. */
+  /** Whether the values are positions in a list of values (dictionary encoding). */
   readonly isIndexed: boolean;
   readonly children: readonly Field[];
 }
@@ -54,7 +57,11 @@ interface Batch {
   readonly bodyAt: number;
 }
 
-/** @param known counts the fields, because many fields may refer to one that has many children itself */
+/**
+ * Reads a field and its children.
+ * @param known counts the fields that were read. Many fields may refer to the same field with many children, so the
+ *   count is limited.
+ */
 function readField(view: DataView, at: number, known: { count: number }): Field {
   const field = tableAt(view, at);
   known.count++;
@@ -72,7 +79,7 @@ const LISTS: readonly number[] = [TYPE.list, TYPE.fixedList, TYPE.map, TYPE.larg
 const isRead = ({ kind, isIndexed }: Field): boolean =>
   !isIndexed && (LISTS.includes(kind) || kind === TYPE.int || kind === TYPE.float || kind === TYPE.bool);
 
-/** Opens an Arrow file or stream. The largest batch of records bounds the memory. */
+/** Opens an Arrow file or stream. Memory is limited by the largest batch of records. */
 export async function openArrow(file: FileBytes, label: string): Promise<ColumnTable> {
   const read = <T>(reading: () => Promise<T>): Promise<T> => ofLibrary(label, 'Arrow', reading);
   const { fields, batches } = await read(async () => readMessages(file, label));
@@ -98,10 +105,10 @@ export async function openArrow(file: FileBytes, label: string): Promise<ColumnT
   };
 }
 
-/** Reads the schema and the batches of records, without their bodies. */
+/** Reads the schema, and the headers of all batches of records. */
 async function readMessages(file: FileBytes, label: string): Promise<{ fields: readonly Field[]; batches: Batch[] }> {
   const ofFile = isFile(new Uint8Array(await file.slice(0, FILE.length)));
-  // Some writers put the schema only into the footer of a file.
+  // Some writers put the schema only in the footer of a file.
   let schema = ofFile ? await footerSchema(file) : null;
   const batches: Batch[] = [];
   for (let at = ofFile ? FILE.length : 0; ;) {
@@ -132,14 +139,17 @@ async function rootTable(file: FileBytes, start: number, end: number): Promise<F
   return tableAt(new DataView(await file.slice(start, end)), 0);
 }
 
-/** A file ends with its footer, the length of the footer, and the same bytes with which it begins. */
+/**
+ * Reads the schema in the footer. A file ends with its footer, the length of the footer, and the bytes with which it
+ * begins.
+ */
 async function footerSchema(file: FileBytes): Promise<FlatTable | null> {
   const end = Math.max(0, file.byteLength - 10);
   const bytes = new DataView(await file.slice(end, end + 4)).getUint32(0, true);
   return readTable(await rootTable(file, Math.max(0, end - bytes), end), 1);
 }
 
-/** The values of a column of one batch, or the sizes of its lists; `null` for a missing value. */
+/** Reads the values of a column in one batch, or the sizes of its lists; `null` for a missing value. */
 async function readValues(
   file: FileBytes,
   fields: readonly Field[],
@@ -151,7 +161,7 @@ async function readValues(
   const nodes = listElements(table, 1, 16);
   const buffers = listElements(table, 2, 16);
   const viewed = [...listElements(table, 4, 8)];
-  /** Reads a number of a structure of the batch. The structure is missing if its type is unknown. */
+  /** Reads a number from the structure that describes the batch. The structure is missing if its type is unknown. */
   const long = (at: number): number => {
     if (!(at >= 0)) throw new Error('a column has no values');
     return Number(view.getBigInt64(at, true));
@@ -223,7 +233,7 @@ const NUMBERS: Readonly<Record<string, new (bytes: ArrayBuffer, at: number, leng
   float32: Float32Array, float64: Float64Array,
 }; // prettier-ignore
 
-/** A compressed buffer begins with its unpacked length, or with −1 if it is stored uncompressed. */
+/** Unpacks a buffer, which begins with its unpacked length, or with −1 if it is stored uncompressed. */
 function unpacked(bytes: ArrayBuffer, codec: number): ArrayBuffer {
   const length = Number(new DataView(bytes).getBigInt64(0, true));
   if (length === -1) return bytes.slice(8);

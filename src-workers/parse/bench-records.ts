@@ -7,7 +7,7 @@ import { ok, type Result, badInput } from '../domain/result.ts';
 import { MAX_COMMAND_CHARACTERS } from '../domain/program.ts';
 import { MAX_CLASSES, parseBalancing } from '../domain/balancing.ts';
 
-// Every message below completes "must be …". Unknown fields are dropped, because a newer program may write more fields.
+// Every message below completes "must be …". Unknown fields are dropped, since a newer program may write more fields.
 const text = (max: number) => {
   const expected = `text of at most ${max} characters`;
   return v.pipe(v.string(expected), v.maxLength(max, expected));
@@ -113,7 +113,7 @@ const benchCase = v.variant(
   'a benchmark of this version',
 ) satisfies v.GenericSchema<unknown, BenchCase>;
 
-/** Maximum number of cases: the limit of `bench.start`, plus room for suites. */
+/** Maximum number of cases. It exceeds the limit of `bench.start` to leave room for suites. */
 const MAX_CASES = 100_000;
 
 const unitLoop = {
@@ -185,7 +185,7 @@ const planLine = v.object({
     ),
     kernel: v.exactOptional(
       v.object({
-        // The manifest is read from its file again before it is measured.
+        // This manifest is only stored. Before a measurement, the manifest is read from its file again.
         manifest: v.custom<KernelManifest>((value) => typeof value === 'object' && value !== null, 'a manifest'),
         file: text(4096),
         digest: text(64),
@@ -202,7 +202,7 @@ const planLine = v.object({
   source: v.nullable(v.object({ runId: whole(1), study: text(400), seed: whole(0), deviceId: text(400) })),
 }) satisfies v.GenericSchema<unknown, PlanLine>;
 
-/** Maximum number of values: one per group, for 32 times the published work groups. */
+/** Maximum number of values of a case: one per group, for 32 times as many work groups as were published. */
 const MAX_VALUES = 2 ** 22;
 
 const benchRecord = v.variant('type', [
@@ -274,7 +274,7 @@ function checked<Schema extends v.GenericSchema>(schema: Schema, value: unknown)
   return badInput(`${path || 'record'}: ${wrong}`, { field: path });
 }
 
-/** The `type` of a record, even if the record is invalid; `null` if the value is not a record. */
+/** Returns the `type` of a record, even if the record is invalid; `null` if the value is not a record. */
 export function recordType(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, 'type')) return null;
   const { type } = value as { readonly type: unknown };

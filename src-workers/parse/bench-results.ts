@@ -8,28 +8,28 @@ import { caught, refuse, shown } from './source.ts';
 /** The contents of a result file: the plan, the device that measured, and the results. */
 export interface BenchResults {
   readonly plan: PlanLine;
-  /** `null` if the file ends before the record of the device; then no case has a time. */
+  /** `null` if the file ends before the record of the device. In this case no case has a time. */
   readonly device: MeasuringDevice | null;
-  /** Results in the order of the plan, without cases that were not reached. */
+  /** Results in the order of the plan; cases that were not reached are missing. */
   readonly cases: readonly CaseResult[];
   /** Time of all complete sessions. */
   readonly elapsedMs: number;
-  /** Whether the last session is complete. */
+  /** Whether the last session ended normally. */
   readonly done: boolean;
   readonly warnings: readonly string[];
 }
 
-/** One line holds a plan with all its cases, or one number per group. */
+/** Maximum size of a line. A line may hold a plan with all its cases, or one number per group. */
 const MAX_LINE_BYTES = 64 * 2 ** 20;
 /** Maximum number of times of all cases: 64 MB of numbers. */
 const MAX_SAMPLES = 2 ** 23;
 const NEWLINE = 0x0a;
-/** Maximum number of cases that a warning names; more are only counted. */
+/** Maximum number of cases that a warning names. It only counts the others. */
 const MAX_NAMED = 5;
 
 type Sample = Extract<BenchRecord, { readonly type: 'sample' }>;
 
-/** One attempt at a case. */
+/** One attempt at a case. A later attempt replaces it. */
 interface Attempt extends GatheredCase {
   session: number;
   last: Sample | null;
@@ -39,12 +39,12 @@ interface Attempt extends GatheredCase {
  * Reads a result file: one JSON object per line, first the plan, then the records of the program that measured
  * (`BenchRecord`).
  *
- * A file may stop anywhere, and may continue after a stop: the restarted program writes the plan and the device again,
- * and a repeated case replaces the earlier one. A truncated last line, records of an unknown type or case, and cases
- * that were not reached are dropped, and `warnings` say so.
+ * A file may stop anywhere, and may continue after the stop. The restarted program writes the plan and the device
+ * again, and a repeated case replaces the earlier one. Three things are dropped with a warning in `warnings`: a
+ * truncated last line, records of an unknown type or case, and cases that were not reached.
  *
  * Fails, with line and field, if the first line is not a plan, if a record is invalid, or if the plan or the device
- * changes: results of two devices are never mixed.
+ * changes, since results of two devices are never mixed.
  */
 export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Result<BenchResults>> {
   return caught<BenchResults>(async () => {
@@ -56,7 +56,7 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
 
 type TakeLine = (text: string, line: number, isLast: boolean) => void;
 
-/** Calls back with every line that is not empty. Yields to other work now and then. */
+/** Calls back with every line that is not empty. Pauses regularly to let other work run. */
 async function eachLine(bytes: Uint8Array, label: string, takeLine: TakeLine): Promise<void> {
   const decoder = new TextDecoder('utf-8');
   const slice = new Slice();
@@ -75,7 +75,7 @@ async function eachLine(bytes: Uint8Array, label: string, takeLine: TakeLine): P
   }
 }
 
-/** Collects the lines of a file, and then gives the results. */
+/** Collects the lines of a file, and then returns the results. */
 function gatherResults(label: string): { readonly takeLine: TakeLine; readonly results: () => Result<BenchResults> } {
   let plan: PlanLine | null = null;
   let planText = '';
@@ -103,7 +103,7 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
     planText = text;
     for (const { id } of planned.cases) known.add(id);
   };
-  /** The attempt to which a record belongs: the current one, or a new one if the case is measured again. */
+  /** Returns the attempt to which a record belongs: the current attempt, or a new one if the case is measured again. */
   const attemptOf = (id: string, sample: Sample | null): Attempt => {
     const before = attempts.get(id);
     const goesOn =
@@ -142,7 +142,7 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
       warnings.push(`The device was lost: ${record.message}.`);
       return;
     }
-    // The compiler's record of a case may precede the device.
+    // The compiler's record of a case may come before the record of the device.
     if (!device && record.type !== 'compiled' && record.type !== 'failed') {
       refuse(label, { line }, `a record of type "${record.type}" precedes the device, which must come first`);
     }
@@ -196,7 +196,7 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
   return { takeLine, results };
 }
 
-/** Warnings about lines that were dropped. */
+/** Returns warnings about lines that were dropped. */
 function leftOutWarnings(
   again: ReadonlySet<string>,
   unknownCases: ReadonlySet<string>,
@@ -212,7 +212,7 @@ function leftOutWarnings(
   return warnings;
 }
 
-/** Warnings about planned cases that were not measured. */
+/** Returns warnings about planned cases that were not measured. */
 function missingWarnings(planned: PlanLine['plan'], cases: readonly CaseResult[], done: boolean): readonly string[] {
   const warnings: string[] = [];
   const short = cases.filter(
@@ -234,7 +234,10 @@ function named(ids: Iterable<string>): string {
     : all.join(', ');
 }
 
-/** The object of a line; if a restarted program continued in a stopped one's line, the object of the second part. */
+/**
+ * Parses the object of a line. A stopped program may leave an incomplete line, which the restarted program continues;
+ * the object is then the second part of the line.
+ */
 function parsedLine(text: string): { readonly json: unknown; readonly cutOff: boolean } | null {
   for (const [from, cutOff] of [
     [0, false],
@@ -244,13 +247,16 @@ function parsedLine(text: string): { readonly json: unknown; readonly cutOff: bo
     try {
       return { json: JSON.parse(text.slice(from)), cutOff };
     } catch {
-      // No JSON value begins here.
+      // No JSON value begins at this position.
     }
   }
   return null;
 }
 
-/** Whether a sample starts its case again: warm-ups come first, and repeats are counted upwards. */
+/**
+ * Returns whether a sample begins its case again. Within one attempt, warm-ups come first, and repeats are counted
+ * upwards.
+ */
 function isAgain(before: Sample, next: Sample): boolean {
   if (before.warmUp !== next.warmUp) return next.warmUp;
   return next.repeat <= before.repeat;

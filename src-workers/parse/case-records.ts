@@ -1,7 +1,7 @@
 import type { BenchCase, BenchRecord, CaseResult, Conditions } from '../domain/benchmark.ts';
 import { median } from '../numeric/statistics.ts';
 
-/** Collects the records of one case, both for a running measurement and for a file. */
+/** Collects the records of one case, from a running measurement or from a file. */
 
 export type CaseRecord = Extract<BenchRecord, { readonly case: string }>;
 
@@ -9,11 +9,11 @@ export type CaseRecord = Extract<BenchRecord, { readonly case: string }>;
 const READINGS = ['clockMhz', 'memoryClockMhz', 'powerW', 'temperatureC', 'throttleReasons'] as const;
 type Readings = Readonly<Record<(typeof READINGS)[number], number[]>>;
 
-/** The content of a case's records so far. */
+/** What the records of a case contain so far. */
 export interface GatheredCase {
   readonly timesMs: number[];
   readonly warmUpMs: number[];
-  /** Readings during the counted launches. */
+  /** Readings at the counted launches. */
   readonly readings: Readings;
   compiled: CaseResult['compiled'];
   correct: boolean | null;
@@ -56,7 +56,7 @@ export function addRecord(found: GatheredCase, record: CaseRecord): void {
         }
       return;
     case 'check':
-      // One wrong result makes the case wrong.
+      // A single wrong result makes the case wrong.
       found.correct = record.correct && found.correct !== false;
       if (!record.correct) found.checkMessage ||= record.message;
       if (record.digest !== undefined) found.digest ??= record.digest;
@@ -74,7 +74,7 @@ export function caseResult(one: BenchCase, found: GatheredCase): CaseResult {
   const { timesMs, warmUpMs, readings, compiled, correct, checkMessage, digest, failure, values } = found;
   return {
     case: one,
-    // A failed case has no time, since its earlier times are of an incomplete measurement.
+    // A failed case gets no times, since its measurement is incomplete.
     timesMs: failure === null ? timesMs : [],
     warmUpMs,
     clockMhz: medianOf(readings.clockMhz) ?? null,
@@ -91,7 +91,7 @@ export function caseResult(one: BenchCase, found: GatheredCase): CaseResult {
 const medianOf = (values: readonly number[]): number | undefined =>
   values.length === 0 ? undefined : median(Float64Array.from(values));
 
-// Math.min(...) cannot take as many arguments as a case has samples.
+// A case may have more samples than Math.min(...) can take as arguments.
 const least = (values: readonly number[]): number => values.reduce((one, other) => Math.min(one, other));
 const most = (values: readonly number[]): number => values.reduce((one, other) => Math.max(one, other));
 
@@ -109,7 +109,7 @@ function readConditions({
     ...(memoryClock !== undefined && { memoryClockMhz: memoryClock }),
     ...(power !== undefined && { powerW: power }),
     ...(temperatureC.length > 0 && { temperatureC: most(temperatureC) }),
-    // Throttle reasons have 64 bits, but only the lower 32 are used, so a number holds them.
+    // Throttle reasons have 64 bits, but only the lower 32 are used, so bitwise operators on numbers suffice.
     ...(throttleReasons.length > 0 && { throttleReasons: throttleReasons.reduce((all, one) => (all | one) >>> 0, 0) }),
   };
   return Object.keys(conditions).length > 0 ? { conditions } : {};

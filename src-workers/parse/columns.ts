@@ -3,22 +3,28 @@ import { chosenColumns, findColumns, type CsvColumns } from './csv.ts';
 import { takeLengths, type ReadLengths } from './length-taker.ts';
 import { refuse, shown } from './source.ts';
 
-/** Values of a column, one for each row: numbers, missing values, or other values, which are refused. */
+/** Values of a column, one for each row: numbers, missing values, or other values, which are rejected. */
 export type ColumnValues = ArrayLike<unknown> & Iterable<unknown>;
 
 /** A file of named columns: Parquet or Arrow. */
 export interface ColumnTable {
   readonly names: readonly string[];
-  /** Columns of lists. Their values are the sizes of the lists. */
+  /** Columns whose rows are lists. The values of such a column are the sizes of its lists. */
   readonly lists: ReadonlySet<string>;
   readonly rows: number;
-  /** The values of these columns, one group of rows after another. Each has one or more arrays; rows count from 0. */
+  /**
+   * Returns the values of these columns, one group of rows after another. Each column has one or more arrays; rows
+   * count from 0.
+   */
   groups(
     columns: readonly string[],
   ): AsyncGenerator<{ readonly firstRow: number; readonly columns: readonly (readonly ColumnValues[])[] }>;
 }
 
-/** Reads lengths from a column of a table, chosen as in a CSV file with a header. Errors name row and column. */
+/**
+ * Reads lengths from a column of a table, chosen in the same way as in a CSV file with a header. Errors name row and
+ * column.
+ */
 export async function readColumns(
   table: ColumnTable,
   label: string,
@@ -34,7 +40,7 @@ export async function readColumns(
   const taken = takeLengths(form, label, place);
   const number = (value: unknown, row: number, isWeight: boolean): number => {
     if (typeof value === 'number') return value;
-    // A value beyond 2^53 becomes inexact and is refused as a length.
+    // A value beyond 2^53 becomes inexact, and is then rejected as a length.
     if (typeof value === 'bigint') return Number(value);
     if (value === null || value === undefined)
       refuse(label, place(row, isWeight), 'the value is missing (null). Fill it in, or leave out the row');

@@ -2,14 +2,14 @@ import { pipeline } from 'node:stream/promises';
 import { CsvError, parse, type Options } from 'csv-parse';
 import { DECIMAL, readBytes, refuse, shown, type ByteSource } from './source.ts';
 
-/** Maximum size of a record, far above any real one. It bounds the memory for a file without line ends. */
+/** Maximum size of a record; real ones are far shorter. It limits the memory for a file without line ends. */
 const MAX_RECORD_BYTES = 4096;
 
 /**
  * Reads a CSV file record by record. Returns the number of lines.
  *
- * Throws a `FailureError`, with the line, on an invalid record (`expected`: the required form of the file), or a read
- * error.
+ * Throws a `FailureError` with the line if a record is invalid or a read fails. `expected` describes the required form
+ * of the file.
  */
 export async function eachCsvLine(
   source: ByteSource,
@@ -25,7 +25,7 @@ export async function eachCsvLine(
     relax_column_count: true,
     max_record_size: MAX_RECORD_BYTES,
     ...options,
-    // The callback consumes the records, so that the stream queues none.
+    // The callback consumes the records, so the stream does not queue them.
     on_record: (fields: string[], context) => {
       take(fields, context.lines);
       return null;
@@ -48,15 +48,15 @@ export interface CsvRecord {
   readonly line: number;
   /** The field of a column; empty if the record is too short for it. */
   text(column: string): string;
-  /** The field as a finite number ≥ 0; otherwise a failure with line and column. */
+  /** Returns the field as a finite number ≥ 0. For any other value, throws a failure with line and column. */
   number(column: string): number;
 }
 
 /**
- * Reads a CSV file with a header record by record. The header names at least `columns`, in any order. Returns the
+ * Reads a CSV file with a header record by record. The header must name at least `columns`, in any order. Returns the
  * header (empty for an empty file) and the number of lines.
  *
- * Throws a `FailureError`, with the line, on a missing column, an invalid record, or a read error.
+ * Throws a `FailureError` with the line if a column is missing, a record is invalid or a read fails.
  */
 export async function eachCsvRecord(
   source: ByteSource,

@@ -14,23 +14,26 @@ export const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t', bar: '|', spa
 export type Delimiter = keyof typeof DELIMITERS;
 
 /**
- * The meaning of a file's columns, if the file does not state it. A column is given by its name in the header or, if no
- * column has that name, by its number from 1.
+ * The meaning of a file's columns, for files that do not state it. A column is given by its name in the header or, if
+ * no column has that name, by its number from 1.
  */
 export interface CsvColumns {
   readonly length: string;
-  /** The column with the number of units of each length, or with a weight for it. */
+  /** The column with the number of units of each length, or with a weight of each length. */
   readonly count?: string;
-  /** The column of probabilities, in place of counts; they sum to 1. */
+  /** The column of probabilities, which must sum to 1. It takes the place of counts. */
   readonly probability?: string;
   /**
-   * The column of targets, in place of counts and probabilities: each record is an edge from the vertex in `length` to
-   * this vertex. A vertex is a unit, and its out-degree is the length.
+   * The column of targets, for a file of edges. It takes the place of counts and probabilities. Each record is an edge
+   * from the vertex in `length` to the vertex in this column. A vertex is a unit, and its out-degree is the length.
    */
   readonly target?: string;
-  /** Whether the first line is a header. By default it is if it names the columns or has a name in every field. */
+  /**
+   * Whether the first line is a header. If omitted, it is a header if it names the columns or has a name in every
+   * field.
+   */
   readonly header?: boolean;
-  /** By default, comma, semicolon and tab all separate fields. */
+  /** If omitted, comma, semicolon and tab all separate fields. */
   readonly delimiter?: Delimiter;
 }
 
@@ -53,13 +56,13 @@ export const csvSyntax = (delimiter?: Delimiter) => ({
 
 /**
  * Reads unit lengths from CSV (RFC 4180; also `;`, tab, a byte-order mark, CRLF, blank lines and `#` comments) as a
- * stream. Memory grows with the distinct lengths, and with the lines whose order is kept.
+ * stream. Memory grows with the number of distinct lengths, and with the number of lines whose order is kept.
  *
  * A file with one column has the length of one unit per line, with an optional header. With more columns, the header
  * names the column of lengths (`n`, `length`, …) and optionally one of `p`, `probability` or `count`, `weight`, …;
  * other columns are skipped. A header with `source` and `target` marks an edge list. Two columns without a header are
- * (n, p). Probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE`, with each length once; counts and weights are
- * summed.
+ * (n, p). Probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE`, and each length may occur only once; counts
+ * and weights of equal lengths are added.
  *
  * `chosen` names the columns instead. `undirected`: an edge counts at both of its ends. `attributed`: fields after the
  * ends of an edge are skipped.
@@ -78,7 +81,7 @@ export function parseLengthsCsv(
     let taken: ReturnType<typeof takeLengths> | undefined;
 
     const takeRecord = (record: readonly string[], line: number): void => {
-      // A single column may have an empty name. Below it, `""` is a missing value.
+      // A single column may have an empty name. In later lines, `""` is a missing value.
       if (!columns && record.length === 1 && record[0] === '') return;
       if (!columns || !taken) {
         const headed = chosen ? hasHeader(record, chosen) : isHeader(record);
@@ -126,14 +129,16 @@ function readNumber(field: string, label: string, line: number, index: number, e
   return value;
 }
 
-/** Whether a record is a header, which has a name in every field. `NaN`, `inf` and missing values are not names. */
+/**
+ * Returns whether a record is a header, which has a name in every field. `NaN`, `inf` and missing values are not names.
+ */
 export function isHeader(record: readonly string[]): boolean {
   return record.every(
     (field) => /^\p{L}/u.test(field) && !/^(?:nan|na|inf|infinity|null|none|undefined)$/i.test(field),
   );
 }
 
-/** The position of a column in a record, or a message about its name. */
+/** Returns the position of a column in a record, or a message about its name. */
 function findPosition(column: string, header: readonly string[] | null, width: number): number | string {
   const named = header?.flatMap((name, at) => (name === column ? [at] : [])) ?? [];
   if (named.length > 1)
@@ -147,11 +152,11 @@ function findPosition(column: string, header: readonly string[] | null, width: n
 }
 
 function hasHeader(record: readonly string[], { length, header }: CsvColumns): boolean {
-  // The first record may contain the number of a column as a value.
+  // Without a header, the first record may have the column's number among its values.
   return header ?? ((!/^\d+$/.test(length) && record.includes(length)) || isHeader(record));
 }
 
-/** The positions of the chosen columns in the first record of a table. */
+/** Returns the positions of the chosen columns in the first record of a table. */
 export function chosenColumns(
   record: readonly string[],
   { length, count, probability, target }: CsvColumns,
@@ -179,7 +184,7 @@ const HEADLESS =
   'Two columns without a header are a length and its probability. For others, add a first line such as ' +
   '"length,count", "vertex,length" or "source,target"';
 
-/** The positions of the columns that the first record of a table names. */
+/** Returns the positions of the columns that the first record of a table names. */
 export function findColumns(
   record: readonly string[],
   label: string,

@@ -3,7 +3,7 @@ import type { CpuDevice, Device, DeviceLimits, GpuDevice } from '../domain/devic
 import { badInput, ok, type Result } from '../domain/result.ts';
 import { limitsByRules } from '../models/occupancy/resident.ts';
 
-// Every message below completes "must be …"; one place adds the field and its value.
+// Every message below completes "must be …". The field and its value are added in one place, `describe`.
 const SLUG = 'a lower-case slug such as nvidia-a100-sxm4-40gb';
 const slug = v.pipe(v.string(SLUG), v.regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, SLUG), v.maxLength(80, SLUG));
 const text = v.pipe(
@@ -107,12 +107,12 @@ const device = v.variant('kind', [gpu, cpu], 'a device of kind gpu or cpu');
 
 function describe(issue: v.BaseIssue<unknown>): string {
   const path = v.getDotPath(issue);
-  // An object schema reports a missing or an unknown key by name; every other schema has its own message.
+  // An object schema names the missing or unknown key itself. Every other schema has its own message.
   const place = path ?? 'device';
   if (issue.type === 'strict_object' && issue.expected === 'never') return `${place}: there is no such field`;
   if (issue.type === 'strict_object' && issue.expected !== 'Object') return `${place}: is missing`;
   const expected = issue.type === 'strict_object' ? 'an object' : issue.message;
-  // For a text of the wrong length, the message shows the text rather than its length.
+  // If a text has the wrong length, the message shows the text and not its length.
   const got =
     typeof issue.input === 'string'
       ? JSON.stringify(issue.input.slice(0, 80))
@@ -120,7 +120,10 @@ function describe(issue: v.BaseIssue<unknown>): string {
   return `${place}: must be ${expected}, not ${got}`;
 }
 
-/** Version 0.1 wrote the allocator's limit of 256 registers per thread, but compilers use at most 255. */
+/**
+ * Corrects a limit in files of version 0.1, which wrote the allocator's limit of 256 registers per thread. Compilers
+ * use at most 255.
+ */
 function withCompilerLimit(candidate: GpuDevice): GpuDevice {
   const { limits, occupancy } = candidate;
   return occupancy.family === 'nvidia' && limits.maxRegistersPerThread === 256
@@ -128,7 +131,7 @@ function withCompilerLimit(candidate: GpuDevice): GpuDevice {
     : candidate;
 }
 
-/** A contradiction between two numbers of a GPU; null if there is none. */
+/** Returns a contradiction between two numbers of a GPU; null if there is none. */
 function contradiction(candidate: GpuDevice): { field: string; message: string } | null {
   const found = limitsByRules(candidate.occupancy);
   if (!found.ok) return { field: 'occupancy', message: found.error.message };

@@ -75,19 +75,19 @@ export function parseEvidence(
   });
 }
 
-/** Bytes of a stored element (value and index), and of an entry of the two arrays that describe slices. */
+/** Bytes of a stored element (value and index). */
 const CELL_BYTES = 12;
 const SLICE_ENTRY_BYTES = 8;
 
 /**
- * Recovers the number of stored cells from the column `sellp_cells`. Some files hold that number already. Ginkgo's file
- * instead holds one of two figures derived from the storage size: in most rows a twelfth of the number of cells,
- * rounded; in the others the cells plus the arrays that describe the slices, in units of a cell. The rules for a number
- * of cells decide which of the two a row holds: it is a multiple of 64, at least the non-zeros, and at most the number
- * if all rows were as long as the longest.
+ * Recovers the number of stored cells from the column `sellp_cells`. In some files the column has that number. In
+ * Ginkgo's file, it has one of two figures derived from the storage size. Most rows have a twelfth of the number of
+ * cells, rounded; the others have the cells plus the arrays that describe the slices, in units of a cell. A number of
+ * cells is a multiple of 64, at least the number of non-zeros, and at most the number if all rows were as long as the
+ * longest. These rules tell which figure a row has.
  */
 function withCells(matrices: readonly MatrixSummary[]): readonly MatrixSummary[] {
-  // Padding never makes a matrix smaller, so a smaller value is not a number of cells.
+  // Padding never makes a matrix smaller, so a value far below the non-zeros is not a number of cells.
   if (!matrices.some(({ slicedCells, nonzeros }) => slicedCells !== null && slicedCells < nonzeros / 2))
     return matrices;
   return matrices.map((matrix) => {
@@ -98,7 +98,7 @@ function withCells(matrices: readonly MatrixSummary[]): readonly MatrixSummary[]
     const whole = (cells: number): number => Math.round(cells / SLICE_ROWS) * SLICE_ROWS;
     const withoutArrays = stored - (SLICE_ENTRY_BYTES * (2 * slices + 1)) / CELL_BYTES;
     const asCells = Math.abs(withoutArrays - whole(withoutArrays)) < 1 && withoutArrays >= nonzeros - SLICE_ROWS;
-    // Rounding a twelfth changes it by up to half a unit.
+    // The stored twelfth was rounded, so the exact one may be smaller by up to 0.5.
     const asTwelfth = (stored - 0.5) * CELL_BYTES <= most;
     const cells = asCells || !asTwelfth ? withoutArrays : stored * CELL_BYTES;
     return { ...matrix, slicedCells: Math.max(SLICE_ROWS, whole(cells)) };

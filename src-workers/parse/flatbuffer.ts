@@ -9,10 +9,10 @@ export interface FlatTable {
   readonly at: number;
 }
 
-/** The table to which a position refers. */
+/** Returns the table to which a position refers. */
 export const tableAt = (view: DataView, at: number): FlatTable => ({ view, at: at + view.getUint32(at, true) });
 
-/** The position of a field, by its number; 0 if the field is not written because it has its default value. */
+/** Returns the position of a field, by its number. It is 0 if the field has its default value and was not written. */
 function place({ view, at }: FlatTable, field: number): number {
   const fields = at - view.getInt32(at, true);
   const slot = 4 + 2 * field;
@@ -36,7 +36,7 @@ export function readTable(table: FlatTable, field: number): FlatTable | null {
   return at === 0 ? null : tableAt(table.view, at);
 }
 
-/** The start of a vector and its number of elements, of `bytes` bytes each. */
+/** Returns the start of a vector and its number of elements, of `bytes` bytes each. */
 function readVector(
   table: FlatTable,
   field: number,
@@ -51,7 +51,7 @@ function readVector(
   return { start, count };
 }
 
-/** The positions of the elements of a vector. */
+/** Returns the positions of the elements of a vector. */
 export function listElements(table: FlatTable, field: number, bytes: number): readonly number[] {
   const { start, count } = readVector(table, field, bytes);
   return Array.from({ length: count }, (_, element) => start + element * bytes);

@@ -28,12 +28,14 @@ import { readLengths, unpackedSource } from './length-file.ts';
 import { parseMatrixMarket } from './matrix-market.ts';
 import { caught, shown, type ByteSource } from './source.ts';
 
-/** The distributions of the grammar that are written as a name and numbers. */
+/** The distributions that the grammar writes as a name and numbers. */
 export type DistributionName = CountedTrials | 'uniform' | 'zipf' | 'lognormal' | 'constant';
-/** The laws of successes, failures and events. */
+/** Distributions that count successes, failures or events. */
 type CountedTrials = 'binomial' | 'geometric' | 'poisson' | 'negative-binomial';
 
-/** The lengths of a workload as written. Its ranges are not checked yet, and no file is opened. */
+/**
+ * The lengths of a workload, as they are written. Ranges of values are not checked yet, and no file has been opened.
+ */
 export type WorkloadDescriptor =
   | { readonly kind: 'distribution'; readonly name: DistributionName; readonly args: readonly number[] }
   | { readonly kind: 'categorical'; readonly points: readonly CategoricalPoint[] }
@@ -46,16 +48,18 @@ export type WorkloadDescriptor =
   | { readonly kind: 'mtx'; readonly path: string }
   | { readonly kind: 'example'; readonly example: GeneratedExample };
 
-/** The caller's functions and settings for turning a text into a law. */
+/** What a caller provides to turn a text into a law. */
 export interface WorkloadContext {
-  /** Opens a file that the text names. It decides which paths are allowed and to which folder they are relative. */
+  /**
+   * Opens a file that the text names. The caller decides which paths are allowed and to which folder they are relative.
+   */
   readonly openFile: (path: string) => Promise<Result<ByteSource>>;
-  /** Probability that is cut from infinite supports; `DEFAULT_TRUNCATION` if omitted. */
+  /** Probability that is cut off infinite supports; `DEFAULT_TRUNCATION` if omitted. */
   readonly truncation?: number | undefined;
 }
 
 export const MAX_WORKLOAD_CHARACTERS = 65_536;
-/** Maximum depth of mixtures within mixtures. Deeper mixtures are useless and could exhaust the stack. */
+/** Maximum nesting of mixtures. Deeper mixtures have no use and could exhaust the stack. */
 export const MAX_MIXTURE_DEPTH = 8;
 
 interface DistributionRule {
@@ -118,7 +122,7 @@ export function parseWorkload(text: string): Result<WorkloadDescriptor> {
   }
 }
 
-/** The canonical text of a workload, which `parseWorkload` turns into the same descriptor. */
+/** Writes the canonical text of a workload, which `parseWorkload` turns into the same descriptor. */
 export function formatWorkload(descriptor: WorkloadDescriptor): string {
   switch (descriptor.kind) {
     case 'distribution':
@@ -131,7 +135,7 @@ export function formatWorkload(descriptor: WorkloadDescriptor): string {
       return `mixture(${descriptor.parts.map((part) => `${part.weight}*${formatWorkload(part.lengths)}`).join(',')})`;
     case 'file': {
       const { path, columns } = descriptor;
-      // A path is quoted if it could be confused with columns.
+      // A path is quoted if a part of it could be mistaken for columns.
       const ambiguous = columns ? !TABLE_PATH.test(`${path}#`) || path.includes('#') : TABLE_PATH.test(path);
       const written = ambiguous ? quote(path) : formatPath(path);
       return `file:${written}${columns ? `#${formatColumns(columns)}` : ''}`;
@@ -143,7 +147,7 @@ export function formatWorkload(descriptor: WorkloadDescriptor): string {
   }
 }
 
-/** Paths of the files that a workload reads, in the order of the text. */
+/** Returns the paths of the files that a workload reads, in the order of the text. */
 export function workloadFiles(descriptor: WorkloadDescriptor): readonly string[] {
   switch (descriptor.kind) {
     case 'file':
@@ -159,19 +163,22 @@ export function workloadFiles(descriptor: WorkloadDescriptor): readonly string[]
   }
 }
 
-/** A law, and the lengths in the order of the units if the text gives them: a file of lengths, matrix or example. */
+/**
+ * A law, and the lengths in the order of the units if the text gives an order: a file of lengths, a matrix or an
+ * example.
+ */
 export interface OrderedWorkload {
   readonly law: LengthLaw;
   readonly lengths: Float64Array | null;
   /** The number of columns of a sparse matrix, whose rows are the units. */
   readonly matrixColumns?: number;
-  /** A note on the reading of a file, if a user could expect otherwise. */
+  /** A note on how a file was read, if a user could expect a different reading. */
   readonly note?: string;
 }
 
 /**
- * The law that a text describes, with a canonical label. The text is parsed, its files are read through `context`, and
- * its values are checked.
+ * Returns the law that a text describes, with a canonical label. The text is parsed, its files are read through
+ * `context`, and its values are checked.
  */
 export async function resolveWorkload(text: string, context: WorkloadContext): Promise<Result<LengthLaw>> {
   return lawAlone(await resolveOrderedWorkload(text, context));
@@ -289,7 +296,7 @@ function isDistribution(name: string): name is DistributionName {
   return Object.hasOwn(DISTRIBUTIONS, name);
 }
 
-/** Reads figures by name, each at most once, in any order. */
+/** Reads named figures, each at most once, in any order. */
 function readFigures(cursor: Cursor): SummaryFigures {
   const figures: Partial<Record<keyof SummaryFigures, number>> = {};
   readList(cursor, () => {
@@ -342,7 +349,7 @@ function readArguments(cursor: Cursor, name: string, parameters: readonly string
   return args;
 }
 
-/** "(" item {"," item} ")" */
+/** Reads a list: "(" item {"," item} ")". */
 function readList<T>(cursor: Cursor, readItem: () => T): T[] {
   readToken(cursor, '(');
   const items = [readItem()];
@@ -362,14 +369,17 @@ function readNumber(cursor: Cursor, what: string): number {
   const text = readMatch(cursor, /[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y);
   const value = text === null ? NaN : Number(text);
   if (!Number.isFinite(value)) refuseAt(cursor, `Use a number (${what})`, start);
-  // −0 would be written as 0, so it becomes 0.
+  // −0 becomes 0, because it would be written as 0.
   return value === 0 ? 0 : value;
 }
 
 /** A path that ends like a file name, followed by `#` and its columns. */
 const TABLE_PATH = /^(.*?\.[a-z]\w*)#/i;
 
-/** @param columns whether `#` and columns may follow a path that is quoted or ends like a file name */
+/**
+ * Reads a path.
+ * @param columns whether `#` and columns may follow a path that is quoted or ends like a file name
+ */
 function readPath(cursor: Cursor, nested: boolean, columns = false): string {
   skipBlanks(cursor);
   const start = cursor.position;
@@ -394,7 +404,7 @@ function readQuoted(cursor: Cursor): string | null {
   return quoted === null ? null : quoted.slice(1, -1).replaceAll('""', '"');
 }
 
-/** column {"&" name "=" value} */
+/** Reads columns: column {"&" name "=" value}. */
 function readColumns(cursor: Cursor, nested: boolean): CsvColumns {
   const readColumn = (): string => {
     skipBlanks(cursor);
@@ -430,7 +440,7 @@ function readColumns(cursor: Cursor, nested: boolean): CsvColumns {
   }
 }
 
-/** The text after the `#` of `file:PATH#…`. */
+/** Writes the text after the `#` of `file:PATH#…`. */
 export function formatColumns({ length, count, probability, target, header, delimiter }: CsvColumns): string {
   const column = (name: string) => (/[,()"&=]/.test(name) || name.trim() !== name ? quote(name) : name);
   return [
@@ -474,7 +484,7 @@ function readToken(cursor: Cursor, token: string): void {
   cursor.position++;
 }
 
-/** Takes the text that a sticky pattern matches at the cursor, or returns null. */
+/** Reads the text that a sticky pattern matches at the cursor. Returns null if it does not match. */
 function readMatch(cursor: Cursor, pattern: RegExp): string | null {
   pattern.lastIndex = cursor.position;
   const match = pattern.exec(cursor.text);
@@ -483,7 +493,10 @@ function readMatch(cursor: Cursor, pattern: RegExp): string | null {
   return match[0];
 }
 
-/** @param at where the text is wrong */
+/**
+ * Throws a failure.
+ * @param at where the text is wrong
+ */
 function refuseAt(cursor: Cursor, advice: string, at = cursor.position): never {
   const column = at + 1;
   const rest = cursor.text.slice(at);

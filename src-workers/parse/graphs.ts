@@ -5,9 +5,12 @@ import { MAX_ORDERED_LENGTHS, type ReadLengths } from './length-taker.ts';
 import { textLines } from './matrix-market.ts';
 import { caught, HEAD_BYTES, refuse as refuseIn, shown, type ByteSource, type Refuse } from './source.ts';
 
-/** Reads graphs whose vertices are the units: GraphML, METIS, adjacency lists. A loop counts once, as in a matrix. */
+/**
+ * Reads graphs whose vertices are the units: GraphML, METIS, adjacency lists. An edge from a vertex to itself counts
+ * once, as in a matrix.
+ */
 
-/** The maximum size of a line. One line may name millions of neighbours of a vertex. */
+/** The maximum size of a line. A line may name millions of neighbours of a vertex. */
 const MAX_LINE_CHARACTERS = 2 ** 27;
 
 const decoded = (head: Uint8Array): string => new TextDecoder('latin1').decode(head);
@@ -23,7 +26,7 @@ function makeGraph(label: string, degrees: readonly number[], note: string): Res
   return { ok: true, value: { law: law.value, form: 'edges', units: lengths.length, lengths, note } };
 }
 
-/** Numbers vertices by their names, in the order of their first occurrence. */
+/** Numbers vertices in the order in which their names first occur. */
 function numbering(refuse: Refuse): { readonly degrees: number[]; numberOf: (name: string) => number } {
   const numbers = new Map<string, number>();
   const degrees: number[] = [];
@@ -46,7 +49,7 @@ export function isGraphMl(head: Uint8Array): boolean {
 
 /**
  * Reads the degrees of a GraphML file (graphml.graphdrawing.org), or the out-degrees if its edges are directed. Memory
- * grows with the vertices only.
+ * grows with the number of vertices only.
  *
  * Fails, with the line, on an edge whose vertex no earlier line declares, a vertex that is declared twice, directed and
  * undirected edges in one file, a hyperedge, a second graph, or a truncated file.
@@ -96,7 +99,9 @@ export function readGraphMl(source: ByteSource, label: string): Promise<Result<R
   });
 }
 
-/** The tags of an XML file and the line on which each begins, without comments, declarations and text. */
+/**
+ * Returns the tags of an XML file, each with the line on which it begins. Comments, declarations and text are skipped.
+ */
 async function* tags(
   source: ByteSource,
   label: string,
@@ -114,14 +119,14 @@ async function* tags(
         first = line;
       }
       const rest = tag === '' ? text.slice(at, at + 9) : tag;
-      // A comment and unparsed text have separate end marks.
+      // Comments and CDATA sections end with marks of their own.
       const mark = rest.startsWith('<!--') ? '-->' : rest.startsWith('<![CDATA[') ? ']]>' : '>';
       const found = text.indexOf(mark, at);
       const end = found < 0 ? text.length : found + mark.length;
       tag += text.slice(at, end);
       at = end;
       if (found < 0) continue;
-      // A quoted value may contain >.
+      // A quoted value may contain `>`, so a tag only ends outside quotes.
       if (mark === '>' && (tag.split('"').length % 2 === 0 || (!tag.includes('"') && tag.split("'").length % 2 === 0)))
         continue;
       if (mark === '>' && !/^<[?!]/.test(tag)) yield { tag, line: first };
@@ -133,7 +138,7 @@ async function* tags(
 
 const WHOLE_NUMBERS = /^\s*(?:\d+\s*)*$/;
 
-/** The complete lines of the head, without those that begin with `comment`. */
+/** Returns the complete lines of the head, without those that begin with `comment`. */
 function headLines(head: Uint8Array, comment: string): { readonly lines: readonly string[]; readonly isAll: boolean } {
   const lines = decoded(head).split(/\r?\n/);
   const isAll = head.length < HEAD_BYTES;
@@ -147,7 +152,7 @@ const fieldsOf = (line: string): readonly string[] => line.trim().split(/\s+/).f
 interface MetisHeader {
   readonly vertices: number;
   readonly edges: number;
-  /** Numbers in a line before the neighbours, and numbers for each neighbour. */
+  /** How many numbers a line has before its neighbours, and how many for each neighbour. */
   readonly before: number;
   readonly each: number;
 }
@@ -161,9 +166,10 @@ function metisHeader(line: string): MetisHeader | null {
 }
 
 /**
- * Whether a file is a METIS graph. The first line could also be in an edge list, so the following lines are checked.
- * Their number and their neighbours must match the first line; no vertex may be its own neighbour or exceed the number
- * of vertices. Lines with different numbers of neighbours distinguish METIS from other lists.
+ * Returns whether a file is a METIS graph. Its first line could also begin an edge list, so the following lines are
+ * checked. If they differ in length and several begin with the same number, the file is METIS, because lines of an
+ * adjacency list begin with different vertices. Otherwise the number of lines and their neighbours must match the first
+ * line, and no vertex may be its own neighbour or exceed the number of vertices.
  */
 export function isMetis(head: Uint8Array): boolean {
   const { lines, isAll } = headLines(head, '%');
@@ -184,10 +190,10 @@ export function isMetis(head: Uint8Array): boolean {
 }
 
 /**
- * Reads the degrees of a METIS graph (manual 5.1.0, section 4.1.1). Every edge is in the lines of both its ends.
+ * Reads the degrees of a METIS graph (manual 5.1.0, section 4.1.1), in which both ends of an edge name it.
  *
- * Fails, with the line, on a neighbour out of range, a loop, or a number of vertices or edges that differs from the
- * first line.
+ * Fails, with the line, on a neighbour out of range, an edge from a vertex to itself, or a number of vertices or edges
+ * that differs from the first line.
  */
 export function readMetis(source: ByteSource, label: string): Promise<Result<ReadLengths>> {
   return caught(async () => {
@@ -230,8 +236,8 @@ export function readMetis(source: ByteSource, label: string): Promise<Result<Rea
 }
 
 /**
- * Whether a file is an adjacency list: it begins with the comment of `networkx.write_adjlist`, or has lines of numbers
- * in different counts.
+ * Returns whether a file is an adjacency list: it begins with the comment of `networkx.write_adjlist`, or its lines
+ * have different counts of numbers.
  */
 export function isAdjacencyList(head: Uint8Array): boolean {
   if (/^#.*\r?\n# GMT .*\r?\n#/.test(decoded(head))) return true;
@@ -243,9 +249,9 @@ export function isAdjacencyList(head: Uint8Array): boolean {
 }
 
 /**
- * Reads the degrees of an adjacency list: each line has a vertex and its neighbours. If no neighbour had its own line
- * before, the list names each edge once, as networkx writes undirected graphs. An edge then counts at both ends. In any
- * other list, the length of a vertex is the number of neighbours in its line.
+ * Reads the degrees of an adjacency list. Each line has a vertex and its neighbours. networkx writes each edge of an
+ * undirected graph once, so no vertex is named as a neighbour after its own line. In a file with this property, an edge
+ * counts at both ends. In any other list, the length of a vertex is the number of neighbours in its line.
  *
  * Fails, with the line, on a vertex that has two lines.
  */
@@ -254,7 +260,7 @@ export function readAdjacencyList(source: ByteSource, label: string): Promise<Re
     let line = 0;
     const refuse: Refuse = (problem) => refuseIn(label, { line }, problem);
     const { degrees, numberOf } = numbering(refuse);
-    /** For each vertex, the number of times that other lines name it, and whether it had its own line. */
+    /** For each vertex, how often other lines name it, and whether it has had its own line. */
     const others: number[] = [];
     const isDone: boolean[] = [];
     const order: number[] = [];

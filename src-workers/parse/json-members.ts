@@ -4,7 +4,7 @@ import { refuse, shown } from './source.ts';
 /** A member of the outermost object, or of a container that is read entry by entry. */
 export interface JsonMember {
   readonly key: string;
-  /** Key of this container; `null` for a member of the outermost object. */
+  /** Key of the container to which the member belongs; `null` for a member of the outermost object. */
   readonly container: string | null;
   /** Position within the container, from 0. */
   readonly position: number;
@@ -13,17 +13,17 @@ export interface JsonMember {
   readonly value: unknown;
 }
 
-/** Maximum size of a single member. A container that is read entry by entry may be as long as the file. */
+/** Maximum size of a single member. A container that is read entry by entry may be larger. */
 const MAX_MEMBER_BYTES = 8 * 2 ** 20;
 
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
 const NEWLINE = 0x0a;
 
-/** This value is thrown if the text ends early, and caught in this file. */
+/** Thrown if the text ends early. It never leaves this file. */
 const CUT_OFF = Symbol('cut off');
 
-/** Reads JSON tokens in order; throws `CUT_OFF` if the text ends early. */
+/** Creates a reader of JSON tokens, which throws `CUT_OFF` if the text ends early. */
 function openReader(bytes: Uint8Array, label: string) {
   const decoder = new TextDecoder('utf-8');
   let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
@@ -58,7 +58,7 @@ function openReader(bytes: Uint8Array, label: string) {
     }
     throw CUT_OFF;
   };
-  /** Moves past a value; only strings and brackets matter for this. */
+  /** Moves past a value. Only its strings and brackets matter here. */
   const skipValue = (): void => {
     const first = bytes[at];
     if (first === QUOTE) return skipString();
@@ -106,7 +106,7 @@ function openReader(bytes: Uint8Array, label: string) {
     step([COLON], '":" after a name');
     return key;
   };
-  /** Whether the container that starts here is empty; if so, moves past its end. */
+  /** Returns whether the container that starts here is empty. If it is, moves past its end. */
   const isEmpty = (close: number): boolean => {
     skipSpace();
     if (bytes[at] !== close) return false;
@@ -122,11 +122,12 @@ function openReader(bytes: Uint8Array, label: string) {
 
 /**
  * Reads a JSON object member by member, and the containers named in `apart` (objects or arrays) entry by entry. A large
- * file then needs neither one large tree nor one long turn, and a truncated file gives its complete entries. `NaN` and
- * infinities, which Python writes, become `null`. Member names stay values and never become keys of our objects.
+ * file then needs no large tree and does not block other work, and a truncated file still gives its complete entries.
+ * `NaN` and infinities, which Python writes, become `null`. Member names remain values and never become keys of our
+ * objects.
  *
- * Returns whether the text is complete. Throws a `FailureError` with the line on anything that is not JSON, or on a
- * member of more than `MAX_MEMBER_BYTES`.
+ * Returns whether the text is complete. Throws a `FailureError` with the line if the text is not JSON, or if a member
+ * has more than `MAX_MEMBER_BYTES`.
  */
 export async function eachJsonMember(
   bytes: Uint8Array,

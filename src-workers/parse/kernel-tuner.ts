@@ -10,20 +10,20 @@ import { caught, MAX_SHOWN, refuse as refuseIn, shown, type Refuse } from './sou
 /** The contents of a Kernel Tuner file: a measured search space. */
 export interface KernelTunerFile {
   readonly format: 'cache' | 't4' | 'stored';
-  /** `null` if the file does not name the kernel; T4 files do not. */
+  /** `null` if the file does not name the kernel, as is always so for T4 files. */
   readonly kernel: string | null;
   readonly deviceName: string | null;
-  /** The other simple values in the head of the file. */
+  /** The other members in the head of the file that have simple values. */
   readonly head: Readonly<Record<string, string | number | readonly (string | number)[]>>;
   readonly cases: readonly CaseResult[];
-  /** The catalogue id of each case's device, in files of Lockstep; `null` for all others. */
+  /** In files that Lockstep wrote, the catalogue id of each case's device; `null` for all other files. */
   readonly devices: readonly string[] | null;
-  /** The sweep with the designs of the configurations, if the file names it. */
+  /** The sweep that the configurations come from, if the file names it. */
   readonly sweep: FileSweep | null;
   readonly warnings: readonly string[];
 }
 
-/** A sweep in an exported file, with the properties that identify the sweep in its database. */
+/** The sweep of an exported file, with the properties that identify the sweep in its database. */
 export interface FileSweep {
   readonly runId: number;
   readonly study: string;
@@ -39,7 +39,7 @@ const MAX_TIMES = 2 ** 23;
 const CASES_PER_TURN = 20_000;
 const MAX_PARAMETERS = 200;
 const MAX_TEXT = 4000;
-/** The time that old files without error names give an invalid configuration. */
+/** The time that stands for an invalid configuration in old files, which have no error names. */
 const INVALID_TIME = 1e20;
 
 /** Error classes of Kernel Tuner in words. */
@@ -58,7 +58,7 @@ const INVALIDITY: ReadonlyMap<string, string> = new Map([
   ['constraints', 'refused by a constraint'],
 ]);
 
-/** Milliseconds per unit of time, in the spellings of the files. */
+/** Milliseconds per unit of time, for each spelling of a unit that the files use. */
 const UNITS_MS: ReadonlyMap<string, number> = new Map([
   ['', 1],
   ['ms', 1],
@@ -93,15 +93,15 @@ function got(value: unknown): string {
   return value === undefined ? 'nothing' : shortened(JSON.stringify(value), MAX_SHOWN);
 }
 
-/** The format of a file, by the key under which it lists its configurations. */
+/** The format of a file, identified by the key under which it lists its configurations. */
 const FORMATS: Readonly<Record<string, KernelTunerFile['format']>> = { cache: 'cache', results: 't4', data: 'stored' };
 
 /**
  * Reads a cache file, a T4 results file (schema 1.0.0) or a file of `store_results` of
- * github.com/KernelTuner/kernel_tuner: every configuration with every repeat. A cache may end after any entry, as files
- * of stopped runs do. A configuration without a time says why: by an error class in place of the time or under
- * `__error__`, by `1e20`, or by T4's `invalidity`. Times are milliseconds unless the file says otherwise. A
- * configuration with one time and no repeats has that time.
+ * github.com/KernelTuner/kernel_tuner: every configuration with every repeat. A cache may end after any entry, because
+ * runs are stopped. A configuration without a time gives the reason: an error class in place of the time or under
+ * `__error__`, `1e20`, or T4's `invalidity`. Times are milliseconds unless the file names another unit. If a
+ * configuration has a time but no repeats, this time counts as its only repeat.
  *
  * A T4 file or cache from Lockstep holds predictions. A configuration without run times becomes a design of the unit
  * loop with a predicted time. A configuration with run times, or with a reason for having none, was measured later.
@@ -174,7 +174,7 @@ export function parseKernelTuner(
     const predicted = /^Lockstep .*predicted/.test(String(field(metadata, 'source') ?? ''));
     const fileUnitMs = unitMs(field(metadata, 'timeunit') ?? '', 'metadata.timeunit', refuseFile);
     const kernel = text(head.kernel_name);
-    // A property that is equal in all configurations is not a parameter.
+    // A property with the same value in all configurations is not a parameter.
     for (const name of STORED_PLACES)
       if (stored[name].size === 1) for (const one of raw) delete one.configuration[name];
     const [storedDevice = null] = stored.device_name.size === 1 ? stored.device_name : [];
@@ -208,11 +208,11 @@ export function parseKernelTuner(
   });
 }
 
-/** A configuration before its unit is known. */
+/** A configuration, before the unit of its times is known. */
 interface RawCase {
   readonly configuration: Configuration;
   readonly times: readonly number[];
-  /** Whether the times are repeats rather than the single time of the result. */
+  /** Whether `times` holds the repeats. Otherwise it holds the single time of the result. */
   readonly ran: boolean;
   /** Milliseconds per unit of `times`, if the entry gives the unit. */
   readonly unitMs: number | null;
@@ -280,7 +280,7 @@ function lockstepCase(
 }
 
 /**
- * The sweep in the metadata of an exported file.
+ * Reads the sweep in the metadata of an exported file.
  * @param metadata any JSON value
  */
 export function readSweep(metadata: unknown): FileSweep | null {
@@ -291,7 +291,7 @@ export function readSweep(metadata: unknown): FileSweep | null {
   return { runId, study, seed: typeof seed === 'number' ? seed : null };
 }
 
-/** Names of the tuned parameters, which precede the entries of a cache. */
+/** Returns the names of the tuned parameters, which a cache lists before its entries. */
 function listNames(head: Fields, refuse: Refuse): ReadonlySet<string> {
   const { tune_params_keys: keys, tune_params: parameters } = head;
   const names = Array.isArray(keys) ? keys : isFields(parameters) ? Object.keys(parameters) : null;
@@ -304,12 +304,12 @@ function listNames(head: Fields, refuse: Refuse): ReadonlySet<string> {
   return new Set(names);
 }
 
-/** Fields of a cache's entry that are neither parameters nor measured values. */
+/** Fields of a cache entry that are neither parameters nor measured values. */
 const NOT_VALUES: ReadonlySet<string> = new Set(['times', 'timestamp', '__error__']);
 
 function cacheCase({ key, value }: JsonMember, names: ReadonlySet<string>, refuse: Refuse): RawCase {
   if (!isFields(value)) return refuse(`entry ${shown(key)} is ${got(value)}, not an object`);
-  // A prediction of Lockstep contains its design, in addition to the numbers that encode it.
+  // A prediction of Lockstep contains its design twice: as an object, and as the numbers that encode it.
   const own = field(value, 'lockstep');
   const configuration = isFields(own)
     ? readConfiguration(own, Object.keys(own), refuse)
@@ -326,7 +326,10 @@ function cacheCase({ key, value }: JsonMember, names: ReadonlySet<string>, refus
   return { configuration, times, failure, ran, unitMs: null, correct: null, values: Object.fromEntries(values) };
 }
 
-/** Properties of an entry of `store_results` that are not parameters. A file may have several devices and sizes. */
+/**
+ * Properties of an entry of `store_results` that are parameters only if they vary. A file may have several devices and
+ * sizes.
+ */
 const STORED_PLACES = ['device_name', 'problem_size'] as const;
 
 function storedCase(
@@ -365,7 +368,7 @@ function t4Case({ position, value }: JsonMember, refuse: Refuse): RawCase {
   const values: [string, number][] = [];
   for (const [name, item] of Object.entries(timings ?? {})) {
     if (typeof item === 'number' && !FORBIDDEN_NAMES.has(name)) {
-      // The published files have `compilation` in place of the schema's `compilation_time`.
+      // Published files use the name `compilation`; the schema's name is `compilation_time`.
       values.push([name === 'compilation' ? 'compilation_time' : name, item]);
     }
   }
@@ -401,7 +404,7 @@ function t4Case({ position, value }: JsonMember, refuse: Refuse): RawCase {
   };
 }
 
-/** Every repeat, or the reason why there is none. */
+/** Returns every repeat, or the reason why there is none. */
 function readTimes(
   repeats: unknown,
   time: unknown,
@@ -425,7 +428,7 @@ function readTimes(
   return { times: list as readonly number[], failure: null, ran };
 }
 
-/** The error in `{"__error__": "RuntimeFailedConfig"}`, the form of newer versions. */
+/** Returns the error in `{"__error__": "RuntimeFailedConfig"}`, the form in newer versions. */
 function findError(value: unknown): string | null {
   if (!isFields(value)) return null;
   const error = field(value, '__error__');
@@ -454,7 +457,7 @@ function unitMs(unit: unknown, what: string, refuse: Refuse): number {
   return scale ?? refuse(`the ${what} ${got(unit)} is not one of ms, s, us, ns`);
 }
 
-/** Text that is not blank; `null` for any other value. */
+/** Returns a text that is not blank; `null` for any other value. */
 function text(value: unknown): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value.slice(0, MAX_TEXT) : null;
 }
@@ -462,7 +465,7 @@ function text(value: unknown): string | null {
 const isScalar = (value: unknown): value is string | number =>
   typeof value === 'number' || (typeof value === 'string' && value.length <= MAX_TEXT);
 
-/** Members of a file's head that are simple values or short lists of them. */
+/** Returns the members of a file's head that are simple values, or short lists of simple values. */
 function plainHead(head: Fields): KernelTunerFile['head'] {
   const plain = Object.entries(head).filter(
     ([key, value]) =>

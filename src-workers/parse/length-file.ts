@@ -17,7 +17,7 @@ import { gathered, gunzipped, isGzip, MAX_FILE_BYTES, MAX_IMPORT_BYTES } from '.
 interface OpenFile {
   readonly head: Uint8Array;
   readonly source: ByteSource;
-  /** Closes a file that was not read to its end. */
+  /** Closes a file that was not read to the end. */
   close(): Promise<unknown>;
   /** The same file, for formats that need random access. */
   bytes(): Promise<FileBytes>;
@@ -34,18 +34,21 @@ const text = (head: Uint8Array): string => new TextDecoder('latin1').decode(head
 const isUtf16 = ([first, second]: Uint8Array): boolean =>
   (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
 
-/** Comments in the edge lists of the Stanford Large Network Dataset Collection (snap.stanford.edu). */
+/** Matches comments in the edge lists of the Stanford Large Network Dataset Collection (snap.stanford.edu). */
 const SNAP = /^#.*(?:\bNodes:\s*\d+\s+Edges:\s*\d+|\bFromNodeId\s+ToNodeId)/im;
 const UNDIRECTED = /^#.*\bundirected\b/im;
-/** Edge lists of networkx: two vertices, then attributes as a Python dict; or two numbers and an optional weight. */
+/**
+ * Matches edge lists of networkx: two vertices and then attributes as a Python dict, or two numbers and an optional
+ * weight.
+ */
 const WITH_ATTRIBUTES = /^[^\s,]+[ \t,][^\s,]+[ \t,]\{.*\}$/;
 const PLAIN_EDGE = /^\d+ \d+(?: [-+.\de]+)?$/i;
 
-/** The first line that is neither empty nor a comment. */
+/** Returns the first line that is neither empty nor a comment. */
 const firstLine = (head: Uint8Array): string =>
   text(head).split(/\r?\n/).find((line) => /^[^#]/.test(line))?.trim() ?? ''; // prettier-ignore
 
-/** All formats of lengths. The first that matches the content is used. */
+/** All formats of files of lengths. The first format that fits the content is used. */
 const FORMATS: readonly LengthFormat[] = [
   { matches: isNpy, read: ({ source }, label, chosen) => readNpy(source, label, isPointers(chosen?.length ?? '')) },
   { matches: isZip, read: async (file, label, chosen) => readNpz(await file.bytes(), label, chosen?.length ?? null) },
@@ -102,14 +105,14 @@ const FORMATS: readonly LengthFormat[] = [
   },
 ];
 
-/** Two columns without a header, separated like the first edge. */
+/** Returns the two columns of an edge list without a header. The first edge shows the delimiter. */
 function edgeColumns(head: Uint8Array): CsvColumns {
   const separator = /[\t ,]/.exec(firstLine(head))?.[0];
   const delimiter: Delimiter = separator === '\t' ? 'tab' : separator === ',' ? 'comma' : 'space';
   return { length: '1', target: '2', header: false, delimiter };
 }
 
-/** Common formats that cannot be read: their first bytes, and advice to the user. */
+/** Common formats that cannot be read: their first bytes, and what the user can do instead. */
 const UNREADABLE: readonly (readonly [magic: string, advice: string])[] = [
   ['BZh', 'is compressed by bzip2. Unpack it, or compress it by gzip'],
   ['\xfd7zXZ', 'is compressed by xz. Unpack it, or compress it by gzip'],
@@ -126,7 +129,7 @@ const READABLE =
   'CSV, a graph (edge or adjacency list, GraphML, METIS), Matrix Market, NPY, NPZ, Parquet or Arrow, each also as .gz';
 
 function unreadable(head: Uint8Array): string | null {
-  // A TextDecoder decodes Latin 1 as Windows 1252, in which 0x89 is another character.
+  // This is not a TextDecoder, because its Latin 1 is Windows 1252, in which 0x89 is another character.
   const start = String.fromCharCode(...head.subarray(0, 16));
   const known = UNREADABLE.find(([magic]) => start.startsWith(magic));
   if (known) return `the file ${known[1]}`;
@@ -135,7 +138,7 @@ function unreadable(head: Uint8Array): string | null {
     : null;
 }
 
-/** Opens a file that may be gzip, as its first bytes show. */
+/** Opens a file, unpacked if its first bytes show that it is gzip. */
 async function openFile(source: ByteSource | FileBytes, label: string): Promise<OpenFile> {
   if ('slice' in source) {
     const head = new Uint8Array(await source.slice(0, HEAD_BYTES));
@@ -149,14 +152,14 @@ async function openFile(source: ByteSource | FileBytes, label: string): Promise<
   return { head, source: whole, close, bytes };
 }
 
-/** The content of a file, unpacked if it is gzip. */
+/** Returns the content of a file, unpacked if it is gzip. */
 export async function unpackedSource(source: ByteSource, label: string): Promise<ByteSource> {
   return (await openFile(source, label)).source;
 }
 
 /**
- * Reads lengths from a file of any format in `FORMATS`, also as gzip. The content decides the format; the name does not
- * matter.
+ * Reads lengths from a file in any format in `FORMATS`, which may be packed with gzip. The content decides the format,
+ * not the name.
  *
  * Memory holds the distinct lengths, the order of at most `MAX_ORDERED_LENGTHS` lengths, and a chunk of the file.
  * Parquet also needs the columns of a row group; NPZ and Parquet within gzip need the unpacked file (at most
@@ -179,7 +182,7 @@ export function readLengths(
   });
 }
 
-/** Describes the columns of a file, so that a user can choose among them; `null` if there is no choice. */
+/** Describes the columns of a file, from which a user can choose; `null` if there is no choice. */
 export function inspectLengths(
   source: ByteSource | FileBytes,
   label: string,

@@ -14,7 +14,7 @@ const MAX_SCHEDULES = 50;
  * becomes a case; an empty field is a case without a time.
  *
  * Fails, with line and column, on a missing column, a file without a schedule or a matrix, an invalid number, or too
- * many.
+ * many schedules or matrices.
  */
 export function parseLoopTimes(source: ByteSource, label: string): Promise<Result<readonly CaseResult[]>> {
   return caught<readonly CaseResult[]>(async () => {

@@ -1,17 +1,17 @@
 /**
  * Unpacks LZ4, which Node's zlib does not have: the block format (lz4/doc/lz4_Block_format.md), the blocks that Hadoop
- * writes, and frames. The available packages add other codecs or native code, and read a damaged block as zeros.
+ * writes, and frames. Available packages were not used: they include other codecs or native code, and read a damaged
+ * block as zeros.
  */
 
 /**
- * A literal or match of at least this many bytes has its length continued in the next bytes, up to the first byte below
- * 255.
+ * From this length on, the length of a literal or a match continues in the next bytes, up to the first byte below 255.
  */
 const LONG = 15;
 const FULL = 255;
 const MIN_MATCH = 4;
 
-/** Unpacks a block of exactly `length` bytes. Throws on a block that is damaged or has another length. */
+/** Unpacks a block of exactly `length` bytes. Throws if the block is damaged or has another length. */
 export function unpackLz4Block(packed: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   const end = unpackInto(bytes, 0, packed);
@@ -45,16 +45,16 @@ function unpackInto(bytes: Uint8Array, start: number, packed: Uint8Array, first 
     const match = lengthOf(token & LONG) + MIN_MATCH;
     if (from > packed.length || distance === 0 || distance > to - first || to + match > bytes.length)
       throw new Error(`LZ4 with a match of ${match} bytes at a distance of ${distance}`);
-    // A match may overlap its own output: a distance of 1 repeats one byte.
+    // A match may overlap its own output. For example, a distance of 1 repeats one byte.
     for (const until = to + match; to < until; to++) bytes[to] = bytes[to - distance];
   }
   return to;
 }
 
 /**
- * Unpacks what Parquet calls plain LZ4: a single block, or the blocks of Hadoop, each after two big-endian 32-bit
- * lengths, unpacked and packed. A block begins with literals, so its first byte is at least 16. The first byte of a
- * length below 2^28 is less.
+ * Unpacks what Parquet calls plain LZ4: either a single block, or the blocks of Hadoop. Each block of Hadoop follows
+ * two big-endian 32-bit numbers, its unpacked and its packed length. A single block begins with literals, so its first
+ * byte is at least 16. The first byte of a length below 2^28 is smaller.
  */
 export function unpackLz4Hadoop(packed: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
   if (packed[0] >= 16) return unpackLz4Block(packed, length);

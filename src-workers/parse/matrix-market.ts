@@ -5,7 +5,7 @@ import { empiricalLaw } from '../models/workload/laws.ts';
 import { caught, DECIMAL, readBytes, refuse as refuseIn, shown, type ByteSource, type Refuse } from './source.ts';
 
 export interface MatrixRows {
-  /** The law of the row lengths. A row is a unit. */
+  /** The law of the row lengths. Each row is a unit. */
   readonly law: LengthLaw;
   readonly rows: number;
   readonly columns: number;
@@ -15,16 +15,16 @@ export interface MatrixRows {
   readonly rowLengths: Float64Array;
 }
 
-/** Receives an entry of the whole matrix, mirrored ones included; rows and columns count from 0. */
+/** Receives an entry of the whole matrix, including mirrored entries. Rows and columns count from 0. */
 export type MatrixEntry = (row: number, column: number, value: number) => void;
 
-/** Maximum number of rows. One number is kept for each, at most 256 MB. */
+/** Maximum number of rows. One number is kept for each row, at most 256 MB in total. */
 export const MAX_MATRIX_ROWS = 2 ** 25;
-/** The maximum length of a line. The format allows 1024 characters, but comments of real files are longer. */
+/** The maximum length of a line. The format allows 1024 characters, but real files have longer comments. */
 const MAX_LINE_CHARACTERS = 65_536;
 
 const LAYOUTS = ['coordinate', 'array'] as const;
-/** Number of values of an entry, by the field of its matrix. */
+/** Number of values per entry, by the type of the matrix's values. */
 const VALUES_OF = { real: 1, integer: 1, complex: 2, pattern: 0 } as const;
 type Field = keyof typeof VALUES_OF;
 const FIELDS = Object.keys(VALUES_OF) as Field[];
@@ -45,16 +45,18 @@ interface Size {
 
 /**
  * Reads the row lengths of a Matrix Market file (Boisvert, Pozo, Remington: "The Matrix Market Exchange Formats",
- * NISTIR 5935, 1996) as a stream. Memory grows with the rows only.
+ * NISTIR 5935, 1996) as a stream. Memory grows with the number of rows only.
  *
- * In coordinate files every stored entry counts, explicit zeros and repeated positions included, since a sparse kernel
- * stores them. In array files entries that are not 0 count. A symmetric, skew-symmetric or hermitian file stores one
- * triangle; an entry off the diagonal counts in its own row and in the mirrored one, in either triangle.
+ * In a coordinate file every stored entry counts, including explicit zeros and repeated positions, since a sparse
+ * kernel stores them. In an array file the entries that are not 0 count. A symmetric, skew-symmetric or hermitian file
+ * stores one triangle, the lower or the upper one; an entry off the diagonal counts in its own row and in the mirrored
+ * row.
  *
- * Fails, with the line, on an invalid banner or size, an index out of range (they count from 1), a value that is not a
- * number, a number of entries that differs from the header, or more than `MAX_MATRIX_ROWS` rows.
+ * Fails, with the line, on an invalid banner or size, an index out of range (indices count from 1), a value that is not
+ * a number, a number of entries that differs from the header, or more than `MAX_MATRIX_ROWS` rows.
  *
- * @param entry receives every counted entry, with the value 1 in a pattern; complex matrices are then refused
+ * @param entry receives every counted entry, with the value 1 in a pattern; if it is given, complex matrices are
+ *   rejected
  */
 export function parseMatrixMarket(source: ByteSource, label: string, entry?: MatrixEntry): Promise<Result<MatrixRows>> {
   return caught<MatrixRows>(async () => {
@@ -64,7 +66,8 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
     let taken = 0;
     let lineNumber = 0;
     const refuse: Refuse = (problem, column) => refuseIn(label, { line: Math.max(1, lineNumber), column }, problem);
-    // The next position in an array file, column by column. A triangle starts on its diagonal, or below it.
+    // The next position in an array file, which is written column by column. In a triangle, a column starts on the
+    // diagonal, or below it.
     let row = 0;
     let column = 0;
 
@@ -140,7 +143,7 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
   });
 }
 
-/** Lines without their ends (LF or CRLF). Matrix Market is ASCII; only comments may contain other bytes. */
+/** Returns the lines without their ends (LF or CRLF). Matrix Market is ASCII; only comments may contain other bytes. */
 export async function* textLines(
   source: ByteSource,
   label: string,
@@ -238,14 +241,14 @@ function readIndex(field: string, size: number, what: string, refuse: Refuse): n
 /** Reads a number. Fortran writes exponents with D. */
 const numberIn = (field: string): number => Number(field.replace(/[dD]/, 'e'));
 
-/** Checks the values from `fields[first]` on. Returns whether any of them is not 0. */
+/** Checks the values from `fields[first]` on, and returns whether any of them is not 0. */
 function readValues(fields: readonly string[], first: number, field: Field, refuse: Refuse): boolean {
   let nonZero = false;
   for (let i = first; i < fields.length; i++) {
     const text = fields[i];
     const valid = field === 'integer' ? /^[+-]?\d+$/.test(text) : DECIMAL.test(text.replace(/[dD]/, 'e'));
     if (!valid) refuse(`${shown(text)} is not ${field === 'integer' ? 'an integer' : 'a number'}`, i + 1);
-    // A value is not 0 if it has any other digit before the exponent: `1e-400` counts, although a double cannot hold
+    // A value is not 0 if it has a digit 1 to 9 before the exponent. So `1e-400` counts, although a double cannot hold
     // it.
     nonZero ||= /^[^eEdD]*[1-9]/.test(text);
   }

@@ -4,7 +4,7 @@ import { eachCsvLine } from './csv-records.ts';
 import { DESIGN_NAMES } from '../domain/design-names.ts';
 import { caught, DECIMAL, refuse, shown, type ByteSource } from './source.ts';
 
-/** Measured times of designs that a user wrote into a file. */
+/** Measured times of designs, from a file that a user wrote. */
 export interface MeasuredTimes {
   readonly cases: readonly CaseResult[];
   readonly warnings: readonly string[];
@@ -13,7 +13,7 @@ export interface MeasuredTimes {
 const MAX_ROWS = 2 ** 20;
 const MAX_COLUMNS = 200;
 
-/** Converts a time to milliseconds by its unit, with at most one rounding; ms stay exact. */
+/** Converts a time to milliseconds, by its unit. The result is rounded at most once, and ms stay exact. */
 export const TO_MS: Readonly<Record<string, (time: number) => number>> = {
   s: (time) => time * 1000,
   ms: (time) => time,
@@ -22,7 +22,7 @@ export const TO_MS: Readonly<Record<string, (time: number) => number>> = {
   ns: (time) => time / 1e6,
 };
 const WORDS = 'measured|time|runtime|kernel_time|median|mean';
-/** Matches `time_ms` and `runtime (us)`. */
+/** Matches the name of a column of times, such as `time_ms` or `runtime (us)`. */
 export const TIME = new RegExp(`^(?:${WORDS})[ _]*[([]?(s|ms|us|µs|ns)[)\\]]?$`, 'i');
 const WITHOUT_UNIT = new RegExp(`^(?:${WORDS})$`, 'i');
 const EXPECTED = 'a column of times such as time_ms or time_us';
@@ -36,14 +36,17 @@ const OF_RANKING: ReadonlySet<string> = new Set([
 const isRanking = (header: readonly string[]): boolean =>
   ['aggregate_loss', 'limited_by'].every((name) => header.includes(name));
 
-/** Names of columns that identify a design. Columns of devices, implementations and loops are too common for this. */
+/**
+ * Names of columns that show that a file describes designs. Columns of devices, implementations and loops are too
+ * common for this.
+ */
 const DESIGN_COLUMNS: ReadonlySet<string> = new Set(
   Object.entries(DESIGN_NAMES).flatMap(([field, names]) =>
     ['device', 'implementation', 'loop'].includes(field) ? [] : names,
   ),
 );
 
-/** Whether a CSV file with this header contains measured times of designs, even if columns are missing. */
+/** Returns whether a CSV file with this header contains measured times of designs, even if columns are missing. */
 export function hasDesignColumns(header: readonly string[]): boolean {
   return header.some((name) => DESIGN_COLUMNS.has(name));
 }
@@ -51,8 +54,8 @@ export function hasDesignColumns(header: readonly string[]): boolean {
 /**
  * Reads measured times of designs: CSV (also `;` and tab) with a header, one row per launch. Some columns identify the
  * design (its number as `design`, or its axes with the names of exports), and one column has the time with its unit.
- * Rows of one design are its repeats. Rows without a time are dropped and counted. In an exported ranking `time_ms` is
- * the prediction, so the measured time is in the column `measured_ms`.
+ * Several rows of a design are its repeats. Rows without a time are dropped and counted. In an exported ranking
+ * `time_ms` is the prediction, so the measured time must be in the column `measured_ms`.
  *
  * Fails, with line and column, if a column of times is missing, ambiguous or without a unit, on an invalid time, too
  * many rows, or no row.
@@ -91,7 +94,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
         const value = fields[place] ?? '';
         const number = DECIMAL.test(value) ? Number(value) : NaN;
         if (value !== '') configuration[name] = Number.isFinite(number) ? number : value;
-        // An export has this value if there is no register cap.
+        // An export writes this value for "no register cap".
         else if (NO_CAP.has(name)) configuration[name] = 0;
       }
       const key = JSON.stringify(configuration);
@@ -118,7 +121,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
 const NO_CAP: ReadonlySet<string> = new Set(DESIGN_NAMES.registerCap);
 
 interface Columns {
-  /** Position of the column of times. */
+  /** Position of the column that has the times. */
   readonly at: number;
   readonly toMs: (time: number) => number;
   readonly parameters: readonly { readonly name: string; readonly place: number }[];

@@ -2,11 +2,14 @@ import { takeLengths, type ReadLengths } from './length-taker.ts';
 import { joined, readBytes, refuse, shown, type ByteSource } from './source.ts';
 import type { Result } from '../domain/result.ts';
 
-/** The maximum size of a header. The header of an array without fields is far smaller. */
+/** The maximum size of a header. Real headers are far smaller. */
 const MAX_HEADER_BYTES = 65_536;
 const FIXED_BYTES = 12;
 
-/** Names of the row pointers of compressed sparse rows. The lengths are the differences of neighbours. */
+/**
+ * Names of arrays of row pointers (compressed sparse rows). The lengths are the differences between neighbouring
+ * pointers.
+ */
 const POINTER_NAMES = ['indptr', 'rowptr', 'row_ptr', 'row_offsets', 'crow_indices'];
 /** Names of the offsets of ragged arrays: `offsets`, or `node0-offsets` and so on as in Awkward Array's buffers. */
 const LIST_OFFSETS = /^(?:part\d+-)?(?:node\d+-)?offsets$/;
@@ -24,7 +27,7 @@ interface NpyHeader {
   readonly value: ReadValue;
 }
 
-/** A 64-bit integer beyond 2^53 becomes inexact and is refused as a length. */
+/** How each type is read. A 64-bit integer beyond 2^53 becomes inexact, and is then rejected as a length. */
 const TYPES: Readonly<Record<string, (littleEndian: boolean) => ReadValue>> = {
   b1: () => (view, at) => view.getUint8(at),
   i1: () => (view, at) => view.getInt8(at),
@@ -44,10 +47,10 @@ const TYPES: Readonly<Record<string, (littleEndian: boolean) => ReadValue>> = {
 /**
  * Reads lengths from a NumPy array (NPY 1.0 to 3.0,
  * https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) as a stream. The array must have one
- * dimension, and integers or whole floats.
+ * dimension, and its elements must be integers or whole floats.
  *
  * @param pointers whether the array holds the n + 1 row pointers of n compressed rows, whose differences are the
- * lengths
+ *   lengths
  */
 export async function readNpy(source: ByteSource, label: string, pointers: boolean): Promise<Result<ReadLengths>> {
   const taken = takeLengths('lengths', label, (element) => ({ element }));
@@ -89,7 +92,7 @@ export async function readNpy(source: ByteSource, label: string, pointers: boole
   return taken.finish({});
 }
 
-/** Returns `null` if more bytes are needed. */
+/** Reads the header. Returns `null` if more bytes are needed. */
 function readHeader(bytes: Uint8Array, label: string, pointers: boolean): NpyHeader | null {
   if (bytes.length < FIXED_BYTES) return null;
   if (!isNpy(bytes)) refuse(label, {}, 'the array does not begin with the bytes of an NPY file');

@@ -26,8 +26,8 @@ class FileReader extends RandomAccessReader {
 }
 
 /**
- * Reads lengths from an archive of arrays (`numpy.savez`, `scipy.sparse.save_npz`). It takes the named array, otherwise
- * the row pointers of compressed rows (`indptr`), the only array, or the one named `lengths`.
+ * Reads lengths from an archive of arrays (`numpy.savez`, `scipy.sparse.save_npz`). It takes the named array if there
+ * is a name, otherwise the row pointers of compressed rows (`indptr`), the only array, or the array named `lengths`.
  */
 export async function readNpz(file: FileBytes, label: string, name: string | null): Promise<Result<ReadLengths>> {
   const format = 'NPZ';
@@ -67,7 +67,7 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
     );
   const pointers = isPointers(chosen);
   const entry = entries.get(chosen)!;
-  // yauzl stops if an array has more bytes than its entry says.
+  // While reading, yauzl stops at the size that the entry states, so checking this size is enough.
   if (entry.uncompressedSize > MAX_FILE_BYTES)
     refuse(
       label,
@@ -84,7 +84,7 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
   return { ok: true, value: { ...value, note: [note, value.note].filter(Boolean).join(' ') } };
 }
 
-/** Meaning of the differences of row pointers, for each format of SciPy. */
+/** What the differences of row pointers mean in each sparse format of SciPy. */
 const COMPRESSED: Readonly<Record<string, string>> = {
   csr: 'the entries of each row',
   csc: 'the entries of each column, since the matrix is stored by columns (CSC); matrix.tocsr() stores it by rows',
@@ -95,8 +95,8 @@ const COMPRESSED: Readonly<Record<string, string>> = {
 const MAX_FORMAT_BYTES = 1000;
 
 /**
- * Reads the format of a sparse matrix of SciPy, such as `csr`. It is a text after the header of its array; `null`
- * without one.
+ * Reads the format of a sparse matrix of SciPy, such as `csr`. It is a text after the header of its array; `null` if
+ * there is no such array.
  */
 async function sparseFormat(zip: ZipFile, entry: Entry | undefined, label: string): Promise<string | null> {
   if (!entry || entry.uncompressedSize > MAX_FORMAT_BYTES) return null;
@@ -104,7 +104,9 @@ async function sparseFormat(zip: ZipFile, entry: Entry | undefined, label: strin
   return /\n([a-z]{3})$/.exec(Buffer.from(bytes).toString('latin1').replaceAll('\0', ''))?.[1] ?? null;
 }
 
-/** The bytes of an array, with their checksum verified. The archive stays open, since it belongs to the caller. */
+/**
+ * Returns the bytes of an array, and verifies their checksum. The archive stays open, since it belongs to the caller.
+ */
 async function* openContent(zip: ZipFile, entry: Entry): ByteSource & AsyncGenerator<Uint8Array> {
   let check = 0;
   for await (const chunk of (await zip.openReadStreamPromise(entry)) as AsyncIterable<Uint8Array>) {

@@ -7,18 +7,18 @@ import { resolveOrderedWorkload, type OrderedWorkload } from './grammar.ts';
 import type { FileBytes } from './source.ts';
 import { MAX_FILE_BYTES } from './unpack.ts';
 
-/** A file from which a workload was read, and its state at that time. */
+/** A file from which a workload was read, and the state of the file at that time. */
 export interface OpenedFile {
   readonly file: string;
   readonly state: string;
 }
 
-/** A text that changes whenever the file changes. */
+/** Returns a text that changes whenever the file changes. */
 export function fileState({ mtimeMs, size, ino }: Stats): string {
   return `${mtimeMs}|${size}|${ino}`;
 }
 
-/** Opens workload files of this machine relative to a folder. */
+/** Returns a function that opens workload files of this machine. Paths are relative to a folder. */
 export function fileOpener(folder: string, opened?: (file: OpenedFile) => void) {
   return async (path: string): Promise<Result<FileBytes>> => {
     if (!LOCAL_PATH.test(path)) return badInput(`${path} is on another machine. Copy it to the folder of the study.`);
@@ -44,7 +44,7 @@ export function fileOpener(folder: string, opened?: (file: OpenedFile) => void) 
   };
 }
 
-/** The bytes from `start` to `end`, or to the end of the file. */
+/** Returns the bytes from `start` to `end`, or to the end of the file. */
 async function slice(file: string, start: number, end: number): Promise<ArrayBuffer> {
   await using handle = await open(file);
   const bytes = new Uint8Array(Math.max(0, end - start));
@@ -52,7 +52,7 @@ async function slice(file: string, start: number, end: number): Promise<ArrayBuf
   return bytes.buffer.slice(0, bytesRead);
 }
 
-/** The workload that a text describes, and the files that were read for it; paths are relative to a folder. */
+/** Returns the workload that a text describes, and the files that were read for it. Paths are relative to a folder. */
 export async function workloadWithFiles({
   text,
   folder,

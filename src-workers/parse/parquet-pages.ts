@@ -8,10 +8,10 @@ import { readVarInt } from 'hyparquet/src/thrift.js';
 import { unpackLz4Block, unpackLz4Hadoop } from './lz4.ts';
 
 const MAX_PAGE_BYTES = 2 ** 28;
-/** The maximum number of values of a page. A page of lists may have more values than rows. */
+/** The maximum number of values in a page of lists, which may have more values than rows. */
 const MAX_PAGE_VALUES = 2 ** 25;
 
-/** The library decompresses Snappy itself. */
+/** Unpackers for the codecs that the library lacks. It has its own for Snappy. */
 export const COMPRESSORS: Compressors = {
   GZIP: (bytes, length) => gunzipSync(bytes, { maxOutputLength: Math.max(1, length) }),
   ZSTD: (bytes, length) => zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, length) }),
@@ -30,7 +30,7 @@ export interface ColumnChunk {
 interface DataPage {
   readonly count: number;
   readonly encoding: Encoding;
-  /** The levels are runs. They say where a list begins, and whether a value is present. */
+  /** The levels of the values, run-length encoded. They tell where a list begins, and whether a value is present. */
   readonly repetition: Uint8Array;
   readonly definition: Uint8Array;
   readonly values: Uint8Array;
@@ -39,15 +39,16 @@ interface DataPage {
 const bitsOf = (largest: number): number => 32 - Math.clz32(largest);
 
 /**
- * The pages of a column, up to a number of values, with valid runs of levels. Throws if a page claims more values than
- * it can have. The library allocates as many as a page says, so a few wrong bytes could request two thousand million.
+ * Returns the pages of a column, up to a number of values, and checks their runs of levels. Throws if a page claims
+ * more values than it can have. The library allocates as many values as a page claims, so a few wrong bytes could make
+ * it allocate 2 thousand million.
  */
 function* dataPages({ view, column: { codec }, path }: ColumnChunk, values: number, most: number): Generator<DataPage> {
   const isList = getMaxRepetitionLevel(path) > 0;
   const isOptional = getMaxDefinitionLevel(path) > 0;
   const reader = { view, offset: 0 };
   let seen = 0;
-  // The library also ignores a single last byte.
+  // A single last byte is ignored, as in the library.
   while (reader.offset < view.byteLength - 1 && seen < values) {
     const header = parquetHeader(reader);
     const { compressed_page_size: packed, uncompressed_page_size: size } = header;
@@ -69,7 +70,7 @@ function* dataPages({ view, column: { codec }, path }: ColumnChunk, values: numb
     let definition: Uint8Array = bytes.subarray(ofLists, levels);
     let at = 0;
     if (!v2) {
-      // Pages of the older version pack the levels with the values, each level after its length.
+      // Pages of version 1 pack the levels together with the values. Each array of levels follows its length.
       const next = (): Uint8Array => {
         const end = at + 4 + new DataView(page.buffer, page.byteOffset, page.byteLength).getUint32(at, true);
         const level = page.subarray(at + 4, end);
@@ -85,14 +86,14 @@ function* dataPages({ view, column: { codec }, path }: ColumnChunk, values: numb
   }
 }
 
-/** Throws on pages of plain values that would make the library read wrong values. */
+/** Throws on pages of plain values that the library would read wrongly. */
 export function checkPages(chunk: ColumnChunk, rows: number): void {
   for (const { count, encoding, values } of dataPages(chunk, rows, rows))
     if (chunk.column.type === 'BOOLEAN' && encoding === 'RLE') checkRuns(values.subarray(4), 1, count);
     else if (encoding.endsWith('_DICTIONARY')) checkRuns(values.subarray(1), values[0], count);
 }
 
-/** Throws if a run has more values than remain; runs are run lengths or packed bits. */
+/** Throws if a run has more values than remain. A run is a repeated value or a group of packed bits. */
 function checkRuns(bytes: Uint8Array, bits: number, count: number): void {
   if (!(bits <= 32)) throw new Error(`values of ${bits} bits`);
   const reader = { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), offset: 0 };
@@ -102,7 +103,8 @@ function checkRuns(bytes: Uint8Array, bits: number, count: number): void {
     const isPacked = (header & 1) === 1;
     const run = isPacked ? (header >>> 1) * 8 : header >>> 1;
     const runBytes = isPacked ? (run * bits) / 8 : Math.ceil(bits / 8);
-    // Packed bits come in groups of eight. Writers pad the last run within the page; DuckDB pads it to 256 values.
+    // Packed bits come in groups of eight values, so writers pad the last run within the page; DuckDB pads it to 256
+    // values.
     const isPadding = isPacked && reader.offset + runBytes <= bytes.length;
     if (run === 0 || (run > count - seen + 7 && !isPadding))
       throw new Error(`a run of ${run} values where ${count - seen} are left`);
@@ -111,7 +113,7 @@ function checkRuns(bytes: Uint8Array, bits: number, count: number): void {
   }
 }
 
-/** Levels from their runs. If the largest level is 0, all are 0. */
+/** Decodes levels from their runs. If the largest level is 0, all levels are 0. */
 function readLevels(bytes: Uint8Array, largest: number, count: number): Uint8Array {
   const levels = new Uint8Array(count);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -120,9 +122,9 @@ function readLevels(bytes: Uint8Array, largest: number, count: number): Uint8Arr
 }
 
 /**
- * The size of each list of a column; `null` for a missing list. The contents of the lists are skipped: an element of
- * the outer list begins wherever the repetition level is at most 1, and the definition level says whether it is
- * present.
+ * Returns the size of each list of a column; `null` for a missing list. The contents of the lists are skipped. An
+ * element of the outer list begins wherever the repetition level is at most 1, and its definition level tells whether
+ * it is present.
  */
 export function listSizes(chunk: ColumnChunk): readonly (number | null)[] {
   const { column, path } = chunk;

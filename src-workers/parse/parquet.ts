@@ -12,14 +12,17 @@ import type { ColumnTable } from './columns.ts';
 import { checkPages, COMPRESSORS, listSizes } from './parquet-pages.ts';
 import { ofLibrary, refuse, shown, type FileBytes } from './source.ts';
 
-/** The maximum number of rows of a row group, which is decoded at once and takes about 30 bytes per row. */
+/** The maximum number of rows of a row group, which is decoded as a whole and takes about 30 bytes per row. */
 const MAX_GROUP_ROWS = 2 ** 25;
 
 export const isParquet = (head: Uint8Array): boolean => String.fromCharCode(...head.subarray(0, 4)) === 'PAR1';
 
 const CODECS: readonly string[] = ['UNCOMPRESSED', 'SNAPPY', ...Object.keys(COMPRESSORS)];
 
-/** Whether a column has a list in each row: a list of the current form, a map, or a repeated value of the old form. */
+/**
+ * Returns whether each row of a column holds a list: a list of the current form, a map, or a repeated value of the old
+ * form.
+ */
 const isList = ({ element, children }: SchemaTree): boolean =>
   element.repetition_type === 'REPEATED' ||
   (children.length === 1 && children[0].element.repetition_type === 'REPEATED');
@@ -28,8 +31,8 @@ const firstPath = (column: SchemaTree): SchemaTree[] =>
   column.children.length === 0 ? [column] : [column, ...firstPath(column.children[0])];
 
 /**
- * Opens a Parquet file with its columns of plain values and of lists. Columns of structures are skipped. The largest
- * row group bounds the memory.
+ * Opens a Parquet file with its columns of plain values and of lists. Columns of structures are skipped. Memory is
+ * limited by the largest row group.
  */
 export async function openParquet(file: FileBytes, label: string): Promise<ColumnTable> {
   const read = <T>(reading: () => Promise<T>): Promise<T> => ofLibrary(label, 'Parquet', reading);
@@ -78,8 +81,8 @@ export async function openParquet(file: FileBytes, label: string): Promise<Colum
 }
 
 /**
- * The values of a column of one row group, or the sizes of its lists. Booleans are 0 and 1. Throws an error of any kind
- * on a damaged file.
+ * Returns the values of a column of one row group, or the sizes of its lists. Booleans become 0 and 1. Throws an error
+ * of any kind if the file is damaged.
  */
 async function decoded(
   file: FileBytes,

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** The time, ms, after which other work may run. */
+/** The time after which other work may run, ms. */
 const SLICE_MS = 8;
 
-/** Cuts long work into slices, so that its thread can do other work between: `if (slice.isOver) await slice.next()`. */
+/** Cuts long work into slices, between which its thread can do other work: `if (slice.isOver) await slice.next()`. */
 export class Slice {
   #began = performance.now();
 

@@ -4,7 +4,7 @@ import { shortened } from '../domain/text.ts';
 /** The bytes of a file in chunks of any size: a Node stream, a browser's `File.stream()`, or an array in a test. */
 export type ByteSource = AsyncIterable<Uint8Array>;
 
-/** A file with random access, for formats with a directory at the end. */
+/** A file with random access, as needed by formats that have their directory at the end. */
 export interface FileBytes extends ByteSource {
   readonly byteLength: number;
   slice(start: number, end?: number): Promise<ArrayBuffer>;
@@ -12,7 +12,7 @@ export interface FileBytes extends ByteSource {
 
 const CHUNK_BYTES = 2 ** 20;
 
-/** Makes a file of bytes in memory. */
+/** Wraps bytes in memory as a file. */
 export function bytesSource(bytes: Uint8Array): FileBytes {
   return {
     byteLength: bytes.length,
@@ -29,7 +29,7 @@ export async function* byteRange(file: FileBytes, start: number, end: number): A
     yield new Uint8Array(await file.slice(at, Math.min(end, at + CHUNK_BYTES)));
 }
 
-/** Runs the reader of a library, and turns its errors into a failure that names the format. */
+/** Calls a library's reader, and turns its errors into a failure that names the format. */
 export async function ofLibrary<T>(label: string, format: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -40,7 +40,7 @@ export async function ofLibrary<T>(label: string, format: string, read: () => Pr
   }
 }
 
-/** The bytes of a source. A read error becomes a `FailureError`, because it is not a bug. */
+/** Returns the bytes of a source. A read error becomes a `FailureError`, since it is not a bug. */
 export async function* readBytes(source: ByteSource, label: string): AsyncGenerator<Uint8Array> {
   try {
     yield* source;
@@ -63,7 +63,10 @@ export async function caught<T>(parse: () => Promise<Result<T>>): Promise<Result
   }
 }
 
-/** A place in a file, from 1: a line of a text, a row of a table, or an element of an array. Columns may have names. */
+/**
+ * A place in a file, counted from 1: a line of a text, a row of a table, or an element of an array. Columns may have
+ * names.
+ */
 export interface Place {
   readonly line?: number;
   readonly row?: number;
@@ -81,13 +84,16 @@ export function refuse(label: string, place: Place, message: string): never {
   throw new FailureError(failure.error);
 }
 
-/** Refuses a file because of a problem at a place that its maker knows; `column` is the place within the line. */
+/**
+ * Throws a failure about a problem in a file. Whoever makes the function knows the line; `column` is the place in the
+ * line.
+ */
 export type Refuse = (problem: string, column?: number) => never;
 
 /** The maximum number of characters of a quoted value in a message. */
 export const MAX_SHOWN = 40;
 
-/** Writes a value in the form in which messages quote it: short and without control characters. */
+/** Writes a value as messages quote it: short and without control characters. */
 export function shown(text: string): string {
   return JSON.stringify(shortened(text, MAX_SHOWN));
 }
@@ -95,10 +101,13 @@ export function shown(text: string): string {
 /** A decimal number. `Number` would also accept `0x10`, `Infinity` and an empty field. */
 export const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** Number of bytes from which the format of a file and the delimiter of a table are detected. */
+/** Number of bytes that are examined to detect the format of a file and the delimiter of a table. */
 export const HEAD_BYTES = 65_536;
 
-/** The first bytes of a source, and a source that still has all bytes. `close` ends it if it is not read to its end. */
+/**
+ * Reads the first bytes of a source. Returns them, and a source that still has all bytes. `close` ends a source that is
+ * not read to its end.
+ */
 export async function peeked(
   source: ByteSource,
 ): Promise<{ readonly head: Uint8Array; readonly whole: ByteSource; readonly close: () => Promise<unknown> }> {

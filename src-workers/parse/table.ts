@@ -14,7 +14,10 @@ const PREVIEW_CHARACTERS = 60;
 /** Number of records from which the delimiter is guessed. */
 const SAMPLE_RECORDS = 20;
 
-/** The delimiter that splits all of the first records into the same, largest number of fields; comma if none does. */
+/**
+ * Guesses the delimiter: the one that splits each of the first records into the same, largest number of fields. Returns
+ * comma if there is none.
+ */
 export function guessDelimiter(sample: Uint8Array): Delimiter {
   let best: { readonly delimiter: Delimiter; readonly fields: number } = { delimiter: 'comma', fields: 1 };
   for (const delimiter of Object.keys(DELIMITERS) as Delimiter[]) {
@@ -32,9 +35,9 @@ export function guessDelimiter(sample: Uint8Array): Delimiter {
     } catch {
       continue;
     }
-    // A space also separates words, so it is used only if no other delimiter separates fields.
+    // Spaces also separate words, so a space is used only if no other delimiter separates fields.
     if (delimiter === 'space' && best.fields > 1) break;
-    // The sample may end within its last record.
+    // The sample may end in the middle of its last record.
     if (records.length > 1 && records.length < SAMPLE_RECORDS && sample.length >= HEAD_BYTES) records.pop();
     const fields = records[0]?.length ?? 1;
     if (fields > best.fields && records.every((record) => record.length === fields)) best = { delimiter, fields };
@@ -42,7 +45,7 @@ export function guessDelimiter(sample: Uint8Array): Delimiter {
   return best.delimiter;
 }
 
-/** Collects the properties of a column while its fields are read. */
+/** Collects the properties of a column while the column's fields are read. */
 class ColumnReader {
   readonly values = new Set<number>();
   fields = 0;
@@ -91,7 +94,10 @@ class ColumnReader {
 
 const cut = (field: string): string => shortened(field, PREVIEW_CHARACTERS);
 
-/** A first record that turns out not to be a header is added last, so the smaller line number is kept. */
+/**
+ * Returns the earlier of two fields. The first record is added last if it turns out not to be a header, so order of
+ * arrival does not decide.
+ */
 const earlier = (known: PlacedField | null, field: string, line: number): PlacedField =>
   known !== null && known.line < line ? known : { line, field: cut(field) };
 
@@ -116,7 +122,7 @@ export function inspectTable(
     let records = 0;
     let ragged: TableSummary['ragged'] = null;
     await eachCsvLine(whole, label, csvSyntax(delimiter), 'a table as CSV', (fields, line) => {
-      // As in `parseLengthsCsv`.
+      // An empty single field is handled as in `parseLengthsCsv`.
       if (first === null && fields.length === 1 && fields[0] === '') return;
       if (first === null) {
         if (fields.length > MAX_COLUMNS)
@@ -131,7 +137,7 @@ export function inspectTable(
       for (let i = 0; i < columns.length; i++) columns[i].take(fields[i] ?? '', line);
     });
     if (first === null) return refuse(label, { line: 1 }, 'the file is empty. Choose a file with lengths');
-    // The callback above assigns `first`, which the compiler does not see.
+    // The callback above assigns `first`, but the compiler does not see this.
     const { fields, line } = first as { readonly fields: readonly string[]; readonly line: number };
     const header = asked.header ?? (records > 0 && looksLikeHeader(fields, columns));
     if (!header) {
@@ -151,7 +157,7 @@ export function inspectTable(
   });
 }
 
-/** Describes the columns of a Parquet or Arrow file, lists by their sizes. */
+/** Describes the columns of a Parquet or Arrow file. Columns of lists are described by the sizes of their lists. */
 export async function inspectColumns(
   table: ColumnTable,
   label: string,
@@ -183,7 +189,9 @@ export async function inspectColumns(
   });
 }
 
-/** A header has a text where the column holds numbers, or names in every field. */
+/**
+ * Returns whether a record looks like a header: it has text where the column holds numbers, or a name in every field.
+ */
 function looksLikeHeader(fields: readonly string[], columns: readonly ColumnReader[]): boolean {
   return (
     isHeader(fields) ||

@@ -1,14 +1,16 @@
 import { ok, type Result, badInput } from '../domain/result.ts';
 
-/** The record of a kernel that was traced with `db/kernels/lockstep.cuh` or `lockstep.wgsl`. */
+/** What a kernel recorded that was traced with `db/kernels/lockstep.cuh` or `lockstep.wgsl`. */
 export interface Trace {
-  /** Steps of each unit, in the order of the units. */
+  /** Number of steps of each unit, in the order of the units. */
   readonly lengths: Float64Array;
-  /** The losses of the thread groups; `null` if only lengths are known (WGSL). */
+  /** The measured losses; `null` if only lengths are known (WGSL). */
   readonly measured: MeasuredLoss | null;
 }
 
-/** Losses from the active lanes of every step. Lanes without a unit in their group's first round do not count. */
+/**
+ * Losses computed from the active lanes in every step. A lane without a unit in its group's first round does not count.
+ */
 export interface MeasuredLoss {
   /** Lanes of a thread group. */
   readonly threadGroupWidth: number;
@@ -16,19 +18,19 @@ export interface MeasuredLoss {
   readonly threadGroups: number;
   /** Mean over all steps of all thread groups. */
   readonly meanActiveLanes: number;
-  /** Lanes that hold units over active lanes, for all steps, ≥ 1. */
+  /** Lanes that hold units over active lanes, summed over all steps, ≥ 1. */
   readonly aggregateLoss: number;
   /** Mean loss over the thread groups, ≥ 1; groups without steps are excluded. */
   readonly meanLoss: number;
 }
 
-const MAGIC = 0x5254534c; // These are the letters "LSTR".
+const MAGIC = 0x5254534c; // The letters "LSTR".
 const VERSION = 1;
 const HEAD_WORDS = 8;
 const RECORD_WORDS = 4;
 const MAX_COUNT = 2 ** 32 - 1;
 
-/** Bytes of a trace of `units` units. */
+/** Returns the size of a trace of `units` units, bytes. */
 export const traceBytes = (units: number): number => 4 * (HEAD_WORDS + RECORD_WORDS * units);
 
 /**
@@ -54,7 +56,7 @@ export function parseTrace(bytes: Uint8Array): Result<Trace> {
     );
 
   const lengths = new Float64Array(units);
-  /** The lanes and steps of each thread group, and the sum of its active lanes over the steps. */
+  /** For each thread group, its lanes and steps, and the sum of its active lanes over the steps. */
   const groups = new Map<number, { lanes: number; steps: number; active: number }>();
   let missing = 0;
   let firstMissing = 0;

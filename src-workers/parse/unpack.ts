@@ -4,17 +4,20 @@ import { errorText, FailureError, ok, type Result, badInput } from '../domain/re
 import { bytesSource, caught, joined, readBytes, type ByteSource } from './source.ts';
 
 /**
- * Maximum size of an imported file, packed or unpacked. It has room for a million measured configurations, and stops
- * archives that expand without end.
+ * Maximum size of an imported file, packed or unpacked. A million measured configurations fit. Archives that expand
+ * without end are stopped here.
  */
 export const MAX_IMPORT_BYTES = 256 * 2 ** 20;
 
-/** Maximum size of a file of lengths, packed or unpacked. It is read as a stream. */
+/** Maximum size of a file of lengths, packed or unpacked. Such a file is read as a stream, so the limit is larger. */
 export const MAX_FILE_BYTES = 4 * 2 ** 30;
 
 export const isGzip = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b;
 
-/** Unpacks a gzip stream. Throws a `FailureError` on a damaged or truncated archive, and beyond `limit` bytes. */
+/**
+ * Unpacks a gzip stream. Throws a `FailureError` if the archive is damaged or truncated, or has more than `limit` bytes
+ * unpacked.
+ */
 export async function* gunzipped(source: ByteSource, label: string, limit: number): AsyncGenerator<Uint8Array> {
   const unpacking = pipeline(Readable.from(readBytes(source, label)), createGunzip(), () => {});
   let length = 0;
@@ -35,7 +38,7 @@ export async function* gunzipped(source: ByteSource, label: string, limit: numbe
 const tooLarge = (label: string, limit: number): FailureError =>
   new FailureError({ code: 'bad-input', message: `${label}: more than ${limit} bytes, the limit` });
 
-/** Reads all bytes of a source. Throws a `FailureError` beyond the limit. */
+/** Reads all bytes of a source. Throws a `FailureError` if there are more than the limit. */
 export async function gathered(source: ByteSource, label: string, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array[] = [];
   let length = 0;
@@ -48,8 +51,8 @@ export async function gathered(source: ByteSource, label: string, limit: number)
 }
 
 /**
- * The content of a file, unpacked if its first bytes show that it is gzip. Fails if the file or its content exceeds
- * `limit` bytes, or if the archive is damaged or truncated.
+ * Returns the content of a file, unpacked if its first bytes show that it is gzip. Fails if the file or its content
+ * exceeds `limit` bytes, or if the archive is damaged or truncated.
  */
 export async function unpacked(
   bytes: Uint8Array,
