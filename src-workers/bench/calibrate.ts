@@ -34,7 +34,7 @@ import { explainDesign } from '../predict/explain.ts';
 import { predictChunk } from '../predict/ranges.ts';
 import { createPredictor } from '../predict/predictor.ts';
 
-/** A design's measured time, without the ordering of units, which happens before the launch. */
+/** The measured time of a design. It does not include the ordering of units, which happens before the launch. */
 export interface MeasuredDesign {
   /** Index in the space of the plan. */
   readonly designIndex: number;
@@ -49,11 +49,11 @@ export interface CalibrationOptions {
   readonly fingerprint: string;
   readonly backend: MeasuringDevice['backend'];
   readonly sourceRunIds: readonly number[];
-  /** Random source that deals designs into folds. */
+  /** Random source that assigns designs to folds. */
   readonly uniform: UniformSource;
   /** Number of folds for the held-out error, ≥ 2. */
   readonly folds?: number;
-  /** The result of divergent loops on the same device. */
+  /** What divergent loops showed on the same device. */
   readonly divergence?: DivergenceFit | null;
 }
 
@@ -61,17 +61,19 @@ const FOLDS = 5;
 
 /** Minimum fraction of the spread of measured times that a calibration must explain; otherwise it is rejected. */
 const MIN_EXPLAINED = 0.1;
-/** The explained spread is checked only if times differ by this much from their centre, as a mean of |ln(time)|. */
+/**
+ * The explained spread is checked only if times differ by at least this much: the mean |ln(time)| about their centre.
+ */
 const SPREAD = 0.05;
 
 /**
  * Fits the unknown parameters of a kernel on a device to measured times of its designs: τ, c, p, σ, κ, setup per unit
- * and the overhead of a launch. The predictor itself is the model. A parameter that the designs do not determine keeps
- * the value of the plan. It takes about a second.
+ * and the overhead of a launch. The fitted model is the predictor itself. A parameter that the designs do not determine
+ * keeps the value of the plan. A fit takes about a second.
  *
  * @param deviceAt position of the designs' device on the plan's device axis
  * @returns `unsupported` for a CPU; `conflict` if a design is invalid, or the measurements do not belong to this plan;
- * `bad-input` if there are too few designs, or one has another device or no time
+ *   `bad-input` if there are too few designs, or one has another device or no time
  */
 export function calibrateFromDesigns(
   plan: SweepPlan,
@@ -153,9 +155,9 @@ export function calibrateFromDesigns(
 }
 
 /**
- * A plan that predicts with a calibration. σ, κ and setup apply to the plan's kernel on every device, so a plan of
- * several devices is predicted device by device. A plan has neither the overhead of a launch nor the cost of a
- * divergent branch: add the first to each time; the prediction does not use the second.
+ * Returns a plan that predicts with a calibration. σ, κ and setup then apply to the plan's kernel on every device, so
+ * several devices need one such plan each. A plan cannot hold the overhead of a launch, which must be added to each
+ * time, or the cost of a divergent branch, which the prediction does not use.
  */
 export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: CalibratedParameters): SweepPlan {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
@@ -175,7 +177,7 @@ export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: Ca
 }
 
 /**
- * The predicted result of a measurement: kernel times without ordering the units, with the overhead of a launch, ms.
+ * Predicts what a measurement would show, ms: kernel times without ordering the units, with the overhead of a launch.
  * @returns `conflict` if a design is invalid
  */
 export function predictMeasured(
@@ -196,10 +198,10 @@ export function predictMeasured(
 type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBranchCycles'>;
 /** Values in the order of `CALIBRATION_PARAMETERS`. */
 type Values = Readonly<Record<FittedParameter, number>>;
-/** Predicted times without ordering the units, ms, in the order of the measured designs. */
+/** Predicts times without ordering the units, ms, in the order of the measured designs. */
 interface ForwardModel {
   readonly exact: (values: Values) => Float64Array;
-  /** Interpolates between two setups, for a descent that tries hundreds of them. */
+  /** Interpolates between two setups. A descent tries hundreds of them. */
   readonly quick: (values: Values) => Float64Array;
 }
 
@@ -224,7 +226,10 @@ function startingValues(plan: SweepPlan, device: GpuDevice): Values {
   };
 }
 
-/** The plan without CPUs and without axis values that no measured design has. Its predictor is made quickly. */
+/**
+ * Returns the plan without CPUs and without axis values that no measured design has, for which a predictor is quick to
+ * make.
+ */
 function onlyMeasured(
   plan: SweepPlan,
   deviceAt: number,
@@ -270,14 +275,18 @@ function onlyMeasured(
 }
 
 /**
- * Times are computed for setups at this distance and interpolated between them. Times are nearly proportional to the
- * setup, but the depth laws of a new setup take a hundred times as long as the rest. A fit thus needs about ten setups
- * instead of hundreds. The distance is also the step of a derivative, so it must be wide: a setup that is not whole can
- * change the grid of a law, and this alone changes a time by about 0.3 %.
+ * Returns the distance between the setups for which times are computed; times between them are interpolated. Times are
+ * nearly proportional to the setup, but the depth laws of a new setup take a hundred times as long to compute as
+ * everything else. So a fit needs about ten setups instead of hundreds. The distance is also the step of a derivative,
+ * so it must be wide: a setup that is not a whole number can change the grid of a law, and this alone changes a time by
+ * about 0.3 %.
  */
 const setupStep = (plan: SweepPlan): number => 0.1 * moments(plan.law).mean + 0.2;
 
-/** @param indices valid designs */
+/**
+ * Creates the model that a fit compares with the measurement.
+ * @param indices valid designs
+ */
 function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonly number[]): ForwardModel {
   const first = createPredictor(plan);
   const orderingMs = new Float64Array(indices.length);
@@ -287,14 +296,14 @@ function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonl
     const { setupIterationsPerUnit, ...shared } = fitted;
     const pipeline = { [device.id]: { latencyCycles, issueCycles, kneeSoftness, schedulers } };
     const kernel = withSetupIterations({ ...plan.kernel, ...shared }, setupIterationsPerUnit);
-    // Laws are by far the slowest part. They are cached by setup.
+    // Laws are by far the slowest part, so they are cached by setup.
     const predictor = createPredictor({ ...plan, kernel, pipeline }, first.caches);
     return Float64Array.from(
       indices,
       (index, i) => predictChunk(predictor, index, 1).timeMs[0] - orderingMs[i] + launchOverheadMs,
     );
   };
-  // One of the setups is the plan's own, which is kept if the designs do not determine it.
+  // The setups include the plan's own, which is kept if the designs do not determine the setup.
   const origin = computeSetupIterations(plan.kernel);
   const step = setupStep(plan);
   const quick = (values: Values) => {
@@ -310,7 +319,7 @@ function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonl
   return { exact, quick };
 }
 
-/** The 97.5 % quantile of the normal law: half widths of intervals in standard errors. */
+/** Half width of a 95 % interval in standard errors: the 97.5 % quantile of the normal law. */
 const HALF_WIDTH_DEVIATIONS = 1.959963984540054;
 
 function fitProblem(
@@ -324,15 +333,15 @@ function fitProblem(
   const meanLength = moments(plan.law).mean;
   const shortest = measuredMs.reduce((least, time) => Math.min(least, time), Infinity);
   const sharing = new Set(plan.axes.threadsPerUnit);
-  // A standard error of 0.5 in the logarithm means that the value is known within a factor of e in 19 of 20 cases.
+  // A standard error of 0.5 in the logarithm means that in 19 of 20 cases the value is known within a factor of e.
   const cycles = { lower: 1e-3, upper: 1e9, coordinate: 'log', step: 1e-3, knownWithin: 0.5 } as const;
   const all: (Omit<FitParameter, 'initial' | 'name'> & { readonly name: FittedParameter })[] = [
     { name: 'issueCycles', ...cycles },
     { name: 'latencyCycles', ...cycles },
     { name: 'kneeSoftness', lower: 1, upper: 64, coordinate: 'log', step: 1e-2, knownWithin: 0.5 },
   ];
-  // With one number of threads per unit, the cost of sharing cannot be separated from the cost of an iteration. With
-  // two, σ cannot be separated from κ.
+  // If all designs have the same number of threads per unit, the cost of sharing cannot be separated from that of an
+  // iteration. With two different numbers, σ cannot be separated from κ.
   const split = plan.kernel.sharing !== 'deal';
   if (split && sharing.size > 1)
     all.push({ name: 'serialFraction', lower: 0, upper: 1, coordinate: 'linear', step: 1e-3, knownWithin: 0.1 });
@@ -375,7 +384,7 @@ function fitProblem(
       const times = `predicted ${predicted[bad]} ms, measured ${measuredMs[bad]} ms`;
       return badInput(`measured design ${bad}: ${times}; times must be positive`, { design: bad });
     }
-    // Time is proportional to τ and c together.
+    // The time is proportional to a common factor of τ and c.
     const scale = median(predicted.map((time, i) => measuredMs[i] / time));
     const start = { ...moved, latencyCycles: moved.latencyCycles * scale, issueCycles: moved.issueCycles * scale };
     starts.push(parameters.map(({ name }) => start[name]));
@@ -393,8 +402,8 @@ function fitProblem(
 }
 
 /**
- * Start points of the fit: τ/c relative to the plan's, and p. They are on both sides of the knee, and one of them has a
- * soft knee.
+ * Start points of the fit: τ/c relative to the plan's, and p. They lie on both sides of the knee, and one has a soft
+ * knee.
  */
 const STARTS = [
   { ratio: 1, knee: null },

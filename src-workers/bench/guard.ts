@@ -9,26 +9,26 @@ export interface GuardedProgram {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** What happens to a started program. After its exit code or an error, nothing follows. */
+/** What happens to a started program. Nothing follows its exit code, or an error. */
 export type GuardedReport =
   | { readonly stream: 'stdout' | 'stderr'; readonly text: string }
-  /** A signal is reported as 128 plus its number, as shells do. */
+  /** The exit code. A signal counts as 128 plus its number, as in shells. */
   | { readonly code: number }
   | { readonly error: StartError };
 
-/** Why a program cannot be started, as reported by Node. */
+/** Why a program could not be started, as Node reports it. */
 export interface StartError {
   readonly code?: string;
   readonly message: string;
 }
 
-/** Maximum length of each stream of a program; the rest is cut. The important part of it is its beginning. */
+/** Maximum length of each output stream of a program. The rest is cut, since the beginning is the important part. */
 export const MAX_OUTPUT_CHARACTERS = 4_000_000;
 
 /**
- * The script of the guard, a process that starts programs for this one and passes on their output. So it knows all
- * programs that run, at any time. When this process ends in any way, the channel closes, and the guard kills the
- * programs with all that they started.
+ * The script of the guard: a process that starts programs for this one and passes on their output. So the guard always
+ * knows which programs run. When this process ends in any way, the channel closes, and the guard kills these programs
+ * and all that they started.
  */
 const GUARD = `
 const { spawn } = require('node:child_process');
@@ -87,7 +87,7 @@ interface Running {
 
 type Message = { readonly id: number; readonly report: GuardedReport | { readonly pid: number } };
 
-/** How long an idle guard is kept, ms. Starting one takes some 100 ms, and it holds 40 MB. */
+/** How long an idle guard is kept, ms. Starting one takes about 100 ms, and an idle one holds 40 MB. */
 const IDLE_MS = 10_000;
 
 let guard: ChildProcess | null = null;
@@ -96,16 +96,16 @@ let lastId = 0;
 const running = new Map<number, Running>();
 
 /**
- * Starts a program through the guard. It and all processes that it started are killed at its end, and when this process
- * ends.
- * @returns kills the program; its end is reported all the same
+ * Starts a program through the guard. The program and all processes that it started are killed when it ends, and when
+ * this process ends.
+ * @returns a function that kills the program; its end is still reported
  */
 export function startGuarded(start: GuardedProgram, report: Running['report']): () => void {
   const id = ++lastId;
   const own = getGuard();
   running.set(id, { report, pid: undefined });
   hold(own);
-  // A guard that has ended reports it by itself.
+  // If the guard has ended, this is reported elsewhere, so an error of sending is ignored.
   own.send({ id, start }, () => {});
   return () => void (running.has(id) && own.send({ id }, () => {}));
 }
@@ -115,7 +115,7 @@ function getGuard(): ChildProcess {
   const own = spawn(process.execPath, ['-e', GUARD], {
     env: childEnvironment(ownNode()),
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    // A Ctrl+C in the terminal must not end the guard before this process decides.
+    // Ctrl+C in the terminal must not end the guard before this process decides what to do.
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
@@ -164,11 +164,11 @@ function release(own: ChildProcess): void {
   }, IDLE_MS).unref();
 }
 
-/** Sends a signal to a program with a group of its own, and to all processes that it started. */
+/** Sends a signal to a program that has its own process group, and to all processes that it started. */
 export function killGroup(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, signal);
   } catch {
-    // It has ended in the meantime.
+    // The program has ended in the meantime.
   }
 }

@@ -7,18 +7,19 @@ import type { ToolRun } from './tool.ts';
 
 /** Keeps the output of compilers between runs. */
 
-/** A kept output. */
+/** An output in the cache. */
 export interface CacheEntry {
   readonly key: string;
   readonly path: string;
   readonly log: string;
-  /** Whether this call made the output, or it was in the cache. */
+  /** Whether this call made the output. If not, it was in the cache. */
   readonly made: boolean;
 }
 
 /**
- * The output file of a tool, from the cache if possible: a folder named by a key, with the file, the tool's log and the
- * file's digest. A changed file is made again. Several processes may use one cache.
+ * Returns the output file of a tool, from the cache if possible. An entry of the cache is a folder named by a key, with
+ * the file, the tool's log and the file's digest. If the file has changed, it is made again. Several processes may use
+ * one cache.
  *
  * Fails with `unsupported` and the tool's first error if its exit code is not 0 or it makes no file, with `storage` if
  * the cache cannot be written, and as `make` fails.
@@ -26,7 +27,7 @@ export interface CacheEntry {
  * @param file name of the output file
  * @param parts everything on which the output depends
  * @param refused the beginning of the message if the tool fails
- * @param make runs the tool, which writes to this path
+ * @param make runs the tool, which must write to this path
  */
 export async function cachedOutput(
   cacheFolder: string,
@@ -76,24 +77,22 @@ async function isFile(path: string): Promise<boolean> {
 const ENTRY = 'entry.json';
 const DRAFT = 'draft-';
 
-/**
- * Maximum size of the cache. It is enough for many plans and several compilers, because one plan takes a few megabytes.
- */
+/** Maximum size of the cache, bytes. A plan takes a few megabytes, so many plans and several compilers fit. */
 const MAX_CACHE_BYTES = 256 * 2 ** 20;
-/** The age from which a draft belongs to a killed process. It is far above any time limit of a compilation. */
+/** Age at which an unfinished entry must come from a killed process, ms. No compilation may take nearly as long. */
 const STALE_DRAFT_MS = 24 * 3600 * 1000;
 
-/** Sets the time of an entry, which is its last use. */
+/** Sets the time of an entry, which stands for its last use. */
 async function markUsed(folder: string): Promise<void> {
   const now = new Date();
-  // If another process removes the entry in the meantime, the next process makes it again.
+  // Another process may have removed the entry in the meantime. The next process will make it again.
   await utimes(join(folder, ENTRY), now, now).catch(() => {});
 }
 
 /**
- * Removes the least recently used entries until the rest fits in `maxBytes`, and the remains of killed processes.
+ * Removes the remains of killed processes, and the least recently used entries until the rest fits in `maxBytes`.
  * Entries that cannot be removed stay, because a large cache must not stop a measurement.
- * @param kept keys of entries that stay and do not count
+ * @param kept keys of entries that are neither removed nor counted
  */
 export async function pruneCache(
   cacheFolder: string,
@@ -113,7 +112,7 @@ export async function pruneCache(
         entries.push({ folder, bytes, usedMs: Math.max(...files.map(({ mtimeMs }) => mtimeMs)) });
       }
     } catch {
-      // Another process has removed it.
+      // Another process has already removed it.
     }
   }
   let bytes = 0;
@@ -123,7 +122,7 @@ export async function pruneCache(
   }
 }
 
-/** The tool's log; null if there is no valid entry. */
+/** Returns the tool's log; null if there is no valid entry. */
 async function readEntry(folder: string, file: string): Promise<string | null> {
   try {
     const entry: unknown = JSON.parse(await readFile(join(folder, ENTRY), 'utf8'));
@@ -142,7 +141,7 @@ async function computeDigest(path: string): Promise<string> {
     .digest('hex');
 }
 
-/** Moves a finished folder to its place, unless another process has just put the same folder there. */
+/** Moves a finished folder to its place. If another process has just put the same folder there, that one stays. */
 async function replace(draft: string, folder: string, file: string): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
@@ -150,7 +149,7 @@ async function replace(draft: string, folder: string, file: string): Promise<voi
     } catch (error) {
       if ((await readEntry(folder, file)) !== null) return;
       if (attempt === 2) throw error;
-      // The existing folder is damaged.
+      // There is a folder in this place, but it is damaged.
       const aside = `${draft}-old`;
       await rename(folder, aside).catch(() => {});
       await rm(aside, { recursive: true, force: true });

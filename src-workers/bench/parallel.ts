@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 
 /**
- * Does the work of each item, at most as many at a time as this machine has cores. Items are begun in their order.
+ * Processes items in parallel, at most as many at a time as this machine has cores. Items are begun in their order.
  * @returns the results in the order of the items
  */
 export async function inParallel<Item, Done>(

@@ -1,41 +1,43 @@
 import { writeSync } from 'node:fs';
 import { ENGINE_ONLY_VARIABLE, SECRET_VARIABLES } from '../domain/program.ts';
 
-/** The environment variable with the id of the process that started our program and reads its output. */
+/**
+ * The environment variable that holds the id of the parent: the process that started our program and reads its output.
+ */
 export const PARENT_VARIABLE = 'LOCKSTEP_PARENT';
 
-/** Interval of the check, ms. */
+/** Time between two checks for the parent, ms. */
 const LOOK_MS = 500;
 
 /**
- * Ends this process soon after its reader has ended for any reason, since a killed process cannot end its programs. A
- * process that a user started has no such variable, and continues.
+ * Ends this process soon after its parent has ended, for whatever reason. A killed parent cannot end its programs
+ * itself. A process that a user started does not have the variable, so it continues.
  */
 export function endWithParent(): void {
   const parent = Number(process.env[PARENT_VARIABLE]);
   if (!(parent > 0)) return;
   setInterval(() => {
-    // A process without a parent is adopted by a process with another id.
+    // The parent has ended, so the system has given this process another one.
     if (process.ppid !== parent) process.exit(1);
   }, LOOK_MS).unref();
 }
 
-/** Prints a record, or the line of a plan, for the reader. */
+/** Prints a record, or the line of a plan, for the parent. */
 export function printLine(line: object): void {
   const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
   for (let at = 0; at < bytes.length;) {
     try {
       at += writeSync(1, bytes, at);
     } catch (error) {
-      // The pipe is full and does not block; the reader will make room.
+      // The pipe is full and does not block. The parent will read from it.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
     }
   }
 }
 
 /**
- * Returns this process's environment without secrets and without settings of the engine, for a program that it starts,
- * because others wrote that program.
+ * Returns this process's environment without secrets and without settings of the engine, for a program that others
+ * wrote.
  */
 export function childEnvironment(added: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   // Windows ignores the case of names.
@@ -45,7 +47,10 @@ export function childEnvironment(added: Readonly<Record<string, string>> = {}): 
   return { ...Object.fromEntries(inherited), ...added };
 }
 
-/** Environment in which this process's own program runs a script as Node. Under Electron, it would open an app. */
+/**
+ * Returns the environment in which this process's own executable runs a script as Node. Under Electron, it would
+ * otherwise open an app.
+ */
 export function ownNode(): Readonly<Record<string, string>> {
   return process.versions.electron ? { ELECTRON_RUN_AS_NODE: '1' } : {};
 }

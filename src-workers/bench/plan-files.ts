@@ -6,7 +6,7 @@ import { MAX_MEASURED_UNITS } from './unit-loop.ts';
 import { wordBytes } from './words.ts';
 
 /**
- * A plan in a folder for a separate program: `plan.json`, and a file with the lengths of the units as 32-bit
+ * The file of a plan in a folder for a separate program. Beside it is a file with the lengths of the units as 32-bit
  * little-endian words, since tens of millions of lengths are too many for JSON.
  */
 const PLAN_FILE = 'plan.json';
@@ -14,7 +14,9 @@ export const LENGTHS_FILE = 'lengths.u32';
 
 type StoredPlan = PlanLine['plan'];
 
-/** The form of a plan at the start of a result file. A digest replaces the lengths, which can be drawn again. */
+/**
+ * Returns a plan in the form in which it begins a result file. A digest replaces the lengths, which can be drawn again.
+ */
 export function keptPlan(plan: BenchPlan, lengthsDigest: string | null, source: PlanSource | null): PlanLine {
   const { workload, ...rest } = plan;
   if (!workload) return { type: 'plan', plan: { ...rest, workload: null }, lengthsDigest, source };
@@ -30,7 +32,10 @@ export async function writePlanFolder(folder: string, plan: BenchPlan): Promise<
   await writeFile(join(folder, PLAN_FILE), JSON.stringify(keptPlan(plan, null, null).plan));
 }
 
-/** Reads a folder that `writePlanFolder` wrote. Fails with `not-found`, or with `bad-input` on any other folder. */
+/**
+ * Reads a plan from a folder that `writePlanFolder` wrote. Fails with `not-found`, or with `bad-input` on any other
+ * folder.
+ */
 export async function readPlanFolder(folder: string): Promise<Result<BenchPlan>> {
   const file = join(folder, PLAN_FILE);
   let stored: StoredPlan;

@@ -3,20 +3,24 @@ import { firstIndex } from '../numeric/search.ts';
 import { mean } from '../numeric/statistics.ts';
 
 /**
- * Estimates the time of a measurement from a few launches. A probe runs some of the designs on a few units, then on
- * more, until a launch is long enough to extrapolate. Two rounds give times that are linear in the units.
+ * Estimates the time of a measurement from a few launches. A probe runs a few designs on a few units, and in further
+ * rounds on more units, until a launch is long enough to extrapolate from. The last two rounds determine a time that is
+ * linear in the units.
  */
 
-/** Times of one round of a probe, ms: means over its designs, by the clock of the reading process. */
+/**
+ * Times of one round of a probe, ms, as means over its designs. They are measured by the clock of the process that
+ * reads the records.
+ */
 export interface ProbeTimes {
   readonly units: number;
-  /** Time until the device is known. */
+  /** Time from the start of the program until the device is known. */
   readonly startMs: number;
-  /** Time spent once for all designs: buffers, expected results. */
+  /** Time of work that is done once for all designs: buffers, expected results. */
   readonly onceMs: number;
-  /** Time spent once per design: compiling, ordering the units, checking. */
+  /** Time of work that is done once per design: compiling, ordering the units, checking. */
   readonly prepareMs: number;
-  /** Time of one launch, including the wait for it. */
+  /** Time of one launch, including the time to wait for it. */
   readonly launchMs: number;
   /** Time of one launch of the slowest design. */
   readonly slowestLaunchMs: number;
@@ -27,21 +31,27 @@ export interface TimedRecord {
   readonly record: BenchRecord;
 }
 
-/** Number of designs in a probe, spread over the chosen ones, and their launches; the first launch is not timed. */
+/**
+ * Number of designs in a probe, spread over the chosen designs, and number of their launches, of which the first is not
+ * timed.
+ */
 export const PROBE_DESIGNS = 6;
 export const PROBE_WARM_UPS = 1;
 export const PROBE_REPEATS = 2;
 
 const FIRST_UNITS = 1024;
-/** Launches of at least this time consist mostly of work. */
+/** A launch of at least this time consists mostly of work. */
 const LONG_LAUNCH_MS = 50;
 const WANTED_LAUNCH_MS = 150;
 const MAX_ROUNDS = 4;
 
-/** A round that took this long ends with the current design, which is enough information about a slow device. */
+/** A round that has taken this long ends after the current design, ms. This is enough to know a slow device. */
 const ROUND_MS = 5000;
 
-/** Whether a round can skip its remaining designs: it took long enough, and one launch after a warm-up is timed. */
+/**
+ * Returns whether a round can skip its remaining designs, because it took long enough and a launch after a warm-up was
+ * timed.
+ */
 export function isProbeEnough(records: readonly TimedRecord[]): boolean {
   const started = records.find(({ record }) => record.type === 'device');
   const last = records.at(-1);
@@ -49,7 +59,7 @@ export function isProbeEnough(records: readonly TimedRecord[]): boolean {
   return records.some(({ record }) => record.type === 'sample' && !record.warmUp);
 }
 
-/** Times of a round; null if none of its designs was timed. `atMs` counts from the start of the program. */
+/** Returns the times of a round; null if none of its designs was timed. `atMs` counts from the start of the program. */
 export function probeTimes(units: number, records: readonly TimedRecord[]): ProbeTimes | null {
   let startMs = 0;
   let lastMs = 0;
@@ -62,7 +72,7 @@ export function probeTimes(units: number, records: readonly TimedRecord[]): Prob
       const [first, ...others] = samples;
       const timed = others.length > 0 ? others : [first];
       const timeMs = timed.reduce((sum, one) => sum + one.timeMs, 0) / timed.length;
-      // A program that writes all its records at once shows only the device's time.
+      // If a program writes all its records at once, only the device's own times are useful.
       const gapMs = others.length > 0 ? (others.at(-1)!.atMs - first.atMs) / others.length : 0;
       const launchMs = Math.max(timeMs, gapMs);
       cases.push({ launchMs, prepareMs: Math.max(0, lastMs - begunMs - samples.length * launchMs) });
@@ -84,7 +94,7 @@ export function probeTimes(units: number, records: readonly TimedRecord[]): Prob
   close();
   if (cases.length === 0) return null;
   const launches = cases.map(({ launchMs }) => launchMs);
-  // The first design includes the work that is done once for all designs.
+  // The time of the first design includes the work that is done once for all designs, so it does not count here.
   const prepareMs = mean((cases.length > 1 ? cases.slice(1) : cases).map((one) => one.prepareMs));
   return {
     units,
@@ -97,19 +107,21 @@ export function probeTimes(units: number, records: readonly TimedRecord[]): Prob
 }
 
 /**
- * Units of the next round; null if the rounds so far are enough.
+ * Returns the number of units for the next round; null if the rounds so far are enough.
  * @param parts whether the target can run a part of the units
  */
 export function nextProbeUnits(rounds: readonly ProbeTimes[], allUnits: number, parts: boolean): number | null {
   const last = rounds.at(-1);
   if (!last) return parts ? Math.min(FIRST_UNITS, allUnits) : allUnits;
   if (last.units >= allUnits || last.slowestLaunchMs >= LONG_LAUNCH_MS || rounds.length >= MAX_ROUNDS) return null;
-  // A launch grows at most in proportion to its units, since small launches leave parts of the device idle.
+  // A small launch leaves a part of the device idle, so its time grows at most in proportion to its units.
   const wanted = Math.ceil((last.units * WANTED_LAUNCH_MS) / last.slowestLaunchMs);
   return wanted > allUnits / 2 ? allUnits : wanted;
 }
 
-/** Times for another number of units: linear through the last two rounds, or proportional after one round. */
+/**
+ * Returns the times for another number of units: linear through the last two rounds, or proportional after one round.
+ */
 function collectTimes(rounds: readonly ProbeTimes[], units: number): ProbeTimes {
   const last = rounds.at(-1)!;
   const before = rounds.at(-2);
@@ -138,39 +150,44 @@ export interface AskedMeasurement {
   readonly caseTimeLimitMs: number;
   /** Whether the target can run a part of the units. */
   readonly parts: boolean;
-  /** Number of programs that are built at a time before the first launch. Null if no design has its own program. */
+  /**
+   * Number of programs that are built in parallel before the first launch. Null if designs need no program of their
+   * own.
+   */
   readonly buildsAtOnce: number | null;
 }
 
-/** The part of a request that fits in the time. */
+/** The part of a requested measurement that fits in the time limit. */
 export interface FittingMeasurement {
   readonly units: number;
   readonly designs: number;
   readonly repeats: number;
-  /** The time of this part, and of the whole request, ms. */
+  /** Estimated time of this part, and of the whole request, ms. */
   readonly estimateMs: number;
   readonly fullMs: number;
 }
 
-/** Minimum number of repeats: 6 give a 95 % interval of the median despite one outlier. */
+/** Minimum number of repeats. A 95 % interval of the median needs 6, and one more allows for an outlier. */
 const FEWEST_REPEATS = 7;
 /**
- * The fraction of a design's time limit that a probed design may take. It is below 1, because the slowest design may
- * not have been probed.
+ * The fraction of a design's time limit that the slowest probed design may take. It is below 1, because an even slower
+ * design may not have been probed.
  */
 const CASE_SHARE = 0.5;
-/** Minimum time of a launch of fewer units, as a multiple of the time that a launch takes without any. */
+/** Minimum time of a launch with fewer units, as a multiple of the time of a launch without units. */
 const FLOORS = 10;
 
 /**
- * Reduces a measurement to its time limit, in an order that keeps what it says about the whole request:
+ * Reduces a measurement until it fits in its time limit. The steps come in an order that keeps what the measurement
+ * says about the whole request:
  *
- * 1. Repeats only change how certain a median is.
- * 2. Units are reduced only while a launch stays long. A short launch of fewer units measures a device that is partly
- *    idle, and saves little time, since most of it is spent on preparing a design.
+ * 1. The number of repeats is reduced. It only affects how certain a median is.
+ * 2. The number of units is reduced while a launch stays long. A short launch of fewer units measures a device that is
+ *    partly idle, and saves little time, since most of the time is spent on preparing a design.
  * 3. Designs are left out.
  *
- * A design that would exceed its own time limit also has fewer units, because it would not be measured otherwise.
+ * If a design would exceed its own time limit, the number of units is also reduced, because the design could not be
+ * measured otherwise.
  */
 export function fittingMeasurement(rounds: readonly ProbeTimes[], asked: AskedMeasurement): FittingMeasurement {
   const { warmUps, timeLimitMs, caseTimeLimitMs, parts, buildsAtOnce } = asked;
@@ -192,7 +209,7 @@ export function fittingMeasurement(rounds: readonly ProbeTimes[], asked: AskedMe
   let { units, designs, repeats } = asked;
   while (repeats > fewest && !(isInTime(units, designs, repeats) && isEachInTime(units, repeats))) repeats -= 1;
   if (parts) {
-    // With fewer units than in the first round, no design might have enough blocks.
+    // With fewer units than in the first round, a design might not have enough blocks to fill the device.
     const least = Math.min(units, rounds[0].units);
     const most = mostUnits(least, units, (some) => isEachInTime(some, repeats));
     const longMs = Math.max(LONG_LAUNCH_MS, FLOORS * collectTimes(rounds, 0).launchMs);
@@ -212,7 +229,7 @@ export function fittingMeasurement(rounds: readonly ProbeTimes[], asked: AskedMe
   };
 }
 
-/** The largest number of units up to `most` that fits, or `least` if none of them does. */
+/** Returns the largest number of units up to `most` that fits, or `least` if none fits. */
 function mostUnits(least: number, most: number, fits: (units: number) => boolean): number {
   return fits(most) ? most : firstIndex(least + 1, most, (units) => !fits(units)) - 1;
 }

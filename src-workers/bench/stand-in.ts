@@ -11,21 +11,21 @@ import type { SweepPlan } from '../predict/plan.ts';
 import { SECTOR_WORDS } from './unit-loop.ts';
 
 /**
- * The loop that stands in for a kernel: its profile, the instructions of its parts, and the kernel that it executes and
- * that is predicted. The instructions of a pass other than its steps are counted in the machine code of compute
- * capabilities 8.0 to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
+ * The loop that stands in for a kernel: its profile, the instructions of its parts, and the kernel that it amounts to,
+ * for which times are predicted. Of a pass, the steps are chosen; the other instructions were counted in the machine
+ * code of compute capabilities 8.0 to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
  */
 
 type StandInBackend = 'cuda' | 'webgpu';
 
 const SECTOR_BYTES = 4 * SECTOR_WORDS;
-/** The maximum size of the table: 128 MiB, the default maximum of a WebGPU buffer. */
+/** The maximum size of the table in words: 128 MiB, the default maximum of a WebGPU buffer. */
 const TABLE_WORDS = 2 ** 25;
-/** The registers of the loop besides those of its steps. */
+/** Registers that the loop needs besides those of its steps. */
 const OWN_REGISTERS = 16;
 const MAX_THREADS_PER_UNIT = 32;
 
-/** The contents of a pass. Loads have a number for every pass, and a rate (in 2⁻³²) of one more. */
+/** The contents of a pass. Each kind of load has a number for every pass, and the rate (in 2⁻³²) of one more load. */
 export interface UnitLoopShape {
   readonly floats: number;
   readonly integers: number;
@@ -36,29 +36,29 @@ export interface UnitLoopShape {
   readonly loadRate: number;
   readonly streamed: number;
   readonly streamRate: number;
-  /** Machine instructions of the pass: all of them, and the instructions of integers and logic. */
+  /** Machine instructions of the pass: all of them, and those for integers and logic. */
   readonly instructions: number;
   readonly integerInstructions: number;
-  /** The number of steps once per unit, and the number in each step that combines results. */
+  /** The number of steps that run once per unit, and in each step that combines results. */
   readonly unitSteps: number;
   readonly combineSteps: number;
 }
 
-/** The failure for the loop of an older version. */
+/** Returns the failure for a loop of an older version. */
 export function oldUnitLoop(): Result<never> {
   return unsupported(
     'the measurement used an older stand-in loop, which this version does not run. Start a new measurement',
   );
 }
 
-/** The fraction of an iteration in a pass of u threads. */
+/** Returns the fraction of an iteration that a pass of u threads contains. */
 function computeShare({ sharing, serialFraction: σ, cooperationCost: κ }: UnitLoopProfile, u: number): number {
   return sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u);
 }
 
 /**
- * The number of lanes for which a dependent load reads one sector. It is so large that the loads do not exceed the
- * profile's bytes.
+ * Returns the number of lanes for which a dependent load reads one sector. It is chosen so that the loads do not move
+ * more than the profile's bytes.
  */
 export function lanesPerSector({
   dependentLoadsPerIteration: loads,
@@ -68,31 +68,36 @@ export function lanesPerSector({
   return Math.min(MAX_THREADS_PER_UNIT, 2 ** Math.max(0, Math.ceil(Math.log2((SECTOR_BYTES * loads) / bytes))));
 }
 
-/** Whether the loop reads anything from its table. */
+/** Returns whether the loop reads anything from its table. */
 export function hasTable({ tableWords }: UnitLoopProfile): boolean {
   return tableWords > SECTOR_WORDS;
 }
 
-/** Additional sectors that an iteration of a thread reads in sequence. */
+/** Returns how many further sectors an iteration of a thread reads, in sequence. */
 function streamedSectors(profile: UnitLoopProfile): number {
   const { dependentLoadsPerIteration: loads, bytesPerIteration: bytes } = profile;
   return Math.max(0, bytes / SECTOR_BYTES - loads / lanesPerSector(profile));
 }
 
-/** Whole steps of every pass, and the chance (in 2⁻³²) of another step. */
+/** Splits a mean into the whole steps of every pass, and the rate (in 2⁻³²) of another step. */
 function inPasses(mean: number): { readonly each: number; readonly rate: number } {
   const each = Math.floor(mean + 2 ** -10);
   return { each, rate: Math.round(Math.max(0, mean - each) * 2 ** 22) * 2 ** 10 };
 }
 
-/** Exchanges of a pass: half the cost of cooperation, at most one in each step. Dealt units need none. */
+/**
+ * Returns the exchanges of a pass: half the cost of cooperation, at most one in each step. Dealt units need no
+ * exchanges.
+ */
 function countExchanges({ sharing, instructionsPerIteration, cooperationCost }: UnitLoopProfile, u: number): number {
   if (sharing === 'deal') return 0;
   const steps = Math.log2(u);
   return Math.min(steps, Math.round((instructionsPerIteration * cooperationCost * steps) / 2));
 }
 
-/** Instructions that a pass needs in addition to its steps: all of them, and the instructions of integers and logic. */
+/**
+ * Counts the instructions that a pass needs in addition to its steps: all of them, and those for integers and logic.
+ */
 function overhead(profile: UnitLoopProfile, u: number) {
   const share = computeShare(profile, u);
   const exchanges = countExchanges(profile, u);
@@ -101,31 +106,37 @@ function overhead(profile: UnitLoopProfile, u: number) {
   const loadCount = loads.each + Math.sign(loads.rate);
   const streamedCount = streamed.each + Math.sign(streamed.rate);
   const integers =
-    // These instructions add to the result, count down to 0 and, for dealt units, find the lane's iteration.
+    // The first term covers adding to the result, counting down to 0 and, for dealt units, finding the lane's
+    // iteration.
     (u === 1 ? OWN.one : profile.sharing === 'deal' ? OWN.dealt : OWN.split) +
     exchanges +
-    // Each load has a 64-bit address. The chain adds two links, and a check whether this pass has another load.
+    // Each load has a 64-bit address. The chain adds two links, and a check if only some passes have another load.
     (loadCount > 0 ? loadCount + 2 : 0) +
     (loads.rate > 0 ? 3 : 0) +
-    // Each streamed load has an address, the advance and wrap of this address, and a link.
+    // Each streamed load has an address, the advance of this address, its wrap, and a link.
     4 * streamedCount +
     (streamed.rate > 0 ? 2 : 0);
   return { exchanges, loads, streamed, integers, instructions: integers + exchanges + loadCount + streamedCount + 1 };
 }
 
-/** The integer instructions of a pass besides its steps, by the way in which its threads share units. */
+/**
+ * The integer instructions of a pass besides its steps: for one thread per unit, and for units that are split or dealt.
+ */
 const OWN = { one: 4, split: 6, dealt: 8 } as const;
-/** Instructions that change a unit, without its steps: in the nested form, and in one loop over all units. */
+/** Instructions that change to the next unit, without its steps: in the nested form, and in one loop over all units. */
 const UNIT_INSTRUCTIONS = 38;
 const REFILL_INSTRUCTIONS = 26;
-/** Instructions that find the start of a unit's loads in the nested form. */
+/** Instructions of the nested form that find where a unit's loads start. */
 const START_INSTRUCTIONS = 9;
 /** Instructions that one loop over all units adds to each pass. */
 const FLATTENED_INSTRUCTIONS = 3;
 /** Instructions of a combining step: the exchange and the sum. */
 const COMBINE_INSTRUCTIONS = 2;
 
-/** The parts of the loop for u threads per unit: close to the profile, with every class of instructions present. */
+/**
+ * Computes the parts of the loop for u threads per unit. They are close to the profile, and every class of instructions
+ * that it has occurs at least once.
+ */
 export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShape {
   const { instructionsPerIteration, integerShare, fp64Share, specialShare } = profile;
   const all = instructionsPerIteration * computeShare(profile, u);
@@ -133,7 +144,7 @@ export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShap
   const stepsOf = (share: number): number => (share > 0 ? Math.max(1, Math.round(share * all)) : 0);
   const doubles = stepsOf(fp64Share);
   const specials = stepsOf(specialShare);
-  // Each class has a link before it and a link after it.
+  // Each class has a link before it and a link after it, which are integer instructions.
   const linksBefore = 2 * (Math.sign(doubles) + Math.sign(specials));
   const room = Math.max(0, Math.round(all - needed.instructions) - doubles - specials - linksBefore);
   const integersWanted = Math.max(0, Math.round(integerShare * all - needed.integers - linksBefore - 2));
@@ -162,11 +173,11 @@ export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShap
 const unitOverhead = (profile: UnitLoopProfile): number =>
   UNIT_INSTRUCTIONS + (hasTable(profile) ? START_INSTRUCTIONS : 0);
 
-/** Steps that fill up the missing instructions; they need two links. */
+/** Returns the number of steps that make up for missing instructions. Steps also need two links. */
 const stepsBeside = (wanted: number, own: number): number => Math.max(0, Math.round(wanted) - own - 2);
 const withSteps = (own: number, steps: number): number => own + steps + 2 * Math.sign(steps);
 
-/** Registers that the steps of a pass use in turn. */
+/** Returns the number of registers that the steps of a pass use in turn. */
 export function heldRegisters(profile: UnitLoopProfile, { floats, integers }: UnitLoopShape) {
   const room = Math.max(2, profile.registersPerThread - OWN_REGISTERS);
   const heldIntegers = Math.max(
@@ -201,13 +212,16 @@ export function unitLoopProfile(kernel: KernelProfile, backend: StandInBackend):
   };
 }
 
-/** Instructions of a step, a dependent load and the loop itself in version 1, whose measurements are kept. */
+/**
+ * Instructions of a step, of a dependent load and of the loop itself in version 1, whose measurements can still be
+ * read.
+ */
 const FIRST = { step: 6, load: 6, turn: 5 } as const;
 
-/** Instructions that versions 1 and 2 were assumed to add to a unit, and to a pass of one loop over all units. */
+/** Instructions that versions 1 and 2 are assumed to add: to a unit, and to a pass of one loop over all units. */
 const OLD = { unit: 24, flattened: 8 } as const;
 
-/** Properties of a kernel that a stand-in lacks. Limiting its resident blocks imitates the kernel's registers. */
+/** Properties of a kernel that a stand-in does not have. */
 const NOT_OWN = {
   accesses: undefined,
   prologue: undefined,
@@ -217,7 +231,7 @@ const NOT_OWN = {
   dependentExchanges: undefined,
 } as const;
 
-/** The kernel that a stand-in of u threads per unit executes. Its times are predicted with this kernel. */
+/** Returns the kernel that a stand-in of u threads per unit amounts to. Its times are predicted with this kernel. */
 export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile, u: number): KernelProfile {
   const shape = unitLoopShape(profile, u);
   const { instructions } = shape;
@@ -231,7 +245,7 @@ export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile, u
     fp64Share: shape.doubles / instructions,
     specialShare: shape.specials / instructions,
     sharing: profile.sharing,
-    // The instructions belong to a pass of this number of threads.
+    // The instructions are those of a pass of u threads, so nothing is divided by u again.
     serialFraction: 1,
     cooperationCost: 0,
     dependentLoadsPerIteration: loads,
@@ -245,7 +259,7 @@ export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile, u
   };
 }
 
-/** The assumed kernel of a stand-in of version 1 or 2, for any number of threads per unit. */
+/** Returns the assumed kernel of a stand-in of version 1 or 2, for any number of threads per unit. */
 function oldStandInKernel(kernel: KernelProfile, profile: SecondUnitLoopProfile | FirstUnitLoopProfile): KernelProfile {
   const own = profile.version === 2 ? profile : firstKernel(profile);
   const { instructionsPerIteration: all } = own;
@@ -266,7 +280,10 @@ function oldStandInKernel(kernel: KernelProfile, profile: SecondUnitLoopProfile 
   };
 }
 
-/** An exchange was two instructions, and each dependent load moved one sector per lane. */
+/**
+ * Returns the kernel of version 1, in which an exchange was two instructions, and a dependent load moved one sector per
+ * lane.
+ */
 function firstKernel({
   parallelSteps,
   serialSteps,
@@ -287,7 +304,10 @@ function firstKernel({
   };
 }
 
-/** A plan that predicts the times of the stand-in instead of the kernel, without the kernel's own measurements. */
+/**
+ * Returns a plan that predicts the times of the stand-in instead of the kernel's, without the kernel's own
+ * measurements.
+ */
 export function standInPlan(plan: SweepPlan, profile: AnyUnitLoopProfile): SweepPlan {
   const own = { ...plan, id: `${plan.id} stand-in ${JSON.stringify(profile)}`, pipeline: {} };
   if (profile.version !== 3) return { ...own, kernel: oldStandInKernel(plan.kernel, profile) };

@@ -13,7 +13,7 @@ export interface ToolRun {
 
 export interface ToolOptions {
   readonly cwd?: string;
-  /** Variables that are added to this process's environment, which has no secrets. */
+  /** Variables that are added to this process's environment. Secrets have already been removed from it. */
   readonly env?: Readonly<Record<string, string>>;
   readonly timeLimitMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -23,14 +23,14 @@ export function pathFolders(environment: Readonly<Record<string, string | undefi
   return (environment['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
 }
 
-/** The first program with one of these names in the first folder that has one; `null` if there is none. */
+/** Returns the first program with one of these names, in the first folder that has one; `null` if there is none. */
 export async function findProgram(names: readonly string[], folders: readonly string[]): Promise<string | null> {
   for (const folder of folders)
     for (const name of names) if (await isProgram(join(folder, name))) return join(folder, name);
   return null;
 }
 
-/** Whether a file exists and can be started. */
+/** Returns whether a file exists and can be executed. */
 export async function isProgram(path: string): Promise<boolean> {
   try {
     await access(path, constants.X_OK);
@@ -41,10 +41,9 @@ export async function isProgram(path: string): Promise<boolean> {
 }
 
 /**
- * Runs a tool to its end, without a shell. The tool and all processes that it started are killed at its end, at the
- * time limit, on cancel, and when this process is killed.
- * An exit code other than 0 is not a failure here. Fails with `not-found` if there is no such program, with
- * `unsupported` if it takes too long, and with `cancelled`.
+ * Runs a tool to its end, without a shell. The tool and all processes that it started are killed when it ends, at the
+ * time limit, on cancel, and when this process is killed. An exit code other than 0 is not a failure here. Fails with
+ * `not-found` if there is no such program, with `unsupported` if it takes too long, and with `cancelled`.
  */
 export function runTool(program: string, args: readonly string[], options: ToolOptions): Promise<Result<ToolRun>> {
   const { cwd, timeLimitMs, signal } = options;

@@ -4,10 +4,16 @@ import { listBucketRanges } from '../predict/depth/prepared-law.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
 import { arbitraryOrder, shuffle, type UniformSource } from '../numeric/random.ts';
 
-/** Maximum number of units of a measured workload. Lengths, order and results take 4 bytes each on host and device. */
+/**
+ * Maximum number of units of a measured workload. Their lengths, order and results take 4 bytes per unit each, both on
+ * the host and on the device.
+ */
 export const MAX_MEASURED_UNITS = 2 ** 26;
 
-/** The layout of a launch: slots of u threads, `unitsPerGroup` of them in a full thread group, dealt out in rounds. */
+/**
+ * The layout of a launch: slots of u threads, `unitsPerGroup` slots in a full thread group. Units are dealt to slots in
+ * rounds.
+ */
 export interface SlotLayout {
   /** Units in flight in one block. */
   readonly slotsPerBlock: number;
@@ -15,14 +21,14 @@ export interface SlotLayout {
   readonly unitsPerGroup: number;
   /** Thread groups of a block; the last may be incomplete. */
   readonly groupsPerBlock: number;
-  /** Units in flight in the whole grid, which is also the distance between a slot's units in the order. */
+  /** Units in flight in the whole grid. In the order, a slot's units are this far apart. */
   readonly slots: number;
   /** Maximum number of units of a slot. */
   readonly rounds: number;
 }
 
 /**
- * The layout of a design. In round j, slot s of block b takes the unit at position j·slots +
+ * Returns the layout of a design. In round j, slot s of block b takes the unit at position j·slots +
  * blockOrder[b]·slotsPerBlock + s of the order, if there is one. Fails with `bad-input` on a design that cannot be laid
  * out.
  *
@@ -62,15 +68,15 @@ export function explainNoStandIn(balancing: string): string {
 }
 
 /**
- * The order in which units are dealt out: position → unit. If lengths decide, the shortest comes first. Equal lengths,
- * and units within a bucket, keep their order, so that the same lengths always give the same order. Dynamic fetch keeps
- * the order of the units.
+ * Returns the order in which units are dealt: position → unit. If the order depends on lengths, the shortest comes
+ * first. Equal lengths, and units within a bucket, keep their order, so that the same lengths always give the same
+ * order. Dynamic fetch keeps the order of the units.
  *
  * The time is linear in the units, except for the choice of the best buckets. Fails with `bad-input` on no units or
  * more than `MAX_MEASURED_UNITS`.
  *
  * @param lengths iterations of unit 0, 1, 2, …
- * @param unitsPerGroup n of the design, which the best buckets depend on
+ * @param unitsPerGroup n of the design, on which the best buckets depend
  */
 export function unitOrder(
   lengths: Uint32Array,
@@ -90,7 +96,7 @@ export function unitOrder(
       return ok(byLength(lengths));
     case 'window-sort': {
       const window = balancing.units;
-      // The sorted order of all units, restricted to a window, is the order of the window.
+      // All units are sorted once. The units of a window, in this sorted order, are the order of the window.
       const next = Float64Array.from({ length: Math.ceil(units / window) }, (_, w) => w * window);
       const order = new Uint32Array(units);
       for (const unit of byLength(lengths)) order[next[Math.floor(unit / window)]++] = unit;
@@ -121,7 +127,7 @@ export function unitOrder(
   }
 }
 
-/** Sorts units by length, and is stable: the least significant half first, 16 bits per pass. */
+/** Sorts units by length with a stable radix sort: 16 bits per pass, the least significant half first. */
 function byLength(lengths: Uint32Array): Uint32Array {
   let order = Uint32Array.from({ length: lengths.length }, (_, unit) => unit);
   const longest = lengths.reduce((most, length) => Math.max(most, length), 0);
@@ -137,8 +143,8 @@ function byLength(lengths: Uint32Array): Uint32Array {
 }
 
 /**
- * The block of the layout that block 0, 1, 2, … of the device processes. If units are fully sorted, the order is
- * random, as predictions assume; otherwise both blocks are the same.
+ * Returns, for block 0, 1, 2, … of the device, the block of the layout that it processes. For sorted or bucketed units
+ * the order is random, as predictions assume; otherwise it is the order of the layout.
  */
 export function blockOrder(balancing: WholeUnitBalancing, gridBlocks: number, random: UniformSource): Uint32Array {
   const order = Uint32Array.from({ length: gridBlocks }, (_, block) => block);
@@ -156,19 +162,19 @@ export function blockOrder(balancing: WholeUnitBalancing, gridBlocks: number, ra
   }
 }
 
-/** The scrambling step of the unit loop, on unsigned 32-bit numbers. */
+/** Scrambles an unsigned 32-bit number, as one step of the unit loop does. */
 export function mix(value: number): number {
   let v = value ^ (value >>> 16);
   v = Math.imul(v, 0x7feb352d);
   return (v ^ (v >>> 15)) >>> 0;
 }
 
-/** Words of a sector, the smallest transfer of a device's memory. */
+/** Words of a sector, which is the smallest transfer of a device's memory. */
 export const SECTOR_WORDS = 8;
 
 /**
- * The table that dependent loads walk: every word of a sector has the first word of the next sector, in a single ring
- * (`ringNext` of words.cuh).
+ * Makes the table that dependent loads walk. Every word of a sector holds the first word of the next sector, and all
+ * sectors form a single ring (`ringNext` of words.cuh).
  */
 export function ringTable(words: number): Uint32Array {
   const table = new Uint32Array(words);
@@ -179,7 +185,10 @@ export function ringTable(words: number): Uint32Array {
   return table;
 }
 
-/** The expected result[unit] of every design, by length: f · (1 + 1 + 2 + … + length) with f = mix(unit + 1) | 1. */
+/**
+ * Computes the expected result[unit] of every design, by length: f · (1 + 1 + 2 + … + length) with f = mix(unit + 1) |
+ * 1.
+ */
 export function referenceResults(lengths: Uint32Array): Uint32Array {
   return lengths.map((length, unit) => {
     const [half, other] = length % 2 === 0 ? [length / 2, length + 1] : [(length + 1) / 2, length];

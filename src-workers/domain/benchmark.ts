@@ -30,9 +30,9 @@ export function isStandIn(backend: BenchBackend | 'external'): boolean {
  * do ⌈length / u⌉ passes and combine their results. If units are split, u threads do `length` passes of I·φ(u)
  * instructions, φ(u) = (1 − σ)/u + σ + κ·log₂u. The instructions form one chain of dependencies. A pass cannot have
  * fewer instructions than its own loop needs. `unitLoopShape` of bench/stand-in.ts counts its instructions, and the
- * prediction uses that number. The result does not depend on the design: a unit's sum begins with f = mix(unit + 1) |
- * 1, iteration k (from 1 on) adds k·f to it, and it ends in result[unit], all in 32-bit integers. So every backend must
- * compute the same bits for every design.
+ * prediction uses that number. The result does not depend on the design: the sum of a unit begins with
+ * f = mix(unit + 1) | 1, iteration k (from 1 on) adds k·f to it, and it is stored in result[unit], all in 32-bit
+ * integers. So every backend must compute the same bits for every design.
  */
 export interface UnitLoopProfile extends Omit<SecondUnitLoopProfile, 'version'> {
   readonly version: 3;

@@ -7,12 +7,15 @@ import { CONTENTION_MODELS, contentionMs, type ContentionModel } from '../../mod
 import { median, medianInterval } from '../../numeric/statistics.ts';
 import { caseShares } from './shares.ts';
 
-/** Analyses measured contention: bandwidth by active cores, and every model compared with measured unbalanced work. */
+/**
+ * Analyses measured contention: bandwidth by number of active cores, and every model compared with measured unbalanced
+ * work.
+ */
 
-/** A measured case. Every analysis ignores cases of other benchmarks, and cases without a time. */
+/** A measured case. The analyses ignore cases of other benchmarks and cases without a time. */
 export type MeasuredContentionCase = Pick<CaseResult, 'case' | 'timesMs' | 'values'>;
 
-/** A median of repeats with its interval of at least 95 %, by order statistics; `null` with fewer than 6 repeats. */
+/** Median of the repeats, with an interval of at least 95 % from order statistics; `null` with fewer than 6 repeats. */
 export interface MedianOf {
   readonly value: number;
   readonly low: number | null;
@@ -20,13 +23,16 @@ export interface MedianOf {
 }
 
 export interface MeasuredBandwidths extends BandwidthCalibration {
-  /** Ascending. The columns below have one entry for each. */
+  /** Numbers of cores, ascending. The columns below have one entry for each. */
   readonly cores: readonly number[];
   /** BW_i, GB/s (10⁹ bytes), with bytes counted as in STREAM. */
   readonly bandwidth: readonly MedianOf[];
 }
 
-/** Prediction of one model. `error` is predicted over measured time, minus 1; the slides print errors of bandwidths. */
+/**
+ * Prediction of one model. `error` is predicted over measured time, minus 1. The slides print errors of bandwidths
+ * instead.
+ */
 export interface ModelledTime {
   readonly model: ContentionModel;
   readonly timeMs: number;
@@ -41,7 +47,7 @@ export interface ComparedContention {
 }
 
 /**
- * BW_i, β, ρ and K from the STREAM cases.
+ * Returns BW_i, β, ρ and K from the STREAM cases.
  *
  * @returns `bad-input` without a timed STREAM case of one core
  */
@@ -100,12 +106,15 @@ export function compareContention(
 }
 
 /**
- * A thread that has a core to itself runs for at least this fraction of the time. It loses only interrupts and the
- * start of a launch.
+ * A thread that has a core to itself runs for at least this fraction of the time. It loses time only to interrupts and
+ * to the start of a launch.
  */
 const UNDISTURBED_FRACTION = 0.95;
 
-/** The fraction of the time, 0…1, during which the threads of a case were on a core; `null` for all, or if unknown. */
+/**
+ * Returns the fraction of the time, 0…1, during which the threads of a case were on a core; `null` if it is enough or
+ * unknown.
+ */
 export function disturbedFraction(values: CaseResult['values']): number | null {
   const onCore = values.threadOnCoreFraction;
   if (!Array.isArray(onCore) || onCore.length === 0) return null;
@@ -113,7 +122,7 @@ export function disturbedFraction(values: CaseResult['values']): number | null {
   return fraction < UNDISTURBED_FRACTION ? fraction : null;
 }
 
-/** Warns of cases whose threads waited for a core: their times show a busy machine, not its memory. */
+/** Warns of cases whose threads waited for a core. Their times show a busy machine and not its memory. */
 export function disturbances(cases: readonly MeasuredContentionCase[]): readonly string[] {
   return cases.flatMap(({ case: { id }, values }) => {
     const fraction = disturbedFraction(values);
@@ -125,7 +134,7 @@ export function disturbances(cases: readonly MeasuredContentionCase[]): readonly
 const VENDORS = ['Intel', 'AMD', 'Apple', 'Ampere', 'NVIDIA', 'Qualcomm', 'IBM'];
 
 /**
- * The measured machine as an entry of the device catalogue, rounded to 0.01 GB/s.
+ * Returns the measured machine as an entry of the device catalogue, rounded to 0.01 GB/s.
  *
  * @returns `bad-input` if some cores of the machine were not measured, because its full bandwidth is then unknown
  */
@@ -153,7 +162,7 @@ function makeMemory(curve: BandwidthCurve): MemorySystem {
   return { singleCoreBandwidthGbS: curve[1], fullBandwidthGbS: Math.max(...curve) };
 }
 
-/** Bytes of each core; `null` if the case is not a benchmark of contention, or its numbers are invalid. */
+/** Returns the bytes of each core; `null` if the case is not a benchmark of contention, or its numbers are invalid. */
 function computeLoads(each: BenchCase): Float64Array | null {
   switch (each.benchmark) {
     case 'stream':

@@ -1,7 +1,7 @@
 /**
- * An assembler for the few WebAssembly instructions of the kernels, small enough to read, in place of a tool chain.
- * Each instruction is a function that returns its bytes, so a body reads from top to bottom like the text format.
- * Source: WebAssembly Core Specification 2.0, chapter 5 (binary format).
+ * An assembler for the few WebAssembly instructions of the kernels. It replaces a tool chain, and is small enough to
+ * read. Each instruction is a function that returns its bytes, so a function body reads from top to bottom like the
+ * text format. Source: WebAssembly Core Specification 2.0, chapter 5 (binary format).
  */
 export type Bytes = readonly number[];
 
@@ -10,14 +10,14 @@ export const F64 = 0x7c;
 export const V128 = 0x7b;
 export type ValueType = typeof I32 | typeof F64 | typeof V128;
 
-/** An unsigned integer in LEB128. */
+/** Encodes an unsigned integer in LEB128. */
 function unsigned(value: number): Bytes {
   const low = value & 0x7f;
   const rest = value >>> 7;
   return rest === 0 ? [low] : [low | 0x80, ...unsigned(rest)];
 }
 
-/** A signed 32-bit integer in LEB128. */
+/** Encodes a signed 32-bit integer in LEB128. */
 function signed(value: number): Bytes {
   const low = value & 0x7f;
   const rest = value >> 7;
@@ -30,7 +30,9 @@ const list = (items: readonly Bytes[]): Bytes => [...unsigned(items.length), ...
 const name = (text: string): Bytes => sized([...new TextEncoder().encode(text)]);
 const section = (id: number, items: readonly Bytes[]): Bytes => [id, ...sized(list(items))];
 const vector = (code: number): Bytes => [0xfd, ...unsigned(code)];
-/** The alignment, as a power of two, is a hint. The address is the operand plus the offset. */
+/**
+ * Encodes how an instruction accesses memory: at the operand plus the offset. The alignment, a power of two, is a hint.
+ */
 const memory = (alignment: number, offset: number): Bytes => [alignment, ...unsigned(offset)];
 
 export const local = (index: number) => ({
@@ -38,11 +40,11 @@ export const local = (index: number) => ({
   set: [0x21, ...unsigned(index)] as Bytes,
 });
 
-/** A block that its body leaves by `branchIf`, without parameters and results. */
+/** Encodes a block without parameters and results. Its body leaves it by `branchIf`. */
 export const block = (...body: readonly Bytes[]): Bytes => [0x02, 0x40, ...body.flat(), 0x0b];
-/** A loop that its body repeats by `branch` or `branchIf`. */
+/** Encodes a loop. Its body repeats it by `branch` or `branchIf`. */
 export const loop = (...body: readonly Bytes[]): Bytes => [0x03, 0x40, ...body.flat(), 0x0b];
-/** Branches, if the operand is not 0, out of a block or back to the start of a loop, `depth` levels out. */
+/** If the operand is not 0, branches to the end of a block, or to the start of a loop, `depth` levels further out. */
 export const branchIf = (depth: number): Bytes => [0x0d, ...unsigned(depth)];
 export const branch = (depth: number): Bytes => [0x0c, ...unsigned(depth)];
 
@@ -78,7 +80,7 @@ export interface AssembledFunction {
   readonly name: string;
   readonly parameters: readonly ValueType[];
   readonly result: ValueType | null;
-  /** Locals after the parameters. */
+  /** Types of the local variables, which follow the parameters. */
   readonly locals: readonly ValueType[];
   readonly body: readonly Bytes[];
 }
@@ -87,14 +89,17 @@ export interface AssembledFunction {
 export const MAX_PAGES = 65536;
 export const PAGE_BYTES = 65536;
 
-/** A module of functions over one shared memory, which is imported as `host.memory` with a maximum of `MAX_PAGES`. */
+/**
+ * Encodes a module of functions over one shared memory, which is imported as `host.memory` with a maximum of
+ * `MAX_PAGES`.
+ */
 export function assemble(functions: readonly AssembledFunction[]): Uint8Array<ArrayBuffer> {
   const types = functions.map(({ parameters, result }) => [
     0x60,
     ...list(parameters.map((type) => [type])),
     ...list(result === null ? [] : [[result]]),
   ]);
-  // Flags 3 mean a maximum and a shared memory.
+  // The flags 3 mean that the memory has a maximum and is shared.
   const imported = [...name('host'), ...name('memory'), 0x02, 0x03, ...unsigned(0), ...unsigned(MAX_PAGES)];
   const codes = functions.map(({ locals, body }) =>
     sized([...list(locals.map((type) => [1, type])), ...body.flat(), 0x0b]),

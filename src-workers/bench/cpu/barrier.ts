@@ -7,9 +7,9 @@ const GENERATION = 1;
  * Waits until all threads have arrived. Afterwards each thread sees everything that the others wrote before.
  *
  * @param state `BARRIER_WORDS` words of a `SharedArrayBuffer`, initially 0; only this function changes them
- * @param spins reads of the memory before a thread sleeps: many if all threads must leave at the same moment, 0 if
- * waiting threads must not take time from working ones
- * @param onLast runs in the last thread before all are released
+ * @param spins how often a thread reads the memory before it sleeps: many times if all threads must leave at the same
+ *   moment, 0 if waiting threads must not take time from working ones
+ * @param onLast runs in the thread that arrives last, before all are released
  */
 export function arriveAndWait(state: Int32Array, threads: number, spins: number, onLast?: () => void): void {
   const generation = Atomics.load(state, GENERATION);

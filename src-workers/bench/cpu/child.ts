@@ -11,14 +11,14 @@ import { runThread, type ThreadTask } from './thread.ts';
 import { errorText } from '../../domain/result.ts';
 
 /**
- * The program that measures this machine's CPU. It prints records, one JSON line each, and ends with 0; 1 if the plan
- * cannot be read, with one line on standard error, and 2 on bad usage. To stop it, end the process.
+ * The program that measures this machine's CPU. It prints records, one JSON line each. Its exit code is 0, or 2 on bad
+ * usage, or 1 with a line on standard error if the plan cannot be read. To stop it, end the process.
  *
- *     node child.ts FOLDER          a plan as `writePlanFolder` leaves it; also --plan FOLDER
- *     node child.ts --standard      the contention suite of this machine, the line of its plan first: a result file
- *     node child.ts --list          the device alone
+ *     node child.ts FOLDER          measures a plan that `writePlanFolder` wrote; also --plan FOLDER
+ *     node child.ts --standard      measures the contention suite of this machine; prints a whole result file
+ *     node child.ts --list          prints the device alone
  *
- * Its threads start in this file too, so that it stays one file when it is bundled.
+ * Its threads start in this file too, so that it remains a single file when it is bundled.
  */
 const USAGE = 'usage: child.ts FOLDER | --plan FOLDER | --standard | --list';
 
@@ -58,7 +58,8 @@ async function main(): Promise<void> {
 }
 
 if (isMainThread) {
-  // Only code of V8's last tier is worth measuring, and V8 does not replace code of the first tier while its loop runs.
+  // V8 does not replace code of its first tier while the code's loop runs, so this code would be measured instead of
+  // the final code.
   setFlagsFromString('--no-liftoff');
   endWithParent();
   await main();

@@ -1,26 +1,26 @@
 import type { BenchCase, BenchPlan } from '../../domain/benchmark.ts';
 import { MAX_MEMORY_BYTES } from './shares.ts';
 
-/** The assumed size of a cache whose size is unknown. */
+/** The size assumed for a cache of unknown size. */
 export const ASSUMED_CACHE_BYTES = 64 * 2 ** 20;
-/** STREAM's rule: arrays of at least four times the last-level cache. */
+/** STREAM's rule: arrays must have at least four times the size of the last-level cache. */
 const CACHES = 4;
-/** The minimum number of bytes. With fewer, the start of the threads takes a noticeable fraction of the time. */
+/** The minimum number of bytes. With fewer, starting the threads takes a noticeable fraction of the time. */
 const MIN_BYTES = 256 * 2 ** 20;
-/** The fractions of the whole memory, and of its free part, that a case may use. */
+/** The fraction of the whole memory, and also of its free part, that a case may use. */
 const MEMORY_FRACTION = 0.9;
 const FREE_FRACTION = 0.5;
 
-/** Bytes of one pass of a case: more than all caches hold, if the memory allows. */
+/** Returns the bytes of one pass of a case: more than all caches hold, if the memory allows this. */
 export function standardBytes(lastLevelCacheBytes: number, freeMemoryBytes: number): number {
   const wanted = Math.max(CACHES * lastLevelCacheBytes, MIN_BYTES);
   return Math.floor(Math.min(wanted, MEMORY_FRACTION * MAX_MEMORY_BYTES, FREE_FRACTION * freeMemoryBytes));
 }
 
 export interface CpuPlanOptions {
-  /** Cores of the machine. The suite uses up to all of them. */
+  /** Number of cores of the machine. The suite uses up to all of them. */
   readonly cores: number;
-  /** Bytes of one pass of each case, for any number of cores (see `standardBytes`). */
+  /** Bytes that one pass of a case moves, for any number of cores (see `standardBytes`). */
   readonly totalBytes: number;
   readonly warmUps?: number;
   readonly repeats?: number;
@@ -29,15 +29,15 @@ export interface CpuPlanOptions {
 }
 
 /**
- * The contention suite of Langguth, Cai, Trotter: bandwidth with 1 … `cores` active cores, then triangular work and
- * Amdahl's on 2 … `cores`. Every case moves the same bytes.
+ * Returns the contention suite of Langguth, Cai, Trotter: bandwidth with 1 … `cores` active cores, then triangular work
+ * and Amdahl's workload on 2 … `cores`. Every case moves the same number of bytes.
  */
 export function contentionCases({
   cores,
   totalBytes,
 }: Pick<CpuPlanOptions, 'cores' | 'totalBytes'>): readonly BenchCase[] {
   const unbalanced = Array.from({ length: cores - 1 }, (_, i) => i + 2);
-  // The maximum number of rows, so that the packed triangle of rows·(rows + 1)/2 numbers of 8 bytes fits. It is the
+  // The maximum number of rows for which the packed triangle of rows·(rows + 1)/2 numbers of 8 bytes fits. It is the
   // same for all numbers of cores.
   const rows = Math.floor((Math.sqrt(1 + totalBytes) - 1) / 2);
   return [
@@ -59,7 +59,7 @@ export function contentionCases({
   ];
 }
 
-/** `contentionCases` as a plan, with enough repeats for a confidence interval. */
+/** Returns `contentionCases` as a plan, with enough repeats for a confidence interval. */
 export function cpuPlan(options: CpuPlanOptions): BenchPlan {
   return {
     format: 'lockstep-bench',

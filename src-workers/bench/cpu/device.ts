@@ -23,7 +23,9 @@ function folders(path: string, pattern: RegExp): string[] {
   }
 }
 
-/** Total size of all instances of the largest data cache that the system reports; `null` if it reports none. */
+/**
+ * Returns the total size of all instances of the largest data cache that the system reports; `null` if it reports none.
+ */
 export function lastLevelCacheBytes(root = SYSTEM_CPUS): number | null {
   let highest = 0;
   /** Maps the cores that share a cache to the size of the cache. */
@@ -43,7 +45,7 @@ export function lastLevelCacheBytes(root = SYSTEM_CPUS): number | null {
   return total > 0 ? total : null;
 }
 
-/** Number of physical cores that the system reports; hardware threads of one core count once. */
+/** Returns the number of physical cores that the system reports. Hardware threads of one core count once. */
 function physicalCores(root = SYSTEM_CPUS): number | null {
   const cores = new Set(
     folders(root, /^cpu\d+$/).flatMap((cpu) => read(root, cpu, 'topology', 'thread_siblings_list') ?? []),
@@ -80,7 +82,7 @@ export function cpuDevice(): MeasuringDevice {
       totalMemoryBytes: totalmem(),
       freeMemoryBytes: freemem(),
       ...(hugePages === null ? {} : { transparentHugePages: hugePages }),
-      // Node cannot pin threads, so the system may move them between cores during a case.
+      // Node cannot pin threads to cores, so the system may move them during a case.
       threadPinning: 'none',
       kernels: 'WebAssembly, 128-bit vectors',
       triadBytesPerElement: 24,

@@ -16,7 +16,7 @@ import {
   type Bytes,
 } from './assembler.ts';
 
-/** Bytes of each array that one pass of an unrolled loop moves: four vectors. */
+/** Bytes of each array that one pass of an unrolled loop moves: four vectors of 16 bytes. */
 export const UNROLLED_BYTES = 64;
 const VECTORS = [0, 16, 32, 48];
 
@@ -27,7 +27,10 @@ const advance = (index: number, bytes: number): Bytes => [
   ...local(index).set,
 ];
 
-/** STREAM's triad over f64: a[i] = b[i] + s·c[i]. Addresses are in bytes; each array has `bytes`, a multiple of 64. */
+/**
+ * Assembles STREAM's triad over f64: a[i] = b[i] + s·c[i]. Addresses are in bytes; each array has `bytes`, a multiple
+ * of 64.
+ */
 function triad(): AssembledFunction {
   const [a, b, c, bytes, s, scale, end] = [0, 1, 2, 3, 4, 5, 6].map(local);
   return {
@@ -44,7 +47,7 @@ function triad(): AssembledFunction {
           ...[scale.get, c.get, v128.load(at), f64x2.multiply, f64x2.add, v128.store(at)],
         ]),
         ...[advance(0, UNROLLED_BYTES), advance(1, UNROLLED_BYTES), advance(2, UNROLLED_BYTES)],
-        // The end address may be 2³², which wraps to 0, so the addresses are compared for equality instead of order.
+        // The end address may be 2³², which wraps to 0, so the addresses are compared for equality and not for order.
         ...[a.get, end.get, i32.subtract, branchIf(0)],
       ),
     ],
@@ -52,8 +55,9 @@ function triad(): AssembledFunction {
 }
 
 /**
- * Multiplies one row of a packed matrix by a vector: Σ row[j]·x[j] over `bytes` of each, a multiple of 8. Four sums of
- * two lanes keep additions from waiting for one another, so the order of the sum differs from a simple loop.
+ * Assembles the product of one row of a packed matrix and a vector: Σ row[j]·x[j] over `bytes` of each, a multiple of
+ * 8. There are four sums of two lanes, so that additions do not wait for one another. So the terms are added in another
+ * order than in a simple loop.
  */
 function dot(): AssembledFunction {
   const [row, x, bytes, bulk] = [0, 1, 2, 3].map(local);
@@ -97,10 +101,10 @@ function dot(): AssembledFunction {
 export const STREAMED_ROWS = 4;
 
 /**
- * Multiplies the first part of neighbouring rows of a packed lower triangle by a vector. Rows are processed side by
- * side, because a single stream of reads does not use the full bandwidth of a core. The first row has `bytes`, and each
- * further row 8 more. Each row is multiplied up to the whole passes of `UNROLLED_BYTES` of the first row. The sums go
- * to `y` in the order of the rows.
+ * Assembles the product of the first part of neighbouring rows of a packed lower triangle and a vector. Rows are
+ * processed side by side, because a single stream of reads does not use the full bandwidth of a core. The first row has
+ * `bytes`, and each further row 8 more. Each row is multiplied up to the last whole pass of `UNROLLED_BYTES` in the
+ * first row. The sums go to `y` in the order of the rows.
  */
 function dotRows(): AssembledFunction {
   const [first, x, y, bytes] = [0, 1, 2, 3].map(local);
@@ -137,7 +141,7 @@ function dotRows(): AssembledFunction {
   };
 }
 
-/** Addresses are in bytes within the memory of the module. */
+/** The kernels. Their addresses are in bytes within the memory of the module. */
 export interface Kernels {
   readonly triad: (a: number, b: number, c: number, bytes: number, s: number) => void;
   readonly dot: (row: number, x: number, bytes: number) => number;

@@ -9,7 +9,7 @@ import type { ThreadMessage, ThreadTask } from './thread.ts';
 
 /**
  * Measures the cases of a plan on threads of this process, one after another, and reports each result at once. A failed
- * case is reported as failed, and the next one begins after its threads and memory are gone.
+ * case is reported as failed. The next case begins after the threads and the memory of the previous one are gone.
  *
  * @param threadModule a module that passes its `workerData`, a `ThreadTask`, to `runThread`
  * @param machine the machine that measures designs
@@ -31,7 +31,9 @@ export async function measureCpu(
   take({ type: 'done', elapsedMs: performance.now() - started });
 }
 
-/** The loads of the designs of a plan. All designs share them, since some designs differ only in their cores. */
+/**
+ * Returns the loads of a plan's units. All designs share them, since many designs differ only in their number of cores.
+ */
 function plannedLoads({ workload }: BenchPlan): Result<CpuLoads> {
   if (!workload) return badInput('the plan has a unit loop and no workload');
   const { lengths, traffic } = workload;
@@ -138,7 +140,7 @@ async function measureCase(
       workers.push(worker);
     }
   });
-  // Two cases must never hold their memory at the same time.
+  // Two cases must never hold their memory at the same time, so this waits for the threads to end.
   await Promise.all(workers.map((worker) => worker.terminate()));
   if (failure !== null) return take({ type: 'failed', case: id, message: failure });
   take({ type: 'check', case: id, correct: wrong.length === 0, message: wrong.join('; ') });
@@ -150,13 +152,15 @@ async function measureCase(
     values: {
       cores: threads,
       loadBytes,
-      /** Copies of the case in one launch. Times, ends and loads are for one copy. */
+      /** How many copies of the case one launch runs. Times, ends and loads are for one copy. */
       copies,
       /** Bandwidth of every counted launch, GB/s (10⁹ bytes). */
       bandwidthGbS: times.map((timeNs) => bytes / timeNs),
-      /** End of each thread, from the common start: all threads of the first counted launch, then of the second, … */
+      /**
+       * End of each thread, in ns from the common start: all threads of the first counted launch, then of the second, …
+       */
       threadEndNs: ends.flat(),
-      /** Fraction of that time during which each thread was on a core; below 1 if other programs used the core. */
+      /** Fraction of this time during which each thread was on a core; below 1 if other programs used the core. */
       threadOnCoreFraction: onCore.flat(),
     },
   });

@@ -6,15 +6,15 @@ import { evenRows } from '../../models/partition/partition.ts';
 import { totalLoad } from '../../models/contention/loads.ts';
 import { computeCoreLoads, type CpuLoads } from '../../predict/cpu.ts';
 
-/** Contiguous shares of one case, one per core, and the position of its arrays in the shared memory. */
+/** Contiguous shares of one case, one per core, and where its arrays are in the shared memory. */
 export type CaseShares =
   | {
       readonly kind: 'triad';
-      /** Elements of each core: entry w is core w's first element, the last entry their sum. A core may have none. */
+      /** The first element of each core; the last entry is the number of all elements. A core may have none. */
       readonly firstElement: readonly number[];
-      /** Number of passes of each core over its elements in one launch. */
+      /** How many times each core passes over its elements in one launch. */
       readonly passes: number;
-      /** Start of a, b and c, bytes. */
+      /** Start of the arrays a, b and c, bytes. */
       readonly arrays: readonly [number, number, number];
       readonly memoryBytes: number;
       /** Bytes that each core moves in a launch. */
@@ -32,24 +32,27 @@ export type CaseShares =
 export type ContentionBenchmark = 'stream' | 'triangular' | 'imbalanced-stream';
 
 /**
- * The maximum size of a memory: 2³² bytes minus one page, so that every address, and the end of the last array, is a
- * 32-bit number.
+ * The maximum size of the memory: 2³² bytes minus one page, so that every address, including the end of the last array,
+ * is a 32-bit number.
  */
 export const MAX_MEMORY_BYTES = 2 ** 32 - 65536;
-/** The maximum number of cores: more than any machine has, but too few to exhaust one. */
+/** The maximum number of cores. No machine has more, and this many threads cannot exhaust a machine. */
 export const MAX_CORES = 1024;
-/** A share has whole passes of the unrolled loop, of this many elements. */
+/** A share consists of whole passes of the unrolled loop, each with this many elements. */
 const PASS_ELEMENTS = 8;
 const ELEMENT_BYTES = 8;
 /**
- * Bytes counted as in STREAM: b and c are read, and a is written. The read of a line before it is written does not
- * count.
+ * Bytes that count for an element, as in STREAM: b and c are read, and a is written. The read of a line of a before it
+ * is written does not count.
  */
 export const TRIAD_BYTES_PER_ELEMENT = 24;
-/** The gap between arrays. Equal offsets within a page would make loads wait for stores to other arrays. */
+/** The gap between arrays. If arrays had equal offsets within a page, loads would wait for stores to other arrays. */
 const GAP_BYTES = 1024 + 64;
 
-/** The shares of a case. Fails with `bad-input` on invalid numbers, and with `unsupported` on too much memory. */
+/**
+ * Computes the shares of a case. Fails with `bad-input` on invalid numbers, and with `unsupported` if it needs too much
+ * memory.
+ */
 export function caseShares<Id extends ContentionBenchmark>(
   benchmark: Id,
   parameters: BenchParameters[Id],
@@ -75,23 +78,26 @@ export function caseShares(
 }
 
 export interface DesignMachine {
-  /** Bytes of one pass of a launch, the same for all designs (see `standardBytes`). */
+  /** Bytes of one pass of a launch. All designs have the same number (see `standardBytes`). */
   readonly passBytes: number;
   /** Threads that can run at once. */
   readonly maxThreads: number;
 }
 
-/** The shares of a design, and the number of times that a launch moves the design's bytes. */
+/** The shares of a design, and how many times a launch moves the design's bytes. */
 export interface DesignShares {
   readonly shares: CaseShares;
-  /** Copies of its work that each core gets, ≥ 1 and not always whole. The time of a launch is divided by it. */
+  /**
+   * Copies of its work that each core gets, ≥ 1 and not always whole. The time of a launch is divided by this number.
+   */
   readonly copies: number;
 }
 
 /**
- * The shares of a design on a CPU. Every core gets its share of a pass as in the prediction (`sweep/cpu.ts`), to the
- * nearest `PASS_ELEMENTS`. A design that moves less than a pass is copied until it fills one; a design that moves more
- * takes several passes. The triad moves the bytes, because it measured the bandwidths that the prediction uses.
+ * Computes the shares of a design on a CPU. Every core gets its share of a pass as in the prediction (`sweep/cpu.ts`),
+ * rounded to `PASS_ELEMENTS`. A design that moves less than a pass is copied until it fills one; a design that moves
+ * more takes several passes. The triad moves the bytes, since the bandwidths that the prediction uses were measured
+ * with it.
  *
  * Fails with `unsupported` on a design for a GPU, with more threads than can run at once, or without bytes.
  */
@@ -127,7 +133,10 @@ function triadShares(bytesPerShare: number, shares: readonly number[]): Result<C
   );
 }
 
-/** @param elements elements of each core, multiples of `PASS_ELEMENTS` */
+/**
+ * Places the arrays of a triad in the memory.
+ * @param elements elements of each core, multiples of `PASS_ELEMENTS`
+ */
 function placedTriad(elements: readonly number[], passes: number): Result<CaseShares> {
   const firstElement = [0];
   for (const own of elements) firstElement.push(firstElement.at(-1)! + own);
@@ -142,7 +151,7 @@ function placedTriad(elements: readonly number[], passes: number): Result<CaseSh
   });
 }
 
-/** Index of the first element of row i of the packed lower triangle; row i has i + 1 elements. */
+/** Returns the index of the first element of row i in the packed lower triangle. Row i has i + 1 elements. */
 export function packedStart(row: number): number {
   return (row * (row + 1)) / 2;
 }
@@ -163,7 +172,7 @@ function triangularShares(cores: number, rows: number): Result<CaseShares> {
     firstRow,
     arrays: [0, x, y],
     memoryBytes: y + rows * ELEMENT_BYTES,
-    // The vectors stay in cache, since they are smaller than the matrix by a factor of about the number of rows.
+    // The vectors stay in the cache and do not count. The matrix is larger by a factor of about the number of rows.
     loadBytes: Array.from(nonZeros, (entries) => entries * ELEMENT_BYTES),
   });
 }

@@ -13,13 +13,13 @@ export interface ThreadTask {
   readonly module: WebAssembly.Module;
   /** The state of the barrier: `BARRIER_WORDS` words. */
   readonly barrier: Int32Array;
-  /** For each launch, the common start and then the end of each thread, in ns of the system's steady clock. */
+  /** For each launch, the common start and then the end of each thread, in ns of the system's monotonic clock. */
   readonly clock: BigInt64Array;
-  /** For each launch, the fraction of the time to its end that each thread was on a core, 0…1. */
+  /** For each launch and thread, the fraction of the time until its end that the thread was on a core, 0…1. */
   readonly onCore: Float64Array;
   readonly launches: number;
   readonly seed: number;
-  /** Ports from thread 0 to the others, or from another thread to thread 0. */
+  /** Thread 0 has a port to each other thread. Every other thread has a port to thread 0. */
   readonly ports: readonly MessagePort[];
 }
 
@@ -35,27 +35,27 @@ export type ThreadMessage =
   | { readonly kind: 'checked'; readonly rank: number; readonly message: string };
 
 /**
- * The number of spins of a barrier before a launch. Threads then leave together, and the delay is small if there are
- * more threads than cores.
+ * How often a barrier spins before a launch. It is enough for threads to leave together, and the delay is small if
+ * there are more threads than cores.
  */
 const START_SPINS = 20_000;
 const SCALE = 3;
-/** The number of rows of each share that are computed again as a check. */
+/** How many rows of each share are computed again as a check. */
 const CHECKED_ROWS = 32;
 
-// Products of small whole numbers have exact sums in double precision, in any order.
+// Sums of products of small whole numbers are exact in double precision, in any order.
 const tripleB = (i: number): number => 1 + (i & 1023);
 const tripleC = (i: number): number => 2 + (i % 509);
 const matrixAt = (k: number): number => Math.imul(k, 0x9e3779b1) >>> 28;
 const vectorAt = (j: number): number => 1 + (j % 7);
 
 /**
- * Processes one thread's share of a case. It fills the share itself, so that its pages are near the core that will use
- * them. It launches together with all other threads. It compares the result with a result computed here without the
- * kernel.
+ * Processes one thread's share of a case. The thread fills its share itself, so that the pages are near the core that
+ * will use them. It launches together with all other threads, and compares the result with one that is computed here
+ * without the kernel.
  *
- * Thread 0 creates the memory and passes it to the others. The thread that started them never has it, so the memory is
- * freed with them.
+ * Thread 0 creates the memory and passes it to the other threads. The thread that started them never has the memory, so
+ * it is freed when they end.
  */
 export async function runThread(task: ThreadTask, send: (message: ThreadMessage) => void): Promise<void> {
   const { rank, threads, shares, barrier, clock, onCore, launches } = task;
@@ -96,7 +96,7 @@ async function sharedMemory({ rank, shares, ports }: ThreadTask): Promise<WebAss
 interface Share {
   readonly fill: () => void;
   readonly launch: () => void;
-  /** Returns what differs from the expected result; empty if nothing does. */
+  /** Describes the first difference from the expected result; empty if there is none. */
   readonly check: () => string;
 }
 

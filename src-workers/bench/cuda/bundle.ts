@@ -19,16 +19,16 @@ import {
 export interface BundleContents {
   /** The CUDA sources by name, from `readCudaSources`. */
   readonly sources: readonly PlacedFile[];
-  /** The sweep that contains the plan's designs, if there is one. */
+  /** The sweep that contains the plan's designs, if they come from one. */
   readonly source: PlanSource | null;
   /** Reads the files that workloads of `matrix-power` name. */
   readonly context: WorkloadContext;
-  /** Number of tasks in a job array, for a cluster with Slurm. */
+  /** Number of tasks in a job array of Slurm, for a cluster. */
   readonly slurmTasks?: number;
 }
 
 /**
- * All files that a machine with a GPU and nvcc (hipcc for a HIP plan) needs to measure the plan without Lockstep:
+ * Makes all files that a machine with a GPU and nvcc (hipcc for a HIP plan) needs to measure the plan without Lockstep:
  * sources, plan, and `run.sh`, which writes the result file `results.jsonl`. Fails as `cudaPlan` does.
  */
 export async function makeBundle(plan: BenchPlan, contents: BundleContents): Promise<Result<readonly PlacedFile[]>> {
@@ -48,7 +48,7 @@ export async function makeBundle(plan: BenchPlan, contents: BundleContents): Pro
   ]);
 }
 
-/** The first line of a result file of this plan. */
+/** Returns the first line of a result file of this plan. */
 export function planLine(plan: BenchPlan, source: PlanSource | null): PlanLine {
   const { workload } = plan;
   const digest = workload && createHash('sha256').update(wordBytes(workload.lengths)).digest('hex');
@@ -101,7 +101,7 @@ The same sbatch again measures what is missing.
 
 `;
 
-/** A job array whose tasks each measure a slice of the cases. */
+/** Writes a job array whose tasks each measure a part of the cases. */
 function slurmScript(tasks: number): string {
   return `#!/bin/sh
 #SBATCH --job-name=lockstep
@@ -155,7 +155,8 @@ function script(plan: BenchPlan, objects: readonly CudaObject[]): string {
 }
 
 /**
- * The part of the script that determines the device and the slice, and checks the files that the folder already has.
+ * The part of the script that chooses the device and the part of the cases, and checks the files that the folder
+ * already has.
  */
 const SHELL_OPENING = `#!/bin/sh
 # Builds the program for this machine's GPUs, measures the plan beside this file, and leaves results.jsonl.
@@ -191,7 +192,7 @@ fi
 
 interface ShellBuild {
   readonly platform: string;
-  /** The part of the script that chooses the flags for the listed GPUs. */
+  /** The part of the script that chooses the flags for the GPUs that it lists. */
   readonly choice: string;
   /** Name of the measuring program. */
   readonly program: string;
@@ -260,7 +261,7 @@ exec 9>&-
 
 `;
 
-/** The part of the script that measures the cases that are not done yet. */
+/** Writes the part of the script that measures the remaining cases. */
 const shellMeasuring = (
   program: string,
   cases: number,
@@ -388,8 +389,8 @@ for name in $names; do flags="$flags --offload-arch=$name"; done
 `;
 
 /**
- * The script for Windows PowerShell 5.1 and newer. It writes the program's output to files byte by byte, because `>`
- * would change it there.
+ * Writes the script for Windows PowerShell 5.1 and newer. It copies the program's output to files byte by byte, because
+ * `>` would change the encoding.
  */
 function windowsScript(objects: readonly CudaObject[], cases: number): string {
   const quoted = (words: readonly string[]): string =>
@@ -406,7 +407,7 @@ function windowsScript(objects: readonly CudaObject[], cases: number): string {
   ].join('');
 }
 
-/** The part of the script that finds the compilers, and the GPUs for which each compiles. */
+/** The part of the script that finds the compilers, and the GPUs for which each can compile. */
 const WINDOWS_OPENING = `# Builds the program for this machine's GPUs, measures the plan beside this file, and leaves results.jsonl.
 # Usage: powershell -ExecutionPolicy Bypass -File run.ps1 [DEVICE]
 param([int]$Device = 0)
@@ -459,8 +460,8 @@ if (-not $env:NVCC_CCBIN -and -not (Get-Command cl.exe -ErrorAction SilentlyCont
 `;
 
 /**
- * The part of the script that builds the program, unless the same compiler has built it already. @param builds lines
- * that build it
+ * Writes the part of the script that builds the program, unless the same compiler has already built it.
+ * @param builds lines that build the program
  */
 const windowsBuild = (
   builds: string,
@@ -507,7 +508,7 @@ ${builds}
 
 `;
 
-/** The part of the script that measures the cases that are not done yet. */
+/** Writes the part of the script that measures the remaining cases. */
 const windowsMeasuring = (
   cases: number,
 ): string => `# A case is done once its result was checked, or it failed. Lines of other cases, and a truncated line, are dropped.

@@ -12,23 +12,23 @@ import { inParallel } from '../parallel.ts';
 import { runTool } from '../tool.ts';
 
 export interface CudaCompilation {
-  /** Path of nvcc, or of hipcc if `hip` is set. */
+  /** Path of nvcc, or of hipcc if `hip` is given. */
   readonly nvcc: string;
-  /** Compiles for AMD devices with thread groups of this many lanes. */
+  /** If given, code is compiled for AMD devices with thread groups of this many lanes. */
   readonly hip?: { readonly threadGroupWidth: number };
   readonly sources: string;
-  /** Objects of the plan; `[DEVICES_OBJECT]` for a program that only lists devices. */
+  /** Objects of the plan, or `[DEVICES_OBJECT]` for a program that only lists devices. */
   readonly objects: readonly CudaObject[];
   /**
-   * Architectures such as `sm_90`. The driver assembles `compute_90`; `native` means the GPUs of this machine. With
-   * HIP, names such as `gfx90a`. If empty, the compiler's default is used.
+   * Architectures such as `sm_90`, or `gfx90a` with HIP. For `compute_90`, the driver does the last step of compiling.
+   * `native` means the GPUs of this machine. If empty, the compiler's default is used.
    */
   readonly architectures: readonly string[];
-  /** The folder is kept between runs, for this user alone. It is created if missing. */
+  /** Folder of the cache, which is kept between runs and readable by this user alone. It is created if missing. */
   readonly cacheFolder: string;
-  /** Maximum number of bytes in the cache, this compilation excluded (see `pruneCache`). */
+  /** Maximum size of the cache, bytes, without the outputs of this compilation (see `pruneCache`). */
   readonly maxCacheBytes?: number;
-  /** Time limit for each object, and for linking. */
+  /** Time limit for compiling each object, and for linking. */
   readonly timeLimitMs: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -36,11 +36,11 @@ export interface CudaCompilation {
 export interface CompiledCuda {
   readonly program: string;
   readonly kernels: readonly KernelUsage[];
-  /** Objects that had to be compiled; the others were in the cache. */
+  /** Objects that were compiled. The others were in the cache. */
   readonly compiled: readonly string[];
 }
 
-/** The CUDA sources, by name. Fails with `not-found` if the folder has none. */
+/** Reads the CUDA sources, with their names. Fails with `not-found` if the folder has none. */
 export async function readCudaSources(folder: string): Promise<Result<readonly PlacedFile[]>> {
   let names: string[];
   try {
@@ -54,10 +54,10 @@ export async function readCudaSources(folder: string): Promise<Result<readonly P
 }
 
 /**
- * Compiles and links the program that measures, or finds it in the cache. Objects and programs are kept by a digest of
- * all sources, their flags, the compiler's version and its settings. An entry whose file has changed is made again.
- * Once the cache exceeds `maxCacheBytes`, the least recently used entries are removed. Several processes may use one
- * cache.
+ * Compiles and links the program that measures, or finds it in the cache. Objects and programs are cached by a digest
+ * of all sources, their flags, the compiler's version and its settings. If the file of a cache entry has changed, it is
+ * made again. If the cache exceeds `maxCacheBytes`, the least recently used entries are removed. Several processes may
+ * use one cache.
  *
  * Fails with `not-found` if sources or compiler are missing, with `unsupported` and the compiler's first error, with
  * `storage` if the cache cannot be written, and with `cancelled`.
@@ -74,7 +74,7 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
   for (const { path, bytes } of sources.value) digest.update(`${path} ${bytes.length}\n`).update(bytes);
   const settings = NVCC_SETTINGS.map((name) => process.env[name] ?? '');
   const { platform, arch } = process;
-  // If machines share a home folder, "native" means different GPUs on each machine.
+  // Machines that share a home folder may have different GPUs, so "native" differs between them.
   const machine = request.architectures.includes('native') ? hostname() : '';
   const compiler = [request.nvcc, version.value, platform, arch, machine, ...settings];
   const base = [...compiler, digest.digest('hex'), ...listFlags(request)];
@@ -122,10 +122,7 @@ function listFlags(request: CudaCompilation): readonly string[] {
     : [...COMPILE_FLAGS, ...architectureFlags(architectures)];
 }
 
-/**
- * Flags of hipcc. A product and a sum are rounded separately, as for CUDA. The resources of kernels are printed as
- * remarks.
- */
+/** Flags of hipcc. Products and sums are rounded separately, as in CUDA. Remarks report the resources of kernels. */
 export const HIP_COMPILE_FLAGS = [
   '-x',
   'hip',
@@ -138,19 +135,19 @@ export const HIP_COMPILE_FLAGS = [
 const offloadFlags = ({ architectures }: CudaCompilation): readonly string[] =>
   architectures.map((name) => `--offload-arch=${name}`);
 
-/** hipcc has no flag for a number of registers; instead, kernels have an attribute. */
+/** Removes the register cap from flags, since hipcc has no such flag. Kernels have an attribute for it instead. */
 export function withoutCap(flags: readonly string[]): readonly string[] {
   const at = flags.indexOf('--maxrregcount');
   return at < 0 ? flags : flags.toSpliced(at, 2);
 }
 
-/** Flags of nvcc for architectures, such as the architectures of a `ToolkitChoice`. */
+/** Returns the flags of nvcc for architectures, such as those of a `ToolkitChoice`. */
 export function architectureFlags(architectures: readonly string[]): readonly string[] {
   if (architectures.includes('native')) return ['-arch=native'];
   return architectures.flatMap((name) => ['-gencode', `arch=${name.replace('sm_', 'compute_')},code=${name}`]);
 }
 
-/** An output file of nvcc, from the cache if possible. */
+/** Returns an output file of nvcc, from the cache if possible. */
 function compiled(
   { nvcc, hip, cacheFolder, timeLimitMs, signal }: CudaCompilation,
   file: string,
@@ -159,7 +156,7 @@ function compiled(
   cwd: string,
 ): Promise<Result<CacheEntry>> {
   return cachedOutput(cacheFolder, file, parts, `${hip ? 'hipcc' : 'nvcc'} refused`, (path) =>
-    // Without this setting, hipcc uses an nvcc if there is one.
+    // Without this setting, hipcc uses an installed nvcc.
     runTool(nvcc, [...args, '-o', path], { cwd, timeLimitMs, signal, ...(hip && { env: { HIP_PLATFORM: 'amd' } }) }),
   );
 }

@@ -12,57 +12,63 @@ import { heldRegisters, lanesPerSector, oldUnitLoop, unitLoopShape } from '../st
 import { blockOrder, explainNoStandIn, referenceResults, slotLayout, unitOrder } from '../unit-loop.ts';
 import { wordBytes } from '../words.ts';
 
-/** A file by its path below a folder, with `/` between parts. */
+/** A file, with its path below a folder; parts of the path are separated by `/`. */
 export interface PlacedFile {
   readonly path: string;
   readonly bytes: Uint8Array;
   readonly executable?: true;
 }
 
-/** One source file of the program that measures, compiled with its own settings. */
+/** One source file of the program that measures, with the settings for compiling it. */
 export interface CudaObject {
   /** The name, unique within the program; letters, digits and `-`. */
   readonly name: string;
-  /** File among the CUDA sources. */
+  /** Name of the file among the CUDA sources. */
   readonly source: string;
-  /** Flags for this object, in addition to the flags of all objects, as plain words. */
+  /** Flags for this object alone, one word each. The flags of all objects are added to them. */
   readonly flags: readonly string[];
 }
 
-/** A plan in the form that the CUDA program reads, and the objects of that program. */
+/** A plan in the form that the CUDA program reads, and the objects that this program consists of. */
 export interface CudaPlan {
-  /** The plan's files for one folder: `plan.txt`, and the files that it names. */
+  /** The files of the plan: `plan.txt`, and the files that it names. */
   readonly files: readonly PlacedFile[];
   readonly objects: readonly CudaObject[];
 }
 
-/** A program that only lists this machine's devices, one `device` record each. It is compiled for no architecture. */
+/** The object of a program that only lists this machine's devices, one `device` record each. It has no device code. */
 export const DEVICES_OBJECT: CudaObject = { name: 'devices', source: 'devices.cu', flags: [] };
 
-/** The program without a unit loop, which every other benchmark uses. */
+/** The main object of the program. It has all benchmarks except the unit loop. */
 export const HOST_OBJECT: CudaObject = { name: 'main', source: 'main.cu', flags: [] };
 
-/** Flags of all objects. Warnings are not errors, because warnings of future compilers must not stop a measurement. */
+/**
+ * Flags of all objects. Warnings are not errors, since the warnings of future compilers must not stop a measurement.
+ */
 export const COMPILE_FLAGS: readonly string[] = ['-std=c++17', '-O3', '-Xptxas', '-v'];
-/** Flags of the program on POSIX systems, which loads the library of the clock at run time and has threads. */
+/** Flags for linking on POSIX systems. The program loads the library that reads clocks at run time, and has threads. */
 export const LINK_FLAGS: readonly string[] = ['-ldl', '-lpthread'];
 
 /**
- * Arguments of the program, which is started in the folder of the plan's files. It reports the case of the next launch,
- * so that a crash can be assigned to a case.
+ * Returns the arguments of the program, which is started in the folder of the plan's files. It announces the case of
+ * each launch, so that a crash can be assigned to a case.
  */
 export function planArguments(device: number): readonly string[] {
   return ['--plan', 'plan.txt', '--device', String(device), '--turns'];
 }
 
-/** Exit code of the program if a launch hung (`EXIT_HUNG` in `sources/host.cuh`). A new start measures the rest. */
+/**
+ * Exit code of the program if a launch hung (`EXIT_HUNG` in `sources/host.cuh`). A new start measures the remaining
+ * cases.
+ */
 export const EXIT_HUNG = 75;
 
 /**
- * The plan's files and objects. Orders of units and the expected results are computed here; time and memory grow with
- * the iterations of the workload and the number of balancings.
+ * Makes the plan's files and objects. Orders of units and the expected results are computed here, so time and memory
+ * grow with the iterations of the workload and the number of balancings.
  *
- * Fails with `bad-input` on an invalid case and with `unsupported` on a case that no CUDA device runs, naming the case.
+ * Fails, naming the case, with `bad-input` on an invalid case and with `unsupported` on a case that no CUDA device can
+ * run.
  *
  * @param context reads the files that workloads of `matrix-power` name
  */
@@ -121,14 +127,14 @@ function runLine(plan: BenchPlan): Result<string> {
 
 type Settings = Readonly<Record<string, string | number>>;
 
-/** Turns cases into settings, and collects the files and objects that they need, each once. */
+/** Turns cases into lines of settings, and collects the files and objects that they need, each once. */
 class PlanWriter {
   readonly files: PlacedFile[] = [];
   readonly objects: CudaObject[] = [HOST_OBJECT];
   private readonly plan: BenchPlan;
   private readonly context: WorkloadContext;
   private readonly groupWidth: number;
-  /** File names by the contents from which the files were made. */
+  /** Names of the files that were made, by the content from which each was made. */
   private readonly names = new Map<string, string>();
 
   constructor(plan: BenchPlan, context: WorkloadContext) {
@@ -216,7 +222,7 @@ class PlanWriter {
   }
 
   private orderFile(balancing: WholeUnitBalancing, unitsPerGroup: number): Result<string> {
-    // Dynamic fetch takes units in their order, and only the best buckets depend on the group.
+    // Dynamic fetch takes units in the workload's order. Only best buckets depend on the size of the group.
     const kind = balancing.kind === 'dynamic-fetch' ? { kind: 'none' } : balancing;
     const key = JSON.stringify([kind, balancing.kind === 'best-buckets' ? unitsPerGroup : 0]);
     const known = this.names.get(key);
@@ -260,7 +266,7 @@ class PlanWriter {
   }
 }
 
-/** Macros of unit-loop.cu. */
+/** Returns the macros of unit-loop.cu. */
 export function unitLoopDefinitions(profile: UnitLoopProfile, u: number): readonly string[] {
   const shape = unitLoopShape(profile, u);
   const held = heldRegisters(profile, shape);
@@ -285,14 +291,14 @@ export function unitLoopDefinitions(profile: UnitLoopProfile, u: number): readon
   return Object.entries(macros).map(([name, value]) => `-DLOCKSTEP_${name}=${value}`);
 }
 
-/** The way in which slots get their units, and the number of units of one fetch. */
+/** Returns the settings for how slots get their units, and for the number of units of one fetch. */
 function makeDispatch(balancing: WholeUnitBalancing, loop: LoopForm): Settings {
   if (balancing.kind !== 'dynamic-fetch') return { dispatch: loop };
   const { fetch = 1 } = balancing;
   return fetch === 'group' ? { dispatch: 'group-fetching' } : { dispatch: 'fetching', fetch };
 }
 
-/** Checks that numbers are whole and at least 1, or at least their entry in `least`. */
+/** Checks that numbers are whole and at least 1, or at least the number in `least` if there is one. */
 function whole(
   numbers: Readonly<Record<string, number>>,
   least: Readonly<Record<string, number>>,
@@ -307,8 +313,8 @@ function whole(
 }
 
 /**
- * A law in the form that the program draws from: pairs of (2³² times the probability of this length or less, length).
- * The error of a probability is at most 2⁻³³.
+ * Writes a law in the form from which the program draws lengths: pairs of 2³² times the probability of at most this
+ * length, and the length. The error of a probability is at most 2⁻³³.
  */
 function lawWords(law: LengthLaw): Result<Uint32Array> {
   const longest = law.support[law.support.length - 1];

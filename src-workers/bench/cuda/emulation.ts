@@ -7,15 +7,15 @@ import { findProgram, pathFolders, runTool, type ToolRun } from '../tool.ts';
 import { inlinePtx, rewriteLaunches } from './launch-syntax.ts';
 import { firstError } from './ptxas.ts';
 
-/** Runs CUDA sources on the CPU. A machine without a GPU gets results and traces, but no times. */
+/** Runs CUDA sources on the CPU, for machines without a GPU. This gives results and traces, but no times. */
 
-/** Printed on standard error at the first launch, because users must see that an emulated program has no times. */
+/** Printed on standard error at the first launch, so that users do not expect times from an emulated program. */
 export const EMULATION_NOTE = 'CPU emulation of CUDA: results and traces are right, times mean nothing';
 
 export interface EmulatedProgram {
   /** Folder of our CUDA sources, which contains the emulation. */
   readonly sources: string;
-  /** Sources of the program: CUDA (.cu), and C++ that it needs. */
+  /** Source files of the program: CUDA (.cu), and C++ that belongs to it. */
   readonly files: readonly string[];
   /** Flags for g++, such as -Iinclude and -DN=4. */
   readonly flags: readonly string[];
@@ -24,7 +24,7 @@ export interface EmulatedProgram {
   readonly timeLimitMs: number;
 }
 
-/** Checks whether this machine can emulate. Fails with the missing requirement. */
+/** Checks whether this machine can run the emulation. If not, the failure names what is missing. */
 export async function findEmulator(): Promise<Result<string>> {
   if (process.platform !== 'linux')
     return unsupported('The emulation of CUDA needs Linux. Use it in a container or in WSL.');
@@ -35,8 +35,8 @@ export async function findEmulator(): Promise<Result<string>> {
 }
 
 /**
- * Compiles a program for the emulation, or finds it in the cache. Warnings of the sources are not shown.
- * @returns its path, or `not-found` without g++, or `unsupported` with the first error if the emulation lacks something
+ * Compiles a program for the emulation, or finds it in the cache. Warnings about the sources are not shown.
+ * @returns its path; `not-found` without g++; `unsupported` with the first error if the emulation lacks something
  */
 export async function compileEmulated(request: EmulatedProgram): Promise<Result<string>> {
   const { files, cacheFolder, timeLimitMs } = request;
@@ -66,7 +66,7 @@ export async function compileEmulated(request: EmulatedProgram): Promise<Result<
   return ok(program.value.path);
 }
 
-/** Flags of the compiler. Sums are rounded in the order of the source. */
+/** Flags of the compiler. Floating-point operations are not fused or reordered. */
 const COMPILE = ['-std=c++17', '-O1', '-w', '-ffp-contract=off', '-fpermissive', '-fpreprocessed'] as const;
 
 async function preprocessed(
@@ -97,7 +97,7 @@ async function preprocessed(
 }
 
 /**
- * Explains a missing header: it belongs to a CUDA library that the emulation lacks, or to a folder that was not named.
+ * Explains a missing header: either it belongs to a CUDA library that the emulation lacks, or its folder was not named.
  */
 async function headerHint(emulation: string, file: string, error: string): Promise<string> {
   const header = /([\w./-]+): No such file or directory/.exec(error)?.[1];
@@ -106,7 +106,7 @@ async function headerHint(emulation: string, file: string, error: string): Promi
   return `${file} includes ${header}, which was not found. Name its folder with -I. Of CUDA's headers, the emulation has ${has.join(', ')}.`; // prettier-ignore
 }
 
-/** Returns a compiler's error with advice for the user. */
+/** Adds advice for the user to a compiler's error. */
 function named(failure: Result<never> & { readonly ok: false }, file: string): Result<never> {
   const { code, message } = failure.error;
   const missing = /[‘'](\w+)[’'] (?:was not declared|has not been declared|does not name a type)/.exec(message)?.[1];

@@ -4,16 +4,16 @@ import type { MeasuringDevice } from '../../domain/benchmark.ts';
 import { ok, type Result, notFound, unsupported } from '../../domain/result.ts';
 import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
 
-/** The compiler for AMD devices, which compiles the same sources. */
+/** Finds hipcc, the compiler that compiles the same sources for AMD devices. */
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Width of a thread group on compute devices. A program that only lists devices needs no other. */
+/** Lanes of a thread group on AMD's compute devices. A program that only lists devices needs no other width. */
 export const HIP_GROUP_WIDTH = 64;
 
 const ASK = { timeLimitMs: 30_000 } as const;
 
-/** Folders of ROCm's programs: PATH, HIP_PATH, ROCM_PATH, /opt/rocm and /opt/rocm-*, newest first. */
+/** Returns the folders of ROCm's programs: PATH, HIP_PATH, ROCM_PATH, /opt/rocm and /opt/rocm-*, newest first. */
 async function rocmFolders(environment: Environment): Promise<readonly string[]> {
   const homes = ['HIP_PATH', 'ROCM_PATH'].flatMap((name) => environment[name] || []);
   const versions = (await readdir('/opt').catch(() => []))
@@ -23,7 +23,7 @@ async function rocmFolders(environment: Environment): Promise<readonly string[]>
   return [...pathFolders(environment), ...[...homes, ...versions].map((home) => join(home, 'bin'))];
 }
 
-/** Finds hipcc: the `HIPCC` that the user set, otherwise in `rocmFolders`. Fails with `not-found`. */
+/** Finds hipcc: the `HIPCC` that the user set, or else the first in `rocmFolders`. Fails with `not-found`. */
 export async function findHipcc(environment: Environment): Promise<Result<string>> {
   const set = environment['HIPCC'];
   if (set) return (await isProgram(set)) ? ok(set) : notFound(`HIPCC is ${set}, which is not a program`);
@@ -33,7 +33,7 @@ export async function findHipcc(environment: Environment): Promise<Result<string
     : ok(found);
 }
 
-/** HIP's version, such as `6.2.41133`. Fails if the program is not hipcc. */
+/** Returns HIP's version, such as `6.2.41133`. Fails if the program is not hipcc. */
 export async function hipVersion(hipcc: string): Promise<Result<string>> {
   const asked = await runTool(hipcc, ['--version'], ASK);
   if (!asked.ok) return asked;
@@ -41,7 +41,10 @@ export async function hipVersion(hipcc: string): Promise<Result<string>> {
   return version === undefined ? unsupported(`${hipcc} does not print its version`) : ok(version);
 }
 
-/** The architectures to compile for, without the features that a device also names (`gfx90a:sramecc+:xnack-`). */
+/**
+ * Returns the architectures to compile for. The features in a device's architecture (`gfx90a:sramecc+:xnack-`) are
+ * removed.
+ */
 export function hipArchitectures(devices: readonly MeasuringDevice[]): readonly string[] {
   const named = devices.map(({ properties }) => String(properties.architecture ?? '').replace(/:.*/, ''));
   return [...new Set(named.filter((name) => /^gfx[0-9a-f]{3,}$/.test(name)))].sort();

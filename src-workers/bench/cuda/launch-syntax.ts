@@ -1,17 +1,19 @@
 import { ok, type Result, unsupported } from '../../domain/result.ts';
 
-/** Rewrites the parts of CUDA that no C++ header can define: `<<<…>>>`, and shared memory sized at the launch. */
+/**
+ * Rewrites the parts of CUDA that no C++ header can define: `<<<…>>>`, and shared memory whose size the launch decides.
+ */
 
 const OPENING = /[([{]/;
 const CLOSING = /[)\]}]/;
 
-/** The text with strings and the content of system headers replaced by other characters of the same length. */
+/** Returns the text with strings and the content of system headers masked by other characters of the same length. */
 function ownCode(preprocessed: string): string {
   let own = true;
   return preprocessed
     .split('\n')
     .map((line) => {
-      // In # 12 "/usr/include/stdio.h" 1 3 4, the number 3 marks a system header.
+      // In # 12 "/usr/include/stdio.h" 1 3 4, the flag 3 marks a system header.
       const marker = /^# \d+ ".*"([\d ]*)$/.exec(line);
       if (marker) own = !marker[1].includes('3');
       return own && !marker ? line : ' '.repeat(line.length);
@@ -22,10 +24,10 @@ function ownCode(preprocessed: string): string {
     );
 }
 
-/** The start of a launch; nvcc allows spaces in it. */
+/** Matches the start of a launch. As in nvcc, it may contain spaces. */
 const LAUNCH = /(?<!operator\s{0,3})<<\s*<(?!<)/g;
 
-/** The position where the bracket that opens at `from` closes; -1 if it does not. */
+/** Returns the position where the bracket that opens at `from` closes; -1 if it never closes. */
 function findClosing(masked: string, from: number): number {
   let depth = 0;
   for (let at = from; at < masked.length; at += 1) {
@@ -35,7 +37,10 @@ function findClosing(masked: string, from: number): number {
   return -1;
 }
 
-/** The start of the expression that ends before `end`: a qualified name with arguments, or a bracketed expression. */
+/**
+ * Returns the start of the expression that ends before `end`: a qualified name with arguments, or an expression in
+ * brackets.
+ */
 function kernelStart(masked: string, end: number): number {
   let at = end;
   const back = (pattern: RegExp): void => {
@@ -55,7 +60,7 @@ function kernelStart(masked: string, end: number): number {
     while (at > 0 && /[)\]>]/.test(masked[at - 1])) {
       const closing = masked[at - 1];
       pair();
-      // A kernel in brackets stands alone, whereas template arguments and an index follow a name.
+      // A kernel in round brackets is complete, but template arguments and an index follow a name.
       if (closing === ')') return at;
       back(/\s/);
     }
@@ -68,16 +73,16 @@ function kernelStart(masked: string, end: number): number {
 }
 
 const ATTRIBUTE = /__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)/g;
-/** `extern __shared__ T name[];` with its words in any order. */
+/** Matches `extern __shared__ T name[];` with its first words in any order. */
 const UNSIZED = new RegExp(
   String.raw`\b(extern\s+(?:volatile\s+)?static|static\s+(?:volatile\s+)?extern)\s+((?:${ATTRIBUTE.source}|[^;=(){}[\]])*?)\b(\w+)\s*\[\s*\]\s*;`,
   'g',
 );
 
 /**
- * Rewrites preprocessed CUDA as C++ for the emulation, where `__shared__` is already `static`. Launches become calls,
- * an array of unknown size becomes a pointer to the block's memory, and marks of loops are removed. Line numbers stay
- * the same. Fails with `unsupported` on a launch that is not closed.
+ * Rewrites preprocessed CUDA as C++ for the emulation, in which `__shared__` has already become `static`. Launches
+ * become calls, an array of unknown size becomes a pointer to the block's memory, and marks of loops are removed. Line
+ * numbers stay the same. Fails with `unsupported` on a launch that is not closed.
  */
 export function rewriteLaunches(preprocessed: string): Result<string> {
   let text = preprocessed
@@ -87,7 +92,7 @@ export function rewriteLaunches(preprocessed: string): Result<string> {
       const element = `${/\bvolatile\b/.test(before) ? 'volatile ' : ''}${type.replaceAll(ATTRIBUTE, '').trim()}`;
       return `static ${element}* const ${name} = (${element}*)cuda_shim::dynamicShared;`;
     });
-  // Works from the last launch to the first, so that the positions of earlier launches stay valid.
+  // Launches are rewritten from the last to the first, so the positions of earlier launches stay valid.
   for (;;) {
     const masked = ownCode(text);
     const at = Math.max(...[...masked.matchAll(LAUNCH)].map(({ index }) => index), -1);
@@ -111,7 +116,9 @@ export function rewriteLaunches(preprocessed: string): Result<string> {
   }
 }
 
-/** The first PTX instruction of a preprocessed source, which only a GPU executes; `null` if there is none. */
+/**
+ * Returns the first PTX instruction in a preprocessed source, which only a GPU can execute; `null` if there is none.
+ */
 export function inlinePtx(preprocessed: string): string | null {
   const masked = ownCode(preprocessed);
   const found = preprocessed.matchAll(/\basm\s*(?:volatile|__volatile__)?\s*\(\s*"\s*\{?\s*([a-z]\w*\.[\w.:]+)/g);

@@ -7,7 +7,7 @@ import { compileCuda, type CudaCompilation } from './compile.ts';
 import { DEVICES_OBJECT } from './cuda-plan.ts';
 import { findToolkit, localCapabilities, readCapabilities, type ToolkitChoice } from './toolkit.ts';
 
-/** The GPUs of this machine as CUDA or HIP lists them. */
+/** Finds the GPUs of this machine by asking CUDA or HIP. */
 
 /** The folders and limits of a compilation (see `CudaCompilation`). */
 export type CompilationPlace = Pick<CudaCompilation, 'sources' | 'cacheFolder' | 'timeLimitMs' | 'signal'>;
@@ -16,9 +16,9 @@ export type CompilationPlace = Pick<CudaCompilation, 'sources' | 'cacheFolder' |
 const ASK_LIMIT_MS = 30_000;
 
 /**
- * Lists all devices with a program that is compiled if it is not in the cache. The program runs no code on a device, so
- * it can be compiled before the devices are known. Fails as `compileCuda` does, and with `not-found` and the reason if
- * no device answers.
+ * Lists all devices with a small program, which is compiled if it is not in the cache. The program runs no code on a
+ * device, so it can be compiled before the devices are known. Fails as `compileCuda` does, and with `not-found` and the
+ * reason if no device answers.
  */
 export async function listDevices(
   compiler: Pick<CudaCompilation, 'nvcc' | 'hip'>,
@@ -32,7 +32,9 @@ export async function listDevices(
   return readDevices(asked.value.stdout);
 }
 
-/** The devices that a program listed, one record each. Fails with `not-found` and the reason if there is none. */
+/**
+ * Reads the devices that a program listed, one record each. Fails with `not-found` and the reason if there are none.
+ */
 export function readDevices(stdout: string): Result<readonly MeasuringDevice[]> {
   const devices: MeasuringDevice[] = [];
   for (const line of stdout.split('\n')) {
@@ -49,8 +51,8 @@ export const capabilitiesOf = (devices: readonly MeasuringDevice[]): readonly nu
   readCapabilities(devices.map(({ properties }) => properties.computeCapability ?? '').join('\n'));
 
 /**
- * Finds the toolkit for the GPUs of this machine, which nvidia-smi lists. If it lists none, a program asks CUDA for
- * them. Fails if the toolkit or this program fails.
+ * Finds the toolkit for the GPUs of this machine. nvidia-smi lists the GPUs; if it lists none, a program asks CUDA.
+ * Fails if the toolkit is not found or this program fails.
  */
 export async function localToolkit(place: CompilationPlace): Promise<Result<ToolkitChoice>> {
   const named = await localCapabilities();

@@ -47,7 +47,7 @@ export function parsePtxas(text: string): KernelUsage[] {
 
 /**
  * Reads the resources of kernels from the remarks of `hipcc -Rpass-analysis=kernel-resource-usage`, and skips other
- * text. The remarks name no architecture. A spilled register has 4 bytes, stored once and loaded once.
+ * text. The remarks name no architecture. Each spilled register counts as a store and a load of 4 bytes.
  */
 export function parseResourceRemarks(text: string): KernelUsage[] {
   const kernels = text.split(/remark: +Function Name: /).slice(1);
@@ -67,7 +67,7 @@ export function parseResourceRemarks(text: string): KernelUsage[] {
 }
 
 /**
- * Finds the line with the error of a compiler, assembler or linker: its first error, or else its last line. If nvcc
+ * Finds the line that shows why a compiler, assembler or linker failed: its first error, or else its last line. If nvcc
  * does not know the architecture, the text also names the toolkit that does.
  */
 export function firstError(text: string): string {

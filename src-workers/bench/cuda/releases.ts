@@ -1,10 +1,10 @@
 /**
- * Releases of the CUDA toolkit and the compute capabilities that they compile for (as whole numbers: 70 is 7.0).
+ * Releases of the CUDA toolkit, and the compute capabilities for which they compile (as whole numbers: 70 is 7.0).
  * Sources: the release notes of CUDA 7.0 (1.x removed), 9.0 (2.x), 11.0 (3.0 and 3.2), 12.0 (3.5 and 3.7), 13.0 (5.x to
- * 7.2), and the notes that add the others.
+ * 7.2), and the notes of the releases that added capabilities.
  */
 
-/** The last release that compiles for capabilities up to this one. */
+/** For capabilities up to the first number, the last release that compiles for them. */
 export const LAST_RELEASES: readonly (readonly [capability: number, release: string])[] = [
   [13, '6.5'],
   [21, '8.0'],
@@ -36,7 +36,7 @@ const FIRST_RELEASES: Readonly<Record<number, string>> = {
   121: '12.9',
 };
 
-/** The first release whose nvcc compiles C++17. Our kernels need C++17. */
+/** The first release whose nvcc compiles C++17, which our kernels need. */
 const FIRST_WITH_CPP17 = '11.0';
 
 const before = (a: string, b: string): boolean => a.localeCompare(b, 'en', { numeric: true }) < 0;
@@ -44,7 +44,7 @@ const before = (a: string, b: string): boolean => a.localeCompare(b, 'en', { num
 const lastRelease = (capability: number): string | null =>
   LAST_RELEASES.find(([upTo]) => capability <= upTo)?.[1] ?? null;
 
-/** Compute capabilities that a release can compile for; empty for an unknown release. */
+/** Returns the compute capabilities for which a release can compile; empty for an unknown release. */
 export function knownByRelease(release: string): readonly number[] {
   if (before(release, '7.0')) return [];
   return Object.entries(FIRST_RELEASES).flatMap(([capability, first]) => {
@@ -64,7 +64,7 @@ export function findReleases(capability: number): string | null {
 
 const written = (capability: number): string => `${Math.floor(capability / 10)}.${capability % 10}`;
 
-/** Says which toolkit a GPU needs, and how to select it. */
+/** Says which toolkit a GPU needs, and how to make Lockstep use it. */
 export function neededToolkit(capability: number): string {
   const last = lastRelease(capability);
   const needed = `compute capability ${written(capability)} needs ${findReleases(capability) ?? 'another release of CUDA'}`;

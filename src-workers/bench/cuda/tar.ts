@@ -2,12 +2,12 @@ import { ok, type Result, badInput } from '../../domain/result.ts';
 import type { PlacedFile } from './cuda-plan.ts';
 
 const BLOCK = 512;
-/** The files unpack into this folder, so that they do not mix with other files. */
+/** All files unpack into this folder, so they do not mix with other files. */
 export const ARCHIVE_FOLDER = 'lockstep-bundle';
 
 /**
- * A tar archive (POSIX ustar) of files. Owners and times are zero, so the same files give the same bytes. Fails with
- * `bad-input` on a path of more than 80 bytes or one that leaves the folder.
+ * Makes a tar archive (POSIX ustar) of files. Owners and times are zero, so the same files give the same bytes. Fails
+ * with `bad-input` on a path that has more than 80 bytes or leaves the folder.
  */
 export function tarArchive(files: readonly PlacedFile[]): Result<Uint8Array> {
   const sizes = files.map(({ bytes }) => BLOCK + Math.ceil(bytes.length / BLOCK) * BLOCK);
@@ -30,7 +30,7 @@ export function tarArchive(files: readonly PlacedFile[]): Result<Uint8Array> {
     octal(0, 11, 136); // time
     field('0', 156); // a plain file
     field('ustar\0' + '00', 257);
-    // The checksum is computed with its own field blank.
+    // The checksum is computed while its own field contains spaces.
     field(' '.repeat(8), 148);
     octal(
       header.reduce((sum, byte) => sum + byte, 0),

@@ -6,22 +6,25 @@ import { firstError } from './ptxas.ts';
 import { neededToolkit, knownByRelease } from './releases.ts';
 
 /**
- * Finds the CUDA toolkits of this machine, and the one that compiles for its GPUs. Compute capabilities are whole
- * numbers here: 90 is 9.0.
+ * Finds the CUDA toolkits of this machine, and chooses the toolkit that compiles for its GPUs. Compute capabilities are
+ * whole numbers here: 90 is 9.0.
  */
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Toolkit {
   readonly nvcc: string;
-  /** Compute capabilities that it compiles for; empty if unknown. */
+  /** Compute capabilities for which it can compile; empty if unknown. */
   readonly known: readonly number[];
 }
 
-/** The compiler that is used, and the architectures that it compiles for. */
+/** The compiler to use, and the architectures to compile for. */
 export interface ToolkitChoice {
   readonly nvcc: string;
-  /** Architectures such as `sm_90`; the driver assembles `compute_90`. `native` if no GPU is known; may be empty. */
+  /**
+   * Architectures such as `sm_90`. For `compute_90`, the driver does the last step of compiling. `native` if no GPU is
+   * known. May be empty.
+   */
   readonly architectures: readonly string[];
   /** GPUs of this machine that the toolkit does not support. */
   readonly lacking: readonly number[];
@@ -30,7 +33,7 @@ export interface ToolkitChoice {
 const ASK = { timeLimitMs: 30_000 } as const;
 const FILE = process.platform === 'win32' ? 'nvcc.exe' : 'nvcc';
 
-/** Folders of the programs of the CUDA toolkit: PATH, CUDA_HOME, CUDA_PATH and /usr/local/cuda. */
+/** Returns the folders of the CUDA toolkit's programs: PATH, CUDA_HOME, CUDA_PATH and /usr/local/cuda. */
 export function cudaFolders(environment: Environment): readonly string[] {
   const homes = ['CUDA_HOME', 'CUDA_PATH'].flatMap((name) => environment[name] || []);
   return [
@@ -40,7 +43,9 @@ export function cudaFolders(environment: Environment): readonly string[] {
   ];
 }
 
-/** Folders of other versions, newest first: CUDA_PATH_V12_9 and similar, /usr/local/cuda-12.9, Program Files, … */
+/**
+ * Returns folders of other versions, newest first: CUDA_PATH_V12_9 and similar, /usr/local/cuda-12.9, Program Files, …
+ */
 async function versionFolders(environment: Environment): Promise<readonly string[]> {
   const named = Object.entries(environment).flatMap(([name, value]) =>
     /^CUDA_PATH_V\d+_\d+$/i.test(name) && value ? [value] : [],
@@ -63,8 +68,9 @@ async function versionFolders(environment: Environment): Promise<readonly string
 }
 
 /**
- * Every nvcc, each once. If the user set NVCC, only this one is returned. Otherwise the order is: PATH, CUDA_HOME,
- * CUDA_PATH, /usr/local/cuda, and the folders of other versions. Fails with `not-found` and the searched places.
+ * Returns every nvcc once. If the user set NVCC, only this one is returned. Otherwise the order is: PATH, CUDA_HOME,
+ * CUDA_PATH, /usr/local/cuda, and the folders of other versions. Fails with `not-found` and the places that were
+ * searched.
  */
 async function findCompilers(environment: Environment): Promise<Result<readonly string[]>> {
   const set = environment['NVCC'];
@@ -83,7 +89,7 @@ async function findCompilers(environment: Environment): Promise<Result<readonly 
       );
 }
 
-/** The architectures that an nvcc compiles for, from its own list or by its release. */
+/** Finds the architectures for which an nvcc compiles: by its own list, or else by its release. */
 async function readToolkit(nvcc: string): Promise<Toolkit> {
   const listed = await runTool(nvcc, ['--list-gpu-code'], ASK);
   if (listed.ok && listed.value.code === 0) return { nvcc, known: knownCapabilities(listed.value.stdout) };
@@ -91,26 +97,32 @@ async function readToolkit(nvcc: string): Promise<Toolkit> {
   return { nvcc, known: release.ok ? knownByRelease(release.value) : [] };
 }
 
-/** @param listed the output of `nvcc --list-gpu-code`: one architecture per line */
+/**
+ * Parses a list of architectures.
+ * @param listed the output of `nvcc --list-gpu-code`: one architecture per line
+ */
 export function knownCapabilities(listed: string): readonly number[] {
   return [...listed.matchAll(/^sm_(\d+)\s*$/gm)].map(([, number]) => Number(number));
 }
 
-/** The architecture that an nvcc has for a GPU, or null. A newer GPU gets code that the driver assembles. */
+/**
+ * Returns the architecture to use for a GPU, or null if the nvcc has none. If the GPU is newer than the nvcc, this is
+ * PTX, which the driver compiles.
+ */
 function findArchitecture({ known }: Toolkit, capability: number): string | null {
   if (known.length === 0 || known.includes(capability)) return `sm_${capability}`;
   const older = known.filter((one) => one < capability);
   return older.length > 0 ? `compute_${Math.max(...older)}` : null;
 }
 
-/** Chooses the toolkit for most of the GPUs, the first among equals. */
+/** Chooses the toolkit that supports most of the GPUs; the first one among equals. */
 export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readonly number[]): ToolkitChoice {
   if (capabilities.length === 0) return { nvcc: toolkits[0].nvcc, architectures: ['native'], lacking: [] };
   const choices = toolkits.map((toolkit) => {
     const ways = capabilities.map((one) => findArchitecture(toolkit, one));
     const architectures = [...new Set(ways.filter((way) => way !== null))].sort();
     const lacking = capabilities.filter((_, at) => ways[at] === null);
-    // PTX, which the driver still has to compile, scores 1; machine code scores 2.
+    // PTX, which the driver must still compile, scores 1. Machine code scores 2.
     const score = ways.reduce((sum, way) => sum + (way === null ? 0 : way.startsWith('sm_') ? 2 : 1), 0);
     return { nvcc: toolkit.nvcc, architectures, lacking, score };
   });
@@ -119,10 +131,10 @@ export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readon
   return choice;
 }
 
-/** The folder with the driver's programs in the Windows Subsystem for Linux; its PATH often lacks it. */
+/** The folder of the driver's programs in the Windows Subsystem for Linux. It is often missing in PATH there. */
 const WSL_FOLDER = '/usr/lib/wsl/lib';
 
-/** The answer of nvidia-smi; null if it is missing or fails. */
+/** Returns the answer of nvidia-smi; null if it is missing or fails. */
 export async function askNvidiaSmi(
   query: string,
   environment: Environment = process.env,
@@ -135,12 +147,15 @@ export async function askNvidiaSmi(
   return asked?.ok && asked.value.code === 0 ? asked.value.stdout : null;
 }
 
-/** Compute capabilities of this machine's GPUs, each once; empty if nvidia-smi lists none. */
+/** Returns the compute capabilities of this machine's GPUs, each once; empty if nvidia-smi lists none. */
 export async function localCapabilities(): Promise<readonly number[]> {
   return readCapabilities((await askNvidiaSmi('compute_cap')) ?? '');
 }
 
-/** @param said one compute capability per line, such as 9.0; other lines, and the 0.0 of an emulation, are skipped */
+/**
+ * Parses compute capabilities.
+ * @param said one compute capability per line, such as 9.0; other lines, and the 0.0 of an emulation, are skipped
+ */
 export function readCapabilities(said: string): readonly number[] {
   const found = said
     .split('\n')
@@ -149,7 +164,7 @@ export function readCapabilities(said: string): readonly number[] {
   return [...new Set(found.filter((capability) => capability > 0))];
 }
 
-/** Finds the toolkit of this machine for these GPUs. Fails with `not-found` if there is no nvcc. */
+/** Finds a toolkit of this machine that compiles for these GPUs. Fails with `not-found` if there is no nvcc. */
 export async function findToolkit(
   environment: Environment,
   capabilities: readonly number[],
@@ -181,8 +196,8 @@ export async function findNvcc(environment: Environment, architecture = ''): Pro
 }
 
 /**
- * Flags that name the host's compiler to nvcc. On Windows, the installer of Visual Studio locates this compiler; on
- * other systems, nvcc finds one itself. Fails with `not-found`.
+ * Returns the flags that tell nvcc which host compiler to use. On Windows, the installer of Visual Studio locates this
+ * compiler; on other systems, nvcc finds one itself. Fails with `not-found`.
  */
 export async function hostCompilerFlags(
   environment: Environment,
@@ -218,7 +233,7 @@ export function forSomeGpu(choice: ToolkitChoice): Result<ToolkitChoice> {
     : unsupported(`No GPU here can be measured: ${lackingText(choice.lacking)}.`);
 }
 
-/** The release of nvcc, such as `13.0.88`. Fails if the program is not nvcc. */
+/** Returns the release of nvcc, such as `13.0.88`. Fails if the program is not nvcc. */
 export async function nvccVersion(nvcc: string): Promise<Result<string>> {
   const asked = await runTool(nvcc, ['--version'], ASK);
   if (!asked.ok) return asked;

@@ -31,11 +31,13 @@ import {
   type KernelContents,
 } from './launches.ts';
 
-/** Makes a program from the user's CUDA kernel, with host code for each entry, built for each set of constants. */
+/**
+ * Makes a program from the user's CUDA kernel. It has host code for each entry, and is built for each set of constants.
+ */
 
 interface Folders {
   readonly sources: string;
-  /** Folder of the plan, in which the program is started. */
+  /** Folder of the plan. The program is started in this folder. */
   readonly folder: string;
   readonly cache: string;
   readonly run: string;
@@ -49,7 +51,7 @@ export interface KernelProgram {
 /** Values that differ between the launches of a mixed design. */
 const OF_A_LAUNCH: readonly LaunchValue[] = ['threadsPerUnit', 'gridBlocks', 'firstUnit', 'launchUnits'];
 
-/** Reads the kernel's files, writes the files that its program reads, and prepares its build and start. */
+/** Reads the kernel's files, writes the files that its program will read, and prepares how it is built and started. */
 export async function kernelProgram(
   plan: Pick<BenchPlan, 'warmUps' | 'repeats'>,
   program: ProgramTask,
@@ -114,7 +116,10 @@ export async function kernelProgram(
   return ok({ task: { ...program, exec, folder: folders.folder }, build });
 }
 
-/** Writes the files that the program reads, and the host program of each entry, into a folder named by its content. */
+/**
+ * Writes the files that the program will read, and the host program of each entry. Their folder is named by their
+ * content.
+ */
 async function writeHosts(
   kernel: KernelTask,
   source: string,
@@ -144,7 +149,7 @@ async function writeHosts(
   return ok(hosts);
 }
 
-/** The constants of an entry for a design, in the form that the compiler takes. */
+/** Returns the constants of an entry for a design, in the form that the compiler takes. */
 function definitions(
   { platform, units }: Pick<KernelTask, 'platform' | 'units'>,
   entry: KernelEntry,
@@ -159,7 +164,7 @@ function definitions(
   return defineConstants(entry, launchValues(design, { threadsPerUnit, gridBlocks, firstUnit: 0, units }, units));
 }
 
-/** Generates the host program of an entry. */
+/** Writes the source of an entry's host program. */
 function hostSource(
   { manifest: { name, arguments: all }, units }: KernelTask,
   { entry, sharedBytes }: KernelEntry,
@@ -201,7 +206,7 @@ ${rows.join('\n')}
 `);
 }
 
-/** An argument in the table of the host program. */
+/** Writes the row for an argument in the table of the host program. */
 function argumentRow(argument: KernelArgument, at: number, units: number): string {
   const { name: called, type: text, value, output } = argument;
   const type = elementType(text)!;
@@ -259,7 +264,7 @@ function argumentStruct({ name: called, type: text, value }: KernelArgument, at:
 const launchCpp = (value: ManifestNumber): string => arithmeticOf(value).cpp((name) => `double(one.${name})`);
 
 interface Compiler {
-  /** The program and its flags. */
+  /** The compiler and its flags. */
   readonly words: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -278,7 +283,7 @@ async function findCompiler(
     const width = devices.value[device ?? 0]?.threadGroupWidth ?? HIP_GROUP_WIDTH;
     const targets = hipArchitectures(devices.value).map((name) => `--offload-arch=${name}`);
     const words = [hipcc.value, '-x', 'hip', '-std=c++17', '-O3', `-DLOCKSTEP_GROUP_WIDTH=${width}`, ...targets];
-    // Without this setting, hipcc uses an nvcc if there is one.
+    // Without this setting, hipcc uses an installed nvcc.
     return ok({ words, env: { HIP_PLATFORM: 'amd' } });
   }
   if (platform === 'emulation') {

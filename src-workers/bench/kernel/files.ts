@@ -14,11 +14,13 @@ import { readCsr, type CsrMatrix } from '../../parse/csr.ts';
 import { LENGTHS_FILE } from '../plan-files.ts';
 import { outputCount, valueBytes, type KernelContents } from './launches.ts';
 
-/** The files that a manifest names. */
+/** Finds and reads the files that a manifest names. */
 
 export type SourceLanguage = 'cu' | 'hip' | 'wgsl' | 'cl';
 
-/** Absolute path of the source in a language. HIP falls back to CUDA; `null` if the manifest has neither. */
+/**
+ * Returns the absolute path of the source in a language. HIP falls back to the CUDA source; `null` if there is none.
+ */
 export function sourcePath(
   { manifest, file }: Pick<KernelTask, 'manifest' | 'file'>,
   language: SourceLanguage,
@@ -28,7 +30,7 @@ export function sourcePath(
   return source === undefined ? null : resolve(dirname(file), source);
 }
 
-/** Absolute paths of all files that a measurement reads, each once. */
+/** Returns the absolute paths of all files that a measurement reads, each once. */
 export function namedFiles(manifest: KernelManifest, file: string): readonly string[] {
   const named = manifest.arguments.flatMap(({ file, value, output }) => [
     file,
@@ -45,14 +47,14 @@ export function namedFiles(manifest: KernelManifest, file: string): readonly str
 const structFile = (value: KernelArgument['value']): string | undefined =>
   typeof value === 'object' ? value.file : undefined;
 
-/** Whether the measurement writes this input itself. */
+/** Returns whether the measurement writes this input itself. */
 export const isMade = (path: string): boolean => path === LENGTHS_FILE_NAME || path === ORDER_FILE_NAME;
 
 const MATRIX_PART = /^(.*\.mtx)#(rowStarts|columns|values)$/i;
 
 /**
- * Reads the files of the arguments. Fails with `not-found` on a file that cannot be read, and with `bad-input` and the
- * field on a file whose content does not fit the manifest.
+ * Reads the files of the arguments. Fails with `not-found` if a file cannot be read, and with `bad-input` and the field
+ * if the content of a file does not fit the manifest.
  */
 export async function readContents({ manifest, file, units }: KernelTask): Promise<Result<KernelContents>> {
   const folder = dirname(file);
@@ -124,7 +126,7 @@ export async function writeContents(
 
 export const fileName = (what: 'argument' | 'reference', at: number): string => `${what}-${at}.bin`;
 
-/** The file of an argument in the folder of a host program; `order` is the order of the design. */
+/** Returns the name of an argument's file in the folder of a host program; `order` if it is the order of the design. */
 export function inputFile({ file, value, output }: KernelArgument, at: number): string | null {
   if (file === LENGTHS_FILE_NAME) return LENGTHS_FILE;
   if (file === ORDER_FILE_NAME) return 'order';

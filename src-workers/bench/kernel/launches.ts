@@ -18,27 +18,29 @@ import { unitOrder } from '../unit-loop.ts';
 
 /** Turns a design into launches of the user's kernel. */
 
-/** One launch of a design. The launches of a design follow one another and are timed together. */
+/** One launch of a design. A design's launches run one after another and are timed together. */
 export interface UnitLaunch {
   readonly threadsPerUnit: number;
   readonly gridBlocks: number;
-  /** Position of the first unit in the order. */
+  /** Position of the launch's first unit in the order. */
   readonly firstUnit: number;
   readonly units: number;
 }
 
-/** Number of starts of a host program for a design's launches. Designs should alternate, but each start takes time. */
+/**
+ * How many times a host program is started for a design's launches. Each start takes time, but designs must alternate.
+ */
 const STARTS = 3;
 
-/** Launches of a design that one start of a host program times. */
+/** Returns how many launches of a design one start of a host program times. */
 export const launchesOfStart = ({ warmUps, repeats }: Pick<BenchPlan, 'warmUps' | 'repeats'>): number =>
   Math.ceil((warmUps + repeats) / STARTS);
 
-/** Whether an argument is the order of the units. */
+/** Returns whether the kernel has an argument that is the order of the units. */
 export const takesOrder = ({ arguments: all }: KernelManifest): boolean =>
   all.some(({ file }) => file === ORDER_FILE_NAME);
 
-/** The launches of a design: one, or one per class with units for a mixed design. */
+/** Returns the launches of a design: one, or for a mixed design one for each class that has units. */
 export function unitLaunches(
   { threadsPerUnit, gridBlocks, classes }: Design,
   lengths: Uint32Array,
@@ -56,7 +58,7 @@ export function unitLaunches(
 
 type Classes = NonNullable<Design['classes']>;
 
-/** The class of a length; −1 beyond the last class. */
+/** Returns the position of a length's class; −1 for a length beyond the last class. */
 const classOf = (classes: Classes, length: number): number =>
   classes.findIndex(({ upTo }) => length <= (upTo ?? Infinity));
 
@@ -70,7 +72,8 @@ function classCounts(classes: Classes, lengths: Uint32Array): readonly number[] 
 }
 
 /**
- * Designs with the same key have the same order of units. Threads per unit and the block size affect only best buckets.
+ * Returns a key for the order of units of a design. Designs with the same key have the same order. Only for best
+ * buckets does it depend on threads per unit and block size.
  */
 export function orderKey({ balancing: text, threadsPerUnit, blockThreads, classes }: Design): string {
   const balancing = parseBalancing(text);
@@ -109,7 +112,7 @@ export function designOrder(
   return unitOrder(lengths, balancing.value, Math.max(1, lanes / threadsPerUnit));
 }
 
-/** The values of a launch that arithmetic can use, with their meanings. */
+/** Returns the values of a launch that arithmetic can use, by name. */
 export function launchValues(
   { unitsPerThread, blockThreads }: Design,
   { threadsPerUnit, gridBlocks, firstUnit, units: launchUnits }: UnitLaunch,
@@ -118,14 +121,14 @@ export function launchValues(
   return { units, unitsPerThread, blockThreads, threadsPerUnit, gridBlocks, firstUnit, launchUnits };
 }
 
-/** A number of a manifest as arithmetic with launch values. */
+/** Parses a number of a manifest as arithmetic with launch values. */
 export const arithmeticOf = (value: ManifestNumber): Arithmetic => unwrap(parseArithmetic(String(value), LAUNCH_NAMES));
 
 export function resolveNumber(value: ManifestNumber, values: Readonly<Record<LaunchValue, number>>): number {
   return typeof value === 'number' ? value : arithmeticOf(value).value((name) => values[name as LaunchValue]);
 }
 
-/** The constants of an entry in a launch, as flags of a compiler. */
+/** Returns the constants of an entry in a launch, as flags of a compiler. */
 export function defineConstants(
   { constants }: KernelEntry,
   values: Readonly<Record<LaunchValue, number>>,
@@ -142,11 +145,16 @@ export function defineConstants(
 /** The part of a design that an entry must implement. */
 export type ImplementedPart = Pick<Design, 'implementation' | 'threadsPerUnit' | 'loop' | 'balancing' | 'blockThreads'>;
 
-/** The entry that measures a design. Fails with `unsupported`, and names the properties that no entry implements. */
+/**
+ * Finds the entry that measures a design. Fails with `unsupported`, and names the properties that no entry implements.
+ */
 export function findEntry({ name, entries }: KernelManifest, design: ImplementedPart): Result<KernelEntry> {
   const { implementation, threadsPerUnit, loop, balancing, blockThreads } = design;
   const anyOfKind = balancing.replace(/\(.*\)$/, '(*)');
-  /** A property, the values that fit it, and the values that an entry implements; an entry without a list has all. */
+  /**
+   * A property of a design: the values that fit it, and the values that an entry lists. An entry without a list
+   * implements all.
+   */
   type Property = readonly [
     what: string,
     fitting: readonly (string | number)[],
@@ -176,7 +184,7 @@ export function findEntry({ name, entries }: KernelManifest, design: Implemented
   return ok(left[0]);
 }
 
-/** Contents of the arguments in bytes, by position. */
+/** Contents of the arguments in bytes, by the arguments' positions. */
 export interface KernelContents {
   /**
    * Bytes of an input or a struct, or of an output before each launch. Null for a number, for zeros, and for files that
@@ -203,28 +211,28 @@ const WRITERS: Readonly<Record<ValueType, (view: DataView, at: number, value: nu
 
 const singleBits = (value: number): number => new Uint32Array(Float32Array.of(value).buffer)[0];
 
-/** Half precision, rounded to nearest, ties to even. */
+/** Converts to half precision. Rounds to nearest, ties to even. */
 function halfBits(value: number): number {
   if (Number.isNaN(value)) return 0x7e00;
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
   const size = Math.abs(value);
-  const LARGEST = 65_520; // This value and larger ones round to infinity.
+  const LARGEST = 65_520; // The smallest value that rounds to infinity.
   if (size >= LARGEST) return sign | 0x7c00;
   const exponent = Math.max(-14, ((singleBits(size) >>> 23) & 0xff) - 127);
   const steps = size / 2 ** (exponent - 10);
   const below = Math.floor(steps);
   const above = steps - below > 0.5 || (steps - below === 0.5 && below % 2 === 1) ? 1 : 0;
-  // The leading bit of a normal number adds one to the exponent.
+  // The leading 1 of a normal number adds one to the exponent.
   return sign | (((exponent + 14) << 10) + below + above);
 }
 
-/** The upper half of a single-precision number, rounded to nearest, ties to even. */
+/** Converts to bfloat16, the upper half of a single-precision number. Rounds to nearest, ties to even. */
 function brainBits(value: number): number {
   const bits = singleBits(value);
   return Number.isNaN(value) ? 0x7fc0 : (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
 }
 
-/** Values in the format of a manifest's file. Integer types take whole numbers. */
+/** Encodes values in the format of a manifest's file. Integer types require whole numbers. */
 export function valueBytes(type: ValueType, values: ArrayLike<number>): Uint8Array<ArrayBuffer> {
   const { bytes } = VALUE_TYPES[type];
   const view = new DataView(new ArrayBuffer(bytes * values.length));
@@ -232,7 +240,7 @@ export function valueBytes(type: ValueType, values: ArrayLike<number>): Uint8Arr
   return new Uint8Array(view.buffer);
 }
 
-/** Number of elements of an output. Fails with `bad-input` if it is not whole. */
+/** Returns the number of elements of an output. Fails with `bad-input` if it is not a whole number. */
 export function outputCount({ output }: KernelArgument, units: number): Result<number> {
   const count = typeof output!.count === 'number' ? output!.count : unwrap(parseArithmetic(output!.count, ['units'])).value(() => units); // prettier-ignore
   return Number.isSafeInteger(count) && count >= 1
@@ -240,16 +248,19 @@ export function outputCount({ output }: KernelArgument, units: number): Result<n
     : badInput(`"count" is ${output!.count}, which is ${count} for ${units} units. Specify arithmetic that gives a whole number ≥ 1, for example with ceil(…)`); // prettier-ignore
 }
 
-/** The difference of an output from its reference. */
+/** How an output differs from its reference. */
 export interface OutputCheck {
-  /** The largest difference; null if one is not a number. */
+  /** The largest difference; null if an element is not a number. */
   readonly maxError: number | null;
   readonly wrong: number;
-  /** The first wrong element; empty if there is none. */
+  /** Describes the first wrong element; empty if there is none. */
   readonly message: string;
 }
 
-/** @param found as many elements as `reference` */
+/**
+ * Compares an output with its reference.
+ * @param found as many elements as `reference`
+ */
 export function checkOutput(
   { name, output }: KernelArgument,
   found: ArrayLike<number>,

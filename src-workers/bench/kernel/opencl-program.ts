@@ -30,7 +30,10 @@ import {
   valueBytes,
 } from './launches.ts';
 
-/** Runs the user's kernel in OpenCL: a host in Python (`opencl/host.py`) launches the designs that a file describes. */
+/**
+ * Runs the user's kernel in OpenCL. The host is a Python program (`opencl/host.py`), which launches the designs that a
+ * file describes.
+ */
 
 const ASK_LIMIT_MS = 30_000;
 
@@ -41,8 +44,8 @@ export interface OpenclHost {
 }
 
 /**
- * The first Python in PATH with PyOpenCL, and the devices of all its platforms. One Python in each folder is asked.
- * Fails with `not-found` and the missing part.
+ * Finds the first Python in PATH that has PyOpenCL, and the devices of all its platforms. Only one Python in each
+ * folder is tried. Fails with `not-found`, and names what is missing.
  * @param host path of `opencl/host.py`
  */
 export async function findOpencl(host: string, signal?: AbortSignal): Promise<Result<OpenclHost>> {
@@ -63,7 +66,7 @@ export async function findOpencl(host: string, signal?: AbortSignal): Promise<Re
   return lacking;
 }
 
-/** Reads the kernel's files, writes the files that its host reads, and prepares the start of the host. */
+/** Reads the kernel's files, writes the files that its host will read, and prepares how the host is started. */
 export async function openclProgram(
   plan: Pick<BenchPlan, 'warmUps' | 'repeats' | 'workload'>,
   program: ProgramTask,
@@ -118,17 +121,16 @@ function describedArgument(argument: KernelArgument, at: number, units: number) 
 
 export interface OpenclLaunch {
   readonly gridBlocks: number;
-  /** Flags in the form `-DNAME=number`. */
+  /** Options of the compiler in the form `-DNAME=number`. */
   readonly options: readonly string[];
-  /** Bytes of the last argument, which is `__local`; null if the kernel has none. */
+  /** Bytes of the last argument, which is `__local`; null if the kernel has no such argument. */
   readonly sharedBytes: number | null;
-  /** Bytes of the numbers in hexadecimal, lowest first, by position of the argument. */
+  /** The scalar arguments by their position: their bytes in hexadecimal, lowest byte first. */
   readonly values: Readonly<Record<string, string>>;
 }
 
 /**
- * Describes a design as launches of an entry. Fails like `findEntry`, and on a number that the argument's type cannot
- * hold.
+ * Describes a design as launches of an entry. Fails like `findEntry`, and if an argument's type cannot hold a number.
  */
 export function openclLaunches(
   { manifest, units }: Pick<KernelTask, 'manifest' | 'units'>,

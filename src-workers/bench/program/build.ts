@@ -16,8 +16,9 @@ export type Build = (values: Values, design: Design) => Promise<Result<string>>;
 const FILE = process.platform === 'win32' ? 'program.exe' : 'program';
 
 /**
- * Resolves to the path of `{binary}`; empty if no build line names it.
- * @param keptIn folders, created if missing
+ * Creates a function that builds a design's program. It resolves to the path of `{binary}`, which is empty if no build
+ * line names it.
+ * @param keptIn folders for the outputs, created if missing
  */
 export function openBuilder(
   { build, folder }: Pick<ProgramTask, 'build' | 'folder'>,
@@ -41,7 +42,7 @@ export function openBuilder(
       return code === 0 ? ok('') : unsupported(`The build failed: ${firstError(`${stdout}\n${stderr}`)}`);
     }
     const inputs = await findInputs(words, folder);
-    // A folder with too many files is not checked for changes, so its builds are kept for this run alone.
+    // If a folder has too many files to check for changes, its builds are kept for this run alone.
     const cacheFolder = inputs ? keptIn.cache : keptIn.run;
     const entry = await cachedOutput(
       cacheFolder,
@@ -63,14 +64,15 @@ export function openBuilder(
   };
 }
 
-/** Maximum number of files in a folder whose builds are cached, since each file must be checked. */
+/** Maximum number of files in the folders of a build that is cached, since every file must be checked for changes. */
 const MAX_FILES = 5000;
-/** Names of folders that have no sources. */
+/** Matches names of folders without sources, which are skipped. */
 const PASSED_BY = /^(\..*|node_modules|__pycache__)$/;
 
 /**
- * The inputs of a build that its line shows: its program, the contents of the files that it names, and name, size and
- * time of every file in its folder and in the folders that it names (`-Iinclude`). Null if there are too many files.
+ * Finds the inputs of a build as far as its line shows them: its program, the contents of the files that it names, and
+ * name, size and time of every file in its folder and in the folders that it names (`-Iinclude`). Returns null if there
+ * are too many files.
  */
 async function findInputs(words: readonly string[], folder: string): Promise<readonly string[] | null> {
   const [tool, ...others] = words;

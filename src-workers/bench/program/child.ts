@@ -10,9 +10,9 @@ import { measureProgram } from './measure.ts';
 import { openUnitFiles } from './unit-files.ts';
 
 /**
- * Measures the plan in a folder by running the user's own program: node child.ts FOLDER --cache FOLDER --build-limit MS
- * --cuda-sources FOLDER --opencl-host FILE. It prints records, one JSON line each, and exits with 0, or with 1 and one
- * line on standard error if the plan cannot be read.
+ * Measures the plan in a folder by running the user's own program. Usage: node child.ts FOLDER --cache FOLDER
+ * --build-limit MS --cuda-sources FOLDER --opencl-host FILE. It prints records, one JSON line each. The exit code is 0,
+ * or 1 with one line on standard error if the plan cannot be read.
  */
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({

@@ -4,10 +4,10 @@ import { PLACEHOLDERS, type Placeholder } from '../../domain/program.ts';
 import { ok, type Result, badInput } from '../../domain/result.ts';
 
 /**
- * Splits a command line into arguments. No shell reads it, so `;`, `|`, `*`, `$(…)` and `>` are text. Arguments are
- * separated by spaces; 'single' and "double" quotes keep spaces; a backslash before a quote, a backslash or a space
- * gives that character, except within single quotes. Fails with `bad-input` on a quote without its end, and on an empty
- * line.
+ * Splits a command line into arguments. No shell reads it, so `;`, `|`, `*`, `$(…)` and `>` have no special meaning.
+ * Spaces separate arguments, except within 'single' and "double" quotes. A backslash before a quote, a backslash or a
+ * space stands for that character, except within single quotes. Fails with `bad-input` on a quote that is never closed,
+ * and on an empty line.
  */
 export function splitCommand(line: string): Result<readonly string[]> {
   const words: string[] = [];
@@ -37,7 +37,7 @@ export function splitCommand(line: string): Result<readonly string[]> {
     : badInput('The command line has no program. Begin it with the name of a program.');
 }
 
-/** Writes a word in the form that `splitCommand` and `substituted` return unchanged. */
+/** Writes a word so that `splitCommand` and `substituted` return it unchanged. */
 export function quotedWord(word: string): string {
   return `"${word.replace(/[\\"]/g, '\\$&').replace(/\{[A-Za-z]+\}/g, '{$&}')}"`;
 }
@@ -47,7 +47,10 @@ const NAMED = /\{(\{[A-Za-z]+\})\}|\{([A-Za-z]+)\}/g;
 
 export type Values = Readonly<Record<Placeholder, string>>;
 
-/** @param word a word whose placeholders are known */
+/**
+ * Replaces the placeholders of a word by their values.
+ * @param word a word whose placeholders are all known
+ */
 export function substituted(word: string, values: Values): string {
   return word.replace(NAMED, (_, literal: string | undefined, name: Placeholder) => literal ?? values[name]);
 }
@@ -68,15 +71,15 @@ export function names({ exec, build }: Pick<ProgramTask, 'exec' | 'build'>, ...s
   });
 }
 
-/** Whether the command lines use values that are made from the units' lengths. */
+/** Returns whether the command lines use values that are computed from the units' lengths. */
 export function needsLengths(task: Pick<ProgramTask, 'exec' | 'build'>): boolean {
   return names(task, 'lengthsFile', 'orderFile', 'launches');
 }
 
-/** Placeholders with the same value for all designs of a run. */
+/** Placeholders that have the same value for all designs of a run. */
 const SHARED: ReadonlySet<string> = new Set<Placeholder>(['binary', 'device', 'lengthsFile', 'units']);
 
-/** Checks that command lines can be split and substituted; fails with `bad-input`. */
+/** Checks that command lines can be split and their placeholders replaced. Fails with `bad-input`. */
 export function checkCommands({ exec, build }: Pick<ProgramTask, 'exec' | 'build'>): Result<null> {
   const used: ReadonlySet<string>[] = [];
   for (const [option, line] of [
@@ -109,14 +112,14 @@ export function checkCommands({ exec, build }: Pick<ProgramTask, 'exec' | 'build
   return ok(null);
 }
 
-/** Values of a design's placeholders that are made from the units' lengths; empty if no command line uses them. */
+/** A design's values of placeholders that are computed from the units' lengths; empty if no command line uses them. */
 export interface UnitTexts {
   readonly lengthsFile: string;
   readonly orderFile: string;
   readonly launches: string;
 }
 
-/** The values of placeholders. `binary` is filled in after the build. */
+/** Returns the values of the placeholders. `binary` is added after the build. */
 export function listValues(
   design: Design,
   designIndex: number | null,

@@ -20,15 +20,15 @@ import { splitCommand, substituted, listValues, type UnitTexts, type Values } fr
 import { exitText, readOutput, type ProgramOutput } from './output.ts';
 
 /**
- * Measures designs with the user's own program. All builds come first, several at a time. Then every design is launched
- * once, in random order, and the digests of these launches decide which result is right. After that, each launch is
- * drawn at random from `ALTERNATING` designs. When a design has all its launches, the next one takes its place. So
- * changes of the machine affect all designs alike, and designs are still completed one after another.
+ * Measures designs with the user's own program. First all programs are built, several at a time. Then every design is
+ * launched once, in random order, and the digests of these launches decide which result is right. After that, each
+ * launch is drawn at random from `ALTERNATING` designs. When a design has all its launches, another design takes its
+ * place. So changes of the machine affect all designs alike, and designs are still completed one after another.
  */
 
 interface Measured {
   readonly one: CaseOf<'unit-loop'>;
-  /** Number of launches so far, counted by the printed times. */
+  /** Number of launches so far: one for each time that the program printed. */
   launches: number;
   spentMs: number;
   digest: string | null;
@@ -36,7 +36,7 @@ interface Measured {
   maxError: number | null;
 }
 
-/** The digest of the right result, and the designs that have it. */
+/** The digest of the correct result, and in words the designs that have it. */
 interface Reference {
   readonly digest: string | null;
   readonly of: string;
@@ -45,8 +45,8 @@ interface Reference {
 /**
  * Measures the designs of a plan with the user's program.
  * @param plan a plan of the backend `program`
- * @param task its command lines are already checked
- * @param ofUnits the values in command lines that depend on the lengths of the units
+ * @param task command lines that were already checked
+ * @param ofUnits returns the values in command lines that depend on the lengths of the units
  */
 export async function measureProgram(
   plan: BenchPlan,
@@ -65,7 +65,7 @@ export async function measureProgram(
   const recorder = openRecorder(plan, designs, print);
   const ready = await buildAll(designs, task, ofUnits, build);
 
-  /** Runs the program once; null if the design failed, which is recorded. */
+  /** Runs the program once. Returns null if the design failed, which is then recorded. */
   const launch = async (design: Measured): Promise<ProgramOutput | null> => {
     const values = ready.get(design)!;
     if (!values.ok) return recorder.failed(design, values.error.message);
@@ -115,8 +115,8 @@ export async function measureProgram(
 }
 
 /**
- * Builds the program of every design, several at a time, before the first launch. A compiler would disturb the times of
- * a program on the CPU, and most builds take longer than all launches of a design.
+ * Builds the program of every design, several at a time, before the first launch. A compiler that runs at the same time
+ * would disturb the times of a program on the CPU, and most builds take longer than all launches of a design.
  * @returns the values of the placeholders by design, with the path of its build
  */
 async function buildAll(
@@ -126,7 +126,7 @@ async function buildAll(
   build: Build,
 ): Promise<ReadonlyMap<Measured, Result<Values>>> {
   const given: { readonly design: Measured; readonly texts: Result<UnitTexts> }[] = [];
-  // The files of orders are written one after another, because designs share them.
+  // The files of orders are written one after another, because designs share files.
   for (const design of designs) given.push({ design, texts: await ofUnits(design.one.parameters.design) });
   const ready = await inParallel(given, async ({ design, texts }): Promise<readonly [Measured, Result<Values>]> => {
     if (!texts.ok) return [design, texts];
@@ -139,10 +139,10 @@ async function buildAll(
 }
 
 interface Recorder {
-  /** The name of the device, from the first successful launch. */
+  /** Returns the name of the device, which the first successful launch determines. */
   device(output: Pick<ProgramOutput, 'device' | 'driver' | 'multiprocessors'>): string;
   failed(design: Measured, message: string): null;
-  /** Records the result of a launch. Returns whether it was the last one of its design. */
+  /** Records the result of a launch. Returns whether it was the design's last launch. */
   report(design: Measured, output: ProgramOutput, reference: Reference): boolean;
 }
 
@@ -150,7 +150,7 @@ function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (rec
   const { warmUps, repeats } = plan;
   let device: MeasuringDevice | null = null;
   const held: BenchRecord[] = [];
-  /** The record of the device must come first. */
+  /** Prints a record. Records wait until the record of the device has been printed, which must come first. */
   const say = (record: BenchRecord): void => void (device ? print(record) : held.push(record));
   return {
     device(output) {
@@ -175,7 +175,7 @@ function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (rec
       }
       const wrong = wrongText(design, output, reference);
       const correct = wrong !== null ? false : output.correct === true || digest !== null ? true : null;
-      // The check is reported once for each design, and again if a later launch is wrong.
+      // The check is reported once for each design. It is reported again if a later launch is wrong.
       if (correct !== null && design.correct !== false && correct !== design.correct) {
         design.correct = correct;
         say({ type: 'check', case: id, correct, message: wrong ?? '', ...(digest !== null && { digest }) });
@@ -188,7 +188,7 @@ function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (rec
         return true;
       }
       const complete = design.launches >= warmUps + repeats;
-      // A case with values before its times would count as a case without times.
+      // A case that has values before its times would count as a case without times.
       if (complete && design.maxError !== null)
         say({ type: 'values', case: id, values: { maxError: design.maxError } });
       return complete;
@@ -196,7 +196,7 @@ function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (rec
   };
 }
 
-/** Describes the error of a result; null if no error is known. */
+/** Says what is wrong with a result; null if nothing is known to be wrong. */
 function wrongText(
   before: Measured,
   { correct, maxError, digest }: ProgramOutput,
@@ -212,7 +212,7 @@ function wrongText(
     : null;
 }
 
-/** The digest of most designs, the first among equally frequent ones. */
+/** Returns the digest that most designs have, and the first of several equally frequent digests. */
 function majority(digests: readonly string[]): Reference {
   const tally = new Map<string, number>();
   for (const digest of digests) tally.set(digest, (tally.get(digest) ?? 0) + 1);
@@ -220,7 +220,7 @@ function majority(digests: readonly string[]): Reference {
   return most ? { digest: most[0], of: `${most[1]} of ${digests.length} designs` } : { digest: null, of: '' };
 }
 
-/** Whether results are only checked and not timed. */
+/** Returns whether a plan only checks results, and does not time them. */
 const isEmulated = ({ kernel }: BenchPlan): boolean => kernel?.platform === 'emulation';
 
 function readProgramOutput(
@@ -228,7 +228,7 @@ function readProgramOutput(
   plan: BenchPlan,
 ): Result<ProgramOutput> {
   const emulated = isEmulated(plan);
-  // The OpenCL host is ours, so its last line is a complete message.
+  // The OpenCL host is our own program, so its last line is a complete message.
   if (code === 1 && plan.kernel?.platform === 'opencl') return unsupported(lastLine(stderr));
   if (code !== 0) return unsupported(exitText({ code, stdout, stderr }));
   if (stdout.length >= MAX_OUTPUT_CHARACTERS)
@@ -244,8 +244,8 @@ function lateText({ launches, spentMs }: Measured, { caseTimeLimitMs, warmUps, r
 }
 
 /**
- * The device as the program names it. Without a name, designs for a CPU ran on the CPU of this machine; for other
- * designs the device is unknown.
+ * Returns the device as the program names it. If there is no name, a design for a CPU ran on the CPU of this machine;
+ * for other designs the device is unknown.
  */
 function findDevice(
   { device, driver: said, multiprocessors }: Pick<ProgramOutput, 'device' | 'driver' | 'multiprocessors'>,

@@ -4,9 +4,9 @@ import { lastLine, shortened } from '../../domain/text.ts';
 import type { ToolRun } from '../tool.ts';
 
 export interface ProgramOutput {
-  /** Times of all timed launches: at least one, but none in an emulation. */
+  /** Times of all timed launches. There is at least one, except in an emulation, which has none. */
   readonly timesNs: readonly number[];
-  /** Whether the program considers its result correct; `null` if it does not say. */
+  /** Whether the program says that its result is correct; `null` if it does not say. */
   readonly correct: boolean | null;
   readonly maxError: number | null;
   readonly digest: string | null;
@@ -25,7 +25,7 @@ const isText = (value: unknown): value is string | number =>
 const isName = (value: unknown): boolean => typeof value === 'string' && isText(value);
 const isAmount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;
 
-/** The check of each field, and its description in a message. */
+/** For each field, its check, and its description in a message. */
 const FIELDS = {
   timeNs: [isAmount, 'a number of nanoseconds, 0 or more'],
   correct: [(value: unknown) => typeof value === 'boolean', 'true or false'],
@@ -40,9 +40,9 @@ const FIELDS = {
 } as const;
 
 /**
- * Reads the output of a program: lines of JSON objects with the fields above. Other lines are skipped. Later lines
- * replace earlier ones, except that times are added to the list, and a wrong result stays wrong. Fails with `bad-input`
- * on a field of the wrong kind, and if there is no time.
+ * Reads the output of a program: lines of JSON objects with the fields above. Other lines are skipped. A later line
+ * replaces an earlier one, except that times are added to the list, and a result that was wrong once stays wrong. Fails
+ * with `bad-input` if a field has the wrong kind, and if there is no time.
  *
  * @param timed whether times are required
  */
@@ -90,13 +90,13 @@ function parseObject(line: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** Describes the failure of a program: its exit code, its signal, and its last line. */
+/** Describes why a program failed: its exit code or signal, and its last line. */
 export function exitText({ code, stdout, stderr }: ToolRun): string {
   const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
   return `The program ended with exit code ${code}${signal ? ` (${signal})` : ''}. ${lastWords(stderr, stdout)}`;
 }
 
-/** The last line of the first text that is not empty. */
+/** Returns the last line of the first text that is not empty. */
 function lastWords(...texts: readonly string[]): string {
   const last = texts.map(lastLine).find((line) => line !== '');
   return last === undefined ? 'It printed nothing.' : `Its last line: ${shortened(last, MAX_WORDS)}`;

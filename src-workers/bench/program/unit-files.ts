@@ -9,7 +9,7 @@ import { wordBytes } from '../words.ts';
 import { names, type UnitTexts } from './command-line.ts';
 
 /**
- * The files of units that command lines use.
+ * Creates a function that writes the files of units that command lines use.
  * @param folder folder of the plan, which has the lengths; each order is written there once
  */
 export function openUnitFiles(

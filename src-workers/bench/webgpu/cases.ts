@@ -2,13 +2,13 @@
 import type { BenchRecord } from '../../domain/benchmark.ts';
 import type { Launch } from './launcher.ts';
 
-/** A case with a compiled kernel and buffers on the device. */
+/** A case whose kernel is compiled and whose buffers are on the device. */
 export interface PreparedCase {
-  /** Prepares the next launch with about this fraction of the work, above 0 and up to 1. */
+  /** Prepares the next launch with about this fraction of the work, more than 0 and at most 1. */
   launch(share: number): Launch | readonly Launch[];
   /** Runs before the first counted launch. */
   begin?(): void;
-  /** The findings of the case, from the times of the counted launches (ns). */
+  /** Returns the findings of the case, which it computes from the times of the counted launches (ns). */
   finish(timesNs: readonly number[]): Promise<readonly BenchRecord[]>;
   release(): void;
 }

@@ -35,7 +35,7 @@ async function main(folder: string | undefined): Promise<number> {
   const opened = await openNodeWebGpu();
   if (!opened.ok) {
     const software = opened.error.code === 'not-found' ? softwareEnvironment(process.env) : null;
-    // A loader reads its environment when its process starts.
+    // The Vulkan loader reads its environment only when a process starts.
     if (software) return again(software);
     await print({ type: 'lost', message: opened.error.message });
     return 0;
@@ -59,7 +59,7 @@ async function loadedKernel(task: KernelTask): Promise<Result<LoadedKernel>> {
   return contents.ok ? ok({ ...contents.value, task, wgsl: await readFile(path, 'utf8') }) : contents;
 }
 
-/** Runs this program again with a larger environment, and ends with its exit code. */
+/** Runs this program again with more environment variables, and ends with its exit code. */
 function again(env: Readonly<Record<string, string>>): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, process.argv.slice(1), {
@@ -76,5 +76,5 @@ function again(env: Readonly<Record<string, string>>): Promise<number> {
 }
 
 endWithParent();
-// Threads of the driver would keep the process alive.
+// Threads of the driver would keep the process alive, so it must exit explicitly.
 process.exit(await main(process.argv[2]));

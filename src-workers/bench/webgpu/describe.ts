@@ -1,9 +1,12 @@
 /// <reference types="@webgpu/types" />
 import type { MeasuringDevice } from '../../domain/benchmark.ts';
 
-/** Features that make times finer or kernels faster; they are requested if an adapter has them. */
+/** Features that make times finer or kernels faster. They are requested if an adapter has them. */
 const WANTED_FEATURES: readonly GPUFeatureName[] = ['timestamp-query', 'subgroups'];
-/** Limits that are raised to the adapter's maximum, for large blocks and for lengths and results of large workloads. */
+/**
+ * Limits that are raised to the adapter's maximum: blocks can be larger, and so can the lengths and results of a
+ * workload.
+ */
 const WANTED_LIMITS = [
   'maxBufferSize',
   'maxStorageBufferBindingSize',
@@ -15,7 +18,7 @@ const WANTED_LIMITS = [
 /** Limits that matter to a compute launch. */
 const REPORTED_LIMITS = [...WANTED_LIMITS, 'maxComputeWorkgroupsPerDimension'] as const;
 
-/** The descriptor of a device with all that this adapter offers for `measureWebGpu`. */
+/** Returns the descriptor of a device with everything that this adapter offers and `measureWebGpu` can use. */
 export function measuringDeviceDescriptor(adapter: GPUAdapter): GPUDeviceDescriptor {
   return {
     requiredFeatures: WANTED_FEATURES.filter((feature) => adapter.features.has(feature)),
@@ -27,11 +30,13 @@ export function measuringDeviceDescriptor(adapter: GPUAdapter): GPUDeviceDescrip
 export interface WebGpuHost {
   /** Names and versions of the browser, or of Node and Dawn. */
   readonly versions: Readonly<Record<string, string>>;
-  /** The machine's processor if known, since the speed of a software adapter depends on it. */
+  /** The machine's processor; null if unknown. The speed of a software adapter depends on it. */
   readonly processor: string | null;
 }
 
-/** Whether the machine's CPU does the work. Such an adapter runs anywhere, and says little about a GPU. */
+/**
+ * Returns whether the machine's CPU does the work. Such an adapter runs anywhere, and its times say little about a GPU.
+ */
 export function isSoftwareAdapter({
   isFallbackAdapter,
   architecture,
@@ -39,7 +44,7 @@ export function isSoftwareAdapter({
   return isFallbackAdapter || architecture === 'swiftshader';
 }
 
-/** The description of a device in its records. The subgroup width is reported only if all subgroups have the same. */
+/** Describes a device for its records. The subgroup width is reported only if all subgroups have the same width. */
 export function describeWebGpu(adapter: GPUAdapter, device: GPUDevice, host: WebGpuHost): MeasuringDevice {
   const { vendor, architecture, device: model, description, subgroupMinSize, subgroupMaxSize } = adapter.info;
   const subgroups = device.features.has('subgroups');

@@ -8,7 +8,7 @@ import { mix } from '../unit-loop.ts';
 import type { PreparedCase } from './cases.ts';
 import type { Launcher } from './launcher.ts';
 
-/** Number of results, spread over all, that are compared with the CPU's. All results would take the CPU too long. */
+/** Number of results that are compared with the CPU's, spread over all. To compare all results would take too long. */
 const CHECKED = 16;
 
 function spread(count: number): number[] {
@@ -31,24 +31,26 @@ const MAIN_INPUT = `  @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) thread: u32,`;
 
-/** Rows and columns of the matrices (Swatman 2022). With much smaller ones, the overhead of a pass would dominate. */
+/**
+ * Rows and columns of the matrices (Swatman 2022). If they were much smaller, the overhead of a pass would dominate.
+ */
 const MATRIX = 16;
 const CELLS = MATRIX * MATRIX;
-/** The number of different matrices. If there are more units, they use the same matrices again. */
+/** The number of different matrices. Further units use the same matrices again. */
 const MATRICES = 256;
-/** A number that makes a matrix cell differ from the other numbers of the case. */
+/** Distinguishes the values of a matrix cell from the other random numbers of the case. */
 const MATRIX_SALT = 0x2545f491;
 
 const matrixCell = (matrix: number, cell: number): number => mix((matrix * CELLS + cell + MATRIX_SALT) >>> 0);
 
-/** Median times of the matrix powers of a plan so far (ns), by all parameters except the execution. */
+/** Median times of a plan's matrix powers so far (ns). The key is all parameters except the execution. */
 export type MatrixTimes = Map<string, { lockstep?: number; independent?: number }>;
 
 /**
- * Powers of matrices modulo 2³², one work group per subgroup. WebGPU has no clock that a lane can read, so the times
- * are of whole launches. After both executions have been measured, the later record has the aggregate loss
+ * Prepares powers of matrices modulo 2³², with one work group per subgroup. WebGPU has no clock that a lane can read,
+ * so whole launches are timed. Once both executions have been measured, the later record has the aggregate loss
  * n·T(lockstep)/T(independent), where the independent launch has n times as many groups. It also has the loss of the
- * drawn lengths, which differs from the law's if they are few.
+ * lengths that were drawn, which differs from the law's if there are few.
  */
 export async function prepareMatrixPower(
   launcher: Launcher,
@@ -157,7 +159,7 @@ ${MAIN_INPUT}
   });
 }
 
-/** The maximum of every `together` consecutive lengths. */
+/** Returns the maximum of every `together` consecutive lengths. */
 function deepest(lengths: Uint32Array, together: number): Uint32Array {
   const depths = new Uint32Array(lengths.length / together);
   lengths.forEach((length, unit) => {
@@ -169,7 +171,7 @@ function deepest(lengths: Uint32Array, together: number): Uint32Array {
 
 const total = (counts: Uint32Array): number => counts.reduce((sum, count) => sum + count, 0);
 
-/** The expected result of a unit. */
+/** Computes the expected result of a unit. */
 function matrixDigest(unit: number, length: number): number {
   let power = Uint32Array.from({ length: CELLS }, (_, cell) => (cell % (MATRIX + 1) === 0 ? 1 : 0));
   for (let iteration = 0; iteration < length; iteration++) {
@@ -188,9 +190,9 @@ function matrixDigest(unit: number, length: number): number {
 }
 
 /**
- * Loops of one thread group whose last lanes leave one iteration apart, the very last first (Białas and Strzelecki
- * 2015, Table I), either single or nested with the same limits. The steps are those of the unit loop, so that results
- * can be compared bit by bit.
+ * Prepares loops of one thread group whose last lanes leave one iteration apart, the very last lane first (Białas and
+ * Strzelecki 2015, Table I). There is either a single loop, or two nested loops with the same limits. The steps are
+ * those of the unit loop, so that results can be compared bit by bit.
  */
 export async function prepareLoops(
   launcher: Launcher,
@@ -257,15 +259,18 @@ fn main(@builtin(local_invocation_index) thread: u32) {
   });
 }
 
-/** The number of terms of one series. After them the next series begins, so that terms do not become denormal. */
+/** The number of terms of one series. Then the next series begins, so that terms do not become denormal. */
 const SERIES_TERMS = 64;
 /**
- * The tolerance of a sum. Each operation of WGSL may have an error of some units in the last place, and products and
+ * The tolerance of a sum. Each operation of WGSL may have an error of several units in the last place, and products and
  * sums may be fused.
  */
 const SERIES_TOLERANCE = 1e-3;
 
-/** (1 + x)^α by its series over a launch shape, with `elements` terms per thread (series: Hasan et al. 2014). */
+/**
+ * Prepares the sum of a series for (1 + x)^α over a launch shape, with `elements` terms per thread (series: Hasan et
+ * al. 2014).
+ */
 export async function prepareLaunchGrid(
   launcher: Launcher,
   benchCase: CaseOf<'launch-grid'>,
@@ -322,7 +327,7 @@ ${MAIN_INPUT}
   });
 }
 
-/** Uses single precision like the device, because the sum of many terms loses digits on both. */
+/** Computes the sum in single precision, as the device does, because a sum of many terms loses digits. */
 function binomialSeries(thread: number, elements: number): number {
   const alpha = Math.fround(((thread % 97) + 1) / 128);
   let sum = 0;

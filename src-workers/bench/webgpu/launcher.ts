@@ -1,7 +1,7 @@
 /// <reference types="@webgpu/types" />
 import { errorText, FailureError } from '../../domain/result.ts';
 
-/** Flags of buffers and maps, by the numbers of the specification, since Node has no globals for them. */
+/** Flags of buffers and maps. Node has no globals for them, so they are numbers from the specification. */
 const COPY_SRC = 0x4;
 const COPY_DST = 0x8;
 const QUERY_RESOLVE = 0x200;
@@ -9,16 +9,16 @@ const MAP_READ = 0x1;
 const MAP_MODE_READ = 0x1;
 const BUFFER_USAGE = { uniform: 0x40 | COPY_DST, storage: 0x80 | COPY_SRC | COPY_DST } as const;
 
-/** Maximum number of blocks in one direction of a dispatch. If there are more, they are arranged in rows. */
+/** Maximum number of blocks in one dimension of a dispatch. More blocks are arranged in rows. */
 const MAX_BLOCKS_PER_ROW = 65_535;
 
-/** The fraction of a launch's expected time for which this thread sleeps. */
+/** The fraction of a launch's expected time during which this thread sleeps. */
 const SLEPT_SHARE = 0.9;
 
-/** A device's message on one line. The device adds its activity on separate lines. */
+/** Returns a device's message on one line. The device writes what it was doing on separate lines. */
 const oneLine = (message: string): string => message.trim().replaceAll(/\s*\n\s*(- )?/g, ' ');
 
-/** Thrown if the device is lost, with everything on it. */
+/** Thrown if the device is lost. All its buffers and kernels are lost with it. */
 export class DeviceLostError extends Error {
   constructor(message: string) {
     super(message);
@@ -39,25 +39,28 @@ interface PipelineOptions {
 }
 
 /**
- * Runs compute launches on one device, one at a time. Anything that the device refuses is thrown as a `FailureError`
- * with its message, a lost device as a `DeviceLostError`.
+ * Runs compute launches on one device, one at a time. If the device rejects an operation, it throws a `FailureError`
+ * with the device's message; if the device is lost, a `DeviceLostError`.
  */
 export interface Launcher {
   readonly device: GPUDevice;
-  /** Compiles once per source, entry point (`main` if omitted) and constants. */
+  /** Compiles a kernel, once per source, entry point (`main` if omitted) and constants. */
   pipeline(source: string, of?: PipelineOptions): Promise<GPUComputePipeline>;
-  /** A storage buffer with `data`, or with this many bytes of zeros. */
+  /** Creates a storage buffer with `data`, or with this many bytes of zeros. */
   storage(data: ArrayBufferView | number): Promise<GPUBuffer>;
-  /** A uniform buffer of 32 bytes: up to eight 32-bit words. */
+  /** Creates a uniform buffer of 32 bytes: up to eight 32-bit words. */
   uniform(): GPUBuffer;
   bind(pipeline: GPUComputePipeline, buffers: readonly GPUBuffer[]): GPUBindGroup;
-  /** Time of one or several consecutive launches, ns: by the device's timestamps if it has any, else by the host. */
+  /**
+   * Times one or several consecutive launches, ns: by the device's timestamps if it has any, otherwise by the host's
+   * clock.
+   */
   time(launches: Launch | readonly Launch[]): Promise<number>;
   read(buffer: GPUBuffer, words: number): Promise<Uint32Array>;
   destroy(): void;
 }
 
-/** Runs a function that may fail on the device, and reports why it failed. */
+/** Creates a function that runs operations that may fail on the device, and reports why they failed. */
 function createGuard(device: GPUDevice) {
   let lost: string | null = null;
   void device.lost.then(({ reason, message }) => {
@@ -70,7 +73,7 @@ function createGuard(device: GPUDevice) {
     let value: T;
     let errors: (GPUError | null)[];
     try {
-      // The calls must be made before the scopes are popped; their promises may resolve later.
+      // The calls must be made before the error scopes are popped. Their promises may resolve later.
       const promised = work();
       promised.catch(() => undefined);
       errors = await Promise.all([device.popErrorScope(), device.popErrorScope(), device.popErrorScope()]);
@@ -78,7 +81,8 @@ function createGuard(device: GPUDevice) {
       if (failed) throw new FailureError({ code: 'unsupported', message: oneLine(failed.message) });
       value = await promised;
     } catch (error) {
-      // A lost device rejects its promises in any order.
+      // After a device is lost, its promises are rejected in any order, so this waits briefly for the loss to be
+      // reported.
       const gone = await Promise.race([device.lost, new Promise<null>((done) => setTimeout(done, 200, null))]);
       if (gone) throw new DeviceLostError(gone.message || gone.reason);
       if (error instanceof FailureError) throw error;
@@ -176,7 +180,8 @@ export function createLauncher(device: GPUDevice): Launcher {
           await device.queue.onSubmittedWorkDone();
           return (performance.now() - before) * 1e6;
         }
-        // Dawn polls while something is awaited, on a core that a software adapter needs for its work.
+        // While something is awaited, Dawn polls on a core that a software adapter needs for its work. So this thread
+        // sleeps.
         const expectedNs = lastNs.get(first) ?? 0;
         if (expectedNs > 1e6) await new Promise((done) => setTimeout(done, (SLEPT_SHARE * expectedNs) / 1e6));
         await stamps.mapAsync(MAP_MODE_READ);

@@ -12,7 +12,7 @@ import { prepareUnitLoop, unitLoopBuffers, type UnitLoopBuffers } from './unit-l
 
 export { describeWebGpu, isSoftwareAdapter, measuringDeviceDescriptor };
 
-/** The law that a text of the workload grammar names; the caller decides how files are found. */
+/** Returns the law that a text of the workload grammar names. The caller decides how files are found. */
 export type LengthLawSource = (text: string) => Promise<Result<LengthLaw>>;
 
 interface Measurement {
@@ -30,9 +30,9 @@ interface Measurement {
 
 /**
  * Measures the cases of a plan on a WebGPU device, one launch at a time, in a page or under Node. Records come in the
- * order of `BenchRecord`: the device, then each case's warm-ups, samples and findings, or why it failed. Cases that are
- * compared with each other alternate; `done` comes last. After an abort, which takes effect between launches, or after
- * `lost`, no record follows.
+ * order of `BenchRecord`: first the device, then the warm-ups, samples and findings of each case, or why it failed, and
+ * `done` last. Cases that are compared with each other alternate. No record follows after `lost` or after an abort,
+ * which takes effect between two launches.
  *
  * @param info the device (see `describeWebGpu`)
  * @param kernel the user's own kernel, if the plan has one
@@ -73,11 +73,12 @@ export async function measureWebGpu(
 }
 
 /**
- * The fractions of a launch that run first. They show how long the whole takes, before a driver's watchdog stops it.
+ * The fractions of a launch that run first. Their times show how long the whole launch will take. A launch that is too
+ * long can then be avoided before a driver's watchdog stops it.
  */
 const FIRST_SHARES = [1 / 64, 1 / 8];
 
-/** A plan's cases in groups. Consecutive cases that are compared (executions of one matrix power) form one group. */
+/** Groups a plan's cases. Consecutive cases that are compared (executions of one matrix power) form one group. */
 function comparedCases(cases: readonly BenchCase[]): readonly (readonly BenchCase[])[] {
   const groups: BenchCase[][] = [];
   let last: string | null = null;
@@ -94,18 +95,18 @@ function comparedCases(cases: readonly BenchCase[]): readonly (readonly BenchCas
   return groups;
 }
 
-/** A case during its measurement. */
+/** A case that is being measured. */
 interface CaseUnderWay {
   readonly id: string;
   readonly prepared: PreparedCase;
   readonly timesNs: number[];
-  /** Time of this case so far, preparation included. */
+  /** Time spent on this case so far, including its preparation. */
   spentMs: number;
 }
 
 /**
- * Measures cases alternately, launch by launch, so that other load of the machine affects all of them alike. A failed
- * case is left out from then on. The findings of a case follow its last launch.
+ * Measures cases alternately, launch by launch, so that other load of the machine affects all of them alike. A case
+ * that fails is not continued. The findings of a case follow its last launch.
  */
 async function measureInTurn(measurement: Measurement, cases: readonly BenchCase[]): Promise<void> {
   const { plan, signal, emit } = measurement;
@@ -123,7 +124,7 @@ async function measureInTurn(measurement: Measurement, cases: readonly BenchCase
     }
     const launches = plan.warmUps + plan.repeats;
     for (let launch = 0; launch < launches; launch++) {
-      // The direction of the rounds alternates, because a launch may depend on the one before it. The last round has
+      // A launch may be affected by the one before it, so the direction of the rounds alternates. The last round has
       // the order of the plan.
       const order = (launches - launch) % 2 === 1 ? [...underWay] : [...underWay].reverse();
       for (const each of order) {
@@ -142,7 +143,7 @@ async function measureInTurn(measurement: Measurement, cases: readonly BenchCase
   }
 }
 
-/** Prepares a case and runs fractions of a launch. Returns null if the case has no launches or was aborted. */
+/** Prepares a case, and runs fractions of a launch. Returns null if the case has no launches or was aborted. */
 async function beginCase(measurement: Measurement, benchCase: BenchCase): Promise<CaseUnderWay | null> {
   const { launcher, plan, signal, emit } = measurement;
   const { id } = benchCase;

@@ -13,22 +13,25 @@ export interface NodeWebGpu {
   readonly info: MeasuringDevice;
 }
 
-/** The results of Dawn's `create`. Dawn crashes if one is collected while its device is in use. */
+/** Keeps the results of Dawn's `create` alive. Dawn crashes if one is garbage-collected while its device is in use. */
 const keptAlive: GPU[] = [];
 
-/** Software adapters that are tried if there is no other: description files of Vulkan drivers (ICDs). */
+/** Software adapters that are tried if there is no other adapter: description files of Vulkan drivers (ICDs). */
 const SOFTWARE_DRIVERS = ['/usr/lib/chromium/vk_swiftshader_icd.json', '/opt/google/chrome/vk_swiftshader_icd.json'];
 const LIBRARY_FOLDERS = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib'];
 
-/** Description file of a software Vulkan driver: the one in LOCKSTEP_VULKAN_ICD, or an installed Chromium's. */
+/**
+ * Returns the description file of a software Vulkan driver: the file in LOCKSTEP_VULKAN_ICD, or that of an installed
+ * Chromium.
+ */
 export function softwareDriver(env: NodeJS.ProcessEnv): string | null {
   if (env.LOCKSTEP_VULKAN_ICD) return existsSync(env.LOCKSTEP_VULKAN_ICD) ? env.LOCKSTEP_VULKAN_ICD : null;
   return SOFTWARE_DRIVERS.find((file) => existsSync(file)) ?? null;
 }
 
 /**
- * The environment variables with which a new process finds a software adapter: the driver, and the Vulkan loader if the
- * system has none. `null` if no variables are needed, or if there is no software driver.
+ * Returns the environment variables with which a new process finds a software adapter: the driver, and the Vulkan
+ * loader if the system has none. Returns `null` if no variables are needed, or if there is no software driver.
  */
 export function softwareEnvironment(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> | null {
   if (process.platform !== 'linux' || env.VK_ICD_FILENAMES || env.VK_DRIVER_FILES) return null;
@@ -42,7 +45,7 @@ export function softwareEnvironment(env: NodeJS.ProcessEnv): Readonly<Record<str
 
 /**
  * Opens the fastest adapter that Dawn finds. Fails with `not-found` if there is none, and with `unsupported` if the
- * package is not installed or the adapter gives no device.
+ * package is not installed or the adapter provides no device.
  */
 export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {
   let create: (flags: string[]) => GPU;
@@ -52,7 +55,7 @@ export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {
     const reason = errorText(error);
     return unsupported(`the optional package webgpu (Dawn for Node) does not load here: ${reason}`);
   }
-  // Without this toggle, timestamps are rounded to 0.1 ms.
+  // Without this toggle, Dawn rounds timestamps to 0.1 ms.
   const gpu = create(['disable-dawn-features=timestamp_quantization']);
   keptAlive.push(gpu);
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);

@@ -31,16 +31,16 @@ export interface LoadedKernel extends KernelContents {
   readonly wgsl: string;
 }
 
-/** The buffers that all designs share on the device. */
+/** The buffers on the device that all designs share. */
 export interface OwnKernelBuffers {
   readonly kernel: LoadedKernel;
   readonly lengths: Uint32Array;
-  /** The array of each argument; `null` for a scalar and for the order. */
+  /** The array of each argument; `null` for a scalar, and for the order of units. */
   readonly arrays: readonly (GPUBuffer | null)[];
-  /** The contents of each output before a launch; `null` for zeros. */
+  /** The contents of each output before a launch; `null` if it starts with zeros. */
   readonly initial: readonly (GPUBuffer | null)[];
   readonly layout: GPUBindGroupLayout;
-  /** The most recent order. */
+  /** The order of units that was used last. */
   order: { readonly key: string; readonly buffer: GPUBuffer } | null;
 }
 
@@ -49,7 +49,7 @@ const COMPUTE = 0x4;
 const WORD_BYTES = 4;
 const WORDS = { u32: Uint32Array, i32: Int32Array, f32: Float32Array } as const;
 
-/** The WGSL type for a manifest's type; null if there is none. */
+/** Returns the WGSL type for a manifest's type; null if there is none. */
 function wgslType(text: string): keyof typeof WORDS | null {
   const type = elementType(text)!;
   return !type.isStruct && type.value in WORDS ? (type.value as keyof typeof WORDS) : null;
@@ -92,7 +92,10 @@ export async function ownKernelBuffers(
   return ok({ kernel, lengths, arrays, initial: kept, layout, order: null });
 }
 
-/** Launches of the kernel for a design. Fails with `unsupported` or `bad-input` if the kernel cannot run it. */
+/**
+ * Prepares launches of the kernel for a design. Fails with `unsupported` or `bad-input` if the kernel cannot run the
+ * design.
+ */
 export async function prepareOwnKernel(
   launcher: Launcher,
   shared: OwnKernelBuffers,
@@ -154,7 +157,7 @@ export async function prepareOwnKernel(
   }
   return ok({
     launch(share) {
-      // This copy is not timed. A launch may add to its outputs, so it must not find the results of another design.
+      // A launch may add to its outputs, so it must not find the results of another design. This copy is not timed.
       const encoder = device.createCommandEncoder();
       for (const [at, { output }] of manifest.arguments.entries()) {
         const [array, contents] = [arrays[at], initial[at]];

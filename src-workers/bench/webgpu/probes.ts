@@ -56,7 +56,10 @@ interface Operation {
   readonly step: string;
 }
 
-/** The next operation waits for `x`; `y` and `z` come from a buffer, so the compiler cannot compute them in advance. */
+/**
+ * Operations whose latency is measured. The next operation waits for `x`. `y` and `z` come from a buffer, so the
+ * compiler cannot compute the result in advance.
+ */
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   'float-add': { type: 'f32', step: 'x = x + y;' },
   'float-multiply': { type: 'f32', step: 'x = x * y;' },
@@ -68,7 +71,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
 
 const LAUNCHES = 5;
 
-/** The fastest of some launches, ns. */
+/** Returns the shortest time of several launches, ns. */
 async function fastest(launcher: Launcher, pipeline: GPUComputePipeline, bindGroup: GPUBindGroup, blocks: number) {
   let best = Infinity;
   for (let launch = 0; launch < LAUNCHES; launch++)
@@ -111,7 +114,7 @@ async function chain(launcher: Launcher, operation: Operation, blockThreads: num
 }
 
 async function latency(launcher: Launcher, operation: Operation, rounds: number): Promise<ProbeValues> {
-  // Both launches have the same overhead, so the difference is the time of the operations.
+  // Both launches have the same overhead, so their difference is the time of the operations alone.
   const { time } = await chain(launcher, operation, 1);
   const long = await time(rounds + 1, 1);
   const short = await time(1, 1);
@@ -134,7 +137,10 @@ async function concurrency(launcher: Launcher, blockThreads: number, rounds: num
 const LINE_WORDS = 16;
 const CHASED_LOADS = 2 ** 16;
 
-/** One thread follows a random cycle through the lines of a buffer. Each line has the position of the next. */
+/**
+ * Makes a launch in which one thread follows a random cycle through the lines of a buffer. Each line holds the position
+ * of the next.
+ */
 async function chase(launcher: Launcher, minBytes: number, maxBytes: number, signal: AbortSignal) {
   const pipeline = await launcher.pipeline(`
 @group(0) @binding(0) var<uniform> launch: vec4<u32>;
@@ -163,7 +169,7 @@ fn main() {
   return { sizesBytes, nsPerLoad };
 }
 
-/** Sattolo's shuffle of the lines: a single cycle through all of them. */
+/** Makes a random single cycle through all lines (Sattolo's shuffle). */
 function randomCycle(words: number, uniform: () => number): Uint32Array {
   const lines = Math.max(1, Math.floor(words / LINE_WORDS));
   const order = Uint32Array.from({ length: lines }, (_, line) => line);

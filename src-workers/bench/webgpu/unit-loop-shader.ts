@@ -7,11 +7,11 @@ export interface UnitLoopShader {
   readonly threadsPerUnit: number;
   readonly blockThreads: number;
   readonly form: 'nested' | 'flattened' | 'fetching';
-  /** Number of units that a fetching slot fetches at once; with `group`, one for every slot of a subgroup. */
+  /** Number of units that a slot fetches at once. With `group`, a subgroup fetches one unit for each of its slots. */
   readonly fetch?: number | 'group';
 }
 
-/** Maximum number of steps that are written one by one; a larger number becomes a loop around them. */
+/** Maximum number of steps that are written out. For a larger number, a loop is written around them. */
 const UNROLLED_STEPS = 64;
 
 /** Writes code that repeats `step` `count` times. */
@@ -22,12 +22,15 @@ function repeated(count: number, variable: string, step: () => string): string {
   return `for (var ${variable} = 0u; ${variable} < ${rounds}u; ${variable}++) {\n${steps(UNROLLED_STEPS)}\n}\n${steps(count % UNROLLED_STEPS)}`;
 }
 
-/** The position of a thread's loads. Steps need no separate registers, because WebGPU has no cap that spills them. */
+/**
+ * The state of a thread's loads. Unlike in CUDA, steps need no registers of their own here, because WebGPU has no
+ * register cap that could spill them.
+ */
 const LOAD_STATE = ['ring', 'stream', 'streamed', 'loadPhase', 'streamPhase']
   .map((name) => `var<private> ${name}: u32;`)
   .join('\n');
 
-/** One iteration of one unit, with the same steps as `pass` of unit-loop.cu. */
+/** Writes one iteration of one unit, with the same steps as `pass` of unit-loop.cu. */
 function iteration({ profile, threadsPerUnit: u }: UnitLoopShader): string {
   const shape = unitLoopShape(profile, u);
   const rank = deals(profile, u) ? `thread % ${u}u` : '0u';
@@ -57,7 +60,7 @@ return x + factor * (max(left, ${rank}) - ${rank});
 }
 const deals = ({ sharing }: UnitLoopProfile, u: number): boolean => sharing === 'deal' && u > 1;
 
-/** Writes the work that all lanes of a unit do once at its end, with its sum. */
+/** Writes the work that all lanes of a unit do once, when the unit ends, with the unit's sum. */
 function ending({ profile, threadsPerUnit: u }: UnitLoopShader): string {
   const { unitSteps, combineSteps } = unitLoopShape(profile, u);
   const floats = (count: number): string =>
@@ -67,10 +70,10 @@ function ending({ profile, threadsPerUnit: u }: UnitLoopShader): string {
   const steps = deals(profile, u) ? Array.from({ length: Math.log2(u) }, (_, k) => `${floats(combineSteps)}\nx += subgroupShuffleXor(x, ${u >> (k + 1)}u);`) : []; // prettier-ignore
   return `fn ending(sum: u32) -> u32 {\nvar x = sum;\nvar f = 0.0;\n${floats(unitSteps)}\n${steps.join('\n')}\nreturn x;\n}`;
 }
-/** Distance in words between two sectors of a lane in the stream; 32 lanes read sectors side by side. */
+/** Distance between two successive sectors of a lane in the stream, words. 32 lanes read sectors side by side. */
 const STREAM_WORDS = 32 * SECTOR_WORDS;
 
-/** The start in the ring for lanes that share sectors; `round` is the same for all lanes of a group. */
+/** Writes where lanes that share sectors start in the ring. `round` has the same value for all lanes of a group. */
 function writeBegin({ profile }: UnitLoopShader, round: string): string {
   if (profile.dependentLoadsPerIteration === 0) return '';
   return `loadPhase = 0u;\nring = (mix(${round} + thread / ${lanesPerSector(profile)}u) * ${SECTOR_WORDS}u) & ${profile.tableWords - 1}u;`;
@@ -104,7 +107,7 @@ for (var round = 0u; round < launch.rounds; round++) {
   }
 }`;
 
-/** A subgroup takes a unit for each of its slots, and takes the next units when all are done. */
+/** Code in which a subgroup takes a unit for each of its slots, and takes the next units when all of these are done. */
 const GROUP_FETCHING = `
 loop {
   var first = 0u;
@@ -117,7 +120,7 @@ loop {
   }
 }`;
 
-/** One loop over the iterations of all units of a slot. `NEXT` finds the position of the next unit. */
+/** Code with one loop over the iterations of all units of a slot. `NEXT` finds the position of the next unit. */
 const FLATTENED = `
 NEXT
 if (position >= UNITS) { return; }
@@ -147,10 +150,10 @@ loop {
 }`;
 
 /**
- * WGSL of a unit loop. Binding 0 is `launch`: its values are unknown to the compiler, so computations with them stay in
- * the code although they have no effect. Bindings 1 to 3 are lengths, order and result. Next comes the table of the
- * loads, if there are any. The last binding is the counter of dynamic fetch, or the order of the blocks if nothing is
- * fetched.
+ * Writes a unit loop in WGSL. Binding 0 is `launch`. The compiler does not know its values, so computations with them
+ * stay in the code although they have no effect. Bindings 1 to 3 are lengths, order and result. Next comes the table of
+ * the loads, if there are any. The last binding is the counter of dynamic fetch, or the order of the blocks if nothing
+ * is fetched.
  */
 export function unitLoopShader(shader: UnitLoopShader): string {
   const { profile, threadsPerUnit: u, blockThreads, form, fetch: units = 1 } = shader;

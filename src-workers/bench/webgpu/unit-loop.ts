@@ -9,14 +9,17 @@ import type { PreparedCase } from './cases.ts';
 import type { Launcher } from './launcher.ts';
 import { unitLoopShader } from './unit-loop-shader.ts';
 
-/** The device buffers that the unit loops of a plan share: units, results, the table, and the most recent order. */
+/**
+ * The buffers on the device that the unit loops of a plan share: units, results, the table, and the order that was used
+ * last.
+ */
 export interface UnitLoopBuffers {
   readonly workload: UnitLoopWorkload;
   readonly profile: UnitLoopProfile;
   readonly lengths: GPUBuffer;
   readonly result: GPUBuffer;
   readonly table: GPUBuffer | null;
-  /** The CPU's results; computed for the first case that needs them. */
+  /** Results that the CPU computed, for the first case that needs them; null before. */
   reference: Uint32Array | null;
   order: { readonly key: string; readonly buffer: GPUBuffer } | null;
 }
@@ -39,15 +42,15 @@ export async function unitLoopBuffers(
 }
 
 /**
- * The maximum number of slots. Positions of slots are 32-bit words on the device, and one round after the last must
- * still fit.
+ * The maximum number of slots. Positions of slots are 32-bit words on the device, and the positions of one further
+ * round must still fit.
  */
 const MAX_SLOTS = 2 ** 31;
 
 /**
- * A design as a launch. Fails with `unsupported` or `bad-input` if this device or WebGPU cannot run it.
+ * Prepares a launch of a design. Fails with `unsupported` or `bad-input` if this device or WebGPU cannot run it.
  *
- * @param threadGroupWidth width of the device; null if it does not report one
+ * @param threadGroupWidth width of the device; null if the device does not report one
  */
 export async function prepareUnitLoop(
   launcher: Launcher,
@@ -116,8 +119,8 @@ export async function prepareUnitLoop(
   const { queue } = launcher.device;
   return ok({
     launch(share) {
-      // With fetching, any number of blocks does all the work. For a fraction of the work, the counter starts later in
-      // the order.
+      // If blocks fetch, any number of them does all the work. To do only a fraction, the counter starts later in the
+      // order.
       const blocks = fetching ? design.gridBlocks : Math.max(1, Math.round(share * design.gridBlocks));
       if (fetching) queue.writeBuffer(dealing, 0, Uint32Array.of(units - Math.max(1, Math.round(share * units))));
       queue.writeBuffer(
@@ -128,7 +131,8 @@ export async function prepareUnitLoop(
       return { pipeline, bindGroup, blocks };
     },
     begin() {
-      // If the results were not cleared, those of an earlier design could be taken for the results of this one.
+      // The results are cleared first. Otherwise those of an earlier design could be mistaken for the results of this
+      // one.
       const encoder = launcher.device.createCommandEncoder();
       encoder.clearBuffer(buffers.result);
       queue.submit([encoder.finish()]);
