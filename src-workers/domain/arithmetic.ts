@@ -6,7 +6,7 @@ export interface Arithmetic {
   /** Evaluates in double precision, as the C++ expression `cpp` does. */
   value(of: (name: string) => number): number;
   /**
-   * An expression of the type double in C++.
+   * Returns the arithmetic as a C++ expression of the type double.
    * @param named returns the C++ name of a name
    */
   cpp(named: (name: string) => string): string;

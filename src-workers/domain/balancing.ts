@@ -78,7 +78,7 @@ export function parseBalancing(text: string): Result<Balancing> {
   }
 }
 
-/** The text form that `parseBalancing` reads. */
+/** Writes the text form that `parseBalancing` reads. */
 export function formatBalancing(balancing: Balancing): string {
   switch (balancing.kind) {
     case 'none':

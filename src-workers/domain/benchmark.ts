@@ -11,7 +11,7 @@ import type { KernelTask } from './kernel-manifest.ts';
 export const BENCH_BACKENDS = ['cuda', 'hip', 'webgpu', 'cpu', 'program'] as const;
 export type BenchBackend = (typeof BENCH_BACKENDS)[number];
 
-/** Whether a backend runs the stand-in loop rather than the user's own kernel. */
+/** Returns whether a backend runs the stand-in loop rather than the user's own kernel. */
 export function isStandIn(backend: BenchBackend | 'external'): boolean {
   switch (backend) {
     case 'cuda':

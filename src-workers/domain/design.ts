@@ -81,7 +81,7 @@ export function needsLengths({ kind }: Balancing): boolean {
   return kind !== 'none' && kind !== 'shuffle' && kind !== 'dynamic-fetch' && kind !== 'row-split';
 }
 
-/** Whether slots of a GPU take whole units without padding. */
+/** Returns whether slots of a GPU take whole units without padding. */
 export function isWholeUnit(balancing: Balancing): balancing is WholeUnitBalancing {
   return isLockstep(balancing) && !isEvenShare(balancing) && !isPadded(balancing);
 }
@@ -94,13 +94,13 @@ export function isPadded(balancing: Balancing): balancing is PaddedBalancing {
   return balancing.kind === 'padded' || balancing.kind === 'padded-slice';
 }
 
-/** Whether a balancing can cut units into one share for each core of a CPU. */
+/** Returns whether a balancing can cut units into one share for each core of a CPU. */
 export function isPartition(balancing: Balancing): balancing is PartitionBalancing {
   // This runs for every design of a sweep, and comparisons are faster than a search.
   return balancing.kind === 'row-split' || balancing.kind === 'nonzero-split' || balancing.kind === 'merge-path';
 }
 
-/** Whether a design is a partition over the cores of a CPU. Its blocks have one thread. */
+/** Returns whether a design is a partition over the cores of a CPU. Its blocks have one thread. */
 export function isCpuDesign({ balancing, blockThreads }: Pick<Design, 'balancing' | 'blockThreads'>): boolean {
   return balancing === 'row-split' || (blockThreads === 1 && CPU_BALANCING.some((kind) => kind === balancing));
 }
@@ -138,7 +138,7 @@ export interface DesignClass {
   readonly gridBlocks: number;
 }
 
-/** The threads of a block: `256`, or `16 × 16` for a tile. */
+/** Returns the threads of a block: `256`, or `16 × 16` for a tile. */
 export function blockText({ blockThreads, blockWidth }: Pick<Design, 'blockThreads' | 'blockWidth'>): string {
   return blockWidth === undefined ? String(blockThreads) : `${blockWidth} × ${blockThreads / blockWidth}`;
 }
@@ -210,7 +210,7 @@ export const LIMITING_FACTORS = [
 ] as const;
 export type LimitingFactor = (typeof LIMITING_FACTORS)[number]['code'];
 
-/** Names of the factors in a bit mask, in bit order. */
+/** Returns the names of the factors in a bit mask, in bit order. */
 export function limitingFactors(mask: number): LimitingFactor[] {
   return LIMITING_FACTORS.filter((factor) => mask & factor.bit).map((factor) => factor.code);
 }

@@ -15,7 +15,7 @@ const IDS = [
 ] as const; // prettier-ignore
 export type GlossaryId = (typeof IDS)[number];
 
-/** All definitions, in the words of a programming model, ordered by term. */
+/** Returns all definitions, in the words of a programming model, ordered by term. */
 export function glossary(say: Term): readonly GlossaryEntry[] {
   const thread = say('thread');
   const threads = say('thread', 'many');

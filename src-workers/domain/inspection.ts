@@ -292,7 +292,7 @@ export function withInspected<Kernel extends { readonly origins?: object | undef
   };
 }
 
-/** The last part of a kernel's name, without template arguments: `step` of `nbody::step<float>`. */
+/** Returns the last part of a kernel's name, without template arguments: `step` of `nbody::step<float>`. */
 export function lastName(name: string): string {
   const plain = name.split(/[<(]/, 1)[0].trim();
   return plain.slice(Math.max(plain.lastIndexOf(' '), plain.lastIndexOf(':')) + 1);

@@ -290,7 +290,7 @@ export type VariedInput = (typeof VARIED_INPUTS)[number];
 /** The path of a value that belongs to one implementation, identified by its position in the study. */
 export type OwnInput = `implementations[${number}].kernel.${KernelNumber}`;
 
-/** The field and the implementation behind an input's path; `null` if the path is not a field of a kernel. */
+/** Returns the field and the implementation in an input's path; `null` if the path is not that of a kernel's field. */
 export function kernelInput(
   input: string,
 ): { readonly field: KernelField; readonly implementation: number | null } | null {
@@ -311,7 +311,7 @@ const ASSUMED_PHASES: Readonly<Partial<Record<PhaseName, Omit<Phase, 'instructio
 
 export const isPhase = (field: string): field is PhaseName => (PHASES as readonly string[]).includes(field);
 
-/** The assumed phase of an unknown kernel with this number of instructions. */
+/** Returns the assumed phase of an unknown kernel with this number of instructions. */
 export function assumedPhase(name: PhaseName, instructions = KERNEL_INPUTS[name].assumed): Phase {
   return { instructions, ...ASSUMED_PHASES[name] };
 }
@@ -503,7 +503,7 @@ export interface DecidingField {
   readonly of: string | null;
 }
 
-/** The entries of an object that have a value. */
+/** Returns the entries of an object that have a value. */
 function defined<Values extends object>(values: Values): { readonly [Key in keyof Values]?: NonNullable<Values[Key]> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
 }

@@ -67,7 +67,7 @@ export type AxisName = (typeof AXIS_ORDER)[number];
 /** The position of each axis in AXIS_ORDER. */
 export const AXIS = Object.fromEntries(AXIS_ORDER.map((name, at) => [name, at])) as Readonly<Record<AxisName, number>>;
 
-/** Number of values per axis, in AXIS_ORDER. */
+/** Returns the number of values on each axis, in AXIS_ORDER. */
 export function axisCounts(axes: SpaceAxes): readonly number[] {
   return [
     axes.devices.length,
@@ -119,7 +119,7 @@ export function decodeInto(out: Int32Array, counts: readonly number[], index: nu
   }
 }
 
-/** The index of the design at these positions; the inverse of `decodeInto`. */
+/** Returns the index of the design at these positions; the inverse of `decodeInto`. */
 export function encode(counts: readonly number[], positions: ArrayLike<number>): number {
   let index = 0;
   for (let axis = 0; axis < counts.length; axis += 1) index = index * counts[axis] + positions[axis];

@@ -42,7 +42,7 @@ export function timeIn(unit: TimeUnit, timeMs: number): string {
   return value < 0 ? `\u2212${text}` : text;
 }
 
-/** The unit that suits the smallest of several times, ms. */
+/** Returns the unit that suits the smallest of several times, ms. */
 export function commonUnit(timesMs: Iterable<number>): TimeUnit {
   let least = Infinity;
   for (const ms of timesMs) if (ms > 0 && ms < least) least = ms;

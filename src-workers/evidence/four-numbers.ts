@@ -16,7 +16,7 @@ export function fourNumbersTime(
   );
 }
 
-/** Bytes of the matrix as stored, with its padding. */
+/** Returns the bytes of the matrix as stored, with its padding. */
 function storedBytes(implementation: string, matrix: MatrixSummary): number {
   const { nonzeros, rows, max } = matrix;
   if (implementation === 'coo') return 16 * nonzeros;

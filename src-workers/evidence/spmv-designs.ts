@@ -341,8 +341,8 @@ const perRow =
 const CLASSICAL_OVERSUBSCRIPTION = 32;
 
 /**
- * Each row gets as many threads as the longest row can use. If this needs more blocks than the maximum, a block takes
- * several rows.
+ * Launches one unit per row. Each row gets as many threads as the longest row can use. If this needs more blocks than
+ * the maximum, a block takes several rows.
  */
 const groupPerRow: Launcher = (device, matrix, missFraction) => {
   const { threadGroupWidth: width } = device;

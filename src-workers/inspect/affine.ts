@@ -237,7 +237,7 @@ function findWriter(name: string): number | null {
   return written && Number(written[1]);
 }
 
-/** Whether a value depends on the thread. */
+/** Returns whether a value depends on the thread. */
 function isOfThread(code: Graph['code'], operand: (text: string, at: number) => Sum, sum: Sum): boolean {
   const waiting = new Set(sum.terms.keys());
   for (const name of waiting) {

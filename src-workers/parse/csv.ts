@@ -46,7 +46,7 @@ export interface Columns {
   readonly weight: number;
 }
 
-/** The syntax of records and comments, and the delimiters of fields. */
+/** Returns the syntax of records and comments, and the delimiters of fields. */
 export const csvSyntax = (delimiter?: Delimiter) => ({
   delimiter: delimiter === undefined ? [',', ';', '\t'] : [DELIMITERS[delimiter]],
   record_delimiter: ['\r\n', '\n', '\r'],

@@ -203,7 +203,7 @@ interface ShellBuild {
   readonly measuring: string;
 }
 
-/** The part of the script that builds the program, unless the same compiler has built it already. */
+/** Writes the part of the script that builds the program, unless the same compiler has built it already. */
 const shellBuild = ({
   platform,
   choice,
