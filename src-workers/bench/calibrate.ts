@@ -84,10 +84,10 @@ export function calibrateFromDesigns(
   const device = plan.axes.devices[deviceAt];
   if (!device) return badInput(`device ${deviceAt} is not one of the plan's ${plan.axes.devices.length}`);
   if (device.kind === 'cpu')
-    return unsupported(`${device.name} is a CPU, whose model has no parameters to fit. Use a GPU`);
+    return unsupported(`${device.name} is a CPU, and the model of a CPU has no parameters to fit. Calibrate a GPU.`);
   if (plan.axes.implementations)
     return unsupported(
-      'the study has implementations with their own kernels, but a calibration fits one kernel. Calibrate a study without implementations.',
+      'The study has implementations with their own kernels, but a calibration fits one kernel. Calibrate a study without implementations.',
     );
   const reduced = onlyMeasured(plan, deviceAt, measured);
   if (!reduced.ok) return reduced;
@@ -382,7 +382,7 @@ function fitProblem(
     const bad = predicted.findIndex((time, i) => !(time > 0 && time < Infinity && measuredMs[i] > 0));
     if (bad >= 0) {
       const times = `predicted ${predicted[bad]} ms, measured ${measuredMs[bad]} ms`;
-      return badInput(`measured design ${bad}: ${times}; times must be positive`, { design: bad });
+      return badInput(`Measured design ${bad}: ${times}. Both times must be positive.`, { design: bad });
     }
     // The time is proportional to a common factor of τ and c.
     const scale = median(predicted.map((time, i) => measuredMs[i] / time));
@@ -421,6 +421,6 @@ function checkExplained(predictedMs: Float64Array, measuredMs: Float64Array, dev
   if (spread < SPREAD || left < (1 - MIN_EXPLAINED) * spread) return ok(null);
   const percent = (value: number) => `${(100 * Math.expm1(value)).toFixed(0)} %`;
   return conflict(
-    `the calibrated model has an error of ${percent(left)}, and a single time for all designs has an error of ${percent(spread)}. Use measurements of this study's kernel on ${device.name}.`,
+    `The calibrated model has an error of ${percent(left)}, hardly less than a single time for all designs (${percent(spread)}). Use measurements of this study's kernel on ${device.name}.`,
   );
 }

@@ -129,7 +129,7 @@ function getGuard(): ChildProcess {
   };
   own.on('message', (message) => take(own, message as Message));
   own.once('error', (error) => end(error.message));
-  own.once('exit', () => end('the guard has ended'));
+  own.once('exit', () => end('the process that starts programs has ended'));
   return (guard = own);
 }
 

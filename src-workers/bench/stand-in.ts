@@ -47,7 +47,7 @@ export interface UnitLoopShape {
 /** Returns the failure for a loop of an older version. */
 export function oldUnitLoop(): Result<never> {
   return unsupported(
-    'the measurement used an older stand-in loop, which this version does not run. Start a new measurement',
+    'The measurement used an older stand-in loop, which this version cannot run. Start a new measurement.',
   );
 }
 

@@ -42,14 +42,14 @@ export function slotLayout(
   const { threadsPerUnit: u, blockThreads, gridBlocks } = design;
   if (u > threadGroupWidth && u % threadGroupWidth === 0)
     return unsupported(
-      `${u} threads per unit cannot be measured by the loop that stands in for a kernel: it has at most the ${threadGroupWidth} threads of a thread group. Choose a design with fewer`,
+      `The loop that stands in for a kernel cannot measure ${u} threads per unit, since only the ${threadGroupWidth} threads of a thread group can share a unit. Choose a design with fewer threads per unit.`,
     );
   if (!(Number.isInteger(Math.log2(u)) && u >= 1 && u <= threadGroupWidth))
     return badInput(`threads per unit must be a power of two from 1 to ${threadGroupWidth}, not ${u}`);
   if (!(Number.isSafeInteger(blockThreads) && blockThreads >= u && blockThreads % u === 0))
-    return badInput(`a block of ${blockThreads} threads is not a multiple of the ${u} threads per unit`);
+    return badInput(`A block of ${blockThreads} threads is not a multiple of the ${u} threads per unit.`);
   if (!(Number.isSafeInteger(gridBlocks) && gridBlocks >= 1))
-    return badInput(`a grid of ${gridBlocks} blocks has none to run`);
+    return badInput(`The grid has ${gridBlocks} blocks. It needs at least one.`);
   const slotsPerBlock = blockThreads / u;
   const slots = slotsPerBlock * gridBlocks;
   return ok({
@@ -63,8 +63,8 @@ export function slotLayout(
 
 /** Explains why a balancing that is not a `WholeUnitBalancing` cannot be measured. */
 export function explainNoStandIn(balancing: string): string {
-  if (balancing === 'row-split') return `balancing ${balancing} is for the cores of a CPU. Use one for a GPU`;
-  return `balancing ${balancing} cannot be measured by the loop that stands in for a kernel: it runs whole units, without padding. Choose a design with another balancing`;
+  if (balancing === 'row-split') return `The balancing ${balancing} is for the cores of a CPU. Use one for a GPU.`;
+  return `The loop that stands in for a kernel cannot measure the balancing ${balancing}, since it runs whole units without padding. Choose a design with another balancing.`;
 }
 
 /**

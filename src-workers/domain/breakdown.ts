@@ -6,12 +6,12 @@ export const BREAKDOWN_PARTS = [
   {
     id: 'idealWork',
     label: 'Ideal work',
-    hint: 'issue time of all iterations without lockstep, evenly spread; or their memory traffic if longer',
+    hint: 'issue time of all iterations, evenly spread and without lockstep; or the time of their memory traffic, if that is longer',
   },
   {
     id: 'cooperation',
     label: 'Cooperation',
-    hint: 'serial part, steps and block reductions of threads that share a unit',
+    hint: 'threads that share a unit: the serial part of iterations, steps that combine results, block reductions',
   },
   { id: 'imbalance', label: 'Imbalance', hint: 'lanes that wait for the longest unit of their group, or run padding' },
   { id: 'registerCap', label: 'Register cap', hint: 'spills forced by a register cap' },
@@ -22,7 +22,7 @@ export const BREAKDOWN_PARTS = [
     hint: 'slots that wait for the last thread group of their block, or for the next block to start',
   },
   { id: 'lastWave', label: 'Last wave', hint: 'multiprocessors that run out of blocks at the end' },
-  { id: 'divergence', label: 'Divergence', hint: 'the reconvergence stack, on devices that have one' },
+  { id: 'divergence', label: 'Divergence', hint: 'handling the reconvergence stack, on devices that have one' },
   {
     id: 'balancing',
     label: 'Balancing',
@@ -121,6 +121,6 @@ export function longestUnitText({ longestUnit, timeMs }: Breakdown): string {
   const share =
     longestUnit.timeMs <= timeMs
       ? `${Math.round((100 * longestUnit.timeMs) / timeMs)} % of the time`
-      : 'more than the time, which is a mean over launches with and without one that long';
-  return `The longest unit, ${length} iterations, takes ${timeText(longestUnit.timeMs)} even alone on its multiprocessor, ${share}: no block size or grid makes that shorter.`;
+      : 'more than the predicted time, since that is a mean over launches, and many of them have no unit as long as this';
+  return `The longest unit, ${length} iterations, takes ${timeText(longestUnit.timeMs)} even alone on its multiprocessor, ${share}. No block size or grid can shorten this.`;
 }

@@ -173,9 +173,9 @@ export const INVALID_REASONS = [
   { code: 'registers', text: 'one block needs more registers than a multiprocessor has' },
   { code: 'shared-memory', text: 'one block needs more shared memory than a multiprocessor has' },
   { code: 'grid-blocks', text: 'more blocks than the device can launch' },
-  { code: 'block-not-multiple', text: 'block is not a multiple of the threads per unit' },
-  { code: 'lengths-unknown', text: 'balancing needs lengths that are not known before launch' },
-  { code: 'group-width', text: 'threads per unit do not divide the thread-group width' },
+  { code: 'block-not-multiple', text: 'the block is not a multiple of the threads per unit' },
+  { code: 'lengths-unknown', text: 'the balancing needs lengths that are not known before launch' },
+  { code: 'group-width', text: 'the width of a thread group is not a multiple of the threads per unit' },
   { code: 'constraint', text: 'removed by a constraint of the study' },
   { code: 'no-residency', text: 'no block fits on a multiprocessor' },
   { code: 'idle-blocks', text: 'some blocks would get no unit of work' },
@@ -184,7 +184,7 @@ export const INVALID_REASONS = [
   { code: 'implementation', text: 'the implementation does not allow this setting' },
   {
     code: 'classes',
-    text: 'classes of length have their own threads per unit, so only designs with one thread per unit represent them',
+    text: 'each class of length has its own threads per unit, so the design itself must have one thread per unit',
   },
   {
     code: 'block-shape',
@@ -198,7 +198,7 @@ export const reasonText = (reason: InvalidReason): string => INVALID_REASONS.fin
 
 /** Returns the failure for a design that cannot run. */
 export function invalidDesign(index: number, reason: InvalidReason): Result<never> {
-  return conflict(`Design ${index} cannot run: ${reasonText(reason)}. Specify a valid one.`, { design: index });
+  return conflict(`Design ${index} cannot run: ${reasonText(reason)}. Specify a valid design.`, { design: index });
 }
 
 /** Bits of `limitedBy`, numbered as in NVIDIA's occupancy header. */

@@ -152,7 +152,7 @@ export function evidenceGaps(
   if (unknown.length === 0 && partly.length === 0) return null;
   const whole = unknown.map(({ name }) => name);
   const parts = partly.map(({ name, missing }) => `${kindsText(missing)} on ${name}`);
-  const text = `No public measurements are known of ${listed.format([...whole, ...parts])}. The possible errors of these times are taken from other devices.`;
+  const text = `No public measurements of ${listed.format([...whole, ...parts])} are known. The possible errors of these times are taken from other devices.`;
   const kinds = new Set(partly.flatMap(({ missing }) => missing));
   const shown = new Set(devices.flatMap((device) => device.kinds));
   const few = kinds.size === 1 ? kindsText([...kinds]) : `${kinds.size} of ${shown.size} mappings`;
@@ -164,7 +164,7 @@ export function evidenceGaps(
 /** Returns the largest difference of tied times and its source, such as `within 18 %, from shapes of a kernel on …`. */
 export function tieBandText({ fraction, source, takenFrom }: TieBand): string {
   return source === null
-    ? `within ${percent(fraction)}, ${takenFrom}, as no such public times of this device are known`
+    ? `within ${percent(fraction)}, ${takenFrom}, since no such public times of this device are known`
     : `within ${percent(fraction)}, from ${source}`;
 }
 

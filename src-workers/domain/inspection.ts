@@ -250,14 +250,16 @@ export function listUnknown({
       : []),
     ...(sharing === 'deal' && !combine
       ? [
-          'The cost to combine the results of threads that share a unit, since none do here: several threads per ' +
-            'unit are predicted without it.',
+          'The cost to combine the results of threads that share a unit: no threads share one here, so several threads ' +
+            'per unit are predicted without this cost.',
         ]
       : []),
     ...(refill
       ? []
-      : ['The cost of one loop over all units (refill): flattened and fetching designs use other phases.']),
-    'The lengths of its units, and the bytes that a sort moves for each (bytesPerUnit): whether sorting pays.',
+      : [
+          'The cost of one loop over all units (refill): flattened and fetching designs are predicted from other phases.',
+        ]),
+    'The lengths of its units, and the bytes that a sort moves for each (bytesPerUnit): they decide whether sorting pays.',
   ];
 }
 

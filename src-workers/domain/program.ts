@@ -3,22 +3,22 @@
 /** The meanings of `{name}` in a command line. */
 export const PLACEHOLDERS = {
   design: 'number of the design in the sweep',
-  implementation: 'name of its implementation; empty where the study names none',
+  implementation: 'name of its implementation; empty if the study names none',
   threadsPerUnit: 'threads that share a unit',
   unitsPerThread: 'units of each slot, one after another',
   blockThreads: 'threads of a block',
   blockWidth: 'threads of a block side by side, if blocks take tiles; 0 if a block is one row',
-  gridBlocks: 'blocks; on a CPU cores',
-  registerCap: 'max registers of a thread; 0 where nothing caps them',
+  gridBlocks: 'blocks; on a CPU, cores',
+  registerCap: 'maximum registers of a thread; 0 without a cap',
   balancing: 'such as none or window-sort(4096)',
   loop: 'nested or flattened',
   classes: 'classes of length of a mixed design, as JSON; otherwise []',
-  device: 'id of the device that was predicted',
+  device: 'id of the device for which the design was predicted',
   units: 'number of units',
   lengthsFile: 'file of the lengths of the units in order: 32-bit numbers, lowest byte first',
   orderFile: 'file of the unit numbers in the order in which the design, or its tiles, take them, in the same form',
   launches:
-    'FIRST:UNITS:THREADS:BLOCKS: first unit in that order, units, threads per unit, blocks; all classes, with commas',
+    'FIRST:UNITS:THREADS:BLOCKS of each launch, separated by commas: its first unit in that order, units, threads per unit, blocks',
   binary: 'the file that --build makes',
 } as const;
 export type Placeholder = keyof typeof PLACEHOLDERS;

@@ -32,43 +32,43 @@ export interface RegimeInfo {
 const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   'given-order': {
     label: 'Given order',
-    method: 'Units in their order: blocks start one after another, and the slowest scheduler decides.',
+    method: 'The units run in their order. Blocks start one after another, and the slowest scheduler decides the time.',
     accuracy: { median: 0.0001, p95: 0.019, designs: 67 },
   },
   'known-blocks': {
     label: 'Known blocks',
-    method: 'Sorted units in one wave: the slowest schedulers, group by group.',
+    method: 'Sorted units run in one wave. The slowest schedulers are followed group by group.',
     accuracy: { median: 0.004, p95: 0.052, designs: 512 },
   },
   'uneven-fetch': {
     label: 'Uneven fetching',
-    method: 'Multiprocessors with fewer blocks fetch more units; all run out at the same time.',
+    method: 'Multiprocessors with fewer blocks fetch more units, so all of them finish at the same time.',
     accuracy: { median: 0.0047, p95: 0.018, designs: 26 },
   },
   'uneven-grid': {
     label: 'Uneven grid',
     method:
-      'The grid does not divide the units: the time is between two launches, whose slots have one unit more or fewer.',
+      'The units cannot be divided evenly. The time lies between those of two launches: with the larger number of units in every slot, and with one less.',
     accuracy: { median: 0.0098, p95: 0.07, designs: 97 },
   },
   'equal-blocks': {
     label: 'Equal blocks',
-    method: 'All groups are equally long: whole waves in step.',
+    method: 'All groups are equally long, so blocks run in whole waves, in step.',
     accuracy: { median: 0, p95: 0.0058, designs: 55 },
   },
   'one-wave': {
     label: 'One wave',
-    method: 'All blocks start at once; the slowest scheduler decides.',
+    method: 'All blocks start at once, and the slowest scheduler decides the time.',
     accuracy: { median: 0.006, p95: 0.049, designs: 130 },
   },
   'few-waves': {
     label: 'A few waves',
-    method: 'Blocks start as the renewal equation predicts, and then the device drains.',
+    method: 'Blocks start as the renewal equation predicts. Then the device drains.',
     accuracy: { median: 0.0044, p95: 0.061, designs: 235 },
   },
   'many-waves': {
     label: 'Many waves',
-    method: 'A device that stays busy works at its mean rate, and then drains.',
+    method: 'The device stays busy and works at its mean rate. Then it drains.',
     accuracy: { median: 0.0027, p95: 0.047, designs: 165 },
   },
   'longest-unit': {
@@ -84,7 +84,7 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   },
   'memory-contention': {
     label: 'Shared bandwidth',
-    method: 'Cores share the memory bandwidth: the staircase on the max-rate curve (Langguth).',
+    method: 'Cores share the memory bandwidth, as in Langguth’s staircase model on the max-rate curve.',
     accuracy: null,
   },
 };

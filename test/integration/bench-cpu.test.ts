@@ -127,7 +127,7 @@ test('shares follow one another within one memory, in arrays that do not overlap
     expect([b - a >= bytes, c - b >= bytes, c + bytes <= shares.memoryBytes]).toEqual([true, true, true]);
   });
   const wide = caseShares('stream', { cores: 2, bytesPerCore: MAX_MEMORY_BYTES });
-  expect(wide).toFail(null, /^it needs \d+ bytes, which exceeds the limit of 4294901760$/);
+  expect(wide).toFail(null, /^The case needs \d+ bytes, more than the limit of 4294901760\.$/);
   const none = caseShares('triangular', { cores: 8, rows: 7 });
   expect(none).toFail(null, '7 rows are not within 8 (one per core) to 65536');
   const few = caseShares('stream', { cores: 0.5, bytesPerCore: 1e6 });
@@ -235,8 +235,8 @@ test('a case that cannot be run does not stop the others', async () => {
   const records: BenchRecord[] = [];
   await measureCpu(plan, CHILD, MACHINE, (record) => records.push(record));
   expect(records.flatMap((record) => (record.type === 'failed' ? [record.message] : []))).toEqual([
-    expect.stringMatching(/^it needs \d+ bytes/),
-    'probe is for a GPU, and this is a CPU',
+    expect.stringMatching(/^The case needs \d+ bytes/),
+    'The benchmark probe runs on a GPU, but this device is a CPU.',
   ]);
   expect(records.filter(({ type }) => type === 'check')).toMatchObject([{ case: 'stream-1', correct: true }]);
 });
@@ -249,7 +249,11 @@ test('a case that exceeds its time is stopped, and its threads end', async () =>
     if (record.type !== 'sample') records.push(record);
   });
   expect(records).toMatchObject([
-    { type: 'failed', case: 'stream-1', message: 'took longer than the limit of 1000 ms and was stopped' },
+    {
+      type: 'failed',
+      case: 'stream-1',
+      message: 'The case was stopped, because it took longer than its limit of 1000 ms.',
+    },
     { type: 'done' },
   ]);
 });
@@ -342,8 +346,8 @@ test('designs are measured on as many threads as they have cores, and a design f
   const records: BenchRecord[] = [];
   await measureCpu({ ...SMALL, cases, workload }, CHILD, MACHINE, (record) => records.push(record));
   expect(records.flatMap((record) => (record.type === 'failed' ? [[record.case, record.message]] : []))).toEqual([
-    ['design-3', '4 cores exceed the 3 threads that this machine runs at once'],
-    ['design-4', 'balancing full-sort is for a GPU. Use one for the cores of a CPU'],
+    ['design-3', 'The design uses 4 cores, but this machine runs at most 3 threads at once.'],
+    ['design-4', 'The balancing full-sort is for a GPU. Use one for the cores of a CPU.'],
   ]);
   const total = 78 * 16 + 12 * 20;
   designs.slice(0, 3).forEach(({ gridBlocks: cores }, at) => {
@@ -366,9 +370,9 @@ test('designs are measured on as many threads as they have cores, and a design f
   });
 
   for (const [told, message] of [
-    [{ ...workload, traffic: null }, 'a unit loop on a CPU moves bytes, but the plan does not give the bytes of an iteration (traffic)'], // prettier-ignore
-    [null, 'the plan has a unit loop and no workload'],
-    [{ ...workload, lengths: Uint32Array.of(0), traffic: { bytesPerIteration: 8, bytesPerUnit: 0 } }, 'the workload moves 0 bytes: there is nothing to measure'], // prettier-ignore
+    [{ ...workload, traffic: null }, 'The unit loop of a CPU moves bytes, but the plan does not give the bytes of an iteration (traffic).'], // prettier-ignore
+    [null, 'The plan has a unit loop, but no workload.'],
+    [{ ...workload, lengths: Uint32Array.of(0), traffic: { bytesPerIteration: 8, bytesPerUnit: 0 } }, 'The workload moves 0 bytes, so there is nothing to measure.'], // prettier-ignore
   ] as const) {
     const messages: BenchRecord[] = [];
     await measureCpu({ ...SMALL, cases: cases.slice(0, 1), workload: told }, CHILD, MACHINE, (record) => messages.push(record)); // prettier-ignore
@@ -397,7 +401,7 @@ test('a kernel that computes nothing is detected', async () => {
   const checks = messages.flatMap((message) => (message.kind === 'checked' ? [message.message] : []));
   expect(checks[0]).toBe('element 0 is -1 instead of 7');
   // Rows are processed side by side, so no written sum exists that could be checked.
-  expect(checks[1]).toBe('row 0 is NaN, not a number');
+  expect(checks[1]).toBe('Row 0 of the result is NaN instead of a number.');
 });
 
 test('the device reports its name, and the source of its cache size', () => {

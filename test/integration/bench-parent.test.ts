@@ -99,7 +99,9 @@ it.skipIf(process.platform === 'win32')('ends a program whose guard is killed', 
   await expect.poll(() => existsSync(file), { timeout: 120_000 }).toBe(true);
   const [guard, program] = readFileSync(file, 'utf8').split(' ').map(Number);
   process.kill(guard, 'SIGKILL');
-  expect(await ended).toMatchObject({ error: { message: expect.stringContaining('the guard has ended') } });
+  expect(await ended).toMatchObject({
+    error: { message: expect.stringContaining('the process that starts programs has ended') },
+  });
   await expect.poll(() => processLives(program), { timeout: 120_000 }).toBe(false);
 });
 

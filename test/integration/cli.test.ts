@@ -131,7 +131,7 @@ describe('sweep', () => {
     );
     expect(whole.out).toMatch(/\nCompared with the event simulation, half of the predictions/);
     expect(whole.out).toContain(
-      '\nNo public measurements are known of GeForce RTX 4090 and dynamic fetch on A100 SXM4 40 GB. The possible errors of these times are taken from other devices.\n',
+      '\nNo public measurements of GeForce RTX 4090 and dynamic fetch on A100 SXM4 40 GB are known. The possible errors of these times are taken from other devices.\n',
     );
     expect(whole.out).toContain(`\n${recommended.rule}\n`);
     expect(whole.out).toMatch(

@@ -124,18 +124,21 @@ describe('the plan that the CUDA program reads', () => {
 
   const brokenProbe = { probe: 'a\nend', arguments: {} };
   it.each<[RegExp, BenchCase]>([
-    [/^case id "a b" is not 1 to 200 letters/, { ...power, id: 'a b' }],
-    [/^case p: probe "a\\nend" is not a plain word/, { id: 'p', benchmark: 'probe', parameters: brokenProbe }],
-    [/^case limits: argument "a=1 b" of probe limits/, probe('limits', { 'a=1 b': 1 })],
+    [/^The case id "a b" must have 1 to 200 characters/, { ...power, id: 'a b' }],
+    [
+      /^case p: The name of the probe "a\\nend" may contain only/,
+      { id: 'p', benchmark: 'probe', parameters: brokenProbe },
+    ],
+    [/^case limits: The probe limits has the argument "a=1 b"/, probe('limits', { 'a=1 b': 1 })],
     [/bytes must be a whole number of at least 0, not 0.5/, probe('bandwidth', { bytes: 0.5 })],
     [/^case x: threads per unit must be a power/, unitLoop('x', { threadsPerUnit: 3 })],
     [/^case x: the register cap must be/, unitLoop('x', { registerCap: 0 })],
-    [/^case x: balancing row-split is for the cores/, unitLoop('x', { balancing: 'row-split' })],
+    [/^case x: The balancing row-split is for the cores/, unitLoop('x', { balancing: 'row-split' })],
     [/^case x: balancing "luck" is not valid\. Use none, /, unitLoop('x', { balancing: 'luck' })],
     [/^case power: 33 units in a work group exceed the limit of 32/, powerOf({ unitsPerGroup: 33 })],
     [/^case power: .*chaos/, powerOf({ lengths: 'chaos(1)' })],
     [
-      /^case s: stream does not run on a CUDA device/,
+      /^case s: The benchmark stream does not run on a CUDA device/,
       { id: 's', benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 8 } },
     ],
   ])('refuses a case: %s', async (message, one) => {
@@ -144,7 +147,7 @@ describe('the plan that the CUDA program reads', () => {
 
   it('refuses plans for other targets, without repeats or workload, and with two cases of one name', async () => {
     const made = (...plan: Parameters<typeof planOf>) => cudaPlan(planOf(...plan), NO_FILES);
-    const noWorkload = /^case a: the plan has a unit loop and no workload/;
+    const noWorkload = /^case a: The plan has a unit loop, but no workload/;
     expect(await made([], { backend: 'cpu' })).toFail(null, 'the plan is for cpu, not for cuda');
     expect(await made([], { repeats: 0 })).toFail(null, /^repeats of the plan must be .*, not 0/);
     expect(await made([unitLoop('a', {})], { workload: null })).toFail(null, noWorkload);
@@ -296,6 +299,6 @@ describe('a bundle', () => {
 
   it.each(['/etc/passwd', '../up', 'a/../../up', '', 'x'.repeat(90)])('refuses to pack a file called "%s"', (path) => {
     const packed = tarArchive([{ path, bytes: new Uint8Array(1) }]);
-    expect(packed).toFail(null, /is not within the archive, or longer than 80 bytes/);
+    expect(packed).toFail(null, /leaves the archive, or is longer than 80 bytes/);
   });
 });

@@ -103,8 +103,8 @@ describe('slots of a launch', () => {
   it.each([
     [{ threadsPerUnit: 3, blockThreads: 96, gridBlocks: 1 }, /^threads per unit must be a power of two .*, not 3$/],
     [{ threadsPerUnit: 48, blockThreads: 96, gridBlocks: 1 }, /^threads per unit must be .*, not 48$/],
-    [{ threadsPerUnit: 8, blockThreads: 36, gridBlocks: 1 }, /^a block of 36 threads is not a multiple of the 8/],
-    [{ threadsPerUnit: 8, blockThreads: 32, gridBlocks: 0 }, /^a grid of 0 blocks/],
+    [{ threadsPerUnit: 8, blockThreads: 36, gridBlocks: 1 }, /^A block of 36 threads is not a multiple of the 8/],
+    [{ threadsPerUnit: 8, blockThreads: 32, gridBlocks: 0 }, /^The grid has 0 blocks/],
   ])('refuses %j', (design, message) => {
     expect(slotLayout(design, 32, 100)).toFail('bad-input', message);
   });

@@ -262,7 +262,11 @@ describe('a design in OpenCL', () => {
   });
 
   it.each<readonly [string, Partial<Design>, (one: typeof shared) => typeof shared]>([
-    ['OpenCL cannot cap registers, and the design has a cap of 32 per thread', { registerCap: 32 }, (one) => one],
+    [
+      'The design has a cap of 32 registers per thread, but OpenCL cannot cap registers.',
+      { registerCap: 32 },
+      (one) => one,
+    ],
     ['"sharedBytes" is {blockThreads} / 64, which is 0.5 here', { blockThreads: 32 }, (one) => one],
     [
       'The argument rows is -1, which is -1 here. Its type u32 cannot hold this',

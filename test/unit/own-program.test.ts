@@ -36,7 +36,7 @@ describe('a command line', () => {
     ['', /no program/],
     ['   ', /no program/],
     [`'' a`, /no program/],
-    [`a "b`, /quote " without its end/],
+    [`a "b`, /quotation mark " that is never closed/],
   ])('%j is refused', (line, words) => {
     expect(refusal(splitCommand(line))).toMatch(words);
   });
@@ -77,7 +77,7 @@ describe('a command line', () => {
     ['{binary}', null, /Specify --build/],
     ['./p', 'gcc p.c -o {binary}', /Use \{binary\} in --exec/],
     ['./p', 'make BLOCK={blockThreads}', /\{blockThreads\}.*overwrite.*Write its output to \{binary\}/],
-    [`p 'x`, null, /--exec: .*quote/],
+    [`p 'x`, null, /--exec: .*quotation mark/],
     ['./p {blockThreads}', 'make', 'ok'],
     ['{binary} {units}', 'gcc -DB={blockThreads} p.c -o {binary}', 'ok'],
   ])('%s after %s is checked before anything runs', (exec, build, words) => {

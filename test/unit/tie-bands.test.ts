@@ -213,7 +213,7 @@ describe('missing evidence', () => {
     expect(evidenceGaps([{ ...v100, kinds: ['mixed', 'dynamic-fetch'] }])?.mark).toBe('no evidence: 2 of 2 mappings');
     const both = evidenceGaps([ada, v100]);
     expect(both?.mark).toBe('no evidence: 1 of 2 devices');
-    expect(both?.text).toContain('known of RTX 4090 and dynamic fetch on V100.');
+    expect(both?.text).toContain('measurements of RTX 4090 and dynamic fetch on V100 are known.');
   });
 });
 

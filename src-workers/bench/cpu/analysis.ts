@@ -154,7 +154,11 @@ export function measuredCpu(device: MeasuringDevice, measured: MeasuredBandwidth
     singleCoreBandwidthGbS: rounded(measured.memory.singleCoreBandwidthGbS),
     fullBandwidthGbS: rounded(measured.memory.fullBandwidthGbS),
     kneeCores: Math.min(measured.saturatingCores, cores),
-    sources: { singleCoreBandwidthGbS: source, fullBandwidthGbS: source, kneeCores: '⌈ρ/β⌉, at most all cores' },
+    sources: {
+      singleCoreBandwidthGbS: source,
+      fullBandwidthGbS: source,
+      kneeCores: '⌈ρ/β⌉, limited to the number of cores',
+    },
   });
 }
 

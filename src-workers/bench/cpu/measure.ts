@@ -35,11 +35,11 @@ export async function measureCpu(
  * Returns the loads of a plan's units. All designs share them, since many designs differ only in their number of cores.
  */
 function plannedLoads({ workload }: BenchPlan): Result<CpuLoads> {
-  if (!workload) return badInput('the plan has a unit loop and no workload');
+  if (!workload) return badInput('The plan has a unit loop, but no workload.');
   const { lengths, traffic } = workload;
   if (!traffic)
     return unsupported(
-      'a unit loop on a CPU moves bytes, but the plan does not give the bytes of an iteration (traffic)',
+      'The unit loop of a CPU moves bytes, but the plan does not give the bytes of an iteration (traffic).',
     );
   const iterations = Float64Array.from(lengths);
   return ok(createCpuLoads(traffic, lengths.length, { units: lengths.length, iterations, given: true }));
@@ -60,7 +60,7 @@ function makeShares(each: BenchCase, loads: Result<CpuLoads>, machine: DesignMac
     case 'launch-grid':
     case 'probe':
     case 'external':
-      return unsupported(`${each.benchmark} is for a GPU, and this is a CPU`);
+      return unsupported(`The benchmark ${each.benchmark} runs on a GPU, but this device is a CPU.`);
   }
 }
 
@@ -86,7 +86,7 @@ async function measureCase(
   const workers: Worker[] = [];
   const failure = await new Promise<string | null>((settle) => {
     const timer = setTimeout(
-      () => settle(`took longer than the limit of ${plan.caseTimeLimitMs} ms and was stopped`),
+      () => settle(`The case was stopped, because it took longer than its limit of ${plan.caseTimeLimitMs} ms.`),
       plan.caseTimeLimitMs,
     );
     const leave = (message: string | null): void => {

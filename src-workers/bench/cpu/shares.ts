@@ -106,14 +106,16 @@ export function designShares(design: Design, loads: CpuLoads, machine: DesignMac
   const balancing = parseBalancing(design.balancing);
   if (!balancing.ok) return balancing;
   if (!isPartition(balancing.value))
-    return unsupported(`balancing ${design.balancing} is for a GPU. Use one for the cores of a CPU`);
+    return unsupported(`The balancing ${design.balancing} is for a GPU. Use one for the cores of a CPU.`);
   if (!(Number.isSafeInteger(cores) && cores >= 1 && cores <= MAX_CORES))
     return badInput(`${cores} cores are not within 1 to ${MAX_CORES}`);
   if (cores > machine.maxThreads)
-    return unsupported(`${cores} cores exceed the ${machine.maxThreads} threads that this machine runs at once`);
+    return unsupported(
+      `The design uses ${cores} cores, but this machine runs at most ${machine.maxThreads} threads at once.`,
+    );
   const bytes = computeCoreLoads(loads, balancing.value, cores);
   const total = totalLoad(bytes);
-  if (!(total > 0)) return unsupported(`the workload moves ${total} bytes: there is nothing to measure`);
+  if (!(total > 0)) return unsupported(`The workload moves ${total} bytes, so there is nothing to measure.`);
   const passes = Math.ceil(total / machine.passBytes);
   const elementsPerByte = machine.passBytes / total / TRIAD_BYTES_PER_ELEMENT;
   const elements = Array.from(bytes, (load) => Math.round((load * elementsPerByte) / PASS_ELEMENTS) * PASS_ELEMENTS);
@@ -125,7 +127,7 @@ function triadShares(bytesPerShare: number, shares: readonly number[]): Result<C
   const elements = Math.floor(bytesPerShare / (TRIAD_BYTES_PER_ELEMENT * PASS_ELEMENTS)) * PASS_ELEMENTS;
   if (!(elements >= PASS_ELEMENTS))
     return badInput(
-      `a share of ${bytesPerShare} bytes is less than the ${TRIAD_BYTES_PER_ELEMENT * PASS_ELEMENTS} that one pass needs`,
+      `A share of ${bytesPerShare} bytes is too small. One pass needs ${TRIAD_BYTES_PER_ELEMENT * PASS_ELEMENTS} bytes.`,
     );
   return placedTriad(
     shares.map((share) => share * elements),
@@ -179,5 +181,5 @@ function triangularShares(cores: number, rows: number): Result<CaseShares> {
 
 function withinMemory(shares: CaseShares): Result<CaseShares> {
   if (shares.memoryBytes <= MAX_MEMORY_BYTES) return ok(shares);
-  return unsupported(`it needs ${shares.memoryBytes} bytes, which exceeds the limit of ${MAX_MEMORY_BYTES}`);
+  return unsupported(`The case needs ${shares.memoryBytes} bytes, more than the limit of ${MAX_MEMORY_BYTES}.`);
 }

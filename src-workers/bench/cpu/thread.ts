@@ -179,7 +179,7 @@ function triangularShare(
     },
     check: () => {
       const missing = y.subarray(from, to).findIndex((value) => !Number.isFinite(value));
-      if (missing >= 0) return `row ${from + missing} is ${y[from + missing]}, not a number`;
+      if (missing >= 0) return `Row ${from + missing} of the result is ${y[from + missing]} instead of a number.`;
       const uniform = mersenneTwister(seed + rank);
       const drawn = Array.from({ length: CHECKED_ROWS }, () => from + Math.floor(uniform() * (to - from)));
       for (const row of [from, to - 1, ...drawn]) {

@@ -77,27 +77,27 @@ results.jsonl to measure everything anew.
 Settings, as environment variables:
 ${
   hip
-    ? `  HIPCC                  the compiler. By default that of PATH, HIP_PATH, ROCM_PATH, /opt/rocm and /opt/rocm-*
+    ? `  HIPCC                  the compiler; by default the first in PATH, HIP_PATH, ROCM_PATH, /opt/rocm and /opt/rocm-*
   LOCKSTEP_ARCHITECTURE  such as gfx90a; by default the GPUs of this machine, as HIP names them
 `
     : CUDA_SETTINGS
 }`;
 }
 
-const CUDA_SETTINGS = `  NVCC                   the compiler. By default the first one that knows the GPUs of this machine, of PATH, CUDA_HOME,
+const CUDA_SETTINGS = `  NVCC                   the compiler; by default the first that knows this machine's GPUs, searched in PATH, CUDA_HOME,
                          CUDA_PATH, /usr/local/cuda and /usr/local/cuda-*
   LOCKSTEP_ARCHITECTURE  such as sm_90; by default the GPUs of this machine, as nvidia-smi or CUDA names them
-  NVCC_CCBIN             on Windows: the folder of cl.exe, where it is not in PATH and Visual Studio's own list does not name it
+  NVCC_CCBIN             on Windows: the folder of cl.exe, if neither PATH nor the installer of Visual Studio knows it
 
-A GPU that draws a screen ends launches of more than a few seconds (Windows: two, TdrDelay below
+If a GPU draws a screen, the system ends launches that take more than a few seconds (on Windows two: TdrDelay below
 HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\GraphicsDrivers). Pack the bundle with fewer units (--units), or use another GPU.
-Of a GPU that is divided (MIG), CUDA sees one slice; CUDA_VISIBLE_DEVICES=MIG-… chooses it (nvidia-smi -L).
+If a GPU is divided (MIG), CUDA sees one slice. CUDA_VISIBLE_DEVICES=MIG-… selects it; nvidia-smi -L lists the slices.
 `;
 
 const slurmText = (tasks: number): string => `On a cluster with Slurm, in a folder that all machines share:
-1. sbatch run.slurm      ${tasks} tasks with a GPU each; options of the site go before the name, as in sbatch --partition=gpu run.slurm
+1. sbatch run.slurm      starts ${tasks} tasks with a GPU each; write options of your cluster before the name: sbatch --partition=gpu run.slurm
 2. When it is done:  lockstep import FOLDER   merges results-*.jsonl. All tasks must have had the same kind of GPU and driver.
-The same sbatch again measures what is missing.
+To measure what is missing, run the same sbatch again.
 
 `;
 
@@ -108,7 +108,7 @@ function slurmScript(tasks: number): string {
 #SBATCH --array=0-${tasks - 1}
 #SBATCH --gres=gpu:1
 #SBATCH --output=slice-%a.log
-# Usage: sbatch run.slurm, in this folder, which all machines must share. Again: measures what is missing.
+# Usage: sbatch run.slurm in this folder, which all machines must share. Run it again to measure what is missing.
 set -eu
 # Slurm runs a copy of this script from another folder.
 cd "\${SLURM_SUBMIT_DIR:-$(dirname "$0")}"
@@ -159,8 +159,8 @@ function script(plan: BenchPlan, objects: readonly CudaObject[]): string {
  * already has.
  */
 const SHELL_OPENING = `#!/bin/sh
-# Builds the program for this machine's GPUs, measures the plan beside this file, and leaves results.jsonl.
-# Usage: ./run.sh [DEVICE]. With LOCKSTEP_SLICE=2/10 it measures the third tenth of the cases, and leaves results-2.jsonl.
+# Builds the program for this machine's GPUs, measures the plan beside this file, and writes results.jsonl.
+# Usage: ./run.sh [DEVICE]. With LOCKSTEP_SLICE=2/10 it measures the third tenth of the cases, and writes results-2.jsonl.
 set -eu
 cd "$(dirname "$0")"
 device=\${1:-0}
@@ -174,7 +174,7 @@ stop() {
 slice=\${LOCKSTEP_SLICE:-0/1}
 slices=\${slice#*/} slice=\${slice%%/*} build=build work=build results=results.jsonl
 case $slice/$slices in
-  *[!0-9/]* | /* | */ | */*/*) stop "LOCKSTEP_SLICE must be a number from 0 on and the number of slices, as in 2/10" ;;
+  *[!0-9/]* | /* | */ | */*/*) stop "LOCKSTEP_SLICE must be SLICE/SLICES, such as 2/10; slices are counted from 0" ;;
 esac
 [ "$slice" -lt "$slices" ] || stop "slice $slice is not among 0 to $((slices - 1))"
 if [ "$slices" -gt 1 ]; then build=build-$(uname -n) work=slice-$slice results=results-$slice.jsonl; fi

@@ -49,7 +49,7 @@ export async function readCudaSources(folder: string): Promise<Result<readonly P
     return notFound(`the CUDA sources cannot be read: ${String(error)}`);
   }
   if (!names.includes(HOST_OBJECT.source))
-    return notFound(`${folder} has no ${HOST_OBJECT.source}: the CUDA sources are missing there`);
+    return notFound(`The CUDA sources are missing: ${folder} has no ${HOST_OBJECT.source}.`);
   return ok(await Promise.all(names.map(async (path) => ({ path, bytes: await readFile(join(folder, path)) }))));
 }
 

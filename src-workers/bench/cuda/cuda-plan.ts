@@ -83,7 +83,7 @@ export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promi
   const cases: string[] = [];
   for (const one of plan.cases) {
     if (!/^[\w.-]{1,200}$/.test(one.id))
-      return badInput(`case id ${JSON.stringify(one.id)} is not 1 to 200 letters, digits and .-_`);
+      return badInput(`The case id ${JSON.stringify(one.id)} must have 1 to 200 characters: letters, digits and .-_`);
     if (ids.has(one.id)) return badInput(`two cases are called ${one.id}`);
     ids.add(one.id);
     const settings = await writer.settings(one);
@@ -161,23 +161,26 @@ class PlanWriter {
         return whole({ ...one.parameters }, {});
       case 'probe': {
         const { probe, arguments: values } = one.parameters;
-        if (!/^[a-z0-9-]+$/.test(probe)) return badInput(`probe ${JSON.stringify(probe)} is not a plain word`);
+        if (!/^[a-z0-9-]+$/.test(probe))
+          return badInput(`The name of the probe ${JSON.stringify(probe)} may contain only a to z, digits and -.`);
         const strange = Object.keys(values).find((key) => !/^[A-Za-z]+$/.test(key) || key === 'probe');
         if (strange !== undefined)
-          return badInput(`argument ${JSON.stringify(strange)} of probe ${probe} is not a plain word`);
+          return badInput(
+            `The probe ${probe} has the argument ${JSON.stringify(strange)}. Such a name may contain only letters, and must not be probe.`,
+          );
         return whole(values, Object.fromEntries(Object.keys(values).map((key) => [key, 0])), { probe });
       }
       case 'stream':
       case 'triangular':
       case 'imbalanced-stream':
       case 'external':
-        return unsupported(`${one.benchmark} does not run on a CUDA device`);
+        return unsupported(`The benchmark ${one.benchmark} does not run on a CUDA device.`);
     }
   }
 
   private unitLoop(one: CaseOf<'unit-loop'>): Result<Settings> {
     const { workload } = this.plan;
-    if (!workload) return badInput('the plan has a unit loop and no workload');
+    if (!workload) return badInput('The plan has a unit loop, but no workload.');
     const { design, residentBlocks } = one.parameters;
     if (residentBlocks !== null && !(Number.isSafeInteger(residentBlocks) && residentBlocks >= 1))
       return badInput(`resident blocks must be a whole number of at least 1, or none, not ${residentBlocks}`);

@@ -103,7 +103,7 @@ async function headerHint(emulation: string, file: string, error: string): Promi
   const header = /([\w./-]+): No such file or directory/.exec(error)?.[1];
   if (header === undefined) return `${file}: ${error}`;
   const has = (await readdir(emulation).catch(() => [])).filter((name) => name.endsWith('.h') && name !== 'foreign.h');
-  return `${file} includes ${header}, which was not found. Name its folder with -I. Of CUDA's headers, the emulation has ${has.join(', ')}.`; // prettier-ignore
+  return `${file} includes ${header}, which was not found. Add its folder with -I. The emulation has only these headers of CUDA: ${has.join(', ')}.`; // prettier-ignore
 }
 
 /** Adds advice for the user to a compiler's error. */

@@ -26,7 +26,10 @@ async function rocmFolders(environment: Environment): Promise<readonly string[]>
 /** Finds hipcc: the `HIPCC` that the user set, or else the first in `rocmFolders`. Fails with `not-found`. */
 export async function findHipcc(environment: Environment): Promise<Result<string>> {
   const set = environment['HIPCC'];
-  if (set) return (await isProgram(set)) ? ok(set) : notFound(`HIPCC is ${set}, which is not a program`);
+  if (set)
+    return (await isProgram(set))
+      ? ok(set)
+      : notFound(`HIPCC is ${set}, which is not a program. Set it to the path of hipcc`);
   const found = await findProgram(['hipcc', 'hipcc.exe'], await rocmFolders(environment));
   return found === null
     ? notFound('hipcc is not in PATH, HIP_PATH, ROCM_PATH or /opt/rocm. Install ROCm, or set HIPCC=/path/to/hipcc')

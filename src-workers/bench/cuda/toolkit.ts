@@ -74,7 +74,10 @@ async function versionFolders(environment: Environment): Promise<readonly string
  */
 async function findCompilers(environment: Environment): Promise<Result<readonly string[]>> {
   const set = environment['NVCC'];
-  if (set) return (await isProgram(set)) ? ok([set]) : notFound(`NVCC is ${set}, which is not a program`);
+  if (set)
+    return (await isProgram(set))
+      ? ok([set])
+      : notFound(`NVCC is ${set}, which is not a program. Set it to the path of nvcc`);
   const found = new Map<string, string>();
   for (const folder of [...cudaFolders(environment), ...(await versionFolders(environment))]) {
     const nvcc = await findProgram([FILE], [folder]);
@@ -230,7 +233,7 @@ export function lackingText(capabilities: readonly number[]): string {
 export function forSomeGpu(choice: ToolkitChoice): Result<ToolkitChoice> {
   return choice.architectures.length > 0
     ? ok(choice)
-    : unsupported(`No GPU here can be measured: ${lackingText(choice.lacking)}.`);
+    : unsupported(`None of this machine's GPUs can be measured: ${lackingText(choice.lacking)}.`);
 }
 
 /** Returns the release of nvcc, such as `13.0.88`. Fails if the program is not nvcc. */

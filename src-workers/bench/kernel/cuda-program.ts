@@ -61,7 +61,7 @@ export async function kernelProgram(
 ): Promise<Result<KernelProgram>> {
   const { manifest } = kernel;
   const source = sourcePath(kernel, kernel.platform === 'hip' ? 'hip' : 'cu');
-  if (source === null) return unsupported(`${kernel.file} names no .cu source, which CUDA and HIP need.`);
+  if (source === null) return unsupported(`${kernel.file} names no .cu source. CUDA and HIP need one.`);
   const compiler = await findCompiler(kernel, folders, timeLimitMs);
   if (!compiler.ok) return compiler;
   const contents = await readContents(kernel);
@@ -71,7 +71,7 @@ export async function kernelProgram(
   const hosts = written.value;
   const shellRead = /[^\p{L}\p{N}_.,:/\\+@ -]/u.exec(folders.cache);
   if (shellRead)
-    return unsupported(`nvcc would pass the folder ${folders.cache} with the character ${shellRead[0]} to a shell. Set XDG_CACHE_HOME to another folder.`); // prettier-ignore
+    return unsupported(`The cache folder ${folders.cache} contains the character ${shellRead[0]}, which has a meaning in a shell that nvcc starts. Set XDG_CACHE_HOME to another folder.`); // prettier-ignore
 
   const builders = new Map<string, Build>();
   const emulated = new Map<string, ReturnType<typeof compileEmulated>>();
@@ -160,7 +160,7 @@ function definitions(
       return unsupported(`The constant ${name} is ${value}, which differs between the launches of a mixed design. Make it an argument`); // prettier-ignore
   const { threadsPerUnit, gridBlocks, registerCap } = design;
   if (registerCap !== null && platform === 'hip')
-    return unsupported(`hipcc cannot cap registers, and the design has a cap of ${registerCap} per thread`);
+    return unsupported(`The design has a cap of ${registerCap} registers per thread, but hipcc cannot cap registers.`);
   return defineConstants(entry, launchValues(design, { threadsPerUnit, gridBlocks, firstUnit: 0, units }, units));
 }
 

@@ -75,7 +75,7 @@ export async function openclProgram(
   folder: string,
 ): Promise<Result<KernelProgram>> {
   const source = sourcePath(kernel, 'cl');
-  if (source === null) return unsupported(`${kernel.file} names no .cl source, which OpenCL needs.`);
+  if (source === null) return unsupported(`${kernel.file} names no .cl source. OpenCL needs one.`);
   const found = await findOpencl(host);
   if (!found.ok) return found;
   const contents = await readContents(kernel);
@@ -140,7 +140,9 @@ export function openclLaunches(
   const found = findEntry(manifest, design);
   if (!found.ok) return found;
   if (design.registerCap !== null)
-    return unsupported(`OpenCL cannot cap registers, and the design has a cap of ${design.registerCap} per thread`);
+    return unsupported(
+      `The design has a cap of ${design.registerCap} registers per thread, but OpenCL cannot cap registers.`,
+    );
   const launches: OpenclLaunch[] = [];
   for (const launch of unitLaunches(design, lengths)) {
     const described = openclLaunch(manifest.arguments, found.value, launchValues(design, launch, units));

@@ -30,7 +30,7 @@ export function splitCommand(line: string): Result<readonly string[]> {
       word = null;
     } else word = (word ?? '') + character;
   }
-  if (quote !== null) return badInput(`The command line ${line} has a quote ${quote} without its end.`);
+  if (quote !== null) return badInput(`The command line ${line} has a quotation mark ${quote} that is never closed.`);
   if (word !== null) words.push(word);
   return words.length > 0 && words[0] !== ''
     ? ok(words)
@@ -95,7 +95,7 @@ export function checkCommands({ exec, build }: Pick<ProgramTask, 'exec' | 'build
         return badInput(
           `${option}: {${name}} is not a placeholder. Use ${Object.keys(PLACEHOLDERS)
             .map((known) => `{${known}}`)
-            .join(', ')}; write {{${name}}} for the text.`,
+            .join(', ')}; for the text {${name}} itself, write {{${name}}}.`,
         );
     used.push(named);
   }

@@ -22,7 +22,7 @@ function print(record: BenchRecord): Promise<void> {
 }
 
 async function main(folder: string | undefined): Promise<number> {
-  const plan = folder === undefined ? badInput('Name a folder with a plan') : await readPlanFolder(folder);
+  const plan = folder === undefined ? badInput('Specify a folder with a plan.') : await readPlanFolder(folder);
   if (!plan.ok) {
     process.stderr.write(`${plan.error.message}\n`);
     return 2;
@@ -45,7 +45,12 @@ async function main(folder: string | undefined): Promise<number> {
   process.once('SIGTERM', () => stop.abort());
   const lengthLaw: LengthLawSource = (text) =>
     resolveWorkload(text, {
-      openFile: (path) => Promise.resolve(unsupported(`file ${path}: only laws of the grammar can be measured here`)),
+      openFile: (path) =>
+        Promise.resolve(
+          unsupported(
+            `The workload is the file ${path}, which WebGPU cannot measure here. Use a law, such as geometric(0.05).`,
+          ),
+        ),
     });
   await measureWebGpu(device, info, plan.value, print, stop.signal, lengthLaw, kernel.value);
   device.destroy();
@@ -54,7 +59,7 @@ async function main(folder: string | undefined): Promise<number> {
 
 async function loadedKernel(task: KernelTask): Promise<Result<LoadedKernel>> {
   const path = sourcePath(task, 'wgsl');
-  if (path === null) return unsupported(`${task.file} names no .wgsl source, which WebGPU needs`);
+  if (path === null) return unsupported(`${task.file} names no .wgsl source. WebGPU needs one.`);
   const contents = await readContents(task);
   return contents.ok ? ok({ ...contents.value, task, wgsl: await readFile(path, 'utf8') }) : contents;
 }

@@ -65,7 +65,7 @@ export async function prepareMatrixPower(
   if (width === null)
     return unsupported('this device does not report the width of a thread group, which is needed here');
   if (n > width)
-    return unsupported(`${n} units in a work group exceed the ${width} lanes of this device's thread groups`);
+    return unsupported(`A work group of ${n} units exceeds the ${width} lanes of this device's thread groups.`);
   const units = n * workGroups;
   const uniform = mersenneTwister(seed);
   const draw = lengthSampler(law);

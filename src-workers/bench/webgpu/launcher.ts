@@ -192,7 +192,7 @@ export function createLauncher(device: GPUDevice): Launcher {
         if (timeNs > 0) return timeNs;
         throw new FailureError({
           code: 'unsupported',
-          message: `the device's clock shows ${timeNs} ns for a launch, which is too short for it`,
+          message: `The device's clock shows ${timeNs} ns for a launch, which is too short to be timed.`,
         });
       }),
 

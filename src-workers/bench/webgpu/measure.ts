@@ -231,6 +231,6 @@ async function prepare(
     case 'triangular':
     case 'imbalanced-stream':
     case 'external':
-      return unsupported(`${benchCase.benchmark} does not run on a WebGPU device`);
+      return unsupported(`The benchmark ${benchCase.benchmark} does not run on a WebGPU device.`);
   }
 }

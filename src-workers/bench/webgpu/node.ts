@@ -61,7 +61,7 @@ export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);
   if (!adapter)
     return notFound(
-      'no WebGPU adapter. Install a driver for Vulkan, Metal or Direct3D 12, or Chromium for its SwiftShader',
+      'No WebGPU adapter was found. Install a driver for Vulkan, Metal or Direct3D 12, or Chromium, which contains SwiftShader.',
     );
   try {
     const device = await adapter.requestDevice(measuringDeviceDescriptor(adapter));

@@ -110,7 +110,9 @@ export async function prepareOwnKernel(
   if (!found.ok) return found;
   const { entry, constants } = found.value;
   if (design.registerCap !== null)
-    return unsupported(`WebGPU cannot cap registers, and the design has a cap of ${design.registerCap} per thread`);
+    return unsupported(
+      `The design has a cap of ${design.registerCap} registers per thread, but WebGPU cannot cap registers.`,
+    );
   const launches = unitLaunches(design, lengths);
   const maxBlocks = device.limits.maxComputeWorkgroupsPerDimension;
   const widest = Math.max(...launches.map(({ gridBlocks }) => gridBlocks));

@@ -65,14 +65,20 @@ export async function prepareUnitLoop(
   const { lengths } = workload;
   const units = lengths.length;
   if (design.registerCap !== null)
-    return unsupported(`WebGPU cannot cap registers, and the design has a cap of ${design.registerCap} per thread`);
+    return unsupported(
+      `The design has a cap of ${design.registerCap} registers per thread, but WebGPU cannot cap registers.`,
+    );
   const balancing = parseBalancing(design.balancing);
   if (!balancing.ok) return balancing;
   if (!isWholeUnit(balancing.value)) return unsupported(explainNoStandIn(design.balancing));
   if (u > 1 && !launcher.device.features.has('subgroups'))
-    return unsupported(`${u} threads per unit need subgroup operations, which this device does not have`);
+    return unsupported(
+      `Threads that share a unit (${u} in this design) need subgroup operations, which this device does not have.`,
+    );
   if (balancing.value.kind === 'best-buckets' && threadGroupWidth === null)
-    return unsupported(`${design.balancing} depends on the width of a thread group, which this device does not report`);
+    return unsupported(
+      `The balancing ${design.balancing} depends on the width of a thread group, which this device does not report.`,
+    );
   const laidOut = slotLayout(design, threadGroupWidth ?? blockThreads, units);
   if (!laidOut.ok) return laidOut;
   const layout = laidOut.value;
@@ -93,7 +99,7 @@ export async function prepareUnitLoop(
   const { fetch = 1 } = fetching ? balancing.value : {};
   if (fetch === 'group' && !launcher.device.features.has('subgroups'))
     return unsupported(
-      `balancing ${design.balancing} needs subgroup operations to share a fetch, which this device does not have`,
+      `The balancing ${design.balancing} shares a fetch by subgroup operations, which this device does not have.`,
     );
   const pipeline = await launcher.pipeline(
     unitLoopShader({
