@@ -348,7 +348,7 @@ export function agree({ designs, seed }: Task<{ designs: MeasuredDesigns; seed: 
 /** Forbids files: the workloads of a suite are laws by name. */
 const LAWS_ALONE = {
   openFile: async (path: string): Promise<Result<never>> =>
-    unsupported(`a workload of a suite names the file "${path}". Use a law`),
+    unsupported(`The workload of a suite names the file "${path}". Use a law, such as geometric(0.05)`),
 };
 
 /**

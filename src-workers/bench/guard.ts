@@ -33,14 +33,14 @@ export const MAX_OUTPUT_CHARACTERS = 4_000_000;
 const GUARD = `
 const { spawn } = require('node:child_process');
 const { signals } = require('node:os').constants;
-// With a group for each program, the processes behind a compiler can be killed together.
+// Each program gets a process group, so the processes that a compiler started can be killed with it.
 const ownGroup = process.platform !== 'win32';
 const running = new Map();
 const kill = ({ pid }) => {
   try {
     process.kill(ownGroup ? -pid : pid, 'SIGKILL');
   } catch {
-    // It has ended in the meantime.
+    // The program has ended in the meantime.
   }
 };
 process.once('disconnect', () => {
@@ -49,7 +49,7 @@ process.once('disconnect', () => {
 });
 process.on('message', ({ id, start }) => {
   if (!start) return running.has(id) && kill(running.get(id));
-  // Without a callback, a report to a process that has just ended would end the guard before it kills the program.
+  // Without this callback, an error of sending would end the guard before it kills the program.
   const tell = (report) => process.connected && process.send({ id, report }, () => {});
   const failed = ({ code, message }) => tell({ error: { code, message } });
   const { program, args, cwd, env } = start;
@@ -71,7 +71,7 @@ process.on('message', ({ id, start }) => {
       left -= text.length;
     });
   }
-  // Processes that the program left running would hold the pipes open and disturb the next measurement.
+  // Processes that the program left behind would hold the pipes open and disturb the next measurement.
   child.once('exit', () => kill(child));
   child.once('close', (code, signal) => {
     running.delete(id);

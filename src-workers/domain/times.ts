@@ -96,5 +96,5 @@ export function timeRange(lowMs: number, highMs: number): string {
  */
 export function simplerSentence(excess: number, fastest: string): string {
   const longer = excess < 0.0005 ? 'as long as' : `${(100 * excess).toFixed(1)}${NBSP}% longer than`;
-  return `It takes ${longer} ${fastest}. The model cannot tell them apart, and it is simpler.`;
+  return `It takes ${longer} ${fastest}. The model cannot tell the two apart, and this one is simpler.`;
 }

@@ -27,7 +27,9 @@ export async function judgeEvidence(
   const { dataset: id, data } = asked;
   const shapes = LAUNCH_DATASETS.filter((dataset) => id === dataset.id || (id === undefined && !data));
   if (data && shapes.length > 0)
-    return unsupported(`${id} has no format for another file. Specify a data set of SpMV times, or omit --data.`);
+    return unsupported(
+      `The data set ${id} cannot be read from another file. Specify a data set of SpMV times, or omit --data.`,
+    );
   const found: DatasetEvidence[] = [];
   if (id === undefined || shapes.length === 0) {
     const judged = await loadEvidence(folder, devices, asked);

@@ -20,7 +20,7 @@ export interface ParameterRule {
 export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
   startMicroseconds: {
     label: 'Start of a launch',
-    meaning: 'the part of the measured time in which launches start and end',
+    meaning: 'part of the measured time in which launches start and end',
     unit: 'µs',
     lower: 0.3,
     upper: 80,
@@ -36,7 +36,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
   },
   latencyRatio: {
     label: 'Latency of memory',
-    meaning: 'latency of device memory over that of the catalogue',
+    meaning: 'latency of device memory over the catalogue’s value',
     unit: '1',
     lower: 0.1,
     upper: 5,
@@ -44,7 +44,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
   },
   missFraction: {
     label: 'Gathers that miss',
-    meaning: 'gathers that need a separate sector from device memory, beyond what the caches hold',
+    meaning: 'fraction of gathers beyond the caches that each need a separate sector from device memory',
     unit: '1',
     lower: 0.001,
     upper: 1,
@@ -52,7 +52,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
   },
   contendedAtomicNs: {
     label: 'Atomic addition, contended',
-    meaning: 'one of several atomic additions to the same place',
+    meaning: 'time of each of several atomic additions to the same place',
     unit: 'ns',
     lower: 1,
     upper: 3000,

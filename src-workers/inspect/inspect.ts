@@ -198,7 +198,7 @@ function inspectLoops(
   const found = findLoops(sass, { loop, iterations, markedLines: new Set(lines) });
   if (found.ok && lines.length > 0 && found.value.loops.every(({ marked }) => !marked))
     notes.push(
-      `The mark (${LOOP_MARK}) is on no line of the machine code. Compile with -lineinfo and list it with nvdisasm -c -g.`,
+      `The machine code does not show which loop is marked (${LOOP_MARK}). Compile with -lineinfo, and list the code with nvdisasm -c -g.`,
     );
   return found;
 }

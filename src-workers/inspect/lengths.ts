@@ -28,7 +28,7 @@ export function fitLengths(meanActiveLanes: number, meanLength: number | null): 
       ? [(x: number) => geometric(Math.log(MIN_PROBABILITY) * x), 0, 1]
       : [(x: number) => logNormal(meanLength, x), 1e-3, MAX_SIGMA];
   if (meanLength !== null && !(meanLength > 1))
-    return badInput(`A mean length of ${meanLength} is too short for lengths that differ. Specify one above 1.`);
+    return badInput(`A mean length of ${meanLength} is too short for lengths that differ. Specify a mean above 1.`);
   // The search begins with small losses, because laws with the largest losses have the longest supports.
   let [from, to] = [low, high / 16];
   for (;;) {
@@ -57,7 +57,7 @@ export function fitLengths(meanActiveLanes: number, meanLength: number | null): 
     lengths: law.value.label,
     aggregateLoss: Number(lossOf(law.value).toPrecision(4)),
     mean: Number(moments(law.value).mean.toPrecision(4)),
-    note: `fitted to a mean of ${lanes}${meanLength === null ? '; the family is assumed, and a mean length given makes it log-normal' : ' and the mean given; the family is assumed'}`,
+    note: `fitted to a mean of ${lanes}${meanLength === null ? '; assumed to be geometric (log-normal if a mean length is given)' : ' and to the given mean length; assumed to be log-normal'}`,
   });
 }
 

@@ -343,7 +343,7 @@ function chooseLoop(found: readonly Found[], rests: ReadonlyMap<number, number>)
   if (main.length > 0)
     return choose(
       long.length > 0 ? long : main,
-      'the innermost loop: no loop ends by data that differs between threads',
+      'the innermost loop, because no loop’s end depends on data that differs between threads',
     );
   return null;
 }
@@ -361,18 +361,18 @@ function writeNotes(found: readonly Found[], rests: ReadonlyMap<number, number>,
     ...(rest === undefined
       ? []
       : [
-          `Remaining iterations, and units with fewer, run in loop ${rest + 1} ` +
-            `at ${found[rest].instructionsPerIteration} instructions each.`,
+          `Remaining iterations, and units with fewer than ${unrolled} iterations, run in loop ${rest + 1}, ` +
+            `with ${found[rest].instructionsPerIteration} instructions per iteration.`,
         ]),
     ...(unrolled === 1 && !asked && unrolling.repeats > 1
       ? [
-          `Its body holds a group of instructions ${unrolling.repeats} times. ` +
+          `The body of the loop repeats a group of instructions ${unrolling.repeats} times. ` +
             `If each group is an iteration, specify --iterations-per-loop ${unrolling.repeats}.`,
         ]
       : []),
     ...(instructionsPerIteration >= MANY_WAYS * shortestPath
       ? [
-          `Branches in its body decide what an iteration executes: ${instructionsPerIteration} instructions ` +
+          `Branches in the body of the loop decide what an iteration executes: ${instructionsPerIteration} instructions ` +
             `on all paths, ${shortestPath} on the shortest.`,
         ]
       : []),
@@ -399,14 +399,14 @@ function unitNotes(graph: Graph, { loop, unrolled }: Found): readonly string[] {
       : []),
     ...(halves + pairs > 0
       ? [
-          `An iteration has ${countedText(halves + pairs, 'instruction')} on halves of 16 bits, ${pairs} of them on two ` +
-            'at once. They count as FP32.',
+          `An iteration has ${countedText(halves + pairs, 'instruction')} on 16-bit values (${pairs} with two values ` +
+            'at once). Such instructions count as FP32.',
         ]
       : []),
     ...(atomics > 0
       ? [
-          `An iteration has ${countedText(atomics, 'atomic')} on device memory. They count as accesses. ` +
-            'Predictions do not know how many meet at one address, where each waits for the others.',
+          `An iteration has ${countedText(atomics, 'atomic')} on device memory. Atomics count as accesses. ` +
+            'Predictions do not know how many of them use the same address, where each waits for the others.',
         ]
       : []),
   ];

@@ -154,7 +154,7 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
     const attempt = attemptOf(record.case, record.type === 'sample' ? record : null);
     if (record.type === 'sample') {
       samples++;
-      if (samples > MAX_SAMPLES) refuse(label, { line }, `more than ${MAX_SAMPLES} samples, the limit`);
+      if (samples > MAX_SAMPLES) refuse(label, { line }, `the file has more than the limit of ${MAX_SAMPLES} samples`);
       attempt.last = record;
     }
     addRecord(attempt, record);
@@ -173,7 +173,7 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
     const type = recordType(value.json);
     if (!plan && type !== 'plan') {
       const found = type === null ? shown(text) : `a record of type "${type}"`;
-      refuse(label, { line }, `${found} is in place of the plan, which must come first`);
+      refuse(label, { line }, `${found} stands where the plan must be, which comes first`);
     }
     if (type === 'plan') return takePlan(value.json, line);
     const record = parseBenchRecord(value.json);
@@ -207,7 +207,7 @@ function leftOutWarnings(
   if (unknownCases.size > 0)
     warnings.push(`Records of cases that are not in the plan were left out: ${named(unknownCases)}.`);
   for (const [type, count] of unknownTypes) {
-    warnings.push(`${count} records of type ${shown(type)}, which this version does not know, were left out.`);
+    warnings.push(`Records of type ${shown(type)} were left out, since this version does not know it: ${count}.`);
   }
   return warnings;
 }

@@ -198,7 +198,7 @@ export function findColumns(
     return refuse(
       label,
       { line, column: 3 },
-      `the file has ${width} columns. It needs one column of lengths, or two of lengths and p or count, or a header that names the column of lengths ` +
+      `the file has ${width} columns. It needs a single column of lengths, two columns (lengths, and p or count), or a header that names the column of lengths ` +
         `(${LENGTH_NAMES.join(', ')}), ${SEPARATORS}`,
     );
   }

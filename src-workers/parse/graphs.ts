@@ -35,7 +35,8 @@ function numbering(refuse: Refuse): { readonly degrees: number[]; numberOf: (nam
     numberOf: (name) => {
       const known = numbers.get(name);
       if (known !== undefined) return known;
-      if (degrees.length === MAX_ORDERED_LENGTHS) refuse(`more than ${MAX_ORDERED_LENGTHS} vertices, the limit`);
+      if (degrees.length === MAX_ORDERED_LENGTHS)
+        refuse(`the graph has more than the limit of ${MAX_ORDERED_LENGTHS} vertices`);
       numbers.set(name, degrees.length);
       return degrees.push(0) - 1;
     },
@@ -205,7 +206,7 @@ export function readMetis(source: ByteSource, label: string): Promise<Result<Rea
       line++;
       if (text.startsWith('%')) continue;
       if (!header) {
-        header = metisHeader(text) ?? refuse(`${shown(text)} is not the first line of a METIS graph: vertices, edges and at most a format`); // prettier-ignore
+        header = metisHeader(text) ?? refuse(`${shown(text)} is not the first line of a METIS graph, which has the numbers of vertices and edges, and may have a format`); // prettier-ignore
         if (header.vertices > MAX_ORDERED_LENGTHS)
           refuse(`${header.vertices} vertices exceed the limit of ${MAX_ORDERED_LENGTHS}`);
         continue;
@@ -214,7 +215,7 @@ export function readMetis(source: ByteSource, label: string): Promise<Result<Rea
       const fields = fieldsOf(text);
       if (degrees.length === vertices) {
         if (fields.length === 0) continue;
-        refuse(`${shown(text)} after the last vertex; the first line says ${vertices} vertices`);
+        refuse(`${shown(text)} follows the last vertex, although the first line announces ${vertices} vertices`);
       }
       const ends = fields.length - before;
       if (ends < 0 || ends % each !== 0)
@@ -223,7 +224,7 @@ export function readMetis(source: ByteSource, label: string): Promise<Result<Rea
         if (!/^\d+$/.test(fields[at]) || Number(fields[at]) < 1 || Number(fields[at]) > vertices)
           refuse(`the neighbour ${shown(fields[at])} is not within 1…${vertices}`);
         else if (Number(fields[at]) === degrees.length + 1)
-          refuse(`the vertex ${fields[at]} is a neighbour of itself. Leave loops out`);
+          refuse(`the vertex ${fields[at]} is a neighbour of itself. Leave out edges from a vertex to itself`);
       named += ends / each;
       degrees.push(ends / each);
     }

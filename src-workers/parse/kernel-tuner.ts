@@ -141,7 +141,7 @@ export function parseKernelTuner(
         refuse(`the file has several of "cache", "results" and "data". It must have one of them`);
       }
       if (raw.length === MAX_CONFIGURATIONS) {
-        refuse(`more than ${MAX_CONFIGURATIONS} configurations, the limit`);
+        refuse(`the file has more than the limit of ${MAX_CONFIGURATIONS} configurations`);
       }
       if (format === 'cache') parameterNames ??= listNames(head, refuse);
       const read = parameterNames
@@ -151,7 +151,7 @@ export function parseKernelTuner(
           : t4Case(member, refuse);
       seen.add(format === 'cache' ? member.key : JSON.stringify(read.configuration));
       times += read.times.length;
-      if (times > MAX_TIMES) refuse(`more than ${MAX_TIMES} times, the limit`);
+      if (times > MAX_TIMES) refuse(`the file has more than the limit of ${MAX_TIMES} times`);
       raw.push(read);
     });
     const refuseFile: Refuse = refuseAt({ line: 1 });
@@ -166,7 +166,7 @@ export function parseKernelTuner(
     if (!whole) {
       warnings.push(
         format === 'cache'
-          ? `The file lacks its closing brackets, as caches of a stopped run do; ${raw.length} configurations were read.`
+          ? `The file lacks its closing brackets, as the cache of a stopped run does; ${raw.length} configurations were read.`
           : `The file is cut off after ${raw.length} configurations.`,
       );
     }
@@ -192,9 +192,9 @@ export function parseKernelTuner(
       if (position % CASES_PER_TURN === 0) await nextTurn();
     }
     const single = cases.filter((one) => one.timesMs.length === 1).length;
-    if (single > 0) warnings.push(`${single} configurations give one time and no repeats.`);
+    if (single > 0) warnings.push(`Configurations with a single time instead of repeats: ${single}.`);
     const repeated = cases.length - seen.size;
-    if (repeated > 0) warnings.push(`${repeated} configurations occur more than once.`);
+    if (repeated > 0) warnings.push(`Configurations that repeat an earlier one: ${repeated}.`);
     return ok({
       format,
       kernel,

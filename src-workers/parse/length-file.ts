@@ -119,9 +119,9 @@ const UNREADABLE: readonly (readonly [magic: string, advice: string])[] = [
   ['\x28\xb5\x2f\xfd', 'is compressed by zstd. Unpack it, or compress it by gzip'],
   ['7z\xbc\xaf', 'is a 7z archive. Unpack it, or compress the file by gzip'],
   ['\x89HDF', 'is an HDF5 file. Save its lengths as NPY, Parquet or CSV'],
-  ['\x89PNG', 'is a picture. Drop the lengths themselves, as CSV or NPY'],
-  ['\xff\xd8\xff', 'is a picture. Drop the lengths themselves, as CSV or NPY'],
-  ['GIF8', 'is a picture. Drop the lengths themselves, as CSV or NPY'],
+  ['\x89PNG', 'is a picture. Choose a file with the lengths instead, as CSV or NPY'],
+  ['\xff\xd8\xff', 'is a picture. Choose a file with the lengths instead, as CSV or NPY'],
+  ['GIF8', 'is a picture. Choose a file with the lengths instead, as CSV or NPY'],
   ['%PDF', 'is a PDF. Save its table as CSV'],
   ['SQLite format 3', 'is a database. Export its column of lengths as CSV'],
 ];

@@ -99,7 +99,7 @@ export function takeLengths(
         refuse(label, place(at, false), `length ${length} is given twice`);
       weightOf.set(length, (before ?? 0) + weight);
       if (weightOf.size > MAX_SUPPORT_POINTS)
-        refuse(label, place(at, false), `more than ${MAX_SUPPORT_POINTS} distinct lengths, the limit`);
+        refuse(label, place(at, false), `the file has more than the limit of ${MAX_SUPPORT_POINTS} distinct lengths`);
     },
     finish(end) {
       if (records === 0) refuse(label, end, 'the file has no lengths');

@@ -30,7 +30,8 @@ export function parseLoopTimes(source: ByteSource, label: string): Promise<Resul
         );
       }
       matrices++;
-      if (matrices > MAX_MATRICES) refuse(label, record, `more than ${MAX_MATRICES} matrices, the limit`);
+      if (matrices > MAX_MATRICES)
+        refuse(label, record, `the file has more than the limit of ${MAX_MATRICES} matrices`);
       const matrix = record.text('dataset');
       if (matrix === '') refuse(label, { line: record.line, column: 1 }, 'the dataset is empty. It must name a matrix');
       const [rows, columns, nonZeros] = (['rows', 'cols', 'nnzs'] as const).map((name) => record.number(name));

@@ -94,7 +94,7 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
         continue;
       }
       if (taken === size.entries) {
-        refuse(`${shown(line)} after the last entry; the header says ${size.entries} entries`);
+        refuse(`${shown(line)} follows the last entry, although the header announces ${size.entries} entries`);
       }
       taken++;
       const mirrored = banner.symmetry !== 'general';
@@ -155,7 +155,7 @@ export async function* textLines(
   const checked = (line: string): string => {
     count++;
     if (line.length > most) {
-      refuseIn(label, { line: count }, `the line is longer than ${most} characters, the limit`);
+      refuseIn(label, { line: count }, `the line is longer than the limit of ${most} characters`);
     }
     return line.endsWith('\r') ? line.slice(0, -1) : line;
   };

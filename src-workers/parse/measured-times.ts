@@ -74,7 +74,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
         return;
       }
       rows += 1;
-      if (rows > MAX_ROWS) refuse(label, { line }, `more than ${MAX_ROWS} rows, the limit`);
+      if (rows > MAX_ROWS) refuse(label, { line }, `the file has more than the limit of ${MAX_ROWS} rows`);
       const { at, toMs, parameters } = columns;
       const text = fields[at] ?? '';
       if (text === '') {
@@ -113,7 +113,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
     }));
     return ok({
       cases,
-      warnings: empty === 0 ? [] : [`${empty} of ${rows} rows give no time. They were left out as not measured.`],
+      warnings: empty === 0 ? [] : [`Rows without a time were left out as not measured: ${empty} of ${rows}.`],
     });
   });
 }

@@ -38,7 +38,7 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
     const found = new Map<string, Entry>();
     for await (const entry of zip.eachEntry()) {
       if (ARRAY.test(entry.fileName)) found.set(entry.fileName.replace(ARRAY, ''), entry);
-      if (found.size > MAX_ARRAYS) refuse(label, {}, `the archive has more than ${MAX_ARRAYS} arrays, the limit`);
+      if (found.size > MAX_ARRAYS) refuse(label, {}, `the archive has more than the limit of ${MAX_ARRAYS} arrays`);
     }
     return found;
   });
@@ -72,7 +72,7 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
     refuse(
       label,
       {},
-      `the array ${shown(chosen)} has ${entry.uncompressedSize} bytes, which is more than the limit of ${MAX_FILE_BYTES}. Save fewer lengths, or as a smaller type`,
+      `the array ${shown(chosen)} has ${entry.uncompressedSize} bytes, which is more than the limit of ${MAX_FILE_BYTES}. Save fewer lengths, or use a smaller type`,
     );
   const read = await readNpy(openContent(zip, entry), `${label}, array ${chosen}`, pointers);
   if (!read.ok) return read;

@@ -29,7 +29,7 @@ export function parseSmiteMeans(source: ByteSource, label: string): Promise<Resu
     const { lines } = await eachCsvRecord(source, label, MEAN_COLUMNS, (record) => {
       const { line } = record;
       if (cases.length === MAX_MEANS) {
-        refuse(label, { line }, `more than ${MAX_MEANS} rows, the limit`);
+        refuse(label, { line }, `the file has more than the limit of ${MAX_MEANS} rows`);
       }
       const lengths = record.text('distribution');
       const law = parseWorkload(lengths);

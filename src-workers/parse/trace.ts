@@ -52,7 +52,7 @@ export function parseTrace(bytes: Uint8Array): Result<Trace> {
     return badInput(`The trace has ${bytes.byteLength} bytes, but its ${units} units need ${traceBytes(units)}.`);
   if (beyond > 0)
     return badInput(
-      `The kernel ran unit ${beyond - 1}, and the trace has room for ${units} units, 0 to ${units - 1}. Give LOCKSTEP_TRACE_UNITS (WGSL: the buffer) the number of all units.`,
+      `The kernel ran unit ${beyond - 1}, and the trace has room for ${units} units, 0 to ${units - 1}. Set LOCKSTEP_TRACE_UNITS (in WGSL, the size of the buffer) to the number of all units.`,
     );
 
   const lengths = new Float64Array(units);

@@ -36,7 +36,7 @@ export async function* gunzipped(source: ByteSource, label: string, limit: numbe
 }
 
 const tooLarge = (label: string, limit: number): FailureError =>
-  new FailureError({ code: 'bad-input', message: `${label}: more than ${limit} bytes, the limit` });
+  new FailureError({ code: 'bad-input', message: `${label}: the file has more than the limit of ${limit} bytes` });
 
 /** Reads all bytes of a source. Throws a `FailureError` if there are more than the limit. */
 export async function gathered(source: ByteSource, label: string, limit: number): Promise<Uint8Array<ArrayBuffer>> {

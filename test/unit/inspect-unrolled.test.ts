@@ -73,7 +73,9 @@ add.s32 %r1, %r1, %r2;\ncvt.s64.s32 %rd1, %r1;\nsetp.lt.u64 %p1, %rd1, %rd5;\n@%
       );
     expect(read('ptx', 'tensor').notes.join(' ')).toContain('1 matrix instruction of tensor cores');
     for (const code of Object.keys(CODES))
-      expect(read(code, 'halves').notes.join(' ')).toContain('1 instruction on halves of 16 bits, 1 of them on two');
+      expect(read(code, 'halves').notes.join(' ')).toContain(
+        '1 instruction on 16-bit values (1 with two values at once)',
+      );
   });
 
   it('names the inputs that code does not contain, and the field of a study with a CPU that replaces accesses', () => {

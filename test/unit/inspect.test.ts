@@ -105,7 +105,7 @@ $L1:
     // and the branch.
     const quarter = { instructionsPerIteration: 7.25, unrolled: 4, byClass: { fp32: 1 }, dependentLoads: 0.5 };
     expect(main).toMatchObject(quarter);
-    expect(csr.notes.join(' ')).toContain('loop 1 at 12 instructions');
+    expect(csr.notes.join(' ')).toContain('loop 1, with 12 instructions');
     const asked = chosenOf(read({ ptx: PTX }, { entry: 'csr', iterationsPerLoop: 2 }));
     expect(asked).toMatchObject({ instructionsPerIteration: 14.5, unrolled: 2 });
     const marked = read({ ptx: PTX }, { entry: 'marked' });

@@ -145,7 +145,7 @@ describe('records that do not belong to the plan', () => {
     expect(cases).toHaveLength(3);
     expect(warnings).toEqual([
       'Records of cases that are not in the plan were left out: stream-9.',
-      '2 records of type "weather", which this version does not know, were left out.',
+      'Records of type "weather" were left out, since this version does not know it: 2.',
     ]);
   });
 
@@ -156,8 +156,8 @@ describe('records that do not belong to the plan', () => {
   const ofPlan = (change: object): unknown[] => [{ ...PLAN, plan: { ...PLAN.plan, ...change } }];
   const twice = [PLAN.plan.cases[0], PLAN.plan.cases[0]];
   it.each<[string, readonly unknown[]]>([
-    ['line 1: a record of type "device" is in place of the plan, which must come first', [DEVICE]],
-    ['line 1: "[]" is in place of the plan, which must come first', ['[]']],
+    ['line 1: a record of type "device" stands where the plan must be, which comes first', [DEVICE]],
+    ['line 1: "[]" stands where the plan must be, which comes first', ['[]']],
     ['line 1: "hello" is not a JSON object', ['hello']],
     ['line 3: "hello" is not a JSON object', [PLAN, DEVICE, 'hello', DONE]],
     [

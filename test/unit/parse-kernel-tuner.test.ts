@@ -96,7 +96,7 @@ describe('published search spaces', () => {
     expect(file.cases).toHaveLength(146);
     expect(file.cases.every((one) => one.timesMs.length === 32)).toBe(true);
     expect(file.warnings).toEqual([
-      'The file lacks its closing brackets, as caches of a stopped run do; 146 configurations were read.',
+      'The file lacks its closing brackets, as the cache of a stopped run does; 146 configurations were read.',
     ]);
   });
 });
@@ -131,7 +131,7 @@ describe('a cache', () => {
   it('uses a single time if there are no repeats, and says so', async () => {
     const file = unwrap(await read(cache({ time: 2.5 }, { time: 3, times: [] }, { time: 4, times: [4, 4] })));
     expect(file.cases.map((one) => one.timesMs)).toEqual([[2.5], [3], [4, 4]]);
-    expect(file.warnings).toEqual(['2 configurations give one time and no repeats.']);
+    expect(file.warnings).toEqual(['Configurations with a single time instead of repeats: 2.']);
   });
 
   it('may end anywhere after its head', async () => {
@@ -236,7 +236,10 @@ describe('unpacking', () => {
 
   it('refuses content that is too large when unpacked, and damaged content', async () => {
     const bomb = gzipSync(new Uint8Array(1_000_000));
-    expect(await unpacked(bomb, 'bomb.gz', 100_000)).toFail(null, 'bomb.gz: more than 100000 bytes, the limit');
+    expect(await unpacked(bomb, 'bomb.gz', 100_000)).toFail(
+      null,
+      'bomb.gz: the file has more than the limit of 100000 bytes',
+    );
     const cut = await unpacked(bomb.subarray(0, bomb.length - 20), 'cut.gz');
     expect(cut).toFail(null, /^cut\.gz: the gzip file is damaged after \d+ unpacked bytes \(.+\)$/);
   });

@@ -231,7 +231,7 @@ it.each<[what: string, bytes: Uint8Array, message: RegExp, columns?: CsvColumns]
   ['a vertex without a number', encode('source,target\n1,2\nx,1\n'), /^x, line 3, column 1: "x" is not the number of a vertex/],
   ['a vertex number above the limit', encode('source,target\n1,2147483648\n'), /^x, line 2, column 2: the vertex .* is not an integer from 0 to 134217727/],
   ['gzip cut off', gzipSync(encode('1\n2\n'.repeat(1000))).subarray(0, 30), /the gzip file is damaged after \d+ unpacked bytes/],
-  ['a picture', Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]), /is a picture\. Drop the lengths themselves/],
+  ['a picture', Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]), /is a picture\. Choose a file with the lengths instead/],
   ['HDF5', Uint8Array.from([0x89, 0x48, 0x44, 0x46, 13, 10, 26, 10, 0]), /is an HDF5 file/],
   ['bzip2', encode('BZh91AY&SY'), /compressed by bzip2/],
   ['zstd', new Uint8Array([0x28, 0xb5, 0x2f, 0xfd, 0]), /compressed by zstd/],

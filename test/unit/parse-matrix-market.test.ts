@@ -103,8 +103,8 @@ describe('failures', () => {
       'line 2: 33554432 × 9007199254740991 entries exceed the limit of 2^53',
     ],
     [`${coordinate}2 2 2\n1 1 1\n`, 'line 3: the file ends after 1 entries; the header says 2'],
-    [`${coordinate}2 2 1\n1 1 1\n2 2 1\n`, 'line 4: "2 2 1" after the last entry'],
-    [`${coordinate}2 2 1\n1 1 1\n\nhello\n`, 'line 5: "hello" after the last entry'],
+    [`${coordinate}2 2 1\n1 1 1\n2 2 1\n`, 'line 4: "2 2 1" follows the last entry'],
+    [`${coordinate}2 2 1\n1 1 1\n\nhello\n`, 'line 5: "hello" follows the last entry'],
     [`${coordinate}2 2 1\n3 1 1\n`, 'line 3: the row index "3" is not within 1…2'],
     [`${coordinate}2 2 1\n1.5 1 1\n`, 'row index "1.5"'],
     [`${coordinate}2 2 1\n1 1\n`, 'line 3: the line has 2 fields instead of 3'],
@@ -114,7 +114,7 @@ describe('failures', () => {
       '%% coordinate real skew-symmetric\n2 2 1\n1 1 1\n',
       'line 3: entry 1 1 is on the diagonal, which is empty in a skew-symmetric matrix',
     ],
-    [`${coordinate}% ${'x'.repeat(100_000)}\n`, 'line 2: the line is longer than 65536 characters, the limit'],
+    [`${coordinate}% ${'x'.repeat(100_000)}\n`, 'line 2: the line is longer than the limit of 65536 characters'],
   ])('%#', async (text, message) => {
     const parsed = await parseMatrixMarket(chunks(text.replace(/^%% /, '%%MatrixMarket matrix ')), 'mtx:x');
     expect(parsed).toMatchObject({ error: { message: expect.stringContaining(message) } });

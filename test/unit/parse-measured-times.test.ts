@@ -46,7 +46,7 @@ describe('measured times', () => {
       [{ device: 'gpu', threads_per_unit: 4, loop: 'nested', register_cap: 0 }, [0.7]],
     ]);
     const { warnings } = unwrap(await read(text));
-    expect(warnings).toEqual(['1 of 2 rows give no time. They were left out as not measured.']);
+    expect(warnings).toEqual(['Rows without a time were left out as not measured: 1 of 2.']);
   });
 
   it.each([

@@ -380,7 +380,7 @@ describe('a CSV of measured times', () => {
     const designs = rows.filter(({ device }, at) => at % 2 === 0 && at < 8 && device === DEVICE);
     expect(exportedAgain.linked).toEqual({ runId: sweepId, deviceId: DEVICE, designs: designs.length });
     expect(exportedAgain.warnings).toContain(
-      `${rows.length - 4} of ${rows.length} rows give no time. They were left out as not measured.`,
+      `Rows without a time were left out as not measured: ${rows.length - 4} of ${rows.length}.`,
     );
     const linked = (await measurementsOf(exportedAgain.runId)).filter(({ designIndex }) => designIndex !== null);
     expect(linked.map(({ designIndex }) => designIndex)).toEqual(designs.map(({ designIndex }) => designIndex));

@@ -309,7 +309,9 @@ describe('the command line', () => {
       kind: 'kernel-tuner-cache',
       cases: 146,
       failed: 0,
-      warnings: ['The file lacks its closing brackets, as caches of a stopped run do; 146 configurations were read.'],
+      warnings: [
+        'The file lacks its closing brackets, as the cache of a stopped run does; 146 configurations were read.',
+      ],
     });
     const text = await run(path('data/kernel-tuner/convolution-A100.json.gz'));
     expect(text.out).toMatch(
