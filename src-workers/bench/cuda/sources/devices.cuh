@@ -11,7 +11,7 @@ inline std::string version(int number) { return std::to_string(number / 10000000
 inline std::string version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
 #endif
 
-/// The device's architecture, such as `compute capability 9.0` or `gfx90a`.
+/// Returns the device's architecture, such as `compute capability 9.0` or `gfx90a`.
 inline std::string architecture(const cudaDeviceProp& properties) {
 #ifdef LOCKSTEP_HIP
   return properties.gcnArchName;
@@ -37,7 +37,7 @@ inline std::string compiler() {
 #endif
 }
 
-/// Says why no device answers. If the driver is too old or missing, the runtime only says that it is insufficient.
+/// Says why no device answers. If the driver is too old or missing, the runtime itself only says "insufficient".
 inline std::string noDevices(cudaError_t code) {
   int driver = 0;
   int runtime = 0;
@@ -48,7 +48,7 @@ inline std::string noDevices(cudaError_t code) {
   return "the driver is too old for this program's HIP " + version(runtime);
 #else
   if (driver == 0) return "no NVIDIA driver is loaded on this machine";
-  // The oldest driver of each major release on Linux and Windows (release notes of the toolkit, minor version
+  // The oldest driver for each major release, on Linux and on Windows (release notes of the toolkit, minor version
   // compatibility).
   static const std::map<int, std::pair<const char*, const char*>> oldest = {
       {11, {"450.80", "452.39"}}, {12, {"525.60", "528.33"}}, {13, {"580.65", "580.88"}}};
@@ -64,7 +64,7 @@ inline std::string noDevices(cudaError_t code) {
 #endif
 }
 
-/// The number of devices. It must be the first call.
+/// Returns the number of devices. It must be the first call of the runtime.
 inline int countDevices() {
   orderDevices();
   int devices = 0;
@@ -124,7 +124,7 @@ inline void describe(int device, const Nvml& nvml) {
       .number("sharedMemoryBytesPerMultiprocessor", stated(cudaDevAttrMaxSharedMemoryPerMultiprocessor))
       .number("sharedMemoryBytesPerBlockOptIn", stated(cudaDevAttrMaxSharedMemoryPerBlockOptin))
       .number("errorCorrection", stated(cudaDevAttrEccEnabled))
-      // Whether the system ends long launches because the device draws a screen.
+      // Whether the system ends long launches, because the device draws a screen.
       .number("launchTimeLimit", stated(cudaDevAttrKernelExecTimeout))
       .close()
       .print();

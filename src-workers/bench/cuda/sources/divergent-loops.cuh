@@ -1,4 +1,4 @@
-// Measures loops that lanes leave one after another, and the cost of this (Bialas and Strzelecki 2015,
+// Measures loops that lanes leave one after another, and what this costs (Bialas and Strzelecki 2015,
 // arXiv:1504.01650).
 #pragma once
 
@@ -26,8 +26,8 @@ __device__ __forceinline__ float divergentLoop(float sum, int limit) {
   return sum;
 }
 
-/// One thread group, whose lanes have separate limits. The loop runs once to fill caches, and again between two reads
-/// of the clock.
+/// Runs one thread group, in which each lane has its own limit. The loop runs once to fill caches, and then again
+/// between two reads of the clock.
 template <bool DOUBLE>
 __global__ void divergentLoops(const int* __restrict__ limits, float* __restrict__ sums, long long* __restrict__ starts,
                                long long* __restrict__ stops) {
@@ -50,7 +50,7 @@ inline void runDivergentLoops(Case& run) {
   const bool twice = loops == "double";
   const int lanes = static_cast<int>(settings.whole("lanes", 0, GROUP_WIDTH - 1));
   const int iterations = static_cast<int>(settings.whole("iterations", 1, 1 << 20));
-  // The last `lanes` lanes leave one iteration apart, the very last first (Table I).
+  // The last `lanes` lanes leave the loop one iteration apart, the very last lane first (Table I).
   std::vector<int> limits(GROUP_WIDTH);
   for (int lane = 0; lane < static_cast<int>(GROUP_WIDTH); ++lane)
     limits[lane] = std::max(0, iterations - std::max(0, lane - (static_cast<int>(GROUP_WIDTH) - 1 - lanes)));

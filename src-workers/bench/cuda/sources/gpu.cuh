@@ -1,4 +1,4 @@
-// Uses CUDA's names for both CUDA and HIP. Functions here hide the other differences.
+// Lets sources use CUDA's names for both CUDA and HIP. Functions in this file hide the other differences.
 #pragma once
 
 #if defined(__HIPCC__) || defined(__HIP__)
@@ -52,7 +52,7 @@
 #define cudaDevAttrMaxBlocksPerMultiprocessor hipDeviceAttributeMaxBlocksPerMultiProcessor
 #define cudaDevAttrMaxRegistersPerBlock hipDeviceAttributeMaxRegistersPerBlock
 #define cudaDevAttrMaxRegistersPerMultiprocessor hipDeviceAttributeMaxRegistersPerMultiprocessor
-// A block can use all of it without opting in.
+// On HIP, a block can use all shared memory without opting in.
 #define cudaDevAttrMaxSharedMemoryPerBlockOptin hipDeviceAttributeMaxSharedMemoryPerBlock
 #define cudaDevAttrMaxSharedMemoryPerMultiprocessor hipDeviceAttributeMaxSharedMemoryPerMultiprocessor
 #define cudaDevAttrMaxThreadsPerBlock hipDeviceAttributeMaxThreadsPerBlock
@@ -60,8 +60,8 @@
 #define cudaDevAttrMemoryClockRate hipDeviceAttributeMemoryClockRate
 #define cudaDevAttrMultiProcessorCount hipDeviceAttributeMultiprocessorCount
 
-// Lanes of a group run together, so a mask has no effect, and a barrier only stops the compiler from moving memory
-// accesses.
+// Lanes of a group always run together here, so a mask has no effect, and a barrier only stops the compiler from moving
+// memory accesses.
 #define __shfl_sync(mask, value, lane) __shfl(value, lane)
 #define __shfl_xor_sync(mask, value, distance) __shfl_xor(value, distance)
 #define __any_sync(mask, predicate) __any(predicate)
@@ -71,11 +71,11 @@
 #endif
 
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-/// Set if this is compiled for the device.
+/// Defined while the code for the device is compiled.
 #define LOCKSTEP_DEVICE 1
 #endif
 #if defined(__CUDACC__) && !defined(LOCKSTEP_HIP) && !defined(LOCKSTEP_EMULATION)
-/// Set if the assembler is NVIDIA's.
+/// Defined if the assembler is NVIDIA's, which understands PTX.
 #define LOCKSTEP_PTX 1
 #endif
 
@@ -91,11 +91,11 @@ namespace lockstep {
 /// Lanes of a thread group: 32, or 64 on AMD's compute devices (CDNA, GCN).
 constexpr unsigned GROUP_WIDTH = LOCKSTEP_GROUP_WIDTH;
 static_assert(GROUP_WIDTH == 32 || GROUP_WIDTH == 64, "thread groups have 32 or 64 lanes");
-/// One bit per lane.
+/// A mask with one bit per lane.
 using LaneMask = std::conditional_t<GROUP_WIDTH == 64, uint64_t, uint32_t>;
 constexpr LaneMask ALL_LANES = ~LaneMask(0);
 
-/// Stops a compiler from combining later operations with earlier ones by algebra.
+/// Returns a value about which the compiler knows nothing, so it cannot combine later operations with earlier ones.
 template <class T>
 __device__ __forceinline__ T opaque(T value) {
 #ifdef LOCKSTEP_HIP
@@ -106,7 +106,7 @@ __device__ __forceinline__ T opaque(T value) {
   return value;
 }
 
-/// Number of this thread's multiprocessor.
+/// Returns the number of this thread's multiprocessor.
 __device__ inline uint32_t multiprocessor() {
 #if defined(LOCKSTEP_EMULATION)
   return emulatedMultiprocessor();
@@ -119,9 +119,9 @@ __device__ inline uint32_t multiprocessor() {
 #endif
 }
 
-/// a·b + c, as one instruction if possible.
+/// Computes a·b + c, as one instruction if possible.
 __device__ __forceinline__ uint32_t multiplyAdd(uint32_t a, uint32_t b, uint32_t c) {
-  // Compilers know the algebra of integers; without this, some search half a minute for a shorter form.
+  // Without this, some compilers search for half a minute for a shorter form of the integer operations.
 #ifdef LOCKSTEP_PTX
   uint32_t result;
   asm volatile("mad.lo.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
@@ -131,8 +131,8 @@ __device__ __forceinline__ uint32_t multiplyAdd(uint32_t a, uint32_t b, uint32_t
 #endif
 }
 
-/// A bitwise function of three words, as one instruction. On NVIDIA devices TABLE 0xe8 is the majority, 0x96 the
-/// parity.
+/// Computes a bitwise function of three words as one instruction. On NVIDIA devices, TABLE 0xe8 is the majority and
+/// 0x96 the parity.
 template <unsigned TABLE>
 __device__ __forceinline__ uint32_t bitwise(uint32_t a, uint32_t b, uint32_t c) {
   static_assert(TABLE == 0xe8 || TABLE == 0x96);
@@ -142,7 +142,7 @@ __device__ __forceinline__ uint32_t bitwise(uint32_t a, uint32_t b, uint32_t c) 
   return result;
 #else
 #ifdef LOCKSTEP_HIP
-  // AMD devices have these functions of three words as one instruction each.
+  // AMD devices have one instruction each for these functions of three words.
   return opaque(TABLE == 0xe8 ? (a & b) | c : a | b | c);
 #else
   return TABLE == 0xe8 ? (a & b) | (a & c) | (b & c) : a ^ b ^ c;
@@ -150,7 +150,8 @@ __device__ __forceinline__ uint32_t bitwise(uint32_t a, uint32_t b, uint32_t c) 
 #endif
 }
 
-/// The word at an address, with `BELOW_L1` past the first-level cache. The load stays between the reads of the clock.
+/// Loads the word at an address; with `BELOW_L1`, the load bypasses the first-level cache. The compiler cannot move it
+/// past a read of the clock.
 template <bool BELOW_L1>
 __device__ __forceinline__ uint64_t follow(uint64_t at) {
 #if defined(LOCKSTEP_PTX)

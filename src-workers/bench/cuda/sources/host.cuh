@@ -1,4 +1,4 @@
-// The common host side of all benchmarks: checked CUDA calls, buffers, timing, the plan and the records.
+// The host side that all benchmarks share: checked CUDA calls, buffers, timing, the plan and the records.
 #pragma once
 
 #include "gpu.cuh"
@@ -32,10 +32,10 @@
 
 namespace lockstep {
 
-/// Why a case cannot be measured. The next case may still be possible.
+/// Thrown if a case cannot be measured. Later cases may still be possible.
 struct CaseFailure {
   std::string message;
-  /// Whether the device's memory is full; the case may fit alone.
+  /// Whether the device's memory is full. The case may fit if it runs alone.
   bool noMemory = false;
 };
 
@@ -47,7 +47,7 @@ inline void check(cudaError_t code, const char* what) {
 
 // ---------------------------------------------------------------------------------------------------------------- records
 
-/// One JSON line. Numbers that are not finite are omitted, since JSON has none.
+/// Writes one JSON line. Numbers that are not finite are omitted, since JSON cannot hold them.
 class Record {
  public:
   explicit Record(const char* type) { text("type", type); }
@@ -101,7 +101,7 @@ class Record {
   }
   void print() {
     line_ += "}\n";
-    // The watchdog prints from another thread.
+    // A lock is needed, since the watchdog prints from another thread.
     static std::mutex printing;
     const std::lock_guard<std::mutex> lock(printing);
     std::fwrite(line_.data(), 1, line_.size(), stdout);
@@ -117,7 +117,7 @@ class Record {
   }
   void digits(double value) {
     char buffer[40];
-    // 17 digits are read back as the same double.
+    // 17 digits are enough to read back the same double.
     std::snprintf(buffer, sizeof buffer, value == std::floor(value) && std::fabs(value) < 1e15 ? "%.0f" : "%.17g", value);
     line_ += buffer;
   }
@@ -148,7 +148,7 @@ class Record {
 
 using Words = std::vector<uint32_t>;
 
-/// The `key=value` words of one line of the plan.
+/// Holds the `key=value` words of one line of the plan.
 class Settings {
  public:
   std::string id;
@@ -190,7 +190,7 @@ struct Plan {
   unsigned alternating = 1;
   /// Whether the second-level cache is filled with other data before each launch.
   bool flush = false;
-  /// The units of the unit loops: the iterations and the expected result of each.
+  /// The units of the unit loops: the iterations of each unit, and its expected result.
   Words lengths;
   Words expected;
   std::vector<Settings> cases;
@@ -198,7 +198,7 @@ struct Plan {
 
 using Bytes = std::vector<unsigned char>;
 
-/// Reads a file of the folder in which the program was started.
+/// Reads a file in the folder in which the program was started.
 inline Bytes readBytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) throw CaseFailure{"cannot open " + path};
@@ -221,7 +221,7 @@ inline Words readWords(const std::string& path) {
   return words;
 }
 
-/// Reads a plan: one setting or case per line, `lockstep-cuda-plan 1` first and `end` last.
+/// Reads a plan: one setting or case per line, with `lockstep-cuda-plan 1` as first and `end` as last line.
 inline Plan readPlan(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw CaseFailure{"cannot open the plan " + path};
@@ -273,8 +273,8 @@ inline Plan readPlan(const std::string& path) {
 
 // ----------------------------------------------------------------------------------------------------------------- device
 
-/// Numbers the devices by their place on the bus, like the driver's own tools, unless the environment says otherwise.
-/// It must be the first call of the runtime.
+/// Makes CUDA number the devices by their place on the bus, as the driver's own tools do, unless the environment says
+/// otherwise. It must be called before any call of the runtime.
 inline void orderDevices() {
 #if !defined(LOCKSTEP_HIP) && defined(_WIN32)
   if (std::getenv("CUDA_DEVICE_ORDER") == nullptr) _putenv_s("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
@@ -283,7 +283,7 @@ inline void orderDevices() {
 #endif
 }
 
-/// Memory of the device, which is freed at the end of the case.
+/// Allocates memory of the device, which is freed at the end of the case.
 template <class T>
 class Buffer {
  public:
@@ -325,13 +325,13 @@ void launch(void (*kernel)(Parameters...), unsigned grid, unsigned block, std::d
   check(tryLaunch(kernel, dim3(grid), dim3(block), 0, arguments...), "launch");
 }
 
-/// How the kernel's launches divide a multiprocessor's memory between shared memory and first-level cache. The driver
-/// does not report its own division.
+/// How a kernel's launches divide a multiprocessor's memory between shared memory and first-level cache. The driver
+/// does not report the division that it chooses itself.
 enum class Carveout { driver = -1, mostL1 = 0, mostShared = 100 };
 template <class Kernel>
 void divideMemory(Kernel* kernel, Carveout carveout) {
 #ifdef LOCKSTEP_HIP
-  // HIP keeps the two separate.
+  // On HIP devices, the two memories are separate.
   (void)kernel, (void)carveout;
 #else
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, static_cast<int>(carveout)),
@@ -339,8 +339,9 @@ void divideMemory(Kernel* kernel, Carveout carveout) {
 #endif
 }
 
-/// Dynamic shared memory with which at most `resident` blocks of the kernel fit on a multiprocessor, as with the
-/// registers of the real kernel; 0 if no more fit anyway, or if `resident` is 0, which means no limit.
+/// Returns the dynamic shared memory with which at most `resident` blocks of the kernel fit on a multiprocessor, as
+/// many as with the registers of the real kernel. Returns 0 if no more blocks fit anyway, or if `resident` is 0, which
+/// means no limit.
 template <class Kernel>
 size_t reserveShared(Kernel* kernel, unsigned block, unsigned resident) {
   constexpr size_t STEP = 256;
@@ -352,14 +353,14 @@ size_t reserveShared(Kernel* kernel, unsigned block, unsigned resident) {
   };
   divideMemory(kernel, Carveout::driver);
   if (resident == 0 || fitting(0) <= resident) return 0;
-  // Otherwise fewer than `resident` blocks might fit.
+  // With another division, fewer than `resident` blocks might fit.
   divideMemory(kernel, Carveout::mostShared);
   int device = 0;
   int limit = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute");
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limit), "cudaFuncSetAttribute");
-  // More memory never makes room for more blocks, so bisection finds the least that is enough.
+  // With more memory per block, never more blocks fit, so bisection finds the smallest size that is enough.
   size_t enough = static_cast<size_t>(limit) / STEP;
   if (fitting(enough * STEP) > resident) return enough * STEP;
   for (size_t short_of = 0; enough - short_of > 1;) {
@@ -376,22 +377,23 @@ __global__ void occupy(long long cycles) {
   }
 }
 
-/// When the device last had work. An idle device lowers its clocks, but not at once.
+/// Records when the device last had work. An idle device lowers its clocks, but only after a while.
 class Activity {
  public:
   using Clock = std::chrono::steady_clock;
   void worked(Clock::time_point now) { last_ = now; }
-  /// Whether the device may have lowered its clocks.
+  /// Returns whether the device may have lowered its clocks.
   bool idle(Clock::time_point now) const { return !last_ || now - *last_ > AWAKE; }
 
  private:
-  /// Far below the seconds after which devices lower their clocks.
+  /// Devices lower their clocks only after seconds, far more than this.
   static constexpr std::chrono::milliseconds AWAKE{100};
   std::optional<Clock::time_point> last_;
 };
 
-/// Time on the device between two events around a launch. The device must be busy while the host submits all three. On
-/// an idle device, the first event would be over before the launch arrives, and the time would include the host's.
+/// Measures the time on the device between two events around a launch. The device must be busy while the host submits
+/// both events and the launch. On an idle device, the first event would be over before the launch arrives, so the time
+/// would include work of the host.
 class Stopwatch {
  public:
   Stopwatch() {
@@ -404,7 +406,8 @@ class Stopwatch {
     (void)cudaEventDestroy(start_);
     (void)cudaEventDestroy(stop_);
   }
-  /// @param meanwhile runs on the host after all is submitted
+  /// Times `work` on the device.
+  /// @param meanwhile runs on the host after everything is submitted
   template <class Work, class Meanwhile>
   double timeNs(Work&& work, Meanwhile&& meanwhile) {
     launch(occupy, 1, 1, HAND_OVER_CYCLES);
@@ -419,13 +422,13 @@ class Stopwatch {
   }
 
  private:
-  /// At least a tenth of a millisecond at any clock; submitting takes some hundredths.
+  /// This lasts at least a tenth of a millisecond at any clock; submitting takes a few hundredths.
   static constexpr long long HAND_OVER_CYCLES = 1 << 18;
   cudaEvent_t start_ = nullptr;
   cudaEvent_t stop_ = nullptr;
 };
 
-/// The state of the device during a measurement; values that NVML does not report are missing.
+/// The state of the device during a measurement. Values that NVML does not report are missing.
 struct Conditions {
   std::optional<double> clockMhz;
   std::optional<double> memoryClockMhz;
@@ -435,8 +438,8 @@ struct Conditions {
   std::optional<double> throttleReasons;
 };
 
-/// The device's state from NVML, if this machine has it. NVML belongs to the driver instead of the toolkit, so it is
-/// loaded at run time. Types and constants are those of nvml.h.
+/// Reads the device's state from NVML, if this machine has it. NVML belongs to the driver and not to the toolkit, so it
+/// is loaded at run time. Types and constants are those of nvml.h.
 class Nvml {
  public:
   explicit Nvml(const std::string& busId) {
@@ -503,8 +506,7 @@ inline int attribute(cudaDeviceAttr which, int device) {
 
 // ------------------------------------------------------------------------------------------------------------------- cases
 
-/// Exit code of a program in which a launch has hung (EX_TEMPFAIL of sysexits.h). Another start measures the other
-/// cases.
+/// Exit code of the program if a launch hung (EX_TEMPFAIL of sysexits.h). Another start measures the other cases.
 constexpr int EXIT_HUNG = 75;
 
 inline std::string seconds(double milliseconds) {
@@ -513,8 +515,8 @@ inline std::string seconds(double milliseconds) {
   return text;
 }
 
-/// Ends the program if a launch does not return, since no call can stop a kernel, but the end of its process does. The
-/// current case is first reported as failed.
+/// Ends the program if a launch does not return. No call can stop a kernel, but the end of its process does. Before
+/// that, the current case is reported as failed.
 class Watchdog {
  public:
   using Clock = std::chrono::steady_clock;
@@ -525,6 +527,7 @@ class Watchdog {
     change([this] { ended_ = true; });
     thread_.join();
   }
+  /// Starts to watch a launch.
   /// @param limitMs the limit of the case, for the message
   void arm(const std::string& id, double leftMs, double limitMs) {
     change([&] {
@@ -569,10 +572,10 @@ class Watchdog {
   std::thread thread_;
 };
 
-/// Lets one of several threads run at a time; the others wait for their turn. Thread 0 chooses who is next.
+/// Lets several threads run one at a time; the others wait for their turn. Thread 0 chooses which is next.
 class Turns {
  public:
-  /// Gives the turn to another thread, and waits for the turn of `own`.
+  /// Gives the turn to thread `to`, and waits until it is the turn of `own`.
   void pass(unsigned to, unsigned own) {
     give(to);
     await(own);
@@ -585,7 +588,7 @@ class Turns {
     }
     changed_.notify_all();
   }
-  /// Number of turns given so far.
+  /// Returns the number of turns given so far.
   unsigned count() const { return count_; }
   void await(unsigned own) {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -599,21 +602,22 @@ class Turns {
   unsigned count_ = 0;
 };
 
-/// The parts of the program that the code of a case uses.
+/// What the code of a case uses of the rest of the program.
 struct Bench {
   int device;
   const Plan& plan;
   const Nvml& nvml;
   Watchdog& watchdog;
   Turns& turns;
-  /// Twice the second-level cache; writing it evicts everything else. Empty if caches stay warm.
+  /// A buffer twice as large as the second-level cache. Writing it evicts everything else. Empty if caches stay warm.
   const std::unique_ptr<Buffer<uint32_t>>& other;
 };
 
-/// A running case. Its launches are timed and recorded until its time is over. Other cases may run between two
-/// launches.
+/// A case that is running. Its launches are timed and recorded until its time is over. Other cases may run between two
+/// of its launches.
 class Case {
  public:
+  /// Begins a case.
   /// @param turn number of the case's thread in `Turns`
   Case(const Bench& bench, const Settings& settings, unsigned turn) : bench(bench), settings(settings), turn_(turn) {
     begin();
@@ -638,8 +642,8 @@ class Case {
   }
 
   /// Raises the clocks of an idle device. The work is given in cycles, so it takes longer at lower clocks: a third of a
-  /// second at the lowest, far below the launch limit of a device that draws a screen. A device that has just worked
-  /// for another case needs no waking: it would take longer than all launches of a short case.
+  /// second at the lowest clock, far below the time limit for launches on a device that draws a screen. If the device
+  /// has just worked for another case, it is not woken, since this would take longer than all launches of a short case.
   void wake() const {
     if (!activity_.idle(Activity::Clock::now())) return;
     constexpr long long CYCLES = 1 << 26;
@@ -648,10 +652,10 @@ class Case {
     activity_.worked(Activity::Clock::now());
   }
 
-  /// Runs warm-ups, then repeats, at raised clocks. `before` is not timed; `after` is told whether the launch counts.
+  /// Runs warm-ups and then repeats at raised clocks. `before` is not timed; `after` is told whether the launch counts.
   template <class Before, class Work, class After>
   void repeat(Before&& before, Work&& work, After&& after) {
-    // The time of a longer launch hardly depends on the initial contents of the cache.
+    // The initial contents of the cache hardly affect a launch longer than this.
     constexpr double LONG_NS = 5e6;
     Stopwatch stopwatch;
     double lastNs = 0;
@@ -664,12 +668,12 @@ class Case {
       if (bench.plan.flush) {
         bench.other->fill(static_cast<int>(done_));
       } else if (others && lastNs < LONG_NS) {
-        // Replaces what other cases have left in the cache.
+        // This untimed launch replaces what other cases have left in the cache.
         work();
         before();
       }
       const bool warmUp = done_ < bench.plan.warmUps;
-      // The device is busy, or was so just before.
+      // The conditions are read now, because the device is busy or was busy just before.
       Conditions conditions;
       lastNs = stopwatch.timeNs(work, [&] { conditions = bench.nvml.conditions(); });
       activity_.worked(Activity::Clock::now());
@@ -688,7 +692,7 @@ class Case {
   }
 
   /// Records the registers and the memory that the compiler gave the kernel.
-  /// @param spills whether its local memory can only be spilled registers
+  /// @param spills whether all its local memory must be spilled registers
   template <class Kernel>
   cudaFuncAttributes compiled(Kernel* kernel, unsigned blockThreads, bool spills, size_t sharedBytes = 0) const {
     cudaFuncAttributes attributes;
@@ -718,7 +722,7 @@ class Case {
   }
 
  private:
-  /// Lets other cases run. Returns whether any did.
+  /// Lets other cases run. Returns whether any of them ran.
   bool pass() {
     if (bench.plan.alternating == 1) return false;
     bench.watchdog.disarm();
@@ -730,7 +734,7 @@ class Case {
   }
   void begin() {
     begun_ = std::chrono::steady_clock::now();
-    // A launch that ends a little late is detected between two launches.
+    // If a launch ends a little late, this is detected before the next launch.
     const double limitMs = bench.plan.caseTimeLimitMs;
     bench.watchdog.arm(settings.id, std::max(0.0, limitMs - spentBefore_) + std::max(500.0, limitMs / 4), limitMs);
   }
@@ -738,18 +742,18 @@ class Case {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun_).count();
   }
 
-  /// Of all cases, one of which runs at a time.
+  /// Shared by all cases, one of which runs at a time.
   inline static Activity activity_;
 
   unsigned turn_;
   unsigned launches_ = 0;
   unsigned done_ = 0;
-  /// Milliseconds of the case's earlier turns.
+  /// Time of the case's earlier turns, ms.
   double spentBefore_ = 0;
   std::chrono::steady_clock::time_point begun_;
 };
 
-/// Checks results that must agree bit by bit. `at` names the results: `unit 5 is 7; expected 8`.
+/// Checks results that must agree bit by bit. `at` names a result in the message: `unit 5 is 7; expected 8`.
 class Comparison {
  public:
   explicit Comparison(std::string what) : what_(std::move(what)) {}
@@ -759,7 +763,7 @@ class Comparison {
     if (different_++ == 0)
       first_ = what_ + " " + std::to_string(at) + " is " + std::to_string(got) + " instead of " + std::to_string(expected);
   }
-  /// Compares all results of a case at once, and one by one only if some differ.
+  /// Compares all results of a case at once. Only if some differ, compares them one by one.
   void compare(const Words& got, const Words& expected) {
     if (got == expected)
       compared_ += got.size();
@@ -785,7 +789,7 @@ inline uint32_t bitsOf(float value) {
   return bits;
 }
 
-/// At most `most` of the positions 0 … count − 1, evenly spread, with the first and the last.
+/// Returns at most `most` of the positions 0 … count − 1, evenly spread, always with the first and the last.
 inline std::vector<uint64_t> spread(uint64_t count, uint64_t most) {
   const uint64_t chosen = std::min(count, most);
   std::vector<uint64_t> positions(chosen);

@@ -1,5 +1,5 @@
-// The same arithmetic in every thread over a launch shape: the sum of a binomial series (Hasan et al. 2014,
-// doi:10.1007/978-3-662-44917-2_65). The paper names the series only; the program is ours.
+// Runs the same arithmetic in every thread over a launch shape: the sum of a binomial series (Hasan et al. 2014,
+// doi:10.1007/978-3-662-44917-2_65). The paper only names the series; the program is our own.
 #pragma once
 
 #include "host.cuh"
@@ -7,17 +7,17 @@
 
 namespace lockstep {
 
-/// Terms of one series. Then the next begins, so that terms stay normal numbers.
+/// Number of terms of one series. Then the next series begins, so that terms do not become denormal.
 constexpr uint32_t SERIES_TERMS = 64;
 constexpr uint64_t GRID_CHECKED = 16;
 
-// Every operation is rounded separately, so that host and device agree bit by bit.
+// Every operation is rounded separately, so that host and device get the same bits.
 #ifdef LOCKSTEP_DEVICE
 #define LOCKSTEP_TIMES(a, b) __fmul_rn(a, b)
 #define LOCKSTEP_PLUS(a, b) __fadd_rn(a, b)
 #define LOCKSTEP_OVER(a, b) __fdiv_rn(a, b)
 #else
-// A compiler may fuse a product and a sum. A value that went through memory is rounded.
+// A compiler may fuse a product and a sum. Storing the product in memory forces it to be rounded.
 __host__ __device__ inline float rounded(float value) {
   volatile float stored = value;
   return stored;
@@ -27,7 +27,7 @@ __host__ __device__ inline float rounded(float value) {
 #define LOCKSTEP_OVER(a, b) rounded((a) / (b))
 #endif
 
-/// (1 + x)^alpha by its series, repeatedly, `elements` terms in total.
+/// Computes (1 + x)^alpha by its series, repeatedly, with `elements` terms in total.
 __host__ __device__ inline float binomialSeries(uint32_t thread, uint32_t elements) {
   const float alpha = LOCKSTEP_OVER(static_cast<float>(thread % 97 + 1), 128.0f);
   const float x = 0.75f;

@@ -20,7 +20,7 @@
 namespace lockstep {
 namespace {
 
-/// The program may have no code for the device, if it was built for others.
+/// Checks whether the program has code for the device. It may have been built for other devices.
 void checkCode(int device) {
   cudaFuncAttributes attributes;
   const cudaError_t code = cudaFuncGetAttributes(&attributes, nothing);
@@ -35,7 +35,7 @@ void checkCode(int device) {
                     ", does not run on " + architecture(properties)};
 }
 
-/// Runs one case on its own thread. Returns whether to try it again alone, because memory was full.
+/// Runs one case on its own thread. Returns whether the case should be tried again alone, because memory was full.
 bool measure(const Bench& bench, const Settings& settings, unsigned turn, bool alone) {
   static const std::map<std::string, void (*)(Case&)> benchmarks = {{"unit-loop", runUnitLoop},
                                                                     {"matrix-power", runMatrixPower},
@@ -61,7 +61,7 @@ bool measure(const Bench& bench, const Settings& settings, unsigned turn, bool a
   return false;
 }
 
-/// A running case, and its results at the end.
+/// A case that is running, and its results when it ends.
 struct Running {
   Running(const Settings* settings, unsigned turn, bool alone) : settings(settings), turn(turn), alone(alone) {}
   const Settings* settings;
@@ -72,8 +72,8 @@ struct Running {
   std::thread thread;
 };
 
-/// Measures several cases at a time. The next launch is drawn at random, so that changes on the device affect all cases
-/// alike. Returns false if the device no longer answers.
+/// Measures several cases at a time. The case of the next launch is drawn at random, so that changes of the device
+/// affect all cases alike. Returns false if the device no longer answers.
 bool measureAll(const Bench& bench, std::vector<const Settings*> cases, bool sayTurns) {
   std::mt19937 random(bench.plan.seed);
   std::vector<std::unique_ptr<Running>> running;
@@ -114,7 +114,7 @@ bool measureAll(const Bench& bench, std::vector<const Settings*> cases, bool say
     if (one.again) crowded.push_back(one.settings);
     last = nullptr;
     running.erase(running.begin() + static_cast<std::ptrdiff_t>(at));
-    // A refused launch leaves an error that is read once; an error of the device itself stays.
+    // The error of a rejected launch disappears when it is read. An error of the device itself stays.
     (void)cudaGetLastError();
     const cudaError_t left = cudaDeviceSynchronize();
     if (left == cudaSuccess) continue;
@@ -182,7 +182,7 @@ int program(int count, char** words) {
   std::vector<const Settings*> cases;
   for (const Settings& settings : plan.cases)
     if (done.count(settings.id) == 0) cases.push_back(&settings);
-  // Threads of other cases may wait for their turn, so the process ends without them.
+  // Threads of other cases may still wait for their turn, so the process ends without joining them.
   if (!measureAll(bench, std::move(cases), sayTurns)) std::_Exit(1);
   Record("done")
       .number("elapsedMs", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count())

@@ -1,5 +1,5 @@
-// Powers of small matrices, one power per unit. It compares the time of a work group with the times of its units
-// (Swatman et al. 2022, Algorithm 1, doi:10.1109/MASCOTS56607.2022.00026).
+// Computes powers of small matrices, one power per unit. The time of a work group is compared with the times of its
+// units (Swatman et al. 2022, Algorithm 1, doi:10.1109/MASCOTS56607.2022.00026).
 #pragma once
 
 #include "host.cuh"
@@ -7,14 +7,14 @@
 
 namespace lockstep {
 
-/// Rows and columns, as in the paper. With much smaller ones, reading the clock would dominate the time.
+/// Rows and columns, as in the paper. If matrices were much smaller, reading the clock would dominate the time.
 constexpr unsigned MATRIX = 16;
 constexpr unsigned CELLS = MATRIX * MATRIX;
-/// Number of different matrices, 8 MiB in total; further units use them again.
+/// Number of different matrices, 8 MiB in total. Further units use them again.
 constexpr unsigned MATRICES = 8192;
 /// Threads of a block, as in the paper.
 constexpr unsigned MATRIX_BLOCK = 256;
-/// Number of units whose result the CPU also computes, and of groups whose cycles are reported one by one.
+/// Number of units whose result the CPU also computes, and number of groups whose cycles are reported one by one.
 constexpr uint64_t MATRIX_CHECKED = 256;
 constexpr uint64_t MATRIX_GROUPS_TOLD = 1024;
 
@@ -22,13 +22,13 @@ __host__ __device__ inline uint32_t matrixCell(uint32_t matrix, uint32_t cell) {
   return mix(matrix * CELLS + cell + 0x2545f491u);
 }
 
-/// Cell-major, so that the lanes of a group read neighbouring words.
+/// Fills the matrices. Their layout is cell-major, so the lanes of a group read neighbouring words.
 __global__ void fillMatrices(uint32_t* matrices) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < MATRICES * CELLS; i += gridDim.x * blockDim.x)
     matrices[i] = matrixCell(i % MATRICES, i / MATRICES);
 }
 
-/// Each thread group runs one work group of n units, and lanes beyond n leave at once. All numbers are modulo 2^32, so
+/// Runs one work group of n units in each thread group; lanes beyond n leave at once. All numbers are modulo 2^32, so
 /// that the CPU gets the same results.
 /// @param own cycles until the unit itself was done
 /// @param whole cycles until the last unit of its group was done
@@ -57,7 +57,7 @@ __global__ void matrixPower(const uint32_t* __restrict__ matrices, const uint32_
 #pragma unroll 1
     for (uint32_t row = 0; row < MATRIX; ++row) {
       uint32_t product[MATRIX] = {};
-      // Only a few columns of loads are in flight, since all of them would not fit in registers.
+      // Only a few columns of loads are in flight at a time, since the loads of all columns would not fit in registers.
 #pragma unroll 4
       for (uint32_t k = 0; k < MATRIX; ++k) {
         const uint32_t factor = power[row * MATRIX + k];
@@ -74,7 +74,7 @@ __global__ void matrixPower(const uint32_t* __restrict__ matrices, const uint32_
   const long long start = clock64();
   long long ready = start;
   if constexpr (SYNCHRONISED) {
-    // Lanes that are done stay in the loop, so that every lane synchronises equally often.
+    // Lanes that are done stay in the loop, so that all lanes synchronise the same number of times.
 #pragma unroll 1
     for (uint32_t k = 0; k < depth; ++k) {
       if (k < length) {
@@ -91,7 +91,7 @@ __global__ void matrixPower(const uint32_t* __restrict__ matrices, const uint32_
     }
   }
   const long long end = clock64();
-  // The group is done when its last lane is, whether or not the lanes wait for each other.
+  // The group is done when its last lane is done, whether or not lanes wait for each other.
   long long last = end;
   for (uint32_t other = 0; other < unitsPerGroup; ++other) {
     const long long theirs = __shfl_sync(mask, end, static_cast<int>(other));
@@ -105,7 +105,7 @@ __global__ void matrixPower(const uint32_t* __restrict__ matrices, const uint32_
   whole[unit] = static_cast<uint32_t>(last - start);
 }
 
-/// The expected `digests` of `matrixPower`.
+/// Computes the expected `digests` of `matrixPower`.
 inline uint32_t matrixPowerOnHost(uint32_t unit, uint32_t length) {
   std::vector<uint32_t> power(CELLS, 0);
   for (unsigned i = 0; i < MATRIX; ++i) power[i * MATRIX + i] = 1;
@@ -125,8 +125,8 @@ inline uint32_t matrixPowerOnHost(uint32_t unit, uint32_t length) {
   return digest;
 }
 
-/// Random bits number `index` of the stream `seed`: the finaliser of splitmix64 (Steele, Lea, Flood 2014,
-/// doi:10.1145/2660193.2660195) over a counter, so that the draw of any unit can be computed alone.
+/// Returns the random bits number `index` of the stream `seed`: the finaliser of splitmix64 (Steele, Lea, Flood 2014,
+/// doi:10.1145/2660193.2660195) applied to a counter, so that the draw of any unit can be computed alone.
 inline uint32_t randomWord(uint32_t seed, uint64_t index) {
   uint64_t z = (static_cast<uint64_t>(seed) << 32) + (index + 1) * 0x9e3779b97f4a7c15ull;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -134,8 +134,8 @@ inline uint32_t randomWord(uint32_t seed, uint64_t index) {
   return static_cast<uint32_t>((z ^ (z >> 31)) >> 32);
 }
 
-/// Draws lengths from a law. The law is a list of pairs in rising order: 2^32 times the probability of this length or
-/// less, and the length. The last length takes the remaining probability.
+/// Draws lengths from a law, which is a list of pairs in rising order: 2^32 times the probability of at most a length,
+/// and this length. The last length takes the remaining probability.
 inline Words drawLengths(const Words& law, uint64_t units, uint32_t seed) {
   const size_t points = law.size() / 2;
   if (points == 0 || law.size() % 2 != 0) throw CaseFailure{"a law of lengths has to be pairs of words"};
@@ -161,7 +161,7 @@ inline void runMatrixPower(Case& run) {
   const uint64_t units = groups * n;
   const Words lengths = drawLengths(readWords(settings.text("law")), units, run.bench.plan.seed);
 
-  // A separate unit is a group of one.
+  // In separate execution, each unit is a group of one.
   const uint32_t together = execution == "lockstep" ? n : 1;
   const uint32_t launched = static_cast<uint32_t>(units / together);
   const unsigned grid = (launched + MATRIX_BLOCK / GROUP_WIDTH - 1) / (MATRIX_BLOCK / GROUP_WIDTH);
@@ -227,7 +227,7 @@ inline void runMatrixPower(Case& run) {
     toldWork.push_back(work[group]);
   }
   Record values = run.values();
-  // Separate units do not wait, so they have no loss.
+  // Separate units do not wait for each other, so they have no loss.
   if (together > 1 || n == 1) values.numbers("meanLoss", meanLoss).numbers("aggregateLoss", aggregateLoss);
   values.numbers("lockstepCycles", lockstepTotal)
       .numbers("ownCycles", ownTotal)

@@ -1,4 +1,4 @@
-// Host of the user's own kernel: it reads the arguments, times the launches by events, and compares the outputs with
+// Host of the user's own kernel. It reads the arguments, times the launches by events, and compares the outputs with
 // their references. A generated file includes it (bench/kernel/cuda-program.ts). The program is started in the folder
 // of the arguments' files, and bench/program/output.ts reads its output.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// The values of names in braces in a manifest.
+/// The values of a launch that a manifest may name in braces.
 struct KernelLaunch {
   uint64_t units = 0;
   uint64_t unitsPerThread = 0;
@@ -20,7 +20,8 @@ struct KernelLaunch {
   uint64_t launchUnits = 0;
 };
 
-/// Half precision and bfloat16 on the host, as bits, since the vendors' types differ between CUDA and HIP.
+/// Half precision and bfloat16 on the host. They are kept as bits, since the vendors' types differ between CUDA and
+/// HIP.
 struct Float16 {
   uint16_t bits;
 };
@@ -47,8 +48,8 @@ inline double asDouble(Float16 value) {
   return value.bits >> 15 ? -size : size;
 }
 
-/// How values of an output are read and compared. 64-bit integers are compared exactly, since a double cannot hold
-/// them.
+/// How values of an output are read and compared. 64-bit integers are compared exactly, since a double cannot hold all
+/// of them.
 struct ValueType {
   size_t bytes;
   double (*read)(const unsigned char*);
@@ -75,8 +76,8 @@ ValueType valueType() {
   return {sizeof(T), read, error};
 }
 
-/// Whether a parameter's elements of the type `Found` match the manifest: `COUNT` values of the type `Value`, or for a
-/// struct any type of that size. Characters and bool count as integers, signed or unsigned.
+/// Whether elements of a parameter's type `Found` fit the manifest: `COUNT` values of the type `Value`, or for a struct
+/// any type of that size. Characters and bool count as integers, signed or unsigned.
 template <class Found, class Value, size_t COUNT, bool STRUCT>
 constexpr bool isElement() {
   using Plain = std::remove_cv_t<Found>;
@@ -92,11 +93,11 @@ constexpr bool isElement() {
   }
 }
 
-/// A number as a kernel's parameter. Fails if the parameter cannot hold it.
+/// Converts a number to the type of a kernel's parameter. Fails if the parameter cannot hold the number.
 template <class T>
 T numberAs(double value, const char* name) {
   if constexpr (std::is_integral_v<T>) {
-    // 2 to the number of bits, since the largest value itself may not be a double.
+    // This is 2 to the number of bits. The largest value itself may not be a double.
     const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
     if (value != std::floor(value) || value >= end || value < (std::is_signed_v<T> ? -end : 0)) {
       std::ostringstream text;
@@ -117,8 +118,8 @@ struct KernelArgument {
   ValueType type;
   /// Number of values of an element.
   uint64_t values;
-  /// The file of an input, of a struct, or of an output's contents before each launch. Null for a number, and for an
-  /// output that begins with zeros; "order" for the order of the design.
+  /// File of an input, of a struct, or of an output's contents before each launch. Null for a number, and for an output
+  /// that begins with zeros. "order" stands for the order of units of the design.
   const char* file;
   /// Whether the file has a struct, which stays on the host.
   bool isStruct;
@@ -144,7 +145,7 @@ void launchEntry(void (*kernel)(Parameters...), const KernelLaunch& one, double 
     text << "sharedBytes of the manifest is " << sharedBytes << " here, which must be a whole number of bytes";
     throw CaseFailure{text.str()};
   }
-  // A kernel must opt in to more than this.
+  // If a kernel uses more shared memory than this, it must opt in.
   constexpr double USUAL_SHARED_BYTES = 48 << 10;
   const std::string what = std::to_string(static_cast<size_t>(sharedBytes)) + " bytes of dynamic shared memory";
   if (sharedBytes > USUAL_SHARED_BYTES)
@@ -155,7 +156,7 @@ void launchEntry(void (*kernel)(Parameters...), const KernelLaunch& one, double 
         sharedBytes > 0 ? ("launch with " + what).c_str() : "launch");
 }
 
-/// The options of the command line, in the form `--name value`.
+/// Reads the options of the command line, in the form `--name value`.
 class KernelOptions {
  public:
   KernelOptions(int count, char** words) {
@@ -270,11 +271,11 @@ inline void measureKernel(const KernelArgument* arguments, size_t count, LaunchK
   const auto all = [&] {
     for (const KernelLaunch& one : launches) launch(one, arrays.pointers());
   };
-  // The first launch loads the kernel, and the clocks of an idle device rise; neither is timed.
+  // The first launch loads the kernel and raises the clocks of an idle device, so it is not timed.
   all();
   check(cudaDeviceSynchronize(), "kernel");
 #ifdef LOCKSTEP_EMULATED_TARGET
-  // An emulation has no times.
+  // An emulation has no times, so only results are compared.
   arrays.compare();
 #else
   constexpr long long WAKING_CYCLES = 1 << 26;

@@ -1,5 +1,5 @@
-// Properties of a device that are found by trial and timing rather than queries (after Kim's microbenchmarks: limits,
-// state buffers, functional units, caches).
+// Finds properties of a device by trial and timing rather than by queries (after Kim's microbenchmarks: limits, state
+// buffers, functional units, caches).
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ namespace lockstep {
 
 __global__ void nothing() {}
 
-/// The largest value in 1 … most that succeeds, if all smaller values do; 0 if 1 fails. `most` is tried first, because
-/// tries with too large values are few then.
+/// Returns the largest value in 1 … most that succeeds, provided that all smaller values succeed too; 0 if 1 fails.
+/// `most` is tried first, so that values that are too large are seldom tried.
 inline uint64_t largest(uint64_t most, const std::function<bool(uint64_t)>& succeeds) {
   if (succeeds(most)) return most;
   uint64_t good = 0;
@@ -29,8 +29,8 @@ inline uint64_t largest(uint64_t most, const std::function<bool(uint64_t)>& succ
   return good;
 }
 
-/// Whether a launch is accepted and runs. Its error is cleared for the next try; a permanent error is reported by the
-/// case.
+/// Returns whether a launch is accepted and runs. Its error is cleared for the next try; a permanent error is reported
+/// by the case.
 template <class... Parameters>
 bool runs(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t sharedBytes,
           std::decay_t<Parameters>... arguments) {
@@ -41,7 +41,7 @@ bool runs(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t sharedByt
   return launched == cudaSuccess;
 }
 
-/// Number of values that stay in registers to the end, so that the compiler needs many registers.
+/// Number of values that stay in registers to the end. They make the compiler use many registers.
 constexpr unsigned LIVE_VALUES = 96;
 __global__ void manyRegisters(uint32_t* out, uint32_t rounds, long long* starts, long long* stops, uint32_t* processors,
                               long long spinCycles);
@@ -55,7 +55,7 @@ inline void probeLimits(Case& run) {
     run.checkTime();
     return largest(most, [&](uint64_t value) { return runs(nothing, shape(static_cast<unsigned>(value)), dim3(1), 0); });
   };
-  // Two thousand million empty blocks take seconds, and a device that also draws a screen would stop them.
+  // Two thousand million empty blocks take seconds. If the device also draws a screen, the system would stop them.
   const bool watched = attribute(cudaDevAttrKernelExecTimeout, run.bench.device) != 0;
   const uint64_t gridX = grid(watched ? 1u << 26 : INT32_MAX, [](unsigned value) { return dim3(value); });
   const uint64_t gridY = grid(1u << 20, [](unsigned value) { return dim3(1, value); });
@@ -96,7 +96,7 @@ __device__ inline void stayAndTell(long long* starts, long long* stops, uint32_t
   __syncthreads();
 }
 
-/// Every block stays for a while, and records where and when it ran.
+/// Keeps every block on the device for a while, and records where and when it ran.
 __global__ void stay(long long* starts, long long* stops, uint32_t* processors, long long spinCycles) {
   stayAndTell(starts, stops, processors, spinCycles);
 }
@@ -105,7 +105,7 @@ __global__ void manyRegisters(uint32_t* out, uint32_t rounds, long long* starts,
                               long long spinCycles) {
   uint32_t value[LIVE_VALUES];
 #pragma unroll
-  // Each thread has its own value, since AMD devices keep uniform values outside the registers of a lane.
+  // Each thread has its own value. AMD devices would keep a uniform value outside the registers of a lane.
   for (uint32_t i = 0; i < LIVE_VALUES; ++i) value[i] = out[i] + threadIdx.x;
   stayAndTell(starts, stops, processors, spinCycles);
 #pragma unroll 1
@@ -113,7 +113,7 @@ __global__ void manyRegisters(uint32_t* out, uint32_t rounds, long long* starts,
 #pragma unroll
     for (uint32_t i = 0; i < LIVE_VALUES; ++i) value[i] = mix(value[i] + value[(i + 1) % LIVE_VALUES]);
   }
-  // This is never true, but the compiler does not know it, and keeps all values alive.
+  // The condition is never true. The compiler does not know this, so it keeps all values alive.
   if (rounds == ~0u) {
 #pragma unroll
     for (uint32_t i = 0; i < LIVE_VALUES; ++i) out[threadIdx.x * LIVE_VALUES + i] = value[i];
@@ -125,13 +125,13 @@ struct Residency {
   unsigned blocks = 0;
 };
 
-/// Maximum number of blocks on one multiprocessor at the same time. Clocks of different multiprocessors are not
-/// compared.
+/// Returns the maximum number of blocks that were on one multiprocessor at the same time. Clocks of different
+/// multiprocessors are not compared.
 inline Residency overlap(const std::vector<long long>& starts, const std::vector<long long>& stops,
                          const std::vector<uint32_t>& processors) {
   std::map<uint32_t, std::vector<std::pair<long long, int>>> events;
   for (size_t block = 0; block < starts.size(); ++block) {
-    // If one block leaves at the instant at which another arrives, they were not there together.
+    // If one block leaves at the instant at which another arrives, the two do not count as there at the same time.
     events[processors[block]].push_back({starts[block], 1});
     events[processors[block]].push_back({stops[block], -1});
   }
@@ -161,7 +161,7 @@ class ResidencyProbe {
     scratch_.fill(1);
   }
 
-  /// Number of blocks that a multiprocessor holds at once; empty if the launch is refused.
+  /// Returns the number of blocks that a multiprocessor holds at once; empty if the launch is rejected.
   std::optional<Residency> simple(unsigned threads, size_t sharedBytes) {
     run_.checkTime();
     if (!runs(stay, dim3(grid_), dim3(threads), sharedBytes, starts_.data(), stops_.data(), processors_.data(), spinCycles_))
@@ -221,8 +221,8 @@ inline void probeStateBuffers(Case& run) {
     if (groups == 1) blockSlots = found->blocks;
     groupSlots = std::max(groupSlots, found->blocks * groups);
   }
-  // The largest part of the file that blocks could fill. It is smaller than the file if no block's share divides the
-  // file.
+  // The largest part of the register file that blocks could fill. It is smaller than the file if no block's share
+  // divides the file.
   cudaFuncAttributes attributes;
   check(cudaFuncGetAttributes(&attributes, manyRegisters), "cudaFuncGetAttributes");
   unsigned registers = 0;
@@ -257,9 +257,9 @@ inline void probeStateBuffers(Case& run) {
 
 // -------------------------------------------------------------------------------------------------------- functional units
 
-// Two operations, each of which needs the one before, and which no algebra shortens. Integer addition therefore grows
-// like Fibonacci's numbers. For many devices the assembler alternates additions between the integer and the multiplying
-// unit, so the result is what kernels get from both.
+// Two operations, of which each needs the result of the other and no algebra can shorten them. So integer addition
+// grows like Fibonacci's numbers. For many devices the assembler alternates additions between the integer unit and the
+// multiplying unit, so the result is what kernels get from both units.
 struct FloatAdd {
   using Value = float;
   static __device__ void apply(float& a, float& b, float c) {
@@ -302,8 +302,8 @@ struct IntegerMultiplyAdd {
     a = multiplyAdd(a, c, b);
   }
 };
-/// Alternates the bitwise majority and the bitwise parity of three values. Each uses the result of the one before, and
-/// the compiler cannot merge two of them into one operation.
+/// Alternates the bitwise majority and the bitwise parity of three values. Each uses the previous result, and the
+/// compiler cannot merge two of them into one operation.
 struct Logic {
   using Value = uint32_t;
   static __device__ void apply(uint32_t& a, uint32_t& b, uint32_t c) {
@@ -311,7 +311,7 @@ struct Logic {
     b = bitwise<0x96>(b, a, c);
   }
 };
-/// Alternates exchanges between neighbouring lanes and between lanes two apart.
+/// Alternates two exchanges: between neighbouring lanes, and between lanes two apart.
 struct Shuffle {
   using Value = uint32_t;
   static __device__ void apply(uint32_t& a, uint32_t&, uint32_t) {
@@ -320,7 +320,7 @@ struct Shuffle {
   }
 };
 #ifndef LOCKSTEP_HIP
-/// Which lanes have the same value. All values differ, so each mask also differs from the others.
+/// Finds which lanes have the same value. All values differ, so each mask also differs from the others.
 struct Match {
   using Value = uint32_t;
   static __device__ void apply(uint32_t& a, uint32_t&, uint32_t) {
@@ -337,11 +337,11 @@ struct Special {
   }
 };
 
-/// Operations of all chains in one pass of the loop. The loop itself takes a hundredth of them, and they fit in the
-/// nearest instruction cache.
+/// Operations of all chains in one pass of the loop. The loop itself adds a hundredth of this number, and the pass fits
+/// in the nearest instruction cache.
 constexpr unsigned OPERATIONS = 256;
 
-/// CHAINS independent chains per thread, OPERATIONS·rounds operations in total, between two reads of the clock.
+/// Runs CHAINS independent chains per thread, OPERATIONS·rounds operations in total, between two reads of the clock.
 template <class Unit, unsigned CHAINS>
 __global__ void chains(typename Unit::Value seed, unsigned rounds, typename Unit::Value* out, long long* starts,
                        long long* stops) {
@@ -368,8 +368,8 @@ __global__ void chains(typename Unit::Value seed, unsigned rounds, typename Unit
   stops[threadIdx.x] = stop;
 }
 
-/// Cycles per operation of a thread, for blocks of 1, 2, … thread groups on one multiprocessor. The minimum of a few
-/// launches counts, since other work of the device only adds time.
+/// Measures the cycles per operation of a thread, for blocks of 1, 2, … thread groups on one multiprocessor. The
+/// minimum of a few launches counts, since other work of the device only adds time.
 template <class Unit, unsigned CHAINS>
 std::vector<double> cyclesByGroups(Case& run, unsigned mostGroups) {
   const unsigned rounds = static_cast<unsigned>(run.settings.wholeOr("rounds", 16, 1, 1u << 20));
@@ -380,7 +380,7 @@ std::vector<double> cyclesByGroups(Case& run, unsigned mostGroups) {
   for (unsigned groups = 1; groups <= mostGroups; ++groups) {
     run.checkTime();
     long long least = INT64_MAX;
-    // The first pass fills the instruction cache.
+    // The first pass fills the instruction cache and does not count.
     for (int pass = 0; pass < 4; ++pass) {
       launch(chains<Unit, CHAINS>, 1, groups * GROUP_WIDTH, static_cast<typename Unit::Value>(1), rounds, out.data(),
              starts.data(), stops.data());
@@ -411,7 +411,7 @@ void probeUnit(Case& run) {
   const double best = *std::max_element(throughput.begin(), throughput.end());
   run.values()
       .number("latencyCycles", cycles.front())
-      // Operations of all lanes that a multiprocessor completes per cycle.
+      // Operations that a multiprocessor completes per cycle, over all lanes.
       .number("lanesPerCycle", best)
       // Number of thread groups that must run at once to reach this rate.
       .number("widthThreadGroups", best * cycles.front() / GROUP_WIDTH)
@@ -421,10 +421,11 @@ void probeUnit(Case& run) {
   run.checked(cycles.front() > 0, "cycles of " + std::to_string(cycles.size()) + " block sizes measured");
 }
 
-/// Number of thread groups that a multiprocessor runs as fast as one, if each keeps its scheduler's unit busy.
+/// Finds the number of thread groups that a multiprocessor runs as fast as a single one, if each keeps its scheduler's
+/// unit busy.
 inline void probeSchedulers(Case& run) {
   const std::vector<double> cycles = cyclesByGroups<FloatMultiplyAdd, 8>(run, mostGroups(run));
-  // The next group doubles the time of a scheduler; a third of that is well above the noise.
+  // A second group on a scheduler doubles its time. A third of this increase is well above the noise.
   unsigned schedulers = 0;
   while (schedulers < cycles.size() && cycles[schedulers] < 4.0 / 3.0 * cycles.front()) ++schedulers;
   run.values().number("schedulers", schedulers).numbers("cyclesByThreadGroups", cycles).close().print();
@@ -433,15 +434,15 @@ inline void probeSchedulers(Case& run) {
 
 // ------------------------------------------------------------------------------------------------------------------ caches
 
-/// Link order[i]·stride holds the address of link order[i + 1]·stride, and the last link the address of the first. Each
-/// load gives the next address, so that only loads take time.
+/// Fills a ring of addresses: link order[i]·stride holds the address of link order[i + 1]·stride, and the last link the
+/// address of the first. Each load gives the next address, so that only loads take time.
 __global__ void fillRing(uint64_t* ring, const uint32_t* order, uint32_t links, uint32_t stride) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < links; i += gridDim.x * blockDim.x)
     ring[static_cast<uint64_t>(order[i]) * stride] =
         reinterpret_cast<uint64_t>(ring + static_cast<uint64_t>(order[i + 1 == links ? 0 : i + 1]) * stride);
 }
 
-/// Makes a ring that begins at its first link. With `random`, hardware cannot predict its order.
+/// Makes a ring that begins at its first link. With `random`, hardware cannot predict the order of its links.
 inline void makeRing(const Buffer<uint64_t>& ring, uint32_t links, uint32_t stride, bool random) {
   Words order(links);
   std::iota(order.begin(), order.end(), 0u);
@@ -452,12 +453,12 @@ inline void makeRing(const Buffer<uint64_t>& ring, uint32_t links, uint32_t stri
   check(cudaDeviceSynchronize(), "kernel");
 }
 
-/// Number of timed walks of a ring, and of links in each.
+/// Number of timed walks of a ring. `WALK_LOADS` is the number of links in each.
 constexpr uint32_t WALKS = 5;
 constexpr uint32_t WALK_LOADS = 8192;
 
-/// One thread walks the ring: once around (or `warm` links) to fill the cache, then on, each walk between two reads of
-/// the clock. `seen` has 2·WALKS links.
+/// Walks the ring with one thread: once around (or `warm` links) to fill the cache, and then several times between two
+/// reads of the clock. `seen` has 2·WALKS links.
 template <bool BELOW_L1>
 __global__ void chase(const uint64_t* ring, uint32_t warm, long long* cycles, uint64_t* seen) {
   uint64_t at = reinterpret_cast<uint64_t>(ring);
@@ -465,7 +466,7 @@ __global__ void chase(const uint64_t* ring, uint32_t warm, long long* cycles, ui
   for (uint32_t i = 0; i < warm; ++i) at = follow<BELOW_L1>(at);
 #pragma unroll 1
   for (uint32_t walk = 0; walk < WALKS; ++walk) {
-    // The stores before each read of the clock need the last load, so the read waits for it.
+    // The store before each read of the clock needs the result of the last load, so the read waits for this load.
     seen[2 * walk] = at;
     const long long start = clock64();
 #pragma unroll 16
@@ -478,11 +479,11 @@ __global__ void chase(const uint64_t* ring, uint32_t warm, long long* cycles, ui
 
 constexpr uint32_t FINE_LOADS = 1024;
 
-/// The time of every single load, from a ring that steps link by link through memory that no cache holds. `seen` has
-/// the same number of links.
+/// Times every single load, from a ring that steps link by link through memory that no cache holds. `seen` has the same
+/// number of links.
 template <bool BELOW_L1>
 __global__ void fineChase(const uint64_t* ring, uint32_t* latencies, uint64_t* seen) {
-  // Both arrays are stored at the end, so that only the ring goes through the caches.
+  // Both arrays are kept in shared memory and stored at the end, so that only the ring goes through the caches.
   __shared__ uint32_t taken[FINE_LOADS];
   __shared__ uint64_t kept[FINE_LOADS];
   uint64_t at = reinterpret_cast<uint64_t>(ring);
@@ -490,8 +491,8 @@ __global__ void fineChase(const uint64_t* ring, uint32_t* latencies, uint64_t* s
   for (uint32_t i = 0; i < FINE_LOADS; ++i) {
     const long long start = clock64();
     at = follow<BELOW_L1>(at);
-    // This needs the load's value, so the second read of the clock comes after it. The value is read below, since the
-    // compiler would otherwise remove it.
+    // This needs the loaded value, so the second read of the clock comes after the load. The value is used below, since
+    // the compiler would otherwise remove it.
     kept[i] = at;
     const long long stop = clock64();
     taken[i] = static_cast<uint32_t>(stop - start);
@@ -514,8 +515,9 @@ double cyclesPerLoad(const Buffer<uint64_t>& ring, uint64_t bytes, uint32_t stri
   return median(std::vector<double>(found.begin(), found.end())) / WALK_LOADS;
 }
 
-/// Bytes between two slow loads when loads step link by link, which is what one miss reads; 0 if no load is slow. A few
-/// loads, such as the first, are slower than any miss, since they also wait for an address translation.
+/// Returns the bytes between two slow loads when loads step link by link; this is how much one miss reads. Returns 0 if
+/// no load is slow. A few loads, such as the first, are slower than any miss, since they also wait for an address
+/// translation.
 inline double spacing(const Words& latencies) {
   Words sorted = latencies;
   std::sort(sorted.begin(), sorted.end());
@@ -537,7 +539,7 @@ inline double spacing(const Words& latencies) {
 template <bool BELOW_L1>
 void probeCache(Case& run) {
   const uint64_t least = run.settings.wholeOr("leastBytes", BELOW_L1 ? 1u << 18 : 1u << 12, 1024, 1u << 30);
-  // Well beyond the cache, but not further, since one thread has to walk it all.
+  // The sizes end well beyond the cache, but not further, since one thread must walk all of it.
   const uint64_t stated = static_cast<uint64_t>(attribute(cudaDevAttrL2CacheSize, run.bench.device));
   const uint64_t beyond = BELOW_L1 ? std::min<uint64_t>(std::max<uint64_t>(4 * stated, 1u << 24), 1u << 28) : 1u << 20;
   const uint64_t most = run.settings.wholeOr("mostBytes", beyond, least, 1u << 30);
@@ -547,19 +549,20 @@ void probeCache(Case& run) {
   run.wake();
   std::vector<uint64_t> sizes;
   std::vector<double> cycles;
-  // Four sizes per octave.
+  // There are four sizes per octave.
   for (double size = static_cast<double>(least); size <= static_cast<double>(most) * 1.0001; size *= std::pow(2.0, 0.25)) {
     run.checkTime();
     const uint64_t bytes = static_cast<uint64_t>(size) / stride * stride;
     sizes.push_back(bytes);
     cycles.push_back(cyclesPerLoad<BELOW_L1>(ring, bytes, stride));
   }
-  // A size is in the cache if it takes less than half way from the fastest to the slowest.
+  // A size fits in the cache if its time is less than half way from the fastest to the slowest.
   const double middle = (cycles.front() + *std::max_element(cycles.begin(), cycles.end())) / 2;
   uint64_t capacity = 0;
   for (size_t i = 0; i < sizes.size() && cycles[i] <= middle; ++i) capacity = sizes[i];
 
-  // The first level is empty at the start of a kernel. The second is not until other data have gone through it.
+  // The first level is empty at the start of a kernel. The second level still holds this data until other data has gone
+  // through it.
   const Buffer<uint32_t> latencies(FINE_LOADS);
   const Buffer<uint64_t> seen(FINE_LOADS);
   const Buffer<uint64_t> fineRing(FINE_LOADS + 1);
@@ -578,7 +581,7 @@ void probeCache(Case& run) {
       .number("latencyCycles", cycles.front())
       .number("missLatencyCycles", *std::max_element(cycles.begin(), cycles.end()))
       .number("sectorBytes", sector)
-      // The name in older versions.
+      // Older versions use this name.
       .number("lineBytes", sector)
       .numbers("sizesBytes", sizes)
       .numbers("cyclesPerLoad", cycles)
@@ -587,7 +590,7 @@ void probeCache(Case& run) {
   run.checked(cycles.front() > 0, std::to_string(sizes.size()) + " sizes measured");
 }
 
-/// Stores the address of a value in the value itself, so that repeated loads are a chain of loads of one line.
+/// Stores in each value its own address, so that repeated loads form a chain of loads of one line.
 __global__ void pointToSelf(uint64_t* lines, uint32_t count, uint32_t stride) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
     lines[static_cast<uint64_t>(i) * stride] = reinterpret_cast<uint64_t>(lines + static_cast<uint64_t>(i) * stride);
@@ -595,7 +598,7 @@ __global__ void pointToSelf(uint64_t* lines, uint32_t count, uint32_t stride) {
 
 constexpr uint32_t SELF_LOADS = 64;
 
-/// Cycles per load of each line, from the second-level cache, by one thread.
+/// Measures the cycles per load of each line from the second-level cache, by one thread.
 __global__ void lineLatencies(const uint64_t* lines, uint32_t count, uint32_t stride, uint32_t* cycles, uint64_t* seen) {
 #pragma unroll 1
   for (uint32_t i = 0; i < count; ++i) {
@@ -611,8 +614,8 @@ __global__ void lineLatencies(const uint64_t* lines, uint32_t count, uint32_t st
   }
 }
 
-/// The second-level cache of a large device has parts, and the time of a load depends on the part with the line. One
-/// thread, and so one multiprocessor, loads many lines.
+/// Measures how the time of a load depends on the part of the second-level cache that holds the line; large devices
+/// have several parts. One thread, and so one multiprocessor, loads many lines.
 inline void probeCacheParts(Case& run) {
   const uint32_t count = static_cast<uint32_t>(run.settings.wholeOr("lines", 1024, 16, 1u << 16));
   constexpr uint32_t STRIDE = 512 / sizeof(uint64_t);
@@ -641,13 +644,13 @@ inline void probeCacheParts(Case& run) {
 constexpr uint32_t SHARED_WORDS = 4096;
 constexpr uint32_t SHARED_LOADS = 256;
 
-/// Times either a walk by one lane, or loads by all lanes at this stride in words, between two reads of the clock.
+/// Times either a walk by one lane, or loads by all lanes with this stride in words, between two reads of the clock.
 template <bool WALK>
 __global__ void sharedLoads(uint32_t stride, uint32_t* out, long long* starts, long long* stops) {
   __shared__ uint32_t words[SHARED_WORDS];
   for (uint32_t i = threadIdx.x; i < SHARED_WORDS; i += blockDim.x) words[i] = WALK ? (i + 1) % SHARED_WORDS * 4 : 0;
   __syncthreads();
-  // Words hold the position of the next one in bytes, so a loaded value is an address already.
+  // Each word holds the position of the next word in bytes, so that a loaded value is already an address.
   const auto load = [](uint32_t at) {
     return *reinterpret_cast<const volatile uint32_t*>(reinterpret_cast<const volatile char*>(words) + at);
   };
@@ -681,7 +684,7 @@ inline void probeSharedMemory(Case& run) {
       const std::vector<long long> from = starts.read();
       const std::vector<long long> to = stops.read();
       const auto count = static_cast<std::ptrdiff_t>(block);
-      // The first pass fills the instruction cache.
+      // The first pass fills the instruction cache and does not count.
       if (pass > 0)
         least = std::min(least, *std::max_element(to.begin(), to.begin() + count) -
                                     *std::min_element(from.begin(), from.begin() + count));
@@ -697,7 +700,7 @@ inline void probeSharedMemory(Case& run) {
   }
   run.values()
       .number("latencyCycles", latency)
-      // For all groups of a block together, without conflicts between banks.
+      // This is the rate of all groups of a block together, without conflicts between banks.
       .number("bytesPerCycle", 4.0 * threads / std::max(byStride.front(), 1e-9))
       .numbers("strideWords", strides)
       .numbers("cyclesByStride", byStride)
@@ -710,8 +713,8 @@ inline void probeSharedMemory(Case& run) {
 
 constexpr uint32_t FETCHES = 256;
 
-/// Dependent fetches from one counter by one thread between two reads of the clock. Positions are below 2^31, so the
-/// address stays the same; but the compiler does not know this.
+/// Makes dependent fetches from one counter, by one thread, between two reads of the clock. Positions are below 2^31,
+/// so the address stays the same, but the compiler does not know this.
 __global__ void fetchChain(uint32_t* counter, long long* cycles, uint32_t* seen) {
   uint32_t position = 0;
   const long long start = clock64();
@@ -722,7 +725,7 @@ __global__ void fetchChain(uint32_t* counter, long long* cycles, uint32_t* seen)
   cycles[0] = stop - start;
 }
 
-/// Fetches repeatedly as kernels fetch their units: by one lane of each group, or by every lane.
+/// Fetches repeatedly as kernels fetch their units: with one lane of each group, or with every lane.
 __global__ void fetchAll(uint32_t* counter, bool everyLane, uint32_t* seen) {
   uint32_t sum = 0;
   if (everyLane || threadIdx.x % GROUP_WIDTH == 0) {
@@ -732,7 +735,7 @@ __global__ void fetchAll(uint32_t* counter, bool everyLane, uint32_t* seen) {
   seen[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-/// The cost of dynamic fetch: the latency of one fetch, and the rate of fetches from a single counter.
+/// Measures the cost of dynamic fetch: the latency of one fetch, and the rate of fetches from a single counter.
 inline void probeFetch(Case& run) {
   const unsigned blocks = static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount, run.bench.device)) * 2;
   constexpr unsigned BLOCK = 256;
@@ -780,7 +783,7 @@ inline void probeFetch(Case& run) {
 constexpr uint32_t SECTOR_BYTES = 32;
 constexpr uint32_t SECTOR_LOADS = 64;
 
-/// Loads of words at random among `mask + 1` sectors, a power of two; eight of them at a time are independent.
+/// Loads words at random places in `mask + 1` sectors, a power of two. Eight loads at a time are independent.
 __global__ void randomSectors(const uint32_t* __restrict__ words, uint32_t mask, uint32_t* out) {
   const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
   uint32_t sum = 0;
@@ -790,8 +793,8 @@ __global__ void randomSectors(const uint32_t* __restrict__ words, uint32_t mask,
   out[thread] = sum;
 }
 
-/// Bandwidth of scattered loads, each of which reads a sector: for data in the second-level cache, and for much more
-/// data.
+/// Measures the bandwidth of scattered loads, each of which reads a sector: for data in the second-level cache, and for
+/// much more data.
 inline void probeRandomSectors(Case& run) {
   const uint64_t cache = std::max(attribute(cudaDevAttrL2CacheSize, run.bench.device), 1 << 20);
   const auto powerBelow = [](uint64_t bytes) {
@@ -799,7 +802,7 @@ inline void probeRandomSectors(Case& run) {
     while (2 * power <= bytes) power *= 2;
     return power;
   };
-  // Half of the cache, and eight times its size.
+  // The sizes are half of the cache, and eight times the cache.
   const uint64_t small = powerBelow(run.settings.wholeOr("cachedBytes", cache / 2, 1 << 16, 1u << 30));
   const uint64_t large = powerBelow(run.settings.wholeOr("bytes", 16 * cache, 1 << 16, 1ull << 34));
   const unsigned blocks = static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount, run.bench.device)) * 16;
@@ -837,7 +840,7 @@ inline void probeRandomSectors(Case& run) {
 
 // --------------------------------------------------------------------------------------------------------------- bandwidth
 
-/// Four words at a time: with fewer bytes in flight, the fastest memories would wait for the multiprocessors.
+/// Moves four words at a time. With fewer bytes in flight, the fastest memories would wait for the multiprocessors.
 __global__ void triad(float4* __restrict__ a, const float4* __restrict__ b, const float4* __restrict__ c, float factor,
                       uint64_t quads) {
   const uint64_t step = static_cast<uint64_t>(gridDim.x) * blockDim.x;
@@ -854,7 +857,7 @@ __global__ void fillFloats(float* out, float factor, uint64_t words) {
     out[i] = factor * static_cast<float>(i % 1024);
 }
 
-/// STREAM's triad over the memory of the device: two arrays are read, one is written.
+/// Measures STREAM's triad over the memory of the device: two arrays are read, one is written.
 inline void probeBandwidth(Case& run) {
   const uint64_t quads = run.settings.wholeOr("bytes", 1u << 28, 4096, 1ull << 34) / sizeof(float4);
   const uint64_t words = 4 * quads;

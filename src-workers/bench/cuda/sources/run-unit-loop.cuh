@@ -12,8 +12,8 @@ __global__ void fillTable(uint32_t* table, uint32_t words) {
     table[i] = ringNext(i, words);
 }
 
-/// Words of the table that loads walk: at least 8 times the device's last cache, so that nearly all loads miss it. A
-/// sector is enough without loads.
+/// Returns the number of words in the table that loads walk: at least 8 times the device's last cache, so that nearly
+/// all loads miss it. Without loads, a sector is enough.
 /// @param least a power of two
 inline uint32_t tableWords(uint32_t least) {
   if (least <= SECTOR_WORDS) return SECTOR_WORDS;
@@ -26,7 +26,8 @@ inline uint32_t tableWords(uint32_t least) {
   return words;
 }
 
-/// One table for all cases of a plan, which have the same table and may run at the same time. It is never freed.
+/// Returns one table for all cases of a plan, since these need equal tables and may run at the same time. It is never
+/// freed.
 inline const uint32_t* sharedTable(uint32_t words) {
   static Buffer<uint32_t>* table = nullptr;
   static uint32_t filled = 0;
@@ -50,7 +51,7 @@ inline Dispatch dispatchOf(const Settings& settings) {
   throw CaseFailure{"dispatch is " + dispatch + ", not nested, flattened, fetching or group-fetching"};
 }
 
-/// Reads words that are each below `limit`, since the kernels use them as positions in memory.
+/// Reads words and checks that each is below `limit`, since the kernels use them as positions in memory.
 inline Words indices(const std::string& path, size_t count, size_t limit) {
   Words words = readWords(path);
   if (words.size() != count)
@@ -61,10 +62,10 @@ inline Words indices(const std::string& path, size_t count, size_t limit) {
   return words;
 }
 
-/// Units in the order in which slots take them.
+/// The units, in the order in which slots take them.
 struct OrderedUnits {
   OrderedUnits(const Plan& plan, const Words& positions) : order(positions), lengths(orderedLengths(plan, positions)) {}
-  /// Position → unit.
+  /// The unit at each position.
   Buffer<uint32_t> order;
   /// Iterations of the unit at each position.
   Buffer<uint32_t> lengths;
@@ -77,12 +78,12 @@ struct OrderedUnits {
   }
 };
 
-/// The units in the order of a file. Most cases of a plan have one of a few orders, and reading a million units takes
-/// longer than all launches of a case. So the device keeps the orders that were used last. One case runs at a time.
+/// Returns the units in the order of a file. Most cases of a plan share a few orders, and reading a million units takes
+/// longer than all launches of a case. So the orders that were used last stay on the device. One case runs at a time.
 inline std::shared_ptr<const OrderedUnits> orderedUnits(const Plan& plan, const std::string& path) {
   constexpr size_t KEPT_BYTES = 256 << 20;
   using Kept = std::pair<std::string, std::shared_ptr<const OrderedUnits>>;
-  // It is never freed, because the driver may have ended before static objects do. The first one was used last.
+  // This list is never freed, because the driver may end before static objects do. Its first entry was used last.
   static auto& kept = *new std::vector<Kept>();
   const size_t units = plan.lengths.size();
   const auto found = std::find_if(kept.begin(), kept.end(), [&](const Kept& one) { return one.first == path; });
@@ -90,7 +91,7 @@ inline std::shared_ptr<const OrderedUnits> orderedUnits(const Plan& plan, const 
     std::rotate(kept.begin(), found, found + 1);
     return kept.front().second;
   }
-  // Those that no running case uses make room first.
+  // Orders that no running case uses are dropped first.
   const size_t most = std::max<size_t>(1, KEPT_BYTES / (2 * sizeof(uint32_t) * std::max<size_t>(units, 1)));
   while (kept.size() >= most) kept.pop_back();
   const Words positions = indices(path, units, units);
@@ -99,7 +100,7 @@ inline std::shared_ptr<const OrderedUnits> orderedUnits(const Plan& plan, const 
     made = std::make_shared<const OrderedUnits>(plan, positions);
   } catch (const CaseFailure& failure) {
     if (!failure.noMemory || kept.empty()) throw;
-    // The orders that no running case uses make room.
+    // All orders that no running case uses are dropped.
     kept.clear();
     made = std::make_shared<const OrderedUnits>(plan, positions);
   }
@@ -128,11 +129,11 @@ inline void runUnitLoop(Case& run) {
     throw CaseFailure{"blocks of " + std::to_string(block) + " threads, " + std::to_string(threadsPerUnit) +
                       " per unit: it must divide the block"};
   const UnitLoopKernel kernel = compiled->kernels[static_cast<int>(dispatch)];
-  // Lanes of a unit exchange with all lanes of their group, which must exist.
+  // The lanes of a unit exchange values with all lanes of their group, so the last group must be full.
   const unsigned filledBlock = (block + GROUP_WIDTH - 1) / GROUP_WIDTH * GROUP_WIDTH;
 
   const uint64_t slots = static_cast<uint64_t>(grid) * (block / threadsPerUnit);
-  // Every slot fetches once more after the last unit, and the counter has 32 bits.
+  // Every slot fetches once more after the last unit, and the counter must stay within 32 bits.
   const uint64_t fetched = dispatch == Dispatch::fetching ? settings.whole("fetch", 1, UINT32_MAX) : 1;
   if ((dispatch == Dispatch::fetching || dispatch == Dispatch::groupFetching) && slots * fetched + units > UINT32_MAX)
     throw CaseFailure{std::to_string(slots) + " slots fetch " + std::to_string(fetched) +
@@ -147,7 +148,7 @@ inline void runUnitLoop(Case& run) {
   const size_t sharedBytes =
       reserveShared(kernel, filledBlock, static_cast<unsigned>(settings.whole("resident", 0, UINT32_MAX)));
   const int registers = run.compiled(kernel, filledBlock, true, sharedBytes).numRegs;
-  // The assembler raises a cap that is too low for it.
+  // The assembler raises a register cap that is too low for it.
   if (cap > 0 && registers > static_cast<int>(cap))
     throw CaseFailure{"the compiler could not keep to " + std::to_string(cap) + " registers per thread; it used " +
                       std::to_string(registers)};

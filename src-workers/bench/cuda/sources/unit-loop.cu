@@ -34,7 +34,7 @@ struct Shape {
 constexpr Shape SHAPE = {LOCKSTEP_FLOATS, LOCKSTEP_INTEGERS, LOCKSTEP_DOUBLES, LOCKSTEP_SPECIALS,   LOCKSTEP_EXCHANGES,
                          LOCKSTEP_LOADS,  LOCKSTEP_LOAD_RATE, LOCKSTEP_STREAMED, LOCKSTEP_STREAM_RATE};
 constexpr bool DEALS = LOCKSTEP_DEALS != 0;
-/// Number of iterations that the threads of a unit do in one pass.
+/// Number of iterations that the threads of a unit run together in one pass.
 constexpr uint32_t PASSED = DEALS ? U : 1;
 
 template <class To, class From>
@@ -45,8 +45,8 @@ __device__ __forceinline__ To bits(From from) {
   return to;
 }
 
-/// Returns the word at `address` if `active`, otherwise `before`. It uses a predicate, since a compiler may
-/// branch around the load.
+/// Returns the word at `address` if `active`, otherwise `before`. The load is predicated, because a compiler could
+/// branch around it.
 __device__ __forceinline__ uint32_t loaded(const uint32_t* address, bool active, uint32_t before) {
 #ifndef LOCKSTEP_PTX
   return active ? *address : before;
@@ -58,7 +58,7 @@ __device__ __forceinline__ uint32_t loaded(const uint32_t* address, bool active,
 #endif
 }
 
-/// Returns `x`, but makes it depend on `y`, so that the device waits for both.
+/// Returns `x`, but makes it depend on `y`, so that the device must wait for both.
 __device__ __forceinline__ uint32_t after(uint32_t x, uint32_t y, const Neutral& neutral) {
 #ifdef LOCKSTEP_PTX
   uint32_t result;
@@ -69,34 +69,34 @@ __device__ __forceinline__ uint32_t after(uint32_t x, uint32_t y, const Neutral&
 #endif
 }
 
-/// Returns `x` so that the compiler keeps it in a register and does not compute it again in every pass.
+/// Returns `x`, but makes the compiler keep it in a register, and not compute it again in every pass.
 __device__ __forceinline__ uint32_t kept(uint32_t x, const Neutral& neutral) { return multiplyAdd(x, 1, neutral.zero); }
 
-/// Returns whether something that happens at `rate` (in 2^-32 per pass) happens in this pass.
+/// Returns whether an event with this `rate` (in 2^-32 per pass) happens in this pass.
 __device__ __forceinline__ bool isDue(uint32_t& phase, uint32_t rate) {
   phase += rate;
   return phase < rate;
 }
 
-/// Returns whether any unit of the group has iterations left. Slots of one lane do not ask the others, so each
-/// lane leaves the loop alone.
+/// Returns whether any unit of the group has iterations left. If slots have one lane, a lane does not ask the others,
+/// so each lane leaves the loop alone.
 __device__ __forceinline__ bool any(bool lane) {
   if constexpr (U == 1) return lane;
   return __any_sync(ALL_LANES, lane);
 }
 
-/// The registers of a thread other than its unit. One chain of dependent instructions goes through all of them.
+/// The registers of a thread, except its unit. One chain of dependent instructions goes through all of them.
 struct Held {
   float floats[FLOATS];
   uint32_t integers[INTEGERS];
   double wide;
   float special;
-  /// Word of the next dependent load, and of the next sector of the stream.
+  /// Position of the next dependent load, and of the next sector of the stream, in words.
   uint32_t ring, stream;
-  /// The last word of the stream, which the next load needs.
+  /// The word that was last loaded from the stream. The next load depends on it.
   uint32_t streamed;
   uint32_t loadPhase, streamPhase;
-  /// Rank of the lane among the threads of its unit, if iterations are dealt to them.
+  /// If iterations are dealt, the rank of the lane among the threads of its unit.
   uint32_t rank;
 
   __device__ __forceinline__ explicit Held(const UnitLoopArguments& call) {
@@ -113,13 +113,13 @@ struct Held {
   }
 
   /// Sets where lanes that share sectors begin in the ring.
-  /// @param first equal for all lanes of a thread group
+  /// @param first the same value for all lanes of a thread group
   __device__ __forceinline__ void beginAt(uint32_t first, const UnitLoopArguments& call) {
     loadPhase = streamPhase = 0;
     ring = (mix(first + threadIdx.x % GROUP_WIDTH / LOCKSTEP_LANES_PER_SECTOR) * SECTOR_WORDS) & call.tableMask;
   }
 
-  // Only the load itself depends on `active`; inactive lanes compute values without effect.
+  // Only the load itself depends on `active`. Inactive lanes compute values that have no effect.
 
   __device__ __forceinline__ uint32_t load(uint32_t x, bool active, const UnitLoopArguments& call) {
     ring = loaded(call.table + after(ring, x, call.neutral), active, ring);
@@ -127,7 +127,7 @@ struct Held {
   }
 
   __device__ __forceinline__ uint32_t nextOfStream(uint32_t x, bool active, const UnitLoopArguments& call) {
-    // A sum is used, since the compiler would see through a second `after` with a load right behind it, and would not
+    // This is a sum, because the compiler would see through a second `after` directly followed by a load, and would not
     // wait for x.
     x += streamed * call.neutral.zero;
     streamed = loaded(call.table + stream, active, streamed);
@@ -136,7 +136,7 @@ struct Held {
   }
 };
 
-/// STEPS dependent steps in single precision.
+/// Runs STEPS dependent steps in single precision.
 template <int STEPS>
 __device__ __forceinline__ uint32_t floatSteps(uint32_t x, Held& held, const Neutral& neutral) {
   if constexpr (STEPS > 0) {
@@ -149,7 +149,7 @@ __device__ __forceinline__ uint32_t floatSteps(uint32_t x, Held& held, const Neu
   return x;
 }
 
-/// One pass for a unit that U threads share; returns the new x.
+/// Runs one pass for a unit that U threads share. Returns the new x.
 /// @param left number of iterations that the unit has left
 /// @param active whether any are left
 /// @param factor the factor of the unit
@@ -186,19 +186,19 @@ __device__ __forceinline__ uint32_t pass(uint32_t x, uint32_t left, uint32_t fac
     for (int k = 0; k < SHAPE.specials; ++k) held.special = reciprocalRoot(held.special);
     x = after(x, bits<uint32_t>(held.special), neutral);
   }
-  // All lanes of a unit have the same x; a different one would spoil the result.
+  // All lanes of a unit have the same x. If one differed, the result would be wrong.
   if constexpr (U > 1) {
 #pragma unroll
     for (int k = 0, distance = U / 2; k < SHAPE.exchanges; ++k, distance = distance > 1 ? distance / 2 : U / 2)
       x &= __shfl_xor_sync(ALL_LANES, x, distance);
   }
-  // Iterations are numbered from the end of the unit, and a lane without an iteration adds nothing.
+  // Iterations are numbered from the end of the unit. A lane without an iteration adds nothing.
   return multiplyAdd(max(left, held.rank) - held.rank, factor, x);
 }
 
 __device__ __forceinline__ uint32_t afterPass(uint32_t left) { return left > PASSED ? left - PASSED : 0; }
 
-/// Runs once per unit, for all lanes of a group; returns the new x.
+/// Runs the work that is done once per unit, for all lanes of a group. Returns the new x.
 __device__ __forceinline__ uint32_t ended(uint32_t x, Held& held, const Neutral& neutral) {
   x = floatSteps<LOCKSTEP_UNIT_STEPS>(x, held, neutral);
   if constexpr (DEALS) {
@@ -211,19 +211,19 @@ __device__ __forceinline__ uint32_t ended(uint32_t x, Held& held, const Neutral&
   return x;
 }
 
-/// The initial sum of a lane, so that a unit without iterations also has a result.
+/// Returns the initial sum of a lane, which is also the result of a unit without iterations.
 __device__ __forceinline__ uint32_t firstSum(uint32_t factor) { return DEALS && threadIdx.x % U > 0 ? 0 : factor; }
 
-/// The first position of the block's slot, or `units` if it has none, since positions of a large grid do not fit in 32
-/// bits.
+/// Returns the first position of the block's slot, or `units` if it has none, since positions of a large grid do not
+/// fit in 32 bits.
 __device__ __forceinline__ uint32_t firstPosition(const UnitLoopArguments& call, unsigned slot) {
   const uint64_t position = static_cast<uint64_t>(call.blocks[blockIdx.x]) * call.slotsPerBlock + slot;
   return position < call.units ? static_cast<uint32_t>(position) : call.units;
 }
 
-/// Every thread group finishes a round of units before it begins the next. With `FETCH`, it takes the next free
-/// positions, one for each of its slots. All lanes of a group run to the end of its longest unit, since lanes of a unit
-/// exchange.
+/// Runs units in rounds: every thread group finishes a round of units before it begins the next. With `FETCH`, it takes
+/// the next free positions, one for each of its slots. All lanes of a group run to the end of its longest unit, since
+/// the lanes of a unit exchange values.
 template <bool FETCH>
 __device__ __forceinline__ void rounds(const UnitLoopArguments& call) {
   const unsigned lane = threadIdx.x % GROUP_WIDTH;
@@ -266,14 +266,14 @@ __device__ __forceinline__ void rounds(const UnitLoopArguments& call) {
   }
 }
 
-/// Every slot continues with its next unit at once, within one loop. With `FETCH`, a slot takes the next `stride` free
-/// positions.
+/// Runs all units of a slot in one loop: every slot continues with its next unit at once. With `FETCH`, a slot takes
+/// the next `stride` free positions.
 template <bool FETCH>
 __device__ __forceinline__ void oneLoop(const UnitLoopArguments& call) {
   const unsigned lane = threadIdx.x % GROUP_WIDTH;
   const unsigned slot = threadIdx.x / U;
   const bool leads = lane % U == 0;
-  /// For slots that are `ready`; all lanes of a group call it.
+  /// Fetches for slots that are `ready`. All lanes of a group call it.
   const auto fetch = [&](bool ready, uint32_t before) -> uint32_t {
     uint32_t position = before;
     if (ready && leads) position = atomicAdd(call.next, call.stride);

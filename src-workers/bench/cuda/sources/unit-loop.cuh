@@ -1,4 +1,5 @@
-// The unit loops that were compiled in: one set of kernels for each number of threads per unit and register cap.
+// The unit loops that were compiled into the program: one set of kernels for each number of threads per unit and
+// register cap.
 #pragma once
 
 #include "gpu.cuh"
@@ -8,7 +9,7 @@
 
 namespace lockstep {
 
-/// Values that the compiler does not know. Operations with them change nothing, and the compiler cannot remove them.
+/// Values that the compiler does not know. Operations with them have no effect, but the compiler cannot remove them.
 struct Neutral {
   uint32_t ones = ~0u;
   uint32_t zero = 0;
@@ -21,19 +22,20 @@ struct UnitLoopArguments {
   const uint32_t* order;
   /// The iterations of the unit at each position.
   const uint32_t* lengths;
-  /// The block of the layout that each block of the device runs.
+  /// For each block of the device, the block of the layout that it runs.
   const uint32_t* blocks;
-  /// One ring of sectors (`ringNext`).
+  /// The table of the loads: a single ring of all its sectors (`ringNext`).
   const uint32_t* table;
-  /// The number of words in the table, a power of two, less one.
+  /// The number of words in the table minus one. The number is a power of two.
   uint32_t tableMask;
   /// The next free position, for kernels that fetch.
   uint32_t* next;
   uint32_t* results;
   uint32_t units;
-  /// Positions between two units of one slot; for a slot that fetches, the number of positions that it fetches at once.
+  /// Distance between two units of a slot in positions. For a slot that fetches, the number of positions that it
+  /// fetches at once.
   uint32_t stride;
-  /// The first threads of a block form these slots; the others only fill its last thread group.
+  /// The first threads of a block form this number of slots. Further threads only fill the last thread group.
   uint32_t slotsPerBlock;
   Neutral neutral;
 };
@@ -43,13 +45,13 @@ enum class Dispatch { nested, flattened, fetching, groupFetching };
 
 struct UnitLoops {
   unsigned threadsPerUnit;
-  /// 0 if there is no cap.
+  /// The register cap; 0 if there is none.
   unsigned registerCap;
   /// One kernel for each `Dispatch`.
   UnitLoopKernel kernels[4];
 };
 
-/// The sets of kernels. Every compiled set adds itself before main starts.
+/// Returns the sets of kernels. Every compiled set adds itself before main starts.
 inline std::vector<UnitLoops>& unitLoops() {
   static std::vector<UnitLoops> all;
   return all;

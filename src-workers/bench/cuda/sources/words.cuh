@@ -5,7 +5,7 @@
 
 #include "gpu.cuh"
 
-/// Stands before a loop that the device's compiler must not unroll. The host's compiler does not know the pragma.
+/// Goes before a loop that the device's compiler must not unroll. The host's compiler does not know the pragma.
 #ifdef LOCKSTEP_DEVICE
 #define LOCKSTEP_ROLLED _Pragma("unroll 1")
 #else
@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-/// Number of words in a sector: a device's memory moves at least 32 bytes.
+/// Number of words in a sector. A device's memory moves at least 32 bytes.
 constexpr uint32_t SECTOR_WORDS = 8;
 
 __host__ __device__ inline uint32_t mix(uint32_t v) {
@@ -23,18 +23,18 @@ __host__ __device__ inline uint32_t mix(uint32_t v) {
   return v ^ (v >> 15);
 }
 
-/// The factor of a unit. Its result is the sum of the factor, and of the factor times the position of each iteration, so
-/// that a result shows which unit and which iterations were run.
+/// Returns the factor of a unit. The result of a unit is its factor, plus the factor times the position of each
+/// iteration, so a result shows which unit and which iterations were run.
 __host__ __device__ inline uint32_t unitFactor(uint32_t unit) { return mix(unit + 1) | 1; }
 
-/// Returns the first word of the next sector in a ring of all sectors of a table. A linear congruence visits every
+/// Returns the first word of the next sector, in a ring of all sectors of a table. A linear congruence visits every
 /// sector once, since its period is full (Hull and Dobell 1962, doi:10.1137/1004061).
 /// @param words size of the table, a power of two
 __host__ __device__ inline uint32_t ringNext(uint32_t word, uint32_t words) {
   return ((word / SECTOR_WORDS * 0x915f77f5u + 0x6c078965u) * SECTOR_WORDS) & (words - 1);
 }
 
-/// One instruction of the special-function unit, without any correction around it.
+/// Computes 1/√v with one instruction of the special-function unit, without any correction around it.
 __device__ __forceinline__ float reciprocalRoot(float v) {
 #if defined(LOCKSTEP_EMULATION)
   return 1.0f / std::sqrt(v);

@@ -1,4 +1,5 @@
-// Cooperative groups in the CPU emulation of CUDA: blocks and tiles of a thread group, without groups of a whole grid.
+// Cooperative groups in the CPU emulation of CUDA: blocks, and tiles of a thread group. A whole grid cannot
+// synchronise.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,7 +17,7 @@ struct thread_block {
 };
 inline thread_block this_thread_block() { return {}; }
 
-/// The grid only counts its threads, since it cannot synchronise here.
+/// A grid only knows the number of its threads, since it cannot synchronise here.
 struct grid_group {
   unsigned long long thread_rank() const {
     const unsigned long long block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;

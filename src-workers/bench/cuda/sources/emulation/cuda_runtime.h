@@ -123,7 +123,7 @@ constexpr unsigned THREADS_PER_MULTIPROCESSOR = 1024;
 constexpr unsigned BLOCKS_PER_MULTIPROCESSOR = 8;
 constexpr unsigned THREADS_PER_BLOCK = 1024;
 #ifdef LOCKSTEP_EMULATED_TARGET
-/// As on a GPU, a mask may name lanes that have left a kernel.
+/// Whether it is an error if a mask names a lane that has left the kernel. On a GPU it is not.
 constexpr bool STRICT = false;
 constexpr unsigned GRID_X = 2147483647, GRID_Y = 65535, GRID_Z = 65535;
 constexpr unsigned SHARED_BYTES = 48 << 10, SHARED_BYTES_OPT_IN = 227 << 10;
@@ -159,8 +159,8 @@ struct Lane {
   unsigned lane() const { return number % WIDTH; }
 };
 
-/// The lanes of one number, block after block. They share a stack, which the first of them makes, and continue at
-/// `place`. The stack is not cleared, since a page that no lane touches then takes no memory.
+/// A fibre for all lanes with the same number, block after block. They share a stack, which the first of them creates,
+/// and continue at `place`. The stack is not cleared, so a page that no lane touches takes no memory.
 struct Fibre {
   std::unique_ptr<char[]> stack;
   void* place[5];
@@ -168,10 +168,10 @@ struct Fibre {
 
 struct Machine {
   std::vector<Lane> lanes;
-  /// By the number of the lane.
+  /// One fibre for each number of a lane.
   Fibre fibres[THREADS_PER_BLOCK];
   Lane* current = nullptr;
-  /// Where the lanes continue the host.
+  /// Place at which the host continues when a lane switches to it.
   void* scheduler[5];
   void (*body)(void*) = nullptr;
   void* arguments = nullptr;
@@ -181,7 +181,7 @@ struct Machine {
   cudaError_t sticky = cudaSuccess;
   unsigned launches = 0;
   std::map<const void*, unsigned> sharedLimits;
-  /// Allocated memory by address.
+  /// Sizes of allocated memory, by address.
   std::map<void*, size_t> held;
 };
 inline Machine machine;
@@ -197,9 +197,9 @@ inline cudaError_t answer(cudaError_t code) {
   return code;
 }
 
-/// Continues at a place that __builtin_setjmp has saved. Unlike swapcontext this needs no call of the system, which
-/// would take most of the time of a kernel that shuffles. A function must not both save a place and continue there, so
-/// this one is never inlined.
+/// Continues at a place that __builtin_setjmp has saved. Unlike swapcontext, this needs no system call; system calls
+/// would take most of the time of a kernel with many shuffles. A function must not both save a place and continue
+/// there, so this function is never inlined.
 [[noreturn, gnu::noinline]] inline void jump(void** place) { __builtin_longjmp(place, 1); }
 
 inline void yield() {
@@ -212,7 +212,7 @@ inline void yield() {
   jump(machine.scheduler);
 }
 
-/// Lanes that meet all get the latest clock among them.
+/// Sets the clocks of all lanes that meet to the latest among them.
 template <class Chosen>
 void release(Lane* first, Lane* last, Chosen&& chosen) {
   long long latest = 0;
@@ -225,7 +225,7 @@ void release(Lane* first, Lane* last, Chosen&& chosen) {
     }
 }
 
-/// Returns the lanes of the mask whose value equals this one.
+/// Returns the lanes of the mask whose value equals this value.
 inline uint64_t same(const Lane* first, const Lane* last, Mask mask, uint64_t value) {
   uint64_t found = 0;
   for (const Lane* lane = first; lane != last; ++lane)
@@ -233,7 +233,7 @@ inline uint64_t same(const Lane* first, const Lane* last, Mask mask, uint64_t va
   return found;
 }
 
-/// Gives all lanes of a mask their results once all have arrived; lanes that have left the kernel are not awaited.
+/// Gives all lanes of a mask their results once all have arrived. Lanes that have left the kernel need not arrive.
 inline bool completeMeeting(Lane* first, Lane* last, Meeting kind, Mask mask) {
   uint64_t voted = 0;
   for (Lane* lane = first; lane != last; ++lane) {
@@ -250,7 +250,7 @@ inline bool completeMeeting(Lane* first, Lane* last, Meeting kind, Mask mask) {
   return true;
 }
 
-/// Completes meetings that wait only for lanes that have left. Returns false if there is none.
+/// Completes meetings whose missing lanes have all left the kernel. Returns false if there is no such meeting.
 inline bool completeMeetings() {
   bool completed = false;
   for (size_t from = 0; from < machine.lanes.size(); from += WIDTH) {
@@ -307,9 +307,10 @@ inline void resume(Lane& lane) {
   setcontext(&first);
 }
 
-/// Answers which lanes are active: the lanes of a group that ask at the same place while all others wait, ask elsewhere
-/// or have left. Of several places, the last in the source goes first. Lanes in another round of a loop thus wait for
-/// lanes that are still inside, as on a GPU that reconverges after a loop. Returns false if no lane asks.
+/// Answers lanes that ask which lanes are active. They are the lanes of a group that ask at the same place, while all
+/// others wait, ask at another place or have left. If lanes ask at several places, the last place in the source is
+/// answered first. So lanes that have begun another round of a loop wait for lanes that are still in the previous
+/// round, as on a GPU, which reconverges after a loop. Returns false if no lane asks.
 inline bool releaseActive() {
   bool released = false;
   for (size_t from = 0; from < machine.lanes.size(); from += WIDTH) {
@@ -360,7 +361,7 @@ inline long long runBlock(dim3 block, long long startClock) {
       uint64_t nonzero = 0, alive = 0;
       for (const Lane& lane : machine.lanes)
         if (!lane.finished) nonzero += lane.value != 0, ++alive;
-      // The results of __syncthreads_count and similar calls.
+      // These are the results of __syncthreads_count and similar calls.
       for (Lane& lane : machine.lanes) lane.result = lane.source == 1 ? nonzero == alive : nonzero;
       release(machine.lanes.data(), machine.lanes.data() + machine.lanes.size(),
               [](const Lane& lane) { return !lane.finished; });
@@ -409,7 +410,7 @@ inline long long clock64() { return cuda_shim::machine.current->clock += cuda_sh
 inline void __syncwarp(cuda_shim::Mask mask = ~cuda_shim::Mask(0)) {
   cuda_shim::meet(cuda_shim::Meeting::warp, mask, 0, cuda_shim::machine.current->lane());
 }
-/// The number of threads of the block whose predicate is true; with `all`, whether all are.
+/// Returns the number of threads of the block whose predicate is true. With `all`, returns whether it is true for all.
 inline int meetBlock(bool predicate, bool all) {
   cuda_shim::Lane& me = *cuda_shim::machine.current;
   me.waiting = cuda_shim::Meeting::block;
@@ -443,7 +444,8 @@ inline cuda_shim::Mask __ballot_sync(cuda_shim::Mask mask, int predicate) {
 inline int __any_sync(cuda_shim::Mask mask, int predicate) {
   return __ballot_sync(mask, predicate) != 0;
 }
-/// @param line the line in the source, which kernels omit
+/// Returns the active lanes.
+/// @param line the line in the source; kernels omit it
 inline cuda_shim::Mask __activemask(unsigned line = __builtin_LINE()) {
   cuda_shim::Lane& me = *cuda_shim::machine.current;
   me.waiting = cuda_shim::Meeting::active;
@@ -453,7 +455,7 @@ inline cuda_shim::Mask __activemask(unsigned line = __builtin_LINE()) {
 }
 inline int __popcll(unsigned long long value) { return __builtin_popcountll(value); }
 inline int __ffsll(long long value) { return __builtin_ffsll(value); }
-// Lanes switch only where they meet, so plain memory accesses are atomic.
+// Lanes switch only where they meet, so a plain memory access is already atomic.
 template <class T, class U>
 T atomicMax(T* address, U value) {
   const T before = *address;
@@ -552,7 +554,7 @@ inline cudaError_t runGrid(dim3 grid, dim3 block, size_t sharedBytes, size_t sha
   machine.arguments = arguments;
   blockDim = block;
   gridDim = grid;
-  // The slots of all multiprocessors. The next block goes to the slot that is free first.
+  // When each slot of the multiprocessors becomes free. The next block goes to the slot that is free first.
   std::vector<long long> freeAt(resident * MULTIPROCESSORS, 0);
   for (unsigned z = 0; z < grid.z; ++z)
     for (unsigned y = 0; y < grid.y; ++y)
@@ -594,7 +596,7 @@ inline cudaError_t cudaMalloc(void** address, size_t bytes) {
   if (all > cuda_shim::setting("CUDA_SHIM_MEMORY", cuda_shim::MEMORY_BYTES)) return cuda_shim::answer(cudaErrorMemoryAllocation);
   *address = std::malloc(bytes);
   held[*address] = bytes;
-  // Undefined contents, as on a device.
+  // New memory has undefined contents, as on a device.
   std::memset(*address, 0xcd, bytes);
   return cuda_shim::answer(cudaSuccess);
 }
@@ -631,7 +633,7 @@ inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t = nullptr) {
 inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cuda_shim::answer(cudaSuccess); }
 inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
 #ifdef LOCKSTEP_EMULATED_TARGET
-  // Times of an emulation have no meaning.
+  // Times have no meaning in an emulation.
   (void)from, (void)to;
   *milliseconds = 0;
 #else
@@ -646,7 +648,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*)(Param
 }
 template <class... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value) {
-  // The caches are not emulated.
+  // The emulation has no caches.
   if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return cuda_shim::answer(cudaSuccess);
   if (value < 0 || static_cast<unsigned>(value) > cuda_shim::SHARED_BYTES_OPT_IN)
     return cuda_shim::answer(cudaErrorInvalidValue);

@@ -1,8 +1,8 @@
-// Parts of CUDA that the user's sources need in the emulation and the project's own do not: vector types, device
-// functions, other calls of the runtime. Included at the end of cuda_runtime.h.
+// Parts of CUDA that users' sources need in the emulation, but the project's own sources do not: vector types, device
+// functions, further calls of the runtime. It is included at the end of cuda_runtime.h.
 #pragma once
 
-// Most programs rely on nvcc to include these.
+// nvcc includes these by itself, and most programs rely on that.
 #include <cfloat>
 #include <climits>
 #include <ctime>
@@ -12,7 +12,7 @@
 #define __constant__
 #define __managed__
 #define __grid_constant__
-// Other headers recognise the runtime by these names.
+// Other headers check these names to see whether the runtime is included.
 #define __DRIVER_TYPES_H__
 #define __CUDA_RUNTIME_H__
 #define CUDART_VERSION 12000
@@ -33,7 +33,7 @@
   };                                                                                                   \
   inline name##1 make_##name##1(type x) { return {x}; }                                                \
   inline name##2 make_##name##2(type x, type y) { return {x, y}; }
-/// These types are separate, since cuda_runtime.h already defines uint3 and float4.
+/// These types are not in the macro above, since cuda_runtime.h already defines uint3 and float4.
 #define LOCKSTEP_VECTOR3(name, type)                                                                   \
   struct name##3 {                                                                                     \
     type x, y, z;                                                                                      \
