@@ -82,7 +82,10 @@ export function calibrateFromDesigns(
   options: CalibrationOptions,
 ): Result<CalibrationProfile> {
   const device = plan.axes.devices[deviceAt];
-  if (!device) return badInput(`device ${deviceAt} is not one of the plan's ${plan.axes.devices.length}`);
+  if (!device)
+    return badInput(
+      `There is no device ${deviceAt} in the plan. The number of its devices is ${plan.axes.devices.length}.`,
+    );
   if (device.kind === 'cpu')
     return unsupported(`${device.name} is a CPU, and the model of a CPU has no parameters to fit. Calibrate a GPU.`);
   if (plan.axes.implementations)
@@ -240,7 +243,9 @@ function onlyMeasured(
   const positions: Int32Array[] = [];
   for (const { designIndex } of measured) {
     if (!(Number.isInteger(designIndex) && designIndex >= 0 && designIndex < size))
-      return badInput(`design ${designIndex} is not one of the plan's ${size}`, { design: designIndex });
+      return badInput(`There is no design ${designIndex} in the plan. The number of its designs is ${size}.`, {
+        design: designIndex,
+      });
     const at = new Int32Array(counts.length);
     decodeInto(at, counts, designIndex);
     if (at[AXIS.device] !== deviceAt) {

@@ -213,7 +213,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     level: 'advanced',
     assumed: 0,
     usual: [0, 0.6],
-    source: 'chosen: loops and addresses take a part of most kernels',
+    source: 'chosen: in most kernels, some instructions count loops and compute addresses',
   },
   fp64Share: {
     label: 'FP64 share',

@@ -173,7 +173,7 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
     const type = recordType(value.json);
     if (!plan && type !== 'plan') {
       const found = type === null ? shown(text) : `a record of type "${type}"`;
-      refuse(label, { line }, `${found} stands where the plan must be, which comes first`);
+      refuse(label, { line }, `the file begins with ${found}. It must begin with the plan`);
     }
     if (type === 'plan') return takePlan(value.json, line);
     const record = parseBenchRecord(value.json);

@@ -178,7 +178,7 @@ function parseBanner(line: string, refuse: Refuse): Banner {
   if (words[0] !== '%%matrixmarket') {
     refuse(`${shown(line)} is not a banner such as %%MatrixMarket matrix coordinate real general`);
   }
-  if (words[1] !== 'matrix') refuse(`the object is ${shown(words[1] ?? '')}, not matrix`);
+  if (words[1] !== 'matrix') refuse(`the banner names the object ${shown(words[1] ?? '')} instead of matrix`);
   if (words.length !== 5) {
     refuse(`the banner has ${words.length} words. It needs %%MatrixMarket matrix and three more`);
   }

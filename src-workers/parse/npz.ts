@@ -63,7 +63,7 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
     return refuse(
       label,
       {},
-      `the file has several arrays: ${listed}. Save the one of lengths alone, or name it in the study, as in file:PATH.npz#${names[0]}`,
+      `the file has several arrays: ${listed}. Save only the array of lengths, or name it in the study, as in file:PATH.npz#${names[0]}`,
     );
   const pointers = isPointers(chosen);
   const entry = entries.get(chosen)!;

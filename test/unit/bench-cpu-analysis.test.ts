@@ -91,5 +91,8 @@ test('the device made from a measured machine is valid in the catalogue', () => 
   expect(device).toMatchObject({ id: 'measured-intel-r-core-tm-i7-6', vendor: 'Intel', cores: 6, kneeCores: 4 });
   expect([device.singleCoreBandwidthGbS, device.fullBandwidthGbS]).toEqual([10, 34]);
   const part = measuredCpu({ ...DEVICE, multiprocessors: 8 }, measured);
-  expect(part).toFail(null, 'the bandwidths go up to 6 cores instead of all 8');
+  expect(part).toFail(
+    null,
+    'The bandwidths were measured with up to 6 cores, but the machine has 8. Measure with all of them.',
+  );
 });

@@ -156,8 +156,8 @@ describe('records that do not belong to the plan', () => {
   const ofPlan = (change: object): unknown[] => [{ ...PLAN, plan: { ...PLAN.plan, ...change } }];
   const twice = [PLAN.plan.cases[0], PLAN.plan.cases[0]];
   it.each<[string, readonly unknown[]]>([
-    ['line 1: a record of type "device" stands where the plan must be, which comes first', [DEVICE]],
-    ['line 1: "[]" stands where the plan must be, which comes first', ['[]']],
+    ['line 1: the file begins with a record of type "device". It must begin with the plan', [DEVICE]],
+    ['line 1: the file begins with "[]". It must begin with the plan', ['[]']],
     ['line 1: "hello" is not a JSON object', ['hello']],
     ['line 3: "hello" is not a JSON object', [PLAN, DEVICE, 'hello', DONE]],
     [

@@ -213,7 +213,7 @@ it.each<[what: string, bytes: Uint8Array, message: RegExp, columns?: CsvColumns]
   ['a type without numbers', npy(`{'descr': '<U3', 'shape': (1,), }`, encode('abc')), /the type .* is not one of b1, i1/],
   ['an integer beyond 2^53', npy(`{'descr': '<i8', 'shape': (1,), }`, new Uint8Array(BigInt64Array.of(BIG).buffer)), /element 1: length .* is not an integer/],
   ['row pointers that fall', int32('3,', 0, 5, 4), /element 3: the row pointer 4 is below the one before it, 5/, { length: 'indptr' }],
-  ['several arrays', made('several.npz'), /several arrays: "first", "second"\. Save the one of lengths alone, or name it in the study, as in file:PATH\.npz#first/],
+  ['several arrays', made('several.npz'), /several arrays: "first", "second"\. Save only the array of lengths, or name it in the study, as in file:PATH\.npz#first/],
   ['a matrix in coordinates', made('coo.npz'), /stored as COO, in which no array has the lengths of its rows\. Save it by rows: .*tocsr\(\)/],
   ['an array that does not exist', made('several.npz'), /no array is named "third"\. The file has "first", "second"/, { length: 'third' }],
   ['an array above the limit', hugeArray(2 ** 32 + 8), /^x: the array "a" has 4294967304 bytes, which is more than the limit of 4294967296/],

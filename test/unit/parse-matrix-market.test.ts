@@ -73,7 +73,10 @@ describe('failures', () => {
   it.each([
     ['', 'line 1: the file is empty. It must begin with a %%MatrixMarket banner'],
     ['1 2 3\n', 'line 1: "1 2 3" is not a banner such as %%MatrixMarket matrix coordinate real general'],
-    ['%%MatrixMarket vector coordinate real general\n', 'line 1: the object is "vector", not matrix'],
+    [
+      '%%MatrixMarket vector coordinate real general\n',
+      'line 1: the banner names the object "vector" instead of matrix',
+    ],
     ['%% coordinate real\n', 'line 1: the banner has 4 words. It needs %%MatrixMarket matrix and three more'],
     ['%%MatrixMarket matrix sparse real general\n', 'line 1: the format "sparse" is not one of coordinate, array'],
     [

@@ -141,7 +141,9 @@ const VENDORS = ['Intel', 'AMD', 'Apple', 'Ampere', 'NVIDIA', 'Qualcomm', 'IBM']
 export function measuredCpu(device: MeasuringDevice, measured: MeasuredBandwidths): Result<CpuDevice> {
   const cores = measured.cores.at(-1)!;
   if (device.multiprocessors !== null && cores < device.multiprocessors)
-    return badInput(`the bandwidths go up to ${cores} cores instead of all ${device.multiprocessors}`);
+    return badInput(
+      `The bandwidths were measured with up to ${cores} cores, but the machine has ${device.multiprocessors}. Measure with all of them.`,
+    );
   const slug = device.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-+|-+$/g, ''); // prettier-ignore
   const source = `Measured on ${device.properties.startedAt ?? 'an unknown day'}: STREAM triad, ${device.driver}`;
   const rounded = (value: number): number => Math.round(value * 100) / 100;

@@ -277,7 +277,7 @@ export async function prepareLaunchGrid(
 ): Promise<Result<PreparedCase>> {
   const { blocks, threads, elements } = benchCase.parameters;
   const most = launcher.device.limits.maxComputeInvocationsPerWorkgroup;
-  if (threads > most) return unsupported(`block of ${threads} threads; this device allows ${most}`);
+  if (threads > most) return unsupported(`a block of ${threads} threads exceeds this device's limit of ${most}`);
   const pipeline = await launcher.pipeline(`
 @group(0) @binding(0) var<uniform> launch: vec4<u32>;
 @group(0) @binding(1) var<storage, read_write> sums: array<f32>;
