@@ -11,9 +11,9 @@ import type { SweepPlan } from '../predict/plan.ts';
 import { SECTOR_WORDS } from './unit-loop.ts';
 
 /**
- * The loop that stands in for a kernel: its profile, the instructions of its parts, and the kernel that it amounts to,
- * for which times are predicted. Of a pass, the steps are chosen; the other instructions were counted in the machine
- * code of compute capabilities 8.0 to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
+ * The loop that stands in for a kernel: its profile, the instructions of its parts, and the equivalent kernel, whose
+ * times are predicted. The steps of a pass follow the profile. The other instructions of a pass were counted in the
+ * machine code of compute capabilities 8.0 to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
  */
 
 type StandInBackend = 'cuda' | 'webgpu';
@@ -231,7 +231,9 @@ const NOT_OWN = {
   dependentExchanges: undefined,
 } as const;
 
-/** Returns the kernel that a stand-in of u threads per unit amounts to. Its times are predicted with this kernel. */
+/**
+ * Returns the kernel that is equivalent to a stand-in of u threads per unit. Its times are predicted with this kernel.
+ */
 export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile, u: number): KernelProfile {
   const shape = unitLoopShape(profile, u);
   const { instructions } = shape;

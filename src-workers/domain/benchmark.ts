@@ -178,7 +178,9 @@ export interface ProgramTask {
   readonly reference: string | null;
   /** Whether this is a probe: designs run one after another, and results are not compared. */
   readonly probe: boolean;
-  /** Lanes of a thread group of the predicted device. The order of units by bucket depends on it. */
+  /**
+   * Lanes of a thread group of the device for which designs were predicted. The order of units by bucket depends on it.
+   */
   readonly threadGroupWidth?: number | null;
 }
 

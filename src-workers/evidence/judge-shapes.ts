@@ -116,8 +116,8 @@ function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
 }
 
 /**
- * Two designs count as distinguishable if their predicted times differ by more than the error of this fraction of
- * pairs.
+ * Two designs count as distinguishable if their predicted times differ by more than a band, which covers the errors of
+ * this fraction of pairs.
  */
 const TOLD_APART_QUANTILE = 0.8;
 
