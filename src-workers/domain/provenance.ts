@@ -173,7 +173,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     assumed: 15,
     usual: [4, 60],
     source:
-      'chosen: a store and an atomic addition, or its part of a second pass (Merrill and Garland 2016, doi:10.1109/SC.2016.57)',
+      'chosen: a store and an atomic addition, or a share of a second pass (Merrill and Garland 2016, doi:10.1109/SC.2016.57)',
   },
   chainInstructions: {
     label: 'Longest chain',

@@ -185,7 +185,8 @@ function parseBanner(line: string, refuse: Refuse): Banner {
   const layout = readOneOf(LAYOUTS, words[2], 'format', refuse);
   const field = readOneOf(FIELDS, words[3], 'field', refuse);
   const symmetry = readOneOf(SYMMETRIES, words[4], 'symmetry', refuse);
-  if (field === 'pattern' && layout === 'array') refuse('an array must have values: array pattern does not exist');
+  if (field === 'pattern' && layout === 'array')
+    refuse('array pattern does not exist, because an array must have values. Use array real, integer or complex');
   if (field === 'pattern' && symmetry !== 'general' && symmetry !== 'symmetric') {
     refuse(`pattern ${symmetry} does not exist. Use pattern general or pattern symmetric`);
   }

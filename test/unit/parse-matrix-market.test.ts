@@ -87,7 +87,7 @@ describe('failures', () => {
       '%% coordinate real upper\n',
       'line 1: the symmetry "upper" is not one of general, symmetric, skew-symmetric, hermitian',
     ],
-    ['%% array pattern general\n', 'line 1: an array must have values: array pattern does not exist'],
+    ['%% array pattern general\n', 'line 1: array pattern does not exist, because an array must have values'],
     [
       '%% coordinate pattern skew-symmetric\n',
       'line 1: pattern skew-symmetric does not exist. Use pattern general or pattern symmetric',

@@ -203,7 +203,7 @@ async function prepare(
   const { launcher, plan, info, lengthLaw } = measurement;
   switch (benchCase.benchmark) {
     case 'unit-loop':
-      if (!plan.workload) return badInput('the plan has a unit loop and no workload (lengths of units)');
+      if (!plan.workload) return badInput('The plan has a unit loop, but no workload (lengths of units).');
       if (measurement.kernel) {
         if (!measurement.ownKernel) {
           const buffers = await ownKernelBuffers(launcher, measurement.kernel, plan.workload.lengths);
