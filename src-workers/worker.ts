@@ -80,9 +80,7 @@ function getPredictor(plan: SweepPlan): Predictor {
   return kept(predictors, MAX_PREDICTORS, plan.id, () => createPredictor(plan));
 }
 
-/**
- * Laws that are shared by the plans of one recommendation. These plans differ only in inputs that are cheap to change.
- */
+/** Laws that the plans of one recommendation share. These plans differ only in inputs that are cheap to change. */
 interface SharedLaws {
   readonly caches: Caches;
   readonly predictors: Map<string, Predictor>;
@@ -200,8 +198,7 @@ export function searchBest(
 }
 
 /**
- * Returns the design that the rule of the pick chooses from the designs of a part up to a time limit; `null` if there
- * is none.
+ * Returns the design that the rule of the pick chooses from a part, among designs up to a time limit; `null` if none.
  */
 export function searchPick({
   plan,
@@ -382,10 +379,7 @@ export function unitLengths({
   return handedOver({ lengths, digest }, [lengths]);
 }
 
-/**
- * Resolves the text of a workload: reads its files and computes its examples. Ordered lengths are returned in shared
- * memory.
- */
+/** Resolves the text of a workload: reads its files and computes its examples. Ordered lengths are in shared memory. */
 export async function workload(asked: Parameters<typeof workloadWithFiles>[0]): ReturnType<typeof workloadWithFiles> {
   const resolved = await workloadWithFiles(asked);
   if (!resolved.ok) return resolved;

@@ -61,9 +61,7 @@ const FOLDS = 5;
 
 /** Minimum fraction of the spread of measured times that a calibration must explain; otherwise it is rejected. */
 const MIN_EXPLAINED = 0.1;
-/**
- * The explained spread is checked only if times differ by at least this much: the mean |ln(time)| about their centre.
- */
+/** The explained spread is checked only if times differ by this much: the mean |ln(time)| about their centre. */
 const SPREAD = 0.05;
 
 /**
@@ -230,8 +228,7 @@ function startingValues(plan: SweepPlan, device: GpuDevice): Values {
 }
 
 /**
- * Returns the plan without CPUs and without axis values that no measured design has, for which a predictor is quick to
- * make.
+ * Returns the plan without CPUs and without axis values that no measured design has. Its predictor is quick to make.
  */
 function onlyMeasured(
   plan: SweepPlan,
@@ -407,8 +404,7 @@ function fitProblem(
 }
 
 /**
- * Start points of the fit: τ/c relative to the plan's, and p. They lie on both sides of the knee, and one has a soft
- * knee.
+ * Start points of the fit: τ/c relative to the plan's, and p. They lie on both sides of the knee; one has a soft knee.
  */
 const STARTS = [
   { ratio: 1, knee: null },

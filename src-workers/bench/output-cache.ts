@@ -7,7 +7,6 @@ import type { ToolRun } from './tool.ts';
 
 /** Keeps the output of compilers between runs. */
 
-/** An output in the cache. */
 export interface CacheEntry {
   readonly key: string;
   readonly path: string;

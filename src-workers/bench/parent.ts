@@ -1,9 +1,7 @@
 import { writeSync } from 'node:fs';
 import { ENGINE_ONLY_VARIABLE, SECRET_VARIABLES } from '../domain/program.ts';
 
-/**
- * The environment variable that holds the id of the parent: the process that started our program and reads its output.
- */
+/** The environment variable with the id of the parent: the process that started our program and reads its output. */
 export const PARENT_VARIABLE = 'LOCKSTEP_PARENT';
 
 /** Time between two checks for the parent, ms. */
@@ -35,10 +33,7 @@ export function printLine(line: object): void {
   }
 }
 
-/**
- * Returns this process's environment without secrets and without settings of the engine, for a program that others
- * wrote.
- */
+/** Returns this process's environment without secrets and the engine's settings, for a program that others wrote. */
 export function childEnvironment(added: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   // Windows ignores the case of names.
   const ownNames = process.env[ENGINE_ONLY_VARIABLE]?.split(' ') ?? [];

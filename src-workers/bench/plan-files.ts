@@ -14,9 +14,7 @@ export const LENGTHS_FILE = 'lengths.u32';
 
 type StoredPlan = PlanLine['plan'];
 
-/**
- * Returns a plan in the form in which it begins a result file. A digest replaces the lengths, which can be drawn again.
- */
+/** Returns a plan as a result file begins with it. A digest replaces the lengths, which can be drawn again. */
 export function keptPlan(plan: BenchPlan, lengthsDigest: string | null, source: PlanSource | null): PlanLine {
   const { workload, ...rest } = plan;
   if (!workload) return { type: 'plan', plan: { ...rest, workload: null }, lengthsDigest, source };
@@ -32,10 +30,7 @@ export async function writePlanFolder(folder: string, plan: BenchPlan): Promise<
   await writeFile(join(folder, PLAN_FILE), JSON.stringify(keptPlan(plan, null, null).plan));
 }
 
-/**
- * Reads a plan from a folder that `writePlanFolder` wrote. Fails with `not-found`, or with `bad-input` on any other
- * folder.
- */
+/** Reads a plan from a folder of `writePlanFolder`. Fails with `not-found`, or with `bad-input` on any other folder. */
 export async function readPlanFolder(folder: string): Promise<Result<BenchPlan>> {
   const file = join(folder, PLAN_FILE);
   let stored: StoredPlan;

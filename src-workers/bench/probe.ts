@@ -8,10 +8,7 @@ import { mean } from '../numeric/statistics.ts';
  * linear in the units.
  */
 
-/**
- * Times of one round of a probe, ms, as means over its designs. They are measured by the clock of the process that
- * reads the records.
- */
+/** Mean times of the designs of one round of a probe, ms, by the clock of the process that reads the records. */
 export interface ProbeTimes {
   readonly units: number;
   /** Time from the start of the program until the device is known. */
@@ -31,10 +28,7 @@ export interface TimedRecord {
   readonly record: BenchRecord;
 }
 
-/**
- * Number of designs in a probe, spread over the chosen designs, and number of their launches, of which the first is not
- * timed.
- */
+/** Number of designs in a probe, spread over the chosen ones, and of their launches. The first launch is not timed. */
 export const PROBE_DESIGNS = 6;
 export const PROBE_WARM_UPS = 1;
 export const PROBE_REPEATS = 2;
@@ -48,10 +42,7 @@ const MAX_ROUNDS = 4;
 /** A round that has taken this long ends after the current design, ms. This is enough to know a slow device. */
 const ROUND_MS = 5000;
 
-/**
- * Returns whether a round can skip its remaining designs, because it took long enough and a launch after a warm-up was
- * timed.
- */
+/** Returns whether a round can end early: it took long enough, and a launch after a warm-up was timed. */
 export function isProbeEnough(records: readonly TimedRecord[]): boolean {
   const started = records.find(({ record }) => record.type === 'device');
   const last = records.at(-1);
@@ -119,9 +110,7 @@ export function nextProbeUnits(rounds: readonly ProbeTimes[], allUnits: number, 
   return wanted > allUnits / 2 ? allUnits : wanted;
 }
 
-/**
- * Returns the times for another number of units: linear through the last two rounds, or proportional after one round.
- */
+/** Returns the times for another number of units: linear through the last two rounds, or proportional after one. */
 function collectTimes(rounds: readonly ProbeTimes[], units: number): ProbeTimes {
   const last = rounds.at(-1)!;
   const before = rounds.at(-2);
@@ -150,10 +139,7 @@ export interface AskedMeasurement {
   readonly caseTimeLimitMs: number;
   /** Whether the target can run a part of the units. */
   readonly parts: boolean;
-  /**
-   * Number of programs that are built in parallel before the first launch. Null if designs need no program of their
-   * own.
-   */
+  /** Number of programs that are built in parallel before the first launch. Null if designs have no own programs. */
   readonly buildsAtOnce: number | null;
 }
 

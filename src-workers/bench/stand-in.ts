@@ -85,19 +85,14 @@ function inPasses(mean: number): { readonly each: number; readonly rate: number 
   return { each, rate: Math.round(Math.max(0, mean - each) * 2 ** 22) * 2 ** 10 };
 }
 
-/**
- * Returns the exchanges of a pass: half the cost of cooperation, at most one in each step. Dealt units need no
- * exchanges.
- */
+/** Returns the exchanges of a pass: half the cost of cooperation, at most one per step. Dealt units need none. */
 function countExchanges({ sharing, instructionsPerIteration, cooperationCost }: UnitLoopProfile, u: number): number {
   if (sharing === 'deal') return 0;
   const steps = Math.log2(u);
   return Math.min(steps, Math.round((instructionsPerIteration * cooperationCost * steps) / 2));
 }
 
-/**
- * Counts the instructions that a pass needs in addition to its steps: all of them, and those for integers and logic.
- */
+/** Counts the instructions of a pass in addition to its steps: all of them, and those for integers and logic. */
 function overhead(profile: UnitLoopProfile, u: number) {
   const share = computeShare(profile, u);
   const exchanges = countExchanges(profile, u);
@@ -119,9 +114,7 @@ function overhead(profile: UnitLoopProfile, u: number) {
   return { exchanges, loads, streamed, integers, instructions: integers + exchanges + loadCount + streamedCount + 1 };
 }
 
-/**
- * The integer instructions of a pass besides its steps: for one thread per unit, and for units that are split or dealt.
- */
+/** The integer instructions of a pass besides its steps: for one thread per unit, for split, and for dealt units. */
 const OWN = { one: 4, split: 6, dealt: 8 } as const;
 /** Instructions that change to the next unit, without its steps: in the nested form, and in one loop over all units. */
 const UNIT_INSTRUCTIONS = 38;
@@ -212,10 +205,7 @@ export function unitLoopProfile(kernel: KernelProfile, backend: StandInBackend):
   };
 }
 
-/**
- * Instructions of a step, of a dependent load and of the loop itself in version 1, whose measurements can still be
- * read.
- */
+/** Instructions of a step, a dependent load and the loop itself in version 1, whose measurements can still be read. */
 const FIRST = { step: 6, load: 6, turn: 5 } as const;
 
 /** Instructions that versions 1 and 2 are assumed to add: to a unit, and to a pass of one loop over all units. */
@@ -231,9 +221,7 @@ const NOT_OWN = {
   dependentExchanges: undefined,
 } as const;
 
-/**
- * Returns the kernel that is equivalent to a stand-in of u threads per unit. Its times are predicted with this kernel.
- */
+/** Returns the kernel that is equivalent to a stand-in of u threads per unit. The prediction uses this kernel. */
 export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile, u: number): KernelProfile {
   const shape = unitLoopShape(profile, u);
   const { instructions } = shape;
@@ -282,10 +270,7 @@ function oldStandInKernel(kernel: KernelProfile, profile: SecondUnitLoopProfile 
   };
 }
 
-/**
- * Returns the kernel of version 1, in which an exchange was two instructions, and a dependent load moved one sector per
- * lane.
- */
+/** Returns the kernel of version 1. An exchange was two instructions; a dependent load moved one sector per lane. */
 function firstKernel({
   parallelSteps,
   serialSteps,
@@ -306,10 +291,7 @@ function firstKernel({
   };
 }
 
-/**
- * Returns a plan that predicts the times of the stand-in instead of the kernel's, without the kernel's own
- * measurements.
- */
+/** Returns a plan that predicts the times of the stand-in, without the measurements of the kernel that it replaces. */
 export function standInPlan(plan: SweepPlan, profile: AnyUnitLoopProfile): SweepPlan {
   const own = { ...plan, id: `${plan.id} stand-in ${JSON.stringify(profile)}`, pipeline: {} };
   if (profile.version !== 3) return { ...own, kernel: oldStandInKernel(plan.kernel, profile) };

@@ -10,10 +10,7 @@ import { arbitraryOrder, shuffle, type UniformSource } from '../numeric/random.t
  */
 export const MAX_MEASURED_UNITS = 2 ** 26;
 
-/**
- * The layout of a launch: slots of u threads, `unitsPerGroup` slots in a full thread group. Units are dealt to slots in
- * rounds.
- */
+/** The layout of a launch: slots of u threads, `unitsPerGroup` of them in a full thread group. Units come in rounds. */
 export interface SlotLayout {
   /** Units in flight in one block. */
   readonly slotsPerBlock: number;
@@ -185,10 +182,7 @@ export function ringTable(words: number): Uint32Array {
   return table;
 }
 
-/**
- * Computes the expected result[unit] of every design, by length: f · (1 + 1 + 2 + … + length) with f = mix(unit + 1) |
- * 1.
- */
+/** Computes the expected result[unit] of every design: f · (1 + 1 + 2 + … + length) with f = mix(unit + 1) | 1. */
 export function referenceResults(lengths: Uint32Array): Uint32Array {
   return lengths.map((length, unit) => {
     const [half, other] = length % 2 === 0 ? [length / 2, length + 1] : [(length + 1) / 2, length];

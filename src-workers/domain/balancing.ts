@@ -11,9 +11,7 @@ const FORMS =
   `none, shuffle, quantile-buckets(K) or best-buckets(K) with K 1 to ${MAX_BUCKETS}, window-sort(UNITS), full-sort, dynamic-fetch, dynamic-fetch(UNITS), ` +
   `dynamic-fetch(group), padded, padded-slice(UNITS), mixed(K) with K 2 to ${MAX_CLASSES}, mixed(THREADS:LENGTH,…,THREADS); on a CPU row-split; nonzero-split or merge-path on both`;
 
-/**
- * Maximum number of units that a slot fetches at once. With more, only a few slots have work at the end of a launch.
- */
+/** Maximum number of units that a slot fetches at once. With more, few slots have work at the end of a launch. */
 const MAX_FETCHED_UNITS = 4096;
 
 /** Maximum size of a window, units: no device can sort a larger window in one pass. */

@@ -37,9 +37,7 @@ export function isStandIn(backend: BenchBackend | 'external'): boolean {
 export interface UnitLoopProfile extends Omit<SecondUnitLoopProfile, 'version'> {
   readonly version: 3;
   readonly sharing: Sharing;
-  /**
-   * Instructions that run once per unit, and instructions of each step that combines the results of a unit's threads.
-   */
+  /** Instructions that run once per unit, and in each step that combines the results of a unit's threads. */
   readonly unitInstructions: number;
   readonly combineInstructions: number;
 }
@@ -121,9 +119,7 @@ export interface BenchParameters {
      */
     readonly residentBlocks: number | null;
   };
-  /**
-   * Each unit computes one power of a small matrix. Results are in cycles per work group (Swatman 2022, Algorithm 1).
-   */
+  /** Each unit computes one power of a small matrix. Results are cycles per work group (Swatman 2022, Algorithm 1). */
   readonly 'matrix-power': {
     readonly lengths: string;
     /** n: units side by side in a work group. */
@@ -147,10 +143,7 @@ export interface BenchParameters {
   readonly probe: { readonly probe: string; readonly arguments: Readonly<Record<string, number>> };
   /** STREAM triad on the first `cores` cores, each with a separate share. */
   readonly stream: { readonly cores: number; readonly bytesPerCore: number };
-  /**
-   * Lower triangular matrix times vector with the same number of rows for each core: core i has work ∝ 2i − 1
-   * (Langguth).
-   */
+  /** Lower triangular matrix times vector with equal numbers of rows per core: core i has work ∝ 2i − 1 (Langguth). */
   readonly triangular: { readonly cores: number; readonly rows: number };
   /** Triad in which core 1 has (P + 1) times the share of each other core (Langguth's Amdahl workload). */
   readonly 'imbalanced-stream': { readonly cores: number; readonly bytesPerShare: number };
@@ -178,9 +171,7 @@ export interface ProgramTask {
   readonly reference: string | null;
   /** Whether this is a probe: designs run one after another, and results are not compared. */
   readonly probe: boolean;
-  /**
-   * Lanes of a thread group of the device for which designs were predicted. The order of units by bucket depends on it.
-   */
+  /** Lanes of a thread group of the device that was predicted. The order of units by bucket depends on it. */
   readonly threadGroupWidth?: number | null;
 }
 
@@ -196,8 +187,7 @@ export type BenchCase = {
 export type CaseOf<Id extends BenchmarkId> = Extract<BenchCase, { readonly benchmark: Id }>;
 
 /**
- * What the cache holds before each counted launch: the data of the launch before it (`warm`), or no such data
- * (`flush`).
+ * What the cache holds before each counted launch: the data of the previous launch (`warm`), or none of it (`flush`).
  */
 export const CACHE_STATES = ['warm', 'flush'] as const;
 export type CacheState = (typeof CACHE_STATES)[number];

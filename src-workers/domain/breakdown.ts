@@ -64,10 +64,7 @@ export interface Achieved {
    */
   readonly bandwidthGbS: number | null;
   readonly bandwidthFraction: number | null;
-  /**
-   * The resource that limits the launch, because it is busy for at least half of the time. Null if latency or uneven
-   * work limits it.
-   */
+  /** The resource that limits the launch: it is busy for at least half of the time. Null: latency or imbalance does. */
   readonly limit: 'issue' | 'bandwidth' | null;
 }
 
@@ -103,10 +100,7 @@ export function regimeText({ label, accuracy }: Pick<RegimeInfo, 'label' | 'accu
   return `${name} Differs from simulation by ${figures} (${accuracy.designs.toLocaleString('en')} designs).`;
 }
 
-/**
- * Writes a fraction as a percentage, such as 0.0053 as `0.5 %`, with a no-break space. A small fraction is not rounded
- * to zero.
- */
+/** Writes a fraction as a percentage, such as `0.5 %`, with a no-break space. A small one is not rounded to zero. */
 function differenceText(fraction: number): string {
   return fraction < 0.0005 ? 'less than 0.1\u00a0%' : `${(100 * fraction).toFixed(1)}\u00a0%`;
 }

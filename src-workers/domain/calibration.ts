@@ -96,10 +96,7 @@ export interface HeldOutFigures extends Omit<CalibrationFigures, 'designs'> {
   readonly folds: number;
 }
 
-/**
- * The parameters that the measured designs of a kernel on a device determine. They replace the device's data-sheet
- * figures.
- */
+/** The parameters that measured designs of a kernel on a device determine. They replace data-sheet figures. */
 export interface CalibrationProfile {
   readonly version: 1;
   readonly deviceId: string;

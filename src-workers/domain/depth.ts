@@ -47,8 +47,7 @@ export interface GroupFetches {
   /** Additions to the common counter. */
   readonly additions: number;
   /**
-   * The time after the units have run out: iterations until the group ends, and iterations after which a fetch finds no
-   * unit.
+   * After the units have run out: iterations until the group ends, and iterations after which a fetch finds no unit.
    */
   readonly last: { readonly iterations: number; readonly events: number };
 }

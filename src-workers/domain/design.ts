@@ -17,10 +17,7 @@ export type WholeUnitBalancing =
   | { readonly kind: 'full-sort' }
   | { readonly kind: 'dynamic-fetch'; readonly fetch?: number | 'group' };
 
-/**
- * Lanes run idle iterations: up to the longest of all units (ELL), or up to the longest unit of their slice of `units`
- * units (SELL).
- */
+/** Lanes run idle iterations up to the longest of all units (ELL), or of their slice of `units` units (SELL). */
 export type PaddedBalancing = { readonly kind: 'padded' } | { readonly kind: 'padded-slice'; readonly units: number };
 
 /**
@@ -164,8 +161,7 @@ export function designText(design: Design): string {
 }
 
 /**
- * The reasons why a design cannot run or has no effect; 0 is a valid design. The numbers are stored, so they must never
- * change.
+ * The reasons why a design cannot run or has no effect; 0 is valid. The numbers are stored, so they must not change.
  */
 export const INVALID_REASONS = [
   { code: 'valid', text: 'valid' },

@@ -22,10 +22,7 @@ export interface DeviceLimits {
   readonly maxSharedMemoryBytesPerBlock: number;
 }
 
-/**
- * A GPU, described by public data. `sources` has the source of each value (field name → citation or URL; `*` for all
- * other fields).
- */
+/** A GPU, from public data. `sources` has the source of each value (field → citation or URL; `*` for all others). */
 export interface GpuDevice {
   readonly kind: 'gpu';
   /** Lower-case slug, unique in the catalogue: `nvidia-a100-sxm4-40gb`. */
@@ -54,10 +51,7 @@ export interface GpuDevice {
   readonly memoryBandwidthGbS: number;
   readonly memoryGib: number;
   readonly l2Bytes: number;
-  /**
-   * Achieved over peak bandwidth of memory-bound kernels, 0…1. Omitted if nobody measured it; a usual value is then
-   * assumed.
-   */
+  /** Achieved over peak bandwidth of memory-bound kernels, 0…1. If omitted, nobody measured it and it is assumed. */
   readonly achievedBandwidthFraction?: number | undefined;
   /** Time of an empty launch, µs, measured around the launch; omitted if nobody measured it. */
   readonly launchMicroseconds?: number | undefined;

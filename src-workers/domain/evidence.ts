@@ -138,8 +138,7 @@ export interface TimedDevice {
 }
 
 /**
- * Returns the mark above predicted times, and the sentences that explain it. Null if measurements cover all devices and
- * kinds.
+ * Returns the mark above predicted times, and sentences that explain it. Null if all devices and kinds were measured.
  */
 export function evidenceGaps(
   devices: readonly Omit<TimedDevice, 'id'>[],
@@ -224,8 +223,7 @@ export interface ChoiceEvidence {
   /** Share of matrices for which the fastest was chosen, 0…1. */
   readonly hitRate: number;
   /**
-   * The implementation with the best regret if it is always chosen, among those measured for every matrix; `null` if
-   * there is none.
+   * The implementation with the best regret if always chosen, among those measured for every matrix; `null` if none.
    */
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
   /** Regret of the choice by the four-number model; `null` if there is none. */
@@ -270,7 +268,6 @@ export interface GpuDetail {
   readonly points: EvidencePoints;
 }
 
-/** A data set of measurements. */
 export interface Dataset {
   readonly id: string;
   readonly title: string;

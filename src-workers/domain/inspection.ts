@@ -24,10 +24,7 @@ export interface InspectedLoop {
   readonly byClass: ClassCounts;
   /** FP32 instructions that read three different registers. */
   readonly threeRegisters: number;
-  /**
-   * Loads from device memory on the longest chain of dependencies of an iteration. A chain runs through values and
-   * branches.
-   */
+  /** Loads from device memory on an iteration's longest chain of dependencies, through values and branches. */
   readonly dependentLoads: number;
   /** Shuffles, barriers and loads from shared memory on this chain. */
   readonly dependentExchanges: number;
@@ -315,10 +312,7 @@ export type KernelFileKind = 'source' | 'ptx' | 'sass' | 'cubin' | 'ptxas' | 'nc
 export const MAX_KERNEL_FILE_BYTES = 32 * 2 ** 20;
 const HEAD_BYTES = 262_144;
 
-/**
- * Detects the kind of a file about a kernel by its content; only CUDA source is detected by its name. `null` for other
- * files.
- */
+/** Detects the kind of a file about a kernel by its content, and CUDA source by its name; `null` for other files. */
 export function kernelFileKind(fileName: string, bytes: Uint8Array): KernelFileKind | null {
   if (bytes[0] === 0x7f && bytes[1] === 0x45 && bytes[2] === 0x4c && bytes[3] === 0x46) return 'cubin';
   if (/\.cu$/i.test(fileName)) return 'source';

@@ -149,15 +149,10 @@ export interface KernelTask {
   readonly manifest: KernelManifest;
   /** Absolute path of the manifest. The paths in it are relative to its folder. */
   readonly file: string;
-  /**
-   * Digest of the manifest, its sources and argument files. A measurement can be resumed only if the digest is
-   * unchanged.
-   */
+  /** Digest of the manifest, its sources and argument files. Only a measurement with the same digest is resumed. */
   readonly digest: string;
   readonly units: number;
-  /**
-   * Lanes of a thread group of the device for which designs were predicted. The order of units by bucket depends on it.
-   */
+  /** Lanes of a thread group of the device that was predicted. The order of units by bucket depends on it. */
   readonly threadGroupWidth: number;
   /** Number of the CUDA, HIP or OpenCL device; null for other backends. */
   readonly device: number | null;

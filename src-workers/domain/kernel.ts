@@ -13,14 +13,9 @@ export type AccessPattern = (typeof ACCESS_PATTERNS)[number];
 export interface MemoryAccess {
   readonly pattern: AccessPattern;
   readonly elementBytes: number;
-  /**
-   * Size of an array whose elements are read repeatedly. Omitted if they are read once, or if no cache can hold the
-   * array.
-   */
+  /** Size of an array whose elements are read repeatedly. Omitted if they are read once, or if no cache can hold it. */
   readonly footprintBytes?: number | undefined;
-  /**
-   * Fraction of a gather's reads that miss the caches and fetch a separate sector from memory, 0…1. Assumed if omitted.
-   */
+  /** Fraction of a gather's reads that miss the caches, each with its own sector, 0…1. Assumed if omitted. */
   readonly missFraction?: number | undefined;
   /**
    * Whether each element is read once and `footprintBytes` is all that the launch reads with this pattern. The part
@@ -93,10 +88,7 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly chainInstructions?: number | undefined;
   /** Shuffles and accesses to shared memory on this chain, per iteration; 0 if omitted. */
   readonly dependentExchanges?: number | undefined;
-  /**
-   * Loads from device memory on the longest chain of dependencies of an iteration. Each adds one memory latency to the
-   * floor τ.
-   */
+  /** Loads from device memory on an iteration's longest chain of dependencies. Each adds a memory latency to τ. */
   readonly dependentLoadsPerIteration: number;
   /** Device-memory traffic of one lane per iteration, bytes; 0 if `accesses` are given, which determine it. */
   readonly bytesPerIteration: number;
@@ -114,10 +106,7 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
    * branches are masked and not jumped over, it also executes the change of the unit.
    */
   readonly flattenedCost?: number;
-  /**
-   * p ≥ 1: softness of the knee between latency-bound and issue-bound. The default, 6.5, is fitted
-   * (`models/README.md`).
-   */
+  /** p ≥ 1: softness of the knee between latency- and issue-bound. The default, 6.5, is fitted (`models/README.md`). */
   readonly kneeSoftness: number;
   /** Input and state of a unit that a reordering moves, bytes. A study's default, 64, is assumed. */
   readonly bytesPerUnit: number;

@@ -335,10 +335,7 @@ export type KernelWithOrigins = KernelProfile & {
   readonly origins?: Readonly<Partial<Record<KernelField, Origin | undefined>>> | undefined;
 };
 
-/**
- * Returns the origin of a kernel's field. If none is stated, a default value counts as assumed, and any other value as
- * given.
- */
+/** Returns the origin of a kernel's field. Without a stated one, a default value is assumed and any other is given. */
 export function kernelOrigin(kernel: KernelWithOrigins | KernelChange, field: KernelField): Origin {
   const stated = kernel.origins?.[field];
   if (stated !== undefined) return stated;
@@ -427,8 +424,7 @@ export function isFittedToStandIn(measured: Pick<MeasuredPipeline, 'origin' | 'f
 }
 
 /**
- * Returns whether the calibrated fields of a kernel were fitted to the stand-in loop. All devices of a study share
- * these fields.
+ * Returns whether calibrated fields of a kernel were fitted to the stand-in loop. All devices of a study share them.
  */
 export function isKernelOfStandIn(pipeline: PredictionInputs['pipeline']): boolean {
   const all = Object.values(pipeline);
@@ -785,8 +781,7 @@ export function factText({ field, label, value, unit, origin }: InputFact): stri
 }
 
 /**
- * Returns, for example, `12 B per iteration of a lane: 8 B along the unit, 4 B along the unit`; null if traffic is not
- * from accesses.
+ * Returns, for example, `12 B per iteration of a lane: 8 B along the unit, 4 B along the unit`; null without accesses.
  */
 export function trafficPhrase(
   facts: readonly InputFact[],

@@ -10,10 +10,7 @@ export type GridLaunch =
 /** A value of the launch axis: a grid on a GPU, the number of cores on a CPU. */
 export type Launch = GridLaunch | { readonly kind: 'cores'; readonly value: number };
 
-/**
- * One way to write the kernel: its profile, and the values of each axis that it supports. An omitted axis allows all
- * values.
- */
+/** One way to write the kernel: its profile, and its values of each axis. An omitted axis allows all values. */
 export interface Implementation {
   readonly name: string;
   readonly kernel: KernelProfile;
@@ -34,9 +31,7 @@ export interface Implementation {
  */
 export interface SpaceAxes {
   readonly devices: readonly Device[];
-  /**
-   * Omitted if there is a single implementation, which has the kernel of the study and allows all values of the axes.
-   */
+  /** Omitted if there is one implementation, with the kernel of the study and all values of the axes. */
   readonly implementations?: readonly Implementation[];
   /**
    * Threads of a block that lie side by side if units are in rows (`Design.blockWidth`); `null` for blocks of one row.

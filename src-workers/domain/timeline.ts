@@ -23,10 +23,7 @@ export interface DrawnTimeline {
   readonly blockLane: Float64Array;
   readonly blockStartMs: Float64Array;
   readonly blockEndMs: Float64Array;
-  /**
-   * Active thread groups of a multiprocessor over time, in equal bins that start with the launch: mean, minimum and
-   * maximum.
-   */
+  /** Active thread groups of a multiprocessor, in equal bins from the launch on: mean, minimum and maximum. */
   readonly binMs: number;
   readonly activeMean: Float64Array;
   readonly activeMin: Float64Array;

@@ -15,8 +15,7 @@ const UNITS: readonly TimeUnit[] = [
 ];
 
 /**
- * Returns the largest unit in which a time, ms, is at least one; ms for zero. A table uses the unit of its smallest
- * time.
+ * Returns the largest unit in which a time, ms, is at least one; ms for zero. A table uses that of its smallest time.
  */
 export function timeUnit(timeMs: number): TimeUnit {
   if (!Number.isFinite(timeMs) || timeMs === 0) return UNITS[1];
@@ -49,10 +48,7 @@ export function commonUnit(timesMs: Iterable<number>): TimeUnit {
   return timeUnit(least);
 }
 
-/**
- * Returns the times of a table for programs: the name of their common unit, and a function that converts each time to
- * it.
- */
+/** Returns the times of a table for programs: the name of their unit, and a function that converts a time to it. */
 export function numericTimes(timesMs: Iterable<number>): {
   readonly unit: TimeUnit['name'];
   readonly of: (timeMs: number) => number;
@@ -68,10 +64,7 @@ export interface TimeColumn {
   readonly decimals: number;
 }
 
-/**
- * Chooses the unit and decimals of a list: its best time, ms, gets four significant digits, and the others the same
- * decimals.
- */
+/** Chooses unit and decimals of a list. Its best time, ms, gets four digits, and the others the same decimals. */
 export function timeColumn(bestMs: number): TimeColumn {
   const unit = timeUnit(bestMs);
   const size = bestMs > 0 && Number.isFinite(bestMs) ? Math.floor(Math.log10(bestMs * unit.perMs)) : 0;

@@ -9,9 +9,7 @@ export interface LengthLaw {
   readonly label: string;
   readonly support: Float64Array;
   readonly probability: Float64Array;
-  /**
-   * Probability that was cut off before renormalisation, because the support was infinite or too long; 0 if none was.
-   */
+  /** Probability that was cut off before renormalisation, since the support was infinite or too long; 0 if none. */
   readonly truncatedMass: number;
   /** Whether the law was fitted to given figures (`summary(…)`), so that only its shape is assumed. */
   readonly fitted?: true;

@@ -4,9 +4,7 @@ import type { DeviceAgreement, ImplementationKind, TimeInterval } from '../domai
 export interface KeptBand {
   /** One device, or the two compared devices. */
   readonly devices: readonly string[];
-  /**
-   * The kinds whose times are compared, in ascending order; empty if shapes, or devices, are compared within one kind.
-   */
+  /** The kinds that are compared, in ascending order; empty if shapes or devices are compared within one kind. */
   readonly kinds: readonly ImplementationKind[];
   readonly fraction: number;
   readonly count: number;
@@ -34,9 +32,6 @@ export interface KeptBands {
   readonly bands: readonly KeptBand[];
   readonly chips: readonly MeasuredChip[];
   readonly devices: readonly KeptAgreement[];
-  /**
-   * The interval for three quarters of the GPUs of the SpMV times, each predicted as if its bandwidth had not been
-   * measured.
-   */
+  /** The interval for three quarters of the GPUs of the SpMV times, each predicted as if not measured. */
   readonly unmeasured: TimeInterval;
 }

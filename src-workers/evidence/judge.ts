@@ -115,9 +115,7 @@ export function makePair(judged: Judged, gpu: MeasuredGpu, at: number): Pair {
   };
 }
 
-/**
- * Finds the nearest matrices. Returns null if the matrices are of another file; they are not compared with each other.
- */
+/** Finds the nearest matrices. Returns null for matrices of another file, which are not compared with each other. */
 function findNeighbours({ measured, parameters }: Judged): readonly Int32Array[] | null {
   return parameters === 'held-out' ? nearestMatrices(measured.matrices) : null;
 }

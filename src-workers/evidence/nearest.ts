@@ -7,10 +7,7 @@ import { assignFold } from './folds.ts';
  * Cover and Hart 1967, doi:10.1109/TIT.1967.1053964). Distances are between the logarithms of size and row lengths.
  */
 const NEIGHBOURS = 5;
-/**
- * Number of neighbours that are kept for each matrix. With this many, at least NEIGHBOURS of them have a time in every
- * column.
- */
+/** Number of neighbours that are kept per matrix, enough for NEIGHBOURS of them to have a time in every column. */
 const KEPT = 40;
 
 function coordinates(matrix: MatrixSummary): readonly number[] {

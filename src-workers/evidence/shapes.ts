@@ -23,15 +23,9 @@ import { createPredictor } from '../predict/predictor.ts';
 import { H100_LOOPS, H100_PRODUCTS, readH100 } from './h100.ts';
 import { readPredictions } from './load.ts';
 
-/**
- * Public measurements of launches of one kernel, and the predictions of these launches. Each data set has its own
- * reader.
- */
+/** Public measurements of launches of one kernel, with their predictions. Each data set has its own reader. */
 
-/**
- * Designs of one kernel that are compared with each other. Most differ in the launch. Times within a family have one
- * unit.
- */
+/** Designs of one kernel that are compared. Most differ in the launch. Times within a family have one unit. */
 export interface ShapeFamily {
   /** The properties that all designs share, in words. */
   readonly name: string;
@@ -133,9 +127,7 @@ const CONVOLUTION_COLUMNS = [
 const CONVOLUTION_DEVICES = new Map(
   LAUNCH_DATASETS.find(({ id }) => id === 'convolution')!.gpus.map(({ column, device }) => [column, device]),
 );
-/**
- * Registers of a thread: a fixed number plus a number per output. Both are assumed, since the file has no registers.
- */
+/** Registers of a thread: a fixed number plus one per output. Both are assumed, since the file has no registers. */
 const REGISTERS = 32;
 const REGISTERS_PER_OUTPUT = 2;
 

@@ -35,7 +35,6 @@ export interface SpmvImplementation {
   microseconds(device: GpuDevice, matrix: MatrixSummary, parameters: SpmvParameters): number;
 }
 
-/** A launch to predict. */
 interface SpmvLaunch {
   readonly kernel: KernelProfile;
   readonly units: number;
@@ -211,9 +210,7 @@ const COMMON: Omit<KernelProfile, 'name'> = {
   spillInstructionsPerRegister: 2,
 };
 
-/**
- * Returns the accesses to values and indices. If these fit in the level-2 cache, a repeated product finds them there.
- */
+/** Returns the accesses to values and indices. A repeated product finds them in the level-2 cache if they fit. */
 function streamed(pattern: AccessPattern, value: number, index: number, elements: number): readonly MemoryAccess[] {
   return [value, index].map((elementBytes) => ({
     pattern,
@@ -254,9 +251,7 @@ function csrKernel(matrix: MatrixSummary, value: number, missFraction: number, t
  */
 const EXCHANGES_PER_ADDITION = 4;
 
-/**
- * Returns the kernel for a padded, column-major matrix. The threads that share a row belong to different thread groups.
- */
+/** Returns the kernel for a padded, column-major matrix. Threads that share a row are in different thread groups. */
 function paddedKernel(matrix: MatrixSummary, cells: number, threads: number, missFraction: number): KernelProfile {
   const additions = (EXCHANGES_PER_ADDITION * threads) / Math.log2(Math.max(2, threads));
   return {
@@ -334,10 +329,7 @@ const perRow =
     { ...ofRows(matrix), kernel: csrKernel(matrix, value, missFraction), blockThreads },
   ];
 
-/**
- * If each row gets a thread group, Ginkgo launches at most this many times the number of thread groups that can run at
- * once.
- */
+/** If each row gets a thread group, Ginkgo launches at most this many times as many groups as can run at once. */
 const CLASSICAL_OVERSUBSCRIPTION = 32;
 
 /**
@@ -524,10 +516,7 @@ const groupOfRows: Launcher = ({ threadGroupWidth }, matrix, missFraction) => [
   },
 ];
 
-/**
- * Rows and non-zeros per thread of the merge path, and threads per block, as in the library loops
- * (merge_path_flat.cuh).
- */
+/** Rows and non-zeros per thread of the merge path, and threads per block, as in loops (merge_path_flat.cuh). */
 const MERGE_ITEMS = 5;
 const MERGE_BLOCK_THREADS = 128;
 

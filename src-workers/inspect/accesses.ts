@@ -11,16 +11,11 @@ export interface Addresses {
    * or all lanes, read the same place.
    */
   readonly pattern: (at: number, threadsPerUnit: number, unrolled: number) => AccessPattern | null;
-  /**
-   * A name for the element that an access in the loop reads. Accesses to parts of the same element get the same name.
-   */
+  /** A name for the element that an access in the loop reads. Accesses to parts of one element share the name. */
   readonly element: (at: number) => string;
 }
 
-/**
- * Maximum number of instructions followed for one address, and for all addresses together. Beyond it, an address counts
- * as arbitrary.
- */
+/** Maximum number of instructions followed for one address, and for all. Beyond it, an address counts as arbitrary. */
 const MAX_FOLLOWED = { one: 1000, all: 1e6 };
 /** Maximum number of accesses that a study lists. Beyond it, accesses with the same pattern are joined. */
 const MAX_ACCESSES = 16;

@@ -25,7 +25,7 @@ export interface Sums {
   /** The value of a sum when the loop begins. */
   readonly before: (sum: Sum) => Sum;
   /**
-   * Whether the value of a sum at the start of the loop depends on a thread's index, other than through loaded values.
+   * Whether the value of a sum at the start of the loop depends on a thread's index, not only through loaded values.
    */
   readonly ofThread: (sum: Sum) => boolean;
   /** The last write to a register before an instruction, in the order of the code. */

@@ -35,9 +35,7 @@ export function findChain(graph: Graph, region: Region, repeats: boolean): Chain
 const ISSUE = 1 / 8;
 /** Cycles from a branch to the next instruction, as a fraction of the same latency; fitted to the same loops. */
 const BRANCH = 3 / 2;
-/**
- * Number of passes after which a loop is assumed to be periodic, and number of passes over which the time is averaged.
- */
+/** Number of passes until a loop is assumed to be periodic, and number of passes whose time is averaged. */
 const PASSES = 4;
 
 /**

@@ -10,9 +10,7 @@ const MAX_LOOPS = 1000;
 
 export interface Graph {
   readonly code: readonly Instruction[];
-  /**
-   * Block b consists of the instructions from[b] … to[b] − 1. Only reachable blocks are included, in reverse postorder.
-   */
+  /** Block b is the instructions from[b] … to[b] − 1. Only reachable blocks are included, in reverse postorder. */
   readonly from: Int32Array;
   readonly to: Int32Array;
   readonly after: readonly (readonly number[])[];
@@ -124,10 +122,7 @@ export function dominance(graph: Graph): Dominance {
   return (one, other) => number[one] <= number[other] && number[other] < number[one] + size[one];
 }
 
-/**
- * Finds all loops and their nesting, in the order of their heads. If two loops share a head, the outer loop comes
- * first.
- */
+/** Finds all loops and their nesting, in the order of their heads. If two share a head, the outer comes first. */
 export function findLoopsOf(graph: Graph, passes: Dominance): readonly Loop[] {
   const tails = new Map<number, number[]>();
   graph.after.forEach((all, block) => {

@@ -11,9 +11,7 @@ import { parseProfile, type ProfiledKernel } from './profile.ts';
 import { parsePtx } from './ptx.ts';
 import { parseSass } from './sass.ts';
 
-/**
- * All known texts about the kernels of a file: its own content, and what compilers and disassemblers print about it.
- */
+/** All known texts about the kernels of a file: its content, and what compilers and disassemblers print about it. */
 export interface KernelTexts {
   /** The output of `ptxas -v`. */
   readonly log?: string;
@@ -41,10 +39,7 @@ export interface Asked {
 /** Returns a kernel's name in the source: `csr` for `_ZN4spmv3csrIfEEvPKf` and for `void csr<float>(const float *)`. */
 export const sourceName = (name: string): string => lastName(demangled(name));
 
-/**
- * Returns whether a name that the user gave fits a kernel. It may be the mangled name, or the source name, qualified or
- * not.
- */
+/** Returns whether a user's name fits a kernel. It may be the mangled name, or the source name, qualified or not. */
 function isMeant(name: string, asked: string): boolean {
   const plain = (text: string): string => text.replaceAll(/\s/g, '');
   const whole = plain(demangled(name));
@@ -175,10 +170,7 @@ function oneKernel(label: string, known: readonly Named[], { entry, arch }: Aske
   return ok({ entry: wanted[0], arch: arch ?? archs[0] ?? null });
 }
 
-/**
- * Finds the loops in machine code if available, otherwise in PTX. Marks always come from PTX, since machine code has
- * none.
- */
+/** Finds the loops in machine code if available, otherwise in PTX. Marks come from PTX; machine code has none. */
 function inspectLoops(
   ptx: KernelCode | undefined,
   sass: KernelCode | undefined,

@@ -15,10 +15,7 @@ export interface Instruction {
   readonly bytes: number;
   /** Its access to device memory (a load, a store or an atomic): bytes per lane, and the registers of the address. */
   readonly access: { readonly bytes: number; readonly address: readonly string[] } | null;
-  /**
-   * How it exchanges a value: `shuffle` within a thread group, `barrier` of a block, `near` through shared or local
-   * memory.
-   */
+  /** How it exchanges a value: `shuffle` in a thread group, `barrier` of a block, `near` via shared or local memory. */
   readonly exchange: 'shuffle' | 'barrier' | 'near' | null;
   /** Whether it is an FP32 instruction that reads three different registers. */
   readonly threeRegisters: boolean;
@@ -32,10 +29,7 @@ export interface Instruction {
   readonly leaves: boolean;
   /** Whether it ends the thread. */
   readonly ends: boolean;
-  /**
-   * Set for instructions of tensor cores, and for arithmetic on one or two 16-bit halves. Predictions have no figures
-   * for these.
-   */
+  /** Set for tensor cores, and for arithmetic on one or two 16-bit halves. Predictions have no figures for them. */
   readonly unit: 'matrix' | 'half' | 'two halves' | null;
   /** Whether it calls a function; calls are not followed. */
   readonly calls: boolean;

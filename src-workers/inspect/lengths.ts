@@ -6,9 +6,7 @@ import { geometricLaw, lognormalLaw, moments } from '../models/workload/laws.ts'
 
 /** Lanes of a thread group. The profiler's count of active lanes refers to them. */
 const LANES = 32;
-/**
- * Minimum parameter of a geometric law, for means up to 1000. With a larger mean, the loss grows by less than 0.001.
- */
+/** Minimum parameter of a geometric law, for means up to 1000. Beyond that, the loss grows by less than 0.001. */
 const MIN_PROBABILITY = 1e-3;
 /** Maximum standard deviation of the logarithm of a log-normal law. With it, a law of mean 20 has a loss of 13. */
 const MAX_SIGMA = 2.5;

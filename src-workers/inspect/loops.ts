@@ -140,10 +140,7 @@ function describe(graph: Graph, loop: Loop, sums: Sums, differs: Differing): Fou
 /** Number of lanes in a thread group, whose indices are consecutive. */
 const SIDE_BY_SIDE = 32;
 
-/**
- * Returns whether threads begin side by side and advance by such a large step that their numbers of passes differ by at
- * most one.
- */
+/** Returns whether threads begin side by side and advance so far that their numbers of passes differ by at most one. */
 function isStrided(compared: readonly Comparison[]): boolean {
   return (
     compared.length > 0 &&
@@ -201,10 +198,7 @@ function differingBranches(graph: Graph): Differing | null {
   return byData && { byIndex: byIndex.blocks, byData: byData.blocks };
 }
 
-/**
- * Finds the blocks whose branch depends on the results of some instructions, and all instructions that depend on these
- * results.
- */
+/** Finds the blocks whose branch depends on the results of some instructions, and all dependent instructions. */
 function dependentBranches(
   graph: Graph,
   isSource: (at: number) => boolean,
@@ -301,9 +295,7 @@ function findRests(graph: Graph, found: readonly Found[]): ReadonlyMap<number, n
   return rests;
 }
 
-/**
- * A loop with a known number of iterations, at most this many, counts as a part of the phases around the chosen loop.
- */
+/** A loop with a known number of iterations, at most this many, belongs to the phases around the chosen loop. */
 const SHORT = 8;
 
 /**

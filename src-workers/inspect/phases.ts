@@ -11,10 +11,7 @@ import { describeWork } from './unrolling.ts';
 export interface KernelPhases {
   readonly phases: InspectedPhases;
   readonly sharing: Sharing;
-  /**
-   * Whether an iteration needs the result of the previous one, so that every thread that shares the unit runs all
-   * iterations.
-   */
+  /** Whether an iteration needs the previous result, so that every thread that shares the unit runs all iterations. */
   readonly serial: boolean;
   readonly accesses: readonly MemoryAccess[];
   /** Number of threads whose results the unrolled tree combines; 1 if there is no tree. */
@@ -153,10 +150,7 @@ function straightRest(
   return rest;
 }
 
-/**
- * Operations of a counter in PTX or machine code. The next value of a counter is known without waiting for an
- * iteration.
- */
+/** Operations of a counter in PTX or machine code. No iteration has to wait for the value of a counter. */
 const COUNTS = /^(add|sub|min|max|mov|selp|setp|neg|abs|[FD]ADD|[FD]?MNMX|FSEL|[FD]SETP)\b/;
 
 /**

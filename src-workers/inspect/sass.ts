@@ -142,10 +142,7 @@ const hexadecimal = (operand: string): string[] => {
 const isPredicate = (operand = ''): boolean => /^U?P(\d|T)$/.test(operand);
 const isRegister = (operand = ''): boolean => /^U?R(\d+|Z)$/.test(operand);
 
-/**
- * Returns the number of result operands: two for `ISETP.GE.AND P0, PT, …`; register and carries for `IADD3 R2, P0, P1,
- * …`.
- */
+/** Returns the number of results: two for `ISETP.GE.AND P0, PT, …`; register and carries for `IADD3 R2, P0, P1, …`. */
 function resultCount(name: string, operands: readonly string[]): number {
   if (/^\w*SETP|^U?PLOP3/.test(name)) return Math.min(2, operands.length);
   let count = 0;

@@ -9,7 +9,6 @@ export interface Unrolling {
   readonly repeats: number;
 }
 
-/** Maximum factor of unrolling. */
 const MAX_UNROLLED = 256;
 /**
  * Minimum fraction of a pass that its repeated work must make up. A compiler may move a load out, or begin a sum early,

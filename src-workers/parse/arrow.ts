@@ -139,10 +139,7 @@ async function rootTable(file: FileBytes, start: number, end: number): Promise<F
   return tableAt(new DataView(await file.slice(start, end)), 0);
 }
 
-/**
- * Reads the schema in the footer. A file ends with its footer, the length of the footer, and the bytes with which it
- * begins.
- */
+/** Reads the schema in the footer. A file ends with its footer, the footer's length, and the bytes of its beginning. */
 async function footerSchema(file: FileBytes): Promise<FlatTable | null> {
   const end = Math.max(0, file.byteLength - 10);
   const bytes = new DataView(await file.slice(end, end + 4)).getUint32(0, true);

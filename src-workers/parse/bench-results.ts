@@ -253,10 +253,7 @@ function parsedLine(text: string): { readonly json: unknown; readonly cutOff: bo
   return null;
 }
 
-/**
- * Returns whether a sample begins its case again. Within one attempt, warm-ups come first, and repeats are counted
- * upwards.
- */
+/** Returns whether a sample begins its case again. An attempt has warm-ups first, and counts repeats upwards. */
 function isAgain(before: Sample, next: Sample): boolean {
   if (before.warmUp !== next.warmUp) return next.warmUp;
   return next.repeat <= before.repeat;

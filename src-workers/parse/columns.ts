@@ -13,18 +13,14 @@ export interface ColumnTable {
   readonly lists: ReadonlySet<string>;
   readonly rows: number;
   /**
-   * Returns the values of these columns, one group of rows after another. Each column has one or more arrays; rows
-   * count from 0.
+   * Returns values of columns, one group of rows after another, in one or more arrays per column. Rows count from 0.
    */
   groups(
     columns: readonly string[],
   ): AsyncGenerator<{ readonly firstRow: number; readonly columns: readonly (readonly ColumnValues[])[] }>;
 }
 
-/**
- * Reads lengths from a column of a table, chosen in the same way as in a CSV file with a header. Errors name row and
- * column.
- */
+/** Reads lengths from a column of a table, chosen as in a CSV file with a header. Errors name row and column. */
 export async function readColumns(
   table: ColumnTable,
   label: string,

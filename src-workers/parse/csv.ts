@@ -28,10 +28,7 @@ export interface CsvColumns {
    * from the vertex in `length` to the vertex in this column. A vertex is a unit, and its out-degree is the length.
    */
   readonly target?: string;
-  /**
-   * Whether the first line is a header. If omitted, it is a header if it names the columns or has a name in every
-   * field.
-   */
+  /** Whether the first line is a header. By default it is if it names the columns or has a name in every field. */
   readonly header?: boolean;
   /** If omitted, comma, semicolon and tab all separate fields. */
   readonly delimiter?: Delimiter;
@@ -129,9 +126,7 @@ function readNumber(field: string, label: string, line: number, index: number, e
   return value;
 }
 
-/**
- * Returns whether a record is a header, which has a name in every field. `NaN`, `inf` and missing values are not names.
- */
+/** Returns whether a record is a header: it has a name in every field. `NaN`, `inf` and missing values are no names. */
 export function isHeader(record: readonly string[]): boolean {
   return record.every(
     (field) => /^\p{L}/u.test(field) && !/^(?:nan|na|inf|infinity|null|none|undefined)$/i.test(field),

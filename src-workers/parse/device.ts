@@ -120,10 +120,7 @@ function describe(issue: v.BaseIssue<unknown>): string {
   return `${place}: must be ${expected}, not ${got}`;
 }
 
-/**
- * Corrects a limit in files of version 0.1, which wrote the allocator's limit of 256 registers per thread. Compilers
- * use at most 255.
- */
+/** Lowers a limit of files of version 0.1: the allocator's 256 registers per thread, of which compilers use 255. */
 function withCompilerLimit(candidate: GpuDevice): GpuDevice {
   const { limits, occupancy } = candidate;
   return occupancy.family === 'nvidia' && limits.maxRegistersPerThread === 256

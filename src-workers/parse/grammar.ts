@@ -33,9 +33,7 @@ export type DistributionName = CountedTrials | 'uniform' | 'zipf' | 'lognormal' 
 /** Distributions that count successes, failures or events. */
 type CountedTrials = 'binomial' | 'geometric' | 'poisson' | 'negative-binomial';
 
-/**
- * The lengths of a workload, as they are written. Ranges of values are not checked yet, and no file has been opened.
- */
+/** The lengths of a workload as written. Ranges of values are not checked yet, and no file has been opened. */
 export type WorkloadDescriptor =
   | { readonly kind: 'distribution'; readonly name: DistributionName; readonly args: readonly number[] }
   | { readonly kind: 'categorical'; readonly points: readonly CategoricalPoint[] }
@@ -50,9 +48,7 @@ export type WorkloadDescriptor =
 
 /** What a caller provides to turn a text into a law. */
 export interface WorkloadContext {
-  /**
-   * Opens a file that the text names. The caller decides which paths are allowed and to which folder they are relative.
-   */
+  /** Opens a file that the text names. The caller decides which paths are allowed, and what they are relative to. */
   readonly openFile: (path: string) => Promise<Result<ByteSource>>;
   /** Probability that is cut off infinite supports; `DEFAULT_TRUNCATION` if omitted. */
   readonly truncation?: number | undefined;
@@ -164,8 +160,7 @@ export function workloadFiles(descriptor: WorkloadDescriptor): readonly string[]
 }
 
 /**
- * A law, and the lengths in the order of the units if the text gives an order: a file of lengths, a matrix or an
- * example.
+ * A law, and the lengths in the order of the units if the text gives an order (files of lengths, matrices, examples).
  */
 export interface OrderedWorkload {
   readonly law: LengthLaw;

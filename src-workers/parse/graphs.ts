@@ -100,9 +100,7 @@ export function readGraphMl(source: ByteSource, label: string): Promise<Result<R
   });
 }
 
-/**
- * Returns the tags of an XML file, each with the line on which it begins. Comments, declarations and text are skipped.
- */
+/** Returns the tags of an XML file, each with the line on which it begins, without comments, declarations and text. */
 async function* tags(
   source: ByteSource,
   label: string,

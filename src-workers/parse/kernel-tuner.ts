@@ -326,10 +326,7 @@ function cacheCase({ key, value }: JsonMember, names: ReadonlySet<string>, refus
   return { configuration, times, failure, ran, unitMs: null, correct: null, values: Object.fromEntries(values) };
 }
 
-/**
- * Properties of an entry of `store_results` that are parameters only if they vary. A file may have several devices and
- * sizes.
- */
+/** Properties of an entry of `store_results` that are parameters only if they vary between the entries. */
 const STORED_PLACES = ['device_name', 'problem_size'] as const;
 
 function storedCase(

@@ -37,10 +37,7 @@ const isUtf16 = ([first, second]: Uint8Array): boolean =>
 /** Matches comments in the edge lists of the Stanford Large Network Dataset Collection (snap.stanford.edu). */
 const SNAP = /^#.*(?:\bNodes:\s*\d+\s+Edges:\s*\d+|\bFromNodeId\s+ToNodeId)/im;
 const UNDIRECTED = /^#.*\bundirected\b/im;
-/**
- * Matches edge lists of networkx: two vertices and then attributes as a Python dict, or two numbers and an optional
- * weight.
- */
+/** Matches edge lists of networkx: two vertices, and then attributes as a Python dict or an optional weight. */
 const WITH_ATTRIBUTES = /^[^\s,]+[ \t,][^\s,]+[ \t,]\{.*\}$/;
 const PLAIN_EDGE = /^\d+ \d+(?: [-+.\de]+)?$/i;
 

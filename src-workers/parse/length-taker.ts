@@ -33,9 +33,7 @@ export interface ReadLengths {
 
 /** Maximum number of lengths whose order is kept: 256 MB. For a longer file, only the law is kept. */
 export const MAX_ORDERED_LENGTHS = 2 ** 25;
-/**
- * The largest permitted number of a vertex. Degrees are counted in an array with this many elements, at most 512 MB.
- */
+/** The largest permitted number of a vertex. Degrees are counted in an array by this number, at most 512 MB. */
 const MAX_VERTEX = 2 ** 27 - 1;
 
 const ORDER_LOST = `The order of more than ${MAX_ORDERED_LENGTHS.toLocaleString('en')} lengths is not kept: units are independent draws.`;

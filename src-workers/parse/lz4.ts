@@ -4,9 +4,7 @@
  * block as zeros.
  */
 
-/**
- * From this length on, the length of a literal or a match continues in the next bytes, up to the first byte below 255.
- */
+/** From this value on, the length of a literal or match continues in the next bytes, up to the first byte below 255. */
 const LONG = 15;
 const FULL = 255;
 const MIN_MATCH = 4;

@@ -104,9 +104,7 @@ async function sparseFormat(zip: ZipFile, entry: Entry | undefined, label: strin
   return /\n([a-z]{3})$/.exec(Buffer.from(bytes).toString('latin1').replaceAll('\0', ''))?.[1] ?? null;
 }
 
-/**
- * Returns the bytes of an array, and verifies their checksum. The archive stays open, since it belongs to the caller.
- */
+/** Returns the bytes of an array, and verifies their checksum. The archive stays open: the caller closes it. */
 async function* openContent(zip: ZipFile, entry: Entry): ByteSource & AsyncGenerator<Uint8Array> {
   let check = 0;
   for await (const chunk of (await zip.openReadStreamPromise(entry)) as AsyncIterable<Uint8Array>) {

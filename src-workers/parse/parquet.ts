@@ -20,8 +20,7 @@ export const isParquet = (head: Uint8Array): boolean => String.fromCharCode(...h
 const CODECS: readonly string[] = ['UNCOMPRESSED', 'SNAPPY', ...Object.keys(COMPRESSORS)];
 
 /**
- * Returns whether each row of a column holds a list: a list of the current form, a map, or a repeated value of the old
- * form.
+ * Returns whether each row of a column holds a list: of the current form, a map, or a repeated value of the old form.
  */
 const isList = ({ element, children }: SchemaTree): boolean =>
   element.repetition_type === 'REPEATED' ||

@@ -63,10 +63,7 @@ export async function caught<T>(parse: () => Promise<Result<T>>): Promise<Result
   }
 }
 
-/**
- * A place in a file, counted from 1: a line of a text, a row of a table, or an element of an array. Columns may have
- * names.
- */
+/** A place in a file, from 1: a line of a text, a row of a table, or an element of an array. Columns may have names. */
 export interface Place {
   readonly line?: number;
   readonly row?: number;
@@ -84,10 +81,7 @@ export function refuse(label: string, place: Place, message: string): never {
   throw new FailureError(failure.error);
 }
 
-/**
- * Throws a failure about a problem in a file. Whoever makes the function knows the line; `column` is the place in the
- * line.
- */
+/** Throws a failure about a file. Whoever makes the function knows the line; `column` is the place in the line. */
 export type Refuse = (problem: string, column?: number) => never;
 
 /** The maximum number of characters of a quoted value in a message. */

@@ -8,9 +8,7 @@ export interface Trace {
   readonly measured: MeasuredLoss | null;
 }
 
-/**
- * Losses computed from the active lanes in every step. A lane without a unit in its group's first round does not count.
- */
+/** Losses from the active lanes of every step. A lane without a unit in its group's first round does not count. */
 export interface MeasuredLoss {
   /** Lanes of a thread group. */
   readonly threadGroupWidth: number;

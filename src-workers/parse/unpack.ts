@@ -14,10 +14,7 @@ export const MAX_FILE_BYTES = 4 * 2 ** 30;
 
 export const isGzip = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b;
 
-/**
- * Unpacks a gzip stream. Throws a `FailureError` if the archive is damaged or truncated, or has more than `limit` bytes
- * unpacked.
- */
+/** Unpacks a gzip stream. Throws a `FailureError` on a damaged or truncated archive, or more than `limit` bytes. */
 export async function* gunzipped(source: ByteSource, label: string, limit: number): AsyncGenerator<Uint8Array> {
   const unpacking = pipeline(Readable.from(readBytes(source, label)), createGunzip(), () => {});
   let length = 0;

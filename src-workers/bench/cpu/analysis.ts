@@ -7,10 +7,7 @@ import { CONTENTION_MODELS, contentionMs, type ContentionModel } from '../../mod
 import { median, medianInterval } from '../../numeric/statistics.ts';
 import { caseShares } from './shares.ts';
 
-/**
- * Analyses measured contention: bandwidth by number of active cores, and every model compared with measured unbalanced
- * work.
- */
+/** Analyses measured contention: bandwidth by active cores, and every model against measured unbalanced work. */
 
 /** A measured case. The analyses ignore cases of other benchmarks and cases without a time. */
 export type MeasuredContentionCase = Pick<CaseResult, 'case' | 'timesMs' | 'values'>;
@@ -29,10 +26,7 @@ export interface MeasuredBandwidths extends BandwidthCalibration {
   readonly bandwidth: readonly MedianOf[];
 }
 
-/**
- * Prediction of one model. `error` is predicted over measured time, minus 1. The slides print errors of bandwidths
- * instead.
- */
+/** Prediction of one model. `error` is predicted over measured time, minus 1. The slides print errors of bandwidths. */
 export interface ModelledTime {
   readonly model: ContentionModel;
   readonly timeMs: number;
@@ -111,10 +105,7 @@ export function compareContention(
  */
 const UNDISTURBED_FRACTION = 0.95;
 
-/**
- * Returns the fraction of the time, 0…1, during which the threads of a case were on a core; `null` if it is enough or
- * unknown.
- */
+/** Returns the fraction of the time, 0…1, that the threads of a case were on a core; `null` if enough or unknown. */
 export function disturbedFraction(values: CaseResult['values']): number | null {
   const onCore = values.threadOnCoreFraction;
   if (!Array.isArray(onCore) || onCore.length === 0) return null;

@@ -30,9 +30,7 @@ const list = (items: readonly Bytes[]): Bytes => [...unsigned(items.length), ...
 const name = (text: string): Bytes => sized([...new TextEncoder().encode(text)]);
 const section = (id: number, items: readonly Bytes[]): Bytes => [id, ...sized(list(items))];
 const vector = (code: number): Bytes => [0xfd, ...unsigned(code)];
-/**
- * Encodes how an instruction accesses memory: at the operand plus the offset. The alignment, a power of two, is a hint.
- */
+/** Encodes a memory access: its address is the operand plus the offset. The alignment, a power of two, is a hint. */
 const memory = (alignment: number, offset: number): Bytes => [alignment, ...unsigned(offset)];
 
 export const local = (index: number) => ({
@@ -89,10 +87,7 @@ export interface AssembledFunction {
 export const MAX_PAGES = 65536;
 export const PAGE_BYTES = 65536;
 
-/**
- * Encodes a module of functions over one shared memory, which is imported as `host.memory` with a maximum of
- * `MAX_PAGES`.
- */
+/** Encodes a module of functions over a shared memory, imported as `host.memory` with a maximum of `MAX_PAGES`. */
 export function assemble(functions: readonly AssembledFunction[]): Uint8Array<ArrayBuffer> {
   const types = functions.map(({ parameters, result }) => [
     0x60,

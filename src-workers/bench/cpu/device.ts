@@ -23,9 +23,7 @@ function folders(path: string, pattern: RegExp): string[] {
   }
 }
 
-/**
- * Returns the total size of all instances of the largest data cache that the system reports; `null` if it reports none.
- */
+/** Returns the total size of all instances of the largest data cache that the system reports; `null` if none. */
 export function lastLevelCacheBytes(root = SYSTEM_CPUS): number | null {
   let highest = 0;
   /** Maps the cores that share a cache to the size of the cache. */

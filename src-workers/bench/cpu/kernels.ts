@@ -27,10 +27,7 @@ const advance = (index: number, bytes: number): Bytes => [
   ...local(index).set,
 ];
 
-/**
- * Assembles STREAM's triad over f64: a[i] = b[i] + s·c[i]. Addresses are in bytes; each array has `bytes`, a multiple
- * of 64.
- */
+/** Assembles STREAM's triad over f64: a[i] = b[i] + s·c[i]. Each array has `bytes`, a multiple of 64. */
 function triad(): AssembledFunction {
   const [a, b, c, bytes, s, scale, end] = [0, 1, 2, 3, 4, 5, 6].map(local);
   return {

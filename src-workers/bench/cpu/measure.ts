@@ -31,9 +31,7 @@ export async function measureCpu(
   take({ type: 'done', elapsedMs: performance.now() - started });
 }
 
-/**
- * Returns the loads of a plan's units. All designs share them, since many designs differ only in their number of cores.
- */
+/** Returns the loads of a plan's units, which all designs share. Many designs differ only in their number of cores. */
 function plannedLoads({ workload }: BenchPlan): Result<CpuLoads> {
   if (!workload) return badInput('The plan has a unit loop, but no workload.');
   const { lengths, traffic } = workload;
@@ -157,7 +155,7 @@ async function measureCase(
       /** Bandwidth of every counted launch, GB/s (10⁹ bytes). */
       bandwidthGbS: times.map((timeNs) => bytes / timeNs),
       /**
-       * End of each thread, in ns from the common start: all threads of the first counted launch, then of the second, …
+       * End of each thread, ns from the common start: all threads of the first counted launch, then of the second, …
        */
       threadEndNs: ends.flat(),
       /** Fraction of this time during which each thread was on a core; below 1 if other programs used the core. */

@@ -49,10 +49,7 @@ export const TRIAD_BYTES_PER_ELEMENT = 24;
 /** The gap between arrays. If arrays had equal offsets within a page, loads would wait for stores to other arrays. */
 const GAP_BYTES = 1024 + 64;
 
-/**
- * Computes the shares of a case. Fails with `bad-input` on invalid numbers, and with `unsupported` if it needs too much
- * memory.
- */
+/** Computes the shares of a case. Fails with `bad-input` on invalid numbers, with `unsupported` on too much memory. */
 export function caseShares<Id extends ContentionBenchmark>(
   benchmark: Id,
   parameters: BenchParameters[Id],
@@ -87,9 +84,7 @@ export interface DesignMachine {
 /** The shares of a design, and how many times a launch moves the design's bytes. */
 export interface DesignShares {
   readonly shares: CaseShares;
-  /**
-   * Copies of its work that each core gets, ≥ 1 and not always whole. The time of a launch is divided by this number.
-   */
+  /** Copies of its work that each core gets, ≥ 1 and not always whole. The time of a launch is divided by it. */
   readonly copies: number;
 }
 

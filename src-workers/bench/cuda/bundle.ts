@@ -154,10 +154,7 @@ function script(plan: BenchPlan, objects: readonly CudaObject[]): string {
   ].join('');
 }
 
-/**
- * The part of the script that chooses the device and the part of the cases, and checks the files that the folder
- * already has.
- */
+/** The part of the script that chooses the device and the cases, and checks the files that the folder already has. */
 const SHELL_OPENING = `#!/bin/sh
 # Builds the program for this machine's GPUs, measures the plan beside this file, and writes results.jsonl.
 # Usage: ./run.sh [DEVICE]. With LOCKSTEP_SLICE=2/10 it measures the third tenth of the cases, and writes results-2.jsonl.

@@ -42,9 +42,7 @@ export const DEVICES_OBJECT: CudaObject = { name: 'devices', source: 'devices.cu
 /** The main object of the program. It has all benchmarks except the unit loop. */
 export const HOST_OBJECT: CudaObject = { name: 'main', source: 'main.cu', flags: [] };
 
-/**
- * Flags of all objects. Warnings are not errors, since the warnings of future compilers must not stop a measurement.
- */
+/** Flags of all objects. Warnings are not errors, since those of future compilers must not stop a measurement. */
 export const COMPILE_FLAGS: readonly string[] = ['-std=c++17', '-O3', '-Xptxas', '-v'];
 /** Flags for linking on POSIX systems. The program loads the library that reads clocks at run time, and has threads. */
 export const LINK_FLAGS: readonly string[] = ['-ldl', '-lpthread'];
@@ -57,10 +55,7 @@ export function planArguments(device: number): readonly string[] {
   return ['--plan', 'plan.txt', '--device', String(device), '--turns'];
 }
 
-/**
- * Exit code of the program if a launch hung (`EXIT_HUNG` in `sources/host.cuh`). A new start measures the remaining
- * cases.
- */
+/** Exit code of the program if a launch hung (`EXIT_HUNG` in `sources/host.cuh`). A new start measures the rest. */
 export const EXIT_HUNG = 75;
 
 /**

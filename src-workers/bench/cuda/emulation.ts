@@ -96,9 +96,7 @@ async function preprocessed(
   return rewritten.ok ? rewritten : unsupported(`${file}: ${rewritten.error.message}.`);
 }
 
-/**
- * Explains a missing header: either it belongs to a CUDA library that the emulation lacks, or its folder was not named.
- */
+/** Explains a missing header: it belongs to a CUDA library that the emulation lacks, or its folder was not named. */
 async function headerHint(emulation: string, file: string, error: string): Promise<string> {
   const header = /([\w./-]+): No such file or directory/.exec(error)?.[1];
   if (header === undefined) return `${file}: ${error}`;

@@ -44,10 +44,7 @@ export async function hipVersion(hipcc: string): Promise<Result<string>> {
   return version === undefined ? unsupported(`${hipcc} does not print its version`) : ok(version);
 }
 
-/**
- * Returns the architectures to compile for. The features in a device's architecture (`gfx90a:sramecc+:xnack-`) are
- * removed.
- */
+/** Returns the architectures to compile for, without the features that a device names (`gfx90a:sramecc+:xnack-`). */
 export function hipArchitectures(devices: readonly MeasuringDevice[]): readonly string[] {
   const named = devices.map(({ properties }) => String(properties.architecture ?? '').replace(/:.*/, ''));
   return [...new Set(named.filter((name) => /^gfx[0-9a-f]{3,}$/.test(name)))].sort();

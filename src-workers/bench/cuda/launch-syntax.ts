@@ -1,8 +1,6 @@
 import { ok, type Result, unsupported } from '../../domain/result.ts';
 
-/**
- * Rewrites the parts of CUDA that no C++ header can define: `<<<…>>>`, and shared memory whose size the launch decides.
- */
+/** Rewrites what no C++ header can define in CUDA: `<<<…>>>`, and shared memory whose size the launch decides. */
 
 const OPENING = /[([{]/;
 const CLOSING = /[)\]}]/;
@@ -37,10 +35,7 @@ function findClosing(masked: string, from: number): number {
   return -1;
 }
 
-/**
- * Returns the start of the expression that ends before `end`: a qualified name with arguments, or an expression in
- * brackets.
- */
+/** Returns where the expression before `end` starts: a qualified name with arguments, or an expression in brackets. */
 function kernelStart(masked: string, end: number): number {
   let at = end;
   const back = (pattern: RegExp): void => {
@@ -116,9 +111,7 @@ export function rewriteLaunches(preprocessed: string): Result<string> {
   }
 }
 
-/**
- * Returns the first PTX instruction in a preprocessed source, which only a GPU can execute; `null` if there is none.
- */
+/** Returns the first PTX instruction in a preprocessed source, which only a GPU can execute; `null` if none. */
 export function inlinePtx(preprocessed: string): string | null {
   const masked = ownCode(preprocessed);
   const found = preprocessed.matchAll(/\basm\s*(?:volatile|__volatile__)?\s*\(\s*"\s*\{?\s*([a-z]\w*\.[\w.:]+)/g);

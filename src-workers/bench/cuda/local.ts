@@ -32,9 +32,7 @@ export async function listDevices(
   return readDevices(asked.value.stdout);
 }
 
-/**
- * Reads the devices that a program listed, one record each. Fails with `not-found` and the reason if there are none.
- */
+/** Reads the devices that a program listed, one record each. Fails with `not-found` and the reason if none. */
 export function readDevices(stdout: string): Result<readonly MeasuringDevice[]> {
   const devices: MeasuringDevice[] = [];
   for (const line of stdout.split('\n')) {

@@ -43,9 +43,7 @@ export function cudaFolders(environment: Environment): readonly string[] {
   ];
 }
 
-/**
- * Returns folders of other versions, newest first: CUDA_PATH_V12_9 and similar, /usr/local/cuda-12.9, Program Files, …
- */
+/** Returns folders of other versions, newest first: CUDA_PATH_V12_9, /usr/local/cuda-12.9, Program Files, … */
 async function versionFolders(environment: Environment): Promise<readonly string[]> {
   const named = Object.entries(environment).flatMap(([name, value]) =>
     /^CUDA_PATH_V\d+_\d+$/i.test(name) && value ? [value] : [],

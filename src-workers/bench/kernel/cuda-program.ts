@@ -32,7 +32,7 @@ import {
 } from './launches.ts';
 
 /**
- * Makes a program from the user's CUDA kernel. It has host code for each entry, and is built for each set of constants.
+ * Makes a program from the user's CUDA kernel. It has host code for each entry, and a build for each set of constants.
  */
 
 interface Folders {
@@ -117,8 +117,7 @@ export async function kernelProgram(
 }
 
 /**
- * Writes the files that the program will read, and the host program of each entry. Their folder is named by their
- * content.
+ * Writes the files that the program will read, and each entry's host program. Their folder is named by their content.
  */
 async function writeHosts(
   kernel: KernelTask,

@@ -18,9 +18,7 @@ import { outputCount, valueBytes, type KernelContents } from './launches.ts';
 
 export type SourceLanguage = 'cu' | 'hip' | 'wgsl' | 'cl';
 
-/**
- * Returns the absolute path of the source in a language. HIP falls back to the CUDA source; `null` if there is none.
- */
+/** Returns the absolute path of the source in a language; `null` if none. HIP falls back to the CUDA source. */
 export function sourcePath(
   { manifest, file }: Pick<KernelTask, 'manifest' | 'file'>,
   language: SourceLanguage,

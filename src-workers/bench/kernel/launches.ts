@@ -27,9 +27,7 @@ export interface UnitLaunch {
   readonly units: number;
 }
 
-/**
- * How many times a host program is started for a design's launches. Each start takes time, but designs must alternate.
- */
+/** How often a host program is started for a design's launches. Each start takes time, but designs must alternate. */
 const STARTS = 3;
 
 /** Returns how many launches of a design one start of a host program times. */
@@ -145,16 +143,11 @@ export function defineConstants(
 /** The part of a design that an entry must implement. */
 export type ImplementedPart = Pick<Design, 'implementation' | 'threadsPerUnit' | 'loop' | 'balancing' | 'blockThreads'>;
 
-/**
- * Finds the entry that measures a design. Fails with `unsupported`, and names the properties that no entry implements.
- */
+/** Finds the entry that measures a design. Fails with `unsupported` and the properties that no entry implements. */
 export function findEntry({ name, entries }: KernelManifest, design: ImplementedPart): Result<KernelEntry> {
   const { implementation, threadsPerUnit, loop, balancing, blockThreads } = design;
   const anyOfKind = balancing.replace(/\(.*\)$/, '(*)');
-  /**
-   * A property of a design: the values that fit it, and the values that an entry lists. An entry without a list
-   * implements all.
-   */
+  /** A property of a design: the values that fit it, and the values that an entry lists. Without a list, all fit. */
   type Property = readonly [
     what: string,
     fitting: readonly (string | number)[],

@@ -129,9 +129,7 @@ export interface OpenclLaunch {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/**
- * Describes a design as launches of an entry. Fails like `findEntry`, and if an argument's type cannot hold a number.
- */
+/** Describes a design as launches of an entry. Fails like `findEntry`, and if an argument cannot hold a number. */
 export function openclLaunches(
   { manifest, units }: Pick<KernelTask, 'manifest' | 'units'>,
   design: Design,

@@ -3,10 +3,7 @@ import type { MeasuringDevice } from '../../domain/benchmark.ts';
 
 /** Features that make times finer or kernels faster. They are requested if an adapter has them. */
 const WANTED_FEATURES: readonly GPUFeatureName[] = ['timestamp-query', 'subgroups'];
-/**
- * Limits that are raised to the adapter's maximum: blocks can be larger, and so can the lengths and results of a
- * workload.
- */
+/** Limits that are raised to the adapter's maximum, for larger blocks, lengths and results. */
 const WANTED_LIMITS = [
   'maxBufferSize',
   'maxStorageBufferBindingSize',
@@ -34,9 +31,7 @@ export interface WebGpuHost {
   readonly processor: string | null;
 }
 
-/**
- * Returns whether the machine's CPU does the work. Such an adapter runs anywhere, and its times say little about a GPU.
- */
+/** Returns whether the machine's CPU does the work. Such an adapter runs anywhere, and says little about a GPU. */
 export function isSoftwareAdapter({
   isFallbackAdapter,
   architecture,

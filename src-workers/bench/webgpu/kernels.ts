@@ -31,9 +31,7 @@ const MAIN_INPUT = `  @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) thread: u32,`;
 
-/**
- * Rows and columns of the matrices (Swatman 2022). If they were much smaller, the overhead of a pass would dominate.
- */
+/** Rows and columns of the matrices (Swatman 2022). With much smaller ones, the overhead of a pass would dominate. */
 const MATRIX = 16;
 const CELLS = MATRIX * MATRIX;
 /** The number of different matrices. Further units use the same matrices again. */
@@ -268,8 +266,7 @@ const SERIES_TERMS = 64;
 const SERIES_TOLERANCE = 1e-3;
 
 /**
- * Prepares the sum of a series for (1 + x)^α over a launch shape, with `elements` terms per thread (series: Hasan et
- * al. 2014).
+ * Prepares the sum of a series for (1 + x)^α over a launch shape, with `elements` terms per thread (Hasan et al. 2014).
  */
 export async function prepareLaunchGrid(
   launcher: Launcher,

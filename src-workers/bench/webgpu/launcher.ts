@@ -51,10 +51,7 @@ export interface Launcher {
   /** Creates a uniform buffer of 32 bytes: up to eight 32-bit words. */
   uniform(): GPUBuffer;
   bind(pipeline: GPUComputePipeline, buffers: readonly GPUBuffer[]): GPUBindGroup;
-  /**
-   * Times one or several consecutive launches, ns: by the device's timestamps if it has any, otherwise by the host's
-   * clock.
-   */
+  /** Times one or several consecutive launches, ns: by the device's timestamps if it has any, or by the host. */
   time(launches: Launch | readonly Launch[]): Promise<number>;
   read(buffer: GPUBuffer, words: number): Promise<Uint32Array>;
   destroy(): void;

@@ -95,7 +95,6 @@ function comparedCases(cases: readonly BenchCase[]): readonly (readonly BenchCas
   return groups;
 }
 
-/** A case that is being measured. */
 interface CaseUnderWay {
   readonly id: string;
   readonly prepared: PreparedCase;

@@ -20,10 +20,7 @@ const keptAlive: GPU[] = [];
 const SOFTWARE_DRIVERS = ['/usr/lib/chromium/vk_swiftshader_icd.json', '/opt/google/chrome/vk_swiftshader_icd.json'];
 const LIBRARY_FOLDERS = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib'];
 
-/**
- * Returns the description file of a software Vulkan driver: the file in LOCKSTEP_VULKAN_ICD, or that of an installed
- * Chromium.
- */
+/** Returns the description file of a software Vulkan driver: LOCKSTEP_VULKAN_ICD, or an installed Chromium's. */
 export function softwareDriver(env: NodeJS.ProcessEnv): string | null {
   if (env.LOCKSTEP_VULKAN_ICD) return existsSync(env.LOCKSTEP_VULKAN_ICD) ? env.LOCKSTEP_VULKAN_ICD : null;
   return SOFTWARE_DRIVERS.find((file) => existsSync(file)) ?? null;

@@ -93,8 +93,7 @@ export async function ownKernelBuffers(
 }
 
 /**
- * Prepares launches of the kernel for a design. Fails with `unsupported` or `bad-input` if the kernel cannot run the
- * design.
+ * Prepares launches of the kernel for a design. Fails with `unsupported` or `bad-input` if the kernel cannot run it.
  */
 export async function prepareOwnKernel(
   launcher: Launcher,

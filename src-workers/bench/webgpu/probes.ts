@@ -137,10 +137,7 @@ async function concurrency(launcher: Launcher, blockThreads: number, rounds: num
 const LINE_WORDS = 16;
 const CHASED_LOADS = 2 ** 16;
 
-/**
- * Makes a launch in which one thread follows a random cycle through the lines of a buffer. Each line holds the position
- * of the next.
- */
+/** Makes a launch in which one thread follows a random cycle of lines. Each line holds the position of the next. */
 async function chase(launcher: Launcher, minBytes: number, maxBytes: number, signal: AbortSignal) {
   const pipeline = await launcher.pipeline(`
 @group(0) @binding(0) var<uniform> launch: vec4<u32>;

@@ -9,10 +9,7 @@ import type { PreparedCase } from './cases.ts';
 import type { Launcher } from './launcher.ts';
 import { unitLoopShader } from './unit-loop-shader.ts';
 
-/**
- * The buffers on the device that the unit loops of a plan share: units, results, the table, and the order that was used
- * last.
- */
+/** The buffers on the device that the unit loops of a plan share: units, results, the table, and the last order. */
 export interface UnitLoopBuffers {
   readonly workload: UnitLoopWorkload;
   readonly profile: UnitLoopProfile;
