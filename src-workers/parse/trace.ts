@@ -10,7 +10,6 @@ export interface Trace {
 
 /** Losses from the active lanes of every step. A lane without a unit in its group's first round does not count. */
 export interface MeasuredLoss {
-  /** Lanes of a thread group. */
   readonly threadGroupWidth: number;
   /** Thread groups that ran units. */
   readonly threadGroups: number;

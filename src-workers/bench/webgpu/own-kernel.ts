@@ -25,7 +25,6 @@ import type { Launch, Launcher } from './launcher.ts';
 
 /** Runs the user's own kernel in WGSL (see `contract/kernel-manifest.ts`). */
 
-/** A kernel with the contents of its files. */
 export interface LoadedKernel extends KernelContents {
   readonly task: KernelTask;
   readonly wgsl: string;
