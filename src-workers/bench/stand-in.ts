@@ -101,8 +101,7 @@ function overhead(profile: UnitLoopProfile, u: number) {
   const loadCount = loads.each + Math.sign(loads.rate);
   const streamedCount = streamed.each + Math.sign(streamed.rate);
   const integers =
-    // The first term covers adding to the result, counting down to 0 and, for dealt units, finding the lane's
-    // iteration.
+    // The first term adds to the result, counts down to 0 and, for dealt units, finds the lane's iteration.
     (u === 1 ? OWN.one : profile.sharing === 'deal' ? OWN.dealt : OWN.split) +
     exchanges +
     // Each load has a 64-bit address. The chain adds two links, and a check if only some passes have another load.

@@ -41,8 +41,7 @@ export function parseCubin(bytes: Uint8Array): Result<readonly CubinKernel[]> {
       );
     const sections = readSections(view, bytes);
     const flags = view.getUint32(0x30, true);
-    // The capability is in the second byte of the flags from version 8 of the format (CUDA 13) on, else in the first
-    // byte.
+    // The capability is in the second byte of the flags from version 8 of the format (CUDA 13) on, else in the first.
     const capability = (bytes[8] >= 8 ? flags >>> 8 : flags) & 0xff;
     const reserved = capability >= RESERVED_FROM ? RESERVED_BYTES : 0;
     const registers = registerCounts(view, bytes, sections);

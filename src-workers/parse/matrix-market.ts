@@ -249,8 +249,7 @@ function readValues(fields: readonly string[], first: number, field: Field, refu
     const text = fields[i];
     const valid = field === 'integer' ? /^[+-]?\d+$/.test(text) : DECIMAL.test(text.replace(/[dD]/, 'e'));
     if (!valid) refuse(`${shown(text)} is not ${field === 'integer' ? 'an integer' : 'a number'}`, i + 1);
-    // A value is not 0 if it has a digit 1 to 9 before the exponent. So `1e-400` counts, although a double cannot hold
-    // it.
+    // A value with a digit 1 to 9 before the exponent is not 0. So `1e-400` counts, although a double cannot hold it.
     nonZero ||= /^[^eEdD]*[1-9]/.test(text);
   }
   return nonZero;

@@ -103,8 +103,7 @@ function checkRuns(bytes: Uint8Array, bits: number, count: number): void {
     const isPacked = (header & 1) === 1;
     const run = isPacked ? (header >>> 1) * 8 : header >>> 1;
     const runBytes = isPacked ? (run * bits) / 8 : Math.ceil(bits / 8);
-    // Packed bits come in groups of eight values, so writers pad the last run within the page; DuckDB pads it to 256
-    // values.
+    // Packed bits come in groups of eight, so writers pad the last run within the page; DuckDB pads it to 256 values.
     const isPadding = isPacked && reader.offset + runBytes <= bytes.length;
     if (run === 0 || (run > count - seen + 7 && !isPadding))
       throw new Error(`a run of ${run} values where ${count - seen} are left`);

@@ -58,8 +58,7 @@ async function main(): Promise<void> {
 }
 
 if (isMainThread) {
-  // V8 does not replace code of its first tier while the code's loop runs, so this code would be measured instead of
-  // the final code.
+  // V8 does not replace code of its first tier while its loop runs, so that code would be measured.
   setFlagsFromString('--no-liftoff');
   endWithParent();
   await main();

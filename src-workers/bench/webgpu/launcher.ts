@@ -78,8 +78,7 @@ function createGuard(device: GPUDevice) {
       if (failed) throw new FailureError({ code: 'unsupported', message: oneLine(failed.message) });
       value = await promised;
     } catch (error) {
-      // After a device is lost, its promises are rejected in any order, so this waits briefly for the loss to be
-      // reported.
+      // A lost device rejects its promises in any order, so this waits briefly for the loss to be reported.
       const gone = await Promise.race([device.lost, new Promise<null>((done) => setTimeout(done, 200, null))]);
       if (gone) throw new DeviceLostError(gone.message || gone.reason);
       if (error instanceof FailureError) throw error;
@@ -177,8 +176,7 @@ export function createLauncher(device: GPUDevice): Launcher {
           await device.queue.onSubmittedWorkDone();
           return (performance.now() - before) * 1e6;
         }
-        // While something is awaited, Dawn polls on a core that a software adapter needs for its work. So this thread
-        // sleeps.
+        // While something is awaited, Dawn polls on a core that a software adapter needs. So this thread sleeps.
         const expectedNs = lastNs.get(first) ?? 0;
         if (expectedNs > 1e6) await new Promise((done) => setTimeout(done, (SLEPT_SHARE * expectedNs) / 1e6));
         await stamps.mapAsync(MAP_MODE_READ);

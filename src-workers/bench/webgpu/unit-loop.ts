@@ -122,7 +122,7 @@ export async function prepareUnitLoop(
   const { queue } = launcher.device;
   return ok({
     launch(share) {
-      // If blocks fetch, any number of them does all the work. To do only a fraction, the counter starts later in the
+      // If blocks fetch, any number of them does all the work. For a fraction of it, the counter starts later in the
       // order.
       const blocks = fetching ? design.gridBlocks : Math.max(1, Math.round(share * design.gridBlocks));
       if (fetching) queue.writeBuffer(dealing, 0, Uint32Array.of(units - Math.max(1, Math.round(share * units))));
@@ -134,8 +134,7 @@ export async function prepareUnitLoop(
       return { pipeline, bindGroup, blocks };
     },
     begin() {
-      // The results are cleared first. Otherwise those of an earlier design could be mistaken for the results of this
-      // one.
+      // The results are cleared first, since those of an earlier design could be mistaken for results of this one.
       const encoder = launcher.device.createCommandEncoder();
       encoder.clearBuffer(buffers.result);
       queue.submit([encoder.finish()]);
