@@ -116,14 +116,14 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly spillInstructionsPerRegister: number;
 }
 
-/** Issue behaviour of one SM for one kernel, measured or derived; cycles of SM time per iteration. */
+/** How one multiprocessor issues one kernel, measured or derived. Times are its cycles per iteration. */
 export interface PipelineParameters {
   /** τ: latency floor of one iteration, cycles. */
   readonly latencyCycles: number;
-  /** c: issue cost of one iteration of one thread group, cycles of the whole SM. */
+  /** c: issue cost of one iteration of one thread group, cycles of the whole multiprocessor. */
   readonly issueCycles: number;
   /** p: softness of the knee. */
   readonly kneeSoftness: number;
-  /** q: schedulers per SM; thread groups are issued in whole rounds of q. */
+  /** q: schedulers per multiprocessor; thread groups are issued in whole rounds of q. */
   readonly schedulers: number;
 }
