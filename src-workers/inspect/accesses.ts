@@ -2,7 +2,7 @@ import type { AccessPattern, MemoryAccess } from '../domain/kernel.ts';
 import { isConstant, type Sums } from './affine.ts';
 import type { Instruction } from './instruction.ts';
 
-/** How the addresses in a kernel are computed, as far as one of its loops needs it. */
+/** What is known about the addresses in a kernel, for one of its loops. */
 export interface Addresses {
   /** Whether an access reaches different places for different units. */
   readonly differs: (at: number) => boolean;

@@ -147,7 +147,7 @@ function findPosition(column: string, header: readonly string[] | null, width: n
 }
 
 function hasHeader(record: readonly string[], { length, header }: CsvColumns): boolean {
-  // Without a header, the first record may have the column's number among its values.
+  // A column given by a number is not searched for, since the first record may contain this number as a value.
   return header ?? ((!/^\d+$/.test(length) && record.includes(length)) || isHeader(record));
 }
 
