@@ -7,7 +7,7 @@ import type { PredictionChunk } from './records.ts';
 import { type AsyncStore, type Store, type StoreClient, STORE_METHODS } from './store-api.ts';
 
 export interface StoreClientOptions extends ThreadOptions {
-  /** Path of the thread's script, for a bundle that moves it; by default `thread.ts` beside this file. */
+  /** Path of the thread's script, for a bundle that moves the script; by default `thread.ts` beside this file. */
   readonly threadFile?: string | URL;
 }
 
@@ -90,7 +90,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
       method,
       (...args: readonly unknown[]) => call(method as keyof Store, args),
     ]),
-    // The type of STORE_METHODS guarantees that every method is in it, and `Store` has the types of the answers.
+    // `STORE_METHODS` is typed to have every method, and `Store` has the types of the answers.
   ) as unknown as AsyncStore;
 
   return ok({

@@ -20,7 +20,7 @@ const COLUMNS = {
 
 export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly ColumnName[];
 
-/** Columns for `count` designs, none of them saved yet. */
+/** Returns columns for `count` designs, none of them saved yet. */
 export function emptyColumns(count: number): RunColumns {
   return {
     count,
@@ -37,14 +37,14 @@ export function emptyColumns(count: number): RunColumns {
   };
 }
 
-/** The bytes of designs `first` … `first + count − 1` of a column, as a view. */
+/** Returns the bytes of designs `first` … `first + count − 1` of a column, as a view. */
 export function columnBytes(columns: PredictionColumns, name: ColumnName, first: number, count: number): Uint8Array {
   const column = columns[name];
   const width = column.BYTES_PER_ELEMENT;
   return new Uint8Array(column.buffer, column.byteOffset + first * width, count * width);
 }
 
-/** Returns the number of valid designs of a chunk. Throws a `bad-input` failure if the chunk breaks its contract. */
+/** Checks a chunk and returns the number of its valid designs. Throws a `bad-input` failure if the chunk is wrong. */
 export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): number {
   const { firstDesign, count } = chunk;
   if (!Number.isSafeInteger(firstDesign) || !Number.isSafeInteger(count) || firstDesign < 0 || count < 1) {
@@ -115,9 +115,9 @@ function isCount(value: number): boolean {
 }
 
 /**
- * The same columns in a form that can be posted to another thread, and the buffers to transfer with them. A column that
- * fills its buffer is transferred. A view into a larger buffer is copied first, because posting it would copy the whole
- * buffer.
+ * Returns the same columns in a form that can be posted to another thread, and the buffers to transfer with them. A
+ * column that fills its buffer is transferred. A view into a larger buffer is copied first, because posting the view
+ * would copy the whole buffer.
  */
 export function handOver<T extends PredictionColumns>(
   columns: T,

@@ -2,12 +2,13 @@ import Database from 'better-sqlite3';
 
 import { type Failure, type Result, fail, FailureError, ok } from '../src-workers/domain/result.ts';
 
-/** Explains an error of SQLite; `undefined` for any other error. */
+/** Explains an error of SQLite. Returns `undefined` for any other error. */
 function storageFailure(error: unknown, file: string): Failure | undefined {
   if (!(error instanceof Database.SqliteError)) return undefined;
   const { code, message } = error;
   const failure = (text: string): Failure => ({ code: 'storage', message: text, context: { file, sqliteCode: code } });
-  // SQLite maps the index of the log before it writes the log, so a full disk first appears as SQLITE_IOERR_SHMSIZE.
+  // SQLite maps the log's index into memory before it writes the log. A full disk therefore first appears as
+  // SQLITE_IOERR_SHMSIZE.
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE')
     return failure(`No space is left to write ${file}. Nothing of this request was saved.`);
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
@@ -26,7 +27,9 @@ function storageFailure(error: unknown, file: string): Failure | undefined {
   return failure(`${file}: ${message} (${code})`);
 }
 
-/** Runs `body`, which throws `FailureError`s and database errors, and returns the outcome. Bugs still throw. */
+/**
+ * Runs `body`, which may throw `FailureError`s and database errors, and returns either as a failure. Bugs still throw.
+ */
 export function attempt<T>(file: string, body: () => T): Result<T> {
   try {
     return ok(body());
@@ -38,7 +41,7 @@ export function attempt<T>(file: string, body: () => T): Result<T> {
   }
 }
 
-/** Throws an expected failure, so that an open transaction is rolled back on the way out to `attempt`. */
+/** Throws an expected failure. On its way to `attempt`, an open transaction is rolled back. */
 export function refuse(code: Failure['code'], message: string, context?: Failure['context']): never {
   const result = fail(code, message, context);
   if (result.ok) throw new Error('fail() succeeded');

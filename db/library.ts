@@ -18,7 +18,9 @@ type LibraryMethods = Pick<
   | 'listSettings'
 >;
 
-/** Calibrations, devices, laws of workloads and settings, for studies and runs. Functions throw `FailureError`s. */
+/**
+ * Opens the table of functions for calibrations, devices, laws of workloads and settings. They throw `FailureError`s.
+ */
 export function openLibrary({ all, get, run, insert }: Statements): LibraryMethods {
   return {
     saveCalibration: (draft) => {

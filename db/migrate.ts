@@ -10,7 +10,7 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** Reads `0001-name.sql`, `0002-name.sql`, … Throws on a gap or a wrong name, which is a mistake of the build. */
+/** Reads `0001-name.sql`, `0002-name.sql`, … Throws on a gap or a wrong name, because only a wrong build has these. */
 export function readMigrations(folder: string): readonly Migration[] {
   const names = readdirSync(folder)
     .filter((name) => name.endsWith('.sql'))
@@ -27,7 +27,10 @@ export function userVersion(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
-/** Whether a database has the tables, columns and indexes of the migrations up to a version. It may have others too. */
+/**
+ * Whether a database has the tables, columns and indexes that the migrations up to a version create. Others may exist
+ * too.
+ */
 export function hasTables(db: Database, version: number, migrations: readonly Migration[]): boolean {
   const known = new Set<string>();
   const empty = new SQLite(':memory:');
@@ -81,7 +84,10 @@ export function migrate(db: Database, file: string, migrations: readonly Migrati
   }).immediate();
 }
 
-/** Copies the database through SQLite, including the log. The copy gets its name only when it is complete. */
+/**
+ * Copies the database through SQLite, so that the copy includes the log. The copy gets its name only when it is
+ * complete.
+ */
 function backUp(db: Database, target: string): void {
   const partial = `${target}.partial`;
   rmSync(partial, { force: true });

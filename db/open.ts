@@ -8,19 +8,19 @@ import type { Result } from '../src-workers/domain/result.ts';
 import { attempt, refuse } from './failure.ts';
 import { type Migration, hasTables, migrate, readMigrations, userVersion } from './migrate.ts';
 
-/** `LKST`, which marks a file as ours in its header. */
+/** The letters `LKST` in a file's header, which mark it as a database of Lockstep. */
 export const APPLICATION_ID = 0x4c4b5354;
 
 /**
- * Files up to this size are checked completely when they are opened, which takes tens of milliseconds. Larger ones are
- * checked only at their ends.
+ * Files up to this size are checked completely when they are opened, which takes tens of milliseconds. Of a larger
+ * file, only the size and the tables are checked.
  */
 const QUICK_CHECK_BYTES = 16 * 2 ** 20;
 
 export interface OpenOptions {
   readonly file: string;
   readonly migrationsFolder: string;
-  /** Time limit of the wait for another connection's lock; 5000 by default. */
+  /** Longest wait for another connection's lock, 5000 ms by default. */
   readonly busyTimeoutMs?: number;
 }
 
@@ -45,7 +45,7 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
         }
         db.pragma('journal_mode = WAL');
       });
-      // With FULL, a commit survives a power cut. The cost is one sync per chunk, which has tens of thousands of rows.
+      // With FULL, a commit survives a power cut. The cost is one sync per chunk of tens of thousands of rows.
       db.pragma('synchronous = FULL');
       db.pragma('wal_autocheckpoint = 4000');
       db.pragma('cache_size = -32768');
@@ -63,7 +63,7 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
 
 const RETRY_MS = 10;
 
-/** SQLite does not wait for a lock when it changes the journal mode, so creating a file can fail at once. */
+/** Retries for up to `timeoutMs`, because SQLite itself does not wait for a lock when it changes the journal mode. */
 function untilUnlocked(timeoutMs: number, body: () => void): void {
   const end = performance.now() + timeoutMs;
   for (;;) {
@@ -78,8 +78,8 @@ function untilUnlocked(timeoutMs: number, body: () => void): void {
 }
 
 /**
- * Checks without writing whether a database can be opened. Returns its bytes, or null if it does not exist yet. Fails
- * in the same cases as `openDatabase`.
+ * Checks without writing whether a database can be opened, and fails in the same cases as `openDatabase`. Returns the
+ * size in bytes, or null if the file does not exist yet.
  */
 export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result<{ readonly bytes: number | null }> {
   const migrations = readMigrations(migrationsFolder);
@@ -90,9 +90,9 @@ export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result
 }
 
 /**
- * Refuses a file that is not a valid database of ours, without writing. Returns whether the file is missing or empty.
+ * Refuses a file that is not a valid database of Lockstep. Returns whether the file is missing or empty.
  * @param undoTimeoutMs how long to wait for the lock to undo the unfinished work of a killed process, which writes to
- *   the file. With null, nothing is undone and the content is not checked.
+ *   the file. With null, nothing is written, and the content of a file with unfinished work is not checked.
  */
 function inspectFile(file: string, migrations: readonly Migration[], undoTimeoutMs: number | null): boolean {
   const folder = dirname(file);
@@ -152,13 +152,13 @@ function probe(file: string, bytes: number, migrations: readonly Migration[]): v
   const db = new Database(file, { readonly: true, fileMustExist: true });
   try {
     refuseUnknown(file, userVersion(db), migrations);
-    // This always reads the schema, so it fails on a damaged one.
+    // This query always reads the schema, so it fails if the schema is damaged.
     db.prepare('SELECT count(*) FROM sqlite_schema').get();
     if (bytes <= QUICK_CHECK_BYTES) {
       const verdict = db.pragma('quick_check(1)', { simple: true }) as string;
       if (verdict !== 'ok') refuse('storage', `${file} is damaged: ${verdict.replaceAll('\n', ' ')}`, { file });
     }
-    // Reads version and tables at one moment, because another program may be creating the tables of a new file.
+    // One transaction reads the version and the tables, because another program may be creating the tables just now.
     const [version, isRight] = db.transaction(() => {
       const found = userVersion(db);
       return [found, hasTables(db, found, migrations)] as const;
@@ -215,7 +215,10 @@ function writable(path: string): boolean {
   }
 }
 
-/** Updates the stored names of reasons, which readers with other tools see. Names that a newer program added stay. */
+/**
+ * Updates the stored names of the invalid reasons, for people who read the file with other tools. Names that a newer
+ * version of Lockstep added stay.
+ */
 function nameInvalidReasons(db: Database.Database): void {
   const stored = db
     .prepare<[], { code: number; name: string; description: string }>('SELECT * FROM invalid_reasons')

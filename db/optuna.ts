@@ -2,24 +2,24 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { ok, type Result, badInput } from '../src-workers/domain/result.ts';
 
-/** A study of Optuna (https://optuna.org) from its storage: trials that are complete or failed. */
+/** A study from a storage of Optuna (https://optuna.org), with the trials that are complete or failed. */
 export interface OptunaStudy {
   readonly name: string;
   /** Whether each objective is minimised, and its name if the study gives it. */
   readonly objectives: readonly { readonly minimised: boolean; readonly name: string | null }[];
   readonly trials: readonly OptunaTrial[];
-  /** Number of trials that were pruned, are waiting or still run. */
+  /** Number of trials that were pruned, are waiting or are still running. */
   readonly incomplete: number;
-  /** The mark of Lockstep's sweep in a file that Lockstep wrote: any JSON value. */
+  /** Lockstep's description of the sweep, if Lockstep wrote the file: any JSON value. */
   readonly mark: unknown;
 }
 export interface OptunaTrial {
   readonly number: number;
   readonly parameters: Readonly<Record<string, number | string | boolean>>;
-  /** Values by objective; `null` if one is infinite. */
+  /** Values by objective; `null` where a value is infinite. */
   readonly values: readonly (number | null)[];
   readonly failed: boolean;
-  /** The mark of the design in a file that Lockstep wrote: any JSON value. */
+  /** Lockstep's description of the design, if Lockstep wrote the file: any JSON value. */
   readonly mark: unknown;
 }
 
@@ -57,15 +57,14 @@ interface ValueRow {
   value: number | null;
 }
 
-/** A caller may do other work after this number of rows, which takes less than a millisecond. */
+/** Rows between two pauses in which the caller may do other work. Reading them takes less than a millisecond. */
 const ROWS_OF_STEP = 100;
 
 /**
  * Reads all studies of a storage, a few rows in each step. A categorical parameter is stored as the position of its
- * choice, and is returned as the choice. Nothing in the file is run: its tables must be plain tables, so that a file
- * cannot bring its own query.
- *
- * @param file a storage without a log; its header is changed accordingly
+ * choice, and is returned as the choice. Only plain tables are read, because a view of an untrusted file could run a
+ * query of its own.
+ * @param file a storage without a log; its header is changed to say so
  */
 export function* readOptuna(file: string, label: string): Generator<void, Result<readonly OptunaStudy[]>> {
   let database: Database.Database | null = null;
@@ -82,7 +81,7 @@ export function* readOptuna(file: string, label: string): Generator<void, Result
   }
 }
 
-/** Sets the versions of the format to "no log" (https://www.sqlite.org/fileformat.html, 1.3.3). */
+/** Sets the two version numbers in the file's header to "no log" (https://www.sqlite.org/fileformat.html, 1.3.3). */
 function withoutLog(file: string): void {
   const open = openSync(file, 'r+');
   try {
@@ -197,7 +196,7 @@ function* readStudies(database: Database.Database, label: string): Generator<voi
   );
 }
 
-/** A parameter's value; `null` if it has none. */
+/** Returns a parameter's value, or `null` if it has none. */
 function readValue(
   { param_value: value, distribution_json: text }: ParameterRow,
   known: Map<string, unknown>,
@@ -208,9 +207,9 @@ function readValue(
 }
 
 /**
- * The value of a parameter, which a storage keeps as a number, or the choice of a categorical parameter; `null` if
- * there is none.
- * @param of the distribution, as JSON or its text
+ * Converts the stored number of a parameter to its value: the number itself, or a choice of a categorical parameter.
+ * Returns `null` if there is none.
+ * @param of the distribution of the parameter, as JSON text or parsed
  */
 export function readChoice(value: unknown, of: unknown): number | string | boolean | null {
   if (typeof value !== 'number') return null;

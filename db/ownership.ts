@@ -4,7 +4,10 @@ import { hostname } from 'node:os';
 
 import { type Statements, now } from './statements.ts';
 
-/** Interval of the heartbeat of a store with running runs, and the longest silence before it counts as dead, ms. */
+/**
+ * Interval of the heartbeats of a store with running runs, ms. After a silence of `SILENCE_MS`, the store counts as
+ * dead.
+ */
 export const HEARTBEAT_MS = 5_000;
 const SILENCE_MS = 45_000;
 
@@ -16,18 +19,22 @@ interface OwnerRow {
 }
 
 /**
- * Distinguishes a running run from an interrupted one when several processes share a database. The owner of a run is
- * one opening of the store, identified by a token. The owner is dead if its process has ended, or if its heartbeat has
- * stopped for a long time, since its process id may then belong to another process. If a run is taken from a live owner
- * by mistake (after a machine slept), no harm is done: a chunk is saved only while its store owns the run.
+ * Distinguishes running from interrupted runs when several processes share a database. The owner of a run is one
+ * opening of the store, identified by a token. An owner is dead if its process has ended. It also counts as dead if its
+ * heartbeat has stopped for a long time, because another process may have got its process id by then. A sleeping
+ * machine can make a live owner look dead. This does no harm, because a chunk is saved only while its store owns the
+ * run.
  */
 export interface Ownership {
   readonly token: string;
-  /** Inserts the row to which runs refer. */
+  /** Inserts the row of this owner, to which its runs refer. */
   claim(): void;
   /** Writes the heartbeat, if this store has running runs. */
   beat(): void;
-  /** Marks the running runs of dead owners as interrupted, removes unfinished imports, and returns their number. */
+  /**
+   * Marks the running runs of dead owners as interrupted and removes their unfinished imports. Returns the number of
+   * marked runs.
+   */
   markInterrupted(): number;
   /** Marks this store's own running runs as interrupted, because it stops working on them. */
   release(): void;
@@ -38,7 +45,10 @@ export function openOwnership(statements: Statements): Ownership {
   const token = randomUUID();
   const host = hostname();
 
-  /** An incomplete import is removed, since it cannot be resumed and its file still exists. */
+  /**
+   * Marks the running runs of an owner as interrupted. Unfinished imports are removed: they cannot be resumed, and
+   * their files still exist.
+   */
   function interrupt(owner: string, finishedAt: string): number {
     run(`DELETE FROM runs WHERE owner_token = ? AND state = 'running' AND kind = 'import'`, owner);
     return run(
@@ -70,7 +80,7 @@ export function openOwnership(statements: Statements): Ownership {
       run('UPDATE owners SET heartbeat_at = ? WHERE token = ?', now(), token);
     },
     markInterrupted() {
-      // Checks before it takes the lock, because usually there is nothing to do.
+      // Looks for dead owners before it takes the lock, because usually there are none.
       const others = (): OwnerRow[] => all<OwnerRow>('SELECT * FROM owners WHERE token <> ?', token).filter(isGone);
       if (others().length === 0) return 0;
       return write(() => {
@@ -92,7 +102,7 @@ export function openOwnership(statements: Statements): Ownership {
   };
 }
 
-/** Whether a process with this id works on this machine. An ended process does not, even if it is not collected. */
+/** Whether a process with this id is alive on this machine. A zombie is not alive. */
 export function processLives(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -103,10 +113,10 @@ export function processLives(pid: number): boolean {
   }
 }
 
-/** Whether a process has ended but its parent has not asked for its exit code (a zombie). Only Linux shows this. */
+/** Whether a process is a zombie: it has ended, but its parent has not read its exit code. Only Linux shows this. */
 function hasEnded(pid: number): boolean {
   try {
-    // proc_pid_stat(5): the state follows the name, which may contain any character.
+    // proc_pid_stat(5): the state comes after the name, and the name may contain any character.
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return /^[ZX]/.test(text.slice(text.lastIndexOf(')') + 2));
   } catch {

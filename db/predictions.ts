@@ -7,12 +7,12 @@ import { refuse } from './failure.ts';
 import type { BestDesigns, CommittedChunk, PredictionChunk, PredictionColumns, RunColumns } from './records.ts';
 
 /**
- * The name of the CRC-32 that is stored beside the packed columns of a chunk, because SQLite does not notice a bit that
- * flips inside a value. Older chunks have none.
+ * The name of the digest that is stored beside the packed columns of a chunk, because SQLite does not detect flipped
+ * bits inside a value. Older chunks have no digest.
  */
 const DIGEST = 'crc32';
 
-/** Rows per statement. In measurements, 128 rows write twice as fast as one, and more gain little. */
+/** Rows per statement. In measurements, 128 rows per statement wrote twice as fast as one, and more gained little. */
 const ROWS_PER_STATEMENT = 128;
 const INSERT = 'INSERT INTO predictions VALUES ';
 const ROW = '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
@@ -26,8 +26,8 @@ export interface PredictionTable {
   /** Reads the `count` best designs of a run. Refuses with `storage` if some are missing. */
   loadBest(runId: number, count: number): RunColumns;
   /**
-   * Reads all chunks of a run. If packed columns are missing, have the wrong size or a wrong digest, the chunk is read
-   * from the rows. Fails with `storage` if rows are missing too.
+   * Reads all chunks of a run. A chunk is read from the rows if its packed columns are missing, or have a wrong size or
+   * digest. Fails with `storage` if rows are missing too.
    */
   load(
     runId: number,
@@ -41,7 +41,7 @@ export interface PredictionTable {
 /** The index of a design, followed by its values in the order of `COLUMN_NAMES`. */
 type PredictionRow = readonly [designIndex: number, ...values: (number | null)[]];
 
-/** The predictions of runs: rows, which any SQLite tool reads, and their packed copy. */
+/** Opens the table of predictions. It has rows, which any SQLite tool can read, and a packed copy of their columns. */
 export function predictionTable(db: Database): PredictionTable {
   const rows = openRows(db);
   const packed = openPacked(db);
@@ -81,7 +81,7 @@ export function predictionTable(db: Database): PredictionTable {
   };
 }
 
-/** The packed columns of chunks, each with a digest. */
+/** Opens the packed columns of chunks, each with a digest. */
 function openPacked(db: Database) {
   const insertColumn = db.prepare(
     'INSERT OR REPLACE INTO run_columns (run_id, first_design, name, data) VALUES (?, ?, ?, ?)',
@@ -90,13 +90,13 @@ function openPacked(db: Database) {
     'SELECT first_design, name, data FROM run_columns WHERE run_id = ?',
   );
 
-  /** @param at position of the chunk in the columns */
+  /** @param at position of the chunk in `columns` */
   function insert(runId: number, columns: PredictionColumns, at: number, { firstDesign, count }: CommittedChunk): void {
     for (const name of COLUMN_NAMES) insertColumn.run(runId, firstDesign, name, columnBytes(columns, name, at, count));
     insertColumn.run(runId, firstDesign, DIGEST, computeDigest(columns, at, count));
   }
 
-  /** Reads the existing columns, and returns which chunks are whole according to their sizes and digests. */
+  /** Reads the packed columns, and returns which chunks are intact by their sizes and digests. */
   function read(runId: number, columns: RunColumns, chunks: readonly CommittedChunk[]) {
     const sizes = new Map(chunks.map((chunk) => [chunk.firstDesign, chunk.count]));
     const found = new Map<number, number>();
@@ -134,7 +134,7 @@ function openRows(db: Database) {
   function insert(runId: number, chunk: PredictionColumns, count: number, designAt: (entry: number) => number): void {
     const { timeMs, meanLoss, aggregateLoss, occupancyFraction, residentBlocks } = chunk;
     const { limitedBy, invalidReason, unitsPerThread, gridBlocks } = chunk;
-    // The array has numbers from the start, so that V8 keeps it as unboxed doubles.
+    // The array is filled with fractions from the start, so that V8 stores it as unboxed doubles.
     const values = new Array<number>(ROWS_PER_STATEMENT * VALUES_PER_ROW).fill(0.5);
     const fill = (at: number, i: number): void => {
       values[at] = runId;
@@ -194,7 +194,7 @@ function readRow(columns: RunColumns, i: number, [, ...values]: PredictionRow): 
   COLUMN_NAMES.forEach((name, at) => (columns[name][i] = values[at] ?? NaN));
 }
 
-/** CRC-32 over the packed columns of a chunk, in their order. */
+/** Computes the CRC-32 over the packed columns of a chunk, in the order of `COLUMN_NAMES`. */
 function computeDigest(columns: PredictionColumns, first: number, count: number): Buffer {
   const digest = Buffer.alloc(4);
   const sum = COLUMN_NAMES.reduce((before, name) => crc32(columnBytes(columns, name, first, count), before), 0);

@@ -6,9 +6,9 @@ import type { LengthLaw } from '../src-workers/domain/workload.ts';
 import type { SimulatedTimes } from '../src-workers/domain/simulation.ts';
 
 /**
- * The types that the store takes and returns. All of them survive a structured clone, since the store has its own
- * thread. Values that were stored as JSON are returned as `unknown`: the reader checks them with the schema of the
- * version that wrote them. Times of day are ISO 8601 in UTC.
+ * The types that the store takes and returns. All of them survive a structured clone, because the store runs in a
+ * thread of its own. A value that was stored as JSON is returned as `unknown`, and the reader checks it with the schema
+ * of the version that wrote it. Times of day are ISO 8601 in UTC.
  */
 
 export type RunKind = 'sweep' | 'simulate' | 'bench' | 'import';
@@ -16,15 +16,15 @@ export type RunState = 'running' | 'complete' | 'cancelled' | 'failed' | 'interr
 
 export type AxisValue = string | number | null;
 /**
- * Values of each axis in order of position. The space is their product, times the implementations and block widths of
- * the study. These two are between the device and the other axes, so the positions here do not change.
+ * Values of each axis in order of position. The space is the product of these axes with the implementations and block
+ * widths of the study. Those two come between the device and the other axes, so the positions here do not change.
  */
 export type RunAxes = Readonly<Record<StoredAxis, readonly AxisValue[]>>;
 export type StoredAxis = Exclude<AxisName, 'implementation' | 'blockWidth'>;
 
 export interface StudyDraft {
   readonly name: string;
-  /** Saves any JSON value. */
+  /** Any JSON value. */
   readonly spec: unknown;
 }
 
@@ -38,7 +38,7 @@ export interface RunDraft {
   readonly kind: RunKind;
   readonly name: string;
   readonly studyId: number | null;
-  /** The study at this time. Any JSON value. */
+  /** A copy of the study when the run was created. Any JSON value. */
   readonly study: unknown;
   readonly appVersion: string;
   readonly modelVersions: Readonly<Record<string, string>>;
@@ -51,7 +51,7 @@ export interface RunDraft {
   readonly enumeratedCount: number;
   /** Descriptions of the devices used, in order. */
   readonly devices: readonly Device[];
-  /** Number of best designs that a sweep keeps, ≥ 1; all designs are saved if omitted. */
+  /** Number of best designs that a sweep keeps, ≥ 1. If it is omitted, the sweep saves all designs. */
   readonly bestWanted?: number | undefined;
   /** Number of implementations in the study; 1 if omitted. */
   readonly implementations?: number;
@@ -73,14 +73,14 @@ export interface RunSummary {
   readonly startedAt: string;
   readonly finishedAt: string | null;
   readonly elapsedMs: number;
-  /** The sweep whose designs the run simulates or measures. It stays set after that sweep was removed. */
+  /** The sweep whose designs the run simulates or measures. The number stays after that sweep was removed. */
   readonly sourceRunId: number | null;
   readonly enumeratedCount: number;
   readonly validCount: number;
   readonly invalidCount: number;
   /** The best designs of a sweep that keeps only these; null if all designs are predicted and saved. */
   readonly kept: KeptDesigns | null;
-  /** The fastest saved design when the execution ended; `null` before that, or if none was valid. */
+  /** The fastest saved design at the end of the run; `null` before the end, and if no design was valid. */
   readonly best: BestDesign | null;
   /** The time of deletion, while the deletion can still be undone. */
   readonly deletedAt: string | null;
@@ -89,16 +89,16 @@ export interface RunSummary {
 export interface KeptDesigns {
   /** Maximum number of kept designs. */
   readonly wanted: number;
-  /** Number of designs that were predicted to find the kept ones; null until these are saved. */
+  /** Number of designs that were predicted to find the kept ones; null until the kept ones are saved. */
   readonly predicted: number | null;
-  /** The recommended design, if it may not be among the kept ones because too many designs are about equally fast. */
+  /** The recommended design of a sweep with so many nearly equal designs that the kept ones may not include it. */
   readonly picked: number | null;
 }
 
 export interface RunRecord
   extends RunSummary, Pick<RunDraft, 'study' | 'modelVersions' | 'seed' | 'machine' | 'devices' | 'axes'> {
   readonly failure: Failure | null;
-  /** The device that measured; `null` until it is known, and for runs that measure nothing. */
+  /** The device that measured. It is `null` until the device is known, and for runs that measure nothing. */
   readonly measuringDevice: unknown;
 }
 
@@ -106,7 +106,7 @@ export interface RunQuery {
   readonly studyId?: number | undefined;
   readonly kind?: RunKind;
   readonly state?: RunState;
-  /** 100 by default, at most 1000. */
+  /** Maximum number of runs: 100 by default, at most 1000. */
   readonly limit?: number;
 }
 
@@ -121,16 +121,16 @@ export interface BestDesign {
   readonly design: string;
 }
 
-/** The end of an execution. `failure` is set only with `failed`. */
+/** The end of a run. `failure` is set only in the state `failed`. */
 export interface RunEnd {
   readonly state: 'complete' | 'cancelled' | 'failed';
-  /** Execution time of this and all earlier attempts, milliseconds. */
+  /** Execution time of this attempt and all earlier ones, milliseconds. */
   readonly elapsedMs: number;
   readonly failure?: Failure;
   readonly best?: BestDesign | null;
 }
 
-/** Designs firstDesign … firstDesign + count − 1 are saved. */
+/** Designs `firstDesign` … `firstDesign + count − 1`, which are saved. */
 export interface CommittedChunk {
   readonly firstDesign: number;
   readonly count: number;
@@ -139,12 +139,15 @@ export interface CommittedChunk {
 export type { PredictionChunk, PredictionColumns };
 
 /**
- * The predictions of a run, `count` of them, by design index. If a run saves all designs, those not saved yet have the
- * invalidReason `NOT_SAVED`.
+ * The predictions of `count` designs of a run, in order of design index. If the run saves all designs, a design that is
+ * not saved yet has the invalid reason `NOT_SAVED`.
  */
 export interface RunColumns extends PredictionColumns {
   readonly count: number;
-  /** Design indices of a run that keeps the best designs, ascending; null if all designs have an entry. */
+  /**
+   * The indices of the designs in ascending order, for a run that keeps only the best; null if every design has an
+   * entry.
+   */
   readonly designs: Uint32Array | null;
 }
 
@@ -152,11 +155,11 @@ export interface BestDesigns extends PredictionColumns {
   readonly designs: Uint32Array;
   /** Number of designs that were predicted to find the best ones. */
   readonly predicted: number;
-  /** See `KeptDesigns`. */
+  /** The recommended design, if it may not be among the best ones (`KeptDesigns`). */
   readonly picked: number | null;
 }
 
-/** The origin of a simulated or measured design, and its description, which outlives that run. */
+/** The run and index of a simulated or measured design. The description remains when that run is removed. */
 export interface DesignReference {
   readonly sourceRunId: number | null;
   readonly designIndex: number | null;
@@ -178,9 +181,9 @@ export interface SimulationOfRun extends SimulationRecord {
 export interface MeasurementRecord extends DesignReference {
   /** `cuda`, `webgpu`, `cpu`, … */
   readonly backend: string;
-  /** Every repeat, milliseconds, in order; empty if the design failed. */
+  /** The times of all repeats in order, milliseconds; empty if the design failed. */
   readonly timesMs: readonly number[];
-  /** Whether the result equals the CPU's; `null` if it was not checked. */
+  /** Whether the result equals the CPU's result; `null` if it was not checked. */
   readonly correct: boolean | null;
   readonly failure: string | null;
   /** Clock, compiler output, … Any JSON value. */
@@ -204,7 +207,7 @@ export interface CalibrationRecord extends CalibrationDraft {
 }
 
 export interface WorkloadRecord {
-  /** Digest of everything that determines the law: grammar, file content, truncation. */
+  /** Digest of everything that determines the law: the grammar, the content of the file and the truncation. */
   readonly hash: string;
   readonly law: LengthLaw;
   /** The source of the lengths. Any JSON value. */
@@ -214,9 +217,9 @@ export interface WorkloadRecord {
 export interface DiskUse {
   /** Bytes of the database file and its write-ahead log. */
   readonly fileBytes: number;
-  /** The part of `fileBytes` that deletions left unused and `vacuum` returns. */
+  /** The unused part of `fileBytes`, which deletions left and `vacuum` gives back. */
   readonly freeBytes: number;
-  /** Estimates, deleted runs included. Their sum is at most `fileBytes`. */
+  /** Estimated bytes of each run, also of deleted runs. Their sum is at most `fileBytes`. */
   readonly runs: readonly { readonly runId: number; readonly bytes: number }[];
   /** The deleted runs and studies that can still be restored. `bytes` is an estimate. */
   readonly bin: { readonly runs: number; readonly studies: number; readonly bytes: number };

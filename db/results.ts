@@ -10,7 +10,7 @@ import type { RunRows } from './run-rows.ts';
 import { type Statements, fromJson, toJson } from './statements.ts';
 import type { StoreMethods } from './store-api.ts';
 
-/** A row of `simulations` or `measured_designs`: some of its values are JSON. */
+/** A row of `simulations` or `measured_designs`, in which some values are JSON text. */
 type StoredRow<Record extends DesignReference & { readonly detail: unknown }> = Omit<Record, 'timesMs'> & {
   readonly runId: number;
   readonly position: number;
@@ -37,7 +37,7 @@ function readReference({
   return { sourceRunId, designIndex, deviceId, design: fromJson(design), predictedMs, detail: fromJson(detail) };
 }
 
-/** The columns of the design that a result belongs to, of the detail, and of the place in its run. */
+/** Returns the columns that both tables share: the design and its run, the detail, and the position in this run. */
 function referenceColumns(record: SimulationRecord | MeasurementRecord, runId: number, position: number) {
   const { sourceRunId, designIndex, deviceId, predictedMs } = record;
   const design = toJson('design', record.design);
@@ -51,12 +51,12 @@ function checkTimes(timesMs: readonly number[], position: number): void {
     refuse('bad-input', `The times of record ${position} must be finite and ≥ 0, not ${wrong} ms.`);
 }
 
-/** The functions of runs that are needed to save results. */
+/** The functions of runs that saving results needs. */
 interface Counting extends Pick<RunRows, 'rowOf' | 'ownRow'> {
   countResults(runId: number, validCount: number, invalidCount: number): void;
 }
 
-/** Simulated and measured designs of a run, in the order in which they were saved. */
+/** Returns the functions for the simulated and measured designs of a run, which keep the order of saving. */
 export const resultsOf = (statements: Statements, runs: Counting): SimulationMethods & MeasurementMethods => ({
   ...openSimulations(statements, runs),
   ...openMeasurements(statements, runs),
@@ -163,7 +163,7 @@ function openMeasurements(
     ).map((row) => ({ ...readMeasurement(row, timesOf(row)), runId: row.runId }));
   }
 
-  /** The times that a query of `measurements` returns, by design. */
+  /** Runs a query of `measurements` and groups the times by design. */
   function repeatsOf(sql: string, id: number) {
     type Place = Pick<MeasuredRow, 'runId' | 'position'>;
     const key = ({ runId, position }: Place): string => `${runId} ${position}`;

@@ -5,7 +5,7 @@ import type { Ownership } from './ownership.ts';
 import type { AxisValue, RunAxes, RunPage, RunQuery, RunRecord, RunSummary, StoredAxis } from './records.ts';
 import { type SqlValue, type Statements, fromJson } from './statements.ts';
 
-/** What `SUMMARY` reads: a summary whose parts are in single columns. */
+/** A row that `SUMMARY` selects: a summary with some of its parts in single columns. */
 interface SummaryRow extends Omit<RunSummary, 'tags' | 'kept' | 'best'> {
   readonly tags: string;
   readonly bestWanted: number | null;
@@ -101,7 +101,7 @@ export function runRows({ all, get }: Statements, ownership: Ownership) {
     };
   }
 
-  /** The newest runs that are not deleted. */
+  /** Lists the newest runs that are not deleted. */
   function listRuns({ studyId, kind, state, limit = DEFAULT_ROWS }: RunQuery): RunPage {
     if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_ROWS) {
       refuse('bad-input', `limit must be from 1 to ${MAX_ROWS} runs, not ${limit}.`);

@@ -131,7 +131,7 @@ function insertAxes(
   }
 }
 
-/** Design indices are 32-bit numbers, of which the largest means "none". */
+/** Design indices are 32-bit numbers, and the largest 32-bit number means "none". */
 const MAX_DESIGN_INDEX = 2 ** 32 - 2;
 
 function checkDraft({ name, enumeratedCount, bestWanted, axes, devices, ...draft }: RunDraft): void {

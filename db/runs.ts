@@ -6,7 +6,9 @@ import { runRows, type RunRows } from './run-rows.ts';
 import { runStates } from './run-states.ts';
 import { type Statements, now } from './statements.ts';
 
-/** Functions for runs and their predictions. They throw `FailureError`s, which the store turns into results. */
+/**
+ * Opens the functions for runs and their predictions. They throw `FailureError`s, which the store turns into results.
+ */
 export function openRuns(statements: Statements, ownership: Ownership) {
   const rows = runRows(statements, ownership);
   return {
@@ -17,7 +19,7 @@ export function openRuns(statements: Statements, ownership: Ownership) {
   };
 }
 
-/** Properties of runs that the user sets: names, notes, tags, and deletion. */
+/** Returns the functions for what users set on runs: names, notes, tags and deletion. */
 function runMarks({ run, insert, write }: Statements, { rowOf, getRun }: RunRows) {
   function renameRun(runId: number, name: string): RunRecord {
     if (name.trim() === '') refuse('bad-input', `The name of run ${runId} must not be empty.`);

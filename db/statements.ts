@@ -5,8 +5,8 @@ import { refuse } from './failure.ts';
 export type SqlValue = string | number | bigint | Uint8Array | null;
 
 /**
- * A connection with its prepared statements. Each text is compiled once. A column that is `run_id` in SQL is `runId` in
- * the rows that are read and inserted.
+ * A connection with its prepared statements. Each SQL text is compiled once. A column `run_id` in SQL is `runId` in the
+ * rows that are read and inserted.
  */
 export interface Statements {
   readonly db: Database;
@@ -15,9 +15,9 @@ export interface Statements {
   get<Row>(sql: string, ...values: readonly SqlValue[]): Row | undefined;
   /** Returns the number of changed rows. */
   run(sql: string, ...values: readonly SqlValue[]): number;
-  /** Inserts a row and returns its id. */
+  /** Inserts a row and returns its rowid. */
   insert(table: string, row: Readonly<Record<string, SqlValue>>): number;
-  /** Commits all changes or none. It takes the write lock first, so that it cannot fail for the lock halfway. */
+  /** Runs `body` in a transaction, which takes the write lock at once. Taking it later could fail halfway. */
   write<T>(body: () => T): T;
 }
 
@@ -67,14 +67,14 @@ const camelCase = (column: string): string => column.replace(/_(\w)/g, (_, lette
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** The text of a JSON value. Fails with `bad-input` if JSON cannot express the value. */
+/** Returns a value as JSON text. Fails with `bad-input` if JSON cannot express the value. */
 export function toJson(what: string, value: unknown): string {
   const text: string | undefined = JSON.stringify(value);
   if (text === undefined) refuse('bad-input', `${what} must be a value that JSON can hold, not ${typeof value}.`);
   return text;
 }
 
-/** Parses stored JSON. The schema of the tables guarantees that it is JSON; the caller checks its shape. */
+/** Parses stored JSON. The tables accept only valid JSON, and the caller checks its shape. */
 export function fromJson(text: string): unknown {
   return JSON.parse(text) as unknown;
 }

@@ -11,18 +11,18 @@ import { type Statements, now, openStatements } from './statements.ts';
 import { type Store, type StoreMethods, STORE_METHODS } from './store-api.ts';
 import { openStudies } from './studies.ts';
 
-/** Measured bytes of one row of `predictions`, for estimates. An invalid design has only its reason. */
+/** Measured bytes of one row of `predictions`, for estimates. A row of an invalid design has only the reason. */
 const VALID_ROW_BYTES = 63;
 const INVALID_ROW_BYTES = 26;
 
-/** An open store: the functions for its callers, and the maintenance by its thread. */
+/** An open store: the functions for its callers, and the maintenance that its thread does. */
 export interface OpenStore {
   readonly store: Store;
-  /** Writes the heartbeat, and marks runs of dead stores. The thread calls it every `HEARTBEAT_MS`. */
+  /** Writes the heartbeat, and marks runs of dead stores as interrupted. The thread calls this every `HEARTBEAT_MS`. */
   beat(): Result<null>;
-  /** A number that changes whenever another connection commits. */
+  /** Returns a number that changes whenever another connection commits. */
   dataVersion(): number;
-  /** Marks its own running runs as interrupted and closes the file. */
+  /** Marks this store's running runs as interrupted and closes the file. */
   close(): void;
 }
 
@@ -60,8 +60,8 @@ export function storeOn(db: Database, file: string): OpenStore {
       }),
     dataVersion: () => db.pragma('data_version', { simple: true }) as number,
     close() {
-      // A database that can no longer be written is closed nevertheless. The next process to open it will find this
-      // owner dead.
+      // The database is closed even if it can no longer be written. The next process that opens it finds this owner
+      // dead.
       attempt(file, () => ownership.release());
       db.close();
     },
@@ -70,7 +70,7 @@ export function storeOn(db: Database, file: string): OpenStore {
 
 type UpkeepMethods = Pick<StoreMethods, 'purgeDeleted' | 'diskUse' | 'vacuum' | 'checkIntegrity'>;
 
-/** Size and integrity of the file. */
+/** Returns the functions for the size and the integrity of the file. */
 function openUpkeep({ db, get, all, run, write }: Statements, file: string): UpkeepMethods {
   return {
     purgeDeleted: (before = now()) =>
@@ -96,7 +96,7 @@ function openUpkeep({ db, get, all, run, write }: Statements, file: string): Upk
         VALID_ROW_BYTES,
         INVALID_ROW_BYTES,
       );
-      // The sizes of rows are means, and the runs must not take more than the file has.
+      // The sizes of rows are averages, so their sum could exceed the used part of the file.
       const most = pageBytes * (pages - freePages);
       const share = Math.min(1, most / perRun.reduce((sum, { bytes }) => sum + bytes, 0));
       const runs = perRun.map(({ bytes, ...one }) => ({ ...one, bytes: Math.floor(share * bytes) }));

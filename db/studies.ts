@@ -8,7 +8,7 @@ type StudyMethods = Pick<
   'createStudy' | 'updateStudy' | 'getStudy' | 'listStudies' | 'deleteStudy' | 'restoreStudy'
 >;
 
-/** Functions for studies. They throw `FailureError`s, which the store turns into results. */
+/** Opens the functions for studies. They throw `FailureError`s, which the store turns into results. */
 export function openStudies({ all, get, run, insert }: Statements): StudyMethods {
   function getStudy(id: number): StudyRecord {
     const row = get<StudyRow>(`SELECT ${STUDY} FROM studies WHERE id = ?`, id);

@@ -7,7 +7,7 @@ import { HEARTBEAT_MS } from './ownership.ts';
 import type { RunColumns } from './records.ts';
 import { type OpenStore, openStore } from './store.ts';
 
-/** Interval of the check for changes by other processes, milliseconds. A check takes microseconds. */
+/** Interval of the check for changes by other processes, ms. One check takes microseconds. */
 const WATCH_MS = 400;
 
 const port = parentPort;
@@ -31,7 +31,7 @@ function serve(open: OpenStore): void {
     seen = version;
     send({ kind: 'external-change' });
   }, WATCH_MS);
-  // The next beat makes up for a missed one.
+  // A failed heartbeat needs no handling, because the next one makes up for it.
   const beat = setInterval(() => void open.beat(), HEARTBEAT_MS);
 
   port?.on('message', (message: ToThread) => {
@@ -50,7 +50,8 @@ function serve(open: OpenStore): void {
 }
 
 function answer({ store }: OpenStore, { id, method, args }: Extract<ToThread, { kind: 'call' }>): void {
-  // Both ends share the type of `Store`, so method and arguments fit; the type of the message cannot express this.
+  // Client and thread share the type of `Store`, so the arguments fit the method. The type of a message cannot express
+  // this.
   const run = store[method] as (...args: readonly unknown[]) => Result<unknown>;
   let result: Result<unknown>;
   try {
