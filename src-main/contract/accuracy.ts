@@ -1,7 +1,7 @@
 import type { SimulatedTime } from './api.ts';
 
 /**
- * Text for users on the differences between predictions and the event simulation. The figures were measured by `node
+ * Tells users how far predictions differ from the event simulation. The figures were measured by `node
  * test/bench/composite.ts` (random designs, unsorted units) and `node test/bench/balancing.ts` (sorted and bucketed
  * units).
  */
@@ -9,7 +9,10 @@ export const ACCURACY_TEXT =
   'Compared with the event simulation, half of the predictions for unsorted units are within 0.4 %, and 95 % are within 4 %. ' +
   'For sorted, bucketed or fetched units, half are within 0.8 %, and 95 % are within 9 %. Errors are largest where a few units are far longer than all others.';
 
-/** A simulation contradicts a prediction that is outside its interval by more than this fraction of its mean. */
+/**
+ * A simulation contradicts its prediction if the predicted time lies outside the simulated interval by more than this
+ * fraction of the simulated mean.
+ */
 export const CONTRADICTION_FRACTION = 0.1;
 
 type Simulated = Pick<SimulatedTime, 'meanMs' | 'lowMs' | 'highMs'>;
@@ -19,7 +22,7 @@ export function isContradicted(predictedMs: number, { meanMs, lowMs, highMs }: S
   return beyond > CONTRADICTION_FRACTION * meanMs;
 }
 
-/** Describes the contradiction: `14.4 times as long as predicted`, `23 % shorter than predicted`. */
+/** Describes a contradiction: `14.4 times as long as predicted`, `23 % shorter than predicted`. */
 export function contradictionText(predictedMs: number, { meanMs }: Simulated): string {
   const ratio = meanMs / predictedMs;
   if (ratio >= 2) return `${ratio.toFixed(1)} times as long as predicted`;

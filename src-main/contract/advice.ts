@@ -7,9 +7,11 @@ import type { RankRow } from './api.ts';
 /** A small map of the designs with one value of threads per unit. */
 interface LandscapeMap {
   readonly threadsPerUnit: number;
-  /** The best time over the other axes, ms, row-major. It is NaN if no design is valid. */
+  /**
+   * The best time of each cell over the axes that are not shown, ms, row-major. NaN if the cell has no valid design.
+   */
   readonly timeMs: Float32Array;
-  /** NaN and null if no design is valid. */
+  /** The best time of the map, ms. If no design is valid, it is NaN and `bestDesign` is null. */
   readonly bestMs: number;
   readonly bestDesign: number | null;
 }
@@ -28,9 +30,10 @@ export interface Recommendation {
   /** The predicted time and its interval, ms. `basis` explains in one or two sentences what the interval covers. */
   readonly time: { readonly ms: number; readonly lowMs: number; readonly highMs: number; readonly basis: string };
   /**
-   * The designs tied with the fastest: their number, the tie band for designs that differ from the fastest only in
-   * shape, the rule that picked one, and at most 20 of the designs, by time. A call that looked only for the fastest
-   * designs has null as `count`, an empty list, and the number of known ties as `atLeast`.
+   * The designs that are tied with the fastest one: their number, the tie band, the rule that picked one of them, and
+   * at most 20 of them by time. `fraction` is the width of the band for designs that differ from the fastest only in
+   * shape. If the call looked only for the fastest designs, `count` is null, `designs` is empty and `atLeast` is the
+   * number of known ties.
    */
   readonly ties: {
     readonly count: number | null;
@@ -41,8 +44,8 @@ export interface Recommendation {
     readonly designs: readonly number[];
   };
   /**
-   * The design to compare with: the requested design (`chosen`), otherwise a plain one. `change` is −0.58 if the picked
-   * design takes 58 % less time.
+   * The design to compare the picked one with: the requested design (`chosen`) or else a plain one. `change` is −0.58
+   * if the picked design takes 58 % less time.
    */
   readonly baseline: {
     readonly designIndex: number;
@@ -52,44 +55,44 @@ export interface Recommendation {
     readonly change: number;
     readonly chosen: boolean;
   } | null;
-  /** The differences between the parts of the two times, picked minus baseline, ms, largest first. */
+  /** The differences between the parts of the two predicted times (picked minus baseline), ms, largest first. */
   readonly causes: readonly { readonly part: BreakdownPart; readonly label: string; readonly ms: number }[];
   readonly why: string;
   readonly inputs: readonly InputFact[];
   /**
    * Small maps of the device, one for each value of threads per unit, in the order of the axis. Columns are block sizes
-   * and rows are launches, at most 32 of each; beyond that, neighbours share a line. In a coarse prediction, each cell
-   * has the time of the nearest predicted design.
+   * and rows are launches, at most 32 of each; longer axes share a column or row among neighbours. In a coarse
+   * prediction, each cell has the time of the nearest predicted design.
    */
   readonly landscape: {
     readonly rows: number;
     readonly columns: number;
-    /** `null` if the call looked only for the fastest designs, or only glanced. */
+    /** `null` if the call looked only for the fastest designs or only glanced (`glance`). */
     readonly maps: readonly LandscapeMap[] | null;
     readonly picked: { readonly map: number; readonly cell: number };
   };
   /**
-   * The number of designs that this answer covers: predicted, excluded by a lower bound, or requested. An exact answer
-   * covers all.
+   * The number of designs that this answer covers: predicted ones, those that a lower bound excluded, and the requested
+   * one. An exact answer covers all `of` designs.
    */
   readonly predicted: number;
   readonly of: number;
-  /** The number of `predicted` designs that cannot run. */
+  /** The number of these designs that cannot run. */
   readonly invalid: number;
   readonly elapsedMs: number;
   readonly uncertainty?: Uncertainty;
 }
 
-/** The expected loss of a design with unknown inputs. The regret of a draw is ln(time / best time of the draw). */
+/** The expected loss of a design if inputs are unknown. The regret in one draw is ln(time / best time of the draw). */
 export interface UncertainDesign {
   readonly designIndex: number;
   readonly design: Design;
   readonly text: string;
-  /** The time with unknown inputs at the middle of their laws, and its 5 % and 95 % quantiles over the draws, ms. */
+  /** The time with every unknown input at the middle of its law, and the 5 % and 95 % quantiles over the draws, ms. */
   readonly timeMs: number;
   readonly lowMs: number;
   readonly highMs: number;
-  /** The mean regret: 0.04 is about 4 % slower than the best (e^0.04). */
+  /** The mean regret over the draws. At 0.04, the design is about 4 % slower than the best (e^0.04). */
   readonly expectedRegret: number;
   /** The probability that the design is within 3 % of the best, 0…1. */
   readonly chanceBest: number;
@@ -105,7 +108,7 @@ export interface UnknownInput {
 }
 
 export interface WorthKnowing extends UnknownInput {
-  /** The expected reduction of `expectedRegret` if the input becomes known. */
+  /** How much `expectedRegret` is expected to fall if the input becomes known. */
   readonly gain: number;
   readonly learn: 'inspect' | 'probe' | 'ask';
   /** How to find the value: `Read the kernel's code: lockstep kernel inspect …`. */
@@ -117,22 +120,24 @@ export interface Uncertainty {
   readonly device: { readonly id: string; readonly name: string };
   /** The number of draws of the unknown inputs, or 1 if every input is given. */
   readonly draws: number;
-  /** Designs within this fraction of the best count as equally good: 0.03. */
+  /** Two designs count as equally good if their times differ by at most this fraction: 0.03. */
   readonly within: number;
   readonly unknown: readonly UnknownInput[];
-  /** The design with the least expected regret. `point` is the fastest with unknown inputs at their middle. */
+  /**
+   * `robust` has the least expected regret. `point` is the fastest if each unknown input is at the middle of its law.
+   */
   readonly robust: UncertainDesign;
   readonly point: UncertainDesign;
-  /** The robust design first, then the other designs by expected regret. At most 40, plus the requested designs. */
+  /** The robust design first, then others by expected regret: at most 40, plus the requested designs. */
   readonly designs: readonly UncertainDesign[];
-  /** The inputs worth knowing, by gain; none below 0.1 %. */
+  /** The inputs worth knowing, largest gain first. Gains below 0.1 % are left out. */
   readonly worthKnowing: readonly WorthKnowing[];
   /** The designs that the model cannot distinguish from the robust one. Null if there are none. */
   readonly separation: {
-    /** The number of these designs, and the axes in which they differ: `block sizes`. */
+    /** The number of these designs, and the axes in which they differ, for example `block sizes`. */
     readonly count: number;
     readonly what: string;
-    /** The number of designs to measure, and the expected regret after that. */
+    /** The number of designs to measure, and the expected regret after these measurements. */
     readonly measure: number;
     readonly within: number;
     readonly designs: readonly number[];
@@ -141,16 +146,16 @@ export interface Uncertainty {
   readonly elapsedMs: number;
 }
 
-/** A design that becomes the best one if an input leaves the range in which the recommended design holds. */
+/** The design that becomes the best one when an input leaves the range in which the recommended design stays best. */
 export interface Takeover {
-  /** A value just beyond the range, where this design is recommended. */
+  /** A value of the input just beyond the range. There, this design is recommended. */
   readonly at: number;
   readonly designIndex: number;
-  /** The differences from the recommended design: `16 threads per unit, 128-thread blocks`. */
+  /** How this design differs from the recommended one: `16 threads per unit, 128-thread blocks`. */
   readonly text: string;
   /**
-   * The largest saving from choosing another design on this side of the range, as a fraction of the recommended
-   * design's time. It is 1 if the recommended design cannot run there.
+   * The largest saving from another design on this side of the range, as a fraction of the recommended design's time.
+   * It is 1 if the recommended design cannot run there.
    */
   readonly gain: number;
 }
@@ -159,8 +164,8 @@ export interface Takeover {
 export interface InputSensitivity {
   readonly input: InputFact;
   /**
-   * The tried values in ascending order. The next fields have, for each value, the best time, the recommended design's
-   * time (NaN if it is invalid), and the design that would be recommended.
+   * The tried values of the input, ascending. The three lists below have an entry for each value: the best time, the
+   * recommended design's time (NaN if the design is invalid), and the design that would be recommended.
    */
   readonly values: readonly number[];
   readonly bestMs: readonly number[];
@@ -168,15 +173,15 @@ export interface InputSensitivity {
   readonly designs: readonly number[];
   /**
    * The range of the input in which the recommended design stays within the tie band of the best. An end is null if it
-   * lies beyond the tried values. A gap between two tried values is not detected.
+   * lies beyond the tried values. A change between two tried values can be missed.
    */
   readonly holds: readonly [number | null, number | null];
-  /** The design that takes over just beyond each end, or `null`. */
+  /** The designs that take over just below and just above the range; null if no design does. */
   readonly below: Takeover | null;
   readonly above: Takeover | null;
   /**
-   * `Serial fraction σ decides: below 0.021 → 16 threads per unit; above 0.12 → 2 threads per unit.` It is empty if the
-   * advice holds over the whole range.
+   * A sentence for users, such as `Serial fraction σ decides: below 0.021 → 16 threads per unit; above 0.12 → 2 threads
+   * per unit.` It is empty if the advice holds over the whole range.
    */
   readonly sentence: string;
 }
@@ -186,10 +191,10 @@ export interface Sensitivity {
   readonly designIndex: number;
   readonly design: string;
   readonly timeMs: number;
-  /** The tie band for designs that differ from the recommended one only in shape. */
+  /** The width of the tie band for designs that differ from the recommended one only in shape. */
   readonly tieFraction: number;
   readonly tieBand: TieBand;
-  /** The deciding inputs first, then the others by how much they change the recommended design's time. */
+  /** The inputs that decide first, then the others by how much they change the recommended design's time. */
   readonly inputs: readonly InputSensitivity[];
   readonly elapsedMs: number;
 }
@@ -200,15 +205,15 @@ export interface AskedTimes {
   /** Times in ms. A time is null if the design cannot run; `reasons` then says why. */
   readonly timesMs: readonly (number | null)[];
   readonly reasons: readonly (string | null)[];
-  /** The work of each design, if it was asked for; null if the design cannot run, or on a CPU. */
+  /** The work of each design, if the caller requested it; null if the design cannot run, or on a CPU. */
   readonly work?: readonly (LaunchWork | null)[];
 }
 
 /** The predicted work of a launch on a GPU. */
 export interface LaunchWork {
-  /** Instructions of thread groups; null if an iteration has none. */
+  /** Instructions that thread groups issue; null if an iteration of the kernel has none. */
   readonly instructions: number | null;
-  /** Traffic of device memory; null if the kernel is not known to move data. */
+  /** Bytes of device memory that are read and written; null if the kernel is not known to move data. */
   readonly bytes: number | null;
 }
 
@@ -219,12 +224,12 @@ export interface Robust {
     readonly label: string;
     readonly bestMs: number;
     readonly best: string;
-    /** The tie band. A regret within it cannot be distinguished from none. */
+    /** The tie band. A regret within this band cannot be distinguished from zero. */
     readonly tieBand: TieBand;
     readonly device: { readonly id: string; readonly name: string };
     readonly evidence: DeviceEvidence | null;
   }[];
-  /** At most 10 designs, by worst-case regret. `regret[i]` is the time over the best time of scenario i, minus 1. */
+  /** At most 10 designs, by worst regret. `regret[i]` is the time over the best time of scenario i, minus 1. */
   readonly designs: readonly {
     readonly design: Design;
     readonly text: string;
@@ -233,7 +238,7 @@ export interface Robust {
     readonly regret: readonly number[];
     readonly timeMs: readonly number[];
   }[];
-  /** The worst regret if the best design of scenario i is used in all scenarios; NaN if it is invalid in one. */
+  /** The worst regret if all scenarios use the best design of scenario i; NaN if that design is invalid in one. */
   readonly ownBest: readonly number[];
   /** The number of designs that are valid in all scenarios. */
   readonly common: number;

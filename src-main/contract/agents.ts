@@ -2,17 +2,17 @@ import type { MeasuringTarget } from './measuring.ts';
 
 /** The machines that take work from this machine's runs. They are connected by a Redis. */
 export type AgentsState =
-  /** No Redis is set, so this machine computes and measures. */
+  /** No Redis is set, so this machine itself computes and measures. */
   | { readonly kind: 'off' }
   | { readonly kind: 'failed'; readonly message: string }
   | {
       readonly kind: 'connected';
       /** The address of the Redis, without a secret. */
       readonly place: string;
-      /** The versions of this program and its models, which an agent must share. */
+      /** The versions of this program and its models. An agent must have the same versions. */
       readonly versions: string;
       readonly agents: readonly Agent[];
-      /** The tasks of all runs that no agent has taken yet. */
+      /** The number of tasks that no agent has taken yet, over all runs. */
       readonly waiting: number;
       readonly active: number;
     };
@@ -23,12 +23,12 @@ export interface Agent {
   readonly host: string;
   readonly versions: string;
   readonly fits: boolean;
-  /** The number of tasks that it runs at once. */
+  /** The number of tasks that the agent runs at once. */
   readonly workers: number;
-  /** The devices that it measures on, with ids such as `cuda:0@HOST`. */
+  /** The devices on which the agent measures, with ids such as `cuda:0@HOST`. */
   readonly devices: readonly MeasuringTarget[];
-  /** The runs that it works on now, and the numbers of their databases. */
+  /** The runs on which the agent works now, each by the number that it has in its own database. */
   readonly runs: readonly number[];
-  /** The tasks and measurements that it has finished since its start. */
+  /** The number of tasks and measurements that the agent has finished since its start. */
   readonly done: number;
 }

@@ -19,13 +19,13 @@ export interface AppInfo {
   readonly nodeVersion: string;
   readonly databaseFile: string;
   readonly databaseBytes: number;
-  /** The deleted runs and studies, and about how much smaller the database is without them. */
+  /** The deleted runs and studies, and about how many bytes smaller the database would be without them. */
   readonly bin: { readonly runs: number; readonly studies: number; readonly bytes: number };
   readonly modelVersion: string;
   readonly workers: number;
 }
 
-/** The deleted runs and studies that were removed for good. */
+/** The number of deleted runs and studies that were removed for good. */
 export interface Purged {
   readonly runs: number;
   readonly studies: number;
@@ -63,15 +63,15 @@ export interface ResolvedWorkload {
 
 /** The effect of the order of the lengths on groups of consecutive units. */
 export interface WorkloadOrder {
-  /** The mean lengths of equal sections, from the first unit to the last. */
+  /** The mean lengths of equally long sections of the units, from the first unit to the last. */
   readonly strip: Float64Array;
-  /** Losses by group size (total lockstep time over total work), for the lengths in their order and fully sorted. */
+  /** The losses (lockstep time over useful work) by group size, for the lengths in their order and sorted. */
   readonly losses: readonly { readonly n: number; readonly aggregateLoss: number; readonly sortedLoss: number }[];
 }
 
 export interface SpaceSize {
   readonly enumerated: number;
-  /** `null` if there are too many designs to check each. */
+  /** The number of valid designs; `null` if there are too many designs to check each. */
   readonly valid: number | null;
   /** Invalid designs by reason, largest number first. */
   readonly invalid: readonly { readonly reason: InvalidReason; readonly text: string; readonly count: number }[];
@@ -95,11 +95,11 @@ export interface RunSummary {
   readonly startedAt: string;
   readonly finishedAt: string | null;
   readonly elapsedMs: number;
-  /** The sweep whose designs the run simulates or measures, or null. */
+  /** The sweep whose designs the run simulates or measures. Null for other runs. */
   readonly sourceRunId: number | null;
   /** The number of designs or cases that a run of kind `simulate`, `bench` or `import` should process. */
   readonly enumerated: number;
-  /** For `simulate`, the number of finished designs; for `bench` and `import`, the number of cases with a result. */
+  /** The number of finished designs (`simulate`) or of cases with a result (`bench`, `import`). */
   readonly valid: number;
   readonly invalid: number;
   /**
@@ -108,7 +108,7 @@ export interface RunSummary {
    */
   readonly kept: { readonly wanted: number; readonly predicted: number | null } | null;
   readonly bytes: number;
-  /** The best predicted time, the least simulated mean (`simulate`) or measured median (`bench`, `import`). */
+  /** The least predicted time, simulated mean (`simulate`) or measured median (`bench`, `import`), ms. */
   readonly bestTimeMs: number | null;
   readonly bestDesign: string | null;
   readonly error: string | null;
@@ -121,31 +121,31 @@ export interface RunDetail extends RunSummary {
   readonly modelVersion: string;
   readonly seed: number;
   readonly machine: string;
-  /** The fields of the current study that differ from the study of this run. If there are any, the run is stale. */
+  /** The fields in which the current study differs from the study of this run. If there are any, the run is stale. */
   readonly staleFields: readonly FieldChange[];
 }
 
 /** The differences between a sweep and the previous sweep of the same study. */
 export interface RunChange {
   readonly id: number;
-  /** The previous sweep, or null. */
+  /** The previous sweep of the study; null if there is none. */
   readonly since: number | null;
   readonly fields: readonly FieldChange[];
   /**
    * The number of the first sweep with the same work, kernel, implementations and devices. Best times are comparable
-   * only among sweeps with the same number.
+   * only among sweeps with the same `problem`.
    */
   readonly problem: number;
 }
 
-/** A field of a study, by its path, with its two values as JSON text. The text is empty if there was no value. */
+/** A changed field of a study, by its path, with both values as JSON text. The text of a missing value is empty. */
 export interface FieldChange {
   readonly field: string;
   readonly was: string;
   readonly is: string;
 }
 
-/** The result of the event simulator for one design. Compare a prediction, which is a mean, with the mean. */
+/** The result of the event simulator for one design. A prediction is a mean, so compare it with the simulated mean. */
 export interface SimulatedTime extends SimulatedDistribution {
   /** The newest run of kind `simulate` with this design. */
   readonly runId: number;
@@ -157,7 +157,7 @@ export interface MeasuredDesignTime {
   /** The newest run of kind `bench` or `import` with this design. */
   readonly runId: number;
   readonly medianMs: number;
-  /** The 95 % confidence interval of the median; null with too few repeats. */
+  /** The 95 % confidence interval of the median; null if there are too few repeats. */
   readonly lowMs: number | null;
   readonly highMs: number | null;
   readonly repeats: number;
@@ -170,10 +170,10 @@ export interface SimulatedDesign extends Pick<
 > {
   /** The rank by simulated mean, from 1, among the simulated designs of the run. */
   readonly rank: number;
-  /** True if its interval overlaps the interval of the first. */
+  /** True if the simulated interval overlaps the interval of the design with rank 1. */
   readonly tied: boolean;
   readonly simulated: SimulatedTime;
-  /** Prediction over simulated mean, minus 1. */
+  /** Predicted time over simulated mean, minus 1. */
   readonly difference: number;
   /** The regime of the prediction. Null if the run does not explain it. */
   readonly regime: RegimeInfo | null;
@@ -187,27 +187,30 @@ export interface SimulationTimeline extends DrawnTimeline {
 }
 
 export interface RankRow {
-  /** The rank by predicted time, from 1, among all designs or those of the chosen device; 0 if there is none. */
+  /** The rank by predicted time, from 1, among all designs or those of the chosen device; 0 if there is no rank. */
   readonly rank: number;
   /**
    * True if the time cannot be distinguished from the best time in the ranking. Two measured designs, or two simulated
    * ones, are tied if their intervals overlap. Any other design is tied if its prediction is within the tie band of the
-   * best (`TieBand`). In a list by simulated time, only the simulated intervals decide.
+   * best one (`TieBand`). In a list by simulated time, only the simulated intervals decide.
    */
   readonly tied: boolean;
   readonly designIndex: number;
   readonly deviceId: string;
   readonly device: string;
   readonly design: Design;
-  /** The time at the best available fidelity, ms. Fidelities differ between rows, so compare rows by `predictedMs`. */
+  /**
+   * The measured, simulated or predicted time, ms, in this order of preference. Fidelities differ between rows, so
+   * compare rows by `predictedMs`.
+   */
   readonly timeMs: number;
   readonly fidelity: 'predicted' | 'simulated' | 'measured';
   readonly predictedMs: number;
-  /** The kind of implementation, and whether the device has measurements for this kind. */
+  /** The kind of implementation. `hasEvidence` says whether the device has measurements of this kind. */
   readonly kind: ImplementationKind;
   readonly hasEvidence: boolean;
   readonly simulated: SimulatedTime | null;
-  /** The time measured on a device with the name of this row's device. */
+  /** The time measured on a device with the same name as the device of this row. */
   readonly measured: MeasuredDesignTime | null;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
@@ -216,18 +219,18 @@ export interface RankRow {
   readonly residentThreadGroups: number;
   readonly waves: number;
   readonly limitedBy: readonly LimitingFactor[];
-  /** The traffic of one lane, bytes. Present if it follows from the accesses of the kernel. */
+  /** The memory traffic of one lane per iteration, bytes. Present if the accesses of the kernel determine it. */
   readonly bytesPerIteration?: number;
   readonly invalid: InvalidReason | null;
   readonly breakdown: Breakdown | null;
-  /** The predicted time at each block size of the space with all other axes fixed, ms. NaN if invalid. */
+  /** The predicted time at each block size of the space, with the other axes unchanged, ms. NaN if invalid. */
   readonly alongBlock: Float64Array | null;
 }
 
 export interface ExportRow extends RankRow {
   /**
-   * The part of `predictedMs` for ordering the units before the launch, ms. Measurements time only the kernel, so
-   * compare a measured time with `predictedMs` minus this. It is 0 for designs that are not measured.
+   * The part of `predictedMs` that orders the units before the launch, ms. A measurement times only the kernel, so
+   * compare it with `predictedMs` minus this part. It is 0 for designs that cannot be measured.
    */
   readonly orderingMs: number;
 }
@@ -243,25 +246,25 @@ export interface BestRow extends ExportRow {
 /** The best designs of a run, each at its best fidelity. */
 export interface BestDesigns {
   readonly study: string;
-  /** The devices, with the measurements of each, or `null`. */
+  /** The devices of the run with their measurements, if they have any. */
   readonly devices: readonly TimedDevice[];
-  /** The relative width of the tie band for designs that differ only in shape, and its source. */
+  /** The relative width of the tie band for designs that differ only in shape. `tieBand` has its source. */
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly rows: readonly BestRow[];
-  /** The number of equal designs that each row represents. Null if equal designs are not grouped. */
+  /** How many equal designs each row stands for. Null if equal designs are not grouped. */
   readonly equal: readonly number[] | null;
-  /** The best design of every device that has a valid one, the fastest first. Ranks are among all designs. */
+  /** The best design of every device that has a valid one, fastest first. Ranks count all designs of the run. */
   readonly ofDevices: readonly BestRow[];
-  /** The best design of every implementation that has a valid one within the filter. */
+  /** The best design of every implementation that has a valid one and passes the filter. */
   readonly ofImplementations: readonly BestRow[];
   /** Invalid designs by reason, largest number first. */
   readonly invalid: SpaceSize['invalid'];
-  /** A note that only a part of the designs is predicted; `null` if all are. */
+  /** A note that only a part of the designs is predicted; `null` if all designs are predicted. */
   readonly partial: string | null;
   /**
-   * The recommended design, the number of designs of its device, the rule that picked it, and the parts of its time.
-   * Null if no design is valid.
+   * The recommended design, the number of designs that are tied on its device, the rule that picked it, and the inputs
+   * of its time. Null if no design is valid.
    */
   readonly recommended: {
     readonly row: BestRow;
@@ -269,14 +272,15 @@ export interface BestDesigns {
     readonly rule: string;
     readonly inputs: readonly InputFact[];
   } | null;
-  /** The inputs of the times on each device, by device id. */
+  /** The inputs that determine the times on each device, by device id. */
   readonly inputs: Readonly<Record<string, readonly InputFact[]>>;
 }
 
 /**
- * `timeMs` and ranges of it use the prediction, which every design has. `simulatedMs` lists the simulated designs
- * first, by their simulated mean, and then all others by their prediction. `measuredMs` does the same with the measured
- * designs, by their median. A descending list reverses both parts.
+ * The columns by which a list can be sorted or filtered. `timeMs` is the predicted time, which every design has.
+ * `simulatedMs` lists the simulated designs first, by their simulated mean, and then all others by their prediction.
+ * `measuredMs` does the same with the measured designs, by their median. A descending list reverses each of the two
+ * parts.
  */
 export const RANK_COLUMNS = [
   'timeMs',
@@ -300,46 +304,46 @@ export const RANK_COLUMNS = [
 export type RankColumn = (typeof RANK_COLUMNS)[number];
 
 export interface RankPage {
-  /** The number of designs that pass the filter, and of all designs of the run. */
+  /** The number of designs that pass the filter. `total` counts all designs of the run. */
   readonly matching: number;
   readonly total: number;
   /** The number of rows in the list. It is below `matching` if equal designs are grouped. */
   readonly listed: number;
-  /** The number of designs in the filter that were simulated. */
+  /** The number of designs that pass the filter and were simulated. */
   readonly simulated: number;
-  /** The number of designs in the filter that were measured on their device. */
+  /** The number of designs that pass the filter and were measured on their device. */
   readonly measured: number;
-  /** Identifies the order of the list by simulated and measured times. Further pages of the list need this number. */
+  /** Identifies the order of the list by simulated and measured times. Requests for further pages repeat it. */
   readonly order: number;
-  /** True if new times would change the order of the list. */
+  /** True if times that came later would change the order of the list. */
   readonly outdated: boolean;
   readonly offset: number;
   readonly rows: readonly RankRow[];
-  /** The number of equal designs that each row represents; 0 if another row of their group was opened. */
+  /** How many equal designs each row stands for; 0 if another row of its group was opened. */
   readonly equal: readonly number[];
   /**
-   * The number of all designs, also those outside the filter, that cannot be distinguished from the fastest.
-   * `tieFraction` is the tie band for designs that differ from it only in shape.
+   * The number of designs that cannot be distinguished from the fastest, also outside the filter. `tieFraction` is the
+   * tie band for designs that differ from the fastest only in shape.
    */
   readonly ties: number;
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly baseline: RankRow | null;
-  /** The position of the requested design in the sorted list, from 0; null if it is not in the list. */
+  /** The position in the sorted list of the design to find, from 0; null if the design is not in the list. */
   readonly foundAt: number | null;
 }
 
-/** The designs that differ from a design only in one axis. */
+/** The designs that differ from one design in a single axis. */
 export interface DesignSlice {
   readonly axis: string;
   readonly values: readonly string[];
   readonly timeMs: Float64Array;
   readonly designIndex: Float64Array;
-  /** The position of the design itself. */
+  /** The position of that one design. */
   readonly at: number;
 }
 
-/** An axis of a run. */
+/** An axis of a run with its values. */
 export interface LandscapeAxis {
   readonly id: string;
   readonly label: string;
@@ -348,11 +352,11 @@ export interface LandscapeAxis {
 }
 
 export interface Histogram {
-  /** The bin edges, ms (length bins + 1), logarithmic. */
+  /** The edges of the bins, ms, in logarithmic steps. There is one edge more than bins. */
   readonly edgesMs: Float64Array;
-  /** The number of all designs (or of the filter's device) in each bin. */
+  /** The number of designs in each bin, among all designs or those of the filter's device. */
   readonly counts: Float64Array;
-  /** The number of these designs that pass the filter, in each bin. */
+  /** The number of designs in each bin that pass the filter. */
   readonly passing: Float64Array;
   readonly best: number;
   readonly median: number;
@@ -362,34 +366,36 @@ export interface Histogram {
 export interface LandscapeGrid {
   readonly xAxis: string;
   readonly yAxis: string;
-  /** The launches of the device (grids or cores), if all devices are of the same kind. */
+  /** The launches of the device (grids or cores). Present only if all devices are of the same kind. */
   readonly xValues: readonly string[];
   readonly yValues: readonly string[];
-  /** Time in ms, row-major (y, x). NaN if no design is valid. */
+  /** Best time of each cell in ms, row-major (y, x). NaN if no design of the cell is valid. */
   readonly timeMs: Float64Array;
-  /** The best design of a cell, or the first design if none is valid. */
+  /** The best design of each cell, or the first design if none is valid. */
   readonly designIndex: Uint32Array;
-  /** The codes of the reasons for invalid cells, row-major. 0 if valid; `NOT_SAVED` if the run has no time. */
+  /**
+   * The code of the reason why each cell is invalid, row-major: 0 if it is valid, `NOT_SAVED` if it has no time yet.
+   */
   readonly invalidReason: Uint8Array;
   readonly waves: Float32Array;
-  /** 1 if a valid design of the cell passes the filter. Null if all do. */
+  /** 1 if a valid design of the cell passes the filter. The list is null if all cells pass. */
   readonly passing: Uint8Array | null;
   readonly best: number;
   readonly bestDesign: number;
-  /** 1 for a cell whose design is tied with the best one. The band is the one between designs of different shapes. */
+  /** 1 for a cell whose design is tied with the best one. The tie band is the one for designs that differ in shape. */
   readonly tied: Uint8Array;
   readonly tieFraction: number;
   readonly tieBand: TieBand;
 }
 
-/** Small maps, one for each value of an axis, in order. */
+/** Small maps, one for each value of an axis, in the order of the axis. */
 export interface LandscapeFacets {
   readonly columns: number;
   readonly rows: number;
   readonly facets: readonly {
-    /** The best time of a pixel's cells, ms, row-major (y, x), for its colour. NaN if no cell is valid. */
+    /** The best time among the cells of each pixel, ms, row-major (y, x). NaN if no cell is valid. */
     readonly timeMs: Float32Array;
-    /** 1 if a valid design of the pixel passes the filter. Null if all do. */
+    /** 1 if a valid design of the pixel passes the filter. The list is null if all pixels pass. */
     readonly passing: Uint8Array | null;
     readonly best: number;
     readonly bestDesign: number;
@@ -402,13 +408,13 @@ export interface ParallelSample {
     readonly label: string;
     readonly categories: readonly string[] | null;
   }[];
-  /** One Float64Array per axis: category index or value. */
+  /** One array per axis. It has the index of the category, or the value if the axis has no categories. */
   readonly columns: readonly Float64Array[];
   readonly designIndex: Float64Array;
   readonly sampledFrom: number;
 }
 
-/** A sample of the predicted designs of a GPU under its two roofs, the best first. */
+/** A sample of the predicted designs of a GPU, best first, to show under the two roofs of the device. */
 export interface Roofline {
   /** The peak of instruction issue, 10⁹ thread instructions per second. */
   readonly peakIssueGips: number;
@@ -416,7 +422,7 @@ export interface Roofline {
   readonly sampledFrom: number;
   readonly designIndex: Float64Array;
   readonly timeMs: Float64Array;
-  /** The rates of each design, averaged over its whole time. Designs of a kernel that moves no data are left out. */
+  /** The rates of each design, averaged over its whole time. Designs of kernels that move no data are left out. */
   readonly issueGips: Float64Array;
   readonly bandwidthGbS: Float64Array;
 }
@@ -424,12 +430,12 @@ export interface Roofline {
 export interface DeviceBest {
   readonly device: Device;
   /**
-   * The device's best predicted design, or the requested design; `null` if that is invalid there. Its time is the
-   * predicted one, which all devices have. `simulated` is given in addition.
+   * The device's best predicted design, or the requested design; `null` if that design is invalid on this device.
+   * `timeMs` is the prediction, so that devices are comparable. `simulated` has the simulated time.
    */
   readonly best: RankRow | null;
   readonly valid: number;
-  /** The number of designs of this device that are tied with its best. `tieBand` holds for designs of another shape. */
+  /** The number of designs that are tied with the best of this device. `tieBand` holds for designs of another shape. */
   readonly ties: number;
   readonly tieBand: TieBand;
   readonly evidence: DeviceEvidence | null;
@@ -437,8 +443,9 @@ export interface DeviceBest {
   /** The best time on this device for each value of threads per unit, ms (NaN if none is valid). */
   readonly byThreadsPerUnit: readonly { readonly threadsPerUnit: number; readonly timeMs: number }[];
   /**
-   * The best design on this device of every implementation that has a valid one, fastest first. It is empty if the
-   * study names no implementations. `tied` means within `tieFraction` of the best on the device.
+   * The best design of each implementation on this device, fastest first, without implementations that have no valid
+   * design. The list is empty if the study names no implementations. `tied` means within `tieFraction` of the best time
+   * on the device.
    */
   readonly byImplementation: readonly RankRow[];
 }
@@ -447,7 +454,7 @@ export interface DeviceComparisonResult {
   readonly devices: readonly DeviceBest[];
   /** The width of the tie band on the fastest device. */
   readonly tieFraction: number;
-  /** timeMs[i][j]: the best design of device i, run on device j (NaN if it is invalid there). */
+  /** timeMs[i][j] is the time of device i's best design on device j, ms; NaN if the design is invalid there. */
   readonly cross: readonly (readonly number[])[];
   /** Sentences that explain why the fastest device wins, largest cause first. */
   readonly reasons: readonly string[];
@@ -455,10 +462,10 @@ export interface DeviceComparisonResult {
   readonly choice: readonly string[];
 }
 
-/** The largest number of designs whose ranges one call returns. */
+/** The largest number of designs for which one call returns ranges. */
 export const MAX_RANGES = 400;
 
-/** The 90 % range of the predicted time of a design, as in a recommendation. */
+/** The range that holds the true time of a design in 90 % of cases, computed as in a recommendation. */
 export interface DesignRange {
   readonly designIndex: number;
   readonly lowMs: number;
@@ -477,8 +484,8 @@ export interface RunDiff {
     readonly rightDesign: string;
   }[];
   /**
-   * Spearman's rank correlation over designs that are valid in both runs. NaN if there are fewer than two, or if all
-   * have the same time in one run. Null if the runs have different spaces.
+   * Spearman's rank correlation of the two runs over the designs that are valid in both. NaN if fewer than two designs
+   * are valid in both, or if all have the same time in one run. Null if the runs have different spaces.
    */
   readonly spearman: number | null;
 }
@@ -486,41 +493,41 @@ export interface RunDiff {
 export interface ExportFormat {
   readonly id: string;
   readonly label: string;
-  /** Its purpose, in a few words. */
+  /** The purpose of the format, in a few words. */
   readonly text: string;
-  /** More words by which the palette finds it. */
+  /** More words by which the command palette finds the format. */
   readonly words?: string;
   readonly about: 'report' | 'table' | 'code' | 'tuner';
-  /** Whether the number of listed designs matters. */
+  /** Whether the user can choose how many designs are listed. */
   readonly rows: boolean;
-  /** Whether it can express only designs of GPUs. */
+  /** Whether the format can express only designs of GPUs. */
   readonly gpus: boolean;
-  /** Whether it can list the expected loss of each design, and its chance of being the best of its device. */
+  /** Whether the format can list, for each design, the expected loss and the chance of being the best of its device. */
   readonly weighs?: boolean;
 }
 
 /**
- * The largest number of designs whose expected losses a table lists. Each is predicted under all draws, which takes
- * milliseconds.
+ * The largest number of designs for which a table lists expected losses. One design takes milliseconds, because it is
+ * predicted under all draws.
  */
 export const MAX_WEIGHED = 1000;
 
 export const MAX_LISTED = 2_000_000;
 
-/** A document. The text of a `pdf` is a page, which each host prints to the file. */
+/** An exported document. The text of a `pdf` is an HTML page, which the host prints to a PDF file. */
 export interface ExportDocument {
   readonly fileName: string;
   readonly mediaType: string;
-  /** Whether the text is prose or a table, whose words and numbers are not coloured like those of code. */
+  /** Whether the text is prose or a table. Words and numbers are then not coloured as in code. */
   readonly plain?: boolean;
   readonly text: string;
-  /** The number of the next part for `export.next`, if the text is longer. */
+  /** The number of the next part, for `export.next`. Present if the text continues. */
   readonly next?: number;
-  /** For a table of designs: the number of listed designs, the best first, and of valid designs. */
+  /** For a table of designs: how many designs it lists, best first, and how many valid designs there are. */
   readonly designs?: {
     readonly listed: number;
     readonly of: number;
-    /** The largest number of rows in this format. Without it there is no limit. */
+    /** The largest number of rows that this format can have. If it is missing, there is no limit. */
     readonly most?: number;
   };
   /** For code: a note that the requested design is faster but cannot be expressed in this format. */

@@ -1,11 +1,11 @@
 import type { ExportDocument } from './api.ts';
 
 /**
- * `window.lockstep` in the desktop window. In a browser it does not exist, and the page itself exchanges files. This
- * file has only types, so that the renderer and the preload script agree without shared code.
+ * The object `window.lockstep` of the desktop window. A browser has no such object, and the page itself opens and saves
+ * files. This module has only types, so that the renderer and the preload script share no code.
  */
 
-/** The ids of the page's commands that the application menu may send. */
+/** The commands of the page that the application menu can send, by their ids. */
 export type MenuCommand =
   | 'study.new'
   | 'study.open'
@@ -34,7 +34,7 @@ export interface OpenedFile {
 
 export type ThemeChoice = 'system' | 'light' | 'dark';
 
-/** The colours (`#rrggbb`) of the window's own buttons, from the page's tokens. */
+/** The colours (`#rrggbb`) of the window's own buttons. The page takes them from its colour tokens. */
 export interface TitleBarColours {
   readonly background: string;
   readonly symbol: string;
@@ -42,17 +42,17 @@ export interface TitleBarColours {
 
 export interface DesktopBridge {
   readonly platform: 'linux' | 'darwin' | 'win32';
-  /** Asks for a port to the engine, which arrives as a window message `{ lockstep: 'port' }`: see `connectEngine`. */
+  /** Asks for a port to the engine. It arrives in a window message `{ lockstep: 'port' }` (see `connectEngine`). */
   readonly connect: () => void;
   /** Shows the native open dialog. Resolves to null if the user cancels. */
   readonly openStudy: () => Promise<OpenedFile | null>;
-  /** Shows the native save dialog. Resolves to the path, or null if cancelled; rejects with a readable message. */
+  /** Shows the native save dialog. Resolves to the path, or null if cancelled. Rejects with a message for the user. */
   readonly saveDocument: (document: ExportDocument) => Promise<string | null>;
-  /** Shows the database, an absolute path, in the file manager without opening it. */
+  /** Shows the database file in the file manager without opening it. The path is absolute. */
   readonly showDatabase: (file: string) => void;
   readonly setTheme: (choice: ThemeChoice, colours: TitleBarColours) => void;
   readonly onMenu: (listener: (command: MenuCommand) => void) => () => void;
-  /** Receives study files from the command line, the file manager or a second start. */
+  /** Receives study files that come from the command line, the file manager or a second start of the application. */
   readonly onOpenFile: (listener: (file: OpenedFile) => void) => () => void;
   readonly onEngineLost: (listener: (message: string) => void) => () => void;
 }

@@ -1,7 +1,7 @@
 import type { RunSummary } from './api.ts';
 import { MAX_DESIGNS } from './study.ts';
 
-/** The default number of designs for a sweep that keeps only the best. */
+/** The default number of designs in a sweep that keeps only the best ones. */
 export const BEST_DESIGNS = 10_000;
 
 export const TOO_MANY_TEXT = `A space can be predicted completely if it has at most ${MAX_DESIGNS.toLocaleString('en')} designs. Keep only the best ones, or use fewer values.`;
@@ -14,8 +14,8 @@ export function countsText({ enumerated, valid, kept }: Pick<RunSummary, 'enumer
 }
 
 /**
- * Says that a run has predicted only a part of its designs. Returns null for all other runs, and for a sweep that keeps
- * only the best designs.
+ * Says that a run has predicted only a part of its designs. Returns null if all are predicted, and for a sweep that
+ * keeps only the best designs.
  */
 export function partialText({
   id,

@@ -4,15 +4,15 @@ import { kernelManifestSchema } from './kernel-manifest.ts';
 import { studyFileSchema } from './study.ts';
 
 /**
- * Returns the JSON Schema (draft 2020-12) of a format, for editors. It describes a file before defaults are filled in.
- * A schema cannot express relations between fields, so the descriptions state them.
+ * Returns the JSON Schema (draft 2020-12) of a file format, for editors. The schema describes a file before defaults
+ * are filled in. It cannot express relations between fields, so the descriptions state these.
  */
 function jsonSchemaOf(format: GenericSchema, title: string, description: string): string {
   const { $schema, ...schema } = toJsonSchema(format, {
     target: 'draft-2020-12',
     typeMode: 'input',
     errorMode: 'ignore',
-    // A number in a manifest may also be arithmetic as text.
+    // In a manifest, arithmetic as text may stand for a number.
     overrideSchema: ({ valibotSchema, jsonSchema }) =>
       valibotSchema.type === 'custom' ? { ...jsonSchema, type: ['number', 'string'] } : undefined,
   });

@@ -2,7 +2,10 @@ import { ok, type Result, badInput } from '../../src-workers/domain/result.ts';
 
 const SPACE = /[ \t\n\r]*/y;
 const TOKEN = /[{}[\],:]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
-/** The two kinds of parts of a string. One expression for a whole string would overflow the stack on many escapes. */
+/**
+ * `PLAIN` and `ESCAPE` match the two kinds of parts of a string. One expression for a whole string would overflow the
+ * stack if it has many escapes.
+ */
 const PLAIN = /[^"\\\u0000-\u001f]*/y; // eslint-disable-line no-control-regex -- JSON forbids them in strings
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
@@ -30,14 +33,14 @@ function matchAt(expression: RegExp, text: string, offset: number): string {
 interface Fault {
   readonly offset: number;
   readonly expected: string;
-  /** A field that occurs a second time. JSON allows this, but engines silently keep only one of the two. */
+  /** A field that occurs a second time. JSON allows this, but JavaScript silently keeps only the last one. */
   readonly again?: string;
 }
 
-/** Finds the first position that is not JSON, and what is expected there. The messages of engines lack this. */
+/** Finds the first position that is not JSON, and what is expected there. JavaScript's own messages do not say this. */
 function firstFault(text: string): Fault | null {
   const open: ('{' | '[')[] = [];
-  /** The fields so far of each open object. A list has none. */
+  /** The names of the fields so far in each open object. An open list has an empty set. */
   const fields: Set<string>[] = [];
   let offset = 0;
   let state: 'value' | 'first' | 'key' | 'firstKey' | 'colon' | 'after' = 'value';
@@ -85,8 +88,8 @@ function firstFault(text: string): Fault | null {
 }
 
 /**
- * Parses JSON, with or without a byte order mark. An object with a repeated field is refused. A failure states the line
- * and the column (from 1), what was found and what was expected.
+ * Parses JSON, with or without a byte order mark. Refuses an object with a repeated field. A failure states the line
+ * and column (from 1), what was found and what was expected.
  */
 export function parseJson(text: string, fileName: string): Result<unknown> {
   const plain = text.replace(/^\uFEFF/, '');

@@ -17,8 +17,8 @@ import { validate } from './parse.ts';
 import { described, list, MAX_AXIS_VALUES, nonNegative, optional, text } from './study.ts';
 
 /**
- * The manifest of a kernel, version 1: its sources, their arguments, and the designs that they implement. The JSON
- * Schema in db/kernel.schema.json is generated from this table (npm run schema).
+ * Version 1 of the manifest of a kernel: its sources, their arguments and the designs that they implement. The JSON
+ * Schema in db/kernel.schema.json is generated from this module (npm run schema).
  */
 const MAX_ARGUMENTS = 32;
 const MAX_ENTRIES = 64;
@@ -28,7 +28,7 @@ const NUMBER_FORM = `A number, or arithmetic with numbers, + - * / % ( ), ${ARIT
 const NAMES_FORM = Object.entries(LAUNCH_VALUES)
   .map(([name, what]) => `"{${name}}": ${what}`)
   .join('; ');
-/** Accepts a number, or arithmetic with some of the launch values. */
+/** Returns a schema for a number, or for arithmetic as text that may use the named launch values. */
 const arithmetic = (names: readonly string[]) =>
   v.pipe(
     v.custom<ManifestNumber>(
@@ -79,7 +79,7 @@ const FILE_FORM =
   'the path of a file of raw elements, lowest byte first, from the folder of the manifest; or MATRIX.mtx#rowStarts, #columns or #values, an array of a Matrix Market file by rows';
 
 const TYPE = `must be ${TYPE_FORM}`;
-/** Returns the type of one value; empty for a struct. */
+/** Returns the type of a single value, or an empty text for a struct. */
 const plainType = (type: string): string => {
   const found = elementType(type);
   return found && !found.isStruct ? found.value : '';

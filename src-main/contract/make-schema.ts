@@ -1,4 +1,4 @@
-// Writes db/study.schema.json and db/kernel.schema.json from the schemas: npm run schema. A test keeps them current.
+// Writes db/study.schema.json and db/kernel.schema.json (npm run schema). A test checks that the files are current.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { kernelManifestJsonSchema, studyJsonSchema } from './json-schema.ts';

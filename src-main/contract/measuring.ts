@@ -13,15 +13,15 @@ import type { Design } from '../../src-workers/domain/design.ts';
 import type { CpuDevice, GpuDevice } from '../../src-workers/domain/device.ts';
 import type { RunnableDesigns } from './runnable.ts';
 
-/** The results of the procedures that measure. */
+/** The results of the procedures about measuring. */
 
-/** A place where benchmarks can run, or the reason why they cannot. */
+/** A place where benchmarks can run, or the reason why it cannot be used. */
 export interface MeasuringTarget {
-  /** A target for `bench.start`: `cuda:0`, `webgpu`, `cpu`, …. Only a page can measure on its `webgpu-page`. */
+  /** The id in `bench.start`: `cuda:0`, `webgpu`, `cpu`, …. Only a page can measure on its `webgpu-page`. */
   readonly id: string;
   readonly backend: BenchBackend;
   readonly available: boolean;
-  /** The name of the device, marked if it is software. Without a device, it names the missing part. */
+  /** The name of the device, with a note if software emulates it. If there is no device, the missing part is named. */
   readonly label: string;
   readonly device: MeasuringDevice | null;
   /** How to make the target available. Empty if it is available. */
@@ -29,12 +29,12 @@ export interface MeasuringTarget {
 }
 
 export interface Bundle {
-  /** The file name of the archive of all files. */
+  /** The file name of the archive with all files. */
   readonly fileName: string;
   readonly cases: number;
   /** The state of the cache before each launch, on a CUDA device. */
   readonly cache?: CacheState;
-  /** The designs that can be chosen, if no CUDA device can run all designs of the sweep. */
+  /** The designs that can be chosen, if no CUDA device can run every design of the sweep. */
   readonly leftOut: RunnableDesigns | null;
   readonly packed: readonly string[];
   readonly bytes: number;
@@ -42,7 +42,7 @@ export interface Bundle {
 }
 
 export interface MeasuringRequest {
-  /** The target of the measurement. For an import, it is the name of the file. */
+  /** The target of the measurement. In a run of kind `import`, it is the name of the imported file. */
   readonly target: string;
   /** `external` means that another program measured and its file does not name the backend. */
   readonly backend: BenchBackend | 'external';
@@ -57,9 +57,9 @@ export interface MeasuringRequest {
   readonly cases: number;
   /** The state of the cache before each launch, on a CUDA device. */
   readonly cache?: CacheState;
-  /** The designs that can be chosen, if the target cannot run all designs of the sweep. */
+  /** The designs that can be chosen, if the target cannot run every design of the sweep. */
   readonly leftOut?: RunnableDesigns;
-  /** Present if fewer units were measured than the sweep has. Their predictions are for this number of units. */
+  /** Present if fewer units were measured than the sweep has. The run's predictions are for this number of units. */
   readonly part?: MeasuredPart;
   readonly probe?: MeasuringProbe;
   readonly program?: { readonly exec: string; readonly build: string | null };
@@ -69,22 +69,24 @@ export interface MeasuringRequest {
 export interface MeasuredPart {
   readonly units: number;
   readonly ofUnits: number;
-  /** The number of excluded designs, which have more blocks than these units fill. */
+  /** The number of designs that were left out because they have more blocks than these units fill. */
   readonly designsLeftOut: number;
 }
 
-/** What a few launches before a run show about its duration. */
+/** What a few launches before the run showed about its duration. */
 export interface MeasuringProbe {
   /** The requested number of repeats. */
   readonly ofRepeats: number;
-  /** The number of chosen designs; the measured ones are spread over them. Absent in runs of earlier versions. */
+  /**
+   * The number of chosen designs; the measured ones are spread evenly over them. Absent in runs of earlier versions.
+   */
   readonly ofDesigns?: number | undefined;
-  /** The expected time of the run, and the expected time of the whole request, ms. */
+  /** The expected duration of the reduced run, ms. `fullMs` is the expected duration of the whole request. */
   readonly estimateMs: number;
   readonly fullMs: number;
 }
 
-/** A proposal of what to measure within the time limit. */
+/** A proposal for what can be measured within the time limit. */
 export interface MeasuringProposal extends MeasuringProbe {
   readonly units: number;
   readonly ofUnits: number;
@@ -100,7 +102,7 @@ export type ProbeAnswer =
   /** The page must run this plan, and then repeat the call with the times of this round and of all earlier ones. */
   | { readonly kind: 'round'; readonly plan: BenchPlan };
 
-/** `designs` is the unit loop over designs of a sweep. The other suites measure the device itself. */
+/** The suite `designs` measures the unit loop over designs of a sweep. The other suites measure the device itself. */
 export const BENCH_SUITES = [
   'designs',
   'matrix-power',
@@ -116,7 +118,7 @@ export interface TunedDesign {
   readonly design: Design;
   readonly runId: number;
   readonly predictedMs: number;
-  /** The measured time plus the predicted time of ordering the units; null if there is no correct result. */
+  /** The measured time plus the predicted time of ordering the units, ms; null if there is no correct result. */
   readonly measuredMs: number | null;
   readonly failure: string | null;
 }
@@ -125,14 +127,14 @@ export interface TunedDesign {
 export interface TuningStep {
   readonly runId: number;
   readonly deviceId: string;
-  /** The number of designs to choose from. */
+  /** The number of designs among which the tuning chooses. */
   readonly considered: number;
   readonly measured: number;
-  /** The number of designs that could not be measured or gave a wrong result. */
+  /** The number of designs that could not be measured, or gave a wrong result. */
   readonly failed: number;
   /**
-   * The measured design with the least expected time. Null if nothing is measured. Times include the predicted time of
-   * ordering the units.
+   * The measured design with the least expected time. Null if no design is measured. All times include the predicted
+   * time of ordering the units.
    */
   readonly best: {
     readonly designIndex: number;
@@ -143,8 +145,8 @@ export interface TuningStep {
     readonly predictedMs: number;
   } | null;
   /**
-   * The expected fraction by which `best` is slower than the fastest design of all, or its 90 % quantile if that is
-   * larger. It is at least the gain of the last two thirds of the measurements. `null` if nothing is measured.
+   * The fraction by which `best` is expected to be slower than the fastest design of all, or its 90 % quantile if that
+   * is larger. It is at least the gain from the last two thirds of the measurements. `null` if no design is measured.
    */
   readonly expectedRegret: number | null;
   /**
@@ -153,7 +155,7 @@ export interface TuningStep {
    */
   readonly skill: number | null;
   readonly history: readonly TunedDesign[];
-  /** The expected best time of 1, 2, … randomly chosen designs by the corrected predictions, ms; may be empty. */
+  /** The expected best time after 1, 2, … random designs, ms, by the corrected predictions. The list may be empty. */
   readonly randomMs: readonly number[];
   /** The designs to measure next. Empty if all designs are measured. */
   readonly next: readonly number[];
@@ -168,30 +170,30 @@ export interface MeasuredTime {
   readonly minMs: number;
   readonly maxMs: number;
   readonly repeats: number;
-  /** Every repeat without the warm-ups, in order. */
+  /** The time of every repeat in order, without the warm-ups. */
   readonly timesMs: readonly number[];
   readonly warmUpMs: readonly number[];
   readonly outliers: number;
-  /** The relative change from the first repeats to the last. Null if the trend is not significant. */
+  /** The relative change from the first repeats to the last ones. Null if there is no significant trend. */
   readonly driftFraction: number | null;
   readonly clockMhz: number | null;
 }
 
 export interface MeasuredCase {
-  /** The position in the plan, or for an import in the file, from 0. */
+  /** The position of the case, from 0: in the plan, or in the file of an import. */
   readonly position: number;
   readonly case: BenchCase;
-  /** The case in a few words: the design, or the parameters of the benchmark. */
+  /** A description of the case in a few words: the design, or the parameters of the benchmark. */
   readonly label: string;
   readonly deviceId: string | null;
   readonly designIndex: number | null;
   readonly design: Design | null;
   readonly predictedMs: number | null;
-  /** Null if the case failed, has only values, or is not yet measured. */
+  /** The statistics of the times. Null if the case failed, has only `values`, or is not yet measured. */
   readonly measured: MeasuredTime | null;
-  /** Whether the result agrees with the CPU's result. Null if it was not checked. */
+  /** Whether the result agrees with the result of the CPU. Null if it was not checked. */
   readonly correct: boolean | null;
-  /** The digest of the result, if the results of designs are compared by digests. */
+  /** The digest of the result. Present if the results of designs are compared with each other by digests. */
   readonly digest?: string;
   readonly failure: string | null;
   /** Clocks, power and temperature during the measurement. Absent if nothing was read. */
@@ -206,7 +208,7 @@ export interface MeasuringDetail {
   readonly device: MeasuringDevice | null;
   /** All cases of the plan, in order. A case without a time, values or a failure is not yet measured. */
   readonly cases: readonly MeasuredCase[];
-  /** What a reader must know about the numbers: another device than predicted, drift, wrong results, … */
+  /** What a reader must know about the numbers: another device than predicted, drift, wrong results and so on. */
   readonly warnings: readonly string[];
 }
 
@@ -215,7 +217,7 @@ export interface MeasuredDevice {
   readonly runId: number;
   readonly measuredOn: string;
   readonly device: GpuDevice;
-  /** The measured fields, with the values and sources that the device gets. `before` is null if it had no value. */
+  /** The measured fields, with the values and sources that the device gets. `before` is null if there was no value. */
   readonly changes: readonly {
     readonly field: 'achievedBandwidthFraction' | 'randomSectorsGbS' | 'cachedSectorsGbS';
     readonly before: number | null;
@@ -227,11 +229,11 @@ export interface MeasuredDevice {
 export interface ComparedDesign {
   readonly designIndex: number;
   readonly design: Design;
-  /** The rank by prediction, from 1, among the compared designs. */
+  /** The rank by predicted time, from 1, among the compared designs. */
   readonly predictedRank: number;
   readonly measuredRank: number;
   readonly predictedMs: number;
-  /** The predicted time of the balancing pass, ms. It is part of the ranking of a sweep, but not of `predictedMs`. */
+  /** The predicted time of the balancing pass, ms. The ranking of a sweep includes it; `predictedMs` does not. */
   readonly balancingMs?: number;
   readonly medianMs: number;
   readonly lowMs: number | null;
@@ -252,32 +254,33 @@ export interface MeasuringComparison {
   readonly deviceId: string;
   readonly device: string;
   readonly measuredOn: string;
-  /** `prediction` means the saved prediction of the sweep. Otherwise, a calibration profile gives a new prediction. */
+  /** `prediction` means the saved predictions of the sweep. Otherwise, a calibration profile makes new predictions. */
   readonly basis: 'prediction' | { readonly profileId: number; readonly name: string };
   /** The clock of the measurement, MHz, if the predictions are for that clock; otherwise null. */
   readonly clockMhz: number | null;
   /**
-   * The fastest measured design first. Like the measured times, the predicted times cover only a launch and its kernel,
-   * while a sweep includes the time of ordering the units. Failed designs and wrong results are left out.
+   * The compared designs, fastest measured first. The predicted times cover only the launch and its kernel, as the
+   * measured times do; the times in a sweep also include the time of ordering the units. Failed designs and wrong
+   * results are left out.
    */
   readonly designs: readonly ComparedDesign[];
-  /** The median of measured / predicted. Errors are computed after dividing by it, `unscaled` errors before. */
+  /** The median of measured over predicted time. Errors are computed after dividing by it, `unscaled` errors before. */
   readonly scale: number;
   readonly medianError: number;
   readonly p95Error: number;
   readonly unscaledMedianError: number;
-  /** NaN if all predictions or all measurements are equal. */
+  /** The rank correlations. They are NaN if all predictions or all measurements are equal. */
   readonly spearman: number;
   readonly kendall: number;
-  /** 95 % intervals from resampling the designs. Null if there are too few designs. */
+  /** The 95 % intervals from resampling the designs. An interval is null if there are too few designs. */
   readonly intervals: {
     readonly scale: Bounds | null;
     readonly medianError: Bounds | null;
     readonly spearman: Bounds | null;
   };
-  /** The measured time of the best of the model's first k designs over the best measured time, minus 1. */
+  /** The best measured time among the k best designs of the model, over the best measured time of all, minus 1. */
   readonly regret: readonly { readonly k: number; readonly fraction: number }[];
-  /** The number of random measurements that find, on average, as good a design as measuring the model's first k. */
+  /** How many randomly chosen designs one must measure, on average, to find as good a design as the model's first k. */
   readonly randomEquivalent: readonly { readonly k: number; readonly measurements: number }[];
   readonly axes: readonly {
     readonly axis: string;
@@ -299,32 +302,33 @@ export interface ComparedRun {
   readonly name: string;
   readonly device: string;
   readonly startedAt: string;
-  /** The number of designs with a correct result and a time. */
+  /** The number of designs with a time and a correct result. */
   readonly designs: number;
-  /** The fastest design of the run, as an index into `designs`. */
+  /** The fastest design of the run, as an index into `designs` of the comparison. */
   readonly best: number;
-  /** The comparison with the fastest design of the first run. Null for the first run. */
+  /** The fastest design of this run compared with that of the first run. Null for the first run. */
   readonly againstFirst: TimeRatio | null;
-  /** The number of designs with a time in the first run that failed or gave wrong results here. */
+  /** The number of designs that have a time in the first run but failed or gave wrong results in this run. */
   readonly lost: number;
 }
 
-/** The measured times of several runs on other devices or of other versions of a kernel. */
+/** The measured times of several runs, for example on several devices or of several versions of a kernel. */
 export interface RunsComparison {
-  /** Smaller relative differences are ignored. */
+  /** Relative differences below this fraction are ignored. */
   readonly threshold: number;
   readonly runs: readonly ComparedRun[];
-  /** Every design that at least one run has. Each list has one entry per run. */
+  /** Every design that at least one run measured. The lists of a design have one entry per run. */
   readonly designs: readonly {
     readonly label: string;
     readonly times: readonly (Pick<MeasuredTime, 'medianMs' | 'lowMs' | 'highMs' | 'repeats'> | null)[];
-    /** The ratio to the first run. Null for the first run itself, and if either run did not measure the design. */
+    /** The ratio to the first run. Null for the first run, and if one of the two runs did not measure the design. */
     readonly against: readonly (TimeRatio | null)[];
   }[];
-  /** cross[i][j] is the time of run i's fastest design in run j, ms, or null if it was not measured there. */
+  /** cross[i][j] is the time that the fastest design of run i has in run j, ms; null if run j did not measure it. */
   readonly cross: readonly (readonly (number | null)[])[];
   /**
-   * The design with the smallest worst ratio to the fastest design of each run. Null if no design was measured in all.
+   * The one design to use for all runs: it has the smallest worst ratio to the fastest design of each run. Null if no
+   * design was measured in every run.
    */
   readonly oneForAll: {
     readonly design: number;
@@ -335,8 +339,8 @@ export interface RunsComparison {
 }
 
 /**
- * The measured bandwidth by number of cores, and the contention models compared with measured unbalanced work
- * (Langguth).
+ * The measured bandwidth for each number of cores, and the models of contention (Langguth) compared with the measured
+ * times of unbalanced work.
  */
 export interface ContentionFindings {
   readonly cores: readonly number[];
@@ -345,9 +349,9 @@ export interface ContentionFindings {
   readonly highGbS: readonly (number | null)[];
   readonly singleCoreGbS: number;
   readonly fullGbS: number;
-  /** ⌈ρ/β⌉. */
+  /** The number of cores at which the bandwidth is saturated, ⌈ρ/β⌉. */
   readonly kneeCores: number;
-  /** The machine as a device for `devices.save`. Null unless all cores were measured. */
+  /** The machine as a device for `devices.save`. Null unless the run used all cores. */
   readonly device: CpuDevice | null;
   readonly workloads: readonly {
     readonly workload: 'triangular' | 'amdahl';
@@ -366,13 +370,13 @@ export interface SavedProfile {
   readonly profile: CalibrationProfile;
 }
 
-/** What the user must state before a file can be imported. */
+/** What the user must answer before a file can be imported. */
 export interface ImportQuestions {
-  /** The names of the studies, if an Optuna storage has several. */
+  /** The names of the studies, if the file is an Optuna storage with several. */
   readonly studies: readonly string[];
-  /** Whether the times have no unit. */
+  /** Whether the user must state the unit of the times. */
   readonly needsUnit: boolean;
-  /** The parameters of the configurations, with the matching field of a design and some values. */
+  /** The parameters of the configurations, each with the matching field of a design and some of its values. */
   readonly parameters: readonly {
     readonly name: string;
     readonly field: DesignField | null;

@@ -2,10 +2,10 @@ import { UNNAMED_KERNEL } from '../../src-workers/domain/inspection.ts';
 import { assumedKernel } from '../../src-workers/domain/provenance.ts';
 import type { KernelChange, StudyFile, Study } from './study.ts';
 
-/** The default number of units if the lengths are a law, which has no number of units. */
+/** The default number of units if the lengths are given by a law, which does not fix a number of units. */
 export const USUAL_UNITS = 1_048_576;
 
-/** The content of a new study. Usual values replace missing fields. */
+/** The content of a new study. Missing fields get usual values. */
 export interface NewStudy {
   readonly name?: string;
   readonly lengths?: string;
@@ -15,8 +15,8 @@ export interface NewStudy {
 }
 
 /**
- * Makes a study that can be predicted at once: a kernel with usual values (marked as assumed if nothing is known), one
- * device and the usual axes.
+ * Makes a study that can be predicted at once. It has one device, the usual axes, and a kernel whose values are usual
+ * ones (marked as assumed) if nothing is known.
  */
 export function newStudy({
   name = 'New study',
@@ -46,14 +46,14 @@ export function newStudy({
       threadsPerUnit: [1, 2, 4, 8, 16, 32],
       balancing: ['none', 'dynamic-fetch'],
       blockThreads: { from: 32, to: 1024, step: 32 },
-      // The launches are the two usual ones: a grid sized by the units, and a grid sized by the device.
+      // The two usual launches: a grid sized by the units, and a grid sized by the device.
       unitsPerThread: [1, 2, 4, 8],
       blocksPerMultiprocessor: { from: 1, to: 32 },
     } satisfies Partial<Study['axes']>,
   };
 }
 
-/** Returns the name of a study that begins with a file: `web.csv.gz` gives `web`. */
+/** Returns the name of a study that is made from a file of lengths: `web.csv.gz` gives `web`. */
 export function studyName(fileName: string): string {
   return fileName
     .replace(/(?<=.)\.gz$/i, '')

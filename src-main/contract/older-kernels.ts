@@ -12,15 +12,15 @@ import {
 
 interface OlderField {
   readonly phase: PhaseName;
-  /** This value meant "nothing is known", so its phase is left out. */
+  /** The value that meant "nothing is known". A field with this value gives no phase. */
   readonly byDefault: number;
-  /** One iteration of the field becomes this number of iterations of the phase. */
+  /** The number of iterations of the phase that one iteration of the field becomes. */
   readonly scale: number;
 }
 
 /**
- * A reduction over thread groups was counted for each unit. A block of 256 threads combines in 8 steps, so a step takes
- * an eighth of it.
+ * `blockReductionIterations` counted a whole reduction over the thread groups of a block. A block of 256 threads
+ * reduces in 8 steps, so one combining step takes an eighth of it.
  */
 const OLDER_FIELDS: Readonly<Record<string, OlderField>> = {
   setupIterationsPerUnit: { phase: 'unit', byDefault: 0, scale: 1 },
@@ -30,7 +30,7 @@ const OLDER_FIELDS: Readonly<Record<string, OlderField>> = {
 };
 const OLDER_NAMES = Object.keys(OLDER_FIELDS);
 
-/** The fields of an iteration that a phase has too. */
+/** The fields of an iteration that a phase also has. */
 const OF_ITERATION: ReadonlySet<KernelField> = new Set([
   'instructionsPerIteration',
   'dependentLoadsPerIteration',
@@ -44,7 +44,7 @@ const OF_ITERATION: ReadonlySet<KernelField> = new Set([
   'dependentExchanges',
 ]);
 
-/** Returns the current name of an input: `kernel.setupIterationsPerUnit` is now `kernel.unit`. */
+/** Returns the current name of an input, for example `kernel.unit` for `kernel.setupIterationsPerUnit`. */
 export function newerInput(input: string): string {
   const [part, field] = input.split('.');
   return part === 'kernel' && Object.hasOwn(OLDER_FIELDS, field) ? `kernel.${OLDER_FIELDS[field].phase}` : input;
@@ -68,10 +68,10 @@ function withoutOlder(kernel: Raw): Raw {
 }
 
 /**
- * Converts the older fields to phases.
- * @param own a kernel, or the changes of an implementation
+ * Converts the older fields of a kernel to phases.
+ * @param own a kernel, or the changes that an implementation makes to the kernel
  * @param full the complete kernel
- * @param common the kernel of the study, for an implementation
+ * @param common the kernel of the study if `own` are the changes of an implementation, otherwise null
  */
 function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
   const newer = withoutOlder(own);
@@ -96,7 +96,7 @@ function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
     const isUnknown = value === byDefault && inherited === byDefault && (origin ?? 'assumed') === 'assumed';
     if (isUnknown) continue;
     const made = setupPhase({ ...KERNEL_DEFAULTS, ...full } as KernelProfile, value * scale);
-    // If a field of the iteration is wrong, its own message reports it.
+    // A wrong field of the iteration causes this. It is reported by its own message.
     if (!Object.values(made).every(Number.isFinite)) continue;
     phases[phase] = made;
     if (origin !== undefined) origins[phase] = origin;
@@ -108,9 +108,9 @@ function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
 
 /**
  * Converts a study of any version to this version. A setup of s iterations becomes a unit phase with the instructions,
- * loads and bytes of s iterations. The search for even shares and the carry of a cut unit change in the same way, and
- * an eighth of a reduction over thread groups becomes a combining step. A default value stays unknown. A wrong value is
- * an issue at its field.
+ * loads and bytes of s iterations. The search for even shares and the carry of a cut unit change in the same way. A
+ * reduction over thread groups becomes a combining step of an eighth of its iterations. A default value stays unknown.
+ * A wrong value is reported as an issue at its field.
  */
 export function withPhases<Study>({ dataset: { value: study }, addIssue }: v.RawTransformContext<Study>): Study {
   if (!isObject(study) || !isObject(study.kernel)) return study;
@@ -140,7 +140,7 @@ export function withPhases<Study>({ dataset: { value: study }, addIssue }: v.Raw
   return withZeros(newer);
 }
 
-/** Fields whose default is zero although zero is unusual. A zero in the file is given, a default zero is assumed. */
+/** Fields whose default is zero although zero is unusual. A zero in the file is given; a zero by default is assumed. */
 const ZERO_BY_DEFAULT = [
   'serialFraction',
   'dependentLoadsPerIteration',
@@ -150,8 +150,9 @@ const ZERO_BY_DEFAULT = [
 ] as const satisfies readonly KernelField[];
 
 /**
- * Adds the origins of zeros to the kernels of a study, before defaults are filled in.
- * @param written the origin to add to a zero that has none: `assumed` in studies that were saved before origins existed
+ * Marks the zeros in the kernels of a study as given or assumed, before defaults are filled in.
+ * @param written the origin of a zero in the file that has no origin yet: `assumed` in studies that were saved before
+ *   origins existed
  */
 export function withZeros<Study>(study: Study, written: 'given' | 'assumed' = 'given'): Study {
   if (!isObject(study) || !isObject(study.kernel)) return study;

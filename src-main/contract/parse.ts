@@ -8,7 +8,7 @@ import { kernelSchema, pipelineSchema, studySchema, type Study } from './study.t
 const STUDY_FORM = 'a study: an object with "lockstep", "name", "workload", "kernel", "devices" and "axes"';
 const MAX_STUDY_CHARACTERS = 4_000_000;
 
-/** Returns `axes.blockThreads[3]` from the path of a Valibot issue; '' at the root. */
+/** Returns the path of a Valibot issue as text such as `axes.blockThreads[3]`; '' at the root. */
 function fieldPath(issue: v.BaseIssue<unknown>): string {
   return (issue.path ?? []).reduce((path, item) => {
     const key = item.key;
@@ -23,7 +23,10 @@ function shown(value: unknown): string {
   return shortened(jsonStart(value, MAX_SHOWN + 1), MAX_SHOWN);
 }
 
-/** Returns the first `most` characters of a value as JSON. The value may be nested too deeply for recursion. */
+/**
+ * Returns the first `most` characters of a value as JSON. The recursion stops there, because the value may be nested
+ * too deeply to be written in full.
+ */
 function jsonStart(value: unknown, most: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, most));
   if (typeof value !== 'object' || value === null) return String(value);
@@ -44,8 +47,8 @@ function jsonStart(value: unknown, most: number): string {
 type Issue = v.BaseIssue<unknown>;
 
 /**
- * Picks the most helpful issue. In a union, it is the issue of the option that has the same kind as the value (a list,
- * an object). Valibot's paths in a union start at its value; the returned path starts at the root.
+ * Picks the most helpful issue. For a union, this is an issue of the option with the same kind as the value (a list or
+ * an object). Valibot's paths in a union start at the value of the union; the returned path starts at the root.
  */
 function meant(issue: Issue): Issue {
   if (issue.type !== 'union') return issue;
@@ -66,14 +69,14 @@ interface SchemaParts {
   readonly options?: readonly SchemaParts[];
 }
 
-/** Removes the wrappers that make a schema optional or read its older versions. */
+/** Unwraps a schema that is optional or that also reads older versions. */
 function bare(schema: SchemaParts | undefined): SchemaParts | undefined {
   const last = schema?.pipe?.at(-1);
   const inner = schema?.wrapped ?? (last?.entries ? last : undefined);
   return inner ? bare(inner) : schema;
 }
 
-/** Finds the schema of a field by its path. In a union, the option with that field is used. */
+/** Finds the schema of a field by its path. In a union, it uses the option that can have fields or items. */
 function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): SchemaParts | undefined {
   let at = schema as SchemaParts | undefined;
   for (const { key } of path) {
@@ -85,10 +88,10 @@ function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): 
   return bare(at);
 }
 
-/** The largest number of wrong letters for suggesting a field. */
+/** The largest number of wrong letters for which another field is suggested. */
 const MAX_MISSPELLING = 3;
 
-/** Users look for the measured cycles of an iteration by these words among a kernel's fields. */
+/** Users who look for the measured cycles of an iteration use these words in the name of a kernel's field. */
 const MEASURED_CYCLES = /cycles|latency/i;
 const PIPELINE_FORM = '"pipeline": {"DEVICE ID": {"latencyCycles": …, "issueCycles": …, "kneeSoftness": …}}';
 
@@ -119,7 +122,10 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   Object: 'an object',
 };
 
-/** Says what the value must be, from Valibot's `("a" | "b")`: `must be "a" or "b"`, `must be one of "a", "b", "c"`. */
+/**
+ * Says what the value must be. Valibot's `("a" | "b")` becomes `must be "a" or "b"`, and longer unions become `must be
+ * one of "a", "b", "c"`.
+ */
 function requirement(issue: Issue): string {
   if (issue.message.startsWith('must ')) return issue.message;
   const bound = /^([<>])=(\S+)$/.exec(issue.expected ?? '');
@@ -135,7 +141,7 @@ function describe(schema: unknown, issue: Issue): string {
   if (issue.type === 'strict_object' && issue.expected === 'never') return unknownField(schema, issue);
   const path = fieldPath(issue) || 'the value';
   if (issue.input !== undefined) return `${path} ${requirement(issue)}, not ${shown(issue.input)}`;
-  // The schema of a missing field describes the expected value; the schema of its object does not.
+  // If a field is missing, its own schema describes the expected value, but the schema of the object does not.
   const field = issue.type === 'strict_object' && issue.path ? schemaAt(schema, issue.path) : undefined;
   const inner = field ? v.safeParse(field as unknown as v.GenericSchema, undefined).issues?.[0] : undefined;
   const missing = inner && inner.type !== issue.type ? inner : issue;
@@ -145,8 +151,8 @@ function describe(schema: unknown, issue: Issue): string {
 }
 
 /**
- * Validates a value that crossed a boundary. On failure, the message names the field, the expected value and the actual
- * value. The context has the path of the first wrong field.
+ * Validates a value from outside the program. A failure names the first wrong field, the expected value and the actual
+ * value; its context has the path of the field.
  */
 export function validate<Schema extends v.GenericSchema>(
   schema: Schema,

@@ -12,8 +12,8 @@ export function roughDuration(ms: number): string {
 const listed = new Intl.ListFormat('en-GB');
 
 /**
- * Describes the reductions of a proposal: `A full measurement would take about 20 min. Measuring 60 of the 200 chosen
- * designs (spread evenly over them) and 7 of 15 repeats, in about 2 min.` It is empty if nothing is reduced.
+ * Describes how a proposal reduces a measurement: `A full measurement would take about 20 min. Measuring 60 of the 200
+ * chosen designs (spread evenly over them) and 7 of 15 repeats, in about 2 min.` It is empty if nothing is reduced.
  */
 export function reducedText(proposal: MeasuringProposal): string {
   const { units, ofUnits, designs, ofDesigns, repeats, ofRepeats, estimateMs, fullMs } = proposal;
@@ -26,12 +26,12 @@ export function reducedText(proposal: MeasuringProposal): string {
   return `A full measurement would take about ${roughDuration(fullMs)}. Measuring ${listed.format(less)}, in about ${roughDuration(estimateMs)}.`;
 }
 
-/** Names a part of the chosen designs: `60 of the 200 chosen designs (spread evenly over them)`. */
+/** Says which part of the chosen designs is measured: `60 of the 200 chosen designs (spread evenly over them)`. */
 export function fewerDesignsText(designs: number, ofDesigns: number): string {
   return `${designs} of the ${ofDesigns} chosen designs (spread evenly over them)`;
 }
 
-/** Whether a measurement has fewer units, designs or repeats than were asked for. */
+/** Whether a run has fewer units, designs or repeats than the user requested. */
 export function isReduced({ part, probe, repeats, cases }: MeasuringRequest): boolean {
   if (part) return true;
   return probe !== undefined && (repeats < probe.ofRepeats || cases < (probe.ofDesigns ?? cases));

@@ -1,6 +1,6 @@
 import { coresText } from '../../src-workers/domain/terms.ts';
 
-/** A property of designs of a sweep that a target cannot provide. */
+/** A property of designs that a target cannot provide, or only up to a limit. */
 export interface TargetLimit {
   readonly quantity:
     | 'cores'
@@ -10,11 +10,11 @@ export interface TargetLimit {
     | 'bestBuckets'
     | 'wholeUnits'
     | 'tiles';
-  /** Null means none at all. */
+  /** The largest value that the target provides; null if it provides none at all. */
   readonly atMost: number | null;
 }
 
-/** The part of a sweep that a target can run. */
+/** Which designs of a sweep a target can run. */
 export interface RunnableDesigns {
   /** The number of valid designs of the predicted device. */
   readonly designs: number;
@@ -23,7 +23,10 @@ export interface RunnableDesigns {
   readonly limits: readonly TargetLimit[];
 }
 
-/** `up to 4 threads per unit`. @param terms the words of a programming model */
+/**
+ * Describes a limit: `up to 4 threads per unit`.
+ * @param terms the words of a programming model
+ */
 export function limitText(
   { quantity, atMost }: TargetLimit,
   terms: { readonly thread: string; readonly threads: string; readonly block: string },
@@ -65,7 +68,7 @@ function needText({ quantity, atMost }: TargetLimit): string {
   }
 }
 
-/** Describes the excluded designs, if any: `420 of 840 designs are left out, because they need more than 2 cores`. */
+/** Describes the excluded designs: `420 of 840 designs are left out, because they need more than 2 cores`. */
 export function leftOutText({ designs, runnable, limits }: RunnableDesigns): string {
   if (runnable === designs) return '';
   const needs = limits.map(needText);

@@ -4,19 +4,19 @@ import { KERNEL_DEFAULTS, KERNEL_FIELDS, ORIGINS } from '../../src-workers/domai
 import { withPhases } from './older-kernels.ts';
 
 /**
- * The study file, version 1: the work, the devices and the design space. The JSON Schema in db/study.schema.json is
- * generated from this table (npm run schema).
+ * Version 1 of the study file: the work, the devices and the design space. The JSON Schema in db/study.schema.json is
+ * generated from this module (npm run schema).
  */
 export const STUDY_FORMAT_VERSION = 1;
 
 type Described<Schema extends v.GenericSchema> = v.SchemaWithPipe<
   readonly [Schema, v.DescriptionAction<v.InferOutput<Schema>, string>]
 >;
-/** A field with the description that the JSON Schema gives it. */
+/** Adds a description to the schema of a field. The JSON Schema includes the description. */
 export function described<const Schema extends v.GenericSchema>(schema: Schema, what: string): Described<Schema> {
   return v.pipe(schema, v.description<v.InferOutput<Schema>, string>(what));
 }
-/** A described field that may be left out; `byDefault` is then its value. */
+/** Describes a field that may be left out. `byDefault` is then its value. */
 export function optional<
   const Schema extends v.GenericSchema,
   const Value extends v.Default<Schema, undefined> = undefined,
@@ -24,7 +24,7 @@ export function optional<
   return v.optional(described(schema, what), byDefault as Value);
 }
 
-/** These schemas have one message for a wrong type, a wrong range and an exceeded bound. */
+/** The schemas below have one message each for a wrong type, a wrong range and an exceeded bound. */
 export function text(maximum: number) {
   const must = `must be text of 1 to ${maximum} characters`;
   return v.pipe(v.string(must), v.minLength(1, must), v.maxLength(maximum, must));
@@ -41,7 +41,7 @@ function between(minimum: number, maximum: number) {
   const must = `must be a number from ${minimum} to ${maximum}`;
   return v.pipe(v.number(must), v.minValue(minimum, must), v.maxValue(maximum, must));
 }
-/** The largest figure of a kernel. Products of several figures with 2⁴⁰ units are still finite times. */
+/** The largest figure of a kernel. It keeps products of several figures with 2⁴⁰ units finite. */
 export const MAX_FIGURE = 1e12;
 const ABOVE_ZERO = `must be a number above 0, at most ${MAX_FIGURE}`;
 const positive = v.pipe(v.number(ABOVE_ZERO), v.gtValue(0, ABOVE_ZERO), v.maxValue(MAX_FIGURE, ABOVE_ZERO));
@@ -52,15 +52,21 @@ export function list<Item extends v.GenericSchema>(item: Item, maximum: number, 
   const must = `must have 1 to ${maximum} ${what}`;
   return v.pipe(v.array(item, must), v.minLength(1, must), v.maxLength(maximum, must));
 }
-/** The largest number of values of one axis. The next constant limits the designs of a study. */
+/**
+ * The largest number of values on one axis. `MAX_SPACE` limits the designs of a study, and `MAX_DESIGNS` those of a
+ * sweep that predicts all.
+ */
 export const MAX_AXIS_VALUES = 4096;
 export const MAX_SPACE = 4_000_000_000;
 export const MAX_DESIGNS = 64_000_000;
-/** The largest number of designs that a sweep for the best ones keeps. */
+/** The largest number of designs that a sweep can keep if it keeps only the best ones. */
 export const MAX_BEST = 100_000;
 export const MAX_IMPLEMENTATIONS = 32;
 
-/** The smallest probability that may be cut from an infinite support. With less, the rest would round to 1. */
+/**
+ * The smallest probability that may be cut from a law with infinite support. With a smaller one, the remaining
+ * probability would round to 1.
+ */
 export const MIN_TRUNCATION = 1e-15;
 export const MAX_TRUNCATION = 0.01;
 
@@ -255,7 +261,7 @@ export const kernelSchema = v.strictObject(
 );
 
 const { name: kernelName, origins: kernelOrigins, ...kernelEntries } = kernelSchema.entries;
-/** The fields of a kernel in which an implementation differs from the study. */
+/** The fields of a kernel that an implementation may change. */
 export const kernelChange = v.strictObject(
   {
     ...(Object.fromEntries(
@@ -435,7 +441,7 @@ const studyOfAnyVersion = v.pipe(
   studyFileSchema,
 );
 type StudyOfAnyVersion = typeof studyOfAnyVersion;
-/** This type has a name, because declarations would otherwise repeat the long inferred type wherever it is used. */
+/** The schema's type has a name, because declarations would otherwise repeat the long inferred type at every use. */
 export interface StudySchema extends StudyOfAnyVersion {}
 /** A study of this or an older version. */
 export const studySchema: StudySchema = studyOfAnyVersion;

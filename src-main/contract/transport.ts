@@ -3,8 +3,8 @@ import type { DesktopBridge } from './bridge.ts';
 import type { EventName, Events, ProcedureInput, ProcedureName, ProcedureOutput } from './procedures.ts';
 
 /**
- * The transport of calls and events between a page and the engine. A MessagePort sends the messages unchanged
- * (structured clone); a WebSocket sends them encoded by `encodeMessage` and `decodeMessage`.
+ * Carries calls and events between a page and the engine. A MessagePort sends the messages unchanged (structured
+ * clone); a WebSocket sends them encoded by `encodeMessage` and `decodeMessage`.
  */
 
 export interface Request {
@@ -22,8 +22,8 @@ export interface EventMessage {
 export type ServerMessage = Reply | EventMessage;
 
 /**
- * The largest frame that a host accepts from a page (uploads of workloads). The next constant is the largest frame that
- * a page accepts (exports).
+ * The largest frame that a host accepts from a page, bytes. Uploads of workloads need it. `MAX_REPLY_BYTES` is the
+ * largest frame that a page accepts; exports need it.
  */
 export const MAX_REQUEST_BYTES = 256 * 2 ** 20;
 export const MAX_REPLY_BYTES = 1024 * 2 ** 20;
@@ -50,15 +50,15 @@ type AnyTypedArray = InstanceType<(typeof ARRAY_KINDS)[ArrayKind]>;
 const align = (bytes: number) => Math.ceil(bytes / 8) * 8;
 
 function kindOf(value: ArrayBufferView): ArrayKind | undefined {
-  // The tag is checked instead of instanceof: a Buffer is a Uint8Array, and an array may come from another realm.
+  // The tag decides, not instanceof: a Buffer is also a Uint8Array, and an array may come from another realm.
   const tag = Object.prototype.toString.call(value).slice(8, -1);
   return (Object.keys(ARRAY_KINDS) as ArrayKind[]).find((kind) => ARRAY_KINDS[kind].name === tag);
 }
 
 /**
- * Encodes a message as a binary frame. Plain objects, arrays, strings, booleans, null, every double (NaN, infinities
- * and −0 included) and typed arrays are preserved. Fields that are `undefined` are left out, and `undefined` array
- * elements become null. Throws a TypeError on anything else, because sending it is a bug.
+ * Encodes a message as a binary frame. Plain objects, arrays, strings, booleans, null, every double (also NaN,
+ * infinities and −0) and typed arrays are preserved. Fields that are `undefined` are left out, and `undefined` array
+ * elements become null. Throws a TypeError on any other value, because sending it is a bug.
  */
 export function encodeMessage(message: unknown): Uint8Array<ArrayBuffer> {
   const segments: Uint8Array[] = [];
@@ -121,7 +121,7 @@ export function decodeMessage(frame: Uint8Array): Result<unknown> {
     return malformed(`a header of ${headerLength} bytes in a frame of ${frame.length}`);
   let cursor = align(4 + headerLength);
 
-  // Segments are consumed in order, each once, so the decoder never allocates more than the size of the frame.
+  // Each segment is read once and in order, so the decoder never allocates more than the size of the frame.
   const segment = (kind: ArrayKind, length: unknown): AnyTypedArray => {
     if (typeof length !== 'number' || !Number.isSafeInteger(length) || length < 0)
       throw new RangeError('bad array length');
@@ -173,7 +173,7 @@ export function decodeMessage(frame: Uint8Array): Result<unknown> {
 // The engine's side.
 
 export interface EngineDoor {
-  /** @param gone fires when the calling page has gone; work that only this page needs may end */
+  /** @param gone fires when the calling page is gone; work that only this page needs may then end */
   dispatch(name: string, input: unknown, gone: AbortSignal): Promise<Result<unknown>>;
   subscribe(listener: (event: EventName, payload: unknown) => void): () => void;
 }
@@ -216,7 +216,7 @@ export function serveConnection(engine: EngineDoor, send: (message: ServerMessag
         return;
       }
       inFlight += 1;
-      // `call` returns expected failures as values. An exception is a bug and becomes a failure here.
+      // `call` returns expected failures as values. An exception is a bug, and becomes a failure here.
       void Promise.resolve()
         .then(() => engine.dispatch(name, input, gone.signal))
         .catch((error: unknown) => fail('internal', `${name}: ${errorText(error)}`))
@@ -250,7 +250,7 @@ export interface Channel {
 }
 
 export interface Client {
-  /** Never rejects: a lost engine and a message that cannot be sent are failures too. */
+  /** Calls a procedure. The promise never rejects: a lost engine and a message that cannot be sent are failures too. */
   call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<Result<ProcedureOutput<Name>>>;
   /** Listens to an event until the returned function is called. `engine.lost` also fires when the channel closes. */
   on<Name extends EventName>(event: Name, listener: (payload: Events[Name]) => void): () => void;
@@ -322,7 +322,7 @@ export function createClient(channel: Channel): Client {
   };
 }
 
-/** The parts of a MessagePort and a WebSocket that a channel uses. With them, this file needs no DOM types. */
+/** The parts of a MessagePort and a WebSocket that a channel uses. They avoid a dependency on DOM types. */
 export interface PortLike {
   postMessage(message: unknown): void;
   addEventListener(type: 'message' | 'close', listener: (event: { readonly data?: unknown }) => void): void;
@@ -373,7 +373,7 @@ export function webSocketChannel(socket: WebSocketLike): Channel {
   };
 }
 
-/** The parts of `window` that connecting needs. Pass `window`. */
+/** The parts of `window` that connecting needs. Callers pass `window` itself. */
 export interface PageLike {
   readonly lockstep?: DesktopBridge;
   readonly location: {
@@ -398,7 +398,10 @@ export interface PageMessage {
 }
 
 export const ENGINE_PATH = '/engine';
-/** The protocol of page and browser host. The token is sent with it, because a page can set no other header. */
+/**
+ * The WebSocket protocol of page and browser host. The page sends its token beside this name, because it can set no
+ * other header.
+ */
 export const ENGINE_PROTOCOL = 'lockstep';
 
 /** Moves the token from the address bar into the storage of this origin, where reloads and other tabs find it. */
@@ -411,8 +414,8 @@ function pageToken({ location, history, localStorage }: PageLike): string | null
 }
 
 /**
- * Connects a page to its engine: by a MessagePort in the desktop app, by a WebSocket in a browser. Call it again after
- * `engine.lost` for a new connection. Fails if nothing answers within `timeoutMs`.
+ * Connects a page to its engine: through a MessagePort in the desktop app, through a WebSocket in a browser. To connect
+ * again after `engine.lost`, call it again. Fails if nothing answers within `timeoutMs`.
  */
 export function connectEngine(page: PageLike, timeoutMs = 15_000): Promise<Result<Client>> {
   const { promise, resolve } = Promise.withResolvers<Result<Client>>();
@@ -427,7 +430,7 @@ export function connectEngine(page: PageLike, timeoutMs = 15_000): Promise<Resul
       const message = event.data as { readonly lockstep?: unknown } | null;
       if (event.source !== page || message?.lockstep !== 'port' || !event.ports[0]) return;
       const channel = portChannel(event.ports[0]);
-      // The port's own close event does not reach every window when its process dies, so the host sends a message too.
+      // The close event of a port does not reach every window when its process dies, so the host also sends a message.
       const onClose: Channel['onClose'] = (listener) => {
         channel.onClose(listener);
         const off = bridge.onEngineLost((reason) => {
@@ -448,7 +451,7 @@ export function connectEngine(page: PageLike, timeoutMs = 15_000): Promise<Resul
     );
     const client = createClient(webSocketChannel(socket));
     socket.addEventListener('open', () => resolve({ ok: true, value: client }));
-    // A browser hides the reason of a refused connection from the page, so the page requests it from the server.
+    // A browser does not tell the page why a connection was refused, so the page asks the server for the reason.
     socket.addEventListener('close', ({ reason }) => {
       void page.fetch(`/?token=${encodeURIComponent(token ?? '')}`, { method: 'HEAD' }).then(
         ({ status }) =>

@@ -1,41 +1,41 @@
 import { ok, type Result } from '../../src-workers/domain/result.ts';
 import type { TuningStep } from './measuring.ts';
 
-/** Tuning, as all hosts run it: propose designs, measure them, and repeat until one of these reasons to stop. */
+/** Reasons to stop a tuning, which on every host repeats two steps: propose designs and measure them. */
 export type TuningStop =
   /** The expected regret is small enough. */
   | 'within'
   | 'all-measured'
   | 'budget'
-  /** Nothing has a time, and all designs of the last step failed. */
+  /** All designs of the last step failed, and no earlier design has a time. */
   | 'all-failed'
-  /** A step added no measurement, because another device than before answered. */
+  /** A step added no measurement, because it ran on another device than the steps before. */
   | 'other-device';
 
-/** The number of designs in a step. The target's program starts once for all of them. */
+/** The number of designs in a step. A step starts the target's program only once. */
 export const DESIGNS_PER_STEP = 4;
 
-/** Returns why designs failed, each reason once, the newest first. */
+/** Returns the reasons why designs failed, each reason once, the newest first. */
 export function failureReasons({ history }: Pick<TuningStep, 'history'>): readonly string[] {
   return [...new Set(history.toReversed().flatMap(({ failure }) => failure ?? []))];
 }
 
-/** Below this rank correlation with the measured times, a prediction is of little help. */
+/** If the rank correlation of predicted and measured times is below this, the prediction is of little help. */
 const LITTLE_SKILL = 0.2;
 
-/** Says what the measurements show about the prediction. It is empty if they agree, or show nothing yet. */
+/** Says how the measurements disagree with the prediction. The text is empty if they agree or show nothing yet. */
 export function skillText({ skill, measured }: Pick<TuningStep, 'skill' | 'measured'>): string {
   if (skill === null || skill >= LITTLE_SKILL) return '';
   const says = skill < -LITTLE_SKILL ? 'contradicts' : 'does not follow';
   return `The measured order ${says} the prediction (rank correlation ${skill.toFixed(2).replace('-', '−')} over ${measured} designs), so designs are chosen by the measurements.`;
 }
 
-/** The number of designs that were measured or failed. */
+/** Counts the designs that were measured or failed. */
 export const triedDesigns = (step: TuningStep): number => step.measured + step.failed;
 
 /**
- * Measures step after step. Only the measurements are saved, so another call continues a stopped tuning.
- * @param within expected regret at which it ends
+ * Measures step after step. Only the measurements are saved, so a later call can continue a stopped tuning.
+ * @param within the expected regret at which the tuning ends
  * @param next calls `bench.next`
  * @param measure starts a run of these designs, and waits for its end
  * @param left returns the number of designs that the budget still allows
