@@ -16,8 +16,9 @@ import { lossOf, writtenLaw } from './services/models/loss.ts';
 import { readStudyFile } from './services/studies/studies.ts';
 
 /**
- * Lockstep as a library: the models are functions, and the engine (sweeps, rankings, the store) is an object to close.
- * Failed calls throw a `LockstepError`. Times are in milliseconds, sizes in bytes, and fractions are between 0 and 1.
+ * Lockstep as a library. The models are functions. The engine (sweeps, rankings, the store) is an object that must be
+ * closed. Failed calls throw a `LockstepError`. Times are in milliseconds, sizes in bytes, and fractions are between 0
+ * and 1.
  */
 
 export type {
@@ -36,13 +37,15 @@ export type {
   StudyFile,
 };
 
-/** The error of a failed call. `failure` has a code and a message, and `context.field` may name the wrong field. */
+/**
+ * The error of a failed call. Its `failure` has a code and a message; `failure.context.field` may name a wrong field.
+ */
 export { FailureError as LockstepError };
 
 /**
  * Parses the law of a workload: `geometric(0.05)`, `file:lengths.csv`, `mtx:matrix.mtx`,
  * `summary(mean=20,sd=12,max=300)`, …
- * @param folder where its files are; the default is the current folder
+ * @param folder the folder for relative paths of files; the default is the current folder
  */
 export async function lengthLaw(workload: string, folder: string = process.cwd()): Promise<LengthLaw> {
   return unwrap(await writtenLaw(workload, folder));
@@ -51,7 +54,7 @@ export async function lengthLaw(workload: string, folder: string = process.cwd()
 /**
  * Computes the mean loss of groups of n independent units in lockstep (Swatman 2022,
  * doi:10.1109/MASCOTS56607.2022.00026): the time in lockstep over the time of the units alone, between 1 and n.
- * @param lengths iterations of each unit (whole numbers ≥ 0), or their law
+ * @param lengths the iterations of each unit (whole numbers ≥ 0), or their law
  * @param n units per group, ≥ 1
  */
 export function meanLoss(lengths: ArrayLike<number> | LengthLaw, n: number): number {
@@ -59,8 +62,8 @@ export function meanLoss(lengths: ArrayLike<number> | LengthLaw, n: number): num
 }
 
 /**
- * Computes the losses for several n: mean, deviation and total time over total work. For lengths in an array, it adds
- * the loss of groups of consecutive units.
+ * Computes the losses for several n: mean, deviation, and total time over total work. If the lengths are an array, it
+ * also computes the loss of groups of consecutive units.
  * @param quantiles whether to compute quantiles too, which takes up to half a second for each n
  */
 export function losses(
@@ -71,7 +74,7 @@ export function losses(
   return unwrap(lossOf(lengths, n, quantiles));
 }
 
-/** The resources of a block. The default of `sharedMemoryBytes` is 0. */
+/** The resources that a block needs. The default of `sharedMemoryBytes` is 0. */
 export interface BlockNeeds {
   readonly blockThreads: number;
   readonly registersPerThread: number;
@@ -79,7 +82,7 @@ export interface BlockNeeds {
 }
 
 /**
- * Computes the resident blocks of a multiprocessor, and their limits.
+ * Computes how many blocks are resident on a multiprocessor, and which resources limit them.
  * @param on an NVIDIA compute capability such as `9.0`, or a GPU of the catalogue (`call('devices.get', { ids })`)
  */
 export function occupancy(on: string | Device, { sharedMemoryBytes = 0, ...block }: BlockNeeds): OccupancyReport {
@@ -92,20 +95,20 @@ export function parseStudy(text: string): Study {
   return unwrap(readStudy(text));
 }
 
-/** A study, or the path of its file. Relative paths in a study object start in the current folder. */
+/** A study, or the path of its file. Relative paths inside a study start in the current folder. */
 export type StudySource = string | StudyFile;
 
 export interface EngineOptions {
   /** The database file. The default is the file of the desktop app. `openEngine` creates the file if it is missing. */
   readonly database?: string;
-  /** The number of worker threads. The default is the number that the machine can run at once. They start on demand. */
+  /** The number of worker threads, which start on demand. The default is the number that the machine can run. */
   readonly workers?: number;
 }
 
 export interface SweepOptions {
   /** The number of best designs to return. The default is 10. */
   readonly top?: number;
-  /** Devices that replace those of the study. `ID:66` is 66 multiprocessors of a device. */
+  /** The devices to use instead of those of the study. `ID:66` means 66 multiprocessors of a device. */
   readonly devices?: readonly string[];
   /** Cancels the sweep. Saved predictions are kept. */
   readonly signal?: AbortSignal;
@@ -114,7 +117,7 @@ export interface SweepOptions {
 export interface RankOptions {
   readonly top?: number;
   readonly device?: string;
-  /** Returns one row for designs without a relevant difference. */
+  /** Whether designs without a relevant difference share one row. */
   readonly groups?: boolean;
 }
 
@@ -125,29 +128,29 @@ export interface Sweep extends BestDesigns {
 }
 
 /**
- * An open store with its services for predicting and measuring. Several processes may open the same database. Close the
- * engine, because its workers keep a process alive.
+ * An open store with its services for predicting and measuring. Several processes may open the same database. An engine
+ * must be closed, because its workers keep the process alive.
  */
 export interface Engine extends AsyncDisposable {
   /** Predicts every design of a study and saves the run. */
   sweep(study: StudySource, options?: SweepOptions): Promise<Sweep>;
   /** Returns the best designs of a run, by predicted time. */
   rank(runId: number, options?: RankOptions): Promise<readonly BestRow[]>;
-  /** Simulates the best designs of a run event by event (default: 20). Returns them by simulated time. */
+  /** Simulates the best designs of a run (default: 20) event by event, and returns them by simulated time. */
   simulate(
     runId: number,
     options?: { readonly top?: number; readonly device?: string },
   ): Promise<readonly SimulatedDesign[]>;
   /**
-   * Recommends one design for a run (by number) or for a study (which is not saved). The result has the reasons, the
-   * expected time and the assumptions.
+   * Recommends one design for a run (by its number) or for a study (which is not saved). Returns it with the reasons,
+   * the expected time and the assumptions.
    */
   recommend(what: StudySource | number, options?: { readonly device?: string }): Promise<Recommendation>;
   /** Calls any procedure of the engine. */
   call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<ProcedureOutput<Name>>;
   /** Listens to an event, such as `run.progress`, until the returned function is called. */
   on<Name extends EventName>(event: Name, listener: (payload: Events[Name]) => void): () => void;
-  /** Stops the active runs and closes the store. `runs.resume` continues the stopped runs. */
+  /** Stops the active runs and closes the store. `runs.resume` can continue the stopped runs. */
   close(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
-// `npm start` builds what is missing or out of date. On a machine with a screen it opens the desktop app, whose
-// Electron runtime the first start downloads. Elsewhere it starts the browser host and prints its address. It is plain
-// JavaScript, because the system's Node may be old.
+// `npm start` first builds what is missing or out of date. On a machine with a screen, it opens the desktop app; the
+// first start downloads the Electron runtime. Without a screen, it starts the browser host and prints its address. This
+// file is plain JavaScript, because the system's Node may be too old for TypeScript.
 import { dirname, join, resolve as resolvePath } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
@@ -13,10 +13,10 @@ import {
 } from './hosts/runtimes.mjs';
 import { ensureBuilt, fetchElectron, runChild } from './hosts/setup.mjs';
 
-/** Resolves a path from the user's folder, because npm changes to the project's folder first. */
+/** Resolves a path from the folder of the user, because npm runs scripts in the project's folder. */
 const from = (path) => resolvePath(process.env.INIT_CWD ?? process.cwd(), path);
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-/** An Electron that ends with an error within this time has never shown a window. */
+/** If Electron ends with an error within this time, it has not shown a window. */
 const FAILED_START_MS = 5_000;
 
 const say = (line) => process.stdout.write(`${line}\n`);

@@ -16,7 +16,7 @@ export function redisSettings({ redis, redisPrefix, redisPasswordFile }: RedisOp
   return redis === undefined ? undefined : { url: redis, prefix: redisPrefix, passwordFile: redisPasswordFile };
 }
 
-/** Adds the agent to a target that names none, if exactly one agent has such a device. */
+/** If a target names no agent, adds the one agent that has such a device. Fails if several agents have it, or none. */
 export async function agentTarget<
   Options extends RedisOptions & { readonly target?: string; readonly bundle?: string },
 >(engine: Engine, options: Options): Promise<Result<Options>> {
@@ -40,7 +40,7 @@ export async function agentTarget<
       );
 }
 
-/** Says who does the work, and what is missing if nobody can. Returns `null` if this machine does it. */
+/** Says which machines do the work, and what is missing if none can. Returns `null` if this machine does the work. */
 export function agentsText(state: AgentsState): string | null {
   if (state.kind !== 'connected') return null;
   const able = state.agents.filter(({ fits }) => fits);

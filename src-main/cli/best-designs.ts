@@ -11,7 +11,7 @@ import { type Terminal, timeCells } from './output.ts';
 
 export interface Options {
   readonly json?: boolean;
-  /** Also prints the basis of the answer. */
+  /** Whether to print the basis of the answer too. */
   readonly verbose?: boolean;
 }
 
@@ -20,12 +20,12 @@ export function jsonRow(row: BestRow) {
   return { ...plainRow(row), regime: regimeFields(row.regime), order: row.order };
 }
 
-/** The number of rows that are read at a time. */
+/** The number of rows per page. */
 const PAGE_ROWS = 10_000;
 
-/** The best designs, read page by page so that memory holds only one page. */
+/** The best designs of a run, read page by page so that memory holds only one page. */
 interface BestPages extends BestDesigns {
-  /** Yields all rows, each with the number of its equal designs if equal designs are grouped. */
+  /** Yields all rows. If equal designs are grouped, each row has the number of its equal designs. */
   allRows(): AsyncGenerator<{ readonly row: BestRow; readonly equal?: number }, void>;
 }
 
@@ -54,7 +54,7 @@ export async function* jsonRows(pages: BestPages): AsyncGenerator<object, void> 
   for await (const { row, ...equal } of pages.allRows()) yield { ...jsonRow(row), ...equal };
 }
 
-/** Reads all rows at once, because a column of a table is as wide as its widest cell. */
+/** Reads all rows at once: to set the width of a column, a table needs its widest cell. */
 export async function allOf(pages: BestPages): Promise<Pick<BestDesigns, 'rows' | 'equal'>> {
   const rows: BestRow[] = [];
   const equal: number[] = [];
@@ -77,7 +77,7 @@ export function sayUnmeasured(terminal: Terminal, { devices, partial }: BestDesi
   if (gaps) terminal.say(gaps.text);
 }
 
-/** What is printed under a table: nothing, the meaning of its marks, or also how accurate its times are. */
+/** What is printed under a table: nothing, the meaning of its marks, or also the accuracy of its times. */
 type Legend = 'none' | 'marks' | 'whole';
 
 export const legendFor = ({ verbose }: Options): Legend => (verbose ? 'whole' : 'marks');
@@ -90,7 +90,7 @@ export function printDesigns(
 ): void {
   const simulated = rows.some((row) => row.simulated);
   const measured = rows.some((row) => row.measured);
-  // Only predictions include the time of balancing, so a note explains the difference.
+  // Predicted times include the time of balancing and measured times do not, so a note explains the difference.
   const balanced = rows.some((row) => row.orderingMs > 0);
   const contradicted = rows.some((row) => contradictedCell(row) !== '');
   const several = rows.some((row) => row.design.implementation !== undefined);

@@ -29,7 +29,7 @@ export const whole = (text: string): number => wholeFrom(0, text);
 
 export const positive = (text: string): number => wholeFrom(1, text);
 
-/** Makes a parser for an option. On failure, the message names the option. */
+/** Makes a parser for the text of an option. On failure, the message names the option. */
 export const parsedBy =
   <T>(parse: (text: string) => Result<T>) =>
   (text: string): T => {
@@ -74,7 +74,7 @@ export const byAgents = (command: Command): Command =>
       `file with the password of that Redis (default: ${PASSWORD_VARIABLE} in the environment)`,
     );
 
-/** The shared tools of the commands: the terminal, the exit status, and an engine while a command needs it. */
+/** What the commands share: the terminal, the exit status, and an engine for as long as a command needs it. */
 export interface CommandLine {
   readonly terminal: Terminal;
   readonly places: Places;
@@ -119,7 +119,7 @@ export function openCommandLine(terminal: Terminal): CommandLine {
   return cli;
 }
 
-/** Calls a procedure. Throws its failure, which ends the command. */
+/** Calls a procedure and returns its value. Throws its failure, which ends the command. */
 export async function call<Name extends ProcedureName>(
   engine: Engine,
   name: Name,
@@ -128,5 +128,5 @@ export async function call<Name extends ProcedureName>(
   return unwrap(await engine.call(name, input));
 }
 
-/** The help of `--verbose`. */
+/** The help text of `--verbose`. */
 export const VERBOSE = 'also print the basis of the answer';

@@ -7,10 +7,10 @@ import type { SimulatedTime } from '../contract/api.ts';
 import type { Engine } from '../services/engine.ts';
 import type { Column, Terminal } from './output.ts';
 
-/** The heads of the columns for a design that every table of designs has. */
+/** The headings that every table of designs has for the columns of a design. */
 const DESIGN_HEAD = ['threads/unit', 'units/thread', 'balancing', 'block', 'grid'];
 
-/** Returns the columns for the design of a row. */
+/** Returns the columns that describe the design of a row. */
 export const designColumns = <Row extends { readonly design: Design }>(): readonly Column<Row>[] =>
   DESIGN_HEAD.map((head, at) => [head, ({ design }) => designCells(design)[at]]);
 
@@ -22,7 +22,7 @@ export function designCells(design: Design): readonly (string | number)[] {
   return [threadsPerUnit, unitsPerThread, order, blockText(design), gridBlocks];
 }
 
-/** Says how a prediction was computed, in the fields of `--json`. */
+/** Returns fields of `--json` that say how a prediction was computed. */
 export function regimeFields(regime: RegimeInfo | null): Omit<RegimeInfo, 'method'> | null {
   return regime && { id: regime.id, label: regime.label, accuracy: regime.accuracy };
 }

@@ -13,7 +13,7 @@ export function runId(text: string | undefined): Result<number> {
   );
 }
 
-/** The time between two requests for the state of the agents. */
+/** The time between two requests for the state of the agents, ms. */
 const AGENTS_MS = 3000;
 
 const RESUME = 'lockstep runs resume';
@@ -32,7 +32,7 @@ export async function followRun(
 ): Promise<Result<RunSummary>> {
   const bar = progressBar(terminal, label);
   let said: string | null = null;
-  /** Prints who does the work each time this changes. */
+  /** Prints which machines do the work, whenever this has changed. */
   const sayAgents = async (): Promise<void> => {
     const state = await engine.call('agents.state', {});
     const text = state.ok ? agentsText(state.value) : null;
@@ -67,7 +67,7 @@ export async function followRun(
   process.removeListener('SIGTERM', stop);
   unsubscribe();
   bar.clear();
-  // The error of a measurement may already contain this advice.
+  // The message of a failed measurement may already say how to resume.
   if (!run.ok && started.ok && !run.error.message.includes(RESUME)) {
     const { code, message, context } = run.error;
     return fail(

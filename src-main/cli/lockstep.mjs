@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The entry of the command. It says what is needed if this Node cannot run the sources, and prefers the built program.
+// Starts the built program if it is installed as a package, otherwise the sources. Refuses a Node that is too old.
 import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ if (!isNodeNewEnough()) {
   process.stderr.write(`lockstep: ${NODE_NEEDED} This is ${process.version}.\n`);
   process.exitCode = 1;
 } else {
-  // Node keeps compiled code, which halves the time of the next start. Workers read only this variable.
+  // Node caches compiled code here, which halves the time of the next start. Worker threads read only this variable.
   if (!installed)
     process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
   module.enableCompileCache();

@@ -13,40 +13,40 @@ import { messageText } from '../../src-workers/domain/text.ts';
 export interface Streams {
   out(text: string): void;
   err(text: string): void;
-  /** Resolves when the written text has left the process. It is absent if nothing waits. */
+  /** Resolves when all written text has left the process. It is absent if writing is never delayed. */
   drained?(): Promise<void>;
   /** True if standard error is a terminal. */
   readonly interactive: boolean;
   readonly columns: number;
 }
 
-/** Where a command prints. */
+/** The streams of a command, with functions to print. */
 export interface Terminal extends Streams {
   /** Prints one line. */
   say(line: string): void;
   json(value: unknown): void;
   /** Prints a table with right-aligned numbers. */
   table(head: readonly string[], rows: readonly (readonly Cell[])[]): void;
-  /** Prints a table with a line for each row. A column is left out if it is `false`. */
+  /** Prints a table with one line per row. A column that is `false` is left out. */
   rows<Row>(rows: readonly Row[], columns: readonly (Column<Row> | false)[]): void;
 }
 
 type Cell = string | number;
 
-/** The head of a column, and its cell in a row. */
+/** The heading of a column, and a function that returns its cell in a row. */
 export type Column<Row> = readonly [head: string, cell: (row: Row, at: number) => Cell];
 
 export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
 
-// A reader may stop early (… | head). The command then ends quietly, as other programs do.
+// The program that reads the output may stop early (`… | head`). The command then ends quietly, as other programs do.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT_OK);
   const message = `Standard output cannot be written (${systemReason(error)}).`;
   process.exit(reportFailure(processStreams, { code: 'storage', message }));
 });
-// The failure cannot be reported here, and lost progress lines must not end the run.
+// This failure cannot be reported anywhere, and lost progress lines must not end the run.
 process.stderr.on('error', () => {});
 
 export const processStreams: Streams = {
@@ -69,11 +69,11 @@ export function reportFailure(terminal: Streams, failure: Failure, usage = false
 /** Wrong usage of the command line. */
 class UsageError extends FailureError {}
 
-/** An expected failure for a command to throw. */
+/** Makes an expected failure for a command to throw. */
 export const failure = (code: FailureCode, message: string): FailureError => new FailureError({ code, message });
 export const badUsage = (message: string): UsageError => new UsageError({ code: 'bad-input', message });
 
-/** Returns the value of a result that only wrong usage makes fail. */
+/** Returns the value of a result. Its failure counts as wrong usage. */
 export function usage<T>(result: Result<T>): T {
   if (result.ok) return result.value;
   throw new UsageError(result.error);
@@ -86,7 +86,7 @@ export function reportError(terminal: Streams, error: unknown): number {
   return reportFailure(terminal, { code: 'internal', message: `This is a bug in Lockstep: ${text}` });
 }
 
-/** Removes control characters from a name: they could move the cursor, or change colours or the direction of text. */
+/** Removes control characters from a name. They could move the cursor, or change colours or the direction of text. */
 export function plain(text: string): string {
   return text.replace(
     // eslint-disable-next-line no-control-regex -- control characters are exactly what must not reach a terminal
@@ -114,7 +114,7 @@ export function terminalOn(streams: Streams): Terminal {
   };
 }
 
-/** Writes a text in parts. Each part waits until the reader has taken the previous one. */
+/** Writes a text in parts, each when the reader has taken the part before it. */
 export async function printParts(terminal: Streams, parts: AsyncIterable<string>): Promise<void> {
   for await (const part of parts) {
     terminal.out(part);
@@ -134,8 +134,8 @@ export function signedPercent(fraction: number, decimals = 1): string {
 }
 
 /**
- * Returns the unit for a column of times (the unit of the smallest time), and a function that formats a time in ms. A
- * missing time is an en dash.
+ * Returns the unit for a column of times and a function that formats a time in ms. The unit suits the smallest time. A
+ * missing time is shown as an en dash.
  */
 export function timeCells(timesMs: Iterable<number | null | undefined>): {
   readonly unit: string;
@@ -166,13 +166,13 @@ export interface ProgressBar {
   clear(): void;
 }
 
-/** Goes to the start of a terminal's line and clears it. */
+/** Moves the cursor to the start of its line and clears the line. */
 const CLEAR_LINE = '\r\x1b[2K';
 
-/** Shows a progress bar on a terminal, and nothing otherwise. */
+/** Shows a progress bar if standard error is a terminal, otherwise nothing. */
 export function progressBar(terminal: Streams, label: string): ProgressBar {
   if (!terminal.interactive) return { update: () => {}, clear: () => {} };
-  // The other columns take 56 characters, and a very short bar shows nothing.
+  // The rest of the line takes 56 characters. If too little room is left, the bar is empty.
   const room = Math.min(32, terminal.columns - 56);
   const width = room < 10 ? 0 : room;
   return {
@@ -189,10 +189,10 @@ export function progressBar(terminal: Streams, label: string): ProgressBar {
   };
 }
 
-/** Seconds of silence after which a command says that it still works. */
+/** After this many seconds, a command shows that it is still working. */
 const PATIENCE_S = 2;
 
-/** Shows on a terminal how many seconds a call takes, if they are many. */
+/** Waits for a call. On a terminal, shows the elapsed seconds if the call takes long. */
 export async function showSeconds<T>(terminal: Streams, label: string, work: Promise<T>): Promise<T> {
   if (!terminal.interactive) return work;
   let seconds = 0;
@@ -208,7 +208,7 @@ export async function showSeconds<T>(terminal: Streams, label: string, work: Pro
   }
 }
 
-/** Parses `2,4,8`: whole numbers ≥ 1. Returns null if the text is not a list of them. */
+/** Parses a list of whole numbers ≥ 1, such as `2,4,8`. Returns null for any other text. */
 export function numberList(text: string): readonly number[] | null {
   const numbers = text.split(',').map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : NaN));
   return numbers.every((value) => Number.isSafeInteger(value) && value >= 1) ? numbers : null;

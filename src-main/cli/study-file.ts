@@ -8,8 +8,8 @@ import { readText, writeFor } from '../services/files/files.ts';
 export type WrittenStudy = Readonly<Record<string, unknown>> & { readonly kernel: object };
 
 /**
- * Changes a study file and keeps the rest as the user wrote it. If the file is not a study, or the change fails, or the
- * result is not a study, the file stays as it was.
+ * Changes some values of a study file and keeps the rest as the user wrote it. The file stays unchanged if it is not a
+ * study, if the change fails, or if the result is not a study.
  */
 export async function changeStudyFile(
   file: string,
@@ -21,7 +21,7 @@ export async function changeStudyFile(
   });
 }
 
-/** Like `changeStudyFile`, but the file may lack the fields that the change adds. */
+/** Works like `changeStudyFile`, but the file may still lack required fields that the change adds. */
 export async function completeStudyFile(
   file: string,
   change: (written: Readonly<Record<string, unknown>>) => Result<WrittenStudy>,

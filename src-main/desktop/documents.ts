@@ -3,7 +3,7 @@ import type { OpenedFile } from '../contract/bridge.ts';
 import { ok, type Result } from '../../src-workers/domain/result.ts';
 import { readText } from '../services/files/files.ts';
 
-/** The largest study file that is read, the same limit as for `studies.import`. */
+/** The largest study file that is read, in bytes. `studies.import` has the same limit. */
 const MAX_STUDY_BYTES = 4_000_000;
 
 /** Reads the text of a study file. The engine validates it. */
@@ -12,7 +12,7 @@ export async function readStudyFile(file: string): Promise<Result<OpenedFile>> {
   return text.ok ? ok({ fileName: basename(file), text: text.value }) : text;
 }
 
-/** Turns a suggestion into a plain file name, without folders and special characters of file systems and shells. */
+/** Turns a suggestion into a plain file name, without folders and without special characters of systems and shells. */
 export function safeFileName(suggested: string): string {
   const name = basename(suggested.replaceAll('\\', '/'))
     // eslint-disable-next-line no-control-regex -- control characters are exactly what must go
@@ -22,7 +22,7 @@ export function safeFileName(suggested: string): string {
   return name === '' ? 'lockstep.txt' : name;
 }
 
-/** Returns the arguments that may be study files. A file is checked when it is read. */
+/** Returns the command-line arguments that may be study files. Reading a file checks its content. */
 export function studyArguments(argv: readonly string[]): readonly string[] {
   return argv.slice(1).filter((argument) => !argument.startsWith('-') && extname(argument).toLowerCase() === '.json');
 }

@@ -6,7 +6,7 @@ import type { FromEngine, OpenOptions, ToEngine } from './engine-messages.ts';
 export interface EngineHostOptions {
   readonly engineProcessFile: string;
   readonly open: OpenOptions;
-  /** A Node executable that runs the engine instead of a utility process. */
+  /** The Node executable that runs the engine. Without it, a utility process of Electron runs the engine. */
   readonly node: string | undefined;
   /** The folder in which Node caches the compiled engine for the next start. */
   readonly compileCacheFolder: string;
@@ -17,7 +17,7 @@ export interface EngineHostOptions {
 }
 
 export interface EngineHost {
-  /** Returns a port for one page. The page can use it at once, because messages wait in it for the engine. */
+  /** Returns a port for one page. It can be used at once, because it keeps messages until the engine is ready. */
   connect(): MessagePortMain;
   /** Starts the engine again after it has ended too often. */
   restart(): void;
@@ -126,7 +126,7 @@ const startUtility: Launch = (options, onMessage, onExit) => {
   };
 };
 
-/** Starts the engine under its own Node. This process forwards the messages of the pages. */
+/** Starts the engine in a plain Node process. The desktop process forwards the messages of the pages. */
 const startNode: Launch = (options, onMessage, onExit) => {
   const ports = new Map<number, MessagePortMain>();
   const child = fork(options.engineProcessFile, [], {
@@ -144,7 +144,7 @@ const startNode: Launch = (options, onMessage, onExit) => {
     onExit(code);
   };
   child.on('exit', end);
-  child.on('error', () => end(child.exitCode)); // the process could not start, or a message could not be sent to it
+  child.on('error', () => end(child.exitCode)); // the process could not start, or did not receive a message
   child.on('message', (received) => {
     const message = received as FromEngine;
     if (message.kind === 'message') ports.get(message.page)?.postMessage(message.message);

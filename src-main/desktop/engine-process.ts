@@ -4,9 +4,9 @@ import { defaultDatabaseFile } from '../services/files/data-folder.ts';
 import { openEngine, type Engine } from '../services/engine.ts';
 import type { FromEngine, OpenOptions, ToEngine } from './engine-messages.ts';
 
-// The process of the engine. It is either a utility process of Electron, where each page has a port, or a plain Node
-// process (LOCKSTEP_ENGINE_NODE), where the host forwards the messages of each page. A plain Node process cannot import
-// values of Electron.
+// Runs the engine in a process of its own. This is either a utility process of Electron or a plain Node process
+// (LOCKSTEP_ENGINE_NODE). In a utility process, each page has a port. For a plain Node process, the host forwards the
+// messages of the pages, because such a process cannot import values of Electron.
 
 const parent = process.parentPort as typeof process.parentPort | undefined;
 
@@ -69,6 +69,6 @@ if (parent) {
   process.on('message', (message) => receive(message as ToEngine));
   process.on('disconnect', () => void stop()); // the host has ended
   process.on('SIGTERM', () => void stop());
-  process.on('SIGINT', () => {}); // Ctrl-C reaches the whole process group; the host decides when the engine ends
+  process.on('SIGINT', () => {}); // Ctrl-C reaches the whole process group, but the host decides when the engine ends
 }
 post({ kind: 'listening' });

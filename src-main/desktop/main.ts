@@ -21,7 +21,7 @@ import { confine, isPageUrl, registerPageScheme, servePage } from './page-protoc
 import { printedPage } from './print.ts';
 import { applyTheme, openWindow } from './window.ts';
 
-// The desktop host. It reads LOCKSTEP_DB, LOCKSTEP_ENGINE_NODE, and study files on the command line.
+// The desktop host. It reads LOCKSTEP_DB and LOCKSTEP_ENGINE_NODE, and opens study files named on the command line.
 
 const places = programPlaces();
 const colour = v.pipe(v.string(), v.regex(/^#[0-9a-f]{6}$/i, 'must be a colour as #rrggbb'));
@@ -37,7 +37,7 @@ const documentSchema = v.strictObject({
 
 let engine: EngineHost | null = null;
 let quitting: 'stopping engine' | 'engine stopped' | null = null;
-/** Files that arrived before a page asked for them. */
+/** Study files that arrived before a page asked for them. */
 let unopened: OpenedFile[] = [];
 const wantingFiles = new Set<number>();
 
@@ -76,7 +76,7 @@ if (app.requestSingleInstanceLock()) {
   for (const file of studyArguments(process.argv)) void takeFile(resolve(file));
   void app.whenReady().then(start);
 } else {
-  app.quit(); // the first instance has received the files to open
+  app.quit(); // the first instance receives the files and opens them
 }
 
 function start(): void {
@@ -153,7 +153,7 @@ function deliverFiles(): void {
 
 // --- messages of the pages -----------------------------------------------------------------------------------------
 
-/** Returns the window that sent a message; null, and no reply, if the sender is not a top frame of our pages. */
+/** Returns the window that sent a message. A sender that is not the top frame of our page gives null, and no reply. */
 function senderWindow(event: IpcMainEvent | IpcMainInvokeEvent): BrowserWindow | null {
   const frame: WebFrameMain | null = event.senderFrame;
   if (!frame || frame !== event.sender.mainFrame || !isPageUrl(frame.url)) return null;

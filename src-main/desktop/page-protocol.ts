@@ -2,15 +2,15 @@ import { protocol, session, shell, type WebContents } from 'electron';
 import { readFile } from 'node:fs/promises';
 import { PAGE_HEADERS, pageFile } from '../hosts/page.ts';
 
-/** The page has a scheme of its own, so that no file and no server can claim its origin. */
+/** The page has a URL scheme of its own, so that no file and no server can have the same origin. */
 const SCHEME = 'app';
 const HOST = 'lockstep';
 export const PAGE_ORIGIN = `${SCHEME}://${HOST}`;
 
-/** Links in the page may lead to these hosts, in the user's own browser. */
+/** The hosts to which links in the page may lead. The links open in the user's browser. */
 const LINK_HOSTS = ['doi.org', 'arxiv.org', 'github.com', 'docs.nvidia.com', 'www.w3.org'];
 
-/** Registers the scheme; must be called before the application is ready. */
+/** Registers the scheme. This must happen before the application is ready. */
 export function registerPageScheme(): void {
   protocol.registerSchemesAsPrivileged([
     { scheme: SCHEME, privileges: { standard: true, secure: true, supportFetchAPI: true, codeCache: true } },
@@ -29,7 +29,7 @@ export function servePage(rendererFolder: string): void {
   });
 
   const pages = session.defaultSession;
-  // "Copy" buttons write to the clipboard. Nothing else needs a permission.
+  // The page needs only one permission: to write to the clipboard, for its "Copy" buttons.
   const allowed = (permission: string, origin: string) =>
     permission === 'clipboard-sanitized-write' && originOf(origin) === PAGE_ORIGIN;
   pages.setPermissionRequestHandler((contents, permission, answer) => answer(allowed(permission, contents.getURL())));
@@ -44,7 +44,7 @@ export function servePage(rendererFolder: string): void {
   });
 }
 
-/** Keeps a page in its origin and prevents new windows. Links to sources open in the user's browser. */
+/** Keeps a page in its origin and prevents new windows. Links to other sites open in the user's browser. */
 export function confine(contents: WebContents): void {
   const stay = (event: { preventDefault(): void; readonly url: string }) => {
     if (originOf(event.url) !== PAGE_ORIGIN) event.preventDefault();

@@ -2,7 +2,7 @@ import { contextBridge, ipcRenderer, type IpcRendererEvent } from 'electron';
 import type { DesktopBridge, MenuCommand, OpenedFile } from '../contract/bridge.ts';
 import { CHANNELS } from './channels.ts';
 
-// Runs in a sandbox beside the page. It exposes only narrow functions, and never ipcRenderer or an event object.
+// Runs in a sandbox beside the page and exposes only narrow functions, never `ipcRenderer` or an event object.
 
 declare const window: { postMessage(message: unknown, targetOrigin: string, transfer: readonly unknown[]): void };
 declare const location: { readonly origin: string };

@@ -4,7 +4,7 @@ import { BrowserWindow, session } from 'electron';
 import { ok, unwrap } from '../../src-workers/domain/result.ts';
 import { inTemporaryFolder } from '../services/files/temporary-folder.ts';
 
-/** The session of printed pages. Its name lacks `persist:`, so it stays in memory. */
+/** The session for printed pages. A name without `persist:` keeps it in memory. */
 const PARTITION = 'print';
 
 /** Prints a page as a PDF, in a hidden window without access to other pages. Throws if the page cannot be printed. */

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import * as v from 'valibot';
 
-/** The position of the window, saved for the next start. */
+/** Saves the position of the window for the next start. */
 
 const coordinate = v.pipe(v.number(), v.integer(), v.minValue(-100_000), v.maxValue(100_000));
 const extent = v.pipe(v.number(), v.integer(), v.minValue(100), v.maxValue(100_000));
@@ -30,7 +30,7 @@ export function writeWindowState(file: string, state: WindowState): void {
   }
 }
 
-/** Whether enough of the title bar is on a display to drag the window, because displays come and go. */
+/** Whether enough of the title bar is on a display to drag the window. Displays may have been removed. */
 export function isReachable(bounds: Rectangle, workAreas: readonly Rectangle[]): boolean {
   const GRIP_PX = 80;
   return workAreas.some((area) => {

@@ -3,12 +3,12 @@ import type { ThemeChoice, TitleBarColours } from '../contract/bridge.ts';
 import { PAGE_ORIGIN } from './page-protocol.ts';
 import { isReachable, readWindowState, writeWindowState } from './window-state.ts';
 
-/** The height of the page's own title bar, which the window's buttons overlay. */
+/** The height of the title bar that the page draws. The window's buttons lie over it. */
 const TITLE_BAR_PX = 40;
-/** The least width of the page (`base.css`). */
+/** The smallest width at which the page fits (`base.css`), px. */
 const MIN_WIDTH = 880;
 const MIN_HEIGHT = 600;
-/** The colours until the page has sent its own. */
+/** The colours of the window's buttons until the page sends its own. */
 const FIRST_COLOURS: Record<'light' | 'dark', TitleBarColours> = {
   light: { background: '#ffffff', symbol: '#1a1a1a' },
   dark: { background: '#16181d', symbol: '#e8e8e8' },

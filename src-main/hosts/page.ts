@@ -1,11 +1,11 @@
 import { realpath, stat } from 'node:fs/promises';
 import { extname, join, sep } from 'node:path';
 
-/** The code that both hosts need to serve the page: its files and their headers. */
+/** The files of the page and their headers, which the desktop and browser hosts both serve. */
 
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
-  // Charts and formulas position their labels by style attributes, so those are allowed. Style elements are not, and
-  // scripts are allowed only in files.
+  // Charts and formulas position their labels by style attributes, so style attributes are allowed. Style elements are
+  // not allowed, and scripts are allowed only as files.
   'Content-Security-Policy': [
     "default-src 'none'",
     "script-src 'self'",
@@ -51,7 +51,7 @@ export interface PageFile {
 
 /**
  * Returns the file for the path of a URL, or null. Only regular files of known types inside the folder are served. A
- * link that leads out of the folder is refused.
+ * symbolic link that leads out of the folder is refused.
  */
 export async function pageFile(rendererFolder: string, urlPath: string): Promise<PageFile | null> {
   let path: string;

@@ -2,14 +2,14 @@ import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { EnginePlaces } from '../services/engine.ts';
 
-/** The locations of the parts of the program, for a run from sources (by type stripping) or from a build (out/). */
+/** The folders and files of the program. They differ between sources (type stripping) and a build (out/). */
 export interface Places {
-  /** The folder of package.json and db/. For an installed desktop app it is the folder of its archive. */
+  /** The folder that has package.json and db/. In an installed desktop app, it is the folder of the app's archive. */
   readonly root: string;
   readonly rendererFolder: string;
   readonly preloadFile: string;
   readonly engineProcessFile: string;
-  /** What the engine must find. */
+  /** The files that the engine needs. */
   readonly engine: EnginePlaces;
 }
 
@@ -18,7 +18,7 @@ export function programPlaces(): Places {
   const built = !here.endsWith('.ts');
   const marker = built ? `${sep}out${sep}main${sep}` : `${sep}src-main${sep}`;
   const shipped = here.slice(0, here.lastIndexOf(marker));
-  // Threads, programs and compilers cannot use an asar archive, so the packager puts the engine next to it.
+  // Threads, programs and compilers cannot read an asar archive, so the packager puts the engine's files beside it.
   const root = shipped.replace(/app\.asar$/, 'app.asar.unpacked');
   const main = (source: string, name: string) => join(root, built ? join('out/main', name) : source);
   return {

@@ -1,4 +1,4 @@
-// Finds the runtimes that Lockstep needs, without a download. Plain JavaScript, because it runs before a build.
+// Finds the runtimes that Lockstep needs, without a download. It is plain JavaScript, because it runs before a build.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,33 +6,34 @@ import { join } from 'node:path';
 /** better-sqlite3 needs this version of Node-API. Electron has it from 42 on, Node from 24. */
 const NODE_API = 10;
 
-/** The oldest Node that runs the sources and the engine, as in `engines` of package.json. */
+/** The oldest Node version that can run the sources and the engine. It equals `engines` of package.json. */
 const NODE_MAJOR = 24;
 export const NODE_NEEDED = `Lockstep needs Node ${NODE_MAJOR} or newer. On 64-bit Linux "npm ci" installs one for "npm start", "npm test" and "npm run -s lockstep -- …".`;
 
 export const isNodeNewEnough = () => Number(process.versions.node.split('.')[0]) >= NODE_MAJOR;
 
 /**
- * Settings of V8 for a Node process of the engine, whose workers have them too. By default, new objects of the main
- * thread take up to 128 MB, and old objects are collected only when they have doubled. The first setting takes 64 of
- * 541 MB less after 24 edits of the examples, and the second 20 MB, each for a few percent more processor time. Lower
- * values take too long: collecting after 25 % growth with `--memory-saver-mode` takes another 70 MB less, for half as
- * much processor time again.
+ * Memory settings of V8 for a Node process of the engine, which also hold for its workers. By default, new objects of
+ * the main thread take up to 128 MB, and old objects are collected only when they have doubled. The process took 541 MB
+ * after 24 edits of the examples. The first setting saves 64 MB of this and the second 20 MB, each for a few percent
+ * more processor time. Lower values cost too much time: collecting after 25 % growth with `--memory-saver-mode` saves
+ * another 70 MB, but takes half as much processor time again.
  */
 export const ENGINE_ARGUMENTS = ['--max-semi-space-size=2', '--heap-growing-percent=60'];
 
 /**
- * Settings of glibc, which only a new process reads. One pool of memory for all threads takes 16 MB less than two pools
- * after 48 edits, in no more time. MALLOC_MMAP_THRESHOLD_ is not set: if each array of 8 kB or more gets memory of its
- * own, the engine takes 40 MB less, but edits take 1.7 times as long, because the system maps and clears memory anew
- * for every array.
+ * Memory settings of glibc, which a process reads only when it starts. With one pool for all threads instead of two,
+ * the engine takes 16 MB less after 48 edits, and no more time. MALLOC_MMAP_THRESHOLD_ is not set. It would give each
+ * array of 8 kB or more memory of its own and save 40 MB. But edits would take 1.7 times as long, because the system
+ * would map and clear memory for every array.
  */
 const ENGINE_MALLOC = { MALLOC_ARENA_MAX: '1' };
 
 /**
- * Environment of a Node process of the engine. The user's own settings come first.
+ * Returns the environment for a Node process of the engine. Values that the user has set are kept.
  * @param {NodeJS.ProcessEnv} environment
- * @returns {NodeJS.ProcessEnv} `LOCKSTEP_ENGINE_ONLY` names what programs that the engine starts must not get
+ * @returns {NodeJS.ProcessEnv} with `LOCKSTEP_ENGINE_ONLY`, which names the variables that the engine must not pass on
+ *   to programs
  */
 export function engineEnvironment(environment) {
   const added = Object.entries(ENGINE_MALLOC).filter(([name]) => environment[name] === undefined);
@@ -59,7 +60,7 @@ export function findElectron(root) {
 }
 
 /**
- * Finds the Node for the engine: the locked one, or the current one if it is new enough.
+ * Finds the Node for the engine: the one that npm installed (Linux only), or the current one if it is new enough.
  * @param {string} root
  * @returns {string | null}
  */
@@ -70,7 +71,7 @@ export function findNode(root) {
 }
 
 /**
- * Whether the engine can run inside this Electron. Runs it as a Node to find out.
+ * Whether the engine can run inside this Electron. Starts the Electron as a Node to find out.
  * @param {string} electron
  * @returns {boolean}
  */
@@ -84,6 +85,6 @@ export function hostsEngine(electron) {
     });
     return Number(answer.trim()) >= NODE_API;
   } catch {
-    return true; // This Electron does not run as a Node, so nothing speaks against it.
+    return true; // This Electron does not run as a Node, so it cannot be checked and is assumed to be suitable.
   }
 }

@@ -1,4 +1,4 @@
-// Prepares a fresh clone: builds the program and downloads Electron. Plain JavaScript, because it runs before a build.
+// Builds a fresh clone and downloads Electron. It is plain JavaScript, because it runs before a build.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { findElectron } from './runtimes.mjs';
 
 const SOURCES = ['src-main', 'src-renderer', 'src-workers', 'db', 'electron.vite.config.ts', 'package-lock.json'];
 const BUILT = ['out/main/desktop.js', 'out/main/serve.js', 'out/preload/preload.cjs', 'out/renderer/index.html'];
-/** A download has failed if no data arrives for this time. */
+/** If no data arrives for this time, a download counts as failed. */
 const STALLED_MS = 30_000;
 const PROGRESS_MS = 500;
 

@@ -1,7 +1,7 @@
 /**
- * Writes `out/main/library.d.ts`: the types of the library in one file, without references to sources or packages. The
- * compiler first emits the declarations of all modules, because bundling those is four times as fast as bundling the
- * sources.
+ * Writes `out/main/library.d.ts`, which has the types of the library in one file without references to sources or
+ * packages. The compiler first emits the declarations of all modules, because bundling declarations is four times as
+ * fast as bundling sources.
  */
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const [text] = generateDtsBundle(
   [
     {
       filePath: join(emitted, 'src-main', 'library.d.ts'),
-      // The types of calls contain schemas, so the package of the schemas is bundled too.
+      // The types of calls contain Valibot schemas, so the types of Valibot are bundled too.
       libraries: { inlinedLibraries: ['valibot'] },
       output: { noBanner: true },
     },

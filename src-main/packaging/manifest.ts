@@ -1,7 +1,7 @@
 /**
- * `manifest.ts strip|restore` changes the manifest of the npm package while `npm pack` runs, and then restores it. A
- * user of the package already has a Node, so the locked one (189 MB) is removed from its dependencies, and so are the
- * tools.
+ * `manifest.ts strip|restore` changes the manifest of the npm package while `npm pack` runs, and restores it
+ * afterwards. It removes the Node of the lock file (189 MB) from the dependencies, because a user of the package
+ * already has a Node. It also removes the development tools.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -15,7 +15,7 @@ const FILE = 'package.json';
 const KEPT = 'node_modules/.cache/packed/package.json';
 const TOOLS = ['devDependencies', 'allowScripts'];
 
-/** npm reads `postpack` from the stripped manifest, so this script remains. */
+/** npm reads `postpack` from the stripped manifest, so the script `postpack` stays in it. */
 function packed(manifest: Manifest): object {
   return {
     ...Object.fromEntries(Object.entries(manifest).filter(([field]) => !TOOLS.includes(field))),

@@ -1,8 +1,8 @@
 /**
  * `npm run release -- patch|minor|major|X.Y.Z [--tested]` makes a release in the folder of the project. It refuses a
- * tree with changes. It raises the version, dates the section "Unreleased" of the changelog, runs the tests, writes the
- * files to `dist/X.Y.Z`, commits and tags. It publishes nothing. A failure leaves the tree as it was. `--tested` skips
- * the tests if they have passed on this commit elsewhere.
+ * working tree with changes. It raises the version, dates the section "Unreleased" of the changelog, runs the tests,
+ * writes the files to `dist/X.Y.Z`, commits and tags. It publishes nothing. If it fails, it leaves the tree as it was.
+ * `--tested` skips the tests, for a commit on which they have passed elsewhere.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
@@ -18,7 +18,7 @@ const run = (command: string, ...args: string[]) => void execFileSync(command, a
 const read = (command: string, ...args: string[]) => execFileSync(command, args, { encoding: 'utf8' }).trim();
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** Returns the folder of the official Electron runtime and downloads it if needed. Returns `null` if this fails. */
+/** Returns the folder of the official Electron runtime, downloaded if needed; `null` if the download fails. */
 function electronRuntime(): string | null {
   const folder = resolve('node_modules/electron');
   if (existsSync(folder) && !existsSync(join(folder, 'path.txt')))
@@ -47,7 +47,7 @@ function packApplication(folder: string, name: string): void {
     if (other.isDirectory() || /^builder-/.test(other.name)) rmSync(join(folder, other.name), { recursive: true });
 }
 
-/** Makes the files of the release: the npm package, the application, the list of their parts, and the checksums. */
+/** Makes the files of the release: the npm package, the application, the list of its packages, and the checksums. */
 function makeFiles(folder: string, name: string): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -63,7 +63,7 @@ function makeFiles(folder: string, name: string): void {
   writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''));
 }
 
-/** Whether Git knows who commits. Otherwise it would refuse the commit after all tests. */
+/** Whether Git knows the name of the committer. Without it, Git would refuse the commit after all tests. */
 const hasIdentity = () => spawnSync('git', ['var', 'GIT_COMMITTER_IDENT']).status === 0;
 
 function release(increment: string, isTested: boolean): void {

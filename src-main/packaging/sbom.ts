@@ -1,6 +1,6 @@
 /**
- * Lists the parts of a release in CycloneDX. `npm sbom` knows the packages that npm installs. The packages in the built
- * program and page are known from the licences that the build collects.
+ * Lists the packages of a release in CycloneDX. `npm sbom` lists the packages that npm installs. The list of licences
+ * that the build collects adds the packages that are bundled into the program and the page.
  */
 import { existsSync, readFileSync } from 'node:fs';
 
@@ -25,7 +25,7 @@ interface Lock {
 
 const LICENCES = ['out/main/licenses.md', 'out/renderer/licenses.md'];
 
-/** Adds the packages that the build has bundled. npm names the project by its folder, so the name is corrected. */
+/** Adds the packages that the build has bundled, and corrects the project's name, which npm takes from the folder. */
 export function addBundled(sbom: Sbom): Sbom {
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as Lock;
   const text = LICENCES.filter((file) => existsSync(file))

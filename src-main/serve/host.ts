@@ -11,10 +11,10 @@ import { serve } from './serve.ts';
 export interface BrowserHostOptions {
   readonly databaseFile?: string;
   readonly port: number;
-  /** The token of the pages. The default is LOCKSTEP_TOKEN, or else the token of the database. */
+  /** The token that pages must have. The default is LOCKSTEP_TOKEN, or else the saved token of the database. */
   readonly token?: string;
   readonly print: (line: string) => void;
-  /** Called with the address when the page is served. */
+  /** Called with the address as soon as the page is served. */
   readonly ready?: (served: { readonly address: string; readonly port: number }) => void;
   /** The folder of the page. The default is the built page. */
   readonly rendererFolder?: string;
@@ -45,7 +45,7 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
     return host;
   }
   const { address, port, close } = host.value;
-  // the listener must exist before the address is printed, or an early Ctrl-C would be missed
+  // the listener must exist before the address is printed; otherwise an early Ctrl-C is missed
   const stopped = stopSignal();
   if (options.port !== 0 && port !== options.port) options.print(`Port ${options.port} is taken; using ${port}.`);
   options.ready?.({ address, port });
@@ -62,8 +62,8 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
 }
 
 /**
- * Resolves at the first request to stop. A later request ends the process at once. Under npm, Ctrl-C arrives twice
- * within moments, from the terminal and from the parent process, and counts as one request.
+ * Resolves at the first request to stop. A second request ends the process at once. Under npm, Ctrl-C arrives twice
+ * within moments (from the terminal and from the parent process), and these two count as one request.
  */
 function stopSignal(): Promise<void> {
   const SAME_REQUEST_MS = 1_000;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 
-/** The allowed form of a token, which becomes part of an address and of a header. */
+/** The allowed form of a token, because a token becomes part of an address and of a header. */
 export const TOKEN_PATTERN = /^[\w-]{16,200}$/;
 
 export function randomToken(): string {
@@ -10,8 +10,8 @@ export function randomToken(): string {
 
 /**
  * Returns the token of a database. It is saved in a file next to the database, so that pages recognize the server after
- * a restart. Only the owner may read this file: a file that others could read, or without a token, is replaced. If the
- * file cannot be written, the token is valid only for this start.
+ * a restart. Only the owner may read this file. A file that others can read, or that has no token, is replaced. If the
+ * file cannot be written, the token is valid only until the server ends.
  */
 export async function keptToken(databaseFile: string): Promise<string> {
   const file = `${databaseFile}.token`;
@@ -30,7 +30,7 @@ export async function keptToken(databaseFile: string): Promise<string> {
 
 async function readToken(file: string): Promise<string | null> {
   const { mode } = await stat(file);
-  // Windows has no permission bits, and other users cannot read a user's folder there.
+  // Windows has no permission bits, but other users cannot read a user's folder there.
   if (process.platform !== 'win32' && (mode & 0o077) !== 0) return null;
   const token = await readFile(file, 'utf8');
   return TOKEN_PATTERN.test(token) ? token : null;

@@ -3,7 +3,7 @@ import { runBrowserHost } from './host.ts';
 import { DEFAULT_PORT } from './serve.ts';
 import { errorText } from '../../src-workers/domain/result.ts';
 
-// The browser host as a separate program. `npm start` runs it if there is no desktop.
+// Runs the browser host as a separate program. `npm start` does this on a machine without a screen.
 
 const usage = 'usage: serve [--port N] [--db FILE]';
 const print = (line: string) => void process.stdout.write(`${line}\n`);

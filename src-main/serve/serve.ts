@@ -23,18 +23,20 @@ export const DEFAULT_PORT = 7877;
 const LOOPBACK = '127.0.0.1';
 const PING_INTERVAL_MS = 30_000;
 const MAX_PAGES = 64;
-/** A page with more unsent data is slow. It gets no progress, which is soon out of date. */
+/** A page with more unsent data, in bytes, counts as slow. It gets no progress, which is soon out of date. */
 const SLOW_PAGE_BYTES = 4 * 2 ** 20;
 
 export interface ServeOptions {
   readonly engine: EngineDoor;
   /** The folder of the built page (index.html). */
   readonly rendererFolder: string;
-  /** 0 means any free port. If the port is taken, a free port is used. */
+  /** The port to listen on. 0 means any free port. If the port is taken, a free one is used. */
   readonly port: number;
-  /** At least 16 characters of [A-Za-z0-9_-]. The default is random. */
+  /** The token, at least 16 characters of [A-Za-z0-9_-]. The default is random. */
   readonly token?: string;
-  /** The limit for incomplete messages of all pages together. The default is two messages of the largest size. */
+  /**
+   * The limit for the incomplete messages of all pages together, in bytes. The default is two of the largest messages.
+   */
   readonly maxIncompleteBytes?: number;
 }
 
@@ -49,10 +51,10 @@ export interface BrowserHost {
  * Serves the page and the engine to browsers on this machine. Other machines can use a tunnel: `ssh -L
  * ANY:127.0.0.1:PORT host` works with any local port, because loopback names are accepted with any port.
  *
- * The page itself is public. A request to the engine must meet three conditions. It must name a loopback host;
- * otherwise a hostile page could reach the server by a DNS name that resolves to it. It must come from a page of this
- * server. It must carry the token; otherwise another user of this machine could use the engine. The page stores the
- * token itself, because browsers would send a cookie also to the servers on all other ports.
+ * Anyone may load the page itself, but a request to the engine must meet three conditions. It must name a loopback
+ * host; otherwise a hostile page could reach the server by a DNS name that resolves to it. It must come from a page of
+ * this server. It must carry the token; otherwise another user of this machine could use the engine. The page stores
+ * the token itself, because browsers would send a cookie also to the servers on all other ports.
  */
 export async function serve(options: ServeOptions): Promise<Result<BrowserHost>> {
   const { maxIncompleteBytes = 2 * MAX_REQUEST_BYTES } = options;
@@ -83,7 +85,7 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
     const offered = url.searchParams.get('token');
     if (offered !== null && !sameToken(offered, token)) return plain(response, 403, WRONG_TOKEN);
     if (url.pathname === '/favicon.ico') {
-      // Browsers ask for this icon in any case; the page names its own icon.
+      // Browsers always ask for this icon, although the page names another one.
       response.writeHead(204, PAGE_HEADERS);
       response.end();
       return;
@@ -105,7 +107,7 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
 
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const refuse = (status: string) =>
-      // The socket is destroyed, because the other side could otherwise keep its half open for ever.
+      // The socket is destroyed, because the other side could otherwise keep its half of the connection open for ever.
       void socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
     socket.on('error', () => socket.destroy());
     if (parseTarget(request.url)?.pathname !== ENGINE_PATH) return refuse('404 Not Found');
@@ -116,7 +118,7 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
   });
 
   const heard = new WeakSet<WebSocket>();
-  /** The bytes of the incomplete message of each page. */
+  /** The number of bytes in the incomplete message of each page. */
   const incomplete = new Map<WebSocket, number>();
   function attach(page: WebSocket, socket: Duplex, engine: EngineDoor): void {
     heard.add(page);
@@ -224,7 +226,7 @@ function isSameOrigin(request: IncomingMessage): boolean {
   return request.headers.origin?.toLowerCase() === `http://${request.headers.host?.toLowerCase()}`;
 }
 
-/** Compares in constant time, so that the time does not show how much of the token is right. */
+/** Compares two tokens in constant time, so that the time does not reveal how many characters are right. */
 function sameToken(offered: string, token: string): boolean {
   const digest = (text: string) => hash('sha256', text, 'buffer');
   return timingSafeEqual(digest(offered), digest(token));

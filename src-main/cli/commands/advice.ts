@@ -26,7 +26,7 @@ import { command, type CommandLine, type GlobalOptions, VERBOSE, whole, call } f
 import { runId } from '../follow.ts';
 import { percent, showSeconds, type Terminal, timeCells, usage } from '../output.ts';
 
-/** Accepts the inputs to vary by their current or older names. */
+/** Makes the option for the inputs to vary. It accepts their current and older names. */
 function inputOption(): Option {
   const option = new Option('--input <fields...>', 'only these inputs, as in kernel.serialFraction');
   const known = option.choices(VARIED_INPUTS).parseArg!;
@@ -98,13 +98,13 @@ With --json: {scenarios: [{id, label, bestMs, best, tieBand, device, evidence}],
 interface Options {
   readonly json?: boolean;
   readonly device?: string;
-  /** Also prints the basis of the answer. */
+  /** Whether to print the basis of the answer too. */
   readonly verbose?: boolean;
 }
 
 /**
- * Returns the advice for a run (a number) or a study (a file). If `device` is a part of a device, as in `ID:66`, it
- * replaces the devices of the study.
+ * Returns the advice for a run (a number) or a study (a file). `device` may be a part of a device, such as `ID:66`. It
+ * then replaces the devices of the study.
  */
 export async function advised(
   what: string,
@@ -120,7 +120,7 @@ export async function advised(
   return ok({ study, ...(baseFolder === null ? {} : { folder: baseFolder }) });
 }
 
-/** Prints one design and the reasons for it. Nothing is saved. */
+/** Prints one design and the reasons for it. Saves nothing. */
 async function recommendCommand(engine: Engine, terminal: Terminal, what: string, options: Options): Promise<void> {
   const input = unwrap(await advised(what, options.device));
   const asked = { ...input, deviceId: options.device };
@@ -150,7 +150,7 @@ async function recommendCommand(engine: Engine, terminal: Terminal, what: string
 
 const listedDesign = (one: UncertainDesign) => ({ ...one, design: designFields(one.design) });
 
-/** Prints the answer, its certainty, and the inputs that would improve it; with `verbose` also its whole basis. */
+/** Prints the answer, its certainty and the inputs that would improve it; with `verbose`, also its whole basis. */
 function sayRecommendation(
   terminal: Terminal,
   advice: Recommendation,
@@ -189,7 +189,7 @@ function sayRecommendation(
   terminal.say(`Assumed: ${assumedPhrase(inputs)}.`);
 }
 
-/** At most this many of the inputs worth knowing are printed. */
+/** The largest number of printed inputs that are worth knowing. */
 const MAX_WORTH = 3;
 
 async function sensitivityCommand(
@@ -210,7 +210,7 @@ async function sensitivityCommand(
   else saySensitivity(terminal, found);
 }
 
-/** Whole numbers are counts and are printed exactly. */
+/** Whole numbers are counts, so all their digits are printed. */
 const figure = (value: number): string =>
   value.toLocaleString('en', Number.isInteger(value) ? {} : { maximumSignificantDigits: 3 });
 
@@ -271,7 +271,7 @@ async function robustCommand(
   if (gaps) terminal.say(gaps.text);
 }
 
-/** Parses `kernel.serialFraction=0.01,0.05`. */
+/** Parses variations of inputs, such as `kernel.serialFraction=0.01,0.05`. */
 function variations(texts: readonly string[]): Result<NonNullable<ProcedureInput<'advice.robust'>['vary']>> {
   const out: { input: VariedInput; values: number[] }[] = [];
   for (const text of texts) {

@@ -164,12 +164,12 @@ export interface BenchOptions extends GlobalOptions {
 /** The default number of tasks in a Slurm job array. */
 const SLURM_TASKS = 8;
 
-/** Reads from the options how often each case is launched, and for how long at most. */
+/** Reads from the options how often each case is launched, and the time limit of a case. */
 export function launchInput({ repeats, warmUps, caseLimit }: Pick<BenchOptions, 'repeats' | 'warmUps' | 'caseLimit'>) {
   return { repeats, warmUps, caseTimeLimitMs: caseLimit && caseLimit * 1000 };
 }
 
-/** Reads from the options which cases are measured. The target is read elsewhere. */
+/** Reads from the options which cases are measured. `measuringTarget` reads where they are measured. */
 function measuringInput(run: string | undefined, options: BenchOptions): Result<object> {
   const chosen = (['top', 'random', 'spread', 'design'] as const).filter((name) => options[name] !== undefined);
   if (chosen.length > 1) return badInput(`Specify only one of ${chosen.map((name) => `--${name}`).join(' and ')}.`);
@@ -263,14 +263,14 @@ export async function benchCommand(
   return reportMeasurement(engine, terminal, unwrap(done).id, options);
 }
 
-/** Runs a probe, reduces the request to fit the time limit, and prints the reduction. A suite is not reduced. */
+/** Runs a probe, reduces the request to fit the time limit, and prints the reduction. Other suites are not reduced. */
 async function fittedToTime(
   engine: Engine,
   terminal: Terminal,
   asked: ProcedureInput<'bench.start'>,
   { time }: BenchOptions,
 ): Promise<Result<Partial<ProcedureInput<'bench.start'>>>> {
-  // An emulation measures no times, so a probe could not tell what fits.
+  // An emulation gives no times, so a probe could not tell what fits the time limit.
   if (asked.target === EMULATION_TARGET || (asked.suite !== undefined && asked.suite !== 'designs')) return ok({});
   const { units: _all, probe: _none, ...input } = asked;
   const probed = await engine.call('bench.probe', {
@@ -290,8 +290,8 @@ function leftOutLine(leftOut: RunnableDesigns | null | undefined): string {
 }
 
 /**
- * Checks that a run can be resumed here: only a page can resume a run that a page measures. Prints the commands and the
- * kernel that will be started, because they come from the database and the user has not typed them.
+ * Checks that a run can be resumed here; a run that a page measures can be resumed only by a page. Also prints the
+ * commands and the kernel that will be started, because they come from the database and the user has not typed them.
  */
 export async function checkResumable(engine: Engine, terminal: Terminal, id: number): Promise<Result<null>> {
   const run = await engine.call('runs.get', { id });
@@ -323,7 +323,7 @@ function plainCase(measuredCase: MeasuredCase) {
     repeats: measured?.repeats ?? 0,
     timesMs: measured?.timesMs ?? [],
     clockMhz: measured?.clockMhz ?? null,
-    // JSON omits these where they are undefined.
+    // If these are undefined, the JSON has no such fields.
     conditions,
     correct,
     implementation: design?.implementation,

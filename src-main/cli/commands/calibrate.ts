@@ -74,10 +74,10 @@ function writeIntoStudy(file: string, profile: CalibrationProfile): Promise<Resu
   });
 }
 
-/** Returns the study file with the calibrated kernel and pipeline. */
+/** Returns the study file with the kernel and the pipeline of the calibrated study. */
 function withCalibrated(written: WrittenStudy, { kernel, pipeline }: Study): WrittenStudy {
   const { serialFraction, cooperationCost, unit, origins } = kernel;
-  // In older studies, the cost of a unit was a field of its own; it is now in the phase.
+  // In older studies, the cost of a unit had a field of its own. It is now a phase, so the older field is removed.
   const { setupIterationsPerUnit: _older, ...before } = written.kernel as Readonly<Record<string, unknown>>;
   return { ...written, kernel: { ...before, serialFraction, cooperationCost, unit, origins }, pipeline };
 }

@@ -58,8 +58,8 @@ interface CompareOptions extends GlobalOptions {
 }
 
 /**
- * Compares measured runs with the first run. The exit status is 1 if a design is slower or lost, so that a build can
- * detect a slower kernel.
+ * Compares measured runs with the first of them. The exit status is 1 if a design is slower or lost, so that a build
+ * script can detect a slower kernel.
  */
 async function compareRunsCommand(
   engine: Engine,
@@ -78,7 +78,7 @@ async function compareRunsCommand(
   return slower || lost ? EXIT_FAILED : EXIT_OK;
 }
 
-/** Returns the verdicts on all designs and on the fastest design of each run, or only the latter. */
+/** Returns the verdicts on the fastest design of each run, and also those on all designs unless `best` is set. */
 function pickVerdicts({ runs, designs }: RunsComparison, best: boolean): readonly Verdict[] {
   const all = [...runs.map((run) => run.againstFirst), ...(best ? [] : designs.flatMap(({ against }) => against))];
   return all.flatMap((one) => (one ? [one.verdict] : []));

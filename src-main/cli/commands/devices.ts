@@ -23,7 +23,7 @@ export function addDevices(program: Command, cli: CommandLine): void {
         const known = await call(engine, 'devices.get', { ids: [id] });
         const list = await call(engine, 'devices.list', {});
         const measured = await call(engine, 'evidence.devices', {});
-        // The list says which devices are the user's own. It does not contain the parts of devices.
+        // The entries of the list say which devices are the user's own, but the list does not contain parts of devices.
         const device = list.find((entry) => entry.id === id) ?? known[0];
         const estimates = Object.keys(device).filter((field) => isEstimate(device, field));
         terminal.json({ ...device, estimates, evidence: measured[id] ?? null });
@@ -134,7 +134,7 @@ interface CalibrateOptions extends GlobalOptions {
   readonly into?: string;
 }
 
-/** Writes the fields that a run of probes measured into a file, or into the user's devices. */
+/** Writes the fields that a run of probes measured into the file of a device, or into the user's devices. */
 async function calibrateDevice(
   engine: Engine,
   terminal: Terminal,
@@ -172,14 +172,14 @@ async function calibrateDevice(
     );
 }
 
-/** Reads the file of a device without the notes of `devices show`. */
+/** Reads the file of a device, without the notes that `devices show` adds. */
 async function readDevice(file: string): Promise<unknown> {
   return withoutNotes(unwrap(parseJson(unwrap(await readText(file, 'a device (JSON)')), file)));
 }
 
 /**
- * Removes the fields that `devices show` adds to a device: whether it is the user's own, which values are estimates,
- * and which measurements exist.
+ * Removes the fields that `devices show` adds to a device: whether the device is the user's own, which values are
+ * estimates, and which measurements exist.
  */
 function withoutNotes(device: unknown): unknown {
   if (typeof device !== 'object' || device === null || !('own' in device)) return device;
@@ -189,11 +189,11 @@ function withoutNotes(device: unknown): unknown {
 
 interface SavedDevice {
   readonly device: Device;
-  /** Names the device that had this id before; `null` if there was none. */
+  /** The name of the device that had this id before; `null` if there was none. */
   readonly replaced: string | null;
 }
 
-/** Adds the device in the text of a file to the user's catalogue. */
+/** Adds a device to the user's catalogue, from the text of its file. */
 export async function saveDevice(engine: Engine, text: string, file: string): Promise<Result<SavedDevice>> {
   const json = parseJson(text, file);
   if (!json.ok) return json;

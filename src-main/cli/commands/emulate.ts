@@ -6,7 +6,7 @@ import { command, type CommandLine } from '../command-line.ts';
 import { type Terminal } from '../output.ts';
 import type { Places } from '../../hosts/places.ts';
 
-/** The command that compiles a CUDA program for the CPU. It needs no engine. */
+/** Adds the command that compiles a CUDA program for the CPU. It needs no engine. */
 export function addEmulate(program: Command, cli: CommandLine): void {
   const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
   command(program, 'emulate <files...>', 'compile a CUDA program to run on this CPU: results and traces, no times')
@@ -45,7 +45,7 @@ async function emulateCommand(
   files: readonly string[],
   { json, output, include, define }: EmulateOptions,
 ): Promise<void> {
-  // The programs may include `lockstep.cuh`, which is in this folder.
+  // This folder has `lockstep.cuh`, which programs may include.
   const folders = [...include, join(places.root, 'db', 'kernels')];
   const flags = [...folders.map((folder) => `-I${resolve(folder)}`), ...define.map((definition) => `-D${definition}`)];
   unwrap(await emulateProgram(places.engine.programs.cudaFolder, files, flags, output));

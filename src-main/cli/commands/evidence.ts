@@ -85,7 +85,7 @@ function sayGpu(terminal: Terminal, { device, column, implementations, choice, c
       one.nearest?.spearman.toFixed(3) ?? '–',
     ]),
   );
-  // Only sparse matrices have a fit of four numbers; other cases are not matrices.
+  // Only sparse matrices have a fit of four numbers, so without one the cases are not called matrices.
   const cases =
     choice && (choice.fourNumbersRegret === null ? counted(choice.count, 'case') : `${choice.count} matrices`);
   if (choice) terminal.say(`The predicted choice for ${cases}: ${choiceText(choice)}`);

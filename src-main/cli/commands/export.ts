@@ -15,7 +15,7 @@ import { plain, printParts, usage, type Terminal, badUsage } from '../output.ts'
 /** The formats that can list the expected loss of each design. */
 const WEIGHING = EXPORTERS.flatMap(({ id, weighs }) => (weighs ? [id] : []));
 
-/** Checks the id of a format. The help describes each format, so the option does not list its choices a second time. */
+/** Checks the id of a format. The choices are not listed, because the help already describes each format. */
 function formatOption(): Option {
   const option = new Option('--format <format>', 'document format, one of those below');
   return option.argParser(new Option(option.flags).choices(EXPORTERS.map(({ id }) => id)).parseArg!);
@@ -109,8 +109,8 @@ async function exportCommand(engine: Engine, terminal: Terminal, run: string, op
     ...(note && { note }),
   };
   if (output === undefined) {
-    // A document may be longer than the longest string. So the JSON has an empty text, and the parts of the document
-    // are written between its quotes.
+    // A document may be longer than the longest string. So the JSON is made with an empty text, and the parts of the
+    // document are written between the quotes.
     const empty = JSON.stringify({ ...about, text: '' }, null, 2);
     terminal.out(empty.slice(0, empty.lastIndexOf('"')));
     await printParts(
@@ -137,10 +137,10 @@ async function exportCommand(engine: Engine, terminal: Terminal, run: string, op
   }
 }
 
-/** A larger file is neither a study nor a device. */
+/** Studies and devices have files of at most this size, so a larger file is neither. */
 const MAX_OWN_BYTES = 4_000_000;
 
-/** Returns whether an existing file would be replaced. Fails if that file is a study or a device. */
+/** Returns whether a file exists at the path and would be replaced. Fails if that file is a study or a device. */
 async function replaceable(path: string): Promise<Result<boolean>> {
   const info = await stat(path).catch(() => null);
   if (!info?.isFile()) return ok(false);

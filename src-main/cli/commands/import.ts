@@ -51,7 +51,7 @@ mtx:FILE.`,
     );
 }
 
-/** A line for each kind of file: its name, and what it holds. */
+/** Returns a line of help for each kind of file: its name and its content. */
 function formatLines(): string {
   const kinds = [
     ...IMPORTERS.map(({ help }) => help),
@@ -64,7 +64,7 @@ function formatLines(): string {
 interface ImportOptions extends GlobalOptions {
   readonly device?: string;
   readonly run?: string;
-  /** Maps the name of a parameter to a field of a design. */
+  /** Fields of a design by the names of the file's parameters. */
   readonly map?: NamedParameters;
   readonly timeUnit?: 's' | 'ms' | 'us' | 'ns';
   readonly study?: string;

@@ -38,7 +38,7 @@ const positiveNumber = (text: string): number => {
   return value;
 };
 
-/** The commands that read the results of a kernel's compilation. */
+/** Adds the commands that read what a compiler made of a kernel. */
 export function addKernel(program: Command, cli: CommandLine): void {
   const { terminal, withEngine } = cli;
   const kernel = group(program, 'kernel', 'registers, loops and instructions of compiled code');
@@ -104,7 +104,7 @@ interface InspectOptions extends GlobalOptions {
   readonly into?: string;
 }
 
-/** Prints the properties of a kernel that its source, machine code or profile shows, or writes them into a study. */
+/** Reads the properties of a kernel from its source, machine code or profile, and prints or saves them in a study. */
 async function inspectCommand(
   engine: Engine,
   terminal: Terminal,
@@ -156,10 +156,10 @@ async function inspectCommand(
   for (const one of unknown) terminal.say(`- ${one}`);
 }
 
-/** The number of lanes that Nsight Compute assumes: the width of NVIDIA's thread groups. */
+/** The width of NVIDIA's thread groups, in lanes. Nsight Compute reports averages over them. */
 const LANES = 32;
 
-/** Returns the loss of a profile's active lanes and of the study's lengths; null if one of them is unknown. */
+/** Returns the losses by the profile's active lanes and by the study's lengths; null if either is unknown. */
 async function lossOfStudy(
   engine: Engine,
   file: string,
@@ -183,17 +183,20 @@ async function lossOfStudy(
   return { measured: LANES / lanes, computed: givenOrder?.aggregateLoss ?? aggregateLoss };
 }
 
-/** A counted figure, and its prediction for one launch shape. */
+/** A figure that a profile counted, beside its prediction for one launch shape. */
 interface Compared {
   readonly measured: number;
   readonly predicted: number;
 }
 
-/** What a profile counted, and what is predicted for a launch of its blocks. A figure is null if either is unknown. */
+/**
+ * Counted figures of a profile, beside the predictions for a launch of as many blocks. A figure is null if its count or
+ * its prediction is unknown.
+ */
 interface ComparedWork {
   readonly device: string;
   readonly threadsPerUnit: number;
-  /** Instructions that thread groups issued, or executed if the profile lacks the issued ones. */
+  /** Instructions that thread groups issued. If the profile lacks these, the instructions that they executed. */
   readonly instructions: Compared | null;
   /** Sectors of 32 B between the L2 cache and the multiprocessors. */
   readonly l2Sectors: Compared | null;
@@ -203,9 +206,9 @@ interface ComparedWork {
 const SECTOR_BYTES = 32;
 
 /**
- * Compares what a profile counted with what the study predicts for its blocks. A profile does not show the threads per
- * unit, so the prediction is made for each number of them. Returns null if the profile does not show the launch, or the
- * study cannot be predicted.
+ * Compares what a profile counted with what the study predicts for a launch of its blocks. A profile does not show the
+ * threads per unit, so there is one prediction for each value on that axis. Returns null if the profile does not show
+ * the launch, or if the study cannot be predicted.
  */
 async function workOfStudy(
   engine: Engine,
@@ -226,7 +229,7 @@ async function workOfStudy(
     study,
     ...(baseFolder === null ? {} : { folder: baseFolder }),
     deviceId: device.id,
-    // A profile names no implementation and no balancing, so these are the first ones of the study.
+    // A profile shows neither the implementation nor the balancing, so the first ones of the study are used.
     designs: threadsPerUnit.map((threads) => ({
       threads_per_unit: threads,
       block_threads: blockThreads,

@@ -5,7 +5,7 @@ import { workloadLoss } from '../../services/models/loss.ts';
 import { command, type CommandLine, type GlobalOptions, sizes } from '../command-line.ts';
 import { badUsage } from '../output.ts';
 
-/** The command that computes losses of a workload. It needs no engine. */
+/** Adds the command that computes the losses of a workload. It needs no engine. */
 export function addLoss(program: Command, cli: CommandLine): void {
   const { terminal } = cli;
   command(program, 'loss', 'performance loss of lockstep execution over group sizes')

@@ -25,7 +25,7 @@ With --json: {study, units, mean, max}.`,
 
 interface NewOptions extends GlobalOptions, StudyOfLengths {}
 
-/** Writes a study for the given lengths, with usual values for unknown properties. An existing file is kept. */
+/** Writes a study for the given lengths. Unknown properties get usual values. An existing file is not replaced. */
 async function newCommand(
   engine: Engine,
   terminal: Terminal,

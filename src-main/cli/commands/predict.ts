@@ -47,9 +47,12 @@ With --json: {device, designs: [{…, predicted_ms, reason}]}.
     );
 }
 
-/** Lines that are predicted in one call share laws. The number is small enough that the first lines appear soon. */
+/**
+ * The number of lines that are predicted in one call. The designs of a call share laws, so larger calls are faster, but
+ * the first results must appear soon.
+ */
 const LINES_PER_CALL = 10_000;
-/** No design needs a line this long. */
+/** The longest line in bytes, which is more than any design needs. */
 const MAX_LINE_BYTES = 65_536;
 
 type Design = Readonly<Record<string, unknown>>;
@@ -132,7 +135,7 @@ async function predictCommand(
   if (options.json) terminal.json({ device, designs: all });
 }
 
-/** Replaces the number of a design in the call by its line, because the user knows only the line. */
+/** Replaces the number of a design in a message by its line, because the user knows only the line. */
 function atLine(message: string, label: string, lines: readonly Line[]): string {
   return message.replace(/^designs\[(\d+)\]:/, (_, at: string) => `${label}, line ${lines[Number(at)].number}:`);
 }
@@ -142,9 +145,9 @@ interface Time {
   readonly reason: string | null;
 }
 
-/** A format of designs, line by line. */
+/** Reads designs in one format, line by line. */
 interface Reader {
-  /** The line to print before the first design. It is null if the format has no header. */
+  /** The line to print before the first design; null if the format has no header. */
   readonly header: string | null;
   design(line: Line): Result<Design>;
   text(line: Line, design: Design, time: Time): string;
@@ -158,7 +161,7 @@ function jsonLines(label: string): Reader {
         const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
         if (typeof value === 'object' && value !== null && !Array.isArray(value)) return ok(value as Design);
       } catch {
-        // The failure below covers this case.
+        // Text that is no JSON gets the message below.
       }
       return badInput(`${label}, line ${number}: Expected a JSON object of parameters, not ${text.slice(0, 80)}`);
     },
@@ -179,8 +182,8 @@ function csvLines(label: string, header: string): Reader {
           return badInput(
             `${label}, line ${number}: The line has ${values.length} cells, but the header has ${names.length}.`,
           );
-        // An empty cell means that there is no value, as in exported tables: no register cap, or a grid that follows
-        // from the units.
+        // In exported tables, an empty cell means that there is no value: no register cap, or a grid that follows from
+        // the units.
         const given = names.map((name, at): [string, string | number | null] => {
           const value = values[at] ?? '';
           return [name, value === '' ? null : Number.isNaN(Number(value)) ? value : Number(value)];

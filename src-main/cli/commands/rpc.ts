@@ -66,10 +66,10 @@ PATH, else the program that wrote the module. An example: ${join(cli.places.root
 }
 
 /**
- * The contract over standard streams, for programs in other languages. Each line is one JSON object: a request is
- * `{"id", "call", "arguments"}`, and a reply is `{"id", "result"}` or `{"id", "error"}`. Replies come in the order in
- * which calls end. Bytes are `{"base64": "…"}` in both directions, other arrays of numbers are lists, and a number that
- * is not finite is `null`.
+ * Serves the contract over standard streams, for programs in other languages. Each line is one JSON object: a request
+ * is `{"id", "call", "arguments"}`, and a reply is `{"id", "result"}` or `{"id", "error"}`. Replies come in the order
+ * in which calls end. Bytes are `{"base64": "…"}` in both directions, other arrays of numbers are lists, and a number
+ * that is not finite is `null`.
  */
 
 const requestSchema = v.strictObject({
@@ -78,24 +78,24 @@ const requestSchema = v.strictObject({
   arguments: v.optional(v.unknown()),
 });
 
-/** Returns the Python module, which records the program that wrote it. */
+/** Returns the source of the Python module, which then names the command that starts this program. */
 async function pythonModule(root: string): Promise<string> {
   const program = [process.execPath, join(root, 'src-main', 'cli', 'lockstep.mjs')];
   const text = await readFile(join(root, 'db', 'python', 'lockstep.py'), 'utf8');
   return text.replace('_WRITTEN_BY: List[str] = []', () => `_WRITTEN_BY: List[str] = ${JSON.stringify(program)}`);
 }
 
-/** Calls may end within this time (ms) after the last line, because the caller may no longer exist. */
+/** The time that calls have to end after the last line, ms. The caller may no longer exist. */
 const LAST_CALLS_MS = 10_000;
 
 interface RpcOptions {
   /** Whether events of the engine are sent too, as `{"event", "payload"}`. */
   readonly events: boolean;
-  /** The longest accepted line. The default is the limit of all hosts. */
+  /** The longest accepted line, in bytes. The default is the limit of all hosts. */
   readonly maxLineBytes?: number;
 }
 
-/** Answers the calls in `input` on `output`. Resolves when all are answered, or 10 seconds after the end of `input`. */
+/** Answers the calls in `input` on `output`. Resolves when all are answered, or 10 s after `input` ended. */
 export async function serveLines(
   engine: EngineDoor,
   input: AsyncIterable<unknown>,
@@ -135,7 +135,7 @@ export async function serveLines(
 
 function parsed(line: string): Result<unknown> {
   try {
-    // Most lines contain no bytes, and a reviver takes longer than parsing.
+    // Most lines have no bytes to decode, and a reviver takes longer than the parsing itself.
     return ok(line.includes('"base64"') ? JSON.parse(line, fromBase64) : JSON.parse(line));
   } catch (error) {
     return badInput(`The line is not JSON: ${errorText(error)}.`);
@@ -153,7 +153,7 @@ function jsonValue(_key: string, value: unknown): unknown {
   return ArrayBuffer.isView(value) ? Array.from(value as Float64Array) : value;
 }
 
-/** Returns the id of an invalid request, if it has one, because its sender waits for a reply. */
+/** Returns the id of an invalid request if it has one, because the sender waits for a reply to this id. */
 function readId(value: unknown): number | null {
   const { id } = (value ?? {}) as { readonly id?: unknown };
   return Number.isSafeInteger(id) ? (id as number) : null;

@@ -109,7 +109,7 @@ export async function reportSimulations(
   if (gaps !== null) terminal.say(gaps);
 }
 
-/** Whether the time is random: a design without randomness is simulated once. */
+/** Whether the simulated time is random. A design without randomness is simulated only once. */
 const isRandom = ({ simulated }: SimulatedDesign): boolean => simulated.replications > 1;
 
 function plainSimulation(row: SimulatedDesign) {

@@ -54,7 +54,7 @@ With --json: {runId, deviceId, considered, measured, failed, best: {designIndex,
     );
 }
 
-/** The limit of a tuning: the number of measured and failed designs in all, or the time of this command in ms. */
+/** The limit of a tuning: either the number of measured and failed designs, or the time of this command in ms. */
 type TuningBudget = { readonly designs: number } | { readonly timeMs: number };
 
 interface TuneOptions
@@ -62,7 +62,7 @@ interface TuneOptions
     GlobalOptions,
     Pick<BenchOptions, 'target' | 'exec' | 'build' | 'kernel' | 'device' | 'repeats' | 'warmUps' | 'caseLimit'> {
   readonly budget: TuningBudget;
-  /** The tuning stops when the expected regret is at most this. */
+  /** The expected regret at which the tuning stops, as a fraction. */
   readonly within: number;
 }
 
