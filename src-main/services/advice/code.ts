@@ -18,7 +18,9 @@ import { weighedPick } from './of-run.ts';
 import { studyDesign } from './recommend.ts';
 import { uncertainty } from './uncertainty.ts';
 
-/** See the contract's `advice.code`. The code states the rank and the rule of the pick if all designs are predicted. */
+/**
+ * See `advice.code` in the contract. The code states the rank and the rule of the pick if all designs are predicted.
+ */
 export async function adviseCode(
   context: Context,
   predictions: Predictions,

@@ -19,8 +19,8 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
   const ownPredictions = createPredictions(context.pool);
   const turns = new Turns();
   /**
-   * Turns of answers that are weighed over the assumed inputs. Such an answer follows an exact one, and replaces only
-   * older weighed answers. Any other answer replaces it.
+   * Turns of answers that weigh designs over the assumed inputs. A page asks for such an answer after an exact one. It
+   * replaces only older weighed answers, but any other answer replaces it.
    */
   const weighings = new Turns();
   /**
@@ -40,7 +40,7 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
     if (wrong) return wrong;
     return adviseStudy(context, input.study, input.folder ?? saved.value?.baseFolder ?? null);
   };
-  /** Returns an unsaved study to be predicted, or a run with its saved predictions. */
+  /** Returns what the question is about: an unsaved study to be predicted, or a run with its saved predictions. */
   const advisedOf = async (
     input: ProcedureArguments<'advice.sensitivity' | 'advice.recommend' | 'advice.uncertainty' | 'advice.predict'>,
   ): Promise<Result<{ readonly study: AdvisedStudy; readonly predictions: Predictions }>> => {
@@ -57,7 +57,7 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
     const advised = await studyOf({ ...input, study: study! });
     return advised.ok ? ok({ study: advised.value, predictions: ownPredictions }) : advised;
   };
-  /** Answers a question about a study or a run, in its turn. */
+  /** Answers a question about a study or a run. A newer question of the same client cancels it. */
   const answered = <Input extends Parameters<typeof advisedOf>[0], Answer>(
     within: Turns,
     input: Input,

@@ -10,21 +10,21 @@ import type { RunView } from '../runs/run-view.ts';
 import { adviseRun, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
 import { unknownIn } from './unknown.ts';
 
-/** A design, by its number in the space of its device alone, and its predicted time. */
+/** A design and its predicted time. The number of the design counts only designs of its device. */
 interface TimedDesign {
   readonly design: number;
   readonly timeMs: number;
   readonly kind: ImplementationKind;
 }
 
-/** The number of draws of the unknown inputs if only a range is needed. */
+/** The number of draws of the unknown inputs, if only a range of time is needed. */
 const INTERVAL_DRAWS = 16;
 
 /**
  * Returns the range in which the time of each design is expected, ms. It combines two ranges. One contains the errors
- * of nine out of ten measured launches of its kind (with or without the start of a launch). The other is the 5 % and 95
- * % quantiles of the time over draws of the unknown inputs. The two are assumed to be independent, so the squares of
- * their logarithms are added.
+ * of nine out of ten measured launches of this kind, with or without the start of a launch. The other lies between the
+ * 5 % and 95 % quantiles of the time over draws of the unknown inputs. The two are assumed to be independent, so the
+ * squares of their logarithms are added.
  */
 export async function timeIntervals(
   pool: Pool,
@@ -51,7 +51,7 @@ export async function timeIntervals(
   });
 }
 
-/** The ranges of designs of opened runs. */
+/** Ranges that were computed before, for each opened run, by design. */
 const known = new WeakMap<RunView['ranking'], Map<number, DesignRange>>();
 
 /** See the contract's `compare.ranges`. */

@@ -12,13 +12,13 @@ import { adviseRun } from './prepare.ts';
 import { uncertainty } from './uncertainty.ts';
 import { drawnText, unknownIn } from './unknown.ts';
 
-/** The answers of opened runs, by device. */
+/** Answers that were computed before, for each opened run, by device. */
 const known = new WeakMap<RunView['ranking'], Map<string, Promise<Result<RecommendedDesign | null>>>>();
 
 /**
- * Finds the design that documents of a run name. The Study view and `recommend` would show the same design for the
- * run's snapshot. It has the least expected loss over draws of the assumed inputs. Returns `null` if no design is
- * valid.
+ * Finds the design that exported documents of a run recommend: the one with the least expected loss over draws of the
+ * assumed inputs. The Study view and `recommend` show the same design for the study of the run. Returns `null` if no
+ * design is valid.
  */
 export function recommendOfRun(
   context: Context,
@@ -32,7 +32,7 @@ export function recommendOfRun(
   if (!answer) {
     answer = weighed(context, view, deviceId);
     answers.set(device, answer);
-    // A failure may be temporary, so it is not kept.
+    // A failure may be temporary, so it is not remembered.
     const forget = (): void => void answers.delete(device);
     answer.then(({ ok: isKept }) => isKept || forget(), forget);
   }
@@ -64,7 +64,7 @@ async function weighed(
   return ok({ ...point, ...weighedPick(found.value) });
 }
 
-/** Returns the design with the least expected loss, and says how it was weighed. */
+/** Returns the design with the least expected loss, and a sentence about how the designs were weighed. */
 export function weighedPick({
   robust,
   point,

@@ -28,12 +28,12 @@ import { listedTimes } from './uncertainty.ts';
 
 /** Predicts designs that a caller names by their parameters. The values need not be on the axes of the study. */
 
-/** The numbers of designs have 32 bits. */
+/** The number of a design must fit 32 bits. */
 const MAX_SPACE = 2 ** 32;
 /** The largest accepted block size and number of blocks. Devices have lower limits. */
 const MAX_COUNT = 2 ** 31 - 1;
 
-/** The largest number of designs whose work one call can request, because each is explained in full. */
+/** The largest number of designs whose work one call can request. Each is explained in full, which takes time. */
 const MAX_WORK_DESIGNS = 64;
 
 type Row = Readonly<Record<string, unknown>>;
@@ -41,9 +41,9 @@ type Row = Readonly<Record<string, unknown>>;
 type Place = Result<readonly number[] | string>;
 
 /**
- * Predicts the times of designs on one device, in the order of the request. A value that is on no axis of the study
- * extends the axis for this call. A missing parameter takes the study's only value; if the study has several, the call
- * fails.
+ * Predicts the times of designs on one device, in the order of the request. A value that is not on the axis of the
+ * study is added to the axis for this call. A missing parameter gets the only value of its axis; if the axis has
+ * several values, the call fails.
  */
 export async function predictAsked(
   { pool }: Context,
@@ -80,7 +80,7 @@ export async function predictAsked(
   const extended = spaceSize(axes) === device.size ? device : extendedDevice(device, axes);
   const counts = axisCounts(axes);
   const indices = places.map((one) => (typeof one === 'string' ? -1 : encode(counts, one)));
-  // Neighbouring designs share laws, and equal designs are predicted once.
+  // Equal designs are predicted once. The order makes neighbours share laws.
   const unique = Uint32Array.from(new Set(indices.filter((index) => index >= 0))).sort();
   const times = await listedTimes(pool, extended, unique, turn);
   const timeOf = new Map(Array.from(unique, (index, at) => [index, times[at]]));
@@ -110,7 +110,7 @@ export async function predictAsked(
   });
 }
 
-/** Computes the work of a launch from its shares of the device's peaks and its time. */
+/** Computes the work of a launch: its time multiplied by its shares of the device's peak rates. */
 function computeWork(predictor: Predictor, index: number): LaunchWork | null {
   const { plan, counts } = predictor;
   const { implementations, devices } = plan.axes;
@@ -121,8 +121,8 @@ function computeWork(predictor: Predictor, index: number): LaunchWork | null {
   const at = new Int32Array(counts.length);
   decodeInto(at, counts, index);
   const kernel = implementations?.[at[AXIS.implementation]].kernel ?? plan.kernel;
-  // Classes of instructions differ in their cycles. Instructions outside the loop count with the mean cycles of the
-  // loop.
+  // The classes of instructions take different numbers of cycles. Instructions outside the loop count with the mean
+  // cycles of the loop's instructions.
   const cycles = preparePipeline({ ...plan, kernel }, device, null, 0).issueCycles / kernel.instructionsPerIteration;
   const cyclesPerMs = device.multiprocessors * device.clockMhz * 1e3;
   return {
@@ -132,7 +132,7 @@ function computeWork(predictor: Predictor, index: number): LaunchWork | null {
   };
 }
 
-/** Returns the device with longer axes. */
+/** Returns the device with the extended axes. */
 function extendedDevice(device: AdvisedDevice, axes: SpaceAxes): AdvisedDevice {
   const { plan } = device;
   const own = { ...plan, id: `${plan.id}-${sha256(JSON.stringify({ ...axes, devices: [] }))}`, axes };
@@ -142,7 +142,7 @@ function extendedDevice(device: AdvisedDevice, axes: SpaceAxes): AdvisedDevice {
 interface Growing<T> {
   readonly values: T[];
   readonly places: Map<string, number>;
-  /** The number of values in the study. */
+  /** The number of values that the study itself has. */
   readonly own: number;
 }
 
@@ -162,7 +162,7 @@ function placeIn<T>({ values, places }: Growing<T>, value: T): number {
   return values.push(value) - 1;
 }
 
-/** Returns axes that grow by the values of the rows that are placed on them. */
+/** Returns axes, and a function that places a row of parameters on them. Placing a row adds its values to the axes. */
 function extending(
   { devices, ...own }: SpaceAxes,
   units: number,
@@ -201,7 +201,7 @@ function extending(
       lacking ??= `${name} is missing, and the study has several values of it: ${values.map(String).join(', ')}. Add it, or map a parameter to it.`;
       return 0;
     };
-    /** Returns the position of a value. `read` returns undefined for a value that is not as `expected`. */
+    /** Returns the position of a value on its axis. `read` returns undefined if the value is not as `expected`. */
     const at = <T>(field: DesignField, axis: Growing<T>, expected: string, read: (value: Value) => T | undefined) => {
       const given = wanted[field];
       if (!given) return axis.own === 1 ? 0 : lack(DESIGN_NAMES[field][0], axis.values.slice(0, axis.own));
@@ -244,7 +244,7 @@ function extending(
     const launchOf = (): number => {
       const [rounds, grid] = [numberOf('unitsPerThread'), numberOf('gridBlocks')];
       if (device.kind === 'cpu' && grid > 0) return placeIn(launches, { kind: 'cores', value: grid });
-      // An exported design has both numbers; for a mixed design, the blocks of all its launches are counted.
+      // An exported design has both numbers. For a mixed design, the number of blocks is the sum over all its launches.
       const slots = blocks.values[block] / threads.values[unitThreads];
       const isMixed = orders.values[order].startsWith('mixed');
       if (

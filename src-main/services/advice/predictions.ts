@@ -17,28 +17,28 @@ import type { RunView } from '../runs/run-view.ts';
 import type { AdvisedDevice } from './prepare.ts';
 
 /**
- * Which designs of a device are examined. `all`: each is predicted. `fastest`: each that can be the fastest. `coarse`:
- * a subset. `glance`: as many as a short time allows.
+ * How many designs of a device are examined. `all`: every design is predicted. `fastest`: every design that can be the
+ * fastest. `coarse`: a subset. `glance`: as many designs as a short time allows.
  */
 export type Look = 'glance' | 'coarse' | 'fastest' | 'all';
-/** A coarse subset may also be predicted as a whole, for ties and small maps. */
+/** `whole-coarse` predicts every design of the coarse subset, which ties and small maps need. */
 type Extent = Look | 'whole-coarse';
-/** Whether every design is predicted, also one that cannot be the fastest. */
+/** Whether every examined design is predicted, even if it cannot be the fastest. */
 const isWhole = (extent: Extent): boolean => extent === 'all' || extent === 'whole-coarse';
 
-/** The best designs of one device. Other designs are not kept. */
+/** The best designs of one device. The predictions of other designs are not kept. */
 export interface DevicePrediction {
   /** The number of designs that were predicted, or excluded by their lower bound. */
   readonly predicted: number;
   readonly invalid: number;
-  /** The designs whose predicted time equals that of the fastest, ascending in time. Empty if none is valid. */
+  /** The designs within `AGREEMENT_FRACTION` of the fastest time, ascending in time. Empty if no design is valid. */
   readonly equal: Uint32Array;
   readonly columns: PredictionColumns;
   /** Results for designs other than the fastest. Null if only the fastest were needed. */
   readonly others: {
-    /** The designs tied with the fastest, before the rule of the pick: their number, and at most 20 of them by time. */
+    /** The designs among which the rule of the pick chooses: their number, and at most 20 of them by time. */
     readonly ties: { readonly count: number; readonly first: readonly number[] };
-    /** Maps. In a coarse prediction, a cell without a predicted design has the time of the nearest one. */
+    /** Small maps of the best times. In a coarse prediction, other cells have the time of the nearest predicted one. */
     readonly landscape: BestMaps;
   } | null;
 }
@@ -47,37 +47,41 @@ export interface Predictions {
   /** Returns an earlier prediction of all designs of the device, or null. */
   known(device: AdvisedDevice): DevicePrediction | null;
   /**
-   * Predicts designs of each device. Throws when the turn ends; the next call reuses the laws made until then.
+   * Predicts designs of each device. Throws if the turn ends, but the next call can reuse the laws that were made by
+   * then.
    * @returns the predictions, in the order of the devices
    */
   of(devices: readonly AdvisedDevice[], look: Extent, turn: AbortSignal): Promise<readonly DevicePrediction[]>;
 }
 
 const MAX_LISTED = 20;
-/** The number of results to keep, each a few kilobytes. */
+/** The number of results to keep. Each takes a few kilobytes. */
 const MAX_KEPT = 64;
 /** The number of designs in one task, about ten milliseconds of work. A newer call may start after each task. */
 const MIN_TASK_DESIGNS = 128;
 const MAX_TASK_DESIGNS = 2048;
-/** A coarse subset includes at most this many of the designs that were best before an edit. */
+/** The largest number of designs that a coarse subset takes over from the best ones before an edit. */
 const MAX_REMEMBERED = 192;
 /** The time in which a glance may predict designs, ms. The rest of its answer takes some 30 ms. */
 const GLANCE_MS = 60;
-/** The number of designs that were best before an edit and that a glance predicts first, for each device and worker. */
+/**
+ * The number of designs that a glance predicts first, for each device and worker. They were the best ones before an
+ * edit.
+ */
 const MAX_LEADING = 8;
 
-/** An exact prediction with the inputs and the axes that it is for. */
+/** An exact prediction, with the inputs and the axes for which it was made. */
 interface Kept extends Pick<AdvisedDevice, 'inputs'> {
   readonly axes: SpaceAxes;
   readonly prediction: DevicePrediction;
 }
 
-/** What an exact prediction still says after an edit of the axes. */
+/** The part of an exact prediction that is still valid after an edit of the axes. */
 interface Recalled {
-  /** The fastest designs that the edit left, ascending in time, with their predictions. */
+  /** The fastest of the earlier designs that still exist, ascending in time, with their predictions. */
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
-  /** The only designs that must be examined for an exact answer; `null` if all must be. */
+  /** The new designs, if an exact answer needs only these; `null` if it must examine all designs. */
   readonly added: Uint32Array | null;
 }
 
@@ -91,12 +95,12 @@ export function createPredictions(pool: Pool): Predictions {
   /** Exact predictions, by plan. */
   const kept = new Map<string, Kept>();
   const best = new Map<string, Uint32Array>();
-  /** The fastest time that is known of a plan that is not exact yet, ms; Infinity if no valid design is known. */
+  /** The fastest time found so far for a plan without an exact prediction, ms; Infinity if no valid design is known. */
   const foundMs = new Map<string, number>();
 
-  /** Finds the prediction that says most of a device after an edit of its axes; `null` if none says anything. */
+  /** After an edit of the axes, finds the earlier prediction that covers most of the designs; `null` if none helps. */
   function recall({ device, inputs, plan }: AdvisedDevice): Recalled | null {
-    // On a CPU, the first block size stands for all others, and an edit may add one before it.
+    // On a CPU, the first block size stands for all block sizes, and an edit may add another first one.
     if (device.kind === 'cpu') return null;
     const found = [...kept.values()].flatMap((known) => {
       if (known.inputs !== inputs) return [];
@@ -104,7 +108,7 @@ export function createPredictions(pool: Pool): Predictions {
       const { renumber, shared, listAdded } = findSharedDesigns(known.axes, plan.axes);
       const first = equal.findIndex((design) => renumber(design) !== null);
       if (first < 0) return [];
-      // If the fastest design was removed, others may be near the fastest of those that are left.
+      // If the fastest design was removed, designs that the prediction did not keep may now be among the fastest.
       const isComplete = columns.timeMs[first] === columns.timeMs[0];
       return { equal, columns, renumber, listAdded, covered: isComplete ? shared : 0 };
     });
@@ -125,11 +129,11 @@ export function createPredictions(pool: Pool): Predictions {
     };
   }
 
-  /** Lists the designs that were best before an edit, and a coarse subset of the designs of a device. */
+  /** Lists a coarse subset of the designs of a device, and the designs that were best before an edit. */
   const listCoarse = (device: AdvisedDevice, coarse = coarseDesigns(device.plan.axes)): ReadonlySet<number> =>
     new Set([...(best.get(spaceOf(device)) ?? []), ...coarse]);
 
-  /** Lists the parts of a device for each worker. */
+  /** Lists, for each worker, the parts of a device's designs that it examines. */
   function listParts(
     device: AdvisedDevice,
     look: Extent,
@@ -144,7 +148,7 @@ export function createPredictions(pool: Pool): Predictions {
     return splitByLaws(device, Uint32Array.from(designs), pool.workers);
   }
 
-  /** Surveys designs of the devices, in any order. */
+  /** Examines designs of the devices. The order of the parts does not matter. */
   async function survey(
     devices: readonly AdvisedDevice[],
     look: Extent,
@@ -157,14 +161,14 @@ export function createPredictions(pool: Pool): Predictions {
     const run = async ({ device, part }: Job, worker: number): Promise<void> => {
       const { plan, key, ties } = device;
       const known = isWhole(look) ? {} : { bestMs: knownMs.get(device)! };
-      // If the fastest designs are known, the others wait for whatever is more urgent.
+      // If the fastest designs are already known, the other designs wait for more urgent tasks.
       const background = look === 'all' && kept.has(plan.id);
       const options = { worker, signal: turn, background };
       const found = await pool.run('survey', { plan, key, part, ties, ...known }, options);
       surveys.get(device)!.push(found);
       knownMs.set(device, Math.min(knownMs.get(device)!, findFastest(found)));
     };
-    // The devices of a study differ in no other axis, so the coarse designs of one are those of all.
+    // The devices of a study have all other axes in common, so the coarse designs of one device are those of all.
     const coarse = devices.length > 0 ? coarseDesigns(devices[0].plan.axes) : new Uint32Array();
     const parts = devices.map((device) => ({ device, parts: listParts(device, look, coarse, recalled.get(device)) }));
     const lanes = Array.from({ length: pool.workers }, (_, worker) => makeLane(parts, worker));
@@ -174,7 +178,7 @@ export function createPredictions(pool: Pool): Predictions {
       for (const lane of [own, ...lanes]) for (let job = lane.shift(); job; job = lane.shift()) await run(job, worker);
     };
     await Promise.all(lanes.map(work));
-    // Recalled designs make a survey like any other, but the number of invalid ones is not known.
+    // Recalled designs are added like the survey of a part. Only the number of invalid designs must be computed.
     const addRecalled = async (device: AdvisedDevice): Promise<void> => {
       const known = recalled.get(device);
       if (!known?.added) return;
@@ -189,7 +193,7 @@ export function createPredictions(pool: Pool): Predictions {
     return surveys;
   }
 
-  /** Surveys what is found in a short time. Each worker gets one task, because sending a plan takes a millisecond. */
+  /** Examines designs for a short time. Each worker gets only one task, because sending a plan takes a millisecond. */
   async function glance(
     devices: readonly AdvisedDevice[],
     turn: AbortSignal,
@@ -197,7 +201,7 @@ export function createPredictions(pool: Pool): Predictions {
     const surveys = new Map(devices.map((device): [AdvisedDevice, Survey[]] => [device, []]));
     if (devices.length === 0) return surveys;
     const untilMs = Date.now() + GLANCE_MS;
-    // The devices of a study differ in no other axis, so the coarse designs of one are those of all.
+    // The devices of a study have all other axes in common, so the coarse designs of one device are those of all.
     const coarse = coarseDesigns(devices[0].plan.axes);
     const parts = devices.map((device) =>
       splitByLaws(device, Uint32Array.from(listCoarse(device, coarse)), pool.workers),
@@ -210,7 +214,8 @@ export function createPredictions(pool: Pool): Predictions {
           return { device, part, leading, isNeeded: leading > 0 || remembered.size === 0 };
         });
       });
-      // Jobs that must find a valid design come first: those with remembered designs, and those of devices without any.
+      // A valid design must be found soon. So jobs with remembered designs come first, and those of devices without
+      // any.
       jobs.sort((a, b) => Number(b.isNeeded) - Number(a.isNeeded));
       const asked = jobs.map(({ device: { plan, key }, ...rest }) => ({ plan, key, ...rest }));
       const found = await pool.run('glance', { parts: asked, untilMs }, { worker, signal: turn });
@@ -278,7 +283,7 @@ export function createPredictions(pool: Pool): Predictions {
   };
 }
 
-/** Identifies the designs of a device, whatever their inputs. */
+/** Identifies the space of a device, without its other inputs. */
 function spaceOf({ plan: { axes } }: AdvisedDevice): string {
   return JSON.stringify({ ...axes, devices: axes.devices.map(({ id }) => id) });
 }
@@ -287,7 +292,7 @@ function spaceOf({ plan: { axes } }: AdvisedDevice): string {
 export const runPredictions = (view: RunView, own: Predictions): Predictions =>
   view.run.kept ? own : savedPredictions(view);
 
-/** Infinity if no design is valid or fast enough. */
+/** Returns the fastest time of a survey, or Infinity if no design is valid and fast enough. */
 function findFastest({ columns }: Survey): number {
   return columns.timeMs.reduce((least, time) => Math.min(least, time), Infinity);
 }
@@ -314,8 +319,8 @@ function slice(columns: PredictionColumns, from: number, to: number): Prediction
 }
 
 /**
- * Divides designs among the workers, so that few laws are computed twice. If a space fits one task, a few families take
- * most of the time, so these are divided by launches or block sizes.
+ * Divides designs among the workers so that few laws are computed twice. If the space fits one task, most of the time
+ * is spent on a few families of designs. The families themselves are then divided, by launches or by block sizes.
  * @returns the parts of each worker
  */
 function splitByLaws(
@@ -342,7 +347,7 @@ function deal(parts: readonly DesignPart[], workers: number): readonly (readonly
   return Array.from({ length: workers }, (_, worker) => parts.filter((_part, at) => at % workers === worker));
 }
 
-/** Lists the jobs of a worker. The same parts of all devices come together, because they share most laws. */
+/** Lists the jobs of a worker. The same part of each device comes one after another, because these share most laws. */
 function makeLane(
   devices: readonly { readonly device: AdvisedDevice; readonly parts: readonly (readonly DesignPart[])[] }[],
   worker: number,
@@ -355,7 +360,7 @@ function makeLane(
   ).flat();
 }
 
-/** Divides all designs into parts of about `wanted` designs that share laws. */
+/** Divides all designs into parts of about `wanted` designs, so that the designs of a part share laws. */
 export function exactParts(
   { plan, size }: AdvisedDevice,
   wanted = MIN_TASK_DESIGNS,
@@ -372,7 +377,7 @@ export function exactParts(
   }));
 }
 
-/** Returns the number of designs tied with the fastest, and the first ones by time. */
+/** Counts the designs that are tied with the fastest, and lists the first of them by time. */
 function tiedDesigns(
   ties: TieTable,
   surveys: readonly Survey[],
@@ -393,7 +398,7 @@ function tiedDesigns(
   return { count, first: first.map(({ design }) => design) };
 }
 
-/** Combines the surveys of several parts. */
+/** Combines the surveys of several parts into one prediction. */
 function joined({ plan, size, ties }: AdvisedDevice, surveys: readonly Survey[], look: Extent): DevicePrediction {
   const total = surveys.reduce((sum, { designs }) => sum + designs.length, 0);
   const all = allocateChunk(0, total);

@@ -26,11 +26,14 @@ import { describeDesign } from '../../../src-workers/predict/designs.ts';
 
 export interface RecommendOptions {
   readonly deviceId?: string | undefined;
-  /** A design of the study's space. If it belongs to another device, the same design on this device is used. */
+  /**
+   * The design to compare with, by its number in the study's space. If it belongs to another device, the same design on
+   * this device is used.
+   */
   readonly baseline?: number | null | undefined;
-  /** The design to explain instead of the picked one, by its number in the study's space, on any device. */
+  /** The design to explain instead of the picked one. It is a number in the study's space, on any device. */
   readonly design?: number | undefined;
-  /** The default is `all`. */
+  /** How many designs to examine. The default is `all`. */
   readonly look?: Look | undefined;
 }
 
@@ -38,7 +41,7 @@ export interface RecommendOptions {
 export interface Advised {
   readonly device: AdvisedDevice;
   readonly prediction: DevicePrediction;
-  /** The picked design in the device's own space, and its index in the prediction. */
+  /** The picked design: its number among the designs of the device, and its index in the prediction. */
   readonly picked: number;
   readonly at: number;
 }
@@ -58,8 +61,8 @@ export function pickOf(
 }
 
 /**
- * Finds a valid design by its number in the study's space. Returns its device, and its number in that device's own
- * space. Fails if it belongs to a device other than the requested one.
+ * Finds a valid design by its number in the study's space. Returns its device, and its number among the designs of this
+ * device. Fails if it belongs to a device other than the requested one.
  */
 export function studyDesign(
   study: AdvisedStudy,
@@ -79,7 +82,7 @@ export function studyDesign(
   return invalid === null ? ok({ device, design }) : invalidDesign(designIndex, invalid);
 }
 
-/** Predicts the requested devices, and picks a design of the fastest. */
+/** Predicts the requested devices, and picks a design of the fastest device. */
 export async function advise(
   predictions: Predictions,
   study: AdvisedStudy,
@@ -90,7 +93,7 @@ export async function advise(
   if (!devices.ok) return devices;
   const all = new Map<AdvisedDevice, DevicePrediction>();
   const look = options.look ?? 'all';
-  // The small maps of a coarse answer show one device, so the other devices need only their fastest designs.
+  // Only a coarse answer about a single device has small maps. Otherwise, the fastest designs are enough.
   const isMapped = look === 'coarse' && devices.value.length === 1;
   const predicted = await predictions.of(devices.value, isMapped ? 'whole-coarse' : look, turn);
   let fastest: AdvisedDevice | null = null;
@@ -202,7 +205,7 @@ export async function recommend(
   });
 }
 
-/** Returns the number of designs with the fastest predicted time that tie with the fastest design. */
+/** Counts the nearly fastest designs of a prediction that are tied with the fastest. */
 function knownTies({ ties }: AdvisedDevice, { equal, columns: { timeMs } }: DevicePrediction): number {
   return equal.filter((design, at) => timeMs[at] <= timeMs[0] * (1 + tieFraction(ties, equal[0], design))).length;
 }
@@ -229,12 +232,12 @@ function makeLandscape(
   };
 }
 
-/** Smaller differences relative to the time are rounding errors. */
+/** Relative differences below this are rounding errors. */
 const ROUNDING = 1e-12;
 
 /**
- * Returns the parts of the time that differ between the picked design and the baseline (picked minus baseline, ms), the
- * largest first.
+ * Returns the parts of the time in which the picked design and the baseline differ (picked minus baseline, ms), largest
+ * first.
  */
 function differences(picked: Breakdown, baseline: Breakdown): Recommendation['causes'] {
   return BREAKDOWN_PARTS.map(({ id, label }) => ({ part: id, label, ms: picked.parts[id] - baseline.parts[id] }))
@@ -242,7 +245,7 @@ function differences(picked: Breakdown, baseline: Breakdown): Recommendation['ca
     .sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms));
 }
 
-/** Smaller causes relative to the difference are left out of the sentence. */
+/** Causes below this fraction of the whole difference are left out of the sentence. */
 const WORTH_SAYING = 0.1;
 const MAX_CAUSES = 3;
 
@@ -270,7 +273,7 @@ function whySentence(
   return text === '' ? `${change}.` : `${change}: ${text}.`;
 }
 
-/** Returns the range in which the time is expected, and what the time and its range rest on. */
+/** Returns the range in which the time is expected, and a text about the basis of the time and the range. */
 async function timeInterval(
   pool: Context['pool'],
   study: AdvisedStudy,

@@ -19,7 +19,7 @@ import type { RunView } from '../runs/run-view.ts';
 import { adviseRun, type AdvisedDevice } from './prepare.ts';
 import { exactParts } from './predictions.ts';
 
-/** The number of returned designs. */
+/** The largest number of designs in the answer. */
 const MAX_DESIGNS = 10;
 const MAX_SCENARIOS = 64;
 const MAX_SPREAD = 100;
@@ -87,7 +87,7 @@ export async function robust(
   });
 }
 
-/** Refuses a value that no study may have. */
+/** Refuses a changed value that no study may have. */
 function wrongChange(
   { study: { study } }: RunView,
   vary: ProcedureArguments<'advice.robust'>['vary'],
@@ -108,7 +108,7 @@ function wrongChange(
   return null;
 }
 
-/** Returns the scenarios of one device of a run: as predicted, or with each of the values of each input. */
+/** Returns the scenarios of one device of a run: the run itself, or one for each changed value of each input. */
 async function makeScenarios(
   { pool }: Context,
   view: RunView,

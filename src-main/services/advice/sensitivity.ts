@@ -33,12 +33,12 @@ export interface SensitivityOptions {
   readonly inputs?: readonly VariedInput[] | undefined;
 }
 
-/** The number of values to try for each input, in addition to the present value. */
+/** The number of tried values of an input, besides its present value. */
 const VALUES = 4;
-/** The number of values for inputs that act in steps, or that decide how many threads share a unit. */
+/** The number of tried values for inputs with effects in steps, or that decide how many threads share a unit. */
 const MORE_VALUES = 7;
 const FINE: ReadonlySet<KernelField> = new Set(['registersPerThread', 'serialFraction', 'cooperationCost']);
-/** The ranges of the number of units and of the spread of lengths, as factors of the present value. */
+/** The number of units varies up and down by this factor, and the spread of lengths by `SPREAD_FACTOR`. */
 const UNITS_FACTOR = 8;
 const SPREAD_FACTOR = 2;
 /** Fields that are tried only on request, because few studies depend on them. */
@@ -72,7 +72,7 @@ export async function sensitivity(
   const varied = variedInputs(study, device, design.implementation, options.inputs);
   const present = presentOf(device, known, recommended);
   const results = new Map<Varied, InputTrial>();
-  // Inputs that need other laws take longest. They come first, so that all workers end together.
+  // Inputs that change the laws take longest, so they come first. The workers then end at about the same time.
   const queue = [...varied].sort((a, b) => Number(changesLengths(b)) - Number(changesLengths(a)));
   const trials = new Map(varied.map((one) => [one, makeTrial(one, present)]));
   const lane = async (): Promise<void> => {
@@ -98,7 +98,7 @@ export async function sensitivity(
   });
 }
 
-/** Returns the design whose sensitivity is computed, in its device's own space: the chosen or recommended one. */
+/** Returns the design whose sensitivity is computed, by its number among the designs of its device. */
 async function chosenDesign(
   predictions: Predictions,
   study: AdvisedStudy,
@@ -114,8 +114,8 @@ async function chosenDesign(
 }
 
 /**
- * Returns the inputs on which the times of the device depend. Each has its usual range and its present value. If
- * implementations have values of their own, the values of the recommended implementation are used.
+ * Returns the inputs on which the times of the device depend, each with its usual range and its present value. If
+ * implementations have different values of an input, those of the recommended implementation are used.
  */
 function variedInputs(
   study: AdvisedStudy,
@@ -185,7 +185,7 @@ function makeTrial({ input, value, range: [from, to] }: Varied, present: Present
   const count = field !== null && FINE.has(field) ? MORE_VALUES : VALUES;
   for (let i = 0; i < count; i += 1) {
     const part = i / (count - 1);
-    // The values have equal ratios. A range from zero has no ratios, and its small values matter most.
+    // Neighbouring values have equal ratios. A range from zero cannot have them, so its values are denser near zero.
     const at = from > 0 ? from * (to / from) ** part : to * part * part;
     values.add(whole ? Math.round(at) : Number(at.toPrecision(6)));
   }
@@ -240,7 +240,7 @@ function writeSentence(
   return parts.length === 0 ? '' : `${label} ${verb}: ${parts.join('; ')}.`;
 }
 
-/** Returns the ratio of the largest to the smallest time of the recommended design over the range. */
+/** Returns the largest over the smallest time of the recommended design while the input varies. */
 function swing({ recommendedMs }: InputSensitivity): number {
   const times = recommendedMs.filter((time) => !Number.isNaN(time));
   return Math.max(...times) / Math.min(...times);

@@ -36,20 +36,23 @@ export interface UncertaintyOptions {
   readonly designs?: readonly number[] | undefined;
 }
 
-/** The number of draws for choosing the groups and variants. The chosen ones then get all draws. */
+/** The number of draws that choose the groups and variants. The chosen ones are then predicted under all draws. */
 const FIRST_DRAWS = 6;
-/** A group is left out if it leads in none of these draws and its expected loss exceeds the least by more than this. */
+/**
+ * A group is dropped if it is the fastest in none of these draws, and its expected loss exceeds the least one by more
+ * than this logarithm.
+ */
 const FAR = Math.log(1.5);
-/** The number of groups for which more block sizes and launches are tried, with the inputs unchanged. */
+/** The number of groups for which more block sizes and launches are tried, with the inputs at their middle values. */
 const REFINED = 16;
 /** The number of leading groups for which other block sizes and launches are tried under each draw. */
 const LEADING = 4;
-/** The number of variants of a leading group that are tried under each draw, the best first. */
+/** The number of variants that each draw adds to the candidates, fastest first. */
 const VARIANTS_OF_DRAW = 3;
 const MAX_LISTED = 40;
-/** The largest number of equally fast designs that are candidates. */
+/** The largest number of equally fast designs among the candidates. */
 const MAX_EQUAL = 16;
-/** Smaller gains are not listed. */
+/** Inputs with a smaller gain are not listed as worth knowing. */
 const LEAST_GAIN = 0.001;
 
 /** See the contract's `advice.uncertainty`. */
@@ -68,8 +71,8 @@ export async function uncertainty(
   const isOpen = unknownPaths(unknown).length > 0;
   const times = timesUnder(pool, device, unknown, turn);
 
-  // A few block sizes and launches show which groups can lead. More of them show how fast these groups can be. Trying
-  // all designs would take too long.
+  // A few block sizes and launches show which groups can be the fastest, and more of them show how fast these groups
+  // can be. Trying all designs would take too long.
   const { axes } = device.plan;
   const few = Uint32Array.from(new Set([...prediction.equal, ...coarseDesigns(axes)]));
   const [fewMs] = await times(few, [{}]);
@@ -81,7 +84,7 @@ export async function uncertainty(
   const promising = await promisingDesigns(device, groups, draws, times);
   const rivals = new Set([picked, ...prediction.equal.slice(0, MAX_EQUAL), ...promising]);
   const competing = rivals.size;
-  // Requested additional designs must not change the results for the other designs.
+  // Designs that the caller adds must not change the results of the others.
   const designs = Uint32Array.from(new Set([...rivals, ...asked])).filter(
     (design) => design >= 0 && design < device.size,
   );
@@ -96,7 +99,7 @@ export async function uncertainty(
   );
   const regrets = computeRegrets(samples, competing).map((one, entry) => {
     const own = byInputs[entry];
-    // Errors of pairs show how designs compare, not how long they take.
+    // The errors describe how designs compare, not how long they take. The times therefore come from the inputs alone.
     return one && own && { ...one, meanMs: own.meanMs, lowMs: own.lowMs, highMs: own.highMs };
   });
   const at = new Map(Array.from(designs, (design, entry) => [design, entry]));
@@ -134,9 +137,9 @@ export async function uncertainty(
   });
 }
 
-/** The number of samples of the errors, combined with samples of the inputs. */
+/** The number of samples of the model's errors, which are combined with the draws of the inputs. */
 const SAMPLES = 256;
-/** Returns the properties of designs that determine their errors. */
+/** Returns the properties of designs that determine how their errors are related. */
 function errorPlaces({ plan, ties }: AdvisedDevice, designs: Uint32Array): readonly ErrorPlace[] {
   const group = makeGroupFinder({ counts: axisCounts(plan.axes) });
   const blocks = plan.axes.blockThreads.length;
@@ -147,14 +150,14 @@ function errorPlaces({ plan, ties }: AdvisedDevice, designs: Uint32Array): reado
   }));
 }
 
-/** Measuring ends when the best is expected to be within this fraction. */
+/** The proposed measurement ends when the best design is expected to be within this fraction of the fastest. */
 const GOOD_ENOUGH = 0.02;
-/** Measuring ends after this many designs. */
+/** The largest number of designs in the proposed measurement. */
 const MOST_MEASURED = 12;
 
 /**
- * Returns the designs that the model cannot distinguish from the chosen one, and the measurement that would separate
- * them. Returns `null` if there are none.
+ * Finds the designs that the model cannot distinguish from the chosen one, and which of them to measure. Returns `null`
+ * if there are none, or if little can be gained.
  */
 function computeSeparation(
   device: AdvisedDevice,
@@ -163,7 +166,7 @@ function computeSeparation(
   chosen: number,
 ): Uncertainty['separation'] {
   const alike = notToldApart(samples, chosen);
-  // If the worst case loses little, a measurement is not worthwhile.
+  // If the chosen design alone is expected to lose little, measuring is not worthwhile.
   const alone = designsToMeasure(samples, [chosen, ...alike.slice(1)], GOOD_ENOUGH, 1);
   if (alike.length === 1 || (alone.designs[0] === chosen && alone.regret <= GOOD_ENOUGH)) return null;
   const described = alike.map((at) => describeDesign(device.predictor(), designs[at]).design);
@@ -186,7 +189,7 @@ function computeSeparation(
 
 type TimesUnder = (designs: Uint32Array, draws: readonly Draw[]) => Promise<readonly Float64Array[]>;
 
-/** Predicts designs with all inputs unchanged, ms; NaN if invalid. The designs are divided among the workers. */
+/** Predicts designs in the pool, with all inputs unchanged. Times are in ms, NaN for invalid designs. */
 export async function listedTimes(
   pool: Pool,
   { plan, key }: Pick<AdvisedDevice, 'plan' | 'key'>,
@@ -203,7 +206,7 @@ export async function listedTimes(
   return Float64Array.from(parts.flatMap(([times]) => [...times]));
 }
 
-/** Predicts designs under each draw. The draws, or the designs of a single draw, are divided among the workers. */
+/** Predicts designs under each draw. The workers share the draws, or the designs if there is only one draw. */
 function timesUnder(pool: Pool, device: AdvisedDevice, unknown: Unknown, turn: AbortSignal): TimesUnder {
   const { plan, key } = device;
   return async (designs, draws) => {
@@ -221,7 +224,7 @@ function timesUnder(pool: Pool, device: AdvisedDevice, unknown: Unknown, turn: A
   };
 }
 
-/** Returns the groups that can lead under some draw, with further block sizes and launches of these groups. */
+/** Returns the groups that can be the fastest in some draw, and their variants with other block sizes and launches. */
 async function promisingDesigns(
   { plan }: AdvisedDevice,
   groups: readonly number[],
@@ -241,7 +244,7 @@ async function promisingDesigns(
   const few = first.filter((_, at) => at % 2 === 0);
   const ms = await times(variants, few);
   const group = makeGroupFinder({ counts: axisCounts(plan.axes) });
-  // The candidates are the fastest of each draw, of each group, and of each block size within the best group.
+  // The candidates are the fastest designs of each draw, of each group, and of each block size within the best group.
   const least = regrets[order[0]]?.expected ?? Infinity;
   const near = order.filter((at) => (regrets[at]?.expected ?? Infinity) <= least + FAR);
   const kept = new Set<number>([...near, ...winners].map((at) => groups[at]));
@@ -262,7 +265,7 @@ async function promisingDesigns(
   return [...kept];
 }
 
-/** Chooses the simplest of the designs whose expected regret the model cannot distinguish from the least. */
+/** Chooses the simplest design among those whose expected regret the model cannot distinguish from the least one. */
 function choose(
   { plan, predictor }: AdvisedDevice,
   designs: Uint32Array,
@@ -301,7 +304,7 @@ const HOW = {
   enter: 'The code that was read does not show it. Enter the value for your kernel.',
 } as const;
 
-/** Whether the kernel's code was imported. Code shows what an iteration takes, but a profile does not. */
+/** Whether the kernel's code was imported. The code shows what an iteration needs, which a profile does not. */
 const isCodeRead = ({ study: { kernel } }: AdvisedStudy): boolean =>
   kernelOrigin(kernel, 'instructionsPerIteration') === 'imported' && kernelOrigin(kernel, 'unit') === 'imported';
 

@@ -7,7 +7,7 @@ import { ASSUMED_LAWS, assumedRange } from '../studies/assumed.ts';
 import { BANDWIDTH, decidingUnknown, GATHERS } from '../studies/inputs.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
 
-/** The number of draws of the unknown inputs under which all designs are predicted. */
+/** The number of draws of the unknown inputs. All candidate designs are predicted under each of them. */
 export const DRAWS = 20;
 
 /** Returns the unknown inputs of a study that affect times on a device. */
@@ -57,7 +57,7 @@ export function unknownInput(
       : field === 'sharing'
         ? { label: 'Sharing of a unit', unit: '' }
         : KERNEL_INPUTS[field as keyof typeof KERNEL_INPUTS];
-  // The law is a fraction of the instructions, so it is converted to a number of them.
+  // The law is a fraction of the instructions, so the fraction is converted to a number of instructions.
   const scale = field === 'chainInstructions' ? plan.kernel.instructionsPerIteration : 1;
   const isKnown = kernel.some((one) => one.field === field && one.stated) && field !== 'accesses';
   const fact: InputFact = {
@@ -76,7 +76,9 @@ export function unknownInput(
   };
 }
 
-/** Names drawn inputs in a sentence: `arithmetic latency`, or `once per unit, longest chain and other assumed inputs`. */
+/**
+ * Names drawn inputs in a sentence: `arithmetic latency`, or `once per unit, longest chain and other assumed inputs`.
+ */
 export function drawnText(unknown: readonly UnknownInput[]): string {
   const [first, second, ...others] = unknown.map(({ input }) => midSentence(input.label));
   return (
