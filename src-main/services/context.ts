@@ -15,24 +15,24 @@ export interface Context {
   readonly pool: Pool;
   readonly agents: Agents;
   readonly catalogue: Catalogue;
-  /** The lengths of the last studies on screen. */
+  /** The lengths of the studies that were last shown. */
   readonly lengths: LengthsCache;
   readonly views: RunViews;
-  /** The runs that execute in this engine. */
+  /** The runs that are executing in this engine. */
   readonly running: RunningRuns;
   /** The folder that holds `db/` with the catalogue, migrations and examples. */
   readonly resourceFolder: string;
   readonly databaseFile: string;
   readonly programs: MeasuringPrograms;
   readonly host: 'desktop' | 'serve' | 'cli';
-  /** Fires when the engine closes. This ends the programs that run for it. */
+  /** Fires when the engine closes. The programs that run for the engine then end. */
   readonly closing: AbortSignal;
   emit<Name extends EventName>(name: Name, payload: Events[Name]): void;
   /** Announces that something in the store changed. */
   changed(what: Events['store.changed']['what']): void;
 }
 
-/** Announces a change of the store when it has been made, and returns what the change returned. */
+/** Makes a change of the store, announces it, and returns its result. */
 export async function changing<T>(
   { changed }: Pick<Context, 'changed'>,
   what: Events['store.changed']['what'],
@@ -44,12 +44,12 @@ export async function changing<T>(
 }
 
 export type Handlers<Names extends ProcedureName = ProcedureName> = {
-  /** `gone` fires when the calling page has gone. */
+  /** `gone` fires when the calling page is gone. */
   readonly [Name in Names]: (
     input: ProcedureArguments<Name>,
     gone?: AbortSignal,
   ) => Promise<Result<ProcedureOutput<Name>>>;
 };
 
-/** The procedures of an area, whose names begin with it. */
+/** The names of the procedures of an area. They begin with the name of the area. */
 export type ProceduresOf<Area extends string> = Extract<ProcedureName, `${Area}.${string}`>;

@@ -44,20 +44,20 @@ import { studyHandlers } from './studies/handlers.ts';
 import { sweepHandlers } from './sweeps/handlers.ts';
 import { resumeSweep } from './sweeps/sweeps.ts';
 
-/** `NODE_DEBUG=lockstep` logs every call. */
+/** The log of all calls, which `NODE_DEBUG=lockstep` shows. */
 const log = debuglog('lockstep');
 
-/** The engine: services, store and pool, behind the contract. Hosts and the command line call only procedures. */
+/** The services, the store and the pool, behind the contract. Hosts and the command line only call procedures. */
 export interface Engine {
   /**
-   * Validates the input with the contract's schema, then runs the service. Unknown names and bad input are failures.
+   * Validates the input with the contract's schema and runs the service. An unknown name or a bad input is a failure.
    * The result is shared, not copied, so a caller must not write to it.
    */
   call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<Result<ProcedureOutput<Name>>>;
-  /** Like `call`, for a name and an input from a page, whose types are unknown. */
+  /** Works like `call`, for a name and an input from a page. The types of both are unknown. */
   dispatch(name: string, input: unknown, gone?: AbortSignal): Promise<Result<unknown>>;
   subscribe(listener: (event: EventName, payload: unknown) => void): () => void;
-  /** Returns the address of the Redis if it did not answer, otherwise null. */
+  /** Closes the engine. Returns the address of the Redis if it did not answer, otherwise null. */
   close(): Promise<string | null>;
 }
 
@@ -75,22 +75,22 @@ export interface EnginePlaces {
   readonly programs: MeasuringPrograms;
 }
 
-/** A path that is omitted is the path of the sources. */
+/** A path that is left out is that of the sources. */
 export interface EngineOptions extends Partial<Pick<EnginePlaces, 'workerFile' | 'storeThreadFile'>> {
   readonly resourceFolder: string;
   readonly programs?: Partial<MeasuringPrograms>;
   readonly databaseFile: string;
   readonly host: 'desktop' | 'serve' | 'cli';
   readonly workers?: number;
-  /** Whether the engine is mainly used for predictions. If so, workers start while the database is opened. */
+  /** Whether the engine is mainly used for predictions. Its workers then start while the database is opened. */
   readonly predicts?: boolean;
-  /** A measuring page that is silent for this time counts as gone, ms. */
+  /** After this silence, a measuring page counts as gone, ms. */
   readonly pageSilenceMs?: number;
-  /** The Redis of the agents. By default it is the setting, in hosts with a window. */
+  /** The Redis of the agents. In hosts with a window, the default is the user's setting. */
   readonly redis?: RedisSettings;
 }
 
-/** The number of workers that start before their first task. A small sweep needs no more. */
+/** The number of workers that start before the first task. A small sweep does not need more. */
 const EARLY_WORKERS = 4;
 
 export async function openEngine(options: EngineOptions): Promise<Result<OpenEngine>> {
@@ -99,7 +99,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
   if (!made.ok) return made;
   const sources = join(import.meta.dirname, '..', '..', 'src-workers');
   const workers = options.workers ?? Math.max(1, availableParallelism());
-  // A window needs predictions at once. Most commands need none, and would wait for the start of a worker.
+  // A window needs predictions at once. Most commands need none, and starting a worker would delay them.
   const ready = options.predicts === true ? Math.min(workers, EARLY_WORKERS) : host === 'cli' ? 0 : 1;
   const local = openPool(options.workerFile ?? join(sources, 'worker.ts'), workers, ready);
   const opened = await openStored(options);
@@ -198,7 +198,7 @@ async function openStored({
   return catalogue;
 }
 
-/** Lets agents take work. The Redis is in the options, or else in the settings of a host with a window. */
+/** Lets agents take work. The options name the Redis, or else the user's setting does, in a host with a window. */
 async function joinAgents({ store, agents, host }: Context, { redis }: EngineOptions): Promise<Result<null>> {
   if (redis) {
     const joined = await agents.use(redis);

@@ -29,12 +29,12 @@ import {
 } from './protocol.ts';
 
 export interface AgentOptions extends RedisSettings {
-  /** Part of the ids of its devices for owners, as in `cuda:0@NAME`. */
+  /** The name of the agent. Owners see its devices as `cuda:0@NAME`. */
   readonly name: string;
   readonly pool: Pool;
   readonly programs: MeasuringPrograms;
   readonly devices: readonly MeasuringTarget[];
-  /** The jobs of an agent that was silent for this time are given to others, ms. */
+  /** After this silence of an agent, its jobs are given to others, ms. */
   readonly silenceMs: number;
   /** Prints a line for the user who started the agent. */
   readonly say: (line: string) => void;
@@ -52,12 +52,12 @@ export interface RunningAgent {
 
 /** A task that takes longer is considered hung, ms. */
 const TASK_LIMIT_MS = 30 * 60_000;
-/** A task counts as failed after this many agents stopped during it. */
+/** A task counts as failed after this many agents have stopped while they worked on it. */
 const MAX_STALLS = 20;
-/** The number of recent plans to keep. */
+/** The number of recent plans that an agent keeps. */
 const MAX_PLANS = 3;
 
-/** Takes jobs until it is closed: tasks of runs in the pool, and measurements one at a time while nothing else runs. */
+/** Takes jobs until it is closed: tasks of runs for the pool, and single measurements while nothing else runs. */
 export async function openAgent(options: AgentOptions): Promise<Result<RunningAgent>> {
   if (plainName(options.name) !== options.name)
     return badInput(
@@ -66,7 +66,7 @@ export async function openAgent(options: AgentOptions): Promise<Result<RunningAg
   return connected(options, (connection) => agentOn(connection, options));
 }
 
-/** Returns the plans of tasks by their digest and keeps the last ones. */
+/** Returns a function that loads a plan by its digest. It keeps the last plans. */
 function createPlanCache({ redis, key }: Connection) {
   const plans = new Map<string, Promise<unknown>>();
   return async <Plan extends SweepPlan | BenchPlan>(digest: string): Promise<Plan> => {
@@ -81,7 +81,7 @@ function createPlanCache({ redis, key }: Connection) {
   };
 }
 
-/** Writes the lines of a measurement for its owner, who reads them as they come. */
+/** Returns a function that writes the lines of a measurement. The owner reads them as they come. */
 function createRecordWriter({ redis, key }: Connection, jobId: string) {
   const stream = key('records', jobId);
   return async (said: Said): Promise<void> => {
@@ -89,7 +89,7 @@ function createRecordWriter({ redis, key }: Connection, jobId: string) {
   };
 }
 
-/** Measures while nothing else runs on this machine. */
+/** Returns a function that runs a measurement while nothing else runs on this machine. */
 function aloneBeside(tasks: { pause: () => Promise<void>; resume: () => unknown }) {
   let measuring: Promise<unknown> = Promise.resolve();
   return <T>(body: () => Promise<T>): Promise<T> => {
@@ -106,7 +106,7 @@ function aloneBeside(tasks: { pause: () => Promise<void>; resume: () => unknown 
   };
 }
 
-/** Says once for each host with another version that this agent cannot take its work. */
+/** Tells the user, once for each host with another version, that this agent cannot take its work. */
 function refusals(connection: Connection, say: AgentOptions['say']) {
   const refused = new Set<string>();
   return async (): Promise<void> => {
@@ -118,7 +118,7 @@ function refusals(connection: Connection, say: AgentOptions['say']) {
   };
 }
 
-/** The work of a silent owner is not needed. If the owner comes back, it hands the work out again. */
+/** Whether the owner of a job still announces itself. A silent owner hands its work out again when it comes back. */
 const isOwned = async ({ redis, key }: Connection, owner: string): Promise<boolean> =>
   (await redis.exists(key('owner', owner))) === 1;
 
@@ -140,7 +140,7 @@ async function measureForOwner(
   const written: Promise<void>[] = [];
   try {
     const end = await measureHere(engine, target, plan, job.data.limits, signal, async (record, atMs) => {
-      // The program does not wait for a Redis that is away, because it would exceed its time limit.
+      // The program does not wait for an unreachable Redis, because waiting would exceed the program's time limit.
       written.push(write({ record, atMs }));
       written.at(-1)!.catch(() => {});
       return ok(null);
@@ -178,7 +178,7 @@ async function agentOn(connection: Connection, options: AgentOptions): Promise<R
   const doTask = (job: Job<TaskJob>, _token?: string, cancelled?: AbortSignal) =>
     during(job, async () => {
       const result = key('result', job.id!);
-      // Another agent saved the result, but ended before it said so.
+      // Another agent has saved the result, but ended before it reported this.
       if ((await redis.exists(result)) === 1) return;
       const plan = await planOf<SweepPlan>(job.data.plan);
       const late = AbortSignal.timeout(TASK_LIMIT_MS);
@@ -207,7 +207,7 @@ async function agentOn(connection: Connection, options: AgentOptions): Promise<R
   };
   const tasks = new Worker<TaskJob>(TASK_QUEUE, doTask, {
     ...shared,
-    // One task more than there are workers, so that no worker waits for the network.
+    // One task more than there are workers is taken, so that no worker waits for the network.
     concurrency: pool.workers + 1,
     maxStalledCount: MAX_STALLS,
   });

@@ -13,22 +13,22 @@ import type { RunTaskInput } from './protocol.ts';
 
 /** The machines that take work from this engine's runs. There are none until a Redis is set. */
 export interface Agents {
-  /** Connects to another Redis, or to none. If this fails, the earlier connection stays. */
+  /** Connects to another Redis, or to none. If connecting fails, the earlier connection stays. */
   use(settings: RedisSettings | null): Promise<Result<null>>;
-  /** Connects as soon as the Redis answers. */
+  /** Connects as soon as the Redis answers. The call does not wait for this. */
   join(settings: RedisSettings): Promise<void>;
   state(): Promise<AgentsState>;
   devices(): Promise<readonly MeasuringTarget[]>;
   readonly measure: Owner['measure'];
-  /** Returns the pool. If a Redis is set, agents do its tasks of runs. */
+  /** Returns a pool for runs. If a Redis is set, agents do the tasks of runs instead of the local workers. */
   pool(local: Pool): Pool;
   /** Returns the address of the Redis if it did not answer, otherwise null. */
   close(): Promise<string | null>;
 }
 
-/** The setting in the app. The password comes from the environment or from a file. */
+/** The key of the setting in the app. It has no password, which comes from the environment or from a file. */
 export const AGENTS_SETTING = 'agents';
-/** The time between two attempts to reach a Redis that does not answer. */
+/** The time between two attempts to reach a Redis that does not answer, ms. */
 const RETRY_MS = 10_000;
 const STORE_SETTING = 'agents.store';
 const settingsSchema = v.strictObject({
@@ -37,7 +37,7 @@ const settingsSchema = v.strictObject({
   passwordFile: v.optional(v.string()),
 });
 
-/** Parses the setting. Returns null if there is none. */
+/** Parses the setting. Returns null if the setting is empty. */
 export function agentsSetting(value: unknown): Result<RedisSettings | null> {
   return value === null || value === undefined ? ok(null) : validate(settingsSchema, value, AGENTS_SETTING);
 }
@@ -46,7 +46,7 @@ export function openAgents(store: StoreClient): Agents {
   let owner: Owner | null = null;
   let failure: string | null = null;
   let closed = false;
-  /** Counts the replaced settings. */
+  /** Counts how often the setting has been replaced. */
   let replaced = 0;
   const replace = async (next: Owner | null): Promise<string | null> => {
     const last = owner;

@@ -14,26 +14,28 @@ import {
 } from '../../../src-workers/domain/result.ts';
 import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../version.ts';
 
-/** The settings by which owners of runs and agents find each other: a Redis server and a prefix of keys. */
+/** The settings by which agents and the owners of runs find each other: a Redis server and a prefix of keys. */
 export interface RedisSettings {
   /** `redis://[USER@]HOST[:PORT][/DATABASE]`, or `rediss://` for TLS, without a password. */
   readonly url: string;
-  /** A file whose first line is the password. Without it, the password comes from the environment. */
+  /** A file whose first line is the password. Without a file, the password comes from the environment. */
   readonly passwordFile?: string | undefined;
-  /** The prefix of all keys. It allows several groups of machines to share one Redis. */
+  /** The prefix of all keys in Redis. With different prefixes, several groups of machines can share one Redis. */
   readonly prefix?: string | undefined;
 }
 
 const DEFAULT_PREFIX = 'lockstep';
 const DEFAULT_PORT = 6379;
-/** A Redis that takes longer to answer counts as away. */
+/** A Redis that takes longer to answer counts as unreachable, ms. */
 export const ANSWER_MS = 4000;
-/** The time between two checks of whether it answers. */
+/** The time between two checks of whether the Redis answers, ms. */
 const ASK_MS = 500;
-/** The longest time between two attempts to reach a Redis that was away. */
+/** The longest time between two attempts to reach an unreachable Redis, ms. */
 const MAX_RETRY_MS = 2000;
 
-/** Work and its results must come from the same version, because a prediction belongs to its model. */
+/**
+ * An agent and the owner of a run must share these versions, because a prediction belongs to the model that made it.
+ */
 export const VERSIONS = `Lockstep ${APP_VERSION}, model ${MODEL_VERSION}, simulator ${SIMULATOR_VERSION}`;
 
 export interface Connection {
@@ -45,13 +47,13 @@ export interface Connection {
   /** Registers work that must be done before the connection is closed. */
   onClose(end: () => Promise<unknown>): void;
   /**
-   * Waits for work in progress, but not for a Redis that is away or silent, and disconnects.
+   * Waits for work in progress and disconnects. Does not wait for an unreachable or silent Redis.
    * @returns the address of the Redis if it did not answer, otherwise null
    */
   close(): Promise<string | null>;
 }
 
-/** Reads the settings and the password. The password is passed on to nothing else. */
+/** Reads the settings and the password. The password goes nowhere else. */
 export async function redisOptions({
   url,
   passwordFile,
@@ -112,12 +114,12 @@ function optionsOf(
     // TLS cannot name a server by its IP address.
     ...(protocol === 'rediss:' && { tls: isIP(host) === 0 ? { servername: host } : {} }),
     connectTimeout: ANSWER_MS,
-    // Commands wait while the Redis is away.
+    // Commands wait while the Redis is unreachable.
     maxRetriesPerRequest: null,
   };
 }
 
-/** Repeats a call `ms` after it has ended, so that calls do not accumulate while a Redis is away. */
+/** Repeats a call, each time `ms` after it has ended, so that calls do not accumulate while a Redis is unreachable. */
 export function repeat(ms: number, body: () => Promise<unknown>): { stop(): void } {
   let timer: NodeJS.Timeout | null = null;
   let stopped = false;
@@ -181,14 +183,14 @@ async function answers(redis: Redis, done: Promise<unknown>): Promise<boolean> {
   return true;
 }
 
-/** Connects. Fails if there is no first answer; later, it waits for a Redis that has become unreachable. */
+/** Connects. Fails if the Redis does not answer at first. Later, the connection waits for an unreachable Redis. */
 export async function connect(settings: RedisSettings): Promise<Result<Connection>> {
   const read = await redisOptions(settings);
   if (!read.ok) return read;
   const { options, prefix, place } = read.value;
   const { Redis } = await import('ioredis');
   let looking = true;
-  // Connections that are duplicated from this one use the same strategy.
+  // Connections that are duplicated from this one use the same strategy of retries.
   const retryStrategy = (attempts: number): number | null =>
     looking ? Math.min(MAX_RETRY_MS, 50 * 2 ** Math.min(attempts, 10)) : null;
   const redis = new Redis({ ...options, retryStrategy });
@@ -197,14 +199,14 @@ export async function connect(settings: RedisSettings): Promise<Result<Connectio
   redis.duplicate = (override) => {
     const other = duplicate(override);
     all.add(other);
-    // BullMQ connects an ended duplicate again if its wait for a job times out while its worker closes.
+    // If a worker closes while its duplicate waits for a job, BullMQ ends the duplicate and connects it again.
     return other.on('end', () => all.delete(other)).on('connecting', () => all.add(other));
   };
   let lastError = `no answer within ${ANSWER_MS / 1000} s`;
   let untrusted = false;
   const refused = await new Promise<boolean>((resolve) => {
     redis.once('ready', () => resolve(false));
-    // A wrong password or certificate stays wrong, but a Redis that does not answer may be starting.
+    // A wrong password or certificate will stay wrong, but a Redis that does not answer may still be starting.
     redis.on('error', ({ message, code = '' }: NodeJS.ErrnoException) => {
       lastError = message;
       untrusted = /CERT|ISSUER|SIGNATURE/.test(code);

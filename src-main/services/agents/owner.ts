@@ -28,11 +28,11 @@ import {
   type TaskJob,
 } from './protocol.ts';
 
-/** Hands the tasks of runs to agents and waits for the results. Tasks that Redis forgets are handed out again. */
+/** Hands tasks of runs to agents and waits for the results. A task that Redis has lost is handed out again. */
 export interface Owner {
-  /** Rejects like a pool: with an AbortError if the signal fires, otherwise with the error. */
+  /** Runs a task on an agent. Rejects with an AbortError if the signal fires, otherwise with the error of the task. */
   run(name: RunTask, runId: number, input: RunTaskInput, signal?: AbortSignal): Promise<RunTaskOutput>;
-  /** Measures a plan on a device of an agent. The result is `lost` if the agent went away. */
+  /** Measures a plan on a device of an agent. The result is `lost` if the agent stopped answering. */
   measure(
     where: { readonly agent: string; readonly target: string },
     runId: number | null,
@@ -41,7 +41,7 @@ export interface Owner {
     signal: AbortSignal,
     take: TakeRecord,
   ): Promise<Result<ProgramEnd>>;
-  /** Returns how many tasks keep all agents busy. */
+  /** Returns the number of tasks that keeps all agents busy. */
   capacity(): number;
   state(): Promise<AgentsState>;
   /** Returns the address of the Redis if it did not answer, otherwise null. */
@@ -49,10 +49,11 @@ export interface Owner {
 }
 
 /**
- * The time between two checks of pending jobs. They are needed because a Redis that loses its data also loses events.
+ * The time between two checks of pending jobs, ms. They are needed because a Redis that loses its data also loses
+ * events.
  */
 const RECONCILE_MS = 3000;
-/** The least capacity, so that agents that join during a run find work too. */
+/** The smallest capacity. With it, agents that join during a run also find work. */
 const MIN_CAPACITY = 8;
 /** The longest wait for a record or for the end of the program, ms. */
 const RECORD_WAIT_MS = 2000;
@@ -74,7 +75,7 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
   const shared = { connection: redis, prefix: connection.prefix };
   const queue: Queue = new BullQueue(TASK_QUEUE, shared);
   const events: QueueEvents = new BullEvents(TASK_QUEUE, shared);
-  // The next check repeats what fails. Without a listener, the error would end the program.
+  // The next check repeats a failed request. Without a listener, the error would end the program.
   queue.on('error', () => {});
   events.on('error', () => {});
   connection.onClose(() => redis.del(key('owner', id)));
@@ -90,17 +91,17 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
     await announce(connection, 'owner', id, self);
     agents = await announced<AgentRecord>(connection, 'agent');
   };
-  /** Takes the result of a job if there is one. Hands the job out again if Redis no longer knows it. */
+  /** Takes the result of a job if it is there. Hands the job out again if Redis no longer knows the job. */
   const look = async (jobId: string, again = true): Promise<void> => {
     const job = pending.get(jobId);
     if (!job) return;
     const bytes = await redis.getdelBuffer(key('result', jobId));
     if (bytes) return job.settle({ bytes });
     if ((await queue.getJobState(jobId)) !== 'unknown') return;
-    // An empty Redis does not know this owner either, and agents would ignore its work.
+    // If Redis has lost its data, it does not know this owner either, and agents would ignore the job.
     if (again) await beat();
     if (pending.get(jobId) === job) await job.add();
-    // The run was cancelled while the job was handed out.
+    // If the run was cancelled in the meantime, the job is removed again.
     if (!pending.has(jobId)) await queue.remove(jobId);
   };
   const lookQuietly = (jobId: string): void => void look(jobId).catch(() => {});
@@ -190,11 +191,11 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
 /** Stores the plans of tasks. Agents find them by their digest. */
 function sharedPlans({ redis, key }: Connection) {
   const plans = new WeakMap<object, { readonly digest: string; readonly bytes: Buffer }>();
-  /** Encodes a plan. All tasks of a run have the same plan object. */
+  /** Encodes a plan once. All tasks of a run have the same plan object. */
   const packed = (plan: SweepPlan | BenchPlan): { readonly digest: string; readonly bytes: Buffer } => {
     let known = plans.get(plan);
     if (!known) {
-      // The plan's id is unique only within a process, so the digest identifies the plan here.
+      // The digest identifies the plan here, because the plan's id is unique only within a process.
       const bytes = encode('id' in plan ? { ...plan, id: '' } : plan);
       plans.set(plan, (known = { bytes, digest: sha256(bytes) }));
     }
@@ -208,7 +209,7 @@ function sharedPlans({ redis, key }: Connection) {
   return { packed, putPlan };
 }
 
-/** A measurement that was handed to the agent of a device. */
+/** The data for handing a measurement to the agent of a device. */
 interface HandedOut {
   readonly jobId: string;
   readonly device: Queue;
@@ -217,7 +218,7 @@ interface HandedOut {
   readonly cancel: () => void;
 }
 
-/** Hands out a measurement, and receives its lines until the last one. */
+/** Hands out a measurement and receives its lines, up to the last one. */
 const measureOnAgent = async (
   { redis, key, place }: Connection,
   job: HandedOut,
@@ -235,10 +236,10 @@ const measureOnAgent = async (
   aborted.catch(() => job.cancel());
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
-  /** A wait for a Redis that is away ends when the measurement is cancelled. */
+  /** Waits for Redis, but only until the measurement is cancelled, because Redis may be unreachable. */
   const unlessAborted = <T>(work: Promise<T>): Promise<T> => Promise.race([work, aborted]);
   const handOut = async (): Promise<void> => {
-    // Two processes of one agent must not measure at the same time.
+    // An agent may have two processes, but they must not measure at the same time.
     await device.setGlobalConcurrency(1);
     await job.putPlan();
     if (!signal.aborted) await device.add('measure', job.data, { jobId, removeOnComplete: true, removeOnFail: true });
@@ -260,7 +261,7 @@ const measureOnAgent = async (
         }
       }
       if (read) continue;
-      // A job without a last line was taken from a silent agent. The line may have come just now.
+      // A removed job without a last line was taken from a silent agent. The line may just have come: read once more.
       if (gone) return ok({ kind: 'lost' });
       gone = (await unlessAborted(device.getJobState(jobId))) === 'unknown';
     }
@@ -274,7 +275,7 @@ const measureOnAgent = async (
   }
 };
 
-/** Announces an owner or agent. It is forgotten when the announcements stop. */
+/** Announces an owner or agent. The entry expires when the announcements stop. */
 export async function announce(
   { redis, key }: Connection,
   kind: 'agent' | 'owner',
@@ -288,7 +289,7 @@ export async function announce(
     .exec();
 }
 
-/** Returns all that have announced themselves recently. */
+/** Returns all owners or agents that have announced themselves recently. */
 export async function announced<Record>(
   { redis, key }: Connection,
   kind: 'agent' | 'owner',

@@ -8,9 +8,10 @@ import { VERSIONS } from './connection.ts';
 import type { Agent } from '../../contract/agents.ts';
 
 /**
- * The data that owners of runs and agents exchange through Redis. Jobs are in BullMQ's queues. Large data is stored
- * separately, as bytes under a key that expires: plans by their digest, once for all tasks of a run, and results by the
- * job. Names contain the versions, so that a job waits for an agent of its own version.
+ * The data that agents and the owners of runs exchange through Redis. Jobs are in the queues of BullMQ. Large data is
+ * stored separately, as bytes under a key that expires. A plan has its digest as key, so all tasks of a run share it; a
+ * result has its job as key. Names contain the versions of the program and its models, so that a job waits for an agent
+ * of its own version.
  */
 
 /** The tasks of the pool that are parts of a run and large enough for agents. */
@@ -26,7 +27,7 @@ export interface TaskJob {
   readonly input: object;
 }
 
-/** A measurement in a job. The plan is stored under its digest, and records go to a stream with the name of the job. */
+/** A measurement in a job. The plan is stored under its digest. Records go to a stream that has the name of the job. */
 export interface MeasuringJob {
   readonly owner: string;
   readonly runId: number | null;
@@ -34,7 +35,7 @@ export interface MeasuringJob {
   readonly limits: ProgramLimits;
 }
 
-/** An entry in the stream of a measurement. The end is the last entry; an interrupted measurement has none. */
+/** An entry in the stream of a measurement. The last one is the end, which an interrupted measurement does not have. */
 export type Said = { readonly record: BenchRecord; readonly atMs: number } | { readonly end: Result<ProgramEnd> };
 
 /** The record that an agent writes about itself every few seconds, under a key that expires. */
@@ -43,32 +44,32 @@ export type AgentRecord = Omit<Agent, 'id' | 'fits'>;
 export interface OwnerRecord {
   readonly host: string;
   readonly versions: string;
-  /** The number of jobs without a result. */
+  /** The number of jobs that have no result yet. */
   readonly waiting: number;
 }
 
 export const HEARTBEAT_MS = 2000;
-/** After this silence, an agent is not shown, and the work of an owner is ignored. */
+/** After this silence, an agent is no longer shown and the work of an owner is ignored, s. */
 export const SILENCE_S = 30;
 export const RESULT_KEPT_S = 3600;
 export const PLAN_KEPT_S = 24 * 3600;
 
-/** Returns a name that BullMQ accepts in the names of queues. */
+/** Replaces all characters that BullMQ does not accept in the name of a queue. */
 export const plainName = (text: string): string => text.replaceAll(/[^\w.-]+/g, '_');
 export const TASK_QUEUE = `tasks-${plainName(VERSIONS)}`;
-/** @param target as in `cuda:0` */
+/** @param target such as `cuda:0` */
 export const deviceQueue = (agent: string, target: string): string =>
   `device-${plainName(agent)}-${plainName(target)}-${plainName(VERSIONS)}`;
 /** The channel on which owners announce cancelled jobs. */
 export const CANCEL_CHANNEL = 'cancelled';
 
-/** `cuda:0@host` is the target `cuda:0` of the agent `host`. */
+/** Splits a target: `cuda:0@host` is the target `cuda:0` of the agent `host`. Returns null for a local target. */
 export function remoteTarget(target: string): { readonly target: string; readonly agent: string } | null {
   const at = target.indexOf('@');
   return at < 0 ? null : { target: target.slice(0, at), agent: target.slice(at + 1) };
 }
 
-/** Encodes plain data with typed arrays. The arrays may be in shared memory. */
+/** Encodes plain data with typed arrays, which may be in shared memory. */
 export const encode = (value: unknown): Buffer => serialize(value);
 
 /** Decodes data. Its arrays have their own memory, which can be transferred. */

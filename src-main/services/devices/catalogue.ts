@@ -10,15 +10,17 @@ import { validateDevice } from '../../../src-workers/parse/device.ts';
 /** The devices of the catalogue and of the user. A device of the user replaces one with the same id. */
 export interface Catalogue {
   list(): Promise<Result<readonly (Device & { readonly own: boolean })[]>>;
-  /** Returns devices or parts (`ID:66`) by id, in order. An unknown id fails with the nearest names. */
+  /**
+   * Returns devices or parts of devices (`ID:66`) by id, in order. For an unknown id, the failure names similar ones.
+   */
   devices(ids: readonly string[]): Promise<Result<readonly Device[]>>;
   save(device: unknown): Promise<Result<Device>>;
   remove(id: string): Promise<Result<null>>;
 }
 
 /**
- * Returns up to three similar names. First come names that contain the wanted one, then names with most of its words or
- * with a few different letters. Hyphens and spaces are ignored.
+ * Returns up to three similar names. Names that contain the wanted one come first. Then come names that have most of
+ * its words, or that differ in a few letters. Hyphens and spaces are ignored.
  */
 export function nearestNames(wanted: string, names: readonly string[]): readonly string[] {
   const lower = wanted.toLowerCase();

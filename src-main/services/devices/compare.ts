@@ -9,7 +9,7 @@ import {
 
 /**
  * Returns the data-sheet values of devices, one row per metric. All devices must be of the same kind, because GPUs and
- * CPUs have no common metric.
+ * CPUs have no metric in common.
  */
 export function deviceRows(devices: readonly Device[]): Result<{
   readonly devices: readonly string[];

@@ -10,13 +10,13 @@ export interface OccupancyReport {
   readonly warpsPerSm: number;
   readonly occupancyFraction: number;
   readonly limitedBy: readonly LimitingFactor[];
-  /** The number of blocks that each resource alone would allow; null if the launch does not use it. */
+  /** The number of blocks that each resource alone would allow; null if the launch does not use the resource. */
   readonly limits: Readonly<Record<LimitingFactor, number | null>>;
-  /** Why this block cannot be launched; null if it can, or if only the sum of its resources is too large. */
+  /** Which limit a single block exceeds; null if it exceeds none, even if all its resources together do not fit. */
   readonly refused: string | null;
 }
 
-/** Names the first limit of the device that one block or thread exceeds. */
+/** Describes the first limit of the device that a single block or thread exceeds. */
 function refusal(usage: BlockUsage, limits: DeviceLimits): string | null {
   const beyond = [
     [usage.blockThreads, limits.maxThreadsPerBlock, 'threads per block'],
@@ -44,7 +44,7 @@ function report(residency: Residency, usage: BlockUsage, limits: DeviceLimits): 
   };
 }
 
-/** Computes occupancy like the vendor's calculator, which counts up to one register more than a compiler reports. */
+/** Computes occupancy as NVIDIA's calculator does. It counts up to one register more than a compiler reports. */
 export function nvidiaOccupancy(computeCapability: string, usage: BlockUsage): Result<OccupancyReport> {
   const residency = nvidiaResidentBlocks(computeCapability, usage);
   if (!residency.ok) return residency;
@@ -75,7 +75,7 @@ export interface OccupancyRow extends OccupancyReport {
   readonly sharedMemoryBytes: number;
 }
 
-/** Computes the occupancy of every line of a CSV whose first columns are BATCH_COLUMNS; others are ignored. */
+/** Computes the occupancy for every line of a CSV. Its first columns are BATCH_COLUMNS; other columns are ignored. */
 export function occupancyBatch(text: string, fileName: string): Result<readonly OccupancyRow[]> {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   const head = lines[0].split(',').map((cell) => cell.trim());

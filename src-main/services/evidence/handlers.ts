@@ -6,7 +6,7 @@ import { deviceEvidence } from './tie-band.ts';
 import { timedDevices } from './timed-devices.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 
-/** Compares predictions with the measurements of the evidence, in the pool. */
+/** Compares predictions with public measurements, in the pool. */
 export function evidenceHandlers({
   pool,
   catalogue,

@@ -17,19 +17,19 @@ import type { ErrorWidths } from '../../../src-workers/tune/space.ts';
 import { percent } from '../export/text.ts';
 
 /**
- * The smallest difference of two predicted times that measurements confirm, from `db/evidence/tie-bands.json`. Designs
- * that differ only in shape (block size, grid) have a narrow band. Designs that take their work in different ways have
- * wider bands, because their times depend on different effects. `advise/pick.ts` decides which of the tied designs is
- * recommended.
+ * Tie bands: how far two predicted times must differ for measurements to confirm their order, from
+ * `db/evidence/tie-bands.json`. Designs that differ only in shape (block size, grid) have a narrow band. Designs that
+ * take their work in different ways have wider bands, because their times depend on different effects. `advise/pick.ts`
+ * decides which of the tied designs is recommended.
  *
  * A device without measurements gets the upper quartile of the bands of the measured devices. With the median, an
- * unknown device would count as more certain than half of the known ones, and the narrowest bands come from a simple
- * kernel (Hasan's) and from an adapter calibrated on itself. With the maximum, a single data set would decide.
+ * unknown device would count as more certain than half of the known ones. Also, the narrowest bands come from a simple
+ * kernel (Hasan's) and from an adapter that was calibrated on itself. With the maximum, a single data set would decide.
  */
 const keptBands = data as KeptBands;
 const TAKEN_QUANTILE = 0.75;
 
-/** Returns the measured device with the same chip: the device itself, or another board with this chip. */
+/** Returns the measured board with the same chip: this board, or the one with the nearest memory bandwidth. */
 function measuredChip(device: Device): MeasuredChip | undefined {
   if (device.kind !== 'gpu') return undefined;
   const { architecture, multiprocessors } = device;
@@ -43,7 +43,7 @@ function measuredChip(device: Device): MeasuredChip | undefined {
   );
 }
 
-/** The measured bands by the compared devices and kinds. */
+/** The measured bands, by the devices and the kinds of implementations that they compare. */
 const measured = new Map(keptBands.bands.map((band) => [keyOf(band.devices, band.kinds), band]));
 function keyOf(devices: readonly string[], kinds: readonly string[]): string {
   return [...devices.toSorted(), '|', ...kinds.toSorted()].join(' ');
@@ -62,8 +62,8 @@ function measuredBand(devices: readonly string[], kinds: readonly Implementation
 }
 
 /**
- * Returns the band of other devices, for a device without measurements.
- * @param what describes the bands, with # for their number
+ * Returns the upper quartile of the bands of other devices, for a device without measurements.
+ * @param what describes these bands, with # for their number
  */
 function takenBand(what: string, bands: readonly KeptBand[]): TieBand {
   const fraction = sortedQuantile(Float64Array.from(bands, (band) => band.fraction).sort(), TAKEN_QUANTILE);
@@ -119,7 +119,7 @@ export function tieBand(
   return keptFor(bandsOfDevices, device, Infinity, kinds.join(' '), () => findBand(device, kinds));
 }
 
-/** The bands of each device. They are cached, because a table of a space asks for the same bands many times. */
+/** The bands of each device. They are kept, because making the table of a space requests the same bands many times. */
 const bandsOfDevices = new WeakMap<Device, Map<string, TieBand>>();
 
 function findBand(device: Device, kinds: readonly [] | readonly [ImplementationKind, ImplementationKind]): TieBand {
@@ -131,25 +131,25 @@ function findBand(device: Device, kinds: readonly [] | readonly [ImplementationK
   return (chip && measuredBand([chip.id], [], `shapes of a kernel on ${chip.name}`)) ?? TAKEN.shapes;
 }
 
-/** Returns the difference of predicted times on two devices that measurements confirm; see `tieBand`. */
+/** Returns the band between predicted times on two devices; see `tieBand`. */
 export function tieBandOfDevices(one: Device, other: Device): TieBand {
   const [a, b] = [measuredChip(one), measuredChip(other)];
   const between = a && b && measuredBand([a.id, b.id], [], `${a.name} and ${b.name}`);
   return between ?? [tieBand(one), tieBand(other)].reduce(wider, TAKEN.devices);
 }
 
-/** Returns the band between two designs at these places. */
+/** Returns the band between two designs, from their places in the table. */
 function tieBandBetween(best: TiePlace, other: TiePlace): TieBand {
   if (best.device !== other.device) return tieBandOfDevices(best.device, other.device);
   const isShape = best.implementation === other.implementation && best.kind === other.kind;
   return isShape ? tieBand(best.device) : tieBand(best.device, best.kind, other.kind);
 }
 
-/** The number of tables to keep. It is enough for the devices on screen, before and after an edit of an axis. */
+/** The number of tables to keep: enough for the devices on screen, before and after an edit of an axis. */
 const MAX_TABLES = 16;
 const tables = new Map<string, TieTable>();
 
-/** Returns the table of a space. It is kept, because every edit of a kernel asks for it again. */
+/** Returns the table of tie bands of a space. It is kept, because every edit of a kernel needs it again. */
 export function tieTableOf(axes: SpaceAxes): TieTable {
   const { devices, threadsPerUnit, balancing } = axes;
   const key = JSON.stringify([devices, threadsPerUnit, balancing, axisCounts(axes)]);
@@ -159,7 +159,7 @@ export function tieTableOf(axes: SpaceAxes): TieTable {
 const caveats = new Map(LAUNCH_DATASETS.map(({ id, caveat }) => [id, caveat]));
 const evidences = new WeakMap<Device, DeviceEvidence | null>();
 
-/** Returns the measurements of a device, or `null`. */
+/** Returns the measurements that are known of a device, or `null`. */
 export function deviceEvidence(device: Device): DeviceEvidence | null {
   const known = evidences.get(device);
   if (known !== undefined) return known;
@@ -174,8 +174,8 @@ export function deviceEvidence(device: Device): DeviceEvidence | null {
 }
 
 /**
- * Returns the standard deviations of ln(measured / predicted) behind the bands of a device. Each of two designs has
- * half the variance of their pair.
+ * Returns the standard deviations of ln(measured / predicted) from which the bands of a device follow. A band compares
+ * two designs, so each design has half the variance.
  */
 export function errorWidths(device: Device): ErrorWidths {
   const widthOf = (fraction: number): number =>

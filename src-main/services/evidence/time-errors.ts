@@ -5,7 +5,7 @@ import { timeText } from '../../../src-workers/domain/times.ts';
 import { LAUNCH_FLOOR_MS } from '../../../src-workers/predict/constants.ts';
 import { deviceEvidence } from './tie-band.ts';
 
-/** A sentence on a time that is the assumed floor of a launch, before which every design of a small workload ends. */
+/** Explains a time that is the assumed shortest time of a launch; null for any other time. */
 export function floorSentence(timeMs: number): string | null {
   return timeMs === LAUNCH_FLOOR_MS
     ? `${timeText(timeMs)} is the assumed time of the shortest launch: the work itself takes less, so the model does not tell such designs apart.`
@@ -19,15 +19,15 @@ export interface ExpectedTimes {
   readonly error: TimeError;
   /** The start of a launch, ms, which the predicted time does not include. */
   readonly startMs: number;
-  /** The source of the interval, in a sentence without a full stop. */
+  /** The source of the interval: a sentence without its full stop. */
   readonly text: string;
 }
 
 /**
- * Returns the interval of measured over predicted times that contains nine of ten launches of a kind, measured on the
- * chip of a device. The widest of several data sets counts. A kind without measurements has the interval of all kinds.
- * A device without measurements has the interval of three out of four measured GPUs, each predicted as if it had no
- * measurements.
+ * Returns the interval of measured over predicted times that contains nine of ten launches of a kind, as measured on
+ * the chip of a device. If there are several data sets, the one with the widest interval counts. A kind without
+ * measurements gets the interval of all kinds. A device without measurements gets the interval that holds for three of
+ * four measured GPUs, each predicted as if it had no measurements.
  */
 export function expectedTimes(device: Device, kind: ImplementationKind): ExpectedTimes {
   const evidence = deviceEvidence(device);
@@ -59,8 +59,8 @@ export function expectedTimes(device: Device, kind: ImplementationKind): Expecte
 }
 
 /**
- * Returns the range of a time, with or without the start of a launch. The errors are assumed to be independent, so
- * their logarithms are combined as the root of the sum of squares.
+ * Returns the range of a time, with or without the start of a launch. Independent errors are assumed, so their
+ * logarithms are combined as the root of the sum of squares.
  */
 export function timeRange(
   timeMs: number,
@@ -69,7 +69,7 @@ export function timeRange(
 ): { readonly lowMs: number; readonly highMs: number } {
   const below = Math.hypot(...errors.map(([low]) => Math.min(0, low)));
   const above = Math.hypot(...errors.map(([, high]) => Math.max(0, high)));
-  // No launch takes less time than the floor.
+  // No launch takes less time than the floor, so the range does not go below it.
   const lowMs = Math.max(timeMs * Math.exp(-below), Math.min(timeMs, LAUNCH_FLOOR_MS));
   return { lowMs, highMs: (timeMs + startMs) * Math.exp(above) };
 }
