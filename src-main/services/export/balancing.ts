@@ -3,13 +3,12 @@ import { listBucketRanges } from '../../../src-workers/predict/depth/prepared-la
 import type { RankRow } from '../../contract/api.ts';
 import type { CodeSource } from './code.ts';
 
-/** Whether slots take shares of the iterations that may cut units. */
+/** Whether a balancing gives slots equal shares of the iterations, which may cut units. */
 export const cutsUnits = ({ kind }: Balancing): boolean => kind === 'nonzero-split' || kind === 'merge-path';
 export const padsUnits = ({ kind }: Balancing): boolean => kind === 'padded' || kind === 'padded-slice';
 
 /**
- * Returns the longest length of each bucket, iterations, the shortest first; null if the balancing has no buckets.
- *
+ * Returns the longest length of each bucket in iterations, shortest bucket first; null if the balancing has no buckets.
  * @param width threads of a thread group of the device
  */
 export function bucketEnds(

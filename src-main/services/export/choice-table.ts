@@ -20,18 +20,18 @@ import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { sharedLaw } from '../studies/workloads.ts';
 
-/** Predicts the launches of one kernel for other lengths and numbers of units than in the study. */
+/** Predicts the launches of one kernel for other lengths and other numbers of units than those of the study. */
 
-/** The mean lengths and numbers of units of the table, relative to the study. */
+/** The mean lengths in the table, relative to the mean of the study. `UNITS_FACTORS` are the numbers of units. */
 const MEAN_FACTORS = [1 / 16, 1 / 4, 1, 4, 16];
 const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16];
 /** The standard deviations of the lengths, relative to their mean. */
 const SPREADS = [0.125, 0.25, 0.5, 1, 2, 4];
-/** The number of laws with which the table is tested. They lie between the laws of the table. */
+/** The number of laws that test the table. They lie between the laws of the table. */
 const HELD_OUT = 24;
-/** With more designs than this, only blocks of a power of two are predicted. */
+/** With more designs than this, only block sizes that are powers of two are predicted. */
 const MANY_DESIGNS = 4096;
-/** The largest number of designs to predict for each law. */
+/** The largest number of designs that are predicted for each law. */
 const MAX_DESIGNS = 16_384;
 const ONE_EACH: GridLaunch = { kind: 'units-per-thread', value: 1 };
 /** The real root of x⁴ = x + 1. Its powers spread points evenly over three dimensions. */
@@ -44,13 +44,13 @@ export interface ChoiceDesign {
   readonly launch: GridLaunch;
 }
 
-/** Times of launches over a grid of laws. */
+/** Times of launches for each law of a grid of laws. */
 interface Choices {
   readonly means: readonly number[];
   readonly spreads: readonly number[];
   readonly units: readonly number[];
   readonly designs: readonly ChoiceDesign[];
-  /** ln(ns) by mean, spread, units and design, the last fastest; NaN where a design cannot run. */
+  /** ln(time in ns) by mean, spread, units and design, the design varying fastest. NaN if a design cannot run. */
   readonly logNs: Float64Array;
 }
 
@@ -71,15 +71,15 @@ export interface Ratios {
   readonly worst: number;
 }
 
-/** The results of the choice under laws that are not in the table. */
+/** How good the choices of the table are under laws that are not in the table. */
 interface HeldOut {
   readonly laws: number;
   readonly chosen: Ratios;
-  /** The ratios of the study's own design under all laws. */
+  /** The ratios of the study's own design under the same laws. */
   readonly fixed: Ratios;
 }
 
-/** Returns the weights of the table's points around a position: at most eight, with a sum of 1. */
+/** Returns the points of the table around a position (at most eight) and their weights, which sum to 1. */
 function pointsAround(
   { means, spreads, units }: Omit<Choices, 'designs' | 'logNs'>,
   mean: number,
@@ -125,9 +125,9 @@ function chosenDesign(table: Choices, mean: number, spread: number, count: numbe
 }
 
 /**
- * Predicts every launch of a kernel, with the order, the loop, the cap and the implementation of `row`, for a grid of
- * laws of lengths. A greedy cover keeps a few of these launches, so that each law has one within `AGREEMENT_FRACTION`
- * of its fastest. A recommendation treats such times as equal.
+ * Predicts every launch of a kernel for a grid of laws of lengths. The order, loop, register cap and implementation are
+ * those of `row`. A greedy choice keeps a few of these launches, so that each law has one within `AGREEMENT_FRACTION`
+ * of its fastest. Recommendations treat such times as equal.
  */
 export async function choiceTable(
   pool: Pool,
@@ -164,7 +164,7 @@ export async function choiceTable(
   };
 
   const ownMean = Math.max(1, moments(plan.law).mean);
-  // For a whole mean, a law exists with any spread.
+  // A law can have any spread if its mean is a whole number.
   const means = distinct(MEAN_FACTORS.map((factor) => Math.max(1, Math.round(ownMean * factor))));
   const units = distinct(UNITS_FACTORS.map((factor) => Math.max(1, Math.round(plan.units * factor))));
   const laws = means.flatMap((mean) => SPREADS.map((spread) => [mean, spread] as const));
@@ -192,8 +192,9 @@ export async function choiceTable(
 }
 
 /**
- * Returns the axes of launches only: one device, implementation, order, loop and cap, and blocks of one row. A unit for
- * each slot is always included, because too few units for a fixed grid are launched in this way.
+ * Returns axes on which only the launch varies, with one device, implementation, order, loop and cap, and blocks of one
+ * row. One unit per slot is always among the launches, because it replaces a fixed grid that is too large for the
+ * units.
  */
 function launchAxes({ ranking, predictor }: RunView, device: Device, { designIndex }: RankRow): SpaceAxes {
   const { blockWidth: _rows, ...axes } = predictor.plan.axes;
@@ -215,7 +216,7 @@ function launchAxes({ ranking, predictor }: RunView, device: Device, { designInd
   };
 }
 
-/** Returns the designs of a space of launches, by their numbers. */
+/** Returns the designs of a space of launches, by number. */
 function listLaunches(axes: SpaceAxes): readonly ChoiceDesign[] {
   const counts = axisCounts(axes);
   const at = new Int32Array(counts.length);
@@ -229,15 +230,15 @@ function listLaunches(axes: SpaceAxes): readonly ChoiceDesign[] {
   });
 }
 
-/** Returns the fixed number of blocks of a launch; 0 if it follows from the units. */
+/** Returns the number of blocks that a launch fixes; 0 if the number follows from the units. */
 export function fixedBlocks({ launch }: ChoiceDesign, device: Device): number {
   if (launch.kind === 'units-per-thread') return 0;
   return launch.kind === 'grid' || device.kind === 'cpu' ? launch.value : launch.value * device.multiprocessors;
 }
 
 /**
- * The sweep refuses a fixed grid in which blocks have no unit. The header then launches fewer blocks, with one unit for
- * a slot. This is another design, and it has a time.
+ * Replaces times of fixed grids with more blocks than the units need. The sweep refuses such a grid. The exported
+ * header then launches fewer blocks with one unit per slot, so the time is that of this other design.
  */
 function withFewerBlocks(
   designs: readonly ChoiceDesign[],
@@ -260,11 +261,11 @@ function withFewerBlocks(
 
 const distinct = (values: readonly number[]): readonly number[] => [...new Set(values)].sort((a, b) => a - b);
 
-/** The fastest design; −1 if none can run. */
+/** Returns the fastest design; −1 if none can run. */
 const bestOf = (times: Float64Array): number =>
   times.reduce((best, time, at) => (Number.isNaN(time) || (best >= 0 && times[best] <= time) ? best : at), -1);
 
-/** Returns a few designs, by a greedy choice, so that each law has one within the fraction of its fastest. */
+/** Chooses a few designs greedily, so that each law has one within `AGREEMENT_FRACTION` of its fastest. */
 function covering(timesMs: readonly Float64Array[]): readonly number[] {
   const best = timesMs.map((times) => times[bestOf(times)] ?? NaN);
   let open = [...timesMs.keys()].filter((law) => !Number.isNaN(best[law]));
@@ -280,8 +281,7 @@ function covering(timesMs: readonly Float64Array[]): readonly number[] {
 }
 
 /**
- * Predicts an even sequence of laws between those of the table. Compares the design that the table chooses with the
- * fastest design for each of these laws.
+ * Tests the table with laws between its own. For each, compares the design that the table chooses with the fastest one.
  */
 async function judge(
   table: Choices,
@@ -295,7 +295,7 @@ async function judge(
       // Powers of the plastic number spread points evenly over three dimensions.
       const part = (power: number): number => (0.5 + (at + 1) / PLASTIC ** power) % 1;
       const mean = between(table.means, part(1));
-      // Whole lengths with a mean between two whole numbers have at least this spread.
+      // If the mean lies between two whole numbers, whole lengths have at least this spread.
       const leastSpread = Math.sqrt((mean % 1) * (1 - (mean % 1))) / mean;
       const spread = Math.max(between(table.spreads, part(2)), leastSpread);
       const units = Math.round(between(table.units, part(3)));

@@ -28,7 +28,7 @@ import { imageOf } from './tiles.ts';
 
 /** Formats that write the code of one design for GPUs. */
 
-/** The largest number of units and iterations that kernels count, so that a sum of two fits a 32-bit word. */
+/** The largest number of units and iterations in a kernel. The sum of two such numbers fits a 32-bit word. */
 export const MAX_COUNT = 2 ** 31 - 1;
 
 /** A number of a design, and the largest value that the code can hold. */
@@ -37,12 +37,12 @@ type Limit = readonly [what: string, value: number, most: number];
 interface CodeOptions extends FormatWords {
   readonly extension: string;
   readonly mediaType?: string;
-  /** The form's name at the start of a sentence. The default is code for GPUs. */
+  /** The name of the code at the start of a sentence. The default is `Code for GPUs`. */
   readonly name?: string;
-  /** Whether blocks can take tiles of an image. */
+  /** Whether the code supports blocks that are tiles of an image. */
   readonly tiles?: boolean;
   readonly narrow?: CodeForm['narrow'];
-  /** Returns the numbers in the code that have a limit. */
+  /** Returns the numbers in the code that must not exceed a limit. */
   limits(source: CodeSource, row: RankRow): readonly Limit[];
   /** @param width threads of a thread group of the device */
   write(source: CodeSource, row: RankRow, width: number): string;
@@ -88,7 +88,10 @@ export function codeFormat(options: CodeOptions): CodeExporter {
   };
 }
 
-/** Returns the limits of launch constants. @param unitsPerBlockMost the largest number of units that a block counts */
+/**
+ * Returns the limits of the launch constants.
+ * @param unitsPerBlockMost the largest number of units per block in the code
+ */
 export function launchLimits(_: CodeSource, row: RankRow, unitsPerBlockMost = MAX_WORD): readonly Limit[] {
   const [[, thresholds]] = launchNumbers(row);
   return [
@@ -98,7 +101,7 @@ export function launchLimits(_: CodeSource, row: RankRow, unitsPerBlockMost = MA
   ];
 }
 
-/** Returns the number of slots in the largest launch of a design. */
+/** Returns the number of slots in the largest launch of a design. A mixed design has several launches. */
 function slotsOf(row: RankRow): number {
   const [, [, threadsPerUnit], [, blocks]] = launchNumbers(row);
   return Math.max(...blocks.map((grid, at) => grid * (row.design.blockThreads / threadsPerUnit[at])));
@@ -114,7 +117,7 @@ export function loopLimits(source: CodeSource, row: RankRow): readonly Limit[] {
   ];
 }
 
-/** Returns the limit of code that cuts even shares of the iterations by sums of 32 bits. */
+/** Returns the limit of code that cuts even shares of the iterations. It computes sums of iterations with 32 bits. */
 export function shareLimit({ study, law }: CodeSource, row: RankRow): Limit {
   const sum = (moments(law).mean + 1) * study.workload.units;
   return ['sum of all iterations', sum, MAX_WORD - slotsOf(row)];
@@ -124,16 +127,16 @@ export function threadGroupWidth(device: Device): number {
   return device.kind === 'gpu' ? device.threadGroupWidth : 1;
 }
 
-/** A design of a GPU, and a note for its code. */
+/** A design for a GPU, with a note for its code. */
 export interface GpuDesign {
   readonly device: Device;
   readonly row: RankRow;
   readonly source: CodeSource;
-  /** Names the faster design that the form cannot express, if there is one. */
+  /** Names the faster design that the code cannot express. Empty if there is none. */
   readonly note: string;
 }
 
-/** Returns the design for code: the one that the user chose, or else the fastest that the form can express. */
+/** Returns the design to write as code: the one that the user chose, or else the fastest that this code can express. */
 export async function gpuDesign(
   job: ExportJob,
   form: Pick<CodeForm, 'narrow'> & Pick<CodeOptions, 'name' | 'tiles'>,
@@ -164,8 +167,8 @@ export async function gpuDesign(
 }
 
 /**
- * Returns the row for code, and how it was picked (`null` if the user chose it). If a CPU's row was picked without a
- * request for it, the recommended row of a GPU replaces it.
+ * Returns the row to write as code, and how it was picked (`null` if the user chose it). If a design of a CPU was
+ * picked and not requested, the recommended design of a GPU replaces it.
  */
 async function onGpu({ context, view, chosen, recommended, input }: ExportJob): Promise<Result<PickedRow>> {
   const gpus = view.devices.flatMap(({ kind }, at) => (kind === 'gpu' ? [at] : []));
@@ -188,11 +191,11 @@ export function cpuHasNoCode({ designIndex, device }: Pick<RankRow, 'designIndex
   );
 }
 
-/** Returns the positions on the axis of block widths at which blocks are one row. */
+/** Returns the positions on the axis of block widths for which a block is one row. */
 const rowsOnly = ({ ranking: { axes } }: RunView): ReadonlySet<number> =>
   new Set((axes.blockWidth ?? [null]).flatMap((width, at) => (width === null ? [at] : [])));
 
-/** Returns the design for code whose blocks are one row: the fastest of these designs, unless the user chose one. */
+/** Returns a design whose blocks are one row, for code that needs this: the user's design, or else the fastest. */
 function rowDesign(view: RunView, device: Device, chosen: PickedRow): PickedRow {
   if (chosen.row.design.blockWidth === undefined || chosen.picked === null) return chosen;
   const positions = { [AXIS.device]: new Set([view.devices.indexOf(device)]), [AXIS.blockWidth]: rowsOnly(view) };
@@ -201,10 +204,9 @@ function rowDesign(view: RunView, device: Device, chosen: PickedRow): PickedRow 
 }
 
 /**
- * Returns the design for a form that accepts only some orders and loops: the chosen one, or the fastest that it
- * accepts. Fails if the user chose another.
- *
- * @param words what the form accepts, after "with"
+ * Returns a function that finds a design for code that supports only some orders and loops. It is the chosen design, or
+ * else the fastest one that the code supports. Fails if the user chose a design that the code does not support.
+ * @param words what the code supports, to stand after "with"
  */
 export function narrowTo(
   takes: (kind: string, loop: LoopForm) => boolean,
@@ -232,14 +234,14 @@ export function narrowTo(
 
 const kindOf = (balancing: string): string => unwrap(parseBalancing(balancing)).kind;
 
-/** Says if code has another design than the chosen one; otherwise empty. */
+/** Says that the code has another design than the recommended one. Empty if it has the same. */
 function otherText(asked: RankRow, { designIndex }: RankRow, name = 'Code for GPUs'): string {
   return asked.designIndex === designIndex
     ? ''
     : `${name} cannot express the recommended design ${asked.designIndex} (${designText(asked.design)}, on ${asked.device}).`;
 }
 
-/** Says if the chosen design is faster than the one that the format can express; otherwise empty. */
+/** Says that a chosen design is faster than the one that the code can express. Empty if it is not. */
 export function fasterText(asked: RankRow, { timeMs }: RankRow, name = 'Code for GPUs'): string {
   return asked.timeMs < timeMs
     ? `${name} cannot express the faster design ${asked.designIndex} (${designText(asked.design)}, on ${asked.device}): ${timeText(asked.timeMs)}, against ${timeText(timeMs)} here.`

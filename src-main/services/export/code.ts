@@ -25,18 +25,18 @@ export interface CodeSource {
   /** The evidence for the time, in a sentence. */
   readonly evidence: string;
   readonly law: LengthLaw;
-  /** Whether the number of blocks is the same for any number of units. Otherwise it follows from the units per slot. */
+  /** Whether the design fixes the number of blocks. Otherwise the number follows from the units per slot. */
   readonly isGridFixed: boolean;
   /** The image, if units lie in rows; otherwise `null`. */
   readonly image: ImageOfUnits | null;
 }
 
-/** Returns the kernel and its implementation, if the study names several, as an identifier. */
+/** Returns the kernel's name as an identifier, with the implementation if the study names several. */
 export function implementationName({ study }: CodeSource, { design }: RankRow): string {
   return identifier([study.kernel.name, design.implementation ?? ''].join(' '));
 }
 
-/** Returns the head of all exported code: the design, its predicted time, the assumptions, the model, the evidence. */
+/** Returns the comment at the top of exported code: design, predicted time, assumptions, model and evidence. */
 export function head(
   { study, from, model, inputs, pick, evidence }: CodeSource,
   row: RankRow,
@@ -59,7 +59,7 @@ export function head(
   ].map((line) => `${mark} ${line}`);
 }
 
-/** Explains the result of `grid_for` in exported code, so that a loop over `units_per_thread` units misses no unit. */
+/** Explains the result of `grid_for`, so that the user's loop over `units_per_thread` units per slot misses no unit. */
 export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = 'units'): string {
   return isGridFixed
     ? `The number of blocks for a number of ${what}: the number that the design fixes, or more if a slot would otherwise have more than units_per_thread. ` +
@@ -67,7 +67,7 @@ export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = '
     : `The number of blocks for another number of ${what} with the same work per slot.`;
 }
 
-/** Says how the design was picked, if measurements may order several designs differently or inputs are assumed. */
+/** Says how the design was picked. Empty if all inputs are known and no other design is tied with the fastest. */
 export function pickText(
   { ties, band, weighed, isPoint }: Omit<RecommendedDesign, 'designIndex'>,
   device: Device,
@@ -86,7 +86,7 @@ export function unitsPerBlock({ design }: RankRow): number {
   return design.unitsPerThread * (design.blockThreads / design.threadsPerUnit);
 }
 
-/** `grid_for` in C++14: the number of blocks that the units need, but at least the number that the design fixes. */
+/** Writes `grid_for` in C++14: the blocks that the units need, but at least the number that the design fixes. */
 export function gridFor(parameters: string, needed: string, fixed: string | null): readonly string[] {
   return [
     `constexpr unsigned grid_for(${parameters}) {`,
@@ -97,12 +97,12 @@ export function gridFor(parameters: string, needed: string, fixed: string | null
   ];
 }
 
-/** The largest 32-bit word. As a threshold it means that there is none, unless a class really ends at this value. */
+/** The largest 32-bit word. It marks a class without a threshold, unless a class really ends at this value. */
 export const MAX_WORD = 0xffff_ffff;
 
 type Numbers = readonly (readonly [name: string, values: readonly number[], about: string])[];
 
-/** Returns the launches of a design: one for each class of a mixed design, the shortest first, otherwise one. */
+/** Returns the numbers of each launch: one for each class of a mixed design, shortest units first, otherwise one. */
 export function launchNumbers({ design }: RankRow): Numbers {
   const launches: readonly Omit<DesignClass, 'units'>[] = design.classes ?? [{ ...design, upTo: null }];
   const none = launches.some(({ upTo }) => upTo !== null && upTo >= MAX_WORD) ? Number.MAX_SAFE_INTEGER : MAX_WORD;

@@ -17,21 +17,21 @@ import type { CodeSource } from './code.ts';
 export interface Exporter extends ExportFormat, Pick<ExportDocument, 'plain'> {
   /** Writes a sweep, or one of its designs. */
   write(job: ExportJob): Promise<Result<Rendered>>;
-  /** Writes a measurement. Absent if the format cannot express one. */
+  /** Writes a measurement. Absent if the format cannot express measurements. */
   readonly writeMeasured?: ((job: MeasuredJob) => Result<Rendered>) | undefined;
-  /** The output of `writeMeasured`, if the name of the format does not show it. */
+  /** A name for what `writeMeasured` writes. It is set if the name of the format does not fit. */
   readonly measuredAs?: string | undefined;
-  /** Writes the code of one design, also for an unsaved study. Absent for other formats. */
+  /** Writes the code of one design, also for an unsaved study. Absent if the format is no code. */
   readonly code?: CodeForm;
 }
 
-/** The texts of a format that its kind does not supply. */
+/** The texts that each format supplies itself. */
 export type FormatWords = Pick<ExportFormat, 'id' | 'label' | 'text' | 'words'>;
 
 export interface CodeForm {
   /**
-   * Returns the design that the form can express, if it cannot express all: the fastest of these, or a failure if the
-   * user chose another.
+   * Returns a design that this code can express. Present if the code cannot express every design. It returns the
+   * fastest possible design, or a failure if the user chose an impossible one.
    */
   readonly narrow?: ((view: RunView, device: Device, picked: PickedRow) => Result<PickedRow>) | undefined;
   /**
@@ -46,7 +46,7 @@ export interface CodeExporter extends Exporter {
   readonly code: CodeForm;
 }
 
-/** A design, and how it was picked. `picked` is null if the user chose it. */
+/** A row, and how it was picked. `picked` is null if the user chose it. */
 export interface PickedRow {
   readonly row: RankRow;
   readonly picked: RecommendedDesign | null;
@@ -61,7 +61,7 @@ export interface ExportJob {
   readonly base: string;
   readonly within: RankingFilter;
   readonly chosen: RankRow;
-  /** How the chosen design was picked; null if the user chose it. */
+  /** How the chosen design was picked. Null if the user chose it. */
   readonly recommended: RecommendedDesign | null;
 }
 
@@ -77,11 +77,11 @@ export interface MeasuredJob {
   readonly measured: readonly MeasuredConfiguration[];
   /** The start of the file name. */
   readonly base: string;
-  /** The source of the document. */
+  /** The metadata of the document, about the measurement and its device. */
   readonly metadata: Readonly<Record<string, unknown>> & { readonly device_name: string };
 }
 
-/** A document whose text is made while it is read. */
+/** A document whose text is made only while it is read. */
 export interface Rendered extends Omit<ExportDocument, 'plain' | 'text' | 'next'> {
   readonly parts: AsyncIterator<string, void>;
 }
@@ -95,7 +95,7 @@ export function fileStem(name: string): string {
   return words.replace(/^-+|-+$/g, '') || 'run';
 }
 
-/** Returns a design as a row of the ranking of some designs. Its rank is 0 if it is not among them. */
+/** Returns a design as a row of the ranking within a filter. The rank is 0 if the design does not pass the filter. */
 export function chosenRow(view: RunView, within: RankingFilter, designIndex: number): RankRow {
   const list = rankedDesigns(view.ranking, within, 'timeMs');
   const rank = list.indexOf(designIndex) + 1;

@@ -44,17 +44,17 @@ interface AssumedInput {
   readonly note: string;
 }
 
-/** The content of both reports: numbers and sentences, not yet escaped. */
+/** The content of the HTML and Markdown reports: numbers and sentences that are not yet escaped. */
 export interface ReportFacts {
   readonly title: string;
   readonly description: string;
   readonly chosen: RankRow;
   readonly recommendation: string;
-  /** At most three reasons for the design with their figures, the strongest first. */
+  /** At most three reasons for the design, with figures, strongest first. */
   readonly reasons: readonly string[];
   /** The inputs that were neither stated, measured nor imported. */
   readonly assumed: readonly AssumedInput[];
-  /** Why the fastest device wins, and what was not measured. Empty for a run on one device. */
+  /** Why the fastest device wins, and which devices were not measured. Empty for a run on one device. */
   readonly deviceReasons: readonly string[];
   readonly breakdown: Breakdown;
   readonly ties: number;
@@ -62,7 +62,7 @@ export interface ReportFacts {
   readonly tieSentence: string;
   readonly rows: readonly RankRow[];
   readonly devices: readonly DeviceBest[];
-  /** Which implementation to write, and the best time of each per device. Empty if the study names none. */
+  /** Which implementation to write. Like `implementations`, it is empty if the study names none. */
   readonly choice: readonly string[];
   readonly implementations: readonly { readonly name: string; readonly cells: readonly string[] }[];
   readonly histogram: Histogram;
@@ -77,7 +77,7 @@ const MAX_ROWS = 20;
 /**
  * @param recommended how the chosen design was picked; null if the user chose it
  * @param within the designs that the report covers: all valid ones, or those of one device
- * @param changed inputs of the study that differ from those of the run
+ * @param changed the number of inputs in which the study now differs from the run
  */
 export function reportFacts(
   view: RunView,
@@ -172,7 +172,7 @@ interface PlainDesign {
   readonly text: string;
 }
 
-/** Returns the design of a device that one would write first; `null` if the run has none. */
+/** Returns the design that one would write first on a device; `null` if the run has no such design. */
 function findPlain(view: RunView, { id, kind }: Device): PlainDesign | null {
   const found = plainOf(view, id);
   if (!found.ok || found.value.designIndex === null) return null;
@@ -189,8 +189,8 @@ function changedText(changed: number): string {
 }
 
 /**
- * Returns the evidence for the time of a design in sentences: public measurements, the measurement of the design
- * itself, and whether designs are missing.
+ * Describes the evidence for the time of a design: public measurements, a measurement of the design itself, and whether
+ * some designs are not predicted.
  */
 export function designEvidence(view: RunView, device: Device, { designIndex, kind }: RankRow): string {
   const measured = view.measured.times.get(designIndex);
@@ -204,7 +204,7 @@ export function designEvidence(view: RunView, device: Device, { designIndex, kin
     .join(' ');
 }
 
-/** Returns the best time of an implementation on a device, compared with the fastest one there. */
+/** Returns the best time of an implementation on a device, and how it compares with the fastest implementation. */
 function implementationCell(name: string, [fastest, ...others]: readonly RankRow[]): string {
   if (fastest?.design.implementation === name) return `${timeText(fastest.timeMs)}, fastest`;
   const own = others.find(({ design }) => design.implementation === name);
@@ -212,7 +212,7 @@ function implementationCell(name: string, [fastest, ...others]: readonly RankRow
   return `${timeText(own.timeMs)}, ${own.tied ? 'tied' : `+${percent(own.timeMs / fastest.timeMs - 1, 0)}`}`;
 }
 
-/** @param isCpu whether the best design is for a CPU, whose time is not simulated */
+/** @param isCpu whether the best design is for a CPU, whose designs are not simulated */
 function tieSentence(ties: number, tieBand: TieBand, isCpu: boolean): string {
   const band = `${counted(ties, 'design has a time', 'designs have times')} that measurements may order differently: ${tieBandText(tieBand)}`;
   const choice = `. Choose among them for other reasons, or ${isCpu ? 'measure' : 'simulate or measure'} them`;
@@ -240,7 +240,7 @@ function designSentence({ design, device, timeMs, rank }: RankRow, plain: PlainD
   return `On ${device}: ${written}${shared}, blocks of ${blockText(design)} threads, ${counted(design.gridBlocks, 'block')}, ${order}${flattened}${cap}. Predicted ${gain}${timeText(timeMs)}${placeAmong(rank, valid)}.`;
 }
 
-/** 1.26 → `1.26 × as fast`. */
+/** Formats a ratio of times: 1.26 becomes `1.26 × as fast`. */
 function fasterText(ratio: number): string {
   return `${ratio.toFixed(2)}\u00a0× as fast`;
 }
@@ -253,7 +253,7 @@ function coresSentence({ design, device, timeMs, rank }: RankRow, cpu: CpuDevice
   return `On ${device}: ${whole(design.gridBlocks)} of ${counted(cpu.cores, 'core')}, units shared out by ${design.balancing}. Predicted ${timeText(timeMs)}${placeAmong(rank, valid)}.`;
 }
 
-/** Smaller relative differences of time are not reported. */
+/** Relative differences of time below this are not reported. */
 const WORTH_TELLING = 1e-3;
 
 function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, timeMs }: Breakdown): readonly string[] {
@@ -277,7 +277,7 @@ function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, time
   return sentences;
 }
 
-/** Smaller shares of the time are left out of the sentences. */
+/** Parts of the time below this fraction are left out of the sentences. */
 const WORTH_SAYING = 0.03;
 
 function designReasons(

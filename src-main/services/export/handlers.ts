@@ -8,17 +8,17 @@ import { EXPORTERS, exporterOf } from './formats.ts';
 import { isMeasurement, measuredDocument } from './measured.ts';
 import { renderExport } from './render.ts';
 
-/** The number of characters in one reply. A document may have a gigabyte, twice the limit of a string. */
+/** The number of characters in one reply. A document may have a gigabyte, which is twice the limit of a string. */
 const PART_CHARACTERS = 4_000_000;
-/** The largest number of unfinished documents. One more drops the least recently read document. */
+/** The largest number of unfinished documents. Beyond it, the one that was read least recently is dropped. */
 const MAX_UNFINISHED = 16;
-/** An unfinished document and its run are dropped if no part is requested for this time. */
+/** An unfinished document and its run are dropped if no part is requested for this time, ms. */
 const UNFINISHED_MS = 60_000;
 
-/** @param partCharacters of a reply: fewer in tests */
+/** @param partCharacters characters per reply; tests use fewer */
 export function exportHandlers(context: Context, partCharacters = PART_CHARACTERS): Handlers<ProceduresOf<'export'>> {
   const { views, store } = context;
-  // One part is rendered and sent at a time, because a page may request many documents at once.
+  // Parts are rendered and sent one at a time, because a page may request many documents at once.
   let before: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const done = before.then(work);

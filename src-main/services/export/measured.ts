@@ -11,13 +11,14 @@ import { EXPORTERS } from './formats.ts';
 import { t4Configuration } from './tables.ts';
 
 /**
- * Writes a measured run as files of Kernel Tuner, with every repeat. A configuration without times states the reason.
+ * Writes a measured run as files of Kernel Tuner, with every repeat. A configuration without times has the reason
+ * instead.
  */
 
-/** Whether a run is a measurement, of a sweep or of something else. */
+/** Whether a run is a measurement, of designs or of a device. */
 export const isMeasurement = ({ kind }: Pick<RunRecord, 'kind'>): boolean => kind === 'bench' || kind === 'import';
 
-/** Writes a measurement. Fails if the format cannot express one, or if no measured design has parameters. */
+/** Writes a measurement. Fails if the format cannot express measurements, or if no measured design has parameters. */
 export async function measuredDocument(
   { store }: Pick<Context, 'store'>,
   run: RunRecord,

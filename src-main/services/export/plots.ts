@@ -6,8 +6,8 @@ import type { DeviceBest, Histogram } from '../../contract/api.ts';
 import { html, whole } from './text.ts';
 
 /**
- * Draws charts of the HTML report with ECharts, without a page. Colours are the custom properties of the report's style
- * sheet, which supports light and dark.
+ * Draws the charts of the HTML report with ECharts, without a browser. Colours are custom properties of the report's
+ * style sheet, so charts follow its light and dark modes.
  */
 
 const WIDTH = 680;
@@ -25,12 +25,12 @@ const SYMBOLS = [
   'circle',
 ] as const;
 
-/** A chart: a description in words, its height, and the function that draws it. */
+/** A chart, with a description in words, its height, and the function that draws it. */
 export interface ReportChart {
   readonly label: string;
   readonly height: number;
   readonly option: EChartsOption;
-  /** Returns the tooltip of a mark, by its series and its index. */
+  /** Returns the tooltip of a mark, from its series and its index in the series. */
   readonly title?: (series: number, index: number) => string;
 }
 
@@ -65,7 +65,7 @@ function axes(
       showMinLabel: true,
       showMaxLabel: true,
       hideOverlap: false,
-      // ECharts returns ticks of logarithmic axes with rounding errors.
+      // ECharts gives ticks of logarithmic axes rounding errors, so the nearest exact tick is shown.
       formatter: (value: number) => text(ticks.reduce((a, b) => (Math.abs(b - value) < Math.abs(a - value) ? b : a))),
     },
   });
@@ -100,7 +100,7 @@ const rule = (x: number, top: number, bottom: number, name: string, style: objec
   style: { stroke: colour(name), ...style },
 });
 
-/** Formats ticks of times, ms, in a unit. */
+/** Returns a function that formats ticks in a unit of time. The ticks are in ms. */
 const inUnit =
   ({ perMs }: TimeUnit) =>
   (timeMs: number): string =>
@@ -228,7 +228,7 @@ export function granularityPlot(devices: readonly DeviceBest[]): ReportChart | n
       }) as never,
       graphic: [
         words(box.right, box.bottom + 27, 'threads per unit', { align: 'right' }),
-        // Labels are at the ends of their lines, with a distance between labels of lines that end close together.
+        // A label is at the end of its line. If lines end close together, their labels are moved apart.
         ...curves.flatMap(({ name, points }, i) =>
           points.length ? [words(box.right + 2, ends[i], name, { strong: true })] : [],
         ),
@@ -237,7 +237,7 @@ export function granularityPlot(devices: readonly DeviceBest[]): ReportChart | n
   };
 }
 
-/** Draws each device's best time as a bar of its parts. */
+/** Draws the best time of each device as a bar, divided into the parts of the time. */
 export function compositionPlot(devices: readonly DeviceBest[]): ReportChart {
   const shown = devices.filter((entry) => entry.best && entry.breakdown);
   const most = Math.max(...shown.map((entry) => entry.best!.timeMs));
@@ -271,7 +271,7 @@ export function compositionPlot(devices: readonly DeviceBest[]): ReportChart {
   };
 }
 
-/** Explains the colours of the composition. */
+/** Writes the legend of the colours in the composition. */
 export function compositionLegend(devices: readonly DeviceBest[]): string {
   const items = BREAKDOWN_PARTS.filter(({ id }) => devices.some(({ breakdown }) => (breakdown?.parts[id] ?? 0) > 0));
   return `<ul class="legend">${items.map(({ id, label, hint }) => `<li title="${html(hint)}"><i class="part-${id}"></i>${html(label)}</li>`).join('')}</ul>`;
@@ -299,9 +299,9 @@ export async function chartDrawer(): Promise<DrawChart> {
     chart.setOption({ animation: false, ...option });
     const text = chart.renderToSVGString();
     chart.dispose();
-    // Lines never leave the plot, so the clip is removed: its reference would be an address in the page.
+    // Lines never leave the plot, so the clip path is removed, which would refer to the page by an address.
     const plain = text.replace(/^<svg[^>]*>|<defs[^>]*>.*?<\/defs>| clip-path="[^"]*"/gs, '');
-    // The content policy of the page allows no inline styles, so they become attributes.
+    // The content policy of the page allows no inline styles, so styles become attributes.
     const attributed = plain.replace(/<style.*?<\/style>/gs, '').replace(/ style="([^"]*)"/g, (_, style: string) =>
       style
         .split(';')

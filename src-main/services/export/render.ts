@@ -7,7 +7,7 @@ import { checkDesign, deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { chosenRow, fileStem, type Exporter, type ExportJob, type Rendered } from './exporter.ts';
 
-/** A sweep as a document to hand over. */
+/** Writes a sweep as a document. */
 export async function renderExport(
   context: Context,
   view: RunView,
@@ -18,7 +18,7 @@ export async function renderExport(
   return job.ok ? exporter.write(job.value) : job;
 }
 
-/** Chooses the design of a document: the one that was asked for, else the recommended one. */
+/** Chooses the design of a document: the requested one, or else the recommended one. */
 async function exportJob(
   context: Context,
   view: RunView,

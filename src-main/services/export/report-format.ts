@@ -11,7 +11,7 @@ interface ReportOptions extends FormatWords, Pick<Exporter, 'plain'> {
   write(facts: ReportFacts, job: ExportJob): string | Promise<string>;
 }
 
-/** A format for the chosen design with its reasons. */
+/** Makes a format for a report, which explains the chosen design. */
 export function reportFormat({ extension, mediaType, write, ...entry }: ReportOptions): Exporter {
   return {
     ...entry,

@@ -6,10 +6,10 @@ import type { RankRow } from '../../contract/api.ts';
 import type { ReportFacts } from './facts.ts';
 import { percent, whole } from './text.ts';
 
-/** A column of a table in both reports. */
+/** A column of a table, in the HTML and Markdown reports. */
 export interface ReportColumn {
   readonly head: string;
-  /** Whether the cells are words and not numbers. */
+  /** Whether the cells have words instead of numbers. */
   readonly isWords?: boolean;
   /** Whether the cells come from the study or the user, and may contain anything. */
   readonly isForeign?: boolean;
@@ -17,11 +17,11 @@ export interface ReportColumn {
   readonly isLong?: boolean;
   /** Whether the cells are designs, which Markdown shows as code. */
   readonly isCode?: boolean;
-  /** Whether only the page has the column. */
+  /** Whether only the HTML report has this column. */
   readonly isOfPage?: boolean;
 }
 
-/** A table of both reports, not yet escaped. */
+/** A table of the HTML and Markdown reports. Its cells are not yet escaped. */
 export interface ReportTable {
   readonly columns: readonly ReportColumn[];
   readonly rows: readonly (readonly string[])[];
@@ -33,10 +33,10 @@ function makeTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): 
   return { columns, rows: rows.map((row) => columns.map(({ cell }) => String(cell(row)))) };
 }
 
-/** A cell of a device on which no design is valid. */
+/** The text of a cell for a device on which no design is valid. */
 export const NO_DESIGN = 'no valid design';
 
-/** The tables of a report; empty ones are left out of it. */
+/** Makes the tables of a report. Empty tables are left out of the report. */
 export function reportTables(facts: ReportFacts) {
   const { breakdown, rows, devices } = facts;
   const best = rows[0].timeMs;

@@ -1,22 +1,21 @@
 import { decodeInto, encode } from '../../../src-workers/domain/space.ts';
 
-/** Describes which combinations of a space can run, as conditions for a tuner. */
+/** Describes which combinations of values can run, as conditions for a tuner. */
 
-/** An axis of a space, and the text of conditions on it. */
+/** An axis of a space, with a function that words conditions on it. */
 export interface WordedAxis {
   readonly count: number;
-  /** Returns the condition that a configuration has none of these positions. */
+  /** Returns the condition that a configuration has none of the values at these positions. */
   readonly lacks: (places: readonly number[]) => string;
 }
 
-/** For more designs than this, only pairs of values are checked. */
+/** In a space with more designs than this, only pairs of values are checked, not triples. */
 const MAX_FOR_TRIPLES = 2 ** 20;
 
 /**
- * Returns conditions that exclude the combinations of two or three values that no valid design has.
- *
+ * Returns conditions that exclude each combination of two or three values that no valid design has.
  * @param valid numbers of the designs that can run, mixed radix over the axes, slowest first
- * @returns the conditions, and how many other designs still pass them
+ * @returns the conditions, and how many invalid designs still pass them
  */
 export function restrictionsOf(
   axes: readonly WordedAxis[],
@@ -49,14 +48,14 @@ export function restrictionsOf(
   return { conditions, wrong: wrong.length };
 }
 
-/** Returns all pairs of axes, and then all triples. */
+/** Returns all pairs of axes. Then come all triples, if triples are checked. */
 function subsets(axes: number, most: number): readonly (readonly number[])[] {
   const all = Array.from({ length: axes }, (_, at) => at);
   const pairs = all.flatMap((a) => all.slice(a + 1).map((b) => [a, b]));
   return most === 2 ? pairs : [...pairs, ...pairs.flatMap(([a, b]) => all.slice(b + 1).map((c) => [a, b, c]))];
 }
 
-/** Merges refused combinations that differ in only one axis, the last axis first, so that few conditions remain. */
+/** Merges refused combinations that differ on only one axis, last axis first, so that few conditions remain. */
 function together(counts: readonly number[], refused: ReadonlySet<number>): readonly (readonly number[][])[] {
   const positions = new Int32Array(counts.length);
   let products = Array.from(refused, (key): number[][] => {
@@ -76,7 +75,7 @@ function together(counts: readonly number[], refused: ReadonlySet<number>): read
   return products;
 }
 
-/** Renumbers designs for axes that keep only some of their positions, in order. */
+/** Renumbers designs for axes that keep only some of their positions. The order stays the same. */
 export function renumbered(designs: Iterable<readonly number[]>, places: readonly (readonly number[])[]): Uint32Array {
   const counts = places.map(({ length }) => length);
   const at = places.map((kept) => new Map(kept.map((place, i) => [place, i])));

@@ -50,7 +50,7 @@ export function plainRow(row: ExportRow, weighed?: UncertainDesign) {
       high: row.measured.highMs,
       repeats: row.measured.repeats,
       device: row.measured.measuredOn,
-      // Only the kernel was timed, so this is its prediction; `predictedMs` includes balancing.
+      // Only the kernel was measured, so its prediction is given without the time of ordering.
       predicted: row.predictedMs - row.orderingMs,
     },
     tied: row.tied,
@@ -67,7 +67,7 @@ export function plainRow(row: ExportRow, weighed?: UncertainDesign) {
   };
 }
 
-/** The designs in a table: the best within a filter. Tables are written row by row, because lists may be long. */
+/** The designs of a table: the best ones within a filter. The list may be long, so tables are written row by row. */
 export interface TableList {
   readonly within: RankingFilter;
   readonly limit: number;
@@ -103,19 +103,19 @@ export function t4Configuration(device: string, design: Design) {
   };
 }
 
-/** The mean of measured times, which Kernel Tuner calls the time. */
+/** Returns the mean of measured times, which Kernel Tuner uses as the time. */
 export const meanTime = (timesMs: readonly number[]): number =>
   timesMs.reduce((sum, time) => sum + time, 0) / timesMs.length;
 
 interface TableOptions extends FormatWords, Pick<Exporter, 'plain' | 'weighs' | 'writeMeasured'> {
   readonly extension: string;
   readonly mediaType: string;
-  /** The largest number of designs in a file. Without it there is no limit. */
+  /** The largest number of designs in a file of this format. If it is missing, there is no limit. */
   readonly most?: number;
   write(view: RunView, list: TableList): AsyncGenerator<string, void>;
 }
 
-/** A format for a table of the best designs. */
+/** Makes a format for a table of the best designs. */
 export function tableFormat({ extension, mediaType, most = Infinity, write, ...entry }: TableOptions): Exporter {
   return {
     ...entry,

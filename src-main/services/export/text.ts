@@ -1,4 +1,4 @@
-/** Text from a study (names, descriptions, labels) may contain anything. Each function makes it harmless somewhere. */
+/** Text from a study (names, descriptions, labels) may contain anything. Each function makes it safe in one place. */
 
 const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
@@ -7,7 +7,7 @@ export function html(text: string): string {
   return oneLine(text).replace(/[&<>"']/g, (mark) => HTML[mark]);
 }
 
-/** Escapes text for a Markdown paragraph or table cell: one line without markup. */
+/** Escapes text for a paragraph or table cell of Markdown. The result is one line without markup. */
 export function markdown(text: string): string {
   return oneLine(text)
     .replace(/[\\`*_{}[\]<>|#~!&]/g, (mark) => `\\${mark}`)
@@ -16,7 +16,7 @@ export function markdown(text: string): string {
     .replace(/(\w):\/\//g, '$1\\://');
 }
 
-/** Writes text as code in a Markdown paragraph or table cell. No mark can be escaped there. */
+/** Writes text as code in a paragraph or table cell of Markdown. Code has no escapes, so special marks are replaced. */
 export function markdownCode(text: string): string {
   return `\`${oneLine(text).replaceAll('`', "'").replaceAll('|', '/')}\``;
 }
@@ -24,9 +24,9 @@ export function markdownCode(text: string): string {
 const GREEK: Readonly<Record<string, string>> = { σ: 'sigma', τ: 'tau', κ: 'kappa', µ: 'u' };
 
 /**
- * Makes text safe in a one-line comment of C++, WGSL or Python. The result is printable ASCII that cannot end the
- * comment, continue its line (by a backslash or its trigraph) or declare another encoding of the file (PEP 263: in
- * UTF-7 a comment can hold code).
+ * Makes text safe in a one-line comment of C++, WGSL or Python. The result is printable ASCII. It cannot end the
+ * comment, continue its line (by a backslash or its trigraph) or declare another encoding of the file (PEP 263; in
+ * UTF-7, a comment can hold code).
  */
 export function comment(text: string): string {
   return oneLine(text)
@@ -41,7 +41,7 @@ export function comment(text: string): string {
     .trim();
 }
 
-/** Returns the letters and digits of a name as an identifier of C++ and WGSL. */
+/** Makes an identifier of C++ and WGSL from the letters and digits of a name. */
 export function identifier(text: string): string {
   const words = text
     .replace(/[^A-Za-z0-9]+/g, '_')
@@ -50,14 +50,14 @@ export function identifier(text: string): string {
   return words === '' ? 'kernel' : /^\d/.test(words) ? `k${words}` : words;
 }
 
-/** Replaces everything that breaks a line, reorders it or controls a terminal by a space: for a cell of a table. */
+/** Makes text safe in a cell of a table: whatever breaks or reorders lines, or controls a terminal, becomes a space. */
 export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();
 }
 
 /**
- * Writes JSON with escapes for characters that reorder or break lines on screen: in one line, or indented like a
- * property at `indent`.
+ * Writes JSON in one line, or indented like a property at `indent`. Characters that break or reorder lines on screen
+ * are escaped.
  */
 export function json(value: unknown, indent?: string): string {
   const text =
@@ -67,7 +67,7 @@ export function json(value: unknown, indent?: string): string {
   );
 }
 
-/** The number of characters in a part. Passing on a part of this size costs little compared with writing it. */
+/** The number of characters in a part. Passing on such a part costs little compared with writing its text. */
 const PART_CHARACTERS = 65_536;
 
 /** Joins pieces of a text into parts of about 65,000 characters. */
@@ -82,7 +82,7 @@ export async function* joined(pieces: Iterable<string> | AsyncIterable<string>):
   if (part !== '') yield part;
 }
 
-/** Writes an object as indented JSON, in parts. A generator property is read while its text is written. */
+/** Writes an object as indented JSON, in parts. If a property is a generator, it is read while its text is written. */
 export function jsonParts(object: Readonly<Record<string, unknown>>): AsyncGenerator<string, void> {
   return joined(jsonPieces(object));
 }
@@ -115,18 +115,18 @@ export function whole(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: 0 });
 }
 
-/** 0.131 → `13.1 %`, with a no-break space. */
+/** Formats a fraction: 0.131 becomes `13.1 %`, with a no-break space. */
 export function percent(fraction: number, decimals = 1): string {
   return `${(100 * fraction).toFixed(decimals)}\u00a0%`;
 }
 
-/** `30.1 %`; a chance from a limited number of draws is never certain: `over 99 %`. */
+/** Formats a chance such as `30.1 %`. A limited number of draws shows no certainty, so it is at most `over 99 %`. */
 export function chanceText(chance: number): string {
   return chance > MOST_CERTAIN ? `over ${percent(MOST_CERTAIN, 0)}` : percent(chance);
 }
 const MOST_CERTAIN = 0.99;
 
-/** A mean logarithm of a ratio of times as a percentage: 0.231 → `26.0 %`. */
+/** Formats a mean logarithm of ratios of times as a percentage: 0.231 becomes `26.0 %`. */
 export function lossText(regret: number): string {
   return percent(Math.expm1(regret));
 }

@@ -2,12 +2,12 @@ import { countRows } from '../../../src-workers/predict/dealing/tiles.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import type { RankRow } from '../../contract/api.ts';
 
-/** Units in rows; a block takes a tile of them. */
+/** Units that lie in rows, so that a block can take a tile of them. */
 export interface ImageOfUnits {
-  /** The number of units in a row, and the number of rows. */
+  /** The number of units in a row. `height` is the number of rows. */
   readonly width: number;
   readonly height: number;
-  /** The number of units in an image: fewer than width × height if its last row is not full. */
+  /** The number of units in an image. It is below width × height if the last row is not full. */
   readonly units: number;
 }
 
@@ -18,7 +18,7 @@ export function imageOf({ width, units, ordered }: SweepPlan): ImageOfUnits | nu
   return { width, height: countRows(length, units, width), units: Math.min(length, units) };
 }
 
-/** Returns the numbers of a design whose blocks take tiles, by name, with their meaning. Other designs have none. */
+/** Returns the numbers that describe the tiles of a design, with names and meanings. Empty without tiles. */
 export function tileNumbers(
   { design: { blockThreads, blockWidth, threadsPerUnit } }: RankRow,
   image: ImageOfUnits | null,

@@ -13,7 +13,7 @@ import { comment, counted, joined } from './text.ts';
 
 /** Writes the best designs of a device as Python for tuners. Only checked numbers and cleaned names reach the text. */
 
-/** A design, and its number of blocks for another number of units. */
+/** A design, with what fixes its number of blocks when the number of units is another. */
 export interface TunedDesign {
   readonly row: RankRow;
   /** The number of units per slot, from which the number of blocks follows; 0 if the number of blocks is fixed. */
@@ -25,37 +25,37 @@ export interface TunedDesign {
 export interface TunerSource extends CodeSource {
   /** The designs of one GPU, best first. */
   readonly designs: readonly TunedDesign[];
-  /** The number of valid designs from which these were chosen. */
+  /** The number of valid designs from which `designs` were chosen. */
   readonly of: number;
-  /** Sentences about designs that were left out, or listed although others are faster; empty if there are none. */
+  /** Sentences about designs that are left out, or listed although others are faster. Empty if there are none. */
   readonly leftOut: string;
 }
 
-/** The sweep of the designs: its number, study and seed. */
+/** The sweep from which the designs come: its number, study and seed. */
 export interface TunedRun {
   readonly run: number;
   readonly study: string;
   readonly seed: number | null;
 }
 
-/** The launches that a tuner supports, and the number of designs in its file. */
+/** What a tuner can launch, and how many designs its file has. */
 interface TunerForm {
   readonly name: string;
-  /** The launches that it supports, in a sentence. */
+  /** A sentence that says which launches the tuner supports. */
   readonly launchable: string;
   /** The largest number of designs in a file. */
   readonly most: number;
-  /** Whether it can launch a mixed design, which has several launches. */
+  /** Whether the tuner can launch a mixed design, which has several launches. */
   readonly mixed?: boolean;
-  /** Whether it can launch blocks of this number of thread groups; by default any. */
+  /** Whether the tuner can launch blocks of this number of thread groups. By default, it can launch any. */
   readonly launchesGroups?: (groups: number) => boolean;
-  /** Whether it varies only the blocks, and not the implementation, the order of the units or the loop. */
+  /** Whether the tuner varies only the blocks, and not the implementation, the order of the units or the loop. */
   readonly blocksOnly?: boolean;
-  /** Whether its designs are chosen by predictions for other numbers of units. */
+  /** Whether the designs of the tuner are chosen by predictions for other numbers of units. */
   readonly otherUnits?: boolean;
 }
 
-/** The input for the file of a tuner. */
+/** The input of the function that writes the file of a tuner. */
 export interface TunerJob extends ExportJob {
   readonly device: Device;
   readonly source: TunerSource;
@@ -68,13 +68,13 @@ interface TunerOptions extends FormatWords, TunerForm {
   readonly measuredAs?: string;
 }
 
-/** A file, and the number of its designs. */
+/** The text of a file, and the number of designs in it. */
 export interface TunerText {
   readonly text: string;
   readonly listed: number;
 }
 
-/** Makes a format for the best designs of a device as a file of Python. */
+/** Makes a format that writes the best designs of a device as a Python file. */
 export function tunerFormat(options: TunerOptions): Exporter {
   const { id, label, text, words, writeMeasured, measuredAs } = options;
   return {
@@ -99,7 +99,7 @@ export function tunerFormat(options: TunerOptions): Exporter {
       const tuned = { run: view.run.id, study: view.study.study.name, seed: view.run.seed };
       const written = await options.write({ ...job, device, source, tuned });
       return ok({
-        // Python must be able to import the name.
+        // The file name must be a valid name of a Python module.
         fileName: `${base}-${id}.py`.replaceAll('-', '_'),
         mediaType: 'text/x-python',
         parts: joined([written.text]),
@@ -111,9 +111,8 @@ export function tunerFormat(options: TunerOptions): Exporter {
 }
 
 /**
- * Returns the best designs of the device of `chosen` that a tuner can launch, and what is left out. If a tuner varies
- * neither the order of the units nor the loop, its designs have the order and loop of `chosen`, or of the fastest
- * design that it can launch.
+ * Returns the best designs on a device that a tuner can launch, and what is left out. Some tuners vary only the blocks.
+ * Their designs have the order and loop of `chosen`, or of the fastest design if the tuner cannot launch `chosen`.
  */
 function tunerDesigns(
   view: RunView,
@@ -160,8 +159,7 @@ function tunerDesigns(
     leftOut = `The file has only designs ${named}with the order ${design.balancing} and a ${design.loop} loop, because ${form.name} does not vary these. ${form.launchable}`;
   }
   const list = rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs');
-  // A form with predictions at other numbers of units considers more designs than it lists, because these predictions
-  // choose among the designs.
+  // If designs are chosen by predictions at other numbers of units, more designs are considered than listed.
   const most = form.otherUnits ? form.most : Math.min(limit, form.most);
   const found = new Map<string, TunedDesign>();
   const add = (index: number): void => {
@@ -170,7 +168,7 @@ function tunerDesigns(
     const { threadsPerUnit, loop, balancing, blockThreads, gridBlocks, registerCap, implementation } = row.design;
     const isFixed = launch.kind !== 'units-per-thread';
     const own = { unitsPerThread: isFixed ? 0 : launch.value, gridBlocks: isFixed ? gridBlocks : 0 };
-    // One launch that is written in two ways is listed once. The two differ only at other numbers of units.
+    // Two launches that are the same for these units are listed once. They differ only at other numbers of units.
     const launched = form.otherUnits ? Object.values(own) : [gridBlocks, row.design.unitsPerThread];
     const key = [implementation, threadsPerUnit, loop, balancing, blockThreads, registerCap, ...launched].join('|');
     if (!found.has(key)) found.set(key, { row, ...own });
@@ -183,18 +181,18 @@ function tunerDesigns(
   if (!form.otherUnits && list.includes(chosen.designIndex)) add(chosen.designIndex);
   const designs = [...found.values()];
   if (designs.length > fastest) {
-    // The chosen design, which is the recommended one by default, takes the place of the slowest one.
+    // The chosen design (by default the recommended one) takes the place of the slowest one.
     if (designs.length > most) designs.splice(most - 1, 1);
     leftOut = `${leftOut} The last one is the chosen design, which is not among the fastest by prediction.`;
   }
   return ok({ designs, of: list.length, leftOut: leftOut.trim() });
 }
 
-/** The digits of times in a tuner's file: more than a prediction is accurate to, fewer than a double has. */
+/** The number of digits of times in a tuner's file: more than a prediction is accurate to, fewer than a double has. */
 const DIGITS = 6;
 export const number = (value: number): string =>
   Number.isFinite(value) ? String(Number(value.toPrecision(DIGITS))) : 'None';
-/** JSON quotes printable ASCII like Python. */
+/** JSON and Python quote printable ASCII in the same way. */
 export const pythonText = (value: string): string => JSON.stringify(comment(value));
 export const tuple = (values: readonly string[]): string => `(${values.join(', ')}${values.length === 1 ? ',' : ''})`;
 
@@ -206,5 +204,5 @@ export function tunerHead(source: TunerSource, by = 'predicted time'): readonly 
   ];
 }
 
-/** Python code that returns the blocks of a design; `units_per_thread` 0 means a fixed number of blocks. */
+/** Python code that computes the blocks of a design. `grid_blocks` is 0 if the number follows from the units. */
 export const BLOCKS = `    return grid_blocks or -(-units * threads_per_unit // (block_threads * units_per_thread))`;

@@ -17,7 +17,7 @@ export const choice: Exporter = {
   gpus: true,
   async write(job) {
     const { context, view, base } = job;
-    // One kernel needs one launch, but a mixed design has several.
+    // The header chooses a single launch, but a mixed design has several.
     const narrow = narrowTo((kind) => kind !== 'mixed', 'an order other than mixed');
     const gpu = await gpuDesign(job, { name: 'A choice between launches', narrow });
     if (!gpu.ok) return gpu;
@@ -34,7 +34,7 @@ export const choice: Exporter = {
   },
 };
 
-/** The ln(ns) of a design that cannot run: larger than any other, but finite, so that interpolation works. */
+/** ln(ns) of a design that cannot run: larger than for any other design, but finite, so that interpolation works. */
 const CANNOT_RUN = '1e30f';
 
 const list = (values: readonly string[], perLine: number): string =>
@@ -45,14 +45,14 @@ const list = (values: readonly string[], perLine: number): string =>
 
 const float = (value: number, decimals: number): string => `${value.toFixed(decimals)}f`;
 
-/** Writes a launch: the units of a slot and the blocks. One of the two is 0, because it follows from the other. */
+/** Writes a launch: units per slot and number of blocks. The one that follows from the other is 0. */
 function designRow(design: ChoiceDesign, device: Device): string {
   const { threadsPerUnit, blockThreads, launch } = design;
   const rounds = launch.kind === 'units-per-thread' ? launch.value : 0;
   return `{${threadsPerUnit}u, ${blockThreads}u, ${rounds}u, ${fixedBlocks(design, device)}u}`;
 }
 
-/** Describes how good the choice is at laws between the laws of the table, and how good one launch for all laws is. */
+/** Describes how well the table chooses for laws between its own, and how well a single launch does for all laws. */
 function heldOutText({ laws, chosen, fixed }: ChoiceTable['heldOut']): string {
   const beyond = (ratio: number): string => percent(ratio - 1).replace('\u00a0', ' ');
   const some = ({ laws: own }: Ratios): string => (own === laws ? '' : ` (where it can run: ${own})`);
@@ -66,8 +66,8 @@ function heldOutText({ laws, chosen, fixed }: ChoiceTable['heldOut']): string {
 }
 
 /**
- * Writes a header that chooses the launch of a kernel when its lengths are known, by predicted times over a grid of
- * laws. C++17. It includes only the standard library, so CUDA, HIP and plain C++ accept it.
+ * Writes a C++17 header that chooses the launch of a kernel as soon as the lengths are known. It uses a table of
+ * predicted times over a grid of laws. It includes only the standard library, so CUDA, HIP and plain C++ accept it.
  */
 function choiceHeader(source: CodeSource, row: RankRow, device: Device, table: ChoiceTable): string {
   const name = implementationName(source, row);

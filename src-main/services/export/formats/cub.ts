@@ -10,7 +10,7 @@ export const cub = codeFormat({
   words: 'cccl thresholds mixed classes segmented',
   extension: 'cub.cuh',
   name: "CUB's segmented reduction",
-  // A segmented algorithm takes segments in order, with one or more threads each.
+  // The segmented algorithm takes whole segments in their order, and gives each segment one or more threads.
   narrow: narrowTo(
     (kind, loop) => loop === 'nested' && (kind === 'none' || kind === 'mixed'),
     'the order none or mixed and a nested loop',
@@ -20,8 +20,9 @@ export const cub = codeFormat({
 });
 
 /**
- * Writes a segmented reduction with CUB's collectives. The length of a segment decides whether a thread, a part of a
- * warp, a warp or a block reduces it, as in cub::DeviceSegmentedReduce. A unit is a segment. C++17.
+ * Writes a C++17 header for a segmented reduction with the collectives of CUB. A segment is a unit. As in
+ * cub::DeviceSegmentedReduce, the length of a segment decides whether a thread, a part of a warp, a warp or a block
+ * reduces it.
  */
 function cubHeader(source: CodeSource, row: RankRow): string {
   const name = implementationName(source, row);

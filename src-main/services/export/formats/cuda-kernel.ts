@@ -19,9 +19,8 @@ export const cudaKernel = codeFormat({
 });
 
 /**
- * Writes a kernel that implements a design around the user's code for a unit: the header, the loop, the mapping of
+ * Writes a kernel around the user's code for one unit. It implements the rest of the design: the loop, the mapping of
  * units to threads, the preparation of the balancing, and the launch. CUDA and HIP, C++17.
- *
  * @param width threads of a thread group of the device
  */
 function kernelText(source: CodeSource, row: RankRow, width: number): string {
@@ -254,7 +253,7 @@ function dealt(balancing: Balancing): string {
 `;
 }
 
-/** Writes one loop over the iterations of all units of a slot; `next` moves to the next unit. */
+/** Writes a single loop over the iterations of all units of a slot. `next` is the code that moves to the next unit. */
 const oneLoop = (next: string): string => `  bool busy = at < units;
   unsigned unit = busy ? unit_at(at) : 0u;
   unsigned length = busy ? work.iterations(unit) : 0u;

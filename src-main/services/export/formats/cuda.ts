@@ -27,16 +27,16 @@ export const cuda = codeFormat({
 });
 
 /**
- * Defines the macro in front of the kernel's name. With a cap it is only `__maxnreg__` (CUDA 12.4 or later), because
- * the compiler refuses launch bounds together with it, and launch bounds override `-maxrregcount` (CUDA C++ Programming
- * Guide, "Maximum Number of Registers per Thread").
+ * Defines the macro that stands before the kernel's name. With a register cap, it is only `__maxnreg__` (CUDA 12.4 or
+ * later). The compiler refuses launch bounds beside it, and launch bounds would override `-maxrregcount` (CUDA C++
+ * Programming Guide, "Maximum Number of Registers per Thread").
  */
 function boundsMacro(macro: string, { design, residentBlocks }: RankRow): readonly string[] {
   const { blockThreads } = design;
   // ptxas ignores a larger cap.
   const cap = design.registerCap === null ? null : Math.min(design.registerCap, 255);
   return [
-    // HIP reads the second argument as waves per execution unit, not as blocks.
+    // HIP takes the second argument as waves per execution unit, not as blocks per multiprocessor.
     '#if defined(__HIP__) || defined(__HIPCC__)',
     `#define ${macro} __launch_bounds__(${blockThreads})`,
     ...(cap === null
@@ -53,8 +53,8 @@ function boundsMacro(macro: string, { design, residentBlocks }: RankRow): readon
 }
 
 /**
- * Writes a header with the launch shape, the launch bounds or register cap of the kernel, and a host function for the
- * grid. It is CUDA with C++14 or later, and includes nothing, so plain C++ and HIP accept it too.
+ * Writes a header with the launch shape, the launch bounds or register cap of the kernel, and a host function that
+ * returns the grid. It needs C++14 and includes nothing, so CUDA, HIP and plain C++ accept it.
  */
 export function cudaHeader(source: CodeSource, row: RankRow): string {
   const { design } = row;

@@ -27,12 +27,12 @@ export const html = reportFormat({
   write: reportPage,
 });
 
-/** The report as a page, which is shown or printed. */
+/** Writes the report as a page, which can be shown or printed. */
 export async function reportPage(facts: ReportFacts, { view, chosen }: ExportJob): Promise<string> {
   return htmlReport(facts, await chartDrawer(), mapSection(view, chosen));
 }
 
-/** The same colours as the application's tokens. */
+/** The style sheet has the same colours as the tokens of the application. */
 const STYLE = `
 :root{color-scheme:light dark;scrollbar-width:thin;scrollbar-color:var(--line-2) transparent;--bg:#fff;--sunken:#f7f8f9;--line:#e4e6ea;--line-2:#c9cdd4;--text:#17191e;--text-2:#4a505c;--text-3:#666c78;--accent:#2b50c4;--grid:#eceef1;--tie:#f4f6fa;
 --s1:#4259a9;--s2:#c87a00;--s3:#009ba3;--s4:#660345;--s5:#705300;
@@ -64,7 +64,7 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 16px;margin:4px 0}
 @media print{@page{margin:16mm}:root{color-scheme:light}body{max-width:none;padding:0;font-size:10.5pt}h2{break-after:avoid}svg,table,.legend{break-inside:avoid}.wide{overflow:visible}tr.tied td,.legend i,svg *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 `;
 
-/** Writes a table and escapes its cells. */
+/** Writes a table. Its cells are escaped here. */
 function table({ columns, rows }: ReportTable, rowClass: (at: number) => string = () => ''): string {
   const names = columns.map(({ isWords, isLong }) => (isWords ? ` class="word${isLong ? ' wrap' : ''}"` : ''));
   const head = columns.map((column, i) => `<th scope="col"${names[i]}>${escaped(column.head)}</th>`).join('');
@@ -79,8 +79,8 @@ const paragraph = (sentences: readonly string[]): string =>
   sentences.length === 0 ? '' : `<p>${sentences.map(escaped).join(' ')}</p>`;
 
 /**
- * Writes a self-contained page: no address, no loading, and only the script of the map. It prints well, and follows
- * light and dark.
+ * Writes a page that contains everything: it has no address, loads nothing, and its only script is that of the map. It
+ * is fit for printing, and has light and dark colours.
  * @param map the section of `mapSection`, already escaped
  */
 function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {
@@ -125,7 +125,7 @@ function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {
     '<head>',
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width,initial-scale=1">',
-    // Nothing may load, and only the map's own script may run, even if a name in the study contains markup.
+    // The policy forbids all loading, and all scripts but that of the map, even if a name in the study contains markup.
     `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src ${MAP_SCRIPT_HASH}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">`,
     `<title>${escaped(facts.title)}</title>`,
     `<style>${STYLE}${MAP_STYLE}</style>`,

@@ -49,7 +49,7 @@ interface KernelTunerSpace {
   readonly wrong: number;
 }
 
-/** The axes of Kernel Tuner's whole space. The axis `launch` becomes two of its parameters. */
+/** The axes of the whole space. Kernel Tuner gets two parameters for the axis `launch`: units per thread and blocks. */
 const WHOLE_AXES = [
   'implementation',
   'threadsPerUnit',
@@ -60,10 +60,10 @@ const WHOLE_AXES = [
   'blockThreads',
 ] as const;
 
-/** Returns all designs of a device that Kernel Tuner can launch: parameter values, and excluding conditions. */
+/** Returns the space of designs that Kernel Tuner can launch on a device; null if it is not known which can run. */
 function kernelTunerSpace({ ranking }: RunView, device: Device): KernelTunerSpace | null {
   const { axes } = ranking;
-  // A run with only its best designs does not show which others can run.
+  // A run that keeps only its best designs does not show which other designs can run.
   if (ranking.designs) return null;
   const deviceAt = axes.devices.findIndex(({ id }) => id === device.id);
   const mixed = axes.balancing.map((text) => unwrap(parseBalancing(text)).kind === 'mixed');
@@ -72,7 +72,7 @@ function kernelTunerSpace({ ranking }: RunView, device: Device): KernelTunerSpac
       ? [value, 0]
       : [0, kind === 'per-multiprocessor' && device.kind === 'gpu' ? value * device.multiprocessors : value],
   );
-  // One number of blocks may be written in two ways.
+  // Two launches of the axis may have the same number of blocks. The first stands for both.
   const launchAt = launches.map((launch) => launches.findIndex((one) => one.join() === launch.join()));
   const positions = { [AXIS.device]: new Set([deviceAt]), [AXIS.blockWidth]: new Set([rowPosition(axes)]) };
   const designs: number[][] = [];
@@ -131,10 +131,9 @@ const WHOLE_NAMES: Readonly<Record<(typeof WHOLE_AXES)[number], string>> = {
 };
 
 /**
- * Writes a script for Kernel Tuner (kernel_tuner/interface.py; cache schema 1.0.0). Its search space is the best
- * designs, and its predictions are written as a cache file, labelled predicted, for simulation mode. All parameters are
- * numbers, because the schema of caches and the macros of kernels require this.
- *
+ * Writes a Python script for Kernel Tuner (kernel_tuner/interface.py; cache schema 1.0.0). The search space has the
+ * best designs. For the simulation mode, the script writes their predictions into a cache file, marked as predicted.
+ * All parameters are numbers, because the schema of caches and the macros of kernels require this.
  * @param timestamp when the run ended, ISO 8601
  * @param run the sweep, by which an import of the predictions finds it
  * @param axes the axes of the sweep: implementations and balancings are positions on them
@@ -239,7 +238,7 @@ if __name__ == "__main__":
 `;
 }
 
-/** Python that writes the predictions as a cache. */
+/** Writes Python code that saves the predictions as a cache. */
 function cacheWriter(source: TunerSource, timestamp: string, run: TunedRun): string {
   const [best] = source.designs;
   return `def write_cache(file):
@@ -284,7 +283,7 @@ function cacheWriter(source: TunerSource, timestamp: string, run: TunedRun): str
 `;
 }
 
-/** Python that tunes with Kernel Tuner. */
+/** Python code that tunes a kernel with Kernel Tuner. */
 const TUNE = `def tune(kernel_source, arguments, strategy=None, strategy_options=None, whole=False, **options):
     """Tunes with Kernel Tuner: measures every design, or searches them by a strategy, which starts at the best one if possible.
 
@@ -301,7 +300,7 @@ const TUNE = `def tune(kernel_source, arguments, strategy=None, strategy_options
     )
 `;
 
-/** Writes the values of all parameters, and the conditions that exclude designs that cannot run. */
+/** Writes the values of all parameters, and the conditions that exclude designs which cannot run. */
 function wholeSpace(space: KernelTunerSpace | null): string {
   if (!space)
     return '\n# The sweep kept only its best designs, so they are the whole space.\nWHOLE, RESTRICTIONS = tune_params, restrictions\n';
@@ -320,7 +319,7 @@ ${space.restrictions.map((one) => `    ${pythonText(one)},\n`).join('')}]
 `;
 }
 
-/** Measured times as a cache, with every repeat. */
+/** Writes the measured times as a cache, with every repeat. */
 function measuredCache({ run, measured, base, metadata }: MeasuredJob): Result<Rendered> {
   const timestamp = run.finishedAt ?? run.startedAt;
   const names = Object.keys(measured[0].configuration);

@@ -10,16 +10,15 @@ export const kokkos = codeFormat({
   words: 'c++ teampolicy launchbounds',
   extension: 'kokkos.hpp',
   name: 'Kokkos',
-  // Kokkos counts in int.
+  // Kokkos uses `int` for these numbers.
   limits: (source, row) => launchLimits(source, row, MAX_COUNT),
   write: kokkosHeader,
 });
 
 /**
- * Writes the `Kokkos::TeamPolicy` of a design: a team is a block, the vector lanes of a thread are the threads of a
- * unit within a thread group, and `Kokkos::LaunchBounds` has the residency. C++17.
- *
- * @param width threads of a thread group of the device: the longest vector
+ * Writes the `Kokkos::TeamPolicy` of a design, in C++17. A team is a block. The vector lanes of a thread are the
+ * threads of a unit within a thread group. `Kokkos::LaunchBounds` has the number of resident blocks.
+ * @param width threads of a thread group of the device, the largest vector length
  */
 function kokkosHeader(source: CodeSource, row: RankRow, width: number): string {
   const name = implementationName(source, row);

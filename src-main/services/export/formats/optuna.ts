@@ -26,10 +26,9 @@ export const optuna = tunerFormat({
 });
 
 /**
- * Writes the best designs as the trials that an Optuna study runs first (`Study.enqueue_trial`). Predictions are
- * attributes of these trials, never their values, because a sampler must learn only from measurements. Each trial keeps
- * its design, device and sweep as an attribute, because its parameters are rounded to those of designs.
- *
+ * Writes the best designs as the first trials of an Optuna study (`Study.enqueue_trial`). Their predictions are
+ * attributes of the trials, never values, because a sampler must learn only from measurements. Each trial also has its
+ * design, device and sweep as an attribute, because its parameters are rounded to those of designs.
  * @param run the sweep, by which an import finds it
  */
 function optunaModule(source: TunerSource, run: TunedRun, axes: SpaceAxes): string {

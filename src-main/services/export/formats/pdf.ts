@@ -1,7 +1,7 @@
 import { reportFormat } from '../report-format.ts';
 import { reportPage } from './html.ts';
 
-/** The page that a host prints. */
+/** The report as an HTML page, which the host prints to a PDF file. */
 export const pdf = reportFormat({
   id: 'pdf',
   label: 'PDF report',

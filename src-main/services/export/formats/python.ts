@@ -13,7 +13,7 @@ export const python = codeFormat({
   extension: 'py',
   mediaType: 'text/x-python',
   tiles: true,
-  // A number of Python has any size.
+  // Python's numbers have any size, so nothing is limited.
   limits: () => [],
   write: pythonModule,
 });
@@ -45,7 +45,7 @@ function pythonModule(source: CodeSource, row: RankRow): string {
             'the implementation of the kernel',
           ] as const,
         ]),
-    // These are fixed words of the design, which JSON quotes like Python.
+    // These are fixed words, which JSON and Python quote in the same way.
     ['balancing', JSON.stringify(design.balancing), 'order of the units'],
     ['loop', JSON.stringify(design.loop), 'loop over the units of a slot'],
   ];

@@ -10,15 +10,14 @@ export const sycl = codeFormat({
   words: 'c++ nd_range oneapi work-group sub-group',
   extension: 'sycl.hpp',
   name: 'SYCL',
-  // SYCL counts in std::size_t.
+  // SYCL uses `std::size_t` for these numbers.
   limits: (source, row) => launchLimits(source, row, Infinity),
   write: syclHeader,
 });
 
 /**
- * Writes the `sycl::nd_range` of a design, with the sizes that a kernel requires (SYCL 2020, 5.8.1). C++17.
- *
- * @param width threads of a thread group of the device: the sub-group
+ * Writes the `sycl::nd_range` of a design and the sizes that its kernel requires (SYCL 2020, 5.8.1), in C++17.
+ * @param width threads of a thread group of the device, the size of a sub-group
  */
 function syclHeader(source: CodeSource, row: RankRow, width: number): string {
   const name = implementationName(source, row);

@@ -20,8 +20,8 @@ export const t4 = tableFormat({
 
 /**
  * Writes Kernel Tuner's T4 results format, schema version 1.0.0 (results-schema.json of KernelTuner/kernel_tuner, after
- * odgaard/TuningSchema). Configuration values are numbers and strings; the time is under `measurements`, as the
- * objective. Nothing was run, so compilation, framework and run times are left out.
+ * odgaard/TuningSchema). A configuration has numbers and strings; the time is the objective, under `measurements`.
+ * Times of compilation, framework and runs are left out, because nothing was run.
  */
 function t4Json(view: RunView, { within, limit }: TableList): AsyncGenerator<string, void> {
   const model = view.run.modelVersions.prediction ?? MODEL_VERSION;
@@ -44,7 +44,7 @@ function t4Json(view: RunView, { within, limit }: TableList): AsyncGenerator<str
   return jsonParts({ schema_version: '1.0.0', metadata, results });
 }
 
-/** Measured times in the same format, with every repeat. */
+/** Writes measured times in the same format, with every repeat. */
 function measuredT4({ run, measured, base, metadata }: MeasuredJob): Result<Rendered> {
   const timestamp = run.finishedAt ?? run.startedAt;
   const results = measured.map((one) => t4Result(one, timestamp));

@@ -31,7 +31,7 @@ export const trace: Exporter = {
   },
 };
 
-/** An event of the Trace Event Format, times in µs: X is a slice, C a counter, M a name. */
+/** An event of the Trace Event Format, with times in µs. X is a slice, C a counter and M a name. */
 interface TraceEvent {
   readonly name: string;
   readonly ph: 'X' | 'C' | 'M';
@@ -42,7 +42,7 @@ interface TraceEvent {
   readonly args?: Readonly<Record<string, string | number>>;
 }
 
-/** The process of the launches and of the device's counters. Multiprocessor m is m + 2; viewers treat 0 as none. */
+/** The process of launches and of the device's counters. Multiprocessor m is process m + 2; viewers treat 0 as none. */
 const DEVICE = 1;
 const FIRST_THREAD = 1;
 const firstProcess = DEVICE + 1;
@@ -51,7 +51,7 @@ const NS_PER_MS = 1e6;
 const us = (ns: number): number => ns / 1000;
 const toUs = (ms: number): number => us(Math.round(ms * NS_PER_MS));
 
-/** Returns the start and length of a slice in whole nanoseconds, rounded so that it never overlaps the next slice. */
+/** Returns the start and length of a slice, rounded to whole nanoseconds so that it never overlaps the next slice. */
 function slice(startMs: number, endMs: number): { readonly ts: number; readonly dur: number } {
   const [start, end] = [Math.round(startMs * NS_PER_MS), Math.round(endMs * NS_PER_MS)];
   const [ts, dur] = [us(start), us(end - start)];
@@ -59,10 +59,9 @@ function slice(startMs: number, endMs: number): { readonly ts: number; readonly 
 }
 
 /**
- * Writes a simulated launch in Chrome's Trace Event Format, which Perfetto opens. Each multiprocessor of the timeline
- * is a process, each of its slots a thread, and each block a slice; the active thread groups are counters. If the
- * design was measured on the device, its median is a slice of a separate process, because a measurement records no
- * blocks.
+ * Writes a simulated launch in Chrome's Trace Event Format, which Perfetto opens. Each multiprocessor is a process,
+ * each of its slots a thread, and each block a slice; active thread groups are counters. If the design was measured on
+ * the device, a separate process has one slice with the measured median, because measurements do not record blocks.
  */
 function launchTrace(
   source: CodeSource,

@@ -22,8 +22,8 @@ export const triton = tunerFormat({
   name: 'Triton',
   launchable:
     'Its blocks have 1, 2, 4, 8, 16 or 32 thread groups, and it cannot launch a mixed design, which has several launches.',
-  // The largest number of designs that are predicted at other numbers of units: the best ones for the number of the
-  // study.
+  // The largest number of designs that are predicted at other numbers of units. They are the best ones at the number of
+  // the study.
   most: 400,
   launchesGroups: (groups) => groups >= 1 && Number.isInteger(Math.log2(groups)),
   blocksOnly: true,
@@ -40,18 +40,18 @@ export const triton = tunerFormat({
 
 /** Numbers of units to predict, relative to the number of the study. */
 const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64];
-/** Units in a given order are predicted one by one, so larger launches are predicted only up to this many units. */
+/** The largest number of units that are predicted if their order is given, because they are predicted one by one. */
 const MAX_ORDERED_UNITS = 2 ** 22;
 
 interface UnitsTable {
   readonly units: readonly number[];
-  /** Times by number of units, then design, ms; NaN if a design cannot run. */
+  /** Times by number of units and by design, ms; NaN if a design cannot run. */
   readonly timesMs: readonly ArrayLike<number>[];
 }
 
 /**
- * Predicts designs at several numbers of units, in a worker. Keeps the designs that come closest to the best for at
- * least one number. The first design is always kept, because it is the best for the units of the study.
+ * Predicts designs at several numbers of units, in a worker. Keeps the designs that come closest to the best time at
+ * any of these numbers. The first design always stays, because it is the best one at the study's number of units.
  */
 async function unitsTable(
   pool: Pool,
@@ -70,7 +70,7 @@ async function unitsTable(
     changes: units.map((value) => (value === plan.units ? null : { input: 'workload.units', value })),
   });
   const best = timesMs.map((times) => times.reduce((least, time) => (time < least ? time : least), Infinity));
-  // A design that cannot run has no time, and no ratio.
+  // A design that cannot run has no time and so no ratio.
   const ratio = designs.map((_, at) =>
     timesMs.reduce(
       (least, times, i) => Math.min(least, Number.isNaN(times[at]) ? Infinity : times[at] / best[i]),
@@ -87,15 +87,14 @@ async function unitsTable(
   };
 }
 
-/** The number of configurations that Triton measures by default. */
+/** The number of configurations that Triton measures after pruning by default. */
 const TRITON_TOP_K = 10;
 
 /**
  * Writes configurations for `triton.autotune` and the functions that prune them (`prune_configs_by` with `perf_model`,
- * `top_k` and `early_config_prune`, python/triton/runtime/autotuner.py). Imports only Triton.
- *
+ * `top_k` and `early_config_prune`, python/triton/runtime/autotuner.py). The file imports only Triton.
  * @param threadGroupWidth threads of a warp
- * @param slack tie band: a design that is predicted slower than the best by at most this fraction may be the fastest
+ * @param slack the tie band: a design whose predicted time exceeds the best by at most this fraction may be the fastest
  */
 function tritonModule(source: TunerSource, table: UnitsTable, threadGroupWidth: number, slack: number): string {
   const rows = source.designs.map(({ row: { design }, unitsPerThread, gridBlocks }, at) => {

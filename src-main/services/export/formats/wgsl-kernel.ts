@@ -22,10 +22,10 @@ export const wgslKernel = codeFormat({
 });
 
 /**
- * Writes a WGSL module that implements a design around the user's code for a unit: the constants, the loop, the mapping
- * of units to invocations, and the tail. Each invocation of a unit passes on its own part of the sum, because WebGPU
- * does not fix the width of a subgroup. Only `dynamic-fetch(group)` uses subgroups, of any width.
- *
+ * Writes a WGSL module around the user's code for one unit. It implements the rest of the design: the constants, the
+ * loop, the mapping of units to invocations, and the tail. Each invocation of a unit passes on its own part of the sum,
+ * because WebGPU does not fix the width of a subgroup. Only `dynamic-fetch(group)` uses subgroups, which may have any
+ * width.
  * @param width threads of a thread group of the device
  */
 function kernelText(source: CodeSource, row: RankRow, width: number): string {
@@ -41,7 +41,7 @@ function kernelText(source: CodeSource, row: RankRow, width: number): string {
   const isOrdered = isMixed || isPlaced || balancing.kind === 'shuffle' || balancing.kind === 'window-sort';
   const isWide = fetches && !byGroup && design.threadsPerUnit > 1;
   const partial = design.threadsPerUnit > 1 || isMixed || cuts;
-  /** Whether slots take one unit after another, each with its own loop. */
+  /** Whether slots take whole units one after another, with a loop for each unit. */
   const wholeUnits = fetches ? byGroup || isWide : !cuts && design.loop === 'nested';
   const order = `${isMixed ? 'The units, one class of length after another' : 'The units in their order'}.`;
   const lists: readonly (readonly [isBound: boolean, about: string, declaration: string])[] = [
@@ -180,7 +180,7 @@ const ROUNDS = `  // In each round, every slot of the launch takes one unit.
   for (var at = first_slot; at < units; at += slots) { run_unit(u, rank, at); }
 `;
 
-/** Writes one loop over the iterations of all units of a slot. */
+/** Writes a single loop over the iterations of all units of a slot. */
 const oneLoop = (
   first: string,
   next: string,
