@@ -6,7 +6,7 @@ import { fail, ok, systemReason, type Result } from '../../../src-workers/domain
 /** Returns the default database file, in the user's data folder of the platform. */
 export function defaultDatabaseFile(): string {
   const home = homedir();
-  // According to the XDG base directory specification, relative paths are ignored.
+  // The XDG base directory specification says that relative paths are ignored.
   const shared = process.env.XDG_DATA_HOME ?? '';
   const folder =
     process.platform === 'win32'
@@ -17,7 +17,7 @@ export function defaultDatabaseFile(): string {
   return join(folder, 'lockstep.db');
 }
 
-/** Makes the folder of a database at the default place, but not a folder that the user names. Fails with `storage`. */
+/** Makes the folder of the default database, but not a folder that the user names. Fails with `storage`. */
 export function makeDefaultFolder(databaseFile: string): Result<null> {
   if (databaseFile !== defaultDatabaseFile()) return ok(null);
   const folder = dirname(databaseFile);
@@ -32,5 +32,5 @@ export function makeDefaultFolder(databaseFile: string): Result<null> {
   }
 }
 
-/** @param resourceFolder holds `db/`: the project, or the packaged application */
+/** @param resourceFolder the folder that has `db/`: the project, or the packaged application */
 export const migrationsIn = (resourceFolder: string): string => join(resourceFolder, 'db', 'migrations');

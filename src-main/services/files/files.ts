@@ -10,15 +10,15 @@ import {
   notFound,
 } from '../../../src-workers/domain/result.ts';
 
-/** Reads and writes files that the user names. A wrong path must neither fill the memory nor destroy a file. */
+/** Reads and writes files that the user names. A wrong path must not fill the memory, and must not destroy a file. */
 
-/** The largest text file that is read whole: a study, a device, a table of launches. */
+/** The largest text file that is read whole, in bytes. It is a study, a device or a table of launches. */
 const MAX_TEXT_BYTES = 64 * 2 ** 20;
 
 /**
- * Reads a file or a pipe. Fails with `bad-input` on a folder or on more than `maxBytes`, and with `not-found` if it
- * cannot be read.
- * @param expected what the file should be, as in `a study file (JSON)`
+ * Reads a file or a pipe. Fails with `bad-input` if it is a folder or has more than `maxBytes`, and with `not-found` if
+ * it cannot be read.
+ * @param expected what the file should be, for example `a study file (JSON)`
  */
 export async function readBytes(path: string, maxBytes: number, expected = 'a file'): Promise<Result<Uint8Array>> {
   try {
@@ -54,8 +54,8 @@ export async function readText(path: string, expected?: string, maxBytes = MAX_T
 const ONLY_IN_PLACE = ['EACCES', 'EPERM', 'EROFS', 'EBUSY'];
 
 /**
- * Writes a temporary file in the same folder and moves it into place when it is complete, so that a failure keeps the
- * old content. Links and read permissions are preserved. A terminal, a pipe or a dangling link is written directly.
+ * Writes a temporary file in the same folder, and moves it into place when it is complete. If writing fails, the old
+ * content remains. Links and read permissions are preserved. A terminal, a pipe or a dangling link is written directly.
  * Throws the system's error.
  */
 export async function writeWhole(path: string, content: string | Uint8Array | AsyncIterable<string>): Promise<void> {
@@ -71,7 +71,7 @@ export async function writeWhole(path: string, content: string | Uint8Array | As
     await rm(draft, { force: true });
   }
 
-  /** Returns false if only the file itself can be written. */
+  /** Waits for the work. Returns false if it failed because only the file itself can be written. */
   async function attempt(work: Promise<void>): Promise<boolean> {
     try {
       await work;
@@ -83,7 +83,7 @@ export async function writeWhole(path: string, content: string | Uint8Array | As
   }
 }
 
-/** Like `writeWhole`, but returns a failure (`storage`, or the failure of the content) instead of throwing. */
+/** Works like `writeWhole`, but returns a failure instead of throwing: `storage`, or the failure of the content. */
 export async function writeFor(path: string, content: Parameters<typeof writeWhole>[1]): Promise<Result<null>> {
   try {
     await writeWhole(path, content);

@@ -1,9 +1,9 @@
 const NEWLINE = 0x0a;
 
 /**
- * Yields the lines of a stream of bytes, as UTF-8 text without their ends. A line longer than `maxBytes` becomes
- * `null`, and its bytes are skipped in constant memory.
- * @param unended whether a last line without a newline counts; a killed program may have left an incomplete one
+ * Yields the lines of a stream of bytes as UTF-8 text, without line ends. A line longer than `maxBytes` becomes `null`;
+ * its bytes are skipped in constant memory.
+ * @param unended whether a last line without a newline counts. A killed program may have left it incomplete.
  */
 export async function* linesOf(
   stream: AsyncIterable<unknown>,

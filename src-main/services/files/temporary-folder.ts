@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { processLives } from '../../../db/ownership.ts';
 import { fail, type Result } from '../../../src-workers/domain/result.ts';
 
-/** The prefix of this machine's folders. The id of the process follows. */
+/** The prefix of the folders that this machine makes. The process id follows it. */
 const PREFIX = `lockstep-plan-${hostname().replaceAll(/[^\w.]/g, '_')}-`;
 
 /** Makes a temporary folder for the duration of a call. Fails with `storage` if this is impossible. */
@@ -23,12 +23,12 @@ export async function inTemporaryFolder<T>(body: (folder: string) => Promise<Res
   }
 }
 
-/** Removes the folders of killed processes, because their lengths may take hundreds of megabytes. */
+/** Removes the folders that killed processes have left. Their lengths may take hundreds of megabytes. */
 async function removeLeftFolders(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const pid = name.startsWith(PREFIX) ? /^(\d+)-/.exec(name.slice(PREFIX.length))?.[1] : undefined;
     if (pid === undefined || processLives(Number(pid))) continue;
-    // A folder of another user cannot be removed and stays.
+    // A folder of another user cannot be removed, so it stays.
     await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {});
   }
 }

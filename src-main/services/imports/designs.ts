@@ -29,27 +29,27 @@ import type { RunView } from '../runs/run-view.ts';
 import { SWEEP_PARAMETER, withNames } from './numbered.ts';
 
 /**
- * Finds the configurations of a kernel that another program measured among the designs of a sweep, by the values of the
- * axes under their exported names.
+ * Matches configurations that another program measured with designs of a sweep. It compares the values of the axes,
+ * under their exported names.
  */
 
-/** Fields whose names no other program uses for its parameters. */
+/** Fields with names that no other program uses for its parameters. */
 const OWN: readonly DesignField[] = ['designIndex', 'threadsPerUnit', 'unitsPerThread', 'balancing', 'registerCap'];
 
 export type Value = number | string | boolean;
 type Configuration = Readonly<Record<string, Value>>;
-/** A field of a design in a file. */
+/** A value of a design's field, with the name that it has in a file. */
 interface Given {
   readonly name: string;
   readonly value: Value;
 }
 type Wanted = Partial<Readonly<Record<DesignField, Given>>>;
 
-/** Returns the fields of a design for which a configuration has a value. */
+/** Returns the fields of a design that a configuration has. */
 export function wantedOf(configuration: Configuration, named: NamedParameters): Wanted {
   const wanted: Partial<Record<DesignField, Given>> = {};
   for (const field of DESIGN_FIELDS) {
-    // A name that the user gave has priority over usual meanings.
+    // A name that the user has mapped has priority over the usual names.
     const own = Object.keys(named).filter((name) => named[name] === field);
     const names: readonly string[] = DESIGN_NAMES[field];
     const name = [...own, ...names].find(
@@ -60,14 +60,14 @@ export function wantedOf(configuration: Configuration, named: NamedParameters): 
   return wanted;
 }
 
-/** Converts text that is a number to this number. */
+/** Converts text to a number if it is one. */
 function plain(value: Value): Value {
   return typeof value === 'string' && DECIMAL.test(value.trim()) ? Number(value) : value;
 }
 
 /**
- * Returns the design of a case, or `null` if its file has none of the parameters.
- * @param deviceId of the design, if it is given separately
+ * Returns the design that a case describes, or `null` if the case has none of the parameters of a design.
+ * @param deviceId the device of the design, if the file states it outside the configuration
  */
 function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named: NamedParameters): Wanted | null {
   if (one.benchmark === 'external') {
@@ -80,7 +80,9 @@ function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named:
   return wantedOf(own, {});
 }
 
-/** Returns a case with names instead of an exported script's numbers, or the reason why its numbers mean nothing. */
+/**
+ * Returns a case with names in place of an exported script's numbers, or the reason why the numbers are not valid here.
+ */
 function namedCase(one: CaseResult, axes: SpaceAxes, units: number, isDeviceKnown: boolean): CaseResult | string {
   if (one.case.benchmark !== 'external') return one;
   const configuration = withNames(one.case.parameters.configuration, axes, units, isDeviceKnown);
@@ -88,7 +90,7 @@ function namedCase(one: CaseResult, axes: SpaceAxes, units: number, isDeviceKnow
   return { ...one, case: { ...one.case, parameters: { ...one.case.parameters, configuration } } };
 }
 
-/** Whether any case has a parameter that only designs have, or one that the user named. */
+/** Whether any case has a parameter that only designs have, or that the user has mapped. */
 export async function hasDesignParameters(cases: readonly CaseResult[], named: NamedParameters): Promise<boolean> {
   const telling = [...OWN, ...Object.values(named).filter((field) => field !== null)];
   const slice = new Slice();
@@ -100,11 +102,11 @@ export async function hasDesignParameters(cases: readonly CaseResult[], named: N
   return false;
 }
 
-/** The designs of a sweep that match a file's cases. */
+/** The cases of a file, matched with designs of a sweep. */
 export interface LinkedDesigns {
   readonly cases: readonly CaseResult[];
   readonly device: Device;
-  /** The number of cases that are designs of the sweep. */
+  /** The number of cases that match a design of the sweep. */
   readonly designs: number;
   readonly warnings: readonly string[];
 }
@@ -113,14 +115,14 @@ const NO_PARAMETERS =
   'it has none of the parameters of a design, such as threads_per_unit. Map a parameter to an axis (import --map NAME=AXIS)';
 
 /**
- * Links cases to the designs of a sweep. A case without a design stays unchanged. If several cases have the same
- * design, they differ in parameters that designs lack, and the fastest is linked. A time that equals the sweep's
- * prediction to the last digit was not measured, and its case is left out. Fails if no case is a design.
- *
- * @param deviceIds per case, if the file gives them separately from the configurations
- * @param named device of the sweep by id or name, if the file or the user names it
+ * Links cases to the designs of a sweep. A case without a design stays unchanged. Several cases of one design differ in
+ * parameters that designs lack; only the fastest is linked. A time that equals the sweep's prediction to the last digit
+ * was not measured, so its case is left out. Fails if no case is a design.
+ * @param deviceIds the device of each case, if the file states devices outside the configurations
+ * @param named the device of the sweep by id or name, if the file or the user names it
  * @param parameters fields of a design by the file's own names
- * @param exported whether the file was exported from this sweep; a predicted time that differs was then changed
+ * @param exported whether the file was exported from this sweep. A time that differs from the prediction then replaced
+ *   it.
  */
 export async function linkDesigns(
   view: RunView,
@@ -179,7 +181,7 @@ export async function linkDesigns(
   return ok({ cases: kept, device: chosen, designs: best.size, warnings });
 }
 
-/** Finds the design of each case and its state, or the reason why it has none. */
+/** Finds the design of each case, or the reason why it has none. */
 async function findCases(
   view: RunView,
   cases: readonly CaseResult[],
@@ -190,7 +192,7 @@ async function findCases(
 ): Promise<{ readonly found: readonly (number | string)[]; readonly linked: readonly (LinkedCase | null)[] }> {
   const finder = designFinder(view, named);
   const { axes, units } = view.predictor.plan;
-  // If the configurations are marked with several devices, each belongs to its own, whichever is requested.
+  // If the configurations name several devices, each belongs to the device that it names, not to the requested one.
   const isDeviceKnown = countMarks(cases) <= 1 && view.devices.some((device) => isNamed(device, named));
   const found: (number | string)[] = [];
   const linked: (LinkedCase | null)[] = [];
@@ -207,7 +209,7 @@ async function findCases(
   return { found, linked };
 }
 
-/** Finds the fastest case of each design on a device. Cases without a time come last. */
+/** Finds the fastest case of each design on a device. A case without a time counts as the slowest. */
 async function fastestCases(
   linked: readonly (LinkedCase | null)[],
   device: Device,
@@ -227,7 +229,7 @@ async function fastestCases(
   return best;
 }
 
-/** Counts the sweeps and devices in the marks of exported scripts; all configurations without a mark count as one. */
+/** Counts the sweeps and devices that exported scripts have marked. All configurations without a mark count as one. */
 function countMarks(cases: readonly CaseResult[]): number {
   const marks = cases.map(({ case: one }) =>
     one.benchmark === 'external' ? one.parameters.configuration[SWEEP_PARAMETER] : undefined,
@@ -253,7 +255,7 @@ interface LinkedCase {
   readonly index: number;
   readonly device: Device;
   readonly result: CaseResult;
-  /** True if its time is the prediction, so it was not measured. */
+  /** True if the time of the case equals the prediction, so that it was not measured. */
   readonly predicted: boolean;
 }
 
@@ -265,7 +267,7 @@ function linkedCase(view: RunView, one: CaseResult, index: number, exported: boo
   const { case: own } = one;
   const link = { design, designIndex: index, predictedMs };
   if (own.benchmark === 'unit-loop') {
-    // Reads a design of an exported file, with its time: the prediction, or the time that replaced it.
+    // The time in an exported file is the prediction, or a measured time that has replaced it.
     const time = own.parameters.predictedMs;
     const predicted = time === null || !exported || isPrediction(time);
     const parameters = { ...own.parameters, ...link };
@@ -285,12 +287,14 @@ function linkedCase(view: RunView, one: CaseResult, index: number, exported: boo
   };
 }
 
-/** The largest number of designs that are checked for one configuration. */
+/** The largest number of designs that are compared with one configuration. */
 const MAX_CANDIDATES = 20_000;
 
 const places = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at);
 
-/** Returns a function that finds a design by the fields in a file: its index, or the reason why there is none. */
+/**
+ * Returns a function that finds the design with given fields. It returns the index, or the reason why there is none.
+ */
 function designFinder(view: RunView, named: string | null): (wanted: Wanted) => number | string {
   const { axes } = view.ranking;
   const counts = axisCounts(axes);
@@ -325,7 +329,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
     const orders = pick('balancing', axes.balancing, equal);
     const caps = pick('registerCap', capped, (cap, asked) => cap === asked || (cap === 0 && NO_CAP.has(String(asked))));
     const blocks = pick('blockThreads', axes.blockThreads, equal);
-    // If a study has no implementations, the implementations of a file are ignored.
+    // If the study has no implementations, those in a file are ignored.
     const implementations = axes.implementations
       ? pick(
           'implementation',
@@ -344,13 +348,13 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
     let reason: string | null = null;
     let looked = 0;
     for (const device of devices as number[]) {
-      // The share of a core has one thread. Block sizes of GPUs do not matter.
+      // A CPU runs one thread per core, so the block sizes of GPUs do not matter.
       const ofDevice = axes.devices[device].kind === 'cpu' ? [0] : blocks;
       if (typeof ofDevice === 'string') {
         reason ??= ofDevice;
         continue;
       }
-      // Launches come last, so that the first of equal designs in this order counts.
+      // If several entries are the same design, the first counts. Launches vary fastest in this order.
       const lists = [implementations, widths, units, loops, orders, caps, ofDevice, launches] as (readonly number[])[];
       const sizes = lists.map((list) => list.length);
       const candidates = sizes.reduce((product, size) => product * size, 1);
@@ -364,7 +368,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
         );
         const index = encode(counts, [device, implementation, width, unit, loop, order, launch, cap, block]);
         const { design, invalid } = describeDesign(view.predictor, index);
-        // The launches of CPUs do not apply to GPUs, and those of GPUs do not apply to CPUs.
+        // Some launches are only for CPUs and others only for GPUs.
         if (invalid === 'not-on-device') continue;
         if (invalid !== null && design.gridBlocks === 0) reason ??= `not valid: ${reasonText(invalid)}`;
         if (!isLaunch(design, wanted)) continue;
@@ -389,13 +393,13 @@ export const NO_CAP: ReadonlySet<string> = new Set(['', 'none', 'null', '–']);
 const LAUNCH = ['blockThreads', 'gridBlocks', 'unitsPerThread'] as const;
 
 function isLaunch(design: Design, wanted: Wanted): boolean {
-  // Files for tuners write 0 for the number (blocks or units per thread) that follows from the other.
+  // Files for tuners have 0 for blocks or for units per thread. This one follows from the other.
   return LAUNCH.every((field) => !wanted[field] || wanted[field].value === 0 || wanted[field].value === design[field]);
 }
 
 /**
- * Whether a launch matches the number that a tuner's file fixes. If blocks are 0 and units per thread are not, the
- * number of blocks follows from the units. Otherwise it is fixed, and other units per thread may give it too.
+ * Whether a launch fixes the same number as a tuner's file. If the file has 0 blocks but units per thread, the number
+ * of blocks must follow from the units. If it has blocks but 0 units per thread, the blocks must be fixed.
  */
 function isKind(kind: Launch['kind'], { gridBlocks, unitsPerThread }: Wanted): boolean {
   if (gridBlocks?.value === 0 && Number(unitsPerThread?.value ?? 0) > 0) return kind === 'units-per-thread';
@@ -411,7 +415,7 @@ function launchWords(wanted: Wanted): string {
 }
 
 /**
- * Says what a file or the user must add to identify one design.
+ * Says what the file or the user must add to identify a single design.
  * @param hits `[position of the device, design]` of each matching design, as JSON; null if there are too many
  */
 function tooLittle(

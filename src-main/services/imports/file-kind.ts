@@ -8,19 +8,19 @@ import { IMPORTERS, KNOWN_FORMATS } from './formats.ts';
 import { hasColumns, hasMembers, type FileContent, type Importer } from './importer.ts';
 
 /**
- * The kind of a file, by its content. `lengths` is a matrix, a table that may be a workload, or a compiled kernel;
- * `message` says what to do with it.
+ * The kind of a file, found by its content. `lengths` means a matrix, a table that may be a workload, or a compiled
+ * kernel. `message` says what the user can do with the file.
  */
 export type FileKind =
   | { readonly kind: 'measurements'; readonly importer: Importer }
   | { readonly kind: 'study' | 'device' }
   | { readonly kind: 'lengths' | 'other'; readonly message: string };
 
-/** Studies and devices are small; a larger JSON file contains measurements. */
+/** Studies and devices are small. A larger JSON file has measurements. */
 const MAX_STUDY_BYTES = 4_000_000;
 const HEAD_BYTES = 65_536;
 
-/** Reads a file to import, or the results of all slices in the folder of a bundle. Fails above the size limit. */
+/** Reads a file to import. Of a folder, it reads the results of a bundle, all slices. Fails above the size limit. */
 export async function readImportFile(path: string): Promise<Result<Uint8Array>> {
   const names = await readdir(path).catch(() => null);
   if (!names) return readBytes(path, MAX_IMPORT_BYTES);
@@ -29,7 +29,7 @@ export async function readImportFile(path: string): Promise<Result<Uint8Array>> 
     return badInput(
       `${path} holds no results.jsonl and no results-0.jsonl, … Specify a file, or the folder of a bundle that was measured.`,
     );
-  // Each part begins with the plan. It must be the same in all parts.
+  // Each part begins with the plan. Reading the joined parts checks that all plans are the same.
   const parts: Uint8Array[] = [];
   for (const name of results) {
     const left = MAX_IMPORT_BYTES - parts.reduce((sum, part) => sum + part.length, 0);
@@ -40,7 +40,10 @@ export async function readImportFile(path: string): Promise<Result<Uint8Array>> 
   return ok(Buffer.concat(parts));
 }
 
-/** Detects the kind of a file from its content. @param bytes not compressed */
+/**
+ * Detects the kind of a file from its content.
+ * @param bytes the content, not compressed
+ */
 export function fileKind(bytes: Uint8Array): FileKind {
   const head = new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES)).trimStart();
   const isKernel = !head.startsWith('{') && kernelFileKind('', bytes) !== null;
@@ -62,7 +65,7 @@ const columnsOf = (head: string): readonly string[] =>
 
 const firstLine = (head: string): string => head.split(/\r?\n/, 1)[0];
 
-/** The value of a file that begins as an object, unless it is too long for a study, or cut off. */
+/** Returns the value of a file that begins as a JSON object; undefined if it is too long for a study, or cut off. */
 function parseObject(head: string, bytes: Uint8Array): unknown {
   if (!head.startsWith('{') || bytes.length > MAX_STUDY_BYTES) return undefined;
   try {

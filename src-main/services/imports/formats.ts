@@ -10,5 +10,5 @@ import type { Importer } from './importer.ts';
 export const IMPORTERS: readonly Importer[] = [results, optuna, kernelTuner, times, loops, smite];
 
 const texts = IMPORTERS.map(({ text }) => text);
-/** All formats in a sentence. */
+/** The names of all formats, as a part of a sentence. */
 export const KNOWN_FORMATS = `${texts.slice(0, -1).join(', ')}, or ${texts.at(-1)}; each also as .gz`;

@@ -10,46 +10,48 @@ import type { ImportedFile } from '../../contract/measuring.ts';
  */
 export interface Importer {
   readonly id: string;
-  /** The name of the format in a list of all formats. */
+  /** The name of the format, for the list of all formats. */
   readonly text: string;
-  /** The format in the help of the command line: its name, and what the file holds. */
+  /** The help text on the command line: the name of the format, and what its files contain. */
   readonly help: readonly [name: string, holds: string];
   matches(file: FileContent): boolean;
   read(file: ImportInput): Promise<Result<Imported>>;
-  /** Whether times in the file have no unit, so that the user must specify it. */
+  /** Whether the times in a file have no unit, so that the user must state it. */
   readonly needsUnit?: boolean;
-  /** Returns the names of the studies in a file that may hold several; one of them is imported. */
+  /** Returns the names of the studies in a file. Present if a file may have several, of which one is imported. */
   readonly studies?: (file: ImportInput) => Promise<Result<readonly string[]>>;
 }
 
 /** An uncompressed file whose format must be found. */
 export interface FileContent {
   readonly bytes: Uint8Array;
-  /** The start of the file as text, without spaces before it. */
+  /** The start of the file as text, without leading spaces. */
   readonly head: string;
   /** Names of the columns, if the file is a table. */
   readonly columns: readonly string[];
-  /** The value of a file that begins as a JSON object; absent for others, and for one that is cut off or too long. */
+  /**
+   * The value of a file that begins as a JSON object. Absent for other files, and if the file is cut off or too long.
+   */
   readonly json?: unknown;
 }
 
-/** The common result of reading every format. */
+/** What every reader of a format returns. */
 export interface Imported {
   readonly kind: ImportedFile['kind'];
   readonly cases: readonly CaseResult[];
-  /** The device of each case, if the file has several devices; otherwise `device` is the only one. */
+  /** The device of each case, if the file has several devices. Otherwise `device` is the device of all cases. */
   readonly devices: readonly string[] | null;
   /** The device of the measurements, if the file describes it completely. */
   readonly device: MeasuringDevice | null;
-  /** The device that the user or the file names, and the device that the file's name suggests. */
+  /** The device that the user or the file names. `deviceGuess` is the device that the name of the file suggests. */
   readonly deviceName: string | null;
   readonly deviceGuess: string | null;
   readonly plan: PlanLine | null;
-  /** The sweep of the configurations' designs, if the file names it. */
+  /** The sweep to which the configurations belong, if the file names it. */
   readonly sweep: FileSweep | null;
-  /** Whether the cases without a time are predictions of Lockstep. */
+  /** Whether cases without a time are predictions that Lockstep exported. */
   readonly predicted: boolean;
-  /** Other facts in the file about itself: any JSON value. */
+  /** What else the file says about itself. Any JSON value. */
   readonly head: unknown;
   readonly warnings: readonly string[];
 }
@@ -60,17 +62,17 @@ export interface ImportInput {
   readonly deviceName?: string | undefined;
   readonly runId?: number | undefined;
   readonly openRunId?: number | undefined;
-  /** Fields of designs by the file's names of parameters, including names from earlier imports of the same study. */
+  /** Fields of designs by the file's names for them. It includes names from earlier imports of the same study. */
   readonly parameters?: NamedParameters | undefined;
-  /** The unit of times without one in the file. */
+  /** The unit of the times, if the file does not state it. */
   readonly timeUnit?: TimeUnit | undefined;
-  /** The study to import, from a file with several. */
+  /** The study to import, if the file has several. */
   readonly studyName?: string | undefined;
 }
 
 export type TimeUnit = 's' | 'ms' | 'us' | 'ns';
 
-/** A file without facts about its measurement. */
+/** The result for a file that says nothing about its measurement. */
 export const NOTHING_SAID = {
   devices: null,
   device: null,
@@ -85,7 +87,7 @@ export const NOTHING_SAID = {
 
 export const namedDevice = ({ deviceName }: ImportInput): string | null => deviceName?.trim() || null;
 
-/** Parses the names of published files, `convolution-A100_T4.json.gz`: a kernel, then a device. */
+/** Parses the names of published files, which name a kernel and then a device: `convolution-A100_T4.json.gz`. */
 export function nameParts(fileName: string): {
   readonly stem: string;
   readonly kernel: string;
@@ -108,7 +110,7 @@ export const hasMembers = (value: unknown, ...names: readonly string[]): boolean
 export const hasColumns = ({ columns }: FileContent, ...names: readonly string[]): boolean =>
   names.every((name) => columns.includes(name));
 
-/** Reads a format whose reader returns only the cases. */
+/** Runs a reader that returns only the cases of a file. */
 export async function readCases(
   kind: Imported['kind'],
   input: ImportInput,

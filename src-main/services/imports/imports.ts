@@ -21,15 +21,17 @@ import { linkedFile, linkedPlan } from './link.ts';
 import { parametersOfStudy } from './named-parameters.ts';
 
 /**
- * Reads measurements from elsewhere and saves them as a run of kind `import` with every repeat. They are then listed,
- * compared and exported like measurements of this machine.
+ * Imports measurements that were made elsewhere, as a run of kind `import` with every repeat. Such a run is listed,
+ * compared and exported like a measurement of this machine.
  */
 
-/** The limits of one message to the store, so that neither side is busy with it for long. */
+/** The limits of one message to the store. A larger message would keep both sides busy for too long. */
 const MAX_BATCH_CASES = 1000;
 const MAX_BATCH_TIMES = 20_000;
 
-/** See the contract's `import.file`. The store removes a file that cannot be read, and an import that did not end. */
+/**
+ * See `import.file` in the contract. The store removes a run whose file cannot be read, or whose import did not end.
+ */
 export async function importFile(context: Context, input: ImportInput): Promise<Result<ImportedFile>> {
   const { fileName } = input;
   const start = performance.now();
@@ -91,7 +93,7 @@ export async function importFile(context: Context, input: ImportInput): Promise<
     deviceId: (position: number) => source?.deviceId ?? devices?.[position] ?? ownId,
   };
   const saved = device ? await context.store.saveMeasuringDevice(runId, device) : ok(null);
-  // A case without a design belongs to a device or kernel other than the sweep's designs.
+  // If a file is linked to a sweep, only its linked cases are ranked. Other cases belong to another device or kernel.
   const isRanked = (one: CaseResult): boolean =>
     !linked || (one.case.benchmark === 'external' ? one.case.parameters.linked !== undefined : one.timesMs.length > 0);
   const best = saved.ok ? await saveCases(context, runId, cases, records, isRanked) : saved;
@@ -106,11 +108,11 @@ export async function importFile(context: Context, input: ImportInput): Promise<
   return ok({ runId, kind: read.value.kind, cases: cases.length, failed, ...(linked && { linked }), warnings });
 }
 
-/** The number of shown values of a parameter. */
+/** The number of values that are shown of a parameter. */
 const SHOWN_VALUES = 6;
 
 /**
- * See the contract's `import.inspect`. Nothing is asked if the file names its designs, or has no configurations of
+ * See `import.inspect` in the contract. There is no question if the file names its designs, or has no configurations of
  * another program.
  */
 export async function inspectImport(
@@ -121,7 +123,7 @@ export async function inspectImport(
   if (!content.ok) return content;
   const file = { fileName, bytes: content.value, studyName };
   const importer = importerOf(file.bytes);
-  // `import.file` reports this failure.
+  // `import.file` will report this failure.
   if (!importer.ok) return ok(null);
   const { needsUnit = false } = importer.value;
   const named = importer.value.studies ? await importer.value.studies(file) : ok([]);
@@ -163,7 +165,7 @@ function describeMachine(device: MeasuringDevice | null): unknown {
   return device.driver === '' ? { device: device.name } : { device: device.name, driver: device.driver };
 }
 
-/** Saves cases in batches. Returns the fastest of the ranked cases. */
+/** Saves cases in batches. Returns the fastest case that `isRanked` accepts. */
 async function saveCases(
   context: Context,
   runId: number,

@@ -16,18 +16,18 @@ import { hasDesignParameters, linkDesigns } from './designs.ts';
 import type { ImportInput, Imported } from './importer.ts';
 import { parametersOfStudy } from './named-parameters.ts';
 
-/** A file's cases, with the sweep of their designs, if there is one. */
+/** The cases of a file, and the sweep of their designs if there is one. */
 export interface Linked extends LinkedSource {
   readonly cases: readonly CaseResult[];
   readonly devices: readonly (string | null)[] | null;
   readonly device: MeasuringDevice | null;
-  /** The configurations of another program that are designs of the sweep. */
+  /** The configurations of another program that match designs of the sweep. */
   readonly linked: ImportedFile['linked'] | null;
-  /** The parameters by which the designs were found. */
+  /** The mapping of parameters by which the designs were found. */
   readonly parameters: NamedParameters;
 }
 
-/** A device of which only the name is known. */
+/** Returns a device of which only the name is known. */
 function deviceNamed(name: string): MeasuringDevice {
   return {
     type: 'device',
@@ -55,7 +55,7 @@ interface LinkedSource {
   readonly warnings: readonly string[];
 }
 
-/** Returns a bundle's results, with the sweep of its plan. */
+/** Links the results of a bundle to the sweep of their plan. */
 export async function linkedPlan(
   context: Context,
   { cases, device, plan }: Imported,
@@ -72,8 +72,8 @@ export async function linkedPlan(
 }
 
 /**
- * Looks for the sweep of a plan. Other databases have other runs under the same numbers, so study, seed, device and
- * every design must be equal. Otherwise, the measurements are not linked.
+ * Looks for the sweep of a plan. The same number may be another run in another database, so study, seed, device and
+ * every design must be equal. Otherwise the measurements are not linked.
  */
 async function findSource(context: Context, line: PlanLine | null): Promise<Result<LinkedSource>> {
   const source = line?.source ?? null;
@@ -108,7 +108,7 @@ const alone = (why: string): LinkedSource => ({
 });
 const anotherRun = (runId: number): string => `Run ${runId} of this database is not the sweep of these designs`;
 
-/** Returns the run that a file names for its designs, or the reason why it is not here. */
+/** Returns the run that a file names for its designs, or the reason why it is not in this database. */
 async function runOfFile(context: Context, { runId, study, seed }: FileSweep): Promise<Result<RunRecord | string>> {
   const run = await context.store.getRun(runId);
   if (!run.ok && run.error.code !== 'not-found') return run;
@@ -117,7 +117,9 @@ async function runOfFile(context: Context, { runId, study, seed }: FileSweep): P
   return ok(seed !== null && run.value.seed !== seed ? anotherRun(runId) : run.value);
 }
 
-/** Links the cases of a file to a sweep: the run that the user names, else the one in the file, else the open one. */
+/**
+ * Links the cases of a file to a sweep: the run that the user names, or else the one in the file, or else the open one.
+ */
 export async function linkedFile(
   context: Context,
   read: Imported,
@@ -152,7 +154,7 @@ export async function linkedFile(
     });
   };
 
-  // Times of designs mean nothing without their sweep.
+  // A table of times is useless without the sweep of its designs, so a sweep that cannot be found is a failure.
   const isAsked = runId !== undefined || read.kind === 'times';
   let target = runId ?? read.sweep?.runId ?? null;
   let exported = read.sweep !== null && read.sweep.runId === target;
@@ -181,7 +183,7 @@ export async function linkedFile(
     if (!isAsked) return unlinked(alone(anotherRun(target)));
     exported = false;
   }
-  // A prediction of another run is not a measurement, although it looks like a time that replaced a prediction.
+  // A prediction that was exported from another run may look like a measured time, but is not one.
   const places = [...read.cases.keys()].filter((at) => exported || !read.predicted || isMeasured(read.cases[at]));
   const left = read.cases.length - places.length;
   if (places.length === 0) return conflict(`${leftOutText(left)} No other case was measured.`);

@@ -1,12 +1,12 @@
 import { DESIGN_FIELDS, type NamedParameters } from '../../../src-workers/domain/design-names.ts';
 import type { Context } from '../context.ts';
 
-/** The number of earlier imports to read, newest first. */
+/** The number of earlier imports that are read, newest first. */
 const MAX_IMPORTS = 50;
 
 /**
- * Maps parameters to fields of a design: as given, and otherwise as in earlier imports of designs of the same study.
- * The newest import that names a parameter counts.
+ * Maps parameters to fields of a design. What the user states comes first, then what earlier imports for the same study
+ * stated. The newest import that maps a parameter counts.
  */
 export async function parametersOfStudy(
   { store }: Context,
@@ -24,7 +24,7 @@ export async function parametersOfStudy(
   return { ...earlier, ...given };
 }
 
-/** Returns the parameters that an import has saved. */
+/** Returns the mapping that an import has saved. */
 function keptParameters(study: unknown): NamedParameters {
   const { file } = (study ?? {}) as { readonly file?: { readonly parameters?: unknown } };
   const entries = Object.entries((file?.parameters ?? {}) as NamedParameters);

@@ -5,21 +5,21 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 
 /**
- * Kernel Tuner passes parameters to kernels as macros, so their values are numbers. This file maps these numbers to
- * names, for the exported script and for the cache that the script writes. Files for Optuna contain the names, and also
- * the parameter that identifies the sweep.
+ * Kernel Tuner passes parameters to kernels as macros, so exported scripts and their caches have numbers instead of
+ * names. This module converts the numbers to names. Files for Optuna have the names themselves, and also the parameter
+ * that identifies the sweep.
  */
 
-/** The positions of loops. For implementations and balancings, they are positions on the axes of the sweep. */
+/** The loops by their numbers in a file. Implementations and balancings have their positions on the sweep's axes. */
 export const LOOPS: readonly LoopForm[] = ['nested', 'flattened'];
 
-/** A parameter with one value, which identifies the sweep and the device of the other numbers. */
+/** A parameter with only one value. It identifies the sweep and the device to which the other numbers belong. */
 export const SWEEP_PARAMETER = 'lockstep_sweep';
 
 type Value = number | string | boolean;
 
 /**
- * Returns the value of `SWEEP_PARAMETER`. It is equal for sweeps in which equal numbers mean equal designs.
+ * Returns the value of `SWEEP_PARAMETER`. Two sweeps have the same value if equal numbers mean equal designs in them.
  * @param deviceId the device of the designs; files of earlier versions do not have it
  */
 export function sweepNumber({ implementations, balancing }: SpaceAxes, units: number, deviceId?: string): number {
@@ -27,7 +27,7 @@ export function sweepNumber({ implementations, balancing }: SpaceAxes, units: nu
   return crc32(JSON.stringify([names, balancing, units, ...(deviceId === undefined ? [] : [deviceId])]));
 }
 
-/** The names of the numbered parameters, the newest first. A macro with a common name would break a kernel. */
+/** The names of the numbered parameters, newest first. As a macro, a common name would break a kernel. */
 export const NUMBERED = {
   implementation: ['lockstep_implementation', 'implementation'],
   loop: ['lockstep_loop', 'loop'],
@@ -35,11 +35,10 @@ export const NUMBERED = {
 } as const;
 
 /**
- * Converts a configuration that an exported script measured: its numbers become names, and it gets its device and
- * number of blocks. Other configurations stay unchanged. Returns a reason if the numbers are invalid or belong to
+ * Converts a configuration that an exported script has measured: numbers become names, and the device and the number of
+ * blocks are added. Other configurations stay unchanged. Returns a reason if the numbers are invalid or belong to
  * another sweep.
- *
- * @param isDeviceKnown whether the measuring device is in the sweep; it then replaces the device of the script
+ * @param isDeviceKnown whether the sweep has the device that measured; it then replaces the device of the script
  */
 export function withNames(
   configuration: Readonly<Record<string, Value>>,

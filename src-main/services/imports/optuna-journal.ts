@@ -4,8 +4,8 @@ import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts
 import { Slice } from '../../../src-workers/parse/slice.ts';
 
 /**
- * Reads a journal, the other storage of Optuna (optuna/storages/journal/_storage.py): a line of JSON for each
- * operation, in order. Studies and trials are numbered as they are created.
+ * Reads a journal, which Optuna can use instead of a database (optuna/storages/journal/_storage.py). It has one line of
+ * JSON for each operation, in order. Studies and trials are numbered as they are created.
  */
 
 /** Whether a text is a journal, by its first bytes. */
@@ -23,7 +23,7 @@ interface Study {
   readonly trials: Trial[];
 }
 
-/** The codes of operations and states. */
+/** The codes of operations, and then the codes of the states of a trial. */
 const [CREATE_STUDY, DELETE_STUDY, STUDY_USER, STUDY_SYSTEM, CREATE_TRIAL, PARAMETER, STATE, , TRIAL_USER] = [0, 1, 2, 3, 4, 5, 6, 7, 8]; // prettier-ignore
 const [RUNNING, COMPLETE, PRUNED, FAILED] = [0, 1, 2, 3];
 const MAX_LINES = 2 ** 22;
@@ -32,7 +32,7 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Reads all studies of a journal. An incomplete last line, which a stopped program leaves, is skipped. Any other
+ * Reads all studies of a journal. A stopped program may leave an incomplete last line, which is skipped. Any other
  * incomplete line is refused.
  */
 export async function readJournal(bytes: Uint8Array, label: string): Promise<Result<readonly OptunaStudy[]>> {
@@ -68,13 +68,13 @@ export async function readJournal(bytes: Uint8Array, label: string): Promise<Res
   );
 }
 
-/** Parses a line. Numbers that are not finite, which Python writes by name, become null. */
+/** Parses a line. Python writes infinite numbers and NaN by name; these become null. */
 function parsed(line: string): unknown {
   for (const text of [line, line.replace(/(?<=[[,:]\s*)(?:-?Infinity|NaN)(?=\s*[\],}])/g, 'null')]) {
     try {
       return JSON.parse(text) as unknown;
     } catch {
-      // The line may be valid without these numbers.
+      // The second text may be valid, because it has null in place of these names.
     }
   }
   return undefined;

@@ -19,7 +19,7 @@ const isConfiguration = (mark: unknown): mark is Configuration =>
   SWEEP_PARAMETER in mark &&
   Object.values(mark).every((value) => ['number', 'string', 'boolean'].includes(typeof value));
 
-/** Reads all studies of a storage. A database is read from a file, because SQLite would copy a buffer as a whole. */
+/** Reads all studies of a storage. A database is written to a file, because SQLite would copy a buffer as a whole. */
 export async function readOptunaStudies(bytes: Uint8Array, label: string): Promise<Result<readonly OptunaStudy[]>> {
   if (!isSqlite(bytes)) return readJournal(bytes, label);
   return inTemporaryFolder(async (folder) => {
@@ -40,8 +40,8 @@ export async function readOptunaStudies(bytes: Uint8Array, label: string): Promi
 }
 
 /**
- * Reads a study of Optuna as measured configurations: complete trials (those with the same parameters are repeats) and
- * failed ones. A trial of an exported file names its design.
+ * Reads a study of Optuna as measured configurations, from its complete and failed trials. Trials with the same
+ * parameters are repeats. A trial that Lockstep exported names its design.
  */
 export async function readOptunaStudy(
   bytes: Uint8Array,
@@ -77,7 +77,7 @@ export async function readOptunaStudy(
     if (slice.isOver) await slice.next();
     const value = values[at];
     const isTime = !failed && typeof value === 'number' && value > 0 && value < Infinity;
-    // A trial that failed before it had parameters gives no information.
+    // A trial that failed before it had parameters says nothing.
     const configuration = isConfiguration(mark) ? mark : parameters;
     if (!isTime && (!failed || Object.keys(configuration).length === 0)) {
       without += 1;
@@ -108,7 +108,7 @@ export async function readOptunaStudy(
   });
 }
 
-/** Returns the objective that is a time, and its unit. */
+/** Finds the objective that is a time, and returns its index and unit. */
 function findObjective(
   { name, objectives }: OptunaStudy,
   label: string,

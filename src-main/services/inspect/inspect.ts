@@ -12,15 +12,16 @@ import type { Context } from '../context.ts';
 
 type Input = Omit<ProcedureArguments<'kernel.inspect'>, 'client'>;
 
-/** The limit for all programs of an inspection. A compiler may need a minute for a large kernel. */
+/** The time limit for all programs of an inspection together. A compiler may need a minute for a large kernel. */
 const TIME_LIMIT_MS = 120_000;
 
 const NO_COMPILER =
   'Specify a file that was compiled elsewhere instead: PTX (nvcc -ptx -lineinfo), a cubin (nvcc -cubin -lineinfo), or the log of nvcc -Xptxas -v.';
 
 /**
- * See the contract's `kernel.inspect`. Fails with `bad-input` on a file that does not describe a kernel, with
- * `not-found` if a source needs nvcc, and with `unsupported` on an error of the compiler or after the time limit.
+ * See `kernel.inspect` in the contract. Fails with `bad-input` if the file does not describe a kernel, with `not-found`
+ * if a source needs nvcc and there is none, and with `unsupported` if the compiler reports an error or the time limit
+ * is exceeded.
  */
 export async function inspectFile(context: Context, input: Input, cancel: AbortSignal): Promise<Result<Inspection>> {
   const { fileName, bytes, entry, arch, loop, iterationsPerLoop, meanLength } = input;
@@ -47,7 +48,7 @@ export async function inspectFile(context: Context, input: Input, cancel: AbortS
 const tookTooLong = (fileName: string): Result<never> =>
   unsupported(`${fileName}: The inspection was stopped after ${TIME_LIMIT_MS / 1000} s.`);
 
-/** Starts the programs of the toolkit in the inspection's own folder. */
+/** Starts the programs of the CUDA toolkit in a folder that belongs to the inspection. */
 class Tools {
   readonly folder: string;
   private readonly fileName: string;
@@ -59,8 +60,8 @@ class Tools {
   }
 
   /**
-   * Runs a program and returns its output. If the program fails, the result is a failure with its first error.
-   * @param source the file that error messages name in place of the inspected one
+   * Runs a program and returns its output. If the program fails, the failure has its first error message.
+   * @param source the file that these messages name; the name of the inspected file replaces it
    */
   async run(program: string, args: readonly string[], source = ''): Promise<Result<string>> {
     const ended = await runTool(program, args, { cwd: this.folder, timeLimitMs: TIME_LIMIT_MS, signal: this.signal });
@@ -68,11 +69,11 @@ class Tools {
     const { code, stdout, stderr } = ended.value;
     if (code === 0) return ok(stdout + stderr);
     const error = firstError(stderr + stdout);
-    // A header in the same folder is named as in the #include.
+    // A header in the same folder appears under the name that the #include has.
     return unsupported(source === '' ? error : error.replaceAll(source, this.fileName).replaceAll(`${OWN}/`, ''));
   }
 
-  /** Returns the machine code of a cubin from an installed disassembler, or null if none is installed. */
+  /** Returns the machine code of a cubin from an installed disassembler. Returns null if there is none. */
   async disassembled(cubin: string): Promise<Result<string> | null> {
     for (const [name, ...args] of [
       ['nvdisasm', '-c', '-g', cubin],
@@ -129,9 +130,9 @@ async function disassembled(tools: Tools, without: string | null): Promise<Pick<
   return { notes: note === null ? [] : [note] };
 }
 
-/** The name of the user's folder inside the folder of the inspection. */
+/** The name that the user's folder has inside the folder of the inspection. */
 const OWN = 'own';
-/** Names without special characters for a shell. */
+/** A name without characters that a shell would interpret. */
 const PLAIN_NAME = /^[\w+@][\w.+@-]*$/;
 
 async function compiledSource(
@@ -141,9 +142,9 @@ async function compiledSource(
   const nvcc = await findNvcc(process.env, arch);
   if (!nvcc.ok) return fail(nvcc.error.code, `${fileName} must be compiled: ${nvcc.error.message}. ${NO_COMPILER}`);
   if (arch === undefined) return badInput(`Specify the architecture for ${fileName}, as in --arch sm_90.`);
-  // The file is compiled in its own folder and under its own name, because it may include its neighbours, and one of
-  // them may be called kernel.cu. nvcc passes its arguments to a shell. The shell must not interpret the names of the
-  // user's folders.
+  // The file is compiled in its own folder and under its own name. It may include its neighbours, and one of them may
+  // be called kernel.cu. The user's folders get other names, because nvcc passes its arguments to a shell, which could
+  // interpret the real ones.
   if (folder !== undefined) await symlink(folder, join(tools.folder, OWN), 'junction');
   const there = folder === undefined ? null : await readFile(join(folder, fileName)).catch(() => null);
   const inPlace = there !== null && there.equals(bytes) && PLAIN_NAME.test(fileName);
@@ -186,7 +187,7 @@ async function compiledSource(
   return ok({ log: log.value, ptx, capped: capped.value, ...code });
 }
 
-/** PTX has the loops. The assembler, if there is one, gives the resources that the kernel needs. */
+/** PTX shows the loops. The assembler, if there is one, shows the resources that the kernel needs. */
 async function assembledPtx({ arch, caps }: Input, ptx: string, tools: Tools): Promise<Result<Texts>> {
   const target = arch ?? /^[ \t]*\.target[ \t]+(sm_\w+)/m.exec(ptx)?.[1] ?? '';
   const nvcc = await findNvcc(process.env, target);
@@ -218,7 +219,7 @@ async function assembledPtx({ arch, caps }: Input, ptx: string, tools: Tools): P
   return ok({ ptx, log: log.value, capped: capped.value, ...code });
 }
 
-/** Returns the output of `ptxas -v` for `kernel.ptx` under each cap. */
+/** Returns the output of `ptxas -v` for `kernel.ptx`, once for each register cap. */
 async function underCaps(
   nvcc: string,
   arch: string,

@@ -56,7 +56,7 @@ async function hipCompiler(): Promise<string | null> {
   return hipcc.ok && version.ok ? `HIP ${version.value} (${hipcc.value})` : null;
 }
 
-/** Returns the cache sizes of one core and of all cores together, as Linux reports them, or an empty text. */
+/** Returns the sizes of the caches that the first core uses, as Linux reports them; elsewhere an empty text. */
 async function cacheSizes(): Promise<string> {
   const found: string[] = [];
   for (let index = 0; index < 8; index += 1) {
@@ -109,7 +109,7 @@ export async function doctorChecks(
     cacheSizes(),
   ]);
   return [
-    // Every entry point refuses an old Node, so the present one is new enough.
+    // An old Node is refused at every start, so this one is new enough.
     check('node', 'Node', `${process.version} (${process.execPath})`, ''),
     check(
       'processor',

@@ -13,8 +13,8 @@ export function thisMachine(): Readonly<Record<string, string | number>> {
 }
 
 /**
- * Describes a run's machine in a line: `host, Linux 6.1.0, CPU, 2 cores, Node 24.21.0`. An imported run has the device
- * of its measurements.
+ * Describes the machine of a run in one line: `host, Linux 6.1.0, CPU, 2 cores, Node 24.21.0`. For an imported run, it
+ * is the device that measured.
  */
 export function machineText(machine: unknown): string {
   if (typeof machine !== 'object' || machine === null) return '';

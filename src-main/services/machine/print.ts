@@ -6,12 +6,14 @@ import { findProgram, pathFolders, runTool } from '../../../src-workers/bench/to
 import { CHROMIUM_NAMES } from './chromium.mjs';
 import { inTemporaryFolder } from '../files/temporary-folder.ts';
 
-/** A page with a few plots prints in a second, but a busy machine may take long to start a browser. */
+/**
+ * The time limit, ms. A page with a few plots prints in a second, but a busy machine may take long to start a browser.
+ */
 const PRINT_LIMIT_MS = 60_000;
 
 /**
- * Prints a page to PDF with a headless Chromium of this machine: the one in LOCKSTEP_CHROMIUM, or one in PATH. Fails
- * with `not-found` if there is none, and with `unsupported` if it prints nothing.
+ * Prints a page to PDF with the headless Chromium in LOCKSTEP_CHROMIUM, or one in PATH. Fails with `not-found` if there
+ * is none, and with `unsupported` if it prints nothing.
  */
 export async function printedPage(html: string): Promise<Result<Uint8Array>> {
   const browser = process.env.LOCKSTEP_CHROMIUM ?? (await findProgram(CHROMIUM_NAMES, pathFolders(process.env)));
@@ -23,7 +25,7 @@ export async function printedPage(html: string): Promise<Result<Uint8Array>> {
     const [page, file] = [join(folder, 'page.html'), join(folder, 'page.pdf')];
     await writeFile(page, html);
     const flags = ['--headless', '--disable-gpu', '--no-first-run', '--no-pdf-header-footer'];
-    // Chromium refuses to run as root with its sandbox. The page is our own, and its policy blocks all requests.
+    // As root, Chromium needs this flag. The page is our own, and its policy blocks all requests.
     if (process.getuid?.() === 0) flags.push('--no-sandbox');
     const ran = await runTool(
       browser,
