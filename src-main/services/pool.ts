@@ -11,12 +11,13 @@ export interface Pool {
   /** The number of tasks of a run that can run at once, on the workers or on agents. */
   capacity(): number;
   /**
-   * Runs one named task in a worker. Rejects with the signal's reason when it fires, and with a `FailureError` if the
-   * task hangs. Tasks that the user waits for come before tasks of runs and of background work.
-   * @param worker from 0: the preferred worker, which keeps data from an earlier task of this kind; used if it is idle
-   * @param runId the run of the task, which agents may then do
-   * @param background work that the user did not request: it releases its worker if other tasks wait, and restarts
-   * later
+   * Runs a named task in a worker. Rejects with the signal's reason when the signal fires, and with a `FailureError` if
+   * the task hangs. Tasks that the user waits for come before tasks of runs and before background work.
+   * @param worker the preferred worker, from 0. It has kept data from an earlier task of this kind, and is used if it
+   *   is idle.
+   * @param runId the run to which the task belongs. Agents may then do the task.
+   * @param background whether the user did not request the work. It gives up its worker if other tasks wait, and starts
+   *   again later.
    */
   run<Name extends keyof WorkerTasks>(
     name: Name,
@@ -31,15 +32,15 @@ export interface Pool {
   close(): Promise<void>;
 }
 
-/** When a task counts as hung. The limits are processor time, so a busy machine ends no task. */
+/** When a task counts as hung. The limits are in processor time, so tasks on a busy machine are not ended. */
 export interface TaskLimits {
   /** The limit of one step, ms. A design or a replication takes a second or two at most. */
   readonly stepMs: number;
-  /** The limit of a task without steps, ms, such as reading a file of gigabytes. */
+  /** The limit of a task that has no steps, ms. It may read a file of gigabytes. */
   readonly taskMs: number;
-  /** The time between two checks of the tasks on the clock, ms. */
+  /** The time between two checks of the tasks, ms of real time. */
   readonly lookMs: number;
-  /** A cancelled task stops between two steps. After this time, its worker is ended with all its caches, ms. */
+  /** A cancelled task stops at its next step. If this takes longer (ms), its worker is ended and loses its caches. */
   readonly stopMs: number;
 }
 
@@ -47,20 +48,20 @@ const LIMITS: TaskLimits = { stepMs: 60_000, taskMs: 600_000, lookMs: 1000, stop
 
 interface Task {
   readonly name: string;
-  /** Whether the user waits for it. */
+  /** Whether the user waits for the task. */
   readonly urgent: boolean;
   readonly background: boolean;
-  /** Gives the task a worker. */
+  /** Called when a worker is free for the task. */
   readonly begin: () => void;
-  /** Ends the worker of the task. */
+  /** Aborted to end the task together with its worker. */
   readonly end: AbortController;
-  /** The id of the worker's thread, and the data that it shares. */
+  /** The id of the worker's thread. `cells` is the memory that the task shares with this thread. */
   threadId: number;
   cells: Int32Array | null;
-  /** The steps at the last check, and whether there were more than at the start. */
+  /** The number of steps at the last check. `counts` is true if the task has reported any step. */
   steps: number;
   counts: boolean;
-  /** The worker's processor time at the last check with a new step, ms; 0 before the first check. */
+  /** The worker's processor time at the last check that found a new step, ms; 0 before the first check. */
   steppedMs: number;
   stopping: NodeJS.Timeout | undefined;
   givesWay: boolean;
@@ -68,8 +69,8 @@ interface Task {
 }
 
 /**
- * Records the progress of a task. Returns why it must end, or null.
- * @param nowMs processor time of its worker
+ * Records the progress of a task. If the task must end, returns the reason, otherwise null.
+ * @param nowMs processor time of the worker so far
  */
 function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimits): Failure | null {
   if (steps !== task.steps) task.counts = true;
@@ -86,18 +87,19 @@ function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimi
 }
 
 /**
- * Memory of a worker for new objects, MB. Most of them die at once, whatever this size is. V8's default size takes some
- * 150 MB more. A sweep of spmv-skewed takes as much processor time as with 24 MB, and 10 % more with 6 MB.
+ * Memory of a worker for new objects, MB. Most of these live shortly, so a larger size gains little. V8's default size
+ * takes some 150 MB more. A sweep of spmv-skewed takes the same processor time as with 24 MB, but 10 % less than with 6
+ * MB.
  */
 const MAX_YOUNG_MB = 12;
 /**
- * Memory of a worker for older objects, MB. A worker needs some 30. Without this limit, V8 lets a heap grow fourfold
- * before it collects old objects; with it, not quite twofold. So the engine takes 100 MB less after 25 edits. Edits
- * take 3 % more processor time, a sweep of spmv-skewed the same.
+ * Memory of a worker for older objects, MB. A worker needs about 30 MB. With this limit, V8 collects old objects before
+ * the heap has doubled; without it, the heap can grow fourfold. The engine takes 100 MB less after 25 edits. Edits take
+ * 3 % more processor time, and a sweep of spmv-skewed takes no more.
  */
 const MAX_OLD_MB = 1900;
 
-/** Creates the threads. A task gets the thread that it prefers if that one is idle. */
+/** Creates the threads. A task gets its preferred thread if that thread is idle. */
 function createThreads(workerFile: string, shared: Int32Array, workers: number, ready: number): Piscina {
   return new Piscina({
     filename: workerFile,
@@ -106,8 +108,8 @@ function createThreads(workerFile: string, shared: Int32Array, workers: number, 
     maxThreads: workers,
     // An idle worker keeps the laws of the study on screen, which take seconds to make.
     idleTimeout: 600_000,
-    // A worker keeps the tables of its sweep between chunks. A second task at a time would only slow the first one
-    // down.
+    // A worker keeps the tables of its sweep between two chunks. A second task in the same worker would only slow down
+    // the first.
     concurrentTasksPerWorker: 1,
     resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB, maxOldGenerationSizeMb: MAX_OLD_MB },
     loadBalancer({ [queueOptionsSymbol]: options }, all) {
@@ -126,12 +128,12 @@ function createThreads(workerFile: string, shared: Int32Array, workers: number, 
   });
 }
 
-/** @param ready workers that start at once, before there is a task for them */
+/** @param ready the number of workers that start at once, before the first task */
 export function openPool(workerFile: string, workers: number, ready: number, limits = LIMITS): Pool {
   const shared = sharedSteps();
   const piscina = createThreads(workerFile, shared, workers, ready);
 
-  // Piscina never gets more tasks than workers, because a task in its own queue would wait for an ended worker.
+  // Piscina gets no more tasks than workers. A task in Piscina's own queue might wait for a worker that has been ended.
   const waiting: Task[] = [];
   const running = new Set<Task>();
   const next = (): void => {
@@ -156,7 +158,7 @@ export function openPool(workerFile: string, workers: number, ready: number, lim
     waiting.splice(at, 1);
     task.begin();
   };
-  /** Frees the worker of one background task: the last one that began, because it loses least. */
+  /** Frees a worker by stopping the background task that began last, because it loses least. */
   const makeRoom = (): void => {
     const background = [...running].filter((task) => task.background && !task.givesWay);
     const last = background.at(-1);
@@ -167,14 +169,14 @@ export function openPool(workerFile: string, workers: number, ready: number, lim
 
   const look = async (task: Task): Promise<void> => {
     const worker = piscina.threads.find(({ threadId }) => threadId === task.threadId);
-    // Node before 24.6 does not report it, and neither does a worker that is ending.
+    // Node before 24.6 cannot report the processor time. Neither can a worker that is ending.
     const used = await worker?.cpuUsage?.().catch(() => undefined);
     if (!used || !task.cells || !running.has(task)) return;
     const nowMs = (used.user + used.system) / 1000;
     const overrun = takeProgress(task, nowMs, Atomics.load(task.cells, 0), limits);
     if (overrun === null) return;
     task.failure = new FailureError(overrun);
-    // A task without progress would not notice a request to stop either.
+    // A task without steps would not notice a request to stop, so its worker is ended.
     task.end.abort();
   };
   const looking = setInterval(() => running.forEach((task) => void look(task)), limits.lookMs).unref();
@@ -219,7 +221,7 @@ export function openPool(workerFile: string, workers: number, ready: number, lim
           signal?.removeEventListener('abort', cancelled);
           clearTimeout(task.stopping);
           running.delete(task);
-          // The caller may add more tasks at once, which go first.
+          // The caller may add more tasks at once, and these come first.
           setImmediate(next);
         }
       }

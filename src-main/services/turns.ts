@@ -3,16 +3,16 @@ import { fail, type Result } from '../../src-workers/domain/result.ts';
 export const SUPERSEDED: Result<never> = fail('cancelled', 'A newer call of the same client took its place.');
 
 /**
- * Cancels calls that nobody waits for. A newer call replaces an older one of the same client, and a call ends with its
- * page. A call without a client replaces no other call.
+ * Cancels calls whose results are no longer needed. A newer call replaces the older one of the same client, and a call
+ * ends with its page. A call without a client replaces no other call.
  */
 export class Turns {
   readonly #underWay = new Map<string, AbortController>();
 
   /**
-   * @param ends fire when the calling page has gone, or the engine closes
-   * @param work gets a signal that fires then, when a newer call replaces it, and when it is cancelled; what it throws
-   * after that is the failure `SUPERSEDED`
+   * @param ends fire when the calling page is gone, or when the engine closes
+   * @param work receives a signal. It fires if one of `ends` fires, if a newer call replaces this one, or if it is
+   *   cancelled. Whatever `work` throws after that becomes the failure `SUPERSEDED`.
    */
   async take<T>(
     client: string | undefined,
@@ -35,7 +35,7 @@ export class Turns {
     }
   }
 
-  /** Cancels the call of this client. Returns whether one was running. */
+  /** Cancels the call of this client. Returns whether there was one. */
   cancel(client: string): boolean {
     const turn = this.#underWay.get(client);
     turn?.abort();

@@ -2,10 +2,10 @@ import manifest from '../../package.json' with { type: 'json' };
 
 export const APP_VERSION: string = manifest.version;
 
-/** The version of the prediction, raised whenever a prediction changes. */
+/** The version of the prediction. It is raised whenever a prediction changes. */
 export const MODEL_VERSION = 'composite 4.8';
 
-/** Whether a version of the prediction is at least this one; false for an unknown version. */
+/** Whether a version of the prediction is at least the given one. False for an unknown version. */
 function isSince(version: string | undefined, major: number, minor: number): boolean {
   const [, ownMajor, ownMinor = 0] = /^composite (\d+)(?:\.(\d+))?/.exec(version ?? '') ?? [];
   return Number(ownMajor) > major || (Number(ownMajor) === major && Number(ownMinor) >= minor);
@@ -14,8 +14,8 @@ function isSince(version: string | undefined, major: number, minor: number): boo
 /** Whether a version of the prediction uses the order of the units in the workload. */
 export const isOrderAware = (version: string | undefined): boolean => isSince(version, 3, 0);
 
-/** Whether a version replaces unstated inputs by the middles of their laws, and not by zero. */
+/** Whether a version replaces unstated inputs by the middles of their laws. Earlier versions replaced them by zero. */
 export const takesMiddles = (version: string | undefined): boolean => isSince(version, 4, 2);
 
-/** The version of the simulator, raised whenever a simulation changes. */
+/** The version of the simulator. It is raised whenever a simulation changes. */
 export const SIMULATOR_VERSION = 'events 3.2';

@@ -58,37 +58,40 @@ import type { RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION } from '../version.ts';
 
 /**
- * The third fidelity: a separate program measures a plan of cases, and each case is saved when it is complete. A run
- * stores its plan, so that a resumed run measures only the cases without a result, and only on the same device.
+ * Measurements, the third fidelity. A separate program measures the cases of a plan, and each case is saved when it is
+ * complete. A run stores its plan. When it is resumed, only the cases without a result are measured, and only on the
+ * same device.
  */
 
-/** The content of a `bench` run's `study` column. For designs of a sweep, it includes the study of the sweep. */
+/** The content of the `study` column of a `bench` run. It includes the study of the sweep, if designs are measured. */
 export interface BenchRunStudy extends Partial<RunStudy>, MeasuredRunStudy {
   readonly bench: PlanLine;
 }
 
-/** The time limit until a program mentions its first case, because it must first compile and compute results. */
+/**
+ * The time limit until a program mentions its first case, ms. The program first compiles and computes correct results.
+ */
 const START_LIMIT_MS = 300_000;
-/** The program itself keeps the limit of a case. If it exceeds the limit by this time, it counts as hung. */
+/** The measuring program itself enforces the time limit of a case. It counts as hung if it is late by this time, ms. */
 const graceMs = (limitMs: number): number => Math.max(2000, limitMs / 2);
-/** The longest time that a timer can wait. */
+/** The longest time that a timer can wait, ms. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
-/** A run ends after this many hung programs in a row without a measurement in between. */
+/** A run ends after this many programs that hung, if nothing was measured in between. */
 const MAX_HANGS = 3;
-/** A run ends after its agent has gone away this many times without a measurement in between. */
+/** A run ends if its agent stops answering this many times and nothing was measured in between. */
 const MAX_LOSSES = 5;
 
 interface PlannedMeasurement {
   readonly plan: BenchPlan;
-  /** The digest of the units' lengths. */
+  /** The digest of the lengths of the units. */
   readonly digest: string | null;
   readonly request: MeasuringRequest;
   readonly view: RunView | null;
 }
 
 /**
- * Returns the number of lanes in the thread groups of a sweep's device, by default its only one. Without a sweep, it is
- * the number of AMD's computing devices.
+ * Returns the width of the thread groups of a sweep's device. If no device is named, the sweep has only one. Without a
+ * sweep, it is the width of AMD's computing devices.
  */
 function findGroupWidth(view: RunView | null, deviceId: string | undefined): number {
   const device = view?.devices.find(({ id }) => deviceId === undefined || id === deviceId);
@@ -96,9 +99,9 @@ function findGroupWidth(view: RunView | null, deviceId: string | undefined): num
 }
 
 /**
- * Resolves a request into its cases and their units.
+ * Resolves a request into cases and their units.
  * @param view the sweep, if the suite is `designs`
- * @param packed whether another machine measures; if so, this machine does not look for the device
+ * @param packed whether another machine will measure, so that this machine does not look for the device
  */
 async function planMeasurement(
   context: Context,
@@ -229,7 +232,7 @@ function flushRefusal(target: string, isOwnKernel: boolean): Result<never> {
   return unsupported(message, { field: 'cache' });
 }
 
-/** Stands in for the command lines of a CUDA kernel. The measuring program makes these itself. */
+/** A placeholder for the command lines of a CUDA kernel, which the measuring program makes itself. */
 const KERNEL_PROGRAM = { exec: '{binary}', build: null, folder: '.' };
 
 function groupWidth(view: RunView, deviceId: string): number | null {
@@ -237,7 +240,7 @@ function groupWidth(view: RunView, deviceId: string): number | null {
   return device?.kind === 'gpu' ? device.threadGroupWidth : null;
 }
 
-/** Only the target `program` has a program, and only the command line may start one. */
+/** Checks that a program is given for the target `program` and for no other, and that this host may start it. */
 function checkProgram(
   context: Context,
   target: string,
@@ -265,7 +268,7 @@ function planSource({ view, request }: PlannedMeasurement): PlanLine['source'] {
 const resumeByCaller = (runId: number, target: string): string =>
   `Run ${runId} was measured by a function of another program (${target}). Call tune there again to measure the other designs.`;
 
-/** The runs on a page's own GPU, or by a caller, that wait for records. */
+/** The runs that wait for records, because a page or a caller measures them. */
 export interface PageMeasurements {
   plan(runId: number): Result<BenchPlan>;
   record(runId: number, records: readonly BenchRecord[]): Promise<Result<null>>;
@@ -274,19 +277,19 @@ export interface PageMeasurements {
 export interface Benchmarks extends PageMeasurements {
   /** Returns how many designs of a sweep a target can run. */
   runnable(input: ProcedureArguments<'bench.runnable'>): Promise<Result<RunnableDesigns>>;
-  /** Packs a plan for CUDA with everything that a machine without Lockstep needs to measure it. */
+  /** Packs a plan for CUDA, with everything that another machine needs to measure it without Lockstep. */
   bundle(input: ProcedureArguments<'bench.bundle'>): Promise<Result<Bundle>>;
-  /** Launches a few cases and proposes how many repeats, units and designs fit the time. */
+  /** Launches a few cases, and proposes how many repeats, units and designs fit the time limit. */
   probe(input: ProcedureArguments<'bench.probe'>, gone?: AbortSignal): Promise<Result<ProbeAnswer>>;
   cancelProbe(client: string): boolean;
   start(input: ProcedureArguments<'bench.start'>): Promise<Result<RunHandle>>;
-  /** Resumes a stopped run: only the cases without a result are measured. */
+  /** Resumes a stopped run. Only the cases without a result are measured. */
   resume(run: RunRecord): Promise<Result<RunHandle>>;
 }
 
 /**
- * @param targets whose devices determine which designs they can run
- * @param pageSilenceMs a page that is silent for this time counts as gone
+ * @param targets the targets; their devices determine which designs they can run
+ * @param pageSilenceMs after this silence, a measuring page counts as gone
  */
 export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs: number): Benchmarks {
   const pages = new Map<number, PageRun>();
@@ -375,12 +378,12 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
   };
 }
 
-/** Allows one measurement at a time, because two would disturb each other. */
+/** Returns a function that starts a measurement if none is in progress, because two would disturb each other. */
 function oneAtATime(context: Context) {
-  /** The run that is being measured, or the text if one is being prepared. */
+  /** The number of the run that is being measured, or 'another run' while a run is being prepared. */
   let busy: number | 'another run' | null = null;
   return async <T>(begin: () => Promise<Result<T>>, runOf: (begun: T) => number | null): Promise<Result<T>> => {
-    // An ended run leaves `running` before its end is announced, so that the next one may start at once.
+    // A run leaves `running` before its end is announced, so that listeners can start the next one at once.
     if (typeof busy === 'number' && !context.running.get(busy)) busy = null;
     if (busy !== null)
       return conflict(
@@ -397,7 +400,7 @@ function oneAtATime(context: Context) {
   };
 }
 
-/** Packs a plan, with everything to measure it, for a machine with a compiler. */
+/** Packs a plan with everything that a machine with a compiler needs to measure it. */
 async function packMeasurement(
   context: Context,
   planned: PlannedMeasurement,
@@ -472,7 +475,7 @@ async function reopenSession(context: Context, run: RunRecord) {
   return ok({ session: openSession(context, run, plan, request, before.value), request });
 }
 
-/** Measures the remaining cases with a program of the target. Starts another program after a case that hung. */
+/** Measures the remaining cases with a program of the target. After a case that hung, it starts another program. */
 function runOnProgram(context: Context, session: MeasuringSession, request: MeasuringRequest): RunHandle {
   const controller = new AbortController();
   const signal = AbortSignal.any([controller.signal, context.closing]);
@@ -483,7 +486,7 @@ function runOnProgram(context: Context, session: MeasuringSession, request: Meas
       const before = session.state().saved;
       const attempt = await measureOnce(context, session, request.target, signal);
       if (attempt.kind === 'lost') {
-        // The agent's measurements are saved. The rest waits until the agent is back.
+        // What the agent has measured is saved. The next attempt waits until the agent is back.
         losses = session.state().saved > before ? 1 : losses + 1;
         if (losses < MAX_LOSSES) continue;
         return session.finish({
@@ -502,7 +505,7 @@ function runOnProgram(context: Context, session: MeasuringSession, request: Meas
     }
   };
   const finished = measure().catch((error: unknown) =>
-    // A bug here must neither leave the run open nor end the engine.
+    // Even if this code has a bug, the run must end and the engine must continue.
     session.finish({ code: 'internal', message: errorText(error) }),
   );
   return { runId: session.run.id, finished, cancel: () => controller.abort() };
@@ -526,7 +529,7 @@ async function measureOnce(
   if (plan.cases.length === 0) return { kind: 'complete' };
   let refused: Failure | null = null;
   const caseMs = plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs);
-  // Our program enforces the limits of the user's program and of its build.
+  // The user's program and its build have time limits that our program enforces.
   const totalMs = Math.min(
     MAX_TIMER_MS,
     START_LIMIT_MS + plan.cases.length * (caseMs + (plan.program ? COMPILE_LIMIT_MS : 0)),
@@ -546,7 +549,7 @@ async function measureOnce(
   const settled = await session.programEnded();
   if (!settled.ok) return failed(settled.error);
   if (state.done) return { kind: 'complete' };
-  // A function, because a case may still be saved as failed before this text is used.
+  // This is a function, because one more case may be saved as failed before the text is used.
   const kept = (): string =>
     `${session.state().saved} of ${state.total} cases are saved; lockstep runs resume ${session.run.id} measures the others.`;
   if (state.lost !== null) {
@@ -570,7 +573,7 @@ async function measureOnce(
     case 'refused':
       return failed({ code: 'bad-input', message: `${withoutStop(end.message)}. ${kept()}` });
     case 'crashed': {
-      // A case that ends the program would end it again. It counts as failed, so that resuming skips it.
+      // A case that made the program crash would do so again. It counts as failed, so that a resumed run skips it.
       const at = state.begun ? await session.giveUp(`the measuring program ${end.message}`) : ok(null);
       if (!at.ok) return failed(at.error);
       const where = at.value === null ? '' : ` (while measuring ${at.value})`;

@@ -31,9 +31,9 @@ import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
 import { noDevice } from '../ranking/rows.ts';
 import { runStudy, type RunView } from '../runs/run-view.ts';
 
-/** Calibration: fitting parameters to measurements of a kernel on a device, saving the fit, and using it in studies. */
+/** Calibrations: the parameters of a device are fitted to measurements of a kernel, saved, and used in studies. */
 
-/** A measured run with its sweep. The predictor is for the measured loop and the measured number of units. */
+/** A measured run and its sweep. The predictor is for the loop and the number of units that were measured. */
 export interface MeasuredSweep {
   readonly run: RunRecord;
   readonly request: MeasuringRequest;
@@ -46,7 +46,7 @@ export interface MeasuredSweep {
   readonly standIn: UnitLoopWorkload['profile'] | null;
 }
 
-/** Returns the backend of the times. The user's own kernel counts as their own program on every target. */
+/** Returns the backend to which measured times belong. The user's own kernel counts as a program on every target. */
 export function timedBackend({
   request,
   measuring,
@@ -91,8 +91,8 @@ export async function openMeasuredSweep({ store, views }: Context, runId: number
 }
 
 /**
- * Returns the loop that a run measured in place of the kernel, according to its plan. Returns `null` if no GPU ran it,
- * or if its file does not describe it.
+ * Returns the loop that a run measured in place of the kernel, from its plan. Returns `null` if no GPU ran the loop, or
+ * if an imported file does not describe it.
  */
 function standInProfile({ study }: RunRecord): UnitLoopWorkload['profile'] | null {
   const { bench, file } = study as { bench?: PlanLine; file?: { head?: Pick<PlanLine['plan'], 'workload'> | null } };
@@ -106,7 +106,9 @@ export interface ComparableDesign extends MeasuredDesign {
   readonly highMs: number | null;
 }
 
-/** Returns the designs with a time and without a wrong result. The newest measurement of a design counts. */
+/**
+ * Returns the designs with a time and without a wrong result. Of several measurements of a design, the newest counts.
+ */
 export function comparableDesigns({ records }: MeasuredSweep): readonly ComparableDesign[] {
   const designs = new Map<number, ComparableDesign>();
   for (const record of records) {
@@ -122,7 +124,7 @@ export function comparableDesigns({ records }: MeasuredSweep): readonly Comparab
   return [...designs.values()];
 }
 
-/** Fits in a worker, because it takes seconds. */
+/** Fits the parameters in a worker, because this takes seconds. */
 export async function fitCalibration(context: Context, measured: MeasuredSweep): Promise<Result<CalibrationProfile>> {
   const { run, view, deviceAt, measuring } = measured;
   const divergence = await findDivergence(context, measuring.fingerprint);
@@ -143,7 +145,7 @@ export async function fitCalibration(context: Context, measured: MeasuredSweep):
   return fitted.ok ? fitted : fail(fitted.error.code, `Run ${run.id}: ${fitted.error.message}`);
 }
 
-/** Returns the newest result for divergent loops on the same device, if there is one. */
+/** Returns the newest result for divergent loops on the same device; null if there is none. */
 async function findDivergence(
   context: Context,
   fingerprint: string,
@@ -168,7 +170,7 @@ async function findDivergence(
       return all.length === 0 ? [] : [{ loops, divergentLanes, cycles: median(Float64Array.from(all)) }];
     });
     const fit = fitDivergence(runs);
-    // A failed fit of divergent loops does not prevent calibrating the rest.
+    // If the fit of divergent loops fails, the other parameters are still calibrated.
     if (fit.ok) return ok({ runId: id, fit: fit.value });
   }
   return ok(null);
@@ -189,7 +191,7 @@ export async function listCalibrations(
 ): Promise<Result<readonly SavedProfile[]>> {
   const records = await store.listCalibrations(deviceId);
   if (!records.ok) return records;
-  // A profile of a newer version is left out, because it could be misread.
+  // A profile that a newer version saved is left out, because this version could misread it.
   return ok(records.value.flatMap((record) => (isKnown(record.profile) ? [profileOf(record, record.profile)] : [])));
 }
 
@@ -218,7 +220,7 @@ function savedProfile(record: CalibrationRecord): Result<SavedProfile> {
     : fail('storage', `Calibration ${record.id} has a version that this Lockstep cannot read.`);
 }
 
-/** The sharpest knee that a study may have. */
+/** The largest `kneeSoftness` that a study may have. */
 const MAX_KNEE_SOFTNESS = 100;
 
 function hasDevice(study: Study, deviceId: string): Result<null> {
@@ -226,9 +228,9 @@ function hasDevice(study: Study, deviceId: string): Result<null> {
 }
 
 /**
- * Returns a study that predicts a device with a profile of its own kernel. The properties of the kernel that the
- * measurement found (its serial part, the cost of cooperation, its setup) apply to all devices of the study. Fails with
- * `unsupported` for a profile of the loop that stands in for a kernel, and for a study of several kernels.
+ * Returns a study that predicts a device with a profile of its own kernel. Some properties of the kernel follow from
+ * the measurement: its serial fraction, the cost of cooperation and its setup. They apply to all devices of the study.
+ * Fails with `unsupported` for a profile of the loop that stands in for a kernel, and for a study of several kernels.
  */
 export function studyWithProfile(study: Study, deviceId: string, profile: CalibrationProfile): Result<Study> {
   const known = hasDevice(study, deviceId);
@@ -266,10 +268,9 @@ export function studyWithProfile(study: Study, deviceId: string, profile: Calibr
 }
 
 /**
- * Returns a study that predicts a device from its data sheet. If no other device has calibrated figures, the calibrated
- * fields of the kernel get their values from before the calibration; unknown ones are marked as assumed.
- *
- * @param before the study at the time of the sweep whose designs the calibration measured
+ * Returns a study that predicts a device from its data sheet again. If no other device is calibrated, the calibrated
+ * fields of the kernel get their earlier values. Fields whose earlier values are unknown are marked as assumed.
+ * @param before the study at the time of the sweep whose designs were measured for the calibration
  */
 export function studyWithoutProfile(study: Study, deviceId: string, before: Study | null): Result<Study> {
   const known = hasDevice(study, deviceId);
@@ -296,8 +297,8 @@ export function studyWithoutProfile(study: Study, deviceId: string, before: Stud
 }
 
 /**
- * Returns the study of the sweep whose designs were measured for the calibration of a study's device, or `null` if no
- * saved calibration matches.
+ * Returns an earlier study: that of the sweep whose designs were measured for the calibration of this device. Returns
+ * `null` if the study's figures match no saved calibration.
  */
 export async function studyBefore({ store }: Context, study: Study, deviceId: string): Promise<Result<Study | null>> {
   const kept = await listCalibrations(store, deviceId);
@@ -308,7 +309,7 @@ export async function studyBefore({ store }: Context, study: Study, deviceId: st
       parameters.latencyCycles === figures?.latencyCycles && parameters.issueCycles === figures.issueCycles,
   );
   if (!used) return ok(null);
-  // The first is the run that measured the designs; it may have been deleted.
+  // The first of these runs measured the designs. It may have been deleted.
   const run = await store.getRun(used.profile.sourceRunIds[0]);
   const measured = run.ok ? runStudy(run.value) : run;
   return ok(measured.ok ? measured.value.study : null);

@@ -12,17 +12,17 @@ interface Gathered extends GatheredCase {
   readonly case: BenchCase;
 }
 
-/** Combines the records of a running measurement by case, and determines when a case is complete. */
+/** Gathers the records of a running measurement by case, and finds out when a case is complete. */
 export interface CaseCollector {
   /**
-   * Returns the cases that are now complete. A case is complete when it has failed, or when it has every counted launch
-   * (or values, if it has no launches) and records of another case follow, because its check may come last. Programs
-   * may alternate between cases. Fails with `bad-input` on an unexpected case.
+   * Takes a record, and returns the cases that are now complete. A failed case is complete. Another case is complete
+   * when it has all its timed launches (or values, if it has no launches) and a record of another case follows, because
+   * its check may come last. Programs may alternate between cases. Fails with `bad-input` on an unexpected case.
    */
   take(record: CaseRecord): Result<readonly CaseResult[]>;
-  /** Returns the complete cases when no more records come, in whatever way the program ended. */
+  /** Returns the complete cases after the last record, in whatever way the program ended. */
   settle(): readonly CaseResult[];
-  /** Finishes all other cases after `done`. A case without an answer has failed. */
+  /** Finishes all other cases after the record `done`. A case without any record has failed. */
   finish(): readonly CaseResult[];
   /** Returns the current case, or the next one if none is running. */
   underWay(): BenchCase | null;
@@ -48,7 +48,7 @@ export function collectCases(cases: readonly BenchCase[], repeats: number): Case
       if (!known.has(record.case))
         return badInput(`a record of the case "${record.case.slice(0, 80)}", which is not in the plan`);
       const found = waiting.get(record.case);
-      // A closed case has its result; a late check would change what is already saved.
+      // A closed case is already saved, and a late check must not change it.
       if (!found) return ok([]);
       addRecord(found, record);
       if (record.type === 'compiled') return ok([]);

@@ -35,7 +35,7 @@ export async function compareRuns(
   const key = await keyOf(context, measured);
   if (!key.ok) return key;
 
-  // If a run has several cases of one design, the fastest case counts.
+  // If a run has several cases of one design, the fastest of them counts.
   const rows = new Map<string, (TimedCase | null)[]>();
   for (const [at, { cases }] of measured.entries())
     for (const one of cases) {
@@ -115,8 +115,9 @@ const isTimed = (one: MeasuredCase): one is TimedCase =>
 const timeOf = (one: TimedCase | null): number => one?.measured.medianMs ?? Infinity;
 
 /**
- * Returns the design whose worst ratio to the fastest is smallest, among those measured in all runs.
- * @param factors by design and run, over the best of the run
+ * Returns the design with the smallest worst ratio to the fastest design of each run, among designs that all runs
+ * measured.
+ * @param factors by design and run: the time of the design over the best time of the run
  */
 function oneForAll(factors: readonly (readonly number[])[]): RunsComparison['oneForAll'] {
   let found: RunsComparison['oneForAll'] = null;
@@ -133,9 +134,9 @@ function deviceName({ measuringDevice }: RunRecord): string {
 }
 
 /**
- * Returns the key that identifies the same case in different runs. For designs of one sweep it is the position on all
- * axes except the device; launches that fill the device may differ. Otherwise it is the design, the parameters of
- * another program, or the case.
+ * Returns a function that identifies the same case in different runs. If all runs measured one sweep, the key is the
+ * position on all axes except the device, because launches that fill the device may differ. Otherwise it is the design,
+ * the parameters of another program, or the case.
  */
 async function keyOf(context: Context, measured: readonly Measured[]): Promise<Result<(one: MeasuredCase) => string>> {
   const cases = measured.flatMap((run) => run.cases);

@@ -32,7 +32,7 @@ export async function compareMeasured(
       `Run ${run.id} has ${measured.length} designs with a time and a correct result; a comparison needs at least 2.`,
     );
   const indices = measured.map(({ designIndex }) => designIndex);
-  // A calibration applies to the clock at which it was measured.
+  // The calibrated parameters belong to the clock at which they were measured.
   const clockMhz = profile ? null : measuredClockMhz(sweep);
   const plan = clockMhz === null ? view.predictor.plan : replanClock(view.predictor.plan, deviceId, clockMhz);
   const predicted = profile
@@ -115,12 +115,12 @@ export async function compareMeasured(
   });
 }
 
-/** Smaller relative differences between clocks are ignored. */
+/** Two clocks count as equal if they differ by less than this fraction. */
 const SAME_CLOCK = 0.005;
 
 /**
- * Returns the median clock during the measurement, if it differs from the clock of the prediction. Returns null if the
- * device is not the predicted one.
+ * Returns the median clock of the measurement, MHz, if it differs from the clock of the prediction. Returns null if
+ * another device than the predicted one measured.
  */
 function measuredClockMhz({ view, deviceAt, measuring, records }: MeasuredSweep): number | null {
   const device = view.devices[deviceAt];

@@ -8,19 +8,19 @@ import type { Context } from '../context.ts';
 import { isSameDevice, namedDevice } from './device.ts';
 import { measuringDetail } from './measured.ts';
 
-/** Fields that a device of the catalogue may lack, and the value of a probe from which each follows. */
+/** The fields that a device of the catalogue may lack, each with the value of a probe from which it follows. */
 const FIELDS = [
   { field: 'achievedBandwidthFraction', probe: 'bandwidth', value: 'bandwidthGbS' },
   { field: 'randomSectorsGbS', probe: 'random-sectors', value: 'memoryGbS' },
   { field: 'cachedSectorsGbS', probe: 'random-sectors', value: 'cachedGbS' },
 ] as const;
 
-/** The digits of a measured value. Repeated measurements differ by more. */
+/** The number of digits of a measured value. Repeated measurements differ in further digits. */
 const DIGITS = 4;
 
 /**
- * Returns a device with the fields that a run of probes measured on it. All other fields stay as they are.
- * @param given the device; without it, the device of the catalogue whose name the driver reported
+ * Returns a device with the fields that a run of probes measured on it. Its other fields stay unchanged.
+ * @param given the device; the default is the device of the catalogue with the name that the driver reported
  */
 export async function measuredDevice(context: Context, id: number, given?: unknown): Promise<Result<MeasuredDevice>> {
   const run = await context.store.getRun(id);
@@ -45,7 +45,7 @@ export async function measuredDevice(context: Context, id: number, given?: unkno
       `Run ${id} measured ${measuring.name}${cores}, which is not ${device.name}${other}. Specify the measured device.`,
     );
   }
-  // The file of an imported run does not say when it was measured.
+  // The file of an imported run does not say when the measurement was made, so the date is that of the import.
   const dated = `${run.value.kind === 'import' ? 'imported ' : ''}${run.value.startedAt.slice(0, 10)}`;
   return withMeasured(device, detail.value, dated);
 }

@@ -4,13 +4,11 @@ import { findWhole } from '../../../src-workers/domain/device-part.ts';
 import { fail, ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import type { Catalogue } from '../devices/catalogue.ts';
 
-/** Words that a driver or a browser adds to a device's name or leaves out: makers, trademarks, kinds, capacities. */
+/** Words that drivers and browsers add to a device's name or leave out: makers, trademarks, kinds and capacities. */
 const NOISE =
   /\((?:r|tm|c|[^)]*)\)|\b(?:nvidia|amd|advanced micro devices|intel|google|apple|ati|tesla|corporation|inc|cpu|gpu|device|processor|graphics|nv|\d+-core|one|hbm\d?e?|@.*|\d+(?:\.\d+)?\s*(?:gb|gib|ghz))\b|[®™,]/gi;
 
-/**
- * Words of the catalogue that a driver leaves out. They name the usual form of a model, or a whole partitioned card.
- */
+/** Words of the catalogue that drivers leave out: the usual form of a model, or the whole of a partitionable card. */
 const USUAL = /^(?:sxm\d?|gcd|stack)$/;
 
 function words(name: string): readonly string[] {
@@ -32,11 +30,11 @@ function variant(board: string): readonly (string | undefined)[] {
 }
 
 /**
- * Whether a measuring device is a given device of the catalogue. The names must have the same words, except for makers
- * and capacities. A driver's shorter name (`NVIDIA H100 80GB HBM3` for the SXM5 board) also counts if two conditions
- * hold. Both names contain the model's own word. The numbers of multiprocessors, in which most variants differ, are
- * equal; if a number is missing, the shorter name may lack only words that drivers leave out. Boards of different
- * memory or form are different devices if both names state it.
+ * Whether the device that measured is a given device of the catalogue. Their names must have the same words, apart from
+ * makers and capacities. A shorter name (`NVIDIA H100 80GB HBM3` for the SXM5 board) also matches if it has the word of
+ * the model and the number of multiprocessors is equal, because most variants differ in this number. If the number is
+ * unknown, the shorter name may lack only words that drivers leave out. Boards never match if both names state the
+ * memory or the form, and these differ.
  */
 export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'name' | 'multiprocessors'>): boolean {
   // A part of a device has the name of the whole device.
@@ -55,8 +53,8 @@ export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'n
 }
 
 /**
- * Returns the id of the device of the catalogue with this id (`ID:66` is a part) or with this name, as a driver writes
- * it. If there is none, it fails like the catalogue. If several devices match, it fails with `bad-input`.
+ * Returns the id of the catalogue's device with this id (`ID:66` is a part), or with this name as a driver writes it.
+ * If there is none, it fails like the catalogue. If several devices match, it fails with `bad-input`.
  */
 export async function namedDevice(
   catalogue: Pick<Catalogue, 'list' | 'devices'>,

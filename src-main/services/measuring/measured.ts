@@ -19,7 +19,7 @@ import { isSameDevice } from './device.ts';
 import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
 import { measuredTime, repeatsOf, summariseAll } from './times.ts';
 
-/** Reads the measurements of runs of this machine and of imported files. */
+/** Reads the measurements of a run that was made on this machine or imported from a file. */
 
 export function caseLabel(measured: BenchCase): string {
   switch (measured.benchmark) {
@@ -56,7 +56,7 @@ export function caseLabel(measured: BenchCase): string {
   }
 }
 
-/** @param ofSweep whether the designs come from a sweep, so that device ids refer to its devices */
+/** @param ofSweep whether the designs come from a sweep, whose devices the ids then name */
 function measuredCase(record: MeasurementRecord, position: number, ofSweep: boolean): MeasuredCase {
   const detail = record.detail as MeasuredCaseDetail;
   const { benchmark, parameters } = detail.case;
@@ -104,21 +104,21 @@ function waitingCase(one: BenchCase, position: number, deviceId: string | null):
   };
 }
 
-/** Whether a case has been measured, has values, or has failed. */
+/** Whether a case has a time, values or a failure. */
 export function isDone({ measured, failure, values }: MeasuredCase): boolean {
   return measured !== null || failure !== null || Object.keys(values).length > 0;
 }
 
-/** Counts several cases, and names a single one by its label. */
+/** Returns the number of cases, or the label of a single case. */
 function counted(cases: readonly string[]): string {
   return cases.length === 1 ? cases[0] : `${cases.length} cases`;
 }
 
-/** Says which parts of a measurement were reduced so that it fits its time limit. */
+/** Describes how a measurement was reduced so that it fits its time limit. */
 function reducedTexts({ part, probe, repeats, cases }: MeasuringRequest): readonly string[] {
   const texts: string[] = [];
   const instead = probe ? `, because all would take about ${roughDuration(probe.fullMs)}` : '';
-  // A design with too many blocks for the units is left out for another reason.
+  // Designs with too many blocks for the units are also missing, but they are reported below.
   const fewer = probe?.ofDesigns !== undefined && cases + (part?.designsLeftOut ?? 0) < probe.ofDesigns;
   if (fewer) texts.push(`Measured ${fewerDesignsText(cases, probe.ofDesigns)}${instead}.`);
   if (part) {
@@ -136,10 +136,10 @@ function reducedTexts({ part, probe, repeats, cases }: MeasuringRequest): readon
   return texts;
 }
 
-/** If clocks differ by more, times of designs differ too much to judge a model. */
+/** If clocks differ by more than this fraction, the times differ too much to judge a model. */
 const CLOCK_SPREAD = 0.02;
 
-/** Warns if the clocks varied, with how to lock them, or if the device lowered them by itself, with the reason. */
+/** Warns if the clocks varied, and says how to lock them. Also warns if the device lowered its clock, and says why. */
 function clockWarnings(measuring: MeasuringDevice | null, records: readonly MeasurementRecord[]): readonly string[] {
   const found = records.flatMap(({ detail }) => (detail as MeasuredCaseDetail).conditions ?? []);
   const low = Math.min(...found.map(({ minClockMhz = Infinity }) => minClockMhz));
@@ -161,7 +161,7 @@ function clockWarnings(measuring: MeasuringDevice | null, records: readonly Meas
   return warnings;
 }
 
-/** Returns what a reader must know before using the numbers of a run. */
+/** Returns warnings about a run that a reader must know before using the numbers. */
 export function measuringWarnings(
   run: RunRecord,
   request: MeasuringRequest,
@@ -187,7 +187,7 @@ export function measuringWarnings(
   if (failed.length > 0) warnings.push(`Not measured: ${counted(failed)}.`);
   const instant = labels((record) => repeatsOf(record)?.time.medianMs === 0);
   if (instant.length > 0) warnings.push(`Too fast for the timer, and left out of comparisons: ${counted(instant)}.`);
-  // The findings of contention already report this for each case.
+  // For the suite `contention`, the findings already report this for each case.
   const disturbed = labels(({ detail }) => {
     const { case: one, values } = detail as MeasuredCaseDetail;
     return one.benchmark === 'unit-loop' && disturbedFraction(values) !== null;

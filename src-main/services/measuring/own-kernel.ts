@@ -28,11 +28,11 @@ import { deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { checkMayRunPrograms, EMULATION_TARGET, isOpencl, PAGE_TARGET } from './targets.ts';
 
-/** The user's kernel, measured by our host program: its manifest, and the designs that it implements. */
+/** Measures the user's own kernel with our host program. The kernel's manifest says which designs it implements. */
 
 export type AskedKernel = ProcedureArguments<'bench.start'>['kernel'];
 
-/** Returns the backend that measures a kernel on a target. A CUDA kernel is a program that is built for each design. */
+/** Returns the backend that measures the user's kernel. A CUDA kernel is a program that is built for each design. */
 export function kernelBackend(
   context: Context,
   target: string,
@@ -51,14 +51,14 @@ export function kernelBackend(
 }
 
 /**
- * Returns the abilities of a target for the user's kernel, from those of its stand-in loop. The kernel itself
- * determines how it takes units.
+ * Returns what a target can do with the user's kernel, from what it can do with its stand-in loop. How units are taken
+ * depends on the kernel, not on the target.
  */
 export function kernelAbility(ability: Ability): Ability {
   return { ...ability, threadsPerUnit: null, bestBuckets: true, wholeUnits: false, tiles: false };
 }
 
-/** Returns the kernel of a request, for a measurement on a sweep's device. Its files are checked. */
+/** Returns the kernel of a request, prepared for a device of a sweep. Its files are checked. */
 export async function kernelTask(
   { file }: NonNullable<AskedKernel>,
   view: RunView,
@@ -86,7 +86,7 @@ export async function kernelTask(
     ...(opencl && { platform: 'opencl' as const }),
     ...(emulated && { platform: 'emulation' as const }),
   };
-  // The files are also read later. Checking them now finds a wrong file before a run is opened.
+  // The files will be read again later. Checking them here reports a wrong file before a run is opened.
   const key = `${task.digest} ${task.units}`;
   if (!readable.has(key)) {
     const contents = await readContents(task);
@@ -97,12 +97,12 @@ export async function kernelTask(
 }
 
 /**
- * Kernels whose files were found correct for this number of units. Probes and tuning steps ask for the same kernel
- * repeatedly.
+ * Kernels whose files were found correct, each with the number of units. Probes and steps of a tuning request the same
+ * kernel again and again.
  */
 const readable = new Set<string>();
 
-/** Reads the kernel of a resumed run again. Fails with `conflict` if it has changed since the measurement. */
+/** Reads the kernel of a resumed run. Fails with `conflict` if the kernel has changed since the measurement. */
 export async function kernelAgain(before: KernelTask): Promise<Result<KernelTask>> {
   const again = await readKernel(before.file);
   if (!again.ok) return again;
@@ -111,7 +111,7 @@ export async function kernelAgain(before: KernelTask): Promise<Result<KernelTask
     : conflict(`${before.file}, or a file that it names, has changed since it was measured. Start a new run.`);
 }
 
-/** Reads a manifest, and each of its files once. */
+/** Reads a manifest and its files. Each file is read once. */
 async function readKernel(named: string): Promise<Result<Pick<KernelTask, 'manifest' | 'file' | 'digest'>>> {
   const file = resolve(named);
   const text = await readText(file, 'the manifest of a kernel (JSON)');
@@ -127,7 +127,7 @@ async function computeDigest(text: string, manifest: KernelManifest, path: strin
   for (const named of namedFiles(manifest, path)) {
     const ofFile = createHash('sha256');
     try {
-      // A device such as /dev/zero has no end.
+      // Something like /dev/zero is no file and would never end.
       if (!(await stat(named)).isFile())
         return badInput(`${path} names ${named}, which is not a file. Specify a file.`);
       await pipeline(createReadStream(named), ofFile);
@@ -140,8 +140,9 @@ async function computeDigest(text: string, manifest: KernelManifest, path: strin
 }
 
 /**
- * Checks that a kernel implements the named designs, or else all valid designs of the device, because a choice from a
- * part of a sweep shows nothing about the sweep. Fails with `unsupported` and names what is not implemented.
+ * Checks that a kernel implements the named designs. Without named designs, it must implement all valid designs of the
+ * device, because a choice from only a part of a sweep says nothing about the sweep. Fails with `unsupported` and names
+ * what the kernel does not implement.
  */
 export function checkImplemented(
   view: RunView,
@@ -154,7 +155,7 @@ export function checkImplemented(
   const { ranking } = view;
   const seen = new Set<number>();
   for (const design of named ?? rankedDesigns(ranking, filter.value, 'timeMs')) {
-    // Entries accept any grid and units per thread, so most designs need no check of their own.
+    // Kernels accept any grid and any number of units per thread, so most designs need no separate check.
     const key = KEY_AXES.reduce(
       (sum, axis) => sum * ranking.counts[AXIS[axis]] + axisPosition(ranking, AXIS[axis], design),
       0,

@@ -4,9 +4,9 @@ import { ok, type Failure, type Result, conflict } from '../../../src-workers/do
 import type { RunHandle } from '../runs/running.ts';
 import type { MeasuringSession } from './session.ts';
 
-/** The time that a page may stay silent before its run ends, ms. It allows the page to compute expected results. */
+/** After this silence of its page, a run ends, ms. A page may be silent while it computes correct results. */
 export const PAGE_SILENCE_MS = 14_000;
-/** The number of pings within that time. */
+/** The number of pings that the engine sends within this time. */
 const PINGS = 4;
 
 export interface PageRun extends RunHandle {
@@ -15,11 +15,11 @@ export interface PageRun extends RunHandle {
 }
 
 /**
- * Runs a measurement on a page. The page requests the plan and sends records in batches. A page in the background has
- * slow timers and one launch may take a minute, so silence alone proves nothing. Therefore the engine asks
- * (`bench.ping`), and the page answers with its records.
- *
- * @param silenceMs the run ends at most this long after the page last answered; null: it waits until it is cancelled
+ * Runs a measurement on a page, which requests the plan and sends records in batches. Silence alone does not show that
+ * the page is gone: timers are slow in a page in the background, and one launch may take a minute. Therefore the engine
+ * asks (`bench.ping`), and the page answers with its records.
+ * @param silenceMs the run ends at most this long after the last answer of the page; null if it waits until it is
+ *   cancelled
  */
 export function runOnPage(session: MeasuringSession, silenceMs: number | null, ping: () => void): PageRun {
   let resolve: (result: Result<RunRecord>) => void;
@@ -36,7 +36,7 @@ export function runOnPage(session: MeasuringSession, silenceMs: number | null, p
     resolve(await session.finish(typeof how === 'string' && !settled.ok ? settled.error : how));
   };
   let unanswered = 0;
-  // The limit counts pings instead of time, because a machine that slept has sent no pings.
+  // The limit counts pings instead of time, because a machine that was asleep has sent no pings.
   const askPage = (): void => {
     if (unanswered === PINGS - 1) {
       const message = 'The measuring page has gone. Its measurements are saved, and a page can resume the run.';

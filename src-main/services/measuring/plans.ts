@@ -30,13 +30,14 @@ import type { RunView } from '../runs/run-view.ts';
 import type { RunStudy } from '../studies/studies.ts';
 import { resolveLengths, unpackLengths } from '../studies/workloads.ts';
 
-/** Plans a measurement: the designs of a sweep, on units from the sweep's own law. */
+/** Plans a measurement of designs of a sweep, with units from the law of the sweep. */
 
 export type MeasuringInput = Omit<ProcedureArguments<'bench.start'>, 'target' | 'limits'>;
 
 /**
- * Returns the device of a sweep whose designs a backend measures: the named one, or the only one of the backend's kind.
- * @param kernel whether the user's own kernel is measured; it may have several implementations, like a program
+ * Returns the device of a sweep whose designs a backend measures: the named device, or the only one of the backend's
+ * kind.
+ * @param kernel whether the user's own kernel is measured. Like a program, it may have several implementations.
  */
 export function measuredDeviceId(
   view: RunView,
@@ -68,14 +69,14 @@ export function measuredDeviceId(
 export interface ChosenDesigns {
   /** The designs in the order of measurement. */
   readonly designs: readonly number[];
-  /** The designs that could be chosen, if some were left out. */
+  /** What could be chosen, if the target cannot run some designs. */
   readonly leftOut: RunnableDesigns | null;
 }
 
 /**
- * Chooses the designs of a request. Designs named by number are all measured. Others are chosen from the designs that
- * the target can run. These may be fewer than requested.
- * @param ability of the target; needed if designs are chosen
+ * Chooses the designs of a request. Designs that the request names are all measured. Otherwise designs are chosen from
+ * those that the target can run, which may be fewer than requested.
+ * @param ability what the target can run, which is asked only if it is needed
  */
 export async function chosenDesigns(
   view: RunView,
@@ -119,8 +120,8 @@ export async function chosenDesigns(
 const listed = new Intl.ListFormat('en');
 
 /**
- * Refuses a run of several implementations, because one loop stands in for a kernel. Names the implementations that the
- * loop could stand in for alone.
+ * Refuses a run of several implementations, because a single loop stands in for a kernel. Names the implementations
+ * that could be measured alone.
  */
 function severalKernels({ run, ranking: { axes } }: RunView, all: readonly Implementation[]): Result<never> {
   const names = (some: readonly Implementation[]): string => listed.format(some.map(({ name }) => name));
@@ -159,7 +160,7 @@ function picked(
     case 'spread':
       return spreadOver(list, count);
     case 'random': {
-      // The first entries of a shuffle (Fisher and Yates) are a random choice.
+      // The first entries of a shuffled list (Fisher and Yates) are a random choice.
       const uniform = mersenneTwister(seed);
       const drawn = list.slice();
       for (let i = 0; i < count; i += 1) {
@@ -172,9 +173,9 @@ function picked(
 }
 
 /**
- * Makes cases of the designs of a sweep, with predictions for the measured loop and the measured part of the units.
- * Designs with more blocks than there are units are left out.
- * @param profile of the loop; null if the kernel itself is measured, or a CPU
+ * Makes cases of designs of a sweep. Their predictions are for the loop and the number of units that are measured.
+ * Designs with more blocks than units are left out.
+ * @param profile the loop; null if the kernel itself or a CPU is measured
  */
 export async function designCases(
   { pool }: Context,
@@ -224,7 +225,7 @@ export function standInOf(kernel: KernelProfile, backend: BenchBackend): UnitLoo
   return backend === 'webgpu' ? unitLoopProfile(kernel, backend) : null;
 }
 
-/** For the user's own program and for a CPU, which run no stand-in. */
+/** The loop of a measurement without a stand-in: the user's own program, or a CPU. */
 const NO_LOOP: FirstUnitLoopProfile = { parallelSteps: 0, serialSteps: 0, dependentLoads: 0, tableWords: 1 };
 
 /** The units of a measurement, and the digest that identifies them. */
@@ -234,11 +235,11 @@ export interface MeasuredUnits {
 }
 
 /**
- * Returns the units of a sweep for measuring. For a GPU and for the user's own program, they are the lengths in their
- * own order, or draws from the sweep's law with its seed if there is no order for every unit. For a CPU, they are the
- * entries that its prediction partitions, with the traffic of the units in each. A second call returns the same units
- * unless a file has changed.
- * @param part measures only this number of units, on a GPU
+ * Returns the units of a sweep for a measurement. For a GPU or the user's own program, they are the lengths in their
+ * own order. If there is no order for every unit, they are draws from the law with the seed of the sweep. For a CPU,
+ * they are the entries that its prediction partitions, with the traffic of the units in each. A second call returns the
+ * same units unless a file has changed.
+ * @param part the number of units to measure, on a GPU
  */
 export async function measuredUnits(
   context: Context,
@@ -263,7 +264,7 @@ export async function measuredUnits(
     { bytesPerIteration: kernel.bytesPerIteration, bytesPerUnit: kernel.bytesPerUnit },
   ];
   if (backend === 'cpu') {
-    // The lengths are those of a run's view (`planLengths`). Their traffic is scaled as in `computeCoreLoads`.
+    // `planLengths` gives the prediction the same lengths, and `computeCoreLoads` scales the traffic in the same way.
     order = bundleLengths(order ?? drawLengths(law, workload.units, study.study.seed));
     units = order.iterations.length;
     traffic = {
@@ -277,7 +278,7 @@ export async function measuredUnits(
   const longest = (order?.iterations ?? law.support).reduce((most, length) => Math.max(most, length), 0);
   if (longest >= 2 ** 32)
     return unsupported(`The longest unit has ${longest} iterations, but at most ${2 ** 32 - 1} can be measured.`);
-  // Tens of millions of draws and their digest would delay other requests.
+  // A worker does this, because tens of millions of draws and their digest would delay other requests.
   const iterations = order?.iterations ?? null;
   const { lengths, digest } = await context.pool.run('unitLengths', {
     law,
@@ -290,7 +291,7 @@ export async function measuredUnits(
   return ok({ workload: { label: law.label, lengths, profile, traffic }, digest });
 }
 
-/** Returns the order of a workload file, if the file still has the content of the sweep. */
+/** Returns the order of the lengths in a workload file; null if the content of the file has changed since the sweep. */
 async function orderOfFile(context: Context, study: RunStudy, law: LengthLaw): Promise<OrderedLengths | null> {
   const { lengths, truncation } = study.study.workload;
   const again = await resolveLengths(context, lengths, study.baseFolder, truncation);
@@ -301,7 +302,7 @@ async function orderOfFile(context: Context, study: RunStudy, law: LengthLaw): P
   return same(support, law.support) && same(probability, law.probability) ? again.value.order : null;
 }
 
-/** Restores a saved plan with its lengths. Fails if they differ from those that were measured. */
+/** Restores a saved plan with its lengths. Fails if the lengths are no longer the ones that were measured. */
 export async function restoredPlan(
   context: Context,
   line: PlanLine,

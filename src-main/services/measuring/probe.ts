@@ -18,13 +18,13 @@ import type { Context } from '../context.ts';
 import { spreadOver } from './plans.ts';
 import { EMULATION_TARGET, isCallerTarget, measureOn, PAGE_TARGET } from './targets.ts';
 
-/** Launches a few designs before a measurement, to find out what fits the time. */
+/** A probe launches a few designs before a measurement, to find out what fits the time limit. */
 
-/** The time limit of one design in the probe, ms. A slower design needs no exact time. */
+/** The time limit of one design in the probe, ms. If a design takes longer, its exact time does not matter. */
 const PROBE_CASE_LIMIT_MS = 20_000;
-/** The time limit of one round with compiling, ms. */
+/** The time limit of one round, including compilation, ms. */
 const ROUND_LIMIT_MS = 300_000;
-/** The growth factor of the units if the first ones fill no block of any design. */
+/** If a round has too few units to fill the blocks of any design, the number of units grows by this factor. */
 const GROWTH = 2;
 
 type Request = ProcedureArguments<'bench.start'>;
@@ -32,7 +32,7 @@ type Planner = (input: Request) => Promise<Result<{ readonly plan: BenchPlan }>>
 
 const CANCELLED: Result<never> = fail('cancelled', 'The probe was cancelled; nothing was measured.');
 
-/** @param plan resolves a request for a measurement */
+/** @param plan resolves a request into a plan */
 export async function probeMeasurement(
   context: Context,
   { timeLimitMs, rounds: known, ...input }: Omit<ProcedureArguments<'bench.probe'>, 'client'>,
@@ -84,14 +84,14 @@ export async function probeMeasurement(
 
 const unitsOf = ({ program, workload }: BenchPlan): number => program?.units ?? workload!.lengths.length;
 
-/** Returns the designs that a probe measures, spread evenly over all designs of a plan. */
+/** Returns the designs that a probe measures. They are spread evenly over all designs of the plan. */
 function spread(cases: readonly BenchCase[]): readonly number[] {
   return spreadOver(cases, PROBE_DESIGNS).flatMap((one) =>
     one.benchmark === 'unit-loop' && one.parameters.designIndex !== null ? [one.parameters.designIndex] : [],
   );
 }
 
-/** Plans a round, with more units if these designs have more blocks than units. */
+/** Plans a round. Takes more units if all of these designs have more blocks than units. */
 async function planRound(
   input: Request,
   designs: readonly number[],
@@ -113,15 +113,13 @@ async function planRound(
       const { plan: own } = planned.value;
       return ok({ plan: { ...own, program: { ...own.program!, probe: true } } });
     }
-    // Designs run one after another, because the probe uses the times between their records.
+    // Designs are measured one after another, because the probe uses the times between their records.
     if (planned.ok) return ok({ plan: { ...planned.value.plan, alternating: 1 } });
     if (units >= ofUnits) return planned;
   }
 }
 
-/**
- * Runs a round with a program of the target. Returns null if no launch gave a time; the measurement will report why.
- */
+/** Runs a round with a program of the target. Returns null if no launch gave a time; the measurement says why. */
 async function runRound(
   context: Context,
   target: string,

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 export interface MeasuringPrograms {
   readonly cpuChildFile: string;
   readonly webgpuChildFile: string;
-  /** Runs the user's own program. */
+  /** The script that runs the user's own program. */
   readonly ownChildFile: string;
-  /** The sources of the CUDA program. */
+  /** The folder with the sources of the CUDA program. */
   readonly cudaFolder: string;
-  /** The host of OpenCL kernels, in Python. */
+  /** The Python program that runs OpenCL kernels. */
   readonly openclHost: string;
 }
 

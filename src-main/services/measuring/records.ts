@@ -5,26 +5,26 @@ import type { MeasuringRequest } from '../../contract/measuring.ts';
 import { kindText } from '../runs/runs.ts';
 
 /**
- * The stored form of a measured run: a `bench` run of this machine or an `import` of a file. Both are written and read
- * here, so that the same procedures return them.
+ * How a measured run is stored: a `bench` run of this machine, or an `import` of a file. Both are written and read
+ * here, so that the same procedures can return them.
  */
 
-/** The content of a measured run's `study` column, in addition to the study of its sweep. */
+/** What the `study` column of a measured run has in addition to the study of its sweep. */
 export interface MeasuredRunStudy {
   readonly measuring: {
     readonly request: MeasuringRequest;
-    /** Warnings from measuring or reading. */
+    /** Warnings that came up while measuring or while reading the file. */
     readonly warnings: readonly string[];
   };
 }
 
-/** The data of a measured case without its own column in the store. */
+/** The part of a measured case that has no column of its own in the store. */
 export type MeasuredCaseDetail = Omit<CaseResult, 'timesMs' | 'correct' | 'failure'>;
 
-/** The source of the designs of a measured run, and the program that measured them. */
+/** Where the designs of a measured run come from, and which backend measured them. */
 export interface MeasuredOrigin {
   readonly sourceRunId: number | null;
-  /** The sweep of the designs, by name; without one, the measuring device. */
+  /** The device of the sweep, by its id. Without a sweep, the device that measured. */
   readonly deviceId: string;
   readonly backend: string;
 }
@@ -37,7 +37,7 @@ export function measurementRecord(measured: CaseResult, origin: MeasuredOrigin):
     benchmark === 'unit-loop' ? parameters : benchmark === 'external' ? (parameters.linked ?? null) : null;
   return {
     sourceRunId: ofSweep && origin.sourceRunId,
-    // An index has a meaning only together with its sweep.
+    // The index of a design means something only together with its sweep.
     designIndex: ofSweep && origin.sourceRunId !== null ? ofSweep.designIndex : null,
     predictedMs: ofSweep && ofSweep.predictedMs,
     deviceId: origin.deviceId,

@@ -19,12 +19,12 @@ function isBestBuckets(text: string): boolean {
   return unwrap(parseBalancing(text)).kind === 'best-buckets';
 }
 
-/** Whether the stand-in loop supports a balancing. It has no padding and no even shares. */
+/** Whether the stand-in loop can run a balancing. It supports no padding and no even shares. */
 export function takesWholeUnits(text: string): boolean {
   return isWholeUnit(unwrap(parseBalancing(text)));
 }
 
-/** Returns the limits of a target that exclude values of the space's axes. */
+/** Returns the limits of a target that exclude some values of the axes. */
 function findBounds({ ranking: { axes } }: RunView, ability: Ability): readonly Bound[] {
   const bounds: Bound[] = [];
   const keep = <T>(limit: TargetLimit, axis: AxisName, values: readonly T[], can: (value: T) => boolean): void => {
@@ -49,7 +49,7 @@ function findBounds({ ranking: { axes } }: RunView, ability: Ability): readonly 
     keep({ quantity: 'tiles', atMost: null }, 'blockWidth', axes.blockWidth ?? [null], (width) => width === null);
   const { wholeUnits } = ability;
   if (wholeUnits) keep({ quantity: 'wholeUnits', atMost: null }, 'balancing', axes.balancing, takesWholeUnits);
-  // Bounds of one axis replace one another, so the last includes both limits.
+  // Of several bounds on one axis, only the last counts, so this one includes both limits.
   if (!ability.bestBuckets && axes.balancing.some(isBestBuckets)) {
     const can = (text: string): boolean => !isBestBuckets(text) && (!wholeUnits || takesWholeUnits(text));
     keep({ quantity: 'bestBuckets', atMost: null }, 'balancing', axes.balancing, can);

@@ -9,13 +9,13 @@ import type { BenchRecord } from '../../../src-workers/domain/benchmark.ts';
 import { linesOf } from '../files/lines.ts';
 import { lastLine, shortened } from '../../../src-workers/domain/text.ts';
 
-/** Runs a measuring program in its own process group, reads its lines of JSON, and returns how it ended. */
+/** Runs a measuring program in a process group of its own, reads its lines of JSON, and reports how it ended. */
 
 export interface Program {
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** Added to the environment of this process, without its secrets. */
+  /** Variables that are added to the environment of this process. Secrets are removed from that environment. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -23,52 +23,54 @@ export interface Program {
 export interface ProgramLimits {
   /** The limit of the whole program. */
   readonly totalMs: number;
-  /** The time until the program mentions a case, from its start or from the last line that began something new. */
+  /**
+   * The time until the program mentions its first case, from its start or from the last line that began something new.
+   */
   readonly startMs: number;
-  /** The same limit for all later cases. */
+  /** The same limit for each later case. */
   readonly caseMs: number;
 }
 
 /**
- * Receives a record and its time, ms from the start of the program. The next record waits for the promise. A failure
- * refuses the record and ends the program.
+ * Takes a record and its time in ms from the start of the program. The next record comes when the promise resolves. A
+ * failure refuses the record and ends the program.
  */
 export type TakeRecord = (record: BenchRecord, atMs: number) => Promise<Result<unknown>>;
 
 export type ProgramEnd =
-  /** Exit code 0 after its last record. */
+  /** The program ended with exit code 0 after its last record. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'cancelled' }
-  /** The agent that ran the program went away. Another start measures the rest. */
+  /** The agent that ran the program stopped answering. Another attempt measures the rest. */
   | { readonly kind: 'lost' }
-  /** A launch hung, and the program named its case. Another start measures the rest. */
+  /** A launch hung, and the program reported its case. Another attempt measures the rest. */
   | { readonly kind: 'hung' }
-  /** The program was killed because it exceeded the limit of the whole program (`whole`) or was silent. */
+  /** The program was killed. It exceeded the limit of the whole program (`whole`), or it was silent for too long. */
   | { readonly kind: 'late'; readonly whole: boolean; readonly limitMs: number }
-  /** A crash, an exit code, or a program that cannot be started. The message includes its last line. */
+  /** The program could not be started, crashed, or ended with an exit code. The message has its last line. */
   | { readonly kind: 'crashed'; readonly message: string }
   /** The program printed a line that is not a record, or the receiver refused a record. */
   | { readonly kind: 'refused'; readonly message: string };
 
-/** The longest line that is read, because a case may have many values. */
+/** The longest line that is read, in bytes. A case may have many values. */
 const MAX_LINE_BYTES = 64 * 2 ** 20;
-/** The part of standard error that is kept for the message of a failure. */
+/** The number of characters at the end of standard error that are kept for the message of a failure. */
 const STDERR_TAIL_CHARACTERS = 8192;
 const MAX_SHOWN_CHARACTERS = 300;
-/** The wait for standard error after a program's end, because another process may hold it open for good. */
+/** The wait for the last lines of standard error after the program's end, ms. Another process may keep it open. */
 const LAST_WORDS_MS = 200;
-/** The time that a program has to end by itself. */
+/** The time that a program has to end by itself, ms. */
 const TERM_GRACE_MS = 2000;
 
-/** Returns our script as a program that ends with this process. Under Electron, its own Node runs it. */
+/** Returns one of our scripts as a program that ends with this process. Under Electron, Electron's own Node runs it. */
 export function scriptProgram(file: string, args: readonly string[], cwd: string): Program {
   const env = { ...ownNode(), [PARENT_VARIABLE]: String(process.pid) };
   return { program: process.execPath, args: [file, ...args], cwd, env };
 }
 
 /**
- * Runs a program and passes on its records in order. The next record waits for the promise, so all records are
- * processed when this resolves. It rejects only for a bug in `take`.
+ * Runs a program and passes its records on in order. Each record waits for the promise of the one before it, so all are
+ * processed when this resolves. It rejects only if `take` has a bug.
  */
 export async function runProgram(
   program: Program,
@@ -91,7 +93,7 @@ export async function runProgram(
   };
   let end: ProgramEnd | null = null;
   let killTimer: NodeJS.Timeout | null = null;
-  /** Ends the program for a reason; the first reason counts. */
+  /** Ends the program for a reason. If there are several reasons, the first counts. */
   const stop = (reason: ProgramEnd): void => {
     if (end) return;
     end = reason;
@@ -148,7 +150,7 @@ export async function runProgram(
       if (now !== about) watchQuiet();
       about = now;
     }
-    // Leaving the loop early has closed the pipe. This ends a program that still writes.
+    // The loop may have ended early and closed the pipe, which ends a program that still writes.
     const { code, signal: name } = await exited;
     if (end) return end;
     if (code === 0) return { kind: 'ended' };
@@ -162,12 +164,12 @@ export async function runProgram(
     clearTimeout(total);
     if (quiet) clearTimeout(quiet);
     if (killTimer) clearTimeout(killTimer);
-    // Processes that the program left behind end too.
+    // Processes that the program has left behind end too.
     kill('SIGKILL');
   }
 }
 
-/** Returns the line of standard error with the cause: the last line, or the error itself if a script threw it. */
+/** Returns the line of standard error that names the cause: a script's error, otherwise the last line. */
 function errorLine(stderr: string): string {
   const last = lastLine(stderr);
   const thrown = /^Node\.js v/.test(last) ? stderr.split('\n').findLast((line) => /^\w*Error\b/.test(line)) : undefined;

@@ -9,34 +9,36 @@ import { caseLabel } from './measured.ts';
 import { measurementRecord, type MeasuredCaseDetail } from './records.ts';
 import { openExecution } from '../runs/execution.ts';
 
-/** A run that a program or a page measures. It takes records, saves every complete case, and reports progress. */
+/** A run that a program or a page measures. It takes records, saves each complete case and reports progress. */
 export interface MeasuringSession {
   readonly run: RunRecord;
   remaining(): BenchPlan;
-  /** Takes one record. Resolves when the cases that it completes are saved. A failure is a reason to stop. */
+  /**
+   * Takes a record. Resolves when the cases that it completes are saved. After a failure, the measurement must stop.
+   */
   take(record: BenchRecord): Promise<Result<null>>;
-  /** Saves the complete cases after the measuring program has ended. Further records come from a new program. */
+  /** Saves the complete cases when the measuring program has ended. Later records come from a new program. */
   programEnded(): Promise<Result<null>>;
-  /** Saves the current or next case as one that cannot be measured. Returns its label. */
+  /** Saves the current or next case as failed, because it cannot be measured. Returns its label. */
   giveUp(message: string): Promise<Result<string | null>>;
   state(): {
-    /** The device has reported its name. */
+    /** Whether the device has reported its name. */
     readonly answered: boolean;
-    /** A case was mentioned. */
+    /** Whether the program has mentioned a case. */
     readonly begun: boolean;
     readonly done: boolean;
-    /** The case that failed in the last record. It explains the end of the program. */
+    /** The label of the case that failed in the last record. This failure explains why the program ended. */
     readonly failed: string | null;
-    /** The last message of a device that is lost. */
+    /** The last message of the device, if the device is lost. */
     readonly lost: string | null;
     readonly saved: number;
     readonly total: number;
   };
-  /** Ends the run, with a failure if one is given. Any failure, including one of the store, is the result. */
+  /** Ends the run, with a failure if one is given. The result is this failure or one of the store, if there is any. */
   finish(end: 'complete' | 'cancelled' | Failure): Promise<Result<RunRecord>>;
 }
 
-/** @param before results that the run already has */
+/** @param before the results that the run already has */
 export function openSession(
   context: Context,
   run: RunRecord,
@@ -49,13 +51,13 @@ export function openSession(
   const known = new Set(before.map((record) => (record.detail as MeasuredCaseDetail).case.id));
   const alreadyDone = known.size;
   let device = run.measuringDevice as MeasuringDevice | null;
-  /** `undefined` until it is known whether the sweep still exists. */
+  /** Undefined until the store has been asked whether the sweep still exists. */
   let sourceRunId: number | null | undefined = request.sourceRunId === null ? null : undefined;
   let collector: CaseCollector = collectCases(left(), plan.repeats);
   let [answered, begun, done] = [false, false, false];
   let lost: string | null = null;
   let failed: string | null = null;
-  /** The digest of the correct result, from the saved cases. */
+  /** The digest of the correct result, which the saved cases contain. */
   let reference: string | null = null;
   let best: Fastest | null = null;
   for (const { timesMs, correct, failure, detail } of before)
@@ -105,7 +107,7 @@ export function openSession(
       device = here;
     }
     answered = true;
-    // Cases that an earlier program left unfinished are measured from their first launch.
+    // A case that an earlier program left unfinished is measured again from its first launch.
     collector = collectCases(left(), plan.repeats);
     execution.progress();
     return ok(null);
@@ -165,7 +167,7 @@ function pickFaster(best: Fastest | null, { case: measured, timesMs }: Pick<Case
   return best && best.timeMs <= timeMs ? best : { timeMs, design: caseLabel(measured) };
 }
 
-/** Fails if the answering device is of another kind, or is not the device that measured the run before. */
+/** Fails if another kind of device answers than the target's, or another device than measured the run before. */
 function sameDevice(
   runId: number,
   backend: BenchPlan['backend'],

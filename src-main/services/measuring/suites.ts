@@ -7,22 +7,22 @@ import { TABLE_I } from '../../../src-workers/models/imbalance/swatman-figures.t
 import { HASAN_TABLE_2, HASAN_THREADS_PER_BLOCK } from '../../../src-workers/models/pipeline/hasan.ts';
 import type { BenchSuite } from '../../contract/measuring.ts';
 
-/** Benchmarks of the device itself: each repeats the validation of a published model, with its settings. */
+/** Benchmarks of the device itself. Each repeats the validation of a published model with the same settings. */
 
-/** The width assumed for a device that does not state one. Cases that are too wide for the device fail. */
+/** The assumed width of thread groups if a device does not state it. On a narrower device, the widest cases fail. */
 const WIDEST_GROUP = 32;
 const DIVERGENT_ITERATIONS = 32;
 /**
- * The number of terms of each thread in the binomial series. On an H100 a launch of 2²⁰ took 43 ms, and the 160 cases
- * two minutes. This many take 3 ms, far above the start of a launch.
+ * The number of terms that each thread adds in the binomial series. On an H100, a launch with 2²⁰ terms took 43 ms, and
+ * all 160 cases took two minutes. With this number a launch takes 3 ms, still much longer than its start.
  */
 const SERIES_ELEMENTS = 2 ** 16;
-/** The work groups of a matrix power. The paper's 2¹⁸ need 8 GB. */
+/** The number of work groups that compute matrix powers. The paper used 2¹⁸, which need 8 GB. */
 const MATRIX_WORK_GROUPS = { cuda: 2 ** 14, webgpu: 2 ** 10 } as const;
-/** On a CPU that emulates a GPU, every suite should end within a minute on two busy cores. */
+/** Smaller numbers for a CPU that emulates a GPU. Each suite should end within a minute on two busy cores. */
 const SOFTWARE_SERIES_ELEMENTS = 2 ** 5;
 const SOFTWARE_MATRIX_WORK_GROUPS = 2 ** 4;
-/** The loop must take as long as the start of a launch. That start would hide 32 iterations. */
+/** The loop must take at least as long as the start of a launch, which would hide a loop of only 32 iterations. */
 const SOFTWARE_DIVERGENT_ITERATIONS = 2 ** 10;
 
 const either = new Intl.ListFormat('en-GB', { type: 'disjunction' });
@@ -37,7 +37,7 @@ const BACKENDS: Readonly<Record<Exclude<BenchSuite, 'designs'>, readonly BenchBa
 
 /**
  * Returns the cases of a suite, or the reason why the backend has none.
- * @param device if it is known beforehand: cases that it cannot run are left out
+ * @param device the device, if it is already known; cases that it cannot run are then left out
  */
 export function suiteCases(
   suite: Exclude<BenchSuite, 'designs'>,
@@ -67,7 +67,7 @@ export function suiteCases(
   }
 }
 
-/** Langguth's suite on all cores of this machine. The arrays exceed its caches if the memory allows this. */
+/** Returns the suite of Langguth's model, on all cores. Its arrays exceed the caches if the memory allows this. */
 function contention(): readonly BenchCase[] {
   const { multiprocessors, properties } = cpuDevice();
   const totalBytes = standardBytes(Number(properties.lastLevelCacheBytes), freemem());
@@ -76,7 +76,8 @@ function contention(): readonly BenchCase[] {
 
 /** Table I of Swatman 2022 (doi:10.1109/MASCOTS56607.2022.00026). */
 function matrixPower(workGroups: number, width: number): readonly CaseOf<'matrix-power'>[] {
-  // The launches in lockstep give the losses. Independent units take up to thirteen times as long, so they come last.
+  // The losses follow from launches in lockstep. Independent units take up to thirteen times as long, so they come
+  // last.
   return (['lockstep', 'independent'] as const).flatMap((execution) =>
     TABLE_I.filter(({ n }) => n <= width).map(({ workload: lengths, n: unitsPerGroup }) => ({
       id: `${lengths.replaceAll(/[^A-Za-z0-9.]+/g, '-')}n${unitsPerGroup}-${execution}`,
@@ -86,7 +87,7 @@ function matrixPower(workGroups: number, width: number): readonly CaseOf<'matrix
   );
 }
 
-/** Białas and Strzelecki 2015: every number of lanes that leave the loop separately. */
+/** Białas and Strzelecki 2015: a case for each number of lanes that leave the loop separately. */
 function divergentLoops(width: number, iterations: number): readonly CaseOf<'divergent-loops'>[] {
   return (['single', 'double'] as const).flatMap((loops) =>
     Array.from({ length: Math.min(width, WIDEST_GROUP) }, (_, divergentLanes) => ({
@@ -97,7 +98,7 @@ function divergentLoops(width: number, iterations: number): readonly CaseOf<'div
   );
 }
 
-/** The parameters of Kim's model: limits, residency, units, schedulers, caches and bandwidth. */
+/** Probes for the parameters of Kim's model: limits, residency, units, schedulers, caches and bandwidth. */
 const PROBES = [
   'limits',
   'resident-blocks',
@@ -111,7 +112,7 @@ const PROBES = [
   'cache-l2',
   'bandwidth',
 ] as const;
-/** These need a clock that lanes can read, or numbers and instructions that WebGPU lacks. */
+/** These probes need a clock that lanes can read, or numbers and instructions that WebGPU does not have. */
 const CUDA_PROBES: readonly string[] = [
   'state-buffers',
   'double-multiply-add',

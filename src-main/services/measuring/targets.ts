@@ -46,23 +46,23 @@ import { remoteTarget } from '../agents/protocol.ts';
 import { inTemporaryFolder } from '../files/temporary-folder.ts';
 
 /**
- * The places where benchmarks run: `cuda:0`, `cuda:1`, …, `opencl:0`, … (own kernels only), `webgpu` (Dawn under Node),
- * `cpu`, and the GPU of the calling page.
+ * The targets on which benchmarks run are `cuda:0`, `cuda:1`, …, `opencl:0`, … (own kernels only), `webgpu` (Dawn under
+ * Node), `cpu`, and those below. This one is the GPU of the calling page.
  */
 export const PAGE_TARGET = 'webgpu-page';
-/** The user's own program. Only the command line may start it, because a page could start any program. */
+/** The user's own program. Only the command line may start it; through a page, any program could be started. */
 export const PROGRAM_TARGET = 'program';
-/** The user's kernel on the CPU emulation of CUDA. It gives results but no times. Only the command line has it. */
+/** The user's kernel on the CPU emulation of CUDA. It gives results but no times. Only the command line offers it. */
 export const EMULATION_TARGET = 'emulation';
-/** `caller:NAME`: a function NAME of the calling program, which requests the plan and sends records like a page. */
+/** Whether a target is `caller:NAME`: a function NAME of the calling program, which sends records as a page does. */
 export const isCallerTarget = (target: string): boolean => /^caller:[^@]{1,300}$/.test(target);
 
-/** `opencl:0`, `opencl:1`, …: the devices of all platforms, for the user's kernel. */
+/** Whether a target is `opencl:0`, `opencl:1`, …: the devices of all OpenCL platforms, for the user's own kernel. */
 export const isOpencl = (target: string): boolean => /^opencl:\d{1,2}$/.test(target);
 
-/** The limit for one object file. The kernels are small, but a busy machine is slow. */
+/** The time limit for compiling one object file, ms. The kernels are small, but a busy machine may be slow. */
 export const COMPILE_LIMIT_MS = 300_000;
-/** The time that a device has to report its name. */
+/** The time in which a device must report its name, ms. */
 const ASK_LIMIT_MS = 30_000;
 
 export function targetBackend(asked: string): Result<BenchBackend> {
@@ -85,7 +85,7 @@ type Here = Pick<Context, 'pool' | 'programs'>;
 
 /**
  * Measures a plan on a target of this machine or of an agent (`cuda:0@HOST`). Fails if something goes wrong before the
- * program starts.
+ * program has started.
  */
 export function measureOn(
   context: Context,
@@ -143,7 +143,10 @@ async function prepareProgram(
   return scriptWithPlan(context.programs, plan, folder);
 }
 
-/** Fails with `unsupported` in a host other than the command line. @param instead the command to use there */
+/**
+ * Fails with `unsupported` in every host but the command line.
+ * @param instead the command to use there
+ */
 export function checkMayRunPrograms({ host }: Context, instead: string): Result<null> {
   return host === 'cli'
     ? ok(null)
@@ -176,7 +179,7 @@ async function cudaProgram(
   const chosen = await localToolkit(placeOf(sources, signal));
   if (!chosen.ok) return chosen;
   if (chosen.value.lacking.length === 0) return compiledCuda(sources, objects, chosen.value, signal);
-  // Only CUDA reports which of the GPUs the device is.
+  // Only the list of CUDA devices says which GPU this one is.
   const listed = await listDevices(chosen.value, placeOf(sources, signal));
   if (!listed.ok) return listed;
   const device = listed.value.find(({ properties }) => properties.ordinal === ordinal);
@@ -247,7 +250,7 @@ export function userCacheFolder(): string {
   return join(process.env.XDG_CACHE_HOME || join(home, '.cache'), 'lockstep');
 }
 
-/** Returns every device that the program names. */
+/** Returns every device that the program reports. */
 async function askDevices(program: Program, signal: AbortSignal): Promise<Result<readonly MeasuringDevice[]>> {
   const devices: MeasuringDevice[] = [];
   let lost: string | null = null;
@@ -274,7 +277,7 @@ async function askDevices(program: Program, signal: AbortSignal): Promise<Result
   }
 }
 
-/** Asks a script for its device, with a plan without cases. */
+/** Runs a script with a plan without cases, so that it reports its device. */
 async function askScript(
   programs: MeasuringPrograms,
   backend: 'cpu' | 'webgpu',
@@ -298,7 +301,7 @@ async function askScript(
   });
 }
 
-/** Returns the CUDA devices of this machine. If needed, it first compiles the program that asks them. */
+/** Returns the CUDA devices of this machine. If necessary, it first compiles the program that lists them. */
 export async function cudaTargets(
   programs: MeasuringPrograms,
   signal: AbortSignal,
@@ -316,7 +319,7 @@ export async function cudaTargets(
   return [target('cuda:0', 'cuda', devices, advice)];
 }
 
-/** Returns what the user should know about a CUDA device before measuring. */
+/** Returns what the user should know about a CUDA device before measuring on it. */
 export function cudaAdvice({ name, multiprocessors, properties }: MeasuringDevice): string {
   if (/\bMIG\b/.test(name))
     return `It is a slice (MIG) of a GPU: a study names it as DEVICE:${multiprocessors}:slice. CUDA sees one slice at a time; CUDA_VISIBLE_DEVICES=MIG-… chooses another (nvidia-smi -L).`;
@@ -325,7 +328,7 @@ export function cudaAdvice({ name, multiprocessors, properties }: MeasuringDevic
     : '';
 }
 
-/** Returns the target of a device that answers, and whether a toolkit here compiles for it. */
+/** Returns the target for a device that has answered, and whether a toolkit on this machine can compile for it. */
 async function cudaTarget(device: MeasuringDevice): Promise<MeasuringTarget> {
   const own = await findToolkit(process.env, capabilitiesOf([device]));
   const found = target(`cuda:${device.properties.ordinal}`, 'cuda', ok(device), '');
@@ -356,7 +359,10 @@ function target(id: string, backend: BenchBackend, device: Result<MeasuringDevic
     : { id, backend, available: false, label: device.error.message, device: null, advice };
 }
 
-/** @param mayRun whether this host starts kernels; only the command line does */
+/**
+ * Returns a target for each OpenCL device of this machine.
+ * @param mayRun whether this host may start kernels, as the command line may
+ */
 async function openclTargets(
   { openclHost }: MeasuringPrograms,
   mayRun: boolean,
@@ -381,7 +387,7 @@ async function emulationTarget(): Promise<MeasuringTarget> {
   return { id: EMULATION_TARGET, backend: 'program', available: emulator.ok, label, device: null, advice: emulator.ok ? 'It checks results. It measures no times.' : '' }; // prettier-ignore
 }
 
-/** Returns the targets of the same kind as `id`. Other kinds are not asked, because asking CUDA needs a compiler. */
+/** Returns the targets of the same kind as `id`. Listing the others takes time: CUDA needs a compiler for it. */
 export async function targetsLike(
   id: string,
   programs: MeasuringPrograms,
@@ -394,10 +400,10 @@ export async function targetsLike(
   return id === 'cpu' ? [await cpuTarget(programs, signal)] : [];
 }
 
-/** The targets of an engine, each asked once and cached until the next request to ask again. */
+/** The targets of an engine. Each is asked once, and its answer is kept until `list` asks again. */
 export interface Targets {
   list(again: boolean): Promise<readonly MeasuringTarget[]>;
-  /** Returns the device of a target if it answers quickly. CUDA needs a compiler, and only a page knows its own. */
+  /** Returns the device of a target if it answers quickly. CUDA needs a compiler, and only a page knows its own GPU. */
   device(id: string): Promise<MeasuringDevice | null>;
 }
 
@@ -440,7 +446,7 @@ export function openTargets({
     async device(id) {
       if (remoteTarget(id)) return (await agents.devices()).find((target) => target.id === id)?.device ?? null;
       if (id === 'webgpu') return (await webgpu(false)).device;
-      // The width of the device must be known before the measurement.
+      // The width of a HIP device must be known before the measurement.
       if (id.startsWith('hip:')) return (await hip(false)).find((target) => target.id === id)?.device ?? null;
       if (isOpencl(id)) return (await opencl(false)).find((target) => target.id === id)?.device ?? null;
       return id === 'cpu' ? (await cpu(false)).device : null;
@@ -456,7 +462,7 @@ function once<T>(ask: () => Promise<T>): (again: boolean) => Promise<T> {
   };
 }
 
-/** What only a page knows about its GPU. */
+/** The limits of a GPU that only its page knows. */
 type PageLimits = ProcedureArguments<'bench.start'>['limits'];
 
 export function checkLimits(target: string, limits: PageLimits): Result<null> {
@@ -465,7 +471,7 @@ export function checkLimits(target: string, limits: PageLimits): Result<null> {
     : ok(null);
 }
 
-/** Returns what a target can run, according to its device. Asking the device needs a process. */
+/** Returns what a target can run. Asking for its device may start a process. */
 export async function targetAbility(
   targets: Targets,
   target: string,

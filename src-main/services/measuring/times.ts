@@ -15,17 +15,19 @@ interface Repeats {
 
 type Times = Pick<MeasurementRecord, 'timesMs' | 'detail'>;
 
-/** Computing trends of many repeats takes long, and a saved case is read each time its run is shown. */
+/**
+ * Statistics that were computed before. Trends of many repeats take long, and each display of a run reads all cases.
+ */
 const summaries = new Map<string, { readonly of: readonly number[]; readonly found: Repeats | null }>();
-/** The largest number of cached values of all cases: about 64 MB with the times themselves. */
+/** The largest number of values that are kept, over all cases. With the times themselves, they take about 64 MB. */
 const MAX_REMEMBERED = 2 ** 22;
-/** The size of a case without its times, in numbers. */
+/** The space that a kept case takes besides its times, counted in numbers. */
 const NUMBERS_PER_CASE = 64;
 let remembered = 0;
 
 export function repeatsOf(record: Times): Repeats | null {
   const { warmUpMs = [], clockMhz = null } = (record.detail ?? {}) as Partial<MeasuredCaseDetail>;
-  // The space that a cached case takes besides its times, counted in numbers.
+  // The numbers on which the statistics depend. A case with equal numbers has the same statistics.
   const of = [record.timesMs.length, clockMhz ?? NaN, ...record.timesMs, ...warmUpMs];
   const key = `${of.length} ${of[0]} ${of[2]} ${of.at(-1)}`;
   const known = summaries.get(key);
@@ -49,7 +51,7 @@ function forget(key: string): void {
   remembered -= known.of.length + NUMBERS_PER_CASE;
 }
 
-/** Summarises all cases of a run. Other calls can run in between. */
+/** Computes the statistics of all cases of a run. Other calls can run in between. */
 export async function summariseAll(records: readonly Times[]): Promise<void> {
   const slice = new Slice();
   for (const record of records) {

@@ -10,17 +10,17 @@ import { computeLossInOrder } from '../../../src-workers/predict/dealing/given.t
 import { readBytes, writeFor } from '../files/files.ts';
 import { inTemporaryFolder } from '../files/temporary-folder.ts';
 
-/** This environment variable names the file that a traced program writes. */
+/** The environment variable with the file that a traced program writes. */
 const TRACE_FILE_VARIABLE = 'LOCKSTEP_TRACE_FILE';
-/** The number of lanes in a thread group if the trace does not state it. */
+/** The number of lanes in a thread group, if the trace does not state it. */
 const USUAL_WIDTH = 32;
 
 export interface TraceRequest {
   /** The program and its arguments, run without a shell. */
   readonly words: readonly [string, ...string[]];
-  /** The number of units that it must run; `null` if the program decides. */
+  /** The number of units that the program must run; `null` if it decides itself. */
   readonly units: number | null;
-  /** The file for the lengths, one a line, in the order of the units. */
+  /** The file to which the lengths are written, one per line, in the order of the units. */
   readonly output: string;
   readonly timeLimitMs: number;
 }
@@ -30,14 +30,14 @@ export interface TraceReport {
   readonly units: number;
   readonly meanLength: number;
   readonly maxLength: number;
-  /** The loss of groups of consecutive units, in the order of the units. */
+  /** The loss if groups of consecutive units run in lockstep. */
   readonly computed: GivenLoss & { readonly unitsPerGroup: number };
-  /** The loss that the kernel's active lanes show; `null` if only lengths are known. */
+  /** The loss that the active lanes of the kernel show; `null` if only the lengths are known. */
   readonly measured: MeasuredLoss | null;
 }
 
 /**
- * Runs a program whose kernel was compiled with `lockstep.cuh` (or starts with `lockstep.wgsl`), and writes the lengths
+ * Runs a program whose kernel was compiled with `lockstep.cuh` (or begins with `lockstep.wgsl`), and writes the lengths
  * of its units. Fails if the program fails, or if its trace is missing or incomplete.
  * @param show receives the output of the program
  */
@@ -57,7 +57,7 @@ export async function traceProgram(request: TraceRequest, show: (text: string) =
   });
 }
 
-/** Writes a table of lengths in parts, because tens of millions of lengths exceed the maximum size of a string. */
+/** Writes a table of lengths in parts, because the text of tens of millions of lengths exceeds the longest string. */
 async function* lengthsTable(lengths: Float64Array): AsyncGenerator<string, void> {
   yield 'length\n';
   for (let at = 0; at < lengths.length; at += PART_LENGTHS)

@@ -20,23 +20,21 @@ import { runnableDesigns } from './runnable.ts';
 import { checkLimits, EMULATION_TARGET, targetAbility, targetBackend, type Targets } from './targets.ts';
 
 /**
- * Chooses the designs of a sweep to measure next. It keeps no state but uses every measurement of the sweep that was
- * made in the same way, so another call continues a stopped tuning.
+ * Chooses the designs of a sweep to measure next. It keeps no state. Instead it uses every measurement of the sweep
+ * that was made in the same way, so a later call continues a stopped tuning.
  */
 
-/** The number of designs to consider. The time of a step is proportional to it. */
+/** The number of designs among which a step chooses. The duration of a step is proportional to this number. */
 const MAX_CONSIDERED = 16_384;
-/**
- * The share of considered designs that are the best by prediction, as long as the skill of the prediction is unknown.
- */
+/** Until the skill of the prediction is known, this share of the considered designs are the best by prediction. */
 const BEST_SHARE = 0.5;
 /**
- * Standard deviations of ln(time): the least that repeats within a minute can show, and the deviation of a single
- * launch.
+ * The smallest standard deviation of ln(time) that is assumed, because repeats within a minute show too little noise.
+ * `UNKNOWN_NOISE` is assumed for a design with a single launch.
  */
 const MIN_NOISE = 0.01;
 const UNKNOWN_NOISE = 0.03;
-/** Half the width of a 95 % interval in standard deviations. */
+/** Half the width of a 95 % interval, in standard deviations. */
 const INTERVAL = 1.96;
 
 interface MeasuredBefore extends KnownDesign {
@@ -137,10 +135,10 @@ export async function nextDesigns(
 }
 
 /**
- * Returns the designs to choose among: a share of the best by prediction, and others spread evenly over the rest,
- * because without skill the best design may be anywhere.
- * @param list in the order of predictions
- * @param bestShare largest share, 0…1; the skill of the prediction
+ * Returns the designs among which a step chooses. A share of them are the best by prediction. The others are spread
+ * evenly over the rest, because a prediction without skill does not show where the best design is.
+ * @param list the designs in the order of prediction
+ * @param bestShare the share of the best, at most 1: the skill of the prediction
  */
 export function consideredAmong(list: Uint32Array, bestShare: number, most = MAX_CONSIDERED): readonly number[] {
   if (list.length <= most) return [...list];
@@ -150,9 +148,9 @@ export function consideredAmong(list: Uint32Array, bestShare: number, most = MAX
 }
 
 /**
- * Returns the designs of a sweep that were measured on a target with all units. Each has its newest measurement and the
- * predicted time of ordering the units, because measurements do not include that time. If devices differ, only the
- * newest device counts.
+ * Returns the designs of a sweep that were measured with all units on a target. Each has its newest measurement. The
+ * predicted time of ordering the units is added, because measurements do not include it. If the runs were on different
+ * devices, only the newest device counts.
  */
 async function knownDesigns(
   { store }: Context,

@@ -2,7 +2,7 @@ import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts
 import type { ReproductionTable } from '../../../src-workers/domain/reproduction.ts';
 import { reproduce, REPRODUCTIONS } from '../../../src-workers/reproductions.ts';
 
-/** Fails if there is no such paper; `undefined` means all papers. */
+/** Checks that there is such a paper. `undefined` means all papers. */
 export function knownPaper(paper: string | undefined): Result<string | undefined> {
   if (paper === undefined || Object.hasOwn(REPRODUCTIONS, paper)) return ok(paper);
   return badInput(`paper must be one of ${Object.keys(REPRODUCTIONS).join(', ')}, not "${paper}".`);

@@ -15,8 +15,8 @@ import { inputsByDevice, pickRule, recommendedDesign, runInputs } from './recomm
 import { ALL_VALID, bestOfAxis, bestRows, deviceFilter, orderingMs, rankRow, tiesIn } from './rows.ts';
 
 /**
- * Yields rows by prediction, each at its best fidelity.
- * @param fastest the fastest designs of the list from which the rows come
+ * Yields rows in the order of prediction, each with the time of its best fidelity.
+ * @param fastest the fastest designs of the list that the rows come from
  */
 export function* bestFidelityRows(
   view: RunView,
@@ -29,7 +29,7 @@ export function* bestFidelityRows(
   }
 }
 
-/** Adds the regime and the order of units to shown rows. Each takes about a tenth of a millisecond. */
+/** Adds the regime and the order of the units to rows that are shown. Each takes about a tenth of a millisecond. */
 function withRegimes(
   view: RunView,
   rows: readonly RankRow[],
@@ -54,7 +54,7 @@ function recommendedRow(view: RunView, within: RankingFilter): BestDesigns['reco
   return { row, ties: found.ties, rule: pickRule(device), inputs };
 }
 
-/** Returns a page of the best rows. With `groups`, equal designs share a row, and `equal` counts them. */
+/** Returns a page of the best rows. With `groups`, equal designs share a row, and `equal` has their number. */
 function pageOfRows(
   view: RunView,
   filter: RankingFilter,

@@ -14,8 +14,8 @@ import type { RunView } from '../runs/run-view.ts';
 import { ALL_VALID, bestOfAxis, checkDesign, deviceFilter, predictedMs, rankRow, tiesIn } from './rows.ts';
 
 /**
- * Compares the devices of a run, each at its best design (or all at the design `designIndex`). Adds the time of each
- * device's best design on the other devices, and sentences that explain why the fastest device wins.
+ * Compares the devices of a run, each at its best design, or all at the design `designIndex`. Also returns the time of
+ * each device's best design on the other devices, and sentences that explain why the fastest device wins.
  */
 export function compareDevices(view: RunView, designIndex?: number): Result<DeviceComparisonResult> {
   const { ranking } = view;
@@ -71,7 +71,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
 
 const listed = new Intl.ListFormat('en');
 
-/** Says which implementation is the fastest on which devices, and which others are too close to exclude. */
+/** Says which implementation is the fastest on which devices, and which others are too close to be ruled out. */
 export function implementationChoice(devices: readonly DeviceBest[]): readonly string[] {
   const fastest = new Map<string, string[]>();
   const close = new Map<string, string[]>();
@@ -92,7 +92,7 @@ export function implementationChoice(devices: readonly DeviceBest[]): readonly s
   return close.size === 0 ? [fast] : [fast, `Too close to the fastest to choose by predicted time: ${where(close)}.`];
 }
 
-/** Names the devices whose simulation contradicts the compared prediction. */
+/** Names the devices on which a simulation contradicts the compared prediction. */
 export function contradictions(devices: readonly DeviceBest[]): readonly string[] {
   return devices.flatMap(({ device, best }) =>
     best?.simulated && isContradicted(best.predictedMs, best.simulated)
@@ -106,7 +106,7 @@ export function contradictions(devices: readonly DeviceBest[]): readonly string[
 const percent = (fraction: number): string => `${Math.round(fraction * 100)} %`;
 const times = (ratio: number): string => `${ratio.toFixed(2)} ×`;
 
-/** The parts of the breakdown in sentences about the faster device. Both devices are GPUs. */
+/** The words for the parts of a breakdown in sentences that compare two GPUs. */
 const GPU_PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
   idealWork: 'issuing the work itself',
   cooperation: 'threads that share a unit',
@@ -118,7 +118,7 @@ const GPU_PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
   divergence: 'the stack for reconverging divergent lanes',
   balancing: 'ordering or fetching units',
 };
-/** The parts of the breakdown in sentences, if at least one device is a CPU. */
+/** The words for the parts of a breakdown in sentences about at least one CPU. */
 const PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
   ...GPU_PART_WORDS,
   idealWork: 'the work itself',
@@ -127,11 +127,11 @@ const PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
 };
 const gigabytesPerSecond = (device: Device): number =>
   device.kind === 'gpu' ? device.memoryBandwidthGbS : device.fullBandwidthGbS;
-/** Smaller parts of the difference are not worth a sentence. */
+/** Parts below this share of the difference get no sentence. */
 const WORTH_SAYING = 0.05;
 const MAX_CAUSES = 3;
 
-/** Explains why the fastest device beats the slowest, from the two breakdowns and data sheets, largest cause first. */
+/** Explains why the fastest device beats the slowest, by their breakdowns and data sheets, largest cause first. */
 export function comparisonReasons(devices: readonly DeviceBest[]): readonly string[] {
   const ranked = devices
     .filter((entry) => entry.best && entry.breakdown)
@@ -158,7 +158,7 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
   const words = gpus ? GPU_PART_WORDS : PART_WORDS;
   for (const { id, ms } of causes.slice(0, MAX_CAUSES)) {
     const share = Math.abs(ms) / gap;
-    // Parts of two devices that are nearly as fast can differ by far more than their times.
+    // If two devices are nearly equally fast, single parts of their times can differ by much more than the times do.
     const difference = share < 1.5 ? `${percent(share)} of the difference` : `${share.toFixed(1)} × the difference`;
     if (ms > 0) lines.push(`It spends ${timeText(ms)} less on ${words[id]}: ${difference}.`);
     else lines.push(`It spends ${timeText(-ms)} more on ${words[id]}, which gives ${difference} back.`);

@@ -29,7 +29,7 @@ export function designWords(design: Design): string {
   ].join(', ')}`;
 }
 
-/** Describes a design in one line, with its launch as in the study, so that the text is the same on all devices. */
+/** Describes a design in one line. The launch is written as in the study, so the text is the same on all devices. */
 export function launchedText(design: Design, axes: SpaceAxes, index: number): string {
   const counts = axisCounts(axes);
   const positions = new Int32Array(counts.length);
@@ -43,8 +43,8 @@ export function launchedText(design: Design, axes: SpaceAxes, index: number): st
 }
 
 /**
- * Describes what another design changes: `16 threads per unit, blocks of 128 threads`. The blocks of an invalid design
- * are not known, so they are left out.
+ * Describes in what another design differs: `16 threads per unit, blocks of 128 threads`. The number of blocks of an
+ * invalid design is unknown and left out.
  */
 export function differenceText(from: Design, to: Design): string {
   const cap = to.registerCap === null ? 'no register cap' : `registers capped at ${to.registerCap}`;
@@ -75,7 +75,7 @@ function classSentences(classes: readonly DesignClass[]): readonly string[] {
   ];
 }
 
-/** Explains how to arrange the units of a design on a GPU, because its prediction assumes this arrangement. */
+/** Explains how a GPU program must arrange the units of a design, because the prediction assumes this arrangement. */
 export function layoutSentences(design: Design): readonly string[] {
   const { balancing, loop } = design;
   const order = unwrap(parseBalancing(balancing));

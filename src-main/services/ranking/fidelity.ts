@@ -12,14 +12,14 @@ import { measuredTime } from '../measuring/times.ts';
 
 export interface SimulatedDesigns {
   readonly times: ReadonlyMap<number, SimulatedTime>;
-  /** Design indices by simulated mean; equal means keep the order of the designs. */
+  /** The designs by simulated mean. Designs with equal means are in the order of their indices. */
   readonly order: readonly number[];
 }
 
-/** The fields of a saved simulation without its times. */
+/** What the store keeps of a simulation besides its times. */
 export type SimulationDetail = Pick<SimulatedTime, 'lowMs' | 'highMs' | 'precise'>;
 
-/** Reads a saved simulation. Without an interval, it gets the range from its smallest to its largest time. */
+/** Reads a saved simulation. If it has no interval, it gets the range from its smallest to its largest time. */
 export function simulatedTime(record: SimulationOfRun): SimulatedTime {
   const { meanMs, medianMs, standardDeviationMs, minMs, maxMs, timesMs, runId } = record;
   const detail = (typeof record.detail === 'object' && record.detail !== null ? record.detail : {}) as Partial<
@@ -41,7 +41,7 @@ export function simulatedTime(record: SimulationOfRun): SimulatedTime {
   };
 }
 
-/** @param records oldest first; the newest counts if a design was simulated twice */
+/** @param records the simulations, oldest first; if a design was simulated twice, the newer one counts */
 export function simulatedDesigns(records: readonly SimulationOfRun[]): SimulatedDesigns {
   const times = new Map<number, SimulatedTime>();
   for (const record of records) if (record.designIndex !== null) times.set(record.designIndex, simulatedTime(record));
@@ -57,15 +57,15 @@ export async function loadSimulatedDesigns(store: StoreClient, sweepRunId: numbe
 /** The times of designs measured on the device of their rows. */
 export interface MeasuredDesigns {
   readonly times: ReadonlyMap<number, MeasuredDesignTime>;
-  /** Design indices by measured median; equal medians keep the order of the designs. */
+  /** The designs by measured median. Designs with equal medians are in the order of their indices. */
   readonly order: readonly number[];
 }
 
 /**
- * Returns the measured times for a ranking. A row is about one device, so it shows only measurements on that device.
- * Names identify devices (`isSameDevice`). All other measurements are shown only in the comparison of their run, which
- * names both devices. Designs with a wrong result have no time.
- * @param records oldest first; the newest counts if a design was measured twice
+ * Returns the measured times for a ranking. A row is about one device, so it shows only measurements on that device,
+ * which is found by its name (`isSameDevice`). Other measurements are shown only when their run is compared, where both
+ * devices are named. Designs with a wrong result have no time.
+ * @param records the measurements, oldest first; if a design was measured twice, the newer one counts
  */
 export function measuredDesigns(
   records: readonly MeasurementOfRun[],
@@ -100,7 +100,7 @@ export async function loadMeasuredDesigns(
     if (!run.ok) return run;
     const device = run.value.measuringDevice as MeasuringDevice | null;
     const measuring = measuredRunStudy(run.value);
-    // The time of fewer units is not the time of the sweep's design.
+    // A time for fewer units is not the time of the design in the sweep.
     const ofPart = measuring.ok && measuring.value.request.part !== undefined;
     if (device && !ofPart) measuredBy.set(runId, device);
   }
@@ -112,19 +112,19 @@ interface Interval {
   readonly highMs: number | null;
 }
 
-/** Whether the intervals of two times overlap, so that the times cannot be distinguished. False without an interval. */
+/** Whether the intervals of two times overlap, so that the times cannot be distinguished. False without intervals. */
 export function intervalsOverlap(a: Interval, b: Interval): boolean {
   if (a.lowMs === null || a.highMs === null || b.lowMs === null || b.highMs === null) return false;
   return a.lowMs <= b.highMs && b.lowMs <= a.highMs;
 }
 
-/** The results of simulations and measurements for a sweep's designs. */
+/** The results of the simulations and measurements of a sweep's designs. */
 export interface Findings {
   readonly simulated: SimulatedDesigns;
   readonly measured: MeasuredDesigns;
 }
 
-/** The fastest design of a list at each fidelity that the list has. */
+/** The fastest simulated and the fastest measured design of a list; null if the list has none. */
 export interface FastestFound {
   readonly simulated: SimulatedTime | null;
   readonly measured: MeasuredDesignTime | null;
@@ -140,8 +140,8 @@ export function fastestFound({ simulated, measured }: Findings, isListed: (desig
 }
 
 /**
- * Returns a predicted row with the simulated and measured times of its design. Only this function combines fidelities.
- * @param tiesBy decides ties in a list by simulated times, even if a design was measured too
+ * Adds the simulated and measured times of its design to a predicted row. No other function combines fidelities.
+ * @param tiesBy `simulated` if simulated intervals decide about ties, even for a design that was also measured
  */
 export function atBestFidelity(
   row: RankRow,
@@ -164,30 +164,27 @@ export function atBestFidelity(
     : { ...row, timeMs: simulated!.meanMs, fidelity: 'simulated', simulated, tied };
 }
 
-/**
- * Returns the fastest designs of a list. One bit per design marks the list, because a list may have millions of
- * designs.
- */
+/** Returns the fastest designs of a list. The list may have millions of designs, so an array marks its designs. */
 export function fastestOf(findings: Findings, list: Uint32Array): FastestFound {
   const listed = new Uint8Array(list.reduce((last, design) => Math.max(last, design), 0) + 1);
   for (const design of list) listed[design] = 1;
   return fastestFound(findings, (design) => listed[design] === 1);
 }
 
-/** The columns of a ranking whose order changes when new times come. */
+/** The columns of a ranking for which new results change the order. */
 export type FoundColumn = 'simulatedMs' | 'measuredMs';
 
-/** The order of the results when a list was opened. */
+/** The order of the simulated and measured designs at the moment when a list was opened. */
 export type FoundOrder = Readonly<Record<FoundColumn, readonly number[]>>;
 
-/** The orders of lists on screen, by number. With them, scrolling shows the list as it was opened. */
+/** The orders of lists on screen, by number. A list keeps the order that it had when it was opened. */
 export interface FoundOrders {
-  /** The number of the order that includes all results. */
+  /** The number of the order with all results up to now. */
   readonly newest: number;
   at(number: number): FoundOrder | undefined;
 }
 
-/** The number of saved orders, more than there are windows. The least recently used one is dropped first. */
+/** The number of orders that are kept: more than there are windows. The least recently used one is dropped first. */
 const MAX_ORDERS = 8;
 
 export function createFoundOrders(): { readonly add: (findings: Findings) => FoundOrders } {
@@ -200,7 +197,7 @@ export function createFoundOrders(): { readonly add: (findings: Findings) => Fou
   return {
     add({ simulated, measured }) {
       const order = { simulatedMs: simulated.order, measuredMs: measured.order };
-      // Nothing is new, so lists with the newest order stay current.
+      // If nothing is new, lists with the newest order are still up to date.
       if (isDeepStrictEqual(orders.get(last), order)) return { newest: last, at };
       const newest = ++last;
       keep(orders, MAX_ORDERS, newest, order);
@@ -210,8 +207,8 @@ export function createFoundOrders(): { readonly add: (findings: Findings) => Fou
 }
 
 /**
- * Returns a ranked list that begins with the simulated (or measured) designs, in their order. A descending list is read
- * from its end, so these designs come last in it.
+ * Returns a ranked list with the simulated (or measured) designs first, in their own order. A descending list is read
+ * from its end, so these designs are then at the end.
  * @param within the simulated (or measured) designs that are in the list
  */
 export function foundFirst(list: Uint32Array, within: readonly number[], descending: boolean): Uint32Array {

@@ -20,7 +20,7 @@ import { tieBand } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { axisTexts, rankingFilter } from './rows.ts';
 
-/** Computes maps of a run over its axes, synchronously from columns in memory. */
+/** Computes maps of a run over its axes. The columns are in memory, so this is synchronous. */
 
 const AXIS_LABELS: Readonly<Record<AxisName, string>> = {
   device: 'Device',
@@ -34,7 +34,7 @@ const AXIS_LABELS: Readonly<Record<AxisName, string>> = {
   blockThreads: 'Block size',
 };
 
-/** Returns the positions of the launches of one kind of device, CPUs last. `null` means the whole axis. */
+/** Returns the positions of the launches for one kind of device, those for CPUs last. `null` means the whole axis. */
 export function launchesOf(
   { ranking: { axes } }: RunView,
   kind: Device['kind'] | null,
@@ -45,7 +45,7 @@ export function launchesOf(
   return kind === 'cpu' ? { from: cores, to } : { from: 0, to: cores };
 }
 
-/** Returns the kind of the device at a position, or of all devices of the run; `null` for both kinds. */
+/** Returns the kind of the device at a position, or of all devices of the run; `null` if there are both kinds. */
 function kindShown({ devices }: RunView, position: number | undefined): Device['kind'] | null {
   const kinds = new Set(
     (position === undefined ? devices : devices.slice(position, position + 1)).map(({ kind }) => kind),
@@ -61,11 +61,11 @@ export function landscapeAxes(view: RunView): readonly LandscapeAxis[] {
   });
 }
 
-/** The axes of a map, as positions in AXIS_ORDER, with its first design and the axes that are minimised over. */
+/** The axes of a map as positions in AXIS_ORDER, its first design, and the axes over which the best time is taken. */
 interface MapFrame {
   readonly x: number;
   readonly y: number;
-  /** The number of values of each axis. Only launches of the devices on the map are counted. */
+  /** The number of values on each axis. Only the launches of the devices on the map count. */
   readonly counts: readonly number[];
   readonly texts: (axis: number) => readonly string[];
   readonly first: number;
@@ -105,13 +105,17 @@ function mapFrame(
   return ok({ x, y, counts, texts, first, free });
 }
 
-/** Returns an axis with at most `cells` cells, each `size` cells of the map wide. More values share cells. */
+/**
+ * Returns an axis drawn with at most `cells` cells, `size` entries apart in the map. Several values may share a cell.
+ */
 function drawnAxis(stride: number, count: number, cells: number, size: number): CellAxis {
   const place = Uint32Array.from({ length: count }, (_, position) => Math.floor((position * cells) / count) * size);
   return { stride, count, cells: place };
 }
 
-/** Returns 1 for each cell with a valid design that passes a filter; null if the filter excludes none. */
+/**
+ * Returns 1 for each cell with a valid design that passes a filter, otherwise 0. Null if the filter excludes nothing.
+ */
 function passingCells(
   view: RunView,
   asked: ProcedureArguments<'landscape.grid'>['filter'],
@@ -129,7 +133,7 @@ function passingCells(
   return ok(Uint8Array.from(designIndex, (design) => (design === NO_DESIGN ? 0 : 1)));
 }
 
-/** Returns the best time for every pair of values of two axes. The input may fix the values of other axes. */
+/** Returns the best time for each pair of values on two axes. The input may fix the values of other axes. */
 export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscape.grid'>): Result<LandscapeGrid> {
   const { ranking } = view;
   const { strides, columns } = ranking;
@@ -147,14 +151,14 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
   const tied = new Uint8Array(nx * ny);
   const invalidReason = new Uint8Array(nx * ny);
   const waves = new Float32Array(nx * ny);
-  // The axis with the larger stride is the outer loop, because this is the order of the columns in memory.
+  // The axis with the larger stride is the outer loop, so that columns are read in the order of memory.
   const across = { count: nx, cells: 1, stride: strides[x] };
   const up = { count: ny, cells: nx, stride: strides[y] };
   const [outer, inner] = across.stride > up.stride ? [across, up] : [up, across];
   for (let i = 0; i < outer.count; i += 1)
     for (let j = 0; j < inner.count; j += 1) {
       const at = i * outer.cells + j * inner.cells;
-      // If no design is valid, the cell shows the first design, because it has the reason.
+      // A cell without a valid design shows its first design, because that one has the reason.
       if (designIndex[at] === NO_DESIGN) designIndex[at] = first + i * outer.stride + j * inner.stride;
       const design = designIndex[at];
       const entry = entryOf(ranking, design);
@@ -215,7 +219,7 @@ export function landscapeFacets(view: RunView, input: ProcedureArguments<'landsc
   return ok({ columns: nx, rows: ny, facets });
 }
 
-/** Samples valid designs over the axes and a few results, deterministically: the best, then evenly spaced by rank. */
+/** Samples valid designs, with axes and a few results: the best design, and then others at even distances in rank. */
 export function parallelSample(view: RunView, input: ProcedureArguments<'landscape.parallel'>): Result<ParallelSample> {
   const filter = rankingFilter(view, input.filter);
   if (!filter.ok) return filter;
@@ -239,7 +243,7 @@ export function parallelSample(view: RunView, input: ProcedureArguments<'landsca
   return ok({ axes, columns, designIndex: designs, sampledFrom });
 }
 
-/** Samples valid designs of a filter: the best, then evenly spaced by rank. */
+/** Samples valid designs of a filter: the best one, and then designs at even distances in rank. */
 function sampled(
   { ranking }: RunView,
   filter: RankingFilter,
@@ -255,7 +259,7 @@ function sampled(
   return { designs, sampledFrom: list.length };
 }
 
-/** Samples the designs of a device under its two roofs. Designs without known traffic are left out. */
+/** Samples the designs of a device, with their rates under its two roofs. Designs with unknown traffic are left out. */
 export function roofline(view: RunView, input: ProcedureArguments<'landscape.roofline'>): Result<Roofline> {
   const { deviceId, sample } = input;
   const filter = rankingFilter(view, { ...input.filter, deviceId });

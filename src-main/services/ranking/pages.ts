@@ -24,7 +24,7 @@ import {
 import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 
-/** Reads a run's ranking, synchronously from columns in memory. */
+/** Reads a run's ranking. The columns are in memory, so this is synchronous. */
 
 function detailed(view: RunView, row: RankRow): RankRow {
   if (row.invalid !== null) return row;
@@ -35,7 +35,7 @@ function detailed(view: RunView, row: RankRow): RankRow {
   };
 }
 
-/** Finds equal designs (`sweep/equal.ts`) once for a run, in a worker, because a million designs take half a second. */
+/** Finds the equal designs of a run (`sweep/equal.ts`) once, in a worker: a million designs take half a second. */
 export async function findEquals(pool: Pool, { ranking, study }: RunView): Promise<void> {
   if (ranking.firstEquals) return;
   const { axes, strides, counts, waves, designs: kept, columns } = ranking;
@@ -45,13 +45,13 @@ export async function findEquals(pool: Pool, { ranking, study }: RunView): Promi
   ranking.firstEquals = await pool.run('equals', { designs, registersPerThread });
 }
 
-/** Returns a function that finds the first equal of a design. Undefined if `findEquals` was not called. */
+/** Returns a function that finds the first design equal to a given one; undefined if `findEquals` has not run. */
 function makeEqualFinder({ ranking }: RunView): (design: number) => number {
   const first = ranking.firstEquals!;
   return ranking.designs ? (design) => first[entryOf(ranking, design)] : (design) => first[design];
 }
 
-/** Returns a list in which equal designs are one row, see `groupedDesigns`. */
+/** Returns a list in which equal designs share a row (see `groupedDesigns`). */
 export function groupedList(
   view: RunView,
   list: Uint32Array,
@@ -61,7 +61,7 @@ export function groupedList(
   return groupedDesigns(list, makeEqualFinder(view), view.ranking.columns.timeMs.length, fromEnd, groups);
 }
 
-/** Grouped lists, cached as long as the lists themselves, because pages of a list are read one after another. */
+/** Grouped lists, kept as long as the lists themselves, because pages of a list are read one after another. */
 const grouped = new WeakMap<Uint32Array, { readonly key: string; readonly value: GroupedList }>();
 
 function grouping(view: RunView, list: Uint32Array, fromEnd: boolean, opened: readonly number[]): GroupedList {
@@ -97,7 +97,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   } else designs = rankedDesigns(view.ranking, filter.value, column);
   const groups = input.groups ? grouping(view, designs, descending, input.opened) : null;
   const list = groups?.list ?? designs;
-  // A measured or simulated design represents its equals, unless all are listed.
+  // If a measured or simulated design is in a group, it represents the group, unless the group is opened.
   const known = new Map<number, number>();
   const equalOf = groups ? makeEqualFinder(view) : Number;
   if (groups) {
@@ -154,12 +154,12 @@ function isSame(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((value, at) => value === b[at]);
 }
 
-/** Returns the rank of a design in a list ascending in time, from 1; 0 if it is not in the list. */
+/** Returns a function that finds the rank of a design in a list by time, from 1; 0 if the design is not in the list. */
 function ranker({ ranking }: RunView, byTime: Uint32Array): (design: number) => number {
   return (design) => {
     const time = timeOf(ranking, design);
     if (Number.isNaN(time)) return 0;
-    // Equal times are in the order of the designs.
+    // Designs with equal times are in the order of their indices.
     const place = firstIndex(0, byTime.length, (at) => {
       const other = byTime[at];
       const otherMs = timeOf(ranking, other);
@@ -197,7 +197,7 @@ export function rankedDesign(view: RunView, input: ProcedureArguments<'ranking.d
   return ok(designRow(view, input.designIndex, whole, tiesIn(view, whole)));
 }
 
-/** Times beyond this multiple of the best are counted, not drawn. */
+/** Times beyond this multiple of the best time are only counted, not drawn. */
 const HISTOGRAM_SPAN = 8;
 
 export function rankHistogram(view: RunView, input: ProcedureArguments<'ranking.histogram'>): Result<Histogram> {
@@ -220,7 +220,7 @@ export function rankHistogram(view: RunView, input: ProcedureArguments<'ranking.
   return ok({ edgesMs, counts, passing, best, median: timeMs(list[list.length >>> 1]), beyond });
 }
 
-/** Counts the designs of an ascending list between edges. The last edge belongs to the last bin. */
+/** Counts the designs of an ascending list in each bin. A time at the last edge belongs to the last bin. */
 function binCounts(list: Uint32Array, timeMs: (design: number) => number, edgesMs: Float64Array): Float64Array {
   const counts = new Float64Array(edgesMs.length - 1);
   const below = (edge: number, inclusive: boolean): number =>
@@ -234,7 +234,7 @@ function binCounts(list: Uint32Array, timeMs: (design: number) => number, edgesM
   return counts;
 }
 
-/** Returns, for every axis with more than one value, the designs that differ from this one only in that axis. */
+/** Returns, for every axis with more than one value, the designs that differ from this design only on that axis. */
 export function designSlices(view: RunView, designIndex: number): Result<DesignSlice[]> {
   const known = checkDesign(view, designIndex);
   if (!known.ok) return known;
@@ -244,7 +244,7 @@ export function designSlices(view: RunView, designIndex: number): Result<DesignS
       const { timeMs, designIndex: designs, at } = alongAxis(view, designIndex, place);
       const whole = { from: 0, to: timeMs.length };
       const own = axis === 'launch' ? launchesOf(view, device.kind) : whole;
-      // A design may have a launch of the other kind of device. It is then invalid.
+      // A design with a launch for the other kind of device is invalid. Its slice has the launches of both kinds.
       const { from, to } = at >= own.from && at < own.to ? own : whole;
       if (to - from < 2) return [];
       return [

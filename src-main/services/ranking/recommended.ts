@@ -16,7 +16,7 @@ import type { RunView } from '../runs/run-view.ts';
 import { listInputs } from '../studies/inputs.ts';
 import { tiesIn } from './rows.ts';
 
-/** A design of a run that nobody chose. */
+/** A design of a run that a rule has picked, not the user. */
 export interface RecommendedDesign {
   readonly designIndex: number;
   /** The number of designs of its device that are tied with the fastest. */
@@ -24,14 +24,15 @@ export interface RecommendedDesign {
   readonly band: TieBand;
   /** Whether the rule picks this design from the predicted times alone. */
   readonly isPoint: boolean;
-  /** How it was weighed over the assumed inputs, in sentences. Empty if nothing is assumed. */
+  /** Sentences about how the design was weighed over the assumed inputs. Empty if nothing is assumed. */
   readonly weighed: string;
 }
 
 /**
- * Finds the fastest device within a filter, and the design that the rule picks from the predicted times. These are for
- * the middle of each assumed input; `advice/of-run.ts` weighs all values of the inputs. If a run keeps fewer designs
- * than are tied, it has saved the pick from all designs. It may not keep the picked design itself.
+ * Finds the fastest device within a filter, and the design that the rule picks there from the predicted times. These
+ * times hold for the middle of each assumed input; `advice/of-run.ts` weighs the design over all values of the inputs.
+ * If a run keeps fewer designs than are tied, it has saved what the rule picks from all designs. The run may not keep
+ * the picked design itself.
  */
 export function recommendedDesign(view: RunView, within: RankingFilter): RecommendedDesign | null {
   const { ranking } = view;
@@ -58,7 +59,7 @@ export function pickRule({ kind }: Device): string {
   return kind === 'cpu' ? CORES_RULE : PICK_RULE;
 }
 
-/** Returns the inputs of the times of a run on one device, for all its implementations or for one. */
+/** Returns the inputs that determine the times of a run on a device, for all implementations or for one. */
 export function runInputs(
   { study: { study }, ranking }: RunView,
   device: Device,

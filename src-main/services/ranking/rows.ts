@@ -22,16 +22,16 @@ import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
 
-/** Checks and filters the designs of an opened run, and makes rows of them. */
+/** Checks and filters the designs of an opened run, and makes rows from them. */
 
-/** Returns the designs that cannot be distinguished from the first of an ascending list, and their device's band. */
+/** Counts the designs that cannot be distinguished from the first of a list by time, and returns the tie band. */
 export function tiesIn(view: RunView, byTimeList: Uint32Array): Ties & { readonly band: TieBand } {
   const device = axisPosition(view.ranking, AXIS.device, byTimeList[0] ?? 0);
   const { count, isTied } = tiesOf(view.ranking, view.ties, byTimeList);
   return { count, isTied, band: tieBand(view.devices[device]) };
 }
 
-/** Fails with `not-found` if a design is named that is not in the run. */
+/** Fails with `not-found` if a design is given that the run does not have. */
 export function checkDesign(view: RunView, design: number | undefined): Result<null> {
   const total = sizeOf(view.ranking);
   return design === undefined || design < total
@@ -55,7 +55,7 @@ export function checkPredicted(view: RunView, design: number): Result<null> {
 
 export const ALL_VALID: RankingFilter = { positions: {}, ranges: [], validity: 'valid' };
 
-/** Converts the contract's filter to positions and ranges on the run's axes. An unknown value is a failure. */
+/** Converts the filter of the contract to positions and ranges on the run's axes. Fails for an unknown value. */
 export function rankingFilter(
   view: RunView,
   filter: ProcedureArguments<'ranking.page'>['filter'],
@@ -115,7 +115,7 @@ export function rankingFilter(
   return ok({ positions, ranges, validity: filter.validity, invalidReason });
 }
 
-/** Returns the filter of a rank: all valid designs, or those of the device that a filter names. */
+/** Returns the filter for ranks: all valid designs, or those of the device that the given filter names. */
 export function rankedWhole({ positions }: RankingFilter): RankingFilter {
   const device = positions[AXIS.device];
   return device ? { ...ALL_VALID, positions: { [AXIS.device]: device } } : ALL_VALID;
@@ -130,7 +130,10 @@ export function rankRow(view: RunView, design: number, rank: number, tied: boole
     : predictedRow(predictor, design, ranking.columns, entry, rank, tied);
 }
 
-/** Returns a design of a predictor as a row. @param at its index in the columns */
+/**
+ * Returns a design of a predictor as a row.
+ * @param at the index of the design in the columns
+ */
 export function predictedRow(
   predictor: Predictor,
   design: number,
@@ -171,14 +174,14 @@ export function predictedRow(
 }
 
 /**
- * Returns the part of a valid design's predicted time for ordering the units before the launch, ms. Measurements time
- * only the kernel, so compare a measured time with the predicted time minus this.
+ * Returns the part of a valid design's predicted time that orders the units before the launch, ms. Measurements time
+ * only the kernel, so a measured time must be compared with the predicted time minus this part.
  */
 export function orderingMs(view: Pick<RunView, 'predictor'>, design: number): number {
   return computeBalancingTime(view.predictor, design);
 }
 
-/** Yields the best designs of a run within a filter, from a position on. Rows are made while they are read. */
+/** Yields the best designs of a run within a filter, from a position on. Each row is made when it is read. */
 export function* bestRows(view: RunView, filter: RankingFilter, limit: number, from = 0): Generator<RankRow, void> {
   const list = rankedDesigns(view.ranking, filter, 'timeMs');
   const ties = tiesIn(view, list);
@@ -187,8 +190,8 @@ export function* bestRows(view: RunView, filter: RankingFilter, limit: number, f
 }
 
 /**
- * Returns the best design of every value of an axis within a filter, as rows, the fastest first. Ranks are among the
- * designs of the filter. Values without a valid design are left out.
+ * Returns the best design for each value of an axis within a filter, fastest first. Ranks count the designs of the
+ * filter. Values without a valid design are left out.
  */
 export function bestOfAxis(view: RunView, axis: AxisName, filter: RankingFilter): readonly RankRow[] {
   const list = rankedDesigns(view.ranking, filter, 'timeMs');
@@ -216,21 +219,21 @@ export function devicePosition({ devices }: RunView, deviceId: string): Result<n
   return at < 0 ? noDevice(deviceId, 'this run', ids) : ok(at);
 }
 
-/** Returns the filter for one device of the run, by id, or for all if none is named. */
+/** Returns the filter for a device of the run, by its id. If no device is named, it includes all devices. */
 export function deviceFilter(view: RunView, deviceId: string | undefined): Result<RankingFilter> {
   if (deviceId === undefined) return ok(ALL_VALID);
   const at = devicePosition(view, deviceId);
   return at.ok ? ok({ ...ALL_VALID, positions: { [AXIS.device]: new Set([at.value]) } }) : at;
 }
 
-/** Returns the predicted time of a design, ms, even if the run did not keep it. NaN if it is invalid. */
+/** Returns the predicted time of a design, ms, even if the run did not keep the design. NaN if it is invalid. */
 export function predictedMs({ predictor, ranking, run }: RunView, design: number): number {
   return run.kept && entryOf(ranking, design) < 0
     ? predictChunk(predictor, design, 1).timeMs[0]
     : timeOf(ranking, design);
 }
 
-/** Returns times along one axis of the space, with all other axes as in `design`. NaN if invalid or not kept. */
+/** Returns times along one axis; on the others, `design` stays. NaN if a design is invalid or was not kept. */
 export function alongAxis(
   view: RunView,
   design: number,

@@ -6,7 +6,7 @@ import { getStudy, type LocatedStudy } from '../studies/studies.ts';
 import { takesMiddles } from '../version.ts';
 import { differences } from './diff.ts';
 
-/** Measurements of the device itself and imported files have no study. */
+/** Whether a run belongs to a study. Imported files and measurements of the device itself do not. */
 export function belongsToStudy({ study }: RunRecord): boolean {
   return typeof study === 'object' && study !== null && 'study' in study;
 }
@@ -19,12 +19,12 @@ export async function changedSince(
 ): Promise<readonly FieldChange[]> {
   const now = studyId === null ? null : await getStudy(store, studyId);
   if (!now?.ok) return [];
-  // An unstated input is predicted with the middle of its law. The run stores this value.
+  // An input without a stated value is predicted with the middle of its law, and the run stores this value.
   const study = takesMiddles(modelVersions.prediction) ? atMiddle(now.value.study, devices) : now.value.study;
   return staleFields(snapshot, { ...now.value, study });
 }
 
-/** Returns the changes of a study since a run, except in fields that do not change a prediction. */
+/** Returns in which fields a study has changed since a run. Fields that do not change a prediction are left out. */
 export function staleFields(then: LocatedStudy, now: LocatedStudy): readonly FieldChange[] {
   return differences(then.study, now.study, '')
     .filter(({ field }) => !['name', 'description', '$schema', 'seed'].includes(field) && !/\.origins?\b/.test(field))

@@ -6,7 +6,7 @@ import { designText } from '../../../src-workers/domain/design.ts';
 import { bestRows, deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from './run-view.ts';
 
-/** Compares two runs: fields of their studies, the best design per device, and the correlation of their rankings. */
+/** Compares two runs: the fields of their studies, the best design of each device, and the rank correlation. */
 export function diffRuns(
   left: RunView,
   right: RunView,
@@ -32,7 +32,7 @@ export function diffRuns(
   return ok({ ...summaries, fields, best, spearman: sameSpace(left, right) ? rankCorrelation(left, right) : null });
 }
 
-/** Returns the leaves of two JSON values that differ, by path. */
+/** Returns in which leaves two JSON values differ, by path. */
 export function differences(
   left: unknown,
   right: unknown,
@@ -45,7 +45,7 @@ export function differences(
     return [...new Set([...Object.keys(left), ...Object.keys(right)])].flatMap((key) =>
       differences(left[key], right[key], path ? `${path}.${key}` : key),
     );
-  // Items with names are compared one by one if both lists have the same length.
+  // Items with names are compared one by one if the two lists have the same length.
   const areNamed = (value: unknown): value is readonly unknown[] =>
     Array.isArray(value) && value.every((each) => isObject(each) && 'name' in each);
   if (areNamed(left) && areNamed(right) && left.length === right.length)
@@ -60,7 +60,7 @@ function sameSpace(left: RunView, right: RunView): boolean {
   return JSON.stringify([a.map((d) => d.id), restA]) === JSON.stringify([b.map((d) => d.id), restB]);
 }
 
-/** The limit of compared designs. A million rank pairs would take a second and add nothing. */
+/** The largest number of compared designs. The ranks of a million pairs would take a second and add nothing. */
 const MAX_RANKED = 100_000;
 
 function rankCorrelation(left: RunView, right: RunView): number {

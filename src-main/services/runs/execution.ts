@@ -5,20 +5,20 @@ import type { RunProgress } from '../../contract/api.ts';
 import type { Context } from '../context.ts';
 import { runSummary } from './runs.ts';
 
-/** The shortest time between two reports of a run with many small tasks, ms. */
+/** If a run has many small tasks, its progress is reported at most once in this time, ms. */
 const REPORT_INTERVAL_MS = 50;
 
-/** Reports the progress of a run of any kind while it executes, and ends the run. */
+/** Reports the progress of an executing run of any kind, and ends the run. */
 export interface Execution {
   /** The number of designs or cases with a result. */
   done(): number;
   add(count: number): void;
   progress(): void;
-  /** Reports the progress unless this happened a moment ago. */
+  /** Reports the progress, unless it was reported a moment ago. */
   progressAtTimes(): void;
   /** Saves how the run ended. The result may be the failure that ended it, or a failure of the store. */
   finish(end: RunEnd, best: BestDesign | null): Promise<Result<RunRecord>>;
-  /** Like `finish`, after the work of the run has ended. An exception in it fails the run. */
+  /** Waits for the work of the run, and then finishes like `finish`. If the work throws, the run has failed. */
   finishAfter(
     work: () => Promise<{ readonly end: RunEnd; readonly best: BestDesign | null }>,
   ): Promise<Result<RunRecord>>;
@@ -27,9 +27,9 @@ export interface Execution {
 type RunEnd = 'complete' | 'cancelled' | Failure;
 
 /**
- * @param total designs or cases of the run
- * @param alreadyDone those that an earlier execution saved
- * @param state the run's state, and its best time so far; null if nothing has a time yet
+ * @param total the number of designs or cases of the run
+ * @param alreadyDone how many of them an earlier attempt has saved
+ * @param state returns the stage of the run and its best time so far; null if nothing has a time yet
  */
 export function openExecution(
   context: Context,
@@ -71,7 +71,7 @@ export function openExecution(
         context.emit('run.finished', runSummary(record.value, 0));
         context.changed('runs');
       } else {
-        // The store cannot save how the run ended, but windows must still be informed.
+        // The store cannot save how the run ended, but the windows must still learn that it ended.
         const error = (failure ?? record.error).message;
         context.emit('run.finished', { ...runSummary(run, 0), state: 'failed', elapsedMs: elapsedMs(), error });
       }
@@ -91,8 +91,8 @@ function internal(error: unknown): Failure {
 }
 
 /**
- * Runs a task of a sweep, and runs it once more if it fails.
- * @returns null if the run was cancelled; otherwise the task's result, or a failure that names the designs
+ * Runs a task of a sweep. If the task fails, runs it once more.
+ * @returns null if the run was cancelled; otherwise the result of the task, or a failure that names the designs
  */
 export async function triedTwice<T>(
   signal: AbortSignal,
@@ -104,7 +104,7 @@ export async function triedTwice<T>(
       return ok(await run());
     } catch (error) {
       if (signal.aborted) return null;
-      // A task that hangs would hang again.
+      // A task that hung would hang again, so it is not repeated.
       if (attempt < 2 && !(error instanceof FailureError)) continue;
       const { message } = internal(error);
       const designs = ranges.map(({ first, count }) => `${first} to ${first + count - 1}`).join(', ');

@@ -90,7 +90,7 @@ export function runHandlers(
 
 async function resumed({ store, views }: Context, resumers: Resumers, id: number): Promise<Result<RunHandle>> {
   const before = await store.getRun(id);
-  // An import cannot be resumed, so it is not taken over and stays as it ended.
+  // An import cannot be resumed, so it keeps the state in which it ended.
   if (before.ok && before.value.kind === 'import')
     return unsupported(`Run ${id} was imported, so it cannot be resumed. Import its file again.`);
   const run = await store.resumeRun(id);
@@ -139,7 +139,7 @@ async function runChanges({ store }: Context, studyId: number | undefined): Prom
   for (const { id } of page.value.rows.toReversed()) {
     const run = await store.getRun(id);
     const study = run.ok ? runStudy(run.value) : run;
-    // A run that was deleted in the meantime, or is damaged, is left out here. Opening it reports the reason.
+    // A run that is damaged, or was deleted in the meantime, is left out. When it is opened, the user sees the reason.
     if (!run.ok || !study.ok) continue;
     const { workload, kernel, implementations, devices } = study.value.study;
     const problem = JSON.stringify(
@@ -147,7 +147,7 @@ async function runChanges({ store }: Context, studyId: number | undefined): Prom
       (key, value: unknown) => (key === 'origins' || key === 'origin' ? undefined : value),
     );
     if (!problems.has(problem)) problems.set(problem, id);
-    // Sweeps of files that are not saved as a study do not follow one another.
+    // If sweeps do not belong to a saved study, they are not versions of one study.
     const last = run.value.studyId === null ? undefined : before.get(run.value.studyId);
     const fields = last ? staleFields(last.study, study.value) : [];
     changes.push({ id, since: last?.id ?? null, fields, problem: problems.get(problem)! });

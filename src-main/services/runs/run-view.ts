@@ -22,7 +22,7 @@ import { kindText } from './runs.ts';
 import { isOrderAware } from '../version.ts';
 import { planLengths, unpackLengths } from '../studies/workloads.ts';
 
-/** A finished or stopped sweep, opened for reading. Its columns are in memory; its plan computes further values. */
+/** A sweep that has ended, opened for reading. Its columns are in memory, and its predictor computes further values. */
 export interface RunView extends Found {
   readonly run: RunRecord;
   readonly study: RunStudy;
@@ -36,16 +36,16 @@ interface Found extends Findings {
   readonly orders: FoundOrders;
 }
 
-/** The number of runs that stay open. Each needs about 45 bytes per design. */
+/** The number of runs that stay open. Each takes about 45 bytes per design. */
 const MAX_OPEN = 3;
 
 export interface RunViews {
   open(runId: number): Promise<Result<RunView>>;
   /** Opens a run and reads something from it. */
   read<T>(runId: number, read: (view: RunView) => Result<T> | Promise<Result<T>>): Promise<Result<T>>;
-  /** Closes a run that changed or was deleted. */
+  /** Closes a run, because it has changed or was deleted. */
   drop(runId: number): void;
-  /** Drops the simulated and measured findings of all runs. They are read again on demand. */
+  /** Forgets the simulated and measured times of all runs. They are read again when they are needed. */
   dropFindings(): void;
 }
 
@@ -55,7 +55,7 @@ export function createRunViews(store: StoreClient): RunViews {
   const orders = new Map<number, ReturnType<typeof createFoundOrders>>();
   const loadRun = async (runId: number): Promise<Result<Predictions>> => {
     const view = await loadPredictions(store, runId);
-    // A run that is still being written is read anew each time.
+    // A run that is still being written is read again each time.
     if (!view.ok || view.value.run.state === 'running') open.delete(runId);
     return view;
   };
@@ -94,7 +94,7 @@ export function runStudy(run: RunRecord): Result<RunStudy> {
   return ok({ ...located.value, workloadHash: hash });
 }
 
-/** Restores the plan of a sweep from the data of the run, so that opening and resuming predict the same. */
+/** Restores the plan of a sweep from the data of its run. The restored plan gives the same predictions. */
 export async function runPlan(
   store: StoreClient,
   run: RunRecord,
@@ -108,7 +108,7 @@ export async function runPlan(
   if (!workload.value) return fail('storage', `The workload of run ${run.id} is missing from the database.`);
   const { law, provenance } = workload.value;
   const known = await unpackLengths(provenance);
-  // Earlier predictions treated the units of GPUs as independent draws, whatever their order.
+  // Earlier versions of the prediction treated the units of GPUs as independent draws, whatever their order was.
   const order = known && { ...known, given: known.given && isOrderAware(run.modelVersions.prediction) };
   const ordered = planLengths(study.value.study, axes.value, law, order);
   const plan = sweepPlan(`run-${run.id}`, study.value.study, axes.value, law, ordered);

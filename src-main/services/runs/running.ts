@@ -2,7 +2,7 @@ import type { RunRecord } from '../../../db/records.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { designsPerMs, withSweep, type FinishedSweep } from '../sweeps/pace.ts';
 
-/** A run that executes in this engine. */
+/** A run that is executing in this engine. */
 export interface RunHandle {
   readonly runId: number;
   /** The run at its end, or the failure that ended it. */
@@ -10,20 +10,23 @@ export interface RunHandle {
   cancel(): void;
 }
 
-/** All runs that execute in this engine, from any client. No other run can be cancelled here. */
+/** All runs that are executing in this engine, whichever client started them. Only these can be cancelled here. */
 export interface RunningRuns {
-  /** Registers a run from its start to its end. Returns a failure to start. */
+  /** Registers a run when it has started, until it ends. If it cannot start, returns the failure. */
   start(begin: Promise<Result<RunHandle>>): Promise<Result<{ readonly runId: number }>>;
   get(runId: number): RunHandle | undefined;
-  /** Removes a run whose end is saved, before `run.finished` is sent, so that no listener finds it running. */
+  /** Removes a run whose end is saved, before `run.finished` is sent. Listeners then do not find it here. */
   leave(runId: number): void;
-  /** Returns how fast this machine predicts, from the sweeps that ended here. */
+  /** Estimates how many designs per ms this machine predicts, from the sweeps that ended in this engine. */
   designsPerMs(): number;
   /** Cancels all runs, including those that are still being prepared, and waits for their end. */
   end(): Promise<void>;
 }
 
-/** @param changed is called for every run that starts, and `ended` for every run that ends */
+/**
+ * @param changed called for every run that starts
+ * @param ended called for every run that ends
+ */
 export function openRunningRuns(
   closing: AbortSignal,
   changed: () => void,

@@ -8,12 +8,12 @@ const RUN_KIND_TEXT: Readonly<Record<RunKind, string>> = {
   import: 'an import',
 };
 
-/** Describes the kind of a run and the run that it belongs to. */
+/** Describes the kind of a run, and the run to which it belongs. */
 export function kindText({ kind, sourceRunId }: Pick<StoredRun, 'kind' | 'sourceRunId'>): string {
   return sourceRunId === null ? RUN_KIND_TEXT[kind] : `${RUN_KIND_TEXT[kind]} of run ${sourceRunId}`;
 }
 
-/** Returns a run for lists. `bytes` is its share of the database. */
+/** Returns a run for lists. `bytes` is the space that it takes in the database. */
 export function runSummary(run: StoredRun | RunRecord, bytes: number): RunSummary {
   return {
     id: run.id,

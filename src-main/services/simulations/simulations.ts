@@ -35,11 +35,11 @@ import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../version.ts';
 import type { SimulatedDistribution } from '../../../src-workers/domain/simulation.ts';
 
 /**
- * The second fidelity: designs of a sweep are simulated event by event, each in a worker, and saved one by one. The run
- * stores its request, so that resuming simulates only the missing designs.
+ * Simulations, the second fidelity. Each design of a sweep is simulated event by event in a worker, and saved when it
+ * is ready. A run stores its request. When it is resumed, only the missing designs are simulated.
  */
 
-/** The content of a `simulate` run's `study` column, including the study of its sweep. */
+/** The content of the `study` column of a `simulate` run, including the study of its sweep. */
 interface SimulationStudy extends RunStudy {
   readonly simulation: {
     readonly sourceRunId: number;
@@ -66,7 +66,7 @@ export function simulationRequest(run: RunRecord): Result<SimulationStudy['simul
   return ok({ sourceRunId, designs, halfWidth, maxReplications });
 }
 
-/** Returns the named designs of a request, or else the best by prediction. */
+/** Returns the designs that a request names. If it names none, returns the best ones by prediction. */
 function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.start'>): Result<readonly number[]> {
   const runId = view.run.id;
   if (input.designs) {
@@ -89,7 +89,7 @@ function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.sta
   return designs.length > 0 ? ok(designs) : conflict(`Run ${runId} has no valid design${where} to simulate.`);
 }
 
-/** Opens and starts a run that simulates the best or the named designs of a sweep. */
+/** Opens and starts a run that simulates designs of a sweep, either named ones or the best. */
 export async function startSimulations(
   context: Context,
   input: ProcedureArguments<'simulations.start'>,
@@ -122,7 +122,7 @@ export async function startSimulations(
   return ok(runSimulations(context, view, run.value, study.simulation, []));
 }
 
-/** Resumes a stopped run: only the missing designs are simulated. */
+/** Resumes a stopped run. Only the missing designs are simulated. */
 export async function resumeSimulations(context: Context, run: RunRecord): Promise<Result<RunHandle>> {
   const request = simulationRequest(run);
   if (!request.ok) return request;
@@ -215,7 +215,7 @@ function runSimulations(
   return { runId: run.id, finished, cancel: () => controller.abort() };
 }
 
-/** Simulates a design in a worker, and once more after a failure, because the worker may have been lost. */
+/** Simulates a design in a worker. If this fails, tries once more, because the worker may have been lost. */
 async function simulated(
   context: Context,
   runId: number,
@@ -254,7 +254,7 @@ function simulationRecord(view: RunView, design: number, found: SimulatedDistrib
   };
 }
 
-/** Returns the simulated designs of a sweep by their simulated mean. */
+/** Returns the simulated designs of a sweep, in the order of their simulated means. */
 export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns): readonly SimulatedDesign[] {
   const first = order[0] === undefined ? null : times.get(order[0])!;
   return order.map((designIndex, at) => {
@@ -278,14 +278,14 @@ export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns)
   });
 }
 
-/** Returns how well predictions agree with simulations. */
+/** Returns how well the predictions agree with the simulations. */
 export function predictionAgreement(rows: readonly SimulatedDesign[]): {
   /** Spearman's rank correlation; null with fewer than two designs, or if all times are equal. */
   readonly spearman: number | null;
   /** The median of |predicted / simulated mean − 1|. */
   readonly medianAbsoluteDifference: number;
 } {
-  // Times that differ only by rounding have no order.
+  // If two times differ only by rounding, they count as equal.
   const rounded = (time: number): number => Number(time.toPrecision(6));
   const order = spearman(
     Float64Array.from(rows, (row) => rounded(row.predictedMs)),

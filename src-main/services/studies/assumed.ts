@@ -31,19 +31,19 @@ interface AssumedLaw {
   readonly learn: 'inspect' | 'probe' | 'ask';
 }
 
-/** The usual values of each input by its path, from `db/assumed.json`. */
+/** The law of usual values for each input, by the path of the input, from `db/assumed.json`. */
 export const ASSUMED_LAWS: Readonly<Record<string, AssumedLaw>> = data.laws as Readonly<Record<string, AssumedLaw>>;
 
-/** The parts of a study that may be unknown. */
+/** The parts of a study with inputs that may be unknown. */
 interface AdvisedInputs {
   readonly kernel: KernelWithOrigins;
   readonly implementations?: readonly { readonly kernel: KernelChange }[] | undefined;
-  /** A study's own laws by the path of the input: quantiles at even steps of probability. */
+  /** The study's own laws, by the path of the input. A law is a list of quantiles at even steps of probability. */
   readonly assumed?: Readonly<Record<string, readonly number[]>> | undefined;
   readonly pipeline?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The fields that a measured pipeline replaces. */
+/** These fields are not needed on a device with a measured pipeline. */
 const MEASURED: ReadonlySet<KernelField> = new Set([
   'dependentLoadsPerIteration',
   'bytesPerIteration',
@@ -51,7 +51,7 @@ const MEASURED: ReadonlySet<KernelField> = new Set([
   'chainInstructions',
 ]);
 
-/** Refuses a law for an input that cannot have one, and a law whose values do not ascend. */
+/** Refuses a law for an input that cannot have one, and a law whose values are not ascending. */
 export function wrongLaw({ assumed = {} }: Pick<AdvisedInputs, 'assumed'>): Result<never> | null {
   const paths = Object.entries(ASSUMED_LAWS).flatMap(([path, law]) => [
     path,
@@ -69,7 +69,7 @@ export function wrongLaw({ assumed = {} }: Pick<AdvisedInputs, 'assumed'>): Resu
   return null;
 }
 
-/** Returns the laws of a study: its own laws, otherwise those of `db/assumed.json`. */
+/** Returns the laws of a study: its own, and otherwise those of `db/assumed.json`. */
 function resolveLaws(assumed: AdvisedInputs['assumed'] = {}): Laws {
   const laws: Record<string, readonly number[]> = {};
   for (const [path, { quantiles, dependentLoads, bytes }] of Object.entries(ASSUMED_LAWS)) {
@@ -80,7 +80,7 @@ function resolveLaws(assumed: AdvisedInputs['assumed'] = {}): Laws {
   return laws;
 }
 
-/** Returns the unknown inputs of a study on a device: those that have a law, but no stated value. */
+/** Returns the unknown inputs of a study on a device. These have a law but no stated value. */
 export function unknownOf({ kernel, implementations, assumed, pipeline }: AdvisedInputs, device: Device): Unknown {
   const laws = resolveLaws(assumed);
   const measured = pipeline?.[device.id] !== undefined;
@@ -110,7 +110,7 @@ export function unknownOf({ kernel, implementations, assumed, pipeline }: Advise
   };
 }
 
-/** The range of an unknown input as it is drawn, from 5 to 95 % of its law; `null` if it is known or has no number. */
+/** Returns the 5 % and 95 % quantiles of an unknown input's law; `null` if the input is known or no number. */
 export function assumedRange(
   { kernel, implementations }: AdvisedInputs,
   device: Device,
@@ -131,7 +131,7 @@ export function assumedRange(
     : null;
 }
 
-/** Returns the inputs of a prediction. Adds to each unknown input the range from which it is drawn. */
+/** Adds to each unknown input of a prediction the range in which it is drawn. */
 export function withRanges(facts: readonly InputFact[], inputs: AdvisedInputs, device: Device): readonly InputFact[] {
   const unknown = unknownOf(inputs, device);
   return facts.map((fact) => ({ ...fact, usual: assumedRange(inputs, device, unknown, fact.field) ?? fact.usual }));
@@ -143,7 +143,7 @@ function isUnknown(kernel: KernelWithOrigins, field: KernelField, laws: Laws): b
     return accesses?.some((one) => one.pattern === 'scattered' && one.missFraction === undefined) ?? false;
   const isOpen = (one: KernelField): boolean => isAssumed(kernelOrigin(kernel, one));
   if (!isOpen(field)) return false;
-  // A study that states the cost of splitting implies that iterations are split.
+  // If a study states what splitting costs, its kernel splits iterations. The input `sharing` is then known.
   const isSharingOpen = isOpen('sharing') && isOpen('serialFraction') && isOpen('cooperationCost');
   switch (field) {
     case 'sharing':
@@ -156,7 +156,7 @@ function isUnknown(kernel: KernelWithOrigins, field: KernelField, laws: Laws): b
     case 'cooperationCost':
       return isSharingOpen || kernel.sharing !== 'deal';
     case 'refill':
-      // By default, `refill` costs as much as `unit`.
+      // Without a value, `refill` costs as much as `unit`, so it is not a separate unknown.
       return refill !== undefined;
     case 'flattenedCost':
       return !refill && (!unit || (isOpen('unit') && !isStated(kernel, 'unit', laws)));
@@ -165,7 +165,7 @@ function isUnknown(kernel: KernelWithOrigins, field: KernelField, laws: Laws): b
   }
 }
 
-/** Whether the study states a value, other than the default and the middle of the law. */
+/** Whether a study states a value for a field, which differs from the default and from the middle of the law. */
 function isStated(kernel: KernelWithOrigins, field: KernelField, laws: Laws): boolean {
   const byDefault = (KERNEL_DEFAULTS as Partial<Record<KernelField, number | boolean>>)[field];
   if (kernel[field] === undefined || kernel[field] === byDefault || field === 'sharing') return false;
@@ -175,8 +175,9 @@ function isStated(kernel: KernelWithOrigins, field: KernelField, laws: Laws): bo
 }
 
 /**
- * Returns the study to predict: unstated inputs of its kernel have the middles of their laws and are marked as assumed.
- * The model itself determines the share of a gather that misses the cache, because it knows the footprint.
+ * Returns the study to predict, in which each unstated input of the kernel has the middle of its law and is marked as
+ * assumed. An exception is the share of a gather that misses the cache: the model itself computes it from the
+ * footprint.
  */
 export function atMiddle<Inputs extends AdvisedInputs>(study: Inputs, devices: readonly Device[]): Inputs {
   const { kernel, implementations } = study;
@@ -184,7 +185,7 @@ export function atMiddle<Inputs extends AdvisedInputs>(study: Inputs, devices: r
   const cpu = devices.some(({ kind }) => kind === 'cpu');
   const unknown = devices.flatMap((device) => unknownOf(study, device).kernel);
   const fields = unknown.filter(
-    // On a CPU, the transferred bytes determine the time, so a study must state them.
+    // On a CPU, the bytes moved determine the time, so the study must state them itself.
     ({ field, of, stated }) => of < 0 && !stated && field !== 'accesses' && !(cpu && field === 'bytesPerIteration'),
   );
   if (fields.length === 0) return study;

@@ -4,28 +4,28 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { Context } from '../context.ts';
 import { readStudyFile, saveStudy, type LocatedStudy } from './studies.ts';
 
-/** Returns the example studies of Lockstep, by file name; Acts comes first. */
+/** Returns the file names of Lockstep's example studies. Acts comes first. */
 async function exampleFiles(resourceFolder: string): Promise<readonly string[]> {
   return (await readdir(join(resourceFolder, EXAMPLES_FOLDER)))
     .filter((name) => name.endsWith('.json'))
     .sort((a, b) => Number(b === 'acts.json') - Number(a === 'acts.json') || a.localeCompare(b));
 }
 
-/** A path in the folder of resources. */
+/** The folder of the examples, relative to the folder that has `db/`. */
 export const EXAMPLES_FOLDER = join('db', 'examples');
-/** Set when a database has all examples of its first start. */
+/** The setting that a database gets when it has received all examples at its first start. */
 const STARTED = 'examples.version';
-/** The example files that a database has received, even if the user changed or deleted them since. */
+/** The setting with the example files that a database has ever received, even those changed or deleted since. */
 const OFFERED = 'examples.offered';
-/** The examples in databases that are older than this setting. */
+/** The examples that a database has received if it is older than this setting. */
 const FIRST = ['acts', 'collatz', 'geometric', 'mandelbrot', 'software', 'spmv-cpu', 'spmv-skewed', 'spmv-uniform'].map(
   (name) => `${name}.json`,
 );
 
 /**
- * Adds the example studies to a new database, and new ones to an old database. None is added a second time, even if it
- * was changed or deleted. Examples from an interrupted start are kept. Returns the id of the first one, or null if the
- * database has started before.
+ * Adds the example studies to a new database. To an older database, adds only examples that are new in this version. An
+ * example is never added again, even if the user has changed or deleted it. Examples from an interrupted first start
+ * are kept. Returns the id of the first example, or null if this is not the first start.
  */
 export async function seedExamples({ store, host, resourceFolder }: Context): Promise<Result<number | null>> {
   if (host === 'cli') return ok(null);
@@ -43,7 +43,7 @@ export async function seedExamples({ store, host, resourceFolder }: Context): Pr
       (spec as Partial<LocatedStudy> | null)?.example === true ? [[name, id] as const] : [],
     ),
   );
-  // The newest change is listed first, so the first example is saved last.
+  // Lists begin with the newest change, so the first example is saved last.
   let firstId: number | null = null;
   for (const file of added.reverse()) {
     const example = await readStudyFile(join(resourceFolder, EXAMPLES_FOLDER, file));

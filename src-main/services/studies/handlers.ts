@@ -84,7 +84,7 @@ async function withRuns({ store }: Context, stored: StoredStudy): Promise<Result
   return studyRecord(stored, page.ok ? page.value.rows : []);
 }
 
-/** Saves a study and announces the change. */
+/** Saves a study and announces this change. */
 export async function savedStudy(context: Context, located: LocatedStudy, id?: number): Promise<Result<StudyRecord>> {
   const stored = await saveStudy(context.store, located, id);
   if (!stored.ok) return stored;
@@ -96,13 +96,13 @@ async function upload(
   { store, pool }: Context,
   { fileName, bytes, columns }: ProcedureArguments<'workload.upload'>,
 ): Promise<Result<ProcedureOutput<'workload.upload'>>> {
-  // Columns that have names are part of the workload's name.
+  // If the columns have names, these become part of the workload's name.
   const name =
     columns && !/^\d+$/.test(columns.length) ? `${fileName}#${formatColumns(withoutSyntax(columns))}` : fileName;
   const read = await pool.run('lengthFile', { bytes, name, columns });
   if (!read.ok) return read;
   const { law, lengths, units, matrixColumns, note } = read.value;
-  // Other columns of the same file are another workload.
+  // Other columns of the same file make another workload, so they are part of the hash.
   const hash = columns ? sha256(`${read.value.sha256}#${formatColumns(columns)}`) : read.value.sha256;
   const order = lengths ? { order: await packLengths(makeGivenLengths(lengths)) } : {};
   const provenance = {
@@ -123,7 +123,7 @@ async function upload(
   });
 }
 
-/** Returns the chosen columns without the syntax of the file. */
+/** Returns which columns are chosen, without the header and the delimiter of the file. */
 function withoutSyntax({ header: _header, delimiter: _delimiter, ...columns }: CsvColumns): CsvColumns {
   return columns;
 }
@@ -143,7 +143,7 @@ function resolved(law: LengthLaw, lengths: Float64Array | null, note?: string): 
   };
 }
 
-/** The largest number of lengths in a preview of the order. More would delay other requests. */
+/** The largest number of lengths for which the order is previewed. More lengths would delay other requests. */
 const MAX_PREVIEWED_LENGTHS = 2 ** 20;
 const STRIP_STRETCHES = 120;
 const ORDER_GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64];

@@ -7,11 +7,11 @@ import type { Study } from '../../contract/study.ts';
 import { ASSUMED_LAWS, assumedRange, unknownOf, withRanges } from './assumed.ts';
 import { predictionInputs } from './plan.ts';
 
-/** Returns the unknown inputs of a study that affect times on a device. */
+/** Returns the unknown inputs of a study that affect the times on a device. */
 export function decidingUnknown(study: Study, axes: SpaceAxes, device: Device): Unknown {
   const unknown = unknownOf(study, device);
   const deciding = new Set(decidingFields(predictionInputs(study, axes), device).map(({ field }) => field));
-  // An unstated chain means that all instructions are on it. This matters as much as a stated one.
+  // If a chain is not stated, all instructions count as part of it. It then matters as much as a stated chain.
   const kernel = unknown.kernel.filter(({ field }) => deciding.has(field) || field === 'chainInstructions');
   const movesData =
     deciding.has('accesses') ||
@@ -26,7 +26,7 @@ export function decidingUnknown(study: Study, axes: SpaceAxes, device: Device): 
   };
 }
 
-/** Inputs that no study states, because they belong to no field. They are drawn like unstated fields. */
+/** Inputs that no study can state, because no field has them. They are drawn like unstated fields. */
 export const GATHERS = { path: 'kernel.accesses', label: 'Gathers that miss the cache' } as const;
 export const BANDWIDTH = {
   path: 'device.achievedBandwidthFraction',
@@ -34,8 +34,8 @@ export const BANDWIDTH = {
 } as const;
 
 /**
- * Lists every input on which the times of a device depend, each unknown one with the range from which it is drawn.
- * @param implementation leaves out the inputs of the other implementations
+ * Lists every input on which the times on a device depend. Unknown inputs have the range in which they are drawn.
+ * @param implementation if given, inputs of other implementations are left out
  */
 export function listInputs(
   study: Study,

@@ -7,7 +7,7 @@ import type { Study } from '../../contract/study.ts';
 import type { Pool } from '../pool.ts';
 import { resolveLengths, type OrderedLaw } from './workloads.ts';
 
-/** Keeps the lengths of the last studies, because reading a file would delay the edit of another field. */
+/** Keeps the lengths of the last studies. Otherwise each edit of another field would read the file again. */
 export interface LengthsCache {
   resolve(study: Study, folder: string | null): Promise<Result<OrderedLaw>>;
 }
@@ -16,7 +16,7 @@ const MAX_KEPT = 8;
 
 interface Kept {
   readonly lengths: OrderedLaw;
-  /** The files that were read, with their state at that time. */
+  /** The files that were read, with their state when they were read. */
   readonly files: readonly OpenedFile[];
 }
 

@@ -9,20 +9,20 @@ import { writeFor } from '../files/files.ts';
 import { spmvOf } from './spmv.ts';
 
 export interface StudyOfLengths {
-  /** A file, relative to the working folder, or a text of the workload grammar. */
+  /** The lengths: a file relative to the working folder, or text in the workload grammar. */
   readonly lengths: string;
   /**
-   * The number of units. More units repeat the lengths, and fewer take the first ones. The default is one for each
-   * length.
+   * The number of units; the default is one per length. For more units the lengths are repeated, and fewer units take
+   * the first ones.
    */
   readonly units?: number;
-  /** The ids of devices. The default is the usual one. */
+  /** The ids of the devices. The default is the usual device. */
   readonly device?: readonly string[];
-  /** Compares the kernels for the product of a sparse matrix and a vector. */
+  /** Whether to compare the kernels for a product of a sparse matrix and a vector. */
   readonly spmv?: boolean;
 }
 
-/** Writes a study of lengths, with usual values for the unknown properties of the kernel. Fails if the file exists. */
+/** Writes a study for given lengths, with usual values for what is unknown of the kernel. Fails if the file exists. */
 export async function writeNewStudy(
   resourceFolder: string,
   file: string,
@@ -56,7 +56,7 @@ export async function writeNewStudy(
   return saved.ok ? ok({ units, mean, max }) : saved;
 }
 
-/** Makes the path of a file relative to the folder of the study. */
+/** Converts the path of a file so that it is relative to the folder of the study. */
 function workloadText(lengths: string, folder: string): string {
   const [, kind, path, columns = ''] = /^(?:(file|mtx):)?([^#]*)(#.*)?$/s.exec(lengths)!;
   if (!existsSync(path)) return lengths;

@@ -43,12 +43,12 @@ const COUNT_AXES = [
   'cores',
 ] as const;
 
-/** Returns the part of the instructions with a known class. */
+/** Returns the sum of the shares of instructions in integer, FP64 and special classes. */
 function shares({ integerShare = 0, fp64Share = 0, specialShare = 0 }: Partial<Phase> = {}): number {
   return integerShare + fp64Share + specialShare;
 }
 
-/** Checks what a study with a CPU needs. Otherwise all its designs there would be invalid or cost nothing. */
+/** Checks what a study with a CPU needs. Otherwise all designs on the CPU would be invalid, or take no time. */
 function checkCpu(study: Study, device: Device, balancing: readonly Balancing[]): Result<null> {
   const { axes, kernel } = study;
   if (!axes.cores)
@@ -73,7 +73,7 @@ function checkCpu(study: Study, device: Device, balancing: readonly Balancing[])
   return ok(null);
 }
 
-/** The traffic of a kernel is either one number or a list of accesses. */
+/** Checks that the traffic of a kernel is given in one way only: as numbers or as a list of accesses. */
 function checkTraffic(
   { accesses, bytesPerIteration }: Pick<KernelChange, 'accesses' | 'bytesPerIteration'>,
   place: string,
@@ -85,9 +85,7 @@ function checkTraffic(
   );
 }
 
-/**
- * Returns a study's implementations with complete kernels; null if it names none. The failure names the wrong field.
- */
+/** Returns the implementations with complete kernels; null if the study has none. A failure names the wrong field. */
 function studyImplementations({ implementations, kernel, axes }: Study): Result<readonly Implementation[] | null> {
   if (!implementations) return ok(null);
   const made: Implementation[] = [];
@@ -142,7 +140,7 @@ function studyImplementations({ implementations, kernel, axes }: Study): Result<
   return ok(made);
 }
 
-/** Returns the units per row of a workload, or of the image that it names; undefined if it has no rows. */
+/** Returns the units in a row of the workload, or of the image that it names; undefined without rows. */
 function rowWidth({ lengths, width }: Study['workload']): number | undefined {
   if (width !== undefined) return width;
   const parsed = parseWorkload(lengths);
@@ -150,7 +148,7 @@ function rowWidth({ lengths, width }: Study['workload']): number | undefined {
   return workload?.kind === 'example' && workload.example.kind === 'mandelbrot' ? workload.example.width : undefined;
 }
 
-/** Expands the axes of a study over its devices. The failure names the wrong field. */
+/** Expands the axes of a study for its devices. The failure names the wrong field. */
 export function studyAxes(study: Study, devices: readonly Device[]): Result<SpaceAxes> {
   const { axes } = study;
   const expanded: Partial<Record<(typeof COUNT_AXES)[number], readonly number[]>> = {};
@@ -224,7 +222,7 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
   return ok(result);
 }
 
-/** Refuses a space that is too large to predict completely. */
+/** Refuses a space that has too many designs to predict all of them. */
 export function tooLarge(axes: SpaceAxes): Result<never> | null {
   const size = spaceSize(axes);
   return size > MAX_DESIGNS
@@ -252,7 +250,7 @@ export function predictionInputs(
   };
 }
 
-/** Converts the axes to readable text and numbers for the store. */
+/** Converts the axes to text and numbers that are readable in the store. */
 export function storedAxes(axes: SpaceAxes): RunAxes {
   return {
     device: axes.devices.map((device) => device.id),
@@ -266,8 +264,8 @@ export function storedAxes(axes: SpaceAxes): RunAxes {
 }
 
 /**
- * Returns what workers need to predict any design of the study. If units have an order, the law is the law of these
- * units.
+ * Returns everything that workers need to predict any design of the study. If the units have an order, the law is made
+ * from these units.
  */
 export function sweepPlan(
   id: string,

@@ -7,7 +7,7 @@ import { EXAMPLES_FOLDER } from './examples.ts';
 import { readStudyFile } from './studies.ts';
 import { STORED } from './workloads.ts';
 
-/** The bytes of an element of the vector, as in the example. */
+/** Bytes per element of the vector: a double, as in the example. */
 const ELEMENT_BYTES = 8;
 
 /** A sparse matrix: the source of its row lengths, its number of rows and columns, and its name. */
@@ -18,7 +18,7 @@ interface Matrix {
   readonly columns: number;
 }
 
-/** Returns the example that compares eight kernels of a sparse matrix-vector product, for an imported matrix. */
+/** Returns the example that compares eight kernels of a sparse matrix-vector product, with an imported matrix. */
 export async function spmvStudy({ store, resourceFolder }: Context, lengths: string): Promise<Result<Study>> {
   const [, hash, name = 'matrix'] = STORED.exec(lengths) ?? [];
   const record = hash === undefined ? ok(null) : await store.getWorkload(hash);
@@ -35,7 +35,7 @@ export async function spmvStudy({ store, resourceFolder }: Context, lengths: str
 /** The file of the example that compares the kernels. */
 const SPMV_EXAMPLE = 'spmv-implementations.json';
 
-/** Returns the example with another matrix: its rows in order, and a vector with one element per column. */
+/** Returns the example with another matrix. Its rows are in order, and its vector has one element per column. */
 export async function spmvOf(resourceFolder: string, { name, lengths, rows, columns }: Matrix): Promise<Result<Study>> {
   const example = await readStudyFile(join(resourceFolder, EXAMPLES_FOLDER, SPMV_EXAMPLE));
   if (!example.ok) return example;

@@ -8,15 +8,15 @@ import { withZeros } from '../../contract/older-kernels.ts';
 import { studySchema, type Study } from '../../contract/study.ts';
 import { readText } from '../files/files.ts';
 
-/** A study and the folder for its relative files. */
+/** A study, and the folder to which its paths are relative. */
 export interface LocatedStudy {
   readonly study: Study;
-  /** An absolute path; `null` for a study that came without a file. */
+  /** The folder as an absolute path; `null` if the study did not come from a file. */
   readonly baseFolder: string | null;
   readonly example: boolean;
 }
 
-/** The content of a run's `study` column: the study, the place of its files, and the stored law that it resolved to. */
+/** The content of a run's `study` column: the study, the folder of its files, and the stored law of its lengths. */
 export interface RunStudy extends LocatedStudy {
   readonly workloadHash: string;
 }
@@ -29,7 +29,7 @@ export async function readStudyFile(path: string): Promise<Result<LocatedStudy>>
   return study.ok ? ok({ study: study.value, baseFolder: dirname(file), example: false }) : study;
 }
 
-/** Reads a study from the store. A study of another version is checked again. */
+/** Reads a study from the store. If another version wrote it, it is validated again. */
 export function locatedStudy(spec: unknown, what: string): Result<LocatedStudy> {
   if (typeof spec !== 'object' || spec === null || !('study' in spec))
     return fail('storage', `${what}: This is not a study that this version can read.`);

@@ -23,7 +23,7 @@ export const sha256 = (bytes: Uint8Array | string): string => hash('sha256', byt
 
 const DIGEST_STEP_BYTES = 4 * 2 ** 20;
 
-/** Computes the SHA-256 of all parts in sequence, in hexadecimal. Other calls can run between its steps. */
+/** Computes the SHA-256 of several parts, one after another, in hexadecimal. Other calls can run in between. */
 export async function digestOf(...parts: readonly Uint8Array[]): Promise<string> {
   const sum = createHash('sha256');
   for (const part of parts)
@@ -34,7 +34,7 @@ export async function digestOf(...parts: readonly Uint8Array[]): Promise<string>
   return sum.digest('hex');
 }
 
-/** The number of lengths that are converted before other calls can run. */
+/** The number of lengths that are converted at a time. Other calls can run in between. */
 const LENGTHS_STEP = 2 ** 20;
 
 /** Copies a law to shared memory, so that workers read it without a copy. */
@@ -44,8 +44,8 @@ export function sharedLaw(law: LengthLaw): LengthLaw {
 }
 
 /**
- * Returns the order of a study's units in shared memory: the workload's own order. If there is none and a CPU must
- * partition the units, they are draws from the law with the study's seed. Otherwise it returns `null`.
+ * Returns the order of a study's units in shared memory. This is the order of the workload. If there is none and a CPU
+ * must partition the units, they are drawn from the law with the seed of the study. Otherwise returns `null`.
  */
 export function planLengths(
   study: Study,
@@ -60,15 +60,15 @@ export function planLengths(
   return { ...drawn, iterations: shareValues(drawn.iterations) };
 }
 
-/** Computes the law of a study's units in the pool if that takes long. The plan then finds the law. */
+/** Computes the law of a study's units in the pool if this takes long. It is then ready for the plan. */
 export async function prepareLaw(pool: Pool, label: string, ordered: CompactOrder, units: number): Promise<void> {
   if (!ordered.given || ordered.iterations.length < LENGTHS_STEP) return;
   keepLawOfUnits(ordered, units, await pool.run('unitsLaw', { label, ordered, units }));
 }
 
 /**
- * Converts ordered lengths to compressed text for a stored workload's provenance. Neighbouring lengths are similar, so
- * the text is short.
+ * Packs ordered lengths into compressed text, which is stored with the workload's provenance. Neighbouring lengths are
+ * similar, so the text is short.
  */
 export async function packLengths({ units, iterations }: OrderedLengths): Promise<{
   readonly units: number;
@@ -79,7 +79,7 @@ export async function packLengths({ units, iterations }: OrderedLengths): Promis
   let isShort = true;
   for (let from = 0; isShort && from < iterations.length; from += LENGTHS_STEP) {
     short.set(iterations.subarray(from, from + LENGTHS_STEP), from);
-    // For tens of millions, a loop by index takes a fifth of the time of an iterator.
+    // With tens of millions of lengths, a loop by index takes a fifth of the time that an iterator takes.
     for (let at = from; at < Math.min(iterations.length, from + LENGTHS_STEP); at += 1)
       isShort &&= short[at] === iterations[at];
     await setImmediate();
@@ -89,7 +89,7 @@ export async function packLengths({ units, iterations }: OrderedLengths): Promis
   return { units, bytesPerLength: isShort ? 4 : 8, iterations: packed.toString('base64') };
 }
 
-/** Reads `order` of a stored workload's provenance; `null` if it is missing or unreadable. */
+/** Reads what `packLengths` has stored in a workload's provenance; `null` if it is missing or unreadable. */
 export async function unpackLengths(provenance: unknown): Promise<OrderedLengths | null> {
   if (typeof provenance !== 'object' || provenance === null || !('order' in provenance)) return null;
   const { order } = provenance;
@@ -107,17 +107,17 @@ export async function unpackLengths(provenance: unknown): Promise<OrderedLengths
       iterations.set(values.subarray(from, from + LENGTHS_STEP), from);
       await setImmediate();
     }
-    // In earlier versions, an entry may contain several units. A GPU takes units one at a time.
+    // In earlier versions, an entry could stand for several units, but a GPU takes units one at a time.
     return { units, iterations, given: iterations.length === units };
   } catch {
     return null;
   }
 }
 
-/** `stored:HASH:name`, the text of a workload for an imported file. */
+/** The text of a workload for an imported file: `stored:HASH:name`. */
 export const STORED = /^stored:([0-9a-f]{64})(?::(.*))?$/;
 
-/** A law, and the order of its lengths if the workload has an order. */
+/** A law, and the order of the lengths if the workload has one. */
 export interface OrderedLaw {
   readonly law: LengthLaw;
   readonly order: OrderedLengths | null;
@@ -125,10 +125,10 @@ export interface OrderedLaw {
   readonly note?: string;
 }
 
-/** Sources that are read in the pool, because a file may have gigabytes, and an example millions of points. */
+/** These sources are read in the pool. A file may have gigabytes, and an example may have millions of points. */
 const TAKES_LONG = /\b(file|mtx|example)\s*:/;
 
-/** Resolves the text of a workload, including `stored:HASH:name` of an imported file. */
+/** Resolves the text of a workload. It may name an imported file, as `stored:HASH:name`. */
 export async function resolveLengths(
   { store, pool }: { readonly store: StoreClient; readonly pool: Pool },
   text: string,

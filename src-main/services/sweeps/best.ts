@@ -13,17 +13,19 @@ import { designText } from '../../../src-workers/domain/design.ts';
 import { openExecution, triedTwice } from '../runs/execution.ts';
 import type { RunHandle } from '../runs/running.ts';
 
-/** The number of parts of the space whose bounds one task computes. */
+/** The number of parts of the space for which one task computes bounds. */
 const BOUND_PARTS = 64;
 
 /**
- * Runs tasks for parts of a space, `lanes` at a time.
- * @param controller cancels them, and is aborted if one fails
+ * Returns a function that runs tasks for parts of a space, `lanes` of them at a time.
+ * @param controller cancels the tasks, and is aborted if one fails
  */
 function openLanes(lanes: number, controller: AbortController) {
   const { signal } = controller;
   let failure: Failure | null = null;
-  /** Runs a task for each part from `next`, several at a time, until there is none, it is cancelled or a task fails. */
+  /**
+   * Runs a task for each part from `next`, several at a time, until no part is left, a task fails or it is cancelled.
+   */
   const inParts = async <Part, Found>(
     next: () => Part | undefined,
     task: (part: Part) => Promise<Found>,
@@ -46,8 +48,8 @@ function openLanes(lanes: number, controller: AbortController) {
 }
 
 /**
- * Finds the best designs of a run's space and saves them in one step. They are exactly the first of all designs
- * (`advise/best.ts`). A cancelled run has saved nothing, and starts again when it is resumed.
+ * Finds the best designs of a run's space and saves them in one step. They are exactly the first designs of a complete
+ * ranking (`advise/best.ts`). A cancelled run has saved nothing, and begins again when it is resumed.
  */
 export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wanted: number): RunHandle {
   const controller = new AbortController();
@@ -91,7 +93,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     const kept = keepBest(wanted);
     let predicted = 0;
     let at = 0;
-    /** Returns the next part with a design that can be fast enough. No later part in the order has one. */
+    /** Returns the next part that may have a fast enough design. If it has none, no later part has one. */
     const nextWithin = (limitMs: number): number | undefined =>
       at < order.length && bounds[order[at]] <= limitMs && bounds[order[at]] < Infinity ? order[at++] : undefined;
     await inParts(
@@ -111,7 +113,8 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     if (designs.length > 0 && !signal.aborted) {
       const timeMs = columns.timeMs[fastest];
       best = { timeMs, design: designText(describeDesign(createPredictor(plan), designs[fastest]).design) };
-      // If the run keeps every design within this limit, the rule of the pick can be applied to it later.
+      // If every design within this limit is kept, the rule of the pick can be applied later. Otherwise it is applied
+      // now.
       const limitMs = timeMs * (1 + AGREEMENT_FRACTION);
       if (designs.length === wanted && kept.limitMs() <= limitMs) {
         at = 0;
@@ -121,7 +124,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     return { ...columns, designs, predicted, picked };
   };
 
-  /** Returns the design that the rule picks among all designs of the fastest device up to a time. */
+  /** Returns what the rule picks among all designs of the fastest device that take at most this time. */
   const pick = async (next: () => number | undefined, fastest: number, limitMs: number): Promise<number | null> => {
     const perDevice = size / plan.axes.devices.length;
     const first = Math.floor(fastest / perDevice) * perDevice;
@@ -162,7 +165,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
       const saved = await store.saveBestDesigns(run.id, found);
       return { end: saved.ok ? 'complete' : saved.error, best };
     } finally {
-      // Other tasks would run on after an exception, so they are cancelled.
+      // If an exception is thrown, other tasks would go on, so they are cancelled.
       controller.abort();
     }
   });

@@ -27,7 +27,7 @@ export function sweepHandlers(context: Context): Handlers<'runs.start' | Procedu
       const id = `size-${sha256(JSON.stringify(study))}${law ? ` ${lawDigest(law)}` : ''}`;
       const plan = sweepPlan(id, study, axes.value, law ?? ANY_LAW);
       const enumerated = spaceSize(axes.value);
-      // There are too many designs to check each.
+      // A larger space has too many designs to check each of them.
       const tally = enumerated > MAX_DESIGNS ? [] : await context.pool.run('classify', { plan });
       const counts = axisCounts(axes.value);
       return ok({
@@ -45,20 +45,20 @@ export function sweepHandlers(context: Context): Handlers<'runs.start' | Procedu
   };
 }
 
-/** The mean length decides which blocks of even shares have work. All lengths decide which classes have units. */
+/** Whether the lengths decide which designs of a balancing are valid: a share or a class may have no work. */
 function needsLaw(balancing: string): boolean {
   const parsed = parseBalancing(balancing);
   return parsed.ok && (isEvenShare(parsed.value) || parsed.value.kind === 'mixed');
 }
 
-/** Returns the lengths of a study, or `null` if they cannot be read. The field of the lengths then shows the error. */
+/** Returns the law of a study's lengths; `null` if they are unreadable, which the field of the lengths shows. */
 async function readLaw(context: Context, studyId: number | undefined, study: Study): Promise<LengthLaw | null> {
   const saved = studyId === undefined ? null : await getStudy(context.store, studyId);
   const found = await context.lengths.resolve(study, saved?.ok ? saved.value.baseFolder : null);
   return found.ok ? found.value.law : null;
 }
 
-/** Serves for all other designs, because their validity does not depend on the lengths. */
+/** A law for designs of all other balancings, because their validity does not depend on the lengths. */
 const ANY_LAW: LengthLaw = {
   label: 'constant(1)',
   support: Float64Array.of(1),

@@ -5,15 +5,15 @@ export interface FinishedSweep {
   readonly elapsedMs: number;
 }
 
-/** A first guess, in designs per ms, until a run has been timed. */
+/** The pace that is assumed until a run has been timed, in designs per ms. */
 const FIRST_GUESS = 300;
-/** A run below both limits spends most of its time on starting the workers and building the tables. */
+/** A run with fewer designs and less time than this is mostly the start of the workers and the building of tables. */
 const TIMED_DESIGNS = 100_000;
 const TIMED_MS = 2000;
-/** The number of saved recent runs, because load and kernel differ from run to run. */
+/** The number of recent runs that are kept. Load and kernel differ from run to run. */
 const LAST_RUNS = 5;
 
-/** Adds a run to those that determine the pace. Returns the runs to keep, oldest first. */
+/** Adds a run to the runs that determine the pace, unless it is too short. Returns the runs to keep, oldest first. */
 export function withSweep(known: readonly FinishedSweep[], finished: FinishedSweep): readonly FinishedSweep[] {
   const { designs, elapsedMs } = finished;
   return elapsedMs > 0 && (designs >= TIMED_DESIGNS || elapsedMs >= TIMED_MS)
@@ -21,7 +21,7 @@ export function withSweep(known: readonly FinishedSweep[], finished: FinishedSwe
     : known;
 }
 
-/** Returns the designs per ms of the last of the largest runs, whose start takes the smallest share of the time. */
+/** Returns the designs per ms of the largest run, in which the start matters least. Of equal runs, the last counts. */
 export function designsPerMs(known: readonly FinishedSweep[]): number {
   let largest: FinishedSweep | null = null;
   for (const one of known) if (one.designs >= (largest?.designs ?? 0)) largest = one;

@@ -26,32 +26,31 @@ import { digestOf, packLengths, planLengths, prepareLaw, resolveLengths } from '
 import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 
 /**
- * Runs a sweep: resolve the study, open a run, predict in the pool, save each chunk as it comes, finish.
- *
- * A task is the same part of every device. These designs need the same depth laws, so no two workers compute the same
- * law. Tasks are small enough for smooth progress and for all workers to end together. A failed task is repeated once.
- * If it fails again, the run fails and names the designs.
+ * Runs a sweep: resolves the study, opens a run, predicts in the pool, saves each chunk as it comes, and finishes.
+ * A task is the same part of every device. The designs of this part need the same depth laws, so no two workers compute
+ * the same law. Tasks are small, so that progress is smooth and all workers end at about the same time. A task that
+ * fails is repeated once. If it fails again, the run fails and names the designs.
  */
 const TASKS_PER_WORKER = 8;
 const TASK_DESIGNS = 32_768;
-/** Bounds on the number of designs in a chunk, which is saved in one transaction. */
+/** The least number of designs in a chunk, and the most if there are many devices. A chunk is one transaction. */
 const MIN_CHUNK_DESIGNS = 128;
 const MANY_DEVICES_CHUNK_DESIGNS = 4096;
-/** If more chunks than this wait to be saved, the workers pause, so that memory stays bounded. */
+/** The workers pause if more chunks than this wait to be saved. This limits the memory. */
 const MAX_UNSAVED_CHUNKS = 8;
 
-/** Everything that a run needs, resolved from a study. It also serves to read the designs of a finished run. */
+/** What a run needs, resolved from a study. It is also used to read the designs of a finished run. */
 export interface PreparedStudy {
   readonly study: Study;
   readonly devices: readonly Device[];
   readonly axes: SpaceAxes;
   readonly law: LengthLaw;
-  /** The order of the units, if the workload has one. It is stored with the law, and a resumed run reads it. */
+  /** The order of the units, if the workload has one. It is stored with the law, and a resumed run reads it again. */
   readonly order: OrderedLengths | null;
   readonly plan: SweepPlan;
 }
 
-/** Returns the devices of a study, each once, as every other axis has each value once. */
+/** Returns the devices of a study. A device that the study names twice is returned once. */
 export async function studyDevices(catalogue: Catalogue, { devices }: Study): Promise<Result<readonly Device[]>> {
   const found = await catalogue.devices([...new Set(devices)]);
   if (found.ok) return found;
@@ -59,7 +58,7 @@ export async function studyDevices(catalogue: Catalogue, { devices }: Study): Pr
   return fail(code, context ? `${String(context.field)}: ${message}` : message, context);
 }
 
-/** Refuses a bound on occupancy outside 0 to 1. The format accepts it, because saved runs with it must still open. */
+/** Refuses a bound on occupancy outside 0 to 1. The format accepts it, because older runs with it must still open. */
 export function wrongFraction({ constraints }: Study): Result<never> | null {
   for (const [at, { quantity, ...bounds }] of constraints.entries())
     for (const name of ['atLeast', 'atMost'] as const) {
@@ -90,7 +89,7 @@ export async function prepareStudy(context: Context, located: LocatedStudy): Pro
 
 /**
  * Opens a run for a prepared study and starts to predict.
- * @param best how many of the best designs are kept; the default is all
+ * @param best how many of the best designs are kept; by default all designs are kept
  */
 export async function startSweep(
   context: Context,
@@ -137,7 +136,7 @@ export async function startSweep(
   );
 }
 
-/** Resumes a stopped run. The plan is rebuilt from the data of the run. */
+/** Resumes a stopped run, whose plan is made again from the data of the run. */
 export async function resumeSweep(context: Context, run: RunRecord): Promise<Result<RunHandle>> {
   const planned = await runPlan(context.store, run);
   if (!planned.ok) return planned;
@@ -201,7 +200,7 @@ export function runSweep(
     }
   };
 
-  /** Describes the fastest design of the run, including earlier attempts. */
+  /** Describes the fastest design of the run, over this attempt and earlier ones. */
   const bestOf = async (found: typeof best): Promise<BestDesign | null> => {
     const predictor = createPredictor(plan);
     let timeMs = found?.timeMs ?? Infinity;
@@ -236,8 +235,8 @@ export function runSweep(
 }
 
 /**
- * Divides tasks among workers. Neighbours need the same orders and laws, so each worker takes consecutive tasks, and
- * later the last tasks of the worker with the most left.
+ * Divides tasks among workers. Neighbouring tasks need the same orders and laws, so each worker takes consecutive ones.
+ * A worker without tasks takes the last tasks of the worker that has most left.
  */
 function contiguousQueues<T>(tasks: readonly T[], workers: number): T[][] {
   const each = tasks.length / workers;
@@ -253,14 +252,14 @@ interface BestFound {
   readonly designIndex: number;
 }
 
-/** The first of equally fast designs is the best, so the result does not depend on the order of the workers. */
+/** If two designs are equally fast, the first is the best. So it does not matter which worker ends first. */
 function isBetter(found: BestFound, best: BestFound | null): boolean {
   return !best || found.timeMs < best.timeMs || (found.timeMs === best.timeMs && found.designIndex < best.designIndex);
 }
 
 /**
- * Divides the unsaved designs of a space into tasks: the same part of every device.
- * @param counts values per axis, AXIS_ORDER
+ * Divides the designs that are not saved yet into tasks. A task is the same part of every device.
+ * @param counts the number of values on each axis, in the order of AXIS_ORDER
  */
 export function missingTasks(
   counts: readonly number[],
@@ -272,7 +271,7 @@ export function missingTasks(
   const perDevice = total / devices;
   const most = Math.max(MANY_DEVICES_CHUNK_DESIGNS, Math.floor(TASK_DESIGNS / devices));
   const wanted = Math.min(most, Math.max(MIN_CHUNK_DESIGNS, Math.ceil(perDevice / (TASKS_PER_WORKER * workers))));
-  // Launches, caps and block sizes share depth laws, so they stay in one task if there are enough families.
+  // Launches, caps and block sizes share depth laws. They stay in one task, unless there would be too few tasks.
   const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
   const family = counts[AXIS.launch] * perLaunch;
   const sharing = family <= most && perDevice >= TASKS_PER_WORKER * workers * family ? family : perLaunch;
