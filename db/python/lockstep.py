@@ -421,7 +421,7 @@ class Lockstep:
                 if steps[-1]["tried"] == tried:
                     raise LockstepError(
                         "unsupported",
-                        "A step added no measurement, because its device differs from the one before. "
+                        "The last step ran on another device than the earlier measurements, so it does not count. "
                         "Predict a new run for this device.",
                     )
                 steps[-1].update({name: step[name] for name in ("measured", "failed", "best", "expectedRegret")})

@@ -51,6 +51,6 @@ export function agentsText(state: AgentsState): string | null {
     )}: ${able.map(({ name }) => name).join(', ')}.`;
   const others = state.agents.map(({ name, versions }) => `${name} has ${versions}`);
   return others.length > 0
-    ? `The run waits: it needs agents with ${state.versions}, but ${others.join('; ')}. Install the same version on both.`
+    ? `The run waits: agents must have ${state.versions}, but ${others.join('; ')}. Install the same version on all machines.`
     : `The run waits: no agent is connected to ${state.place}. Start one: lockstep agent --redis ${state.place}`;
 }

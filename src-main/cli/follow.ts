@@ -72,7 +72,7 @@ export async function followRun(
     const { code, message, context } = run.error;
     return fail(
       code,
-      `${message.replace(/\.$/, '')}. What was saved before is kept; ${RESUME} ${started.value.runId} continues.`,
+      `${message.replace(/\.$/, '')}. Saved results are kept. ${RESUME} ${started.value.runId} continues the run.`,
       context,
     );
   }
@@ -81,12 +81,12 @@ export async function followRun(
   if (kept)
     return fail(
       'cancelled',
-      `Run ${id} stopped before the best designs were found, so none is saved; ${RESUME} ${id} starts it again.`,
+      `Run ${id} stopped before the best designs were found, so none is saved. ${RESUME} ${id} starts the run again.`,
     );
   const done = kind === 'bench' ? 'measured' : kind === 'simulate' ? 'simulated' : 'predicted';
   const things = kind === 'bench' ? 'cases' : 'designs';
   return fail(
     'cancelled',
-    `Run ${id} stopped after ${saved.toLocaleString('en')} of ${enumerated.toLocaleString('en')} ${things}. What was ${done} is saved; ${RESUME} ${id} continues.`,
+    `Run ${id} stopped after ${saved.toLocaleString('en')} of ${enumerated.toLocaleString('en')} ${things}. What was ${done} is saved. ${RESUME} ${id} continues the run.`,
   );
 }

@@ -149,6 +149,6 @@ it('explains that there is no rank correlation if all designs take the same time
   const options = { target: 'webgpu', device: DEVICE, random: 5, repeats: 3, json: true } as const;
   const { runId } = documentOf<{ runId: number }>(await bench('1', options));
   const { out } = await bench(String(runId), { compare: true });
-  expect(out).toContain('Rank correlation: undefined, since all measured times are equal.');
+  expect(out).toContain('Rank correlation: undefined, because all measured times are equal.');
   expect(out).not.toContain('NaN');
 });

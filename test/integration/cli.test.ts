@@ -398,7 +398,7 @@ describe('lists runs and ranks designs', () => {
     const file = at('listed.csv');
     const first = await run(['export', '1', '--format', 'csv', '-o', file, '--top', '3', '--db', db]);
     expect({ status: first.status, out: first.out }).toEqual({ status: 0, out: '' });
-    expect(first.err).toMatch(/^Wrote .*listed\.csv: 3 of [\d,]+ designs, the best; --top lists more\.\n$/);
+    expect(first.err).toMatch(/^Wrote .*listed\.csv: the best 3 of [\d,]+ designs; --top lists more\.\n$/);
     expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(4);
     const again = await json<{ designs: { listed: number; of: number } }>(
       ...['export', '1', '--format', 'csv', '-o', file, '--top', '2', '--db', db],
@@ -409,7 +409,7 @@ describe('lists runs and ranks designs', () => {
     expect(all.err).toMatch(/^Wrote .*listed\.csv, which replaced the existing file\.\n$/);
     expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(again.designs.of + 1);
     expect((await run(['export', '1', '--format', 't4', '--top', '1', '--db', db])).err).toMatch(
-      /^1 of [\d,]+ designs, the best; --top lists more\.\n$/,
+      /^the best 1 of [\d,]+ designs; --top lists more\.\n$/,
     );
   });
   it.each([
@@ -780,7 +780,8 @@ it('says what a failed or cancelled run has saved', async () => {
   const said = fail('storage', 'lockstep runs resume 7 measures the others');
   expect(await follow(said)).toEqual(said);
   const cancelled = { id: 7, kind: 'bench', state: 'cancelled', enumerated: 8, kept: null };
-  const words = /^Run 7 stopped after 0 of 8 cases\. What was measured is saved; lockstep runs resume 7 continues\.$/;
+  const words =
+    /^Run 7 stopped after 0 of 8 cases\. What was measured is saved\. lockstep runs resume 7 continues the run\.$/;
   expect(await follow({ ok: true, value: cancelled })).toFail('cancelled', words);
 });
 

@@ -331,10 +331,10 @@ it.each(EXPORTERS.map(({ id }) => id).filter((format) => format !== 'choice'))(
 );
 
 it.each([
-  [{ listed: 100, of: 2000 }, 100, '100 of 2,000 designs, the best; --top lists more'],
-  [{ listed: 100, of: 2000, most: 1000 }, 100, '100 of 2,000 designs, the best; --top lists more'],
-  [{ listed: 1000, of: 2000, most: 1000 }, 5000, '1,000 of 2,000 designs, the best, which is the limit of this format'],
-  [{ listed: 45, of: 59, most: 1000 }, 100, '45 of 59 designs, the best; the other designs have the same launches'],
+  [{ listed: 100, of: 2000 }, 100, 'the best 100 of 2,000 designs; --top lists more'],
+  [{ listed: 100, of: 2000, most: 1000 }, 100, 'the best 100 of 2,000 designs; --top lists more'],
+  [{ listed: 1000, of: 2000, most: 1000 }, 5000, 'the best 1,000 of 2,000 designs, which is the limit of this format'],
+  [{ listed: 45, of: 59, most: 1000 }, 100, 'the best 45 of 59 designs; the other designs have the same launches'],
 ])('the number of designs that a document lists %j of --top %d', (designs, top, text) => {
   expect(listedText(designs, top)).toBe(text);
 });

@@ -109,7 +109,7 @@ field                      before  measured   change
 achievedBandwidthFraction   0.875    0.8748    0.0 %
 randomSectorsGbS              900      1068  +18.7 %
 cachedSectorsGbS                –      4218        –
-Changed ${mine}. lockstep devices add ${mine} puts it among your devices.
+Changed ${mine}. To use the device, run lockstep devices add ${mine}.
 `);
   const after = JSON.parse(readFileSync(mine, 'utf8')) as GpuDevice;
   expect(after).toMatchObject({ ...own, randomSectorsGbS: 1068, achievedBandwidthFraction: 0.8748, sources: {} });

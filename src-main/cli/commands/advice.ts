@@ -34,8 +34,15 @@ function inputOption(): Option {
 }
 
 export function addRecommend(program: Command, { terminal, withEngine, withRuns }: CommandLine): void {
-  command(program, 'recommend <study-or-run>', 'one design for a study (a file) or a run (its number), and why')
-    .option('--device <id>', 'only this device; for a study also ID:66, which is 66 multiprocessors of it')
+  command(
+    program,
+    'recommend <study-or-run>',
+    'recommend one design for a study (a file) or a run (its number), and say why',
+  )
+    .option(
+      '--device <id>',
+      'only this device; for a study also a part of a device: ID:66 is 66 of its multiprocessors',
+    )
     .option('--verbose', VERBOSE, false)
     .action((what: string, options: GlobalOptions & { device?: string }) =>
       (runId(what).ok ? withRuns : withEngine)(options, (engine) => recommendCommand(engine, terminal, what, options)),
@@ -48,8 +55,8 @@ With --json: {device, devices, designIndex, design, rank, implementationKind, ha
   baseline, causes: [{part, label, ms}], why, inputs: [{field, label, value, unit, origin, note, usual}], predicted, of, elapsedMs,
   robust: {designIndex, text, expectedRegret, chance, worst90, draws, lowMs, highMs}, point, designs: [{designIndex, text, timeMs,
   expectedRegret, chanceBest, worst90}], unknown: [{input, range, source}], worthKnowing: [{input, label, gain, how, sentence}], separation}
-The design has the least expected regret over draws of the assumed inputs (robust). The point is the best design if each
-of these has its middle value, as a sweep predicts it.`,
+The recommended design has the least expected regret over draws of the assumed inputs (robust). A sweep predicts with the
+middle value of each assumed input; point is the best design for these values.`,
     );
 }
 
@@ -77,7 +84,11 @@ With --json: {device, designIndex, design, timeMs, tieFraction, tieBand, inputs:
 }
 
 export function addRobust(program: Command, { terminal, withRuns }: CommandLine): void {
-  command(program, 'robust <runs...>', 'the one design with the least worst-case regret over runs, devices and inputs')
+  command(
+    program,
+    'robust <runs...>',
+    'find the one design with the least worst-case regret over runs, devices and inputs',
+  )
     .option('--device <ids...>', 'only these devices')
     .option(
       '--vary <field=values...>',
@@ -180,7 +191,7 @@ function sayRecommendation(
     terminal.say(`Not known: ${unknown.map(({ input }) => input.label).join(', ')}.`);
     if (point.designIndex !== designIndex)
       terminal.say(
-        `If every unknown input has its middle value, ${point.text} is fastest. Over all draws it is ${lossText(point.expectedRegret)} slower than the best on average.`,
+        `If every unknown input has its middle value, ${point.text} is fastest. On average over all draws, that design is ${lossText(point.expectedRegret)} slower than the best.`,
       );
   }
   if (ties.count !== null && ties.count > 1)
@@ -233,7 +244,7 @@ function saySensitivity(terminal: Terminal, { device, design, timeMs, tieBand, i
       ];
     }),
   );
-  terminal.say(`The recommendation holds while its time is near the best: ${tieBandText(tieBand)}.`);
+  terminal.say(`The recommendation holds as long as the design's time is near the best: ${tieBandText(tieBand)}.`);
   for (const { sentence } of inputs) if (sentence !== '') terminal.say(sentence);
 }
 

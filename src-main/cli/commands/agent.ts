@@ -32,7 +32,7 @@ export function addAgent(program: Command, cli: CommandLine): void {
     )
     .option(
       '--silence <seconds>',
-      'after this time without a sign of life, other agents take over its work',
+      'time without a sign of life after which other agents take over the work of this one',
       positive,
       30,
     )

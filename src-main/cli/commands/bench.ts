@@ -103,7 +103,7 @@ export function addBench(program: Command, { terminal, withEngine, withRuns }: C
     )
     .option('--device <id>', 'the device, if the sweep has several')
     .addOption(
-      new Option('--suite <suite>', 'measure a property of the device itself, without a run').choices(
+      new Option('--suite <suite>', 'measure a property of the device itself instead of the designs of a run').choices(
         BENCH_SUITES.slice(1),
       ),
     )
@@ -118,7 +118,7 @@ export function addBench(program: Command, { terminal, withEngine, withRuns }: C
     )
     .option(
       '--time <seconds>',
-      'time limit for all cases; a short probe first finds how many repeats, designs and units fit (default: 120)',
+      'time limit for all cases; a short probe first finds how many repeats, designs and units fit in it (default: 120)',
       positive,
     )
     .option('--units <count>', 'measure this many units, without a probe; "all" for all of them', unitCount)
@@ -467,8 +467,10 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
     const instead =
       random === undefined
         ? ''
-        : `; random search needs ${counted(Number(random.toPrecision(3)), 'design')} on average to find one as good`;
-    terminal.say(`The best of the model's first ${k} is ${percent(fraction)} slower than the best measured${instead}.`);
+        : `. A random search measures ${counted(Number(random.toPrecision(3)), 'design')} on average to find one as good`;
+    terminal.say(
+      `The best of the model's first ${k} designs is ${percent(fraction)} slower than the best measured design${instead}.`,
+    );
   }
   for (const warning of found.warnings) terminal.say(warning);
 }
@@ -476,7 +478,7 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
 function rankCorrelation({ spearman, kendall, designs }: MeasuringComparison): string {
   if (Number.isFinite(spearman)) return `${spearman.toFixed(3)} (Spearman), ${kendall.toFixed(3)} (Kendall)`;
   const alike = (name: 'medianMs' | 'predictedMs') => designs.every((one) => one[name] === designs[0][name]);
-  return `undefined, since all ${alike('medianMs') ? 'measured' : 'predicted'} times are equal`;
+  return `undefined, because all ${alike('medianMs') ? 'measured' : 'predicted'} times are equal`;
 }
 
 function printContention(terminal: Terminal, found: ContentionFindings): void {
@@ -486,7 +488,7 @@ function printContention(terminal: Terminal, found: ContentionFindings): void {
     found.cores.map((cores, at) => [cores, gbS(found.bandwidthGbS[at]), gbS(found.lowGbS[at]), gbS(found.highGbS[at])]),
   );
   terminal.say(
-    `One core alone reaches ${gbS(found.singleCoreGbS)} GB/s, and all together ${gbS(found.fullGbS)} GB/s. The memory is saturated from ${found.kneeCores} cores on.`,
+    `One core alone reaches ${gbS(found.singleCoreGbS)} GB/s, and all cores together reach ${gbS(found.fullGbS)} GB/s. Cores needed to saturate the memory: ${found.kneeCores}.`,
   );
   for (const warning of found.warnings) terminal.say(warning);
   if (found.workloads.length === 0) return;

@@ -13,10 +13,10 @@ import { changeStudyFile, type WrittenStudy } from '../study-file.ts';
 
 export function addCalibrate(program: Command, { terminal, withRuns }: CommandLine): void {
   command(program, 'calibrate <run>', "fit a device's parameters to the designs that a run measured")
-    .option('--name <name>', 'save them under this name')
+    .option('--name <name>', 'save the parameters under this name')
     .option(
       '--into <study>',
-      'write them into this study file, whose predictions then use them; only for your own kernel',
+      'write the parameters into this study file, which then predicts with them; only for your own kernel',
     )
     .option(
       '--undo <study>',
@@ -128,12 +128,13 @@ function printProfile(
   terminal.say(
     heldOut
       ? `On designs held out of the fit (${heldOut.folds} folds): ${error(heldOut)}.`
-      : 'There are too few designs to hold some out of the fit, so its error on other designs is unknown.',
+      : 'There are too few designs to hold some out of the fit, so the error on other designs is unknown.',
   );
   if (saved) terminal.say(`Kept as calibration ${saved.id}, "${saved.name}".`);
   if (into !== null) {
     const found = Object.keys(calibratedValues(profile));
-    const shared = found.length === 0 ? '' : `, and ${found.join(', ')} of its kernel, which apply to all its devices`;
+    const shared =
+      found.length === 0 ? '' : `, and ${found.join(', ')} of its kernel, which apply to all devices of the study`;
     terminal.say(`Wrote the parameters of ${profile.deviceId} into ${into}${shared}.`);
   }
 }

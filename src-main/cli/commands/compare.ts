@@ -18,7 +18,7 @@ export function addCompare(program: Command, { terminal, withRuns }: CommandLine
   command(
     program,
     'compare <runs...>',
-    'compare measured runs with the first one: other devices, or versions of a kernel',
+    'compare measured runs with the first of them, for example on other devices or of other versions of a kernel',
   )
     .addOption(
       new Option('--threshold <percentage>', 'ignore differences up to this size')
@@ -141,11 +141,12 @@ function print(
         label,
       ]),
     );
-    if (shown.length > MAX_ROWS) terminal.say(`The fastest ${MAX_ROWS} of ${shown.length} designs; --json has all.`);
+    if (shown.length > MAX_ROWS)
+      terminal.say(`These are the fastest ${MAX_ROWS} of ${shown.length} designs. --json has all of them.`);
   }
   terminal.say('');
   terminal.say(
-    'Each cell takes the fastest design of the run in its row: its time in the run of the column, over the fastest time there.',
+    "Each row is about the fastest design of one run. A cell says how much slower this design is than the column's fastest.",
   );
   terminal.table(
     ['', ...runs.map((run) => `run ${run.runId}`)],
@@ -156,7 +157,7 @@ function print(
   );
   if (oneForAll)
     terminal.say(
-      `One design for all runs: ${designs[oneForAll.design].label}, at worst ${percent(oneForAll.worst - 1)} slower than the fastest.`,
+      `One design for all runs: ${designs[oneForAll.design].label}, at worst ${percent(oneForAll.worst - 1)} slower than the fastest design of a run.`,
     );
   const count = (verdict: Verdict): number => verdicts.filter((one) => one === verdict).length;
   const counts = (Object.keys(VERDICT_TEXT) as Verdict[]).map(

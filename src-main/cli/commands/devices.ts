@@ -50,8 +50,8 @@ explained in
   ${join(places.root, 'db', 'devices', 'README.md')}`,
     );
   command(devices, 'calibrate <run>', 'write what the probes measured into their device')
-    .option('--device <id>', 'the device, if the name that its driver reports is not enough')
-    .option('--into <file>', 'change this file of a device (as for devices add), instead of your devices here')
+    .option('--device <id>', 'the device, if the name that its driver reports does not identify it')
+    .option('--into <file>', 'change this file of a device (as for devices add), instead of your saved devices')
     .action((run: string, options: CalibrateOptions) =>
       cli.withRuns(options, (engine) => calibrateDevice(engine, terminal, run, options)),
     )
@@ -164,7 +164,7 @@ async function calibrateDevice(
     ]),
   );
   const { id: deviceId } = device;
-  if (into !== undefined) terminal.say(`Changed ${into}. lockstep devices add ${into} puts it among your devices.`);
+  if (into !== undefined) terminal.say(`Changed ${into}. To use the device, run lockstep devices add ${into}.`);
   else if (wasOwn) terminal.say(`Changed your device ${deviceId}. Later predictions use it.`);
   else
     terminal.say(

@@ -88,12 +88,16 @@ function sayGpu(terminal: Terminal, { device, column, implementations, choice, c
   // Only sparse matrices have a fit of four numbers, so without one the cases are not called matrices.
   const cases =
     choice && (choice.fourNumbersRegret === null ? counted(choice.count, 'case') : `${choice.count} matrices`);
-  if (choice) terminal.say(`The predicted choice for ${cases}: ${choiceText(choice)}`);
+  if (choice) terminal.say(`For ${cases}, the predicted choice ${choiceText(choice)}`);
   if (choiceLarge)
-    terminal.say(`The same for the ${choiceLarge.count} with at least 10⁶ non-zeros: ${choiceText(choiceLarge)}`);
+    terminal.say(
+      `For the ${choiceLarge.count} with at least 10⁶ non-zeros, the predicted choice ${choiceText(choiceLarge)}`,
+    );
 }
 
 function choiceText({ regret, regretP95, hitRate, bestFixed }: ChoiceEvidence): string {
-  const fixed = bestFixed ? ` Always choosing ${bestFixed.name} takes ${bestFixed.regret.toFixed(3)} times.` : '';
-  return `${regret.toFixed(3)} times the fastest measured (95 % are below ${regretP95.toFixed(2)}); it is the fastest for ${percent(hitRate)}.${fixed}`;
+  const fixed = bestFixed
+    ? ` Always choosing ${bestFixed.name} takes ${bestFixed.regret.toFixed(3)} times as long as the fastest.`
+    : '';
+  return `takes ${regret.toFixed(3)} times as long as the fastest on average (95 % are below ${regretP95.toFixed(2)}), and is the fastest for ${percent(hitRate)}.${fixed}`;
 }

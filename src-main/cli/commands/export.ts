@@ -57,7 +57,7 @@ export function listedText(
   { listed, of, most = Infinity }: NonNullable<ExportDocument['designs']>,
   top: number,
 ): string {
-  const known = `${listed.toLocaleString('en')} of ${of.toLocaleString('en')} designs, the best`;
+  const known = `the best ${listed.toLocaleString('en')} of ${of.toLocaleString('en')} designs`;
   if (top >= most && listed === most) return `${known}, which is the limit of this format`;
   return listed < top ? `${known}; the other designs have the same launches` : `${known}; --top lists more`;
 }

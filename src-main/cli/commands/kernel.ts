@@ -41,32 +41,35 @@ const positiveNumber = (text: string): number => {
 /** Adds the commands that read what a compiler made of a kernel. */
 export function addKernel(program: Command, cli: CommandLine): void {
   const { terminal, withEngine } = cli;
-  const kernel = group(program, 'kernel', 'registers, loops and instructions of compiled code');
+  const kernel = group(program, 'kernel', 'read registers, loops and instructions from compiled code');
   command(
     kernel,
     'inspect <file>',
-    'registers, spills and instructions of a loop, from a source or what was compiled from it',
+    'read registers, spills and the instructions of a loop from a source, or from what was compiled from it',
   )
     .option('--entry <name>', 'the kernel, if the file has several')
-    .option('--arch <name>', 'architecture to compile for, or to choose in a file with several, as in sm_90')
-    .option('--loop <number>', 'number of the main loop in the list, instead of the one chosen', positive)
+    .option('--arch <name>', 'architecture to compile for, or to read from a file with several, such as sm_90')
+    .option('--loop <number>', 'main loop by its number in the list, instead of the loop that was chosen', positive)
     .option(
       '--iterations-per-loop <number>',
-      'iterations of a unit in one pass of that loop, if the code does not show how it is unrolled',
+      'iterations of a unit in one pass of the main loop, if the code does not show how the loop is unrolled',
       positive,
     )
     .addOption(
-      new Option('--caps <list>', 'registers and spills under these register caps, as in 32,40,64').argParser(sizes),
+      new Option(
+        '--caps <list>',
+        'also print registers and spills under these register caps, such as 32,40,64',
+      ).argParser(sizes),
     )
     .option(
       '--mean <length>',
-      'mean length of the units, to find lengths with the loss that a profile shows',
+      'mean length of the units; lengths are then found that have the loss in the profile',
       positiveNumber,
     )
     .option('--nvcc <flags>', 'flags of the compiler, as in "-DBLOCK=128 -Iinclude"', (text: string) =>
       text.trim().split(/\s+/),
     )
-    .option('--into <study>', 'write what was found into the kernel of this study file')
+    .option('--into <study>', 'write the figures into the kernel of this study file')
     .addHelpText(
       'after',
       `

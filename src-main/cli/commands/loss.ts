@@ -8,7 +8,7 @@ import { badUsage } from '../output.ts';
 /** Adds the command that computes the losses of a workload. It needs no engine. */
 export function addLoss(program: Command, cli: CommandLine): void {
   const { terminal } = cli;
-  command(program, 'loss', 'performance loss of lockstep execution over group sizes')
+  command(program, 'loss', 'compute the loss of lockstep execution for several group sizes')
     .requiredOption(
       '--workload <W>',
       'lengths of the units: geometric(0.05), file:lengths.csv, mtx:matrix.mtx, example:collatz, …',

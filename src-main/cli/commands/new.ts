@@ -9,7 +9,11 @@ import { type Terminal } from '../output.ts';
 export function addNew(program: Command, { terminal, places, withEngine }: CommandLine): void {
   command(program, 'new <study>', 'write a study file for your lengths')
     .requiredOption('--lengths <W>', 'a file (CSV, Matrix Market, NPY, Parquet, …), or a workload as for loss')
-    .option('--units <N>', 'units of work, which repeat the lengths (default: one for each length)', positive)
+    .option(
+      '--units <N>',
+      'number of units, for which the lengths are repeated (default: one for each length)',
+      positive,
+    )
     .option('--device <ids...>', 'devices by their identifiers, as devices list prints them')
     .option('--spmv', 'for a sparse matrix: compare eight kernels that multiply it by a vector', false)
     .addHelpText(

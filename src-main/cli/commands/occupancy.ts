@@ -9,7 +9,7 @@ import { badUsage } from '../output.ts';
 /** Adds the command that computes the occupancy of one launch, or of a table of launches. */
 export function addOccupancy(program: Command, cli: CommandLine): void {
   const { terminal, withEngine } = cli;
-  command(program, 'occupancy', 'resident blocks of a launch, and what limits them')
+  command(program, 'occupancy', 'compute the resident blocks of a launch, and what limits them')
     .option('--cc <version>', 'NVIDIA compute capability, as in 9.0')
     .option('--device <id>', 'device of the catalogue instead of a compute capability')
     .option('--block <threads>', 'threads per block', positive)

@@ -22,7 +22,7 @@ export function addPredict(program: Command, { terminal, withEngine }: CommandLi
   command(
     program,
     'predict <study-or-run> <file>',
-    'times of the designs in a file: JSON lines or CSV; - is standard input',
+    'predict the times of the designs in a file: JSON lines or CSV; - is standard input',
   )
     .option('--device <id>', 'the device, if the study has several')
     .option(

@@ -72,7 +72,7 @@ async function runsPurge(engine: Engine, terminal: Terminal, options: Options): 
 async function runsList(engine: Engine, terminal: Terminal, options: Options): Promise<void> {
   const runs = await call(engine, 'runs.list', {});
   if (options.json) terminal.json({ runs });
-  else if (runs.length === 0) terminal.say('No runs yet: lockstep sweep STUDY.json makes one.');
+  else if (runs.length === 0) terminal.say('There are no runs yet. lockstep sweep STUDY.json makes one.');
   else {
     const { unit, cell } = timeCells(runs.map(({ bestTimeMs }) => bestTimeMs));
     terminal.table(

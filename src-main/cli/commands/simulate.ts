@@ -94,7 +94,7 @@ export async function reportSimulations(
   const random = rows.filter(isRandom);
   if (random.length < rows.length)
     terminal.say(
-      `Nothing is random in ${random.length === 0 ? (rows.length === 1 ? 'this design' : 'these designs') : 'the designs with one replication'}. Equal times then show only that model and simulation agree, not that the time is right.`,
+      `Nothing is random in ${random.length === 0 ? (rows.length === 1 ? 'this design' : 'these designs') : 'the designs with one replication'}. Equal times only show that model and simulation agree, not that the time is right.`,
     );
   if (random.length > 0) {
     const { spearman, medianAbsoluteDifference } = predictionAgreement(random);

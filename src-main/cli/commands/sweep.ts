@@ -42,7 +42,10 @@ export function addSweep(program: Command, { terminal, places, withEngine }: Com
       `keep only this many designs, the fastest of all devices together (at most ${MAX_BEST})`,
       (text: string) => wholeFrom(1, text, MAX_BEST),
     )
-    .option('--device <ids...>', 'these devices instead of those of the study; ID:66 for 66 multiprocessors of one')
+    .option(
+      '--device <ids...>',
+      'these devices instead of those of the study; ID:66 means 66 multiprocessors of a device',
+    )
     .option('--verbose', VERBOSE, false)
     .action((study: string, options: GlobalOptions & { top: number; best?: number; device?: string[] }) =>
       withEngine(options, (engine) => sweepCommand(engine, terminal, study, options), { predicts: true }),
@@ -57,7 +60,7 @@ To see how much of a GPU the work needs, compare several parts of it:
   lockstep sweep study.json --device nvidia-h100-sxm5-80gb:33 nvidia-h100-sxm5-80gb:66 nvidia-h100-sxm5-80gb
 ID:66 is 66 multiprocessors with the whole memory and L2; ID:66:slice has a proportional share of both.
 
---best 10000 keeps exactly the first designs of the whole ranking, and allows spaces of up to ${MAX_SPACE.toLocaleString('en')}
+--best 10000 keeps exactly the first 10000 designs of the whole ranking, and allows spaces of up to ${MAX_SPACE.toLocaleString('en')}
 designs. It is fast because a design is not predicted if even its lower bound is slower than the last kept design.`,
     );
 }
@@ -114,7 +117,7 @@ export async function reportSweep(
     terminal.say('The best design of each device:');
     printDesigns(terminal, ofDevices, found, 'none');
     const without = devices.filter(({ id }) => ofDevices.every(({ deviceId }) => deviceId !== id));
-    const what = kept ? 'Without a design among the best' : 'Without a valid design';
+    const what = kept ? 'Devices without a design among the best' : 'Devices without a valid design';
     if (without.length > 0) terminal.say(`${what}: ${without.map(({ name }) => name).join(', ')}.`);
   }
   if (rows.length > 0) {
@@ -126,7 +129,7 @@ export async function reportSweep(
   if (!options.verbose) {
     if (assumed.length > 0)
       terminal.say(
-        `${counted(assumed.length, 'input is', 'inputs are')} assumed. lockstep recommend STUDY finds a design for all their likely values; --verbose lists them.`,
+        `${counted(assumed.length, 'input is', 'inputs are')} assumed. lockstep recommend STUDY finds a design that suits all likely values; --verbose lists the inputs.`,
       );
     return;
   }

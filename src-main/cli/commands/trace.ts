@@ -8,7 +8,7 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 
 /** Adds the command that records the lengths of units from a kernel. It needs no engine. */
 export function addTrace(program: Command, cli: CommandLine): void {
-  command(program, 'trace [program...]', 'run your program, and record the lengths of its units and its loss')
+  command(program, 'trace [program...]', 'run your program, and record its loss and the lengths of its units')
     .option('--header', 'print lockstep.cuh, to include in the kernel (CUDA, HIP)')
     .option('--wgsl', 'print the same functions for WGSL')
     .option('--units <count>', 'number of units that the program must run', positive)

@@ -107,7 +107,7 @@ async function tuneCommand(engine: Engine, terminal: Terminal, run: string, opti
   if (stopped === 'other-device')
     throw failure(
       'unsupported',
-      'A step added no measurement, because its device is not the device of the earlier measurements. Predict a new run for this device.',
+      'The last step ran on another device than the earlier measurements, so it does not count. Predict a new run for this device.',
     );
   const { next: _next, ...last } = step;
   if (options.json) terminal.json({ ...last, within, stopped, elapsedMs: performance.now() - began, steps });
@@ -119,13 +119,13 @@ function progressText({ measured, failed, best, expectedRegret }: TuningStep): s
   const counts = `${counted(measured, 'design')}${failed > 0 ? ` (${failed} more failed)` : ''}`;
   return best === null || expectedRegret === null
     ? `${counts}.`
-    : `${counts}, best ${best.designIndex} with ${timeText(best.measuredMs)}, expected regret ${percent(expectedRegret)}.`;
+    : `${counts}; the best is design ${best.designIndex} with ${timeText(best.measuredMs)}, the expected regret ${percent(expectedRegret)}.`;
 }
 
 const STOPPED = {
   within: (within: number) => `The expected regret is within ${percent(within)}.`,
   'all-measured': () => 'All designs were measured.',
-  'all-failed': () => 'All designs of the last step failed; the same command tries the next.',
+  'all-failed': () => 'All designs of the last step failed. The same command tries further designs.',
   budget: () => 'The budget is spent. The same command with a larger --budget continues.',
 } as const;
 
@@ -152,7 +152,7 @@ function report(
     ],
   );
   terminal.say(
-    `Measured ${measured} of ${counted(considered, 'design')}. ${STOPPED[stopped](within)} With a probability of 90 %, this design is at most ${percent(expectedRegret)} slower than the fastest of all.`,
+    `Measured ${measured} of ${counted(considered, 'design')}. ${STOPPED[stopped](within)} With a probability of 90 %, this design is at most ${percent(expectedRegret)} slower than the fastest design of the sweep.`,
   );
   const note = skillText({ skill, measured });
   if (note) terminal.say(note);
