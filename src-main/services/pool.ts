@@ -81,7 +81,7 @@ function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimi
   if (nowMs - task.steppedMs > limitMs)
     return {
       code: 'internal',
-      message: `A task of the engine (${task.name}) made no progress in ${seconds} s of processor time and was stopped. Change an input, or try again.`,
+      message: `A task of the engine (${task.name}) made no progress in ${seconds} s of processor time and was stopped. Try again, or change an input.`,
     };
   return null;
 }

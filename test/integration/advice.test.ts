@@ -154,7 +154,7 @@ describe('the recommendation', () => {
       null,
       'more threads per block than the device allows',
       'units_per_thread=2.5 is not a whole number',
-      '2 units per thread do not make 7 blocks: one of them must be 0',
+      '2 units per thread do not make 7 blocks: one of the two numbers must be 0',
     ]);
     // Here the same designs have their values on the axes.
     const onAxes = unwrap((await ask(designs, { study: wide, parameters })) as Result<AskedTimes>);
@@ -166,7 +166,7 @@ describe('the recommendation', () => {
     expect(read.timesMs).toEqual([row.predictedMs]);
     expect(await ask([{ ...named, units_per_thread: 2 }])).toFail(
       null,
-      /designs\[0\]: block_size_x is missing, and the study has several values of it: 64, /,
+      /designs\[0\]: block_size_x is missing, and the study has several values for it: 64, /,
     );
     expect(await ask(designs, { deviceId: undefined })).toFail('bad-input');
   });
@@ -195,7 +195,7 @@ describe('the recommendation', () => {
       estimates += labels.length;
       expect(time.basis.includes('estimated values')).toBe(labels.length > 0);
       for (const label of labels) expect(time.basis).toContain(label);
-      expect(time.basis).toMatch(/; no measured run was used\.$/);
+      expect(time.basis).toMatch(/, without a measured run\.$/);
       const evidence = device.evidence?.agreement.map(({ p90Error }) => p90Error) ?? [];
       expect(time.basis.includes('No public measurements')).toBe(evidence.length === 0);
       const held = expectedTimes(gpu(deviceId), row.kind);
@@ -337,13 +337,13 @@ describe('advice where some inputs are not known', () => {
       (await call(engine, 'export.render', { runId, format })).text;
     const header = await exported('cuda');
     expect(header).toContain(`run ${runId}, design ${robust.designIndex}.`);
-    const usual = `With the usual value of each, design ${point.designIndex} is predicted to be faster.`;
+    const usual = `If each assumed input has its usual value, design ${point.designIndex} is predicted to be faster.`;
     expect(header).toContain(usual);
     const report = await exported('markdown');
     expect(report).toContain(`\`${robust.text}\``);
     expect(report).toContain(usual);
     const { text } = await call(engine, 'export.render', { runId, format: 'kernel-tuner', limit: 2 });
-    expect(text).toContain('The last one is the chosen design, which is not among the fastest by prediction.');
+    expect(text).toContain('The last design is the chosen one, which is not among the fastest by prediction.');
     const { timeMs } = ofRun.row;
     expect(text).toContain(`: ${Number(timeMs.toPrecision(6))},\n}\n`);
   });

@@ -300,11 +300,11 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     await announce(connection, 'owner', 'old', { host: 'old-host', versions: other, waiting: 3 });
     const owner = await engineOf(true);
     const text = agentsText(await call(owner, 'agents.state', {}));
-    expect(text).toContain(`it needs agents with ${VERSIONS}, but old has ${other}`);
+    expect(text).toContain(`agents must have ${VERSIONS}, but old has ${other}`);
     const said: string[] = [];
     await agentHere('first', (line) => said.push(line));
     expect(said).toEqual([
-      expect.stringContaining(`Refused work of old-host: it runs ${other}, and this agent ${VERSIONS}`),
+      expect.stringContaining(`Refused work of old-host, which has ${other}: this agent has ${VERSIONS}`),
     ]);
   });
 

@@ -132,7 +132,7 @@ describe('measuring designs of a sweep', () => {
       Math.min(...found.cases.filter((one) => one.failure === null).map((one) => one.measured!.medianMs)),
     );
     const warnings = found.warnings.join('\n');
-    expect(warnings).toMatch(/Predicted for GeForce RTX 4090, measured on Fake device/);
+    expect(warnings).toMatch(/predicted for GeForce RTX 4090 but measured on Fake device/);
     expect(warnings).toMatch(/Wrong results/);
     expect(warnings).toMatch(/Not measured/);
 
@@ -419,7 +419,7 @@ describe('predictions beside measurements', () => {
     expect(found.designs.map((one) => one.measuredRank)).toEqual(found.designs.map((_, at) => at + 1));
     for (const one of found.designs) expect(Math.abs(one.residual)).toBeLessThan(0.01);
     expect(found.designs.every((one) => `design-${one.designIndex}` !== wrong)).toBe(true);
-    expect(found.warnings.join('\n')).toMatch(/only the order of the times can be compared/);
+    expect(found.warnings.join('\n')).toMatch(/only their order can be compared/);
     expect(found.axes.map(({ axis }) => axis)).toContain('blockThreads');
 
     expect(await failure(engine, 'bench.compare', { id: runId })).toMatch(/Specify a measurement/);
@@ -784,7 +784,7 @@ describe('a probe before measuring', () => {
     await expect.poll(plansHere).toHaveLength(1);
     expect(await call(engine, 'bench.cancelProbe', { client: 'other page' })).toBe(false);
     expect(await call(engine, 'bench.cancelProbe', { client: 'page' })).toBe(true);
-    expect(await slow).toFail('cancelled', 'The probe was cancelled; nothing was measured.');
+    expect(await slow).toFail('cancelled', 'The probe was cancelled, so nothing was measured.');
     expect(plansHere()).toEqual([]);
     expect(await call(engine, 'bench.cancelProbe', { client: 'page' })).toBe(false);
     fake({});

@@ -104,7 +104,7 @@ describe('a slice of a multi-instance GPU', () => {
   } as unknown as MeasuringDevice;
 
   it('has a name, and is the device that a study names as a part of the whole', () => {
-    expect(cudaAdvice(device)).toMatch(/^It is a slice \(MIG\) of a GPU: a study names it as DEVICE:14:slice\./);
+    expect(cudaAdvice(device)).toMatch(/^This is a slice \(MIG\) of a GPU, which a study names DEVICE:14:slice\./);
     expect(cudaAdvice({ ...device, name: 'NVIDIA A100-SXM4-40GB' })).toBe('');
     const whole = { kind: 'gpu', id: 'a100', name: 'NVIDIA A100 SXM4 40 GB', multiprocessors: 108 } as GpuDevice;
     expect(isSameDevice(whole, device)).toBe(false);

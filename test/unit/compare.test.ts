@@ -172,8 +172,8 @@ describe('the table of a comparison', () => {
     expect(texts[1]).toMatch(/^[\d.,]+\s[µm]s$/);
     expect(texts[2]).toMatch(/^[\d.,]+\s[µm]s, 30 % shorter than predicted$/);
     expect(contradictions(devices)).toEqual([
-      `On ${a.device.name} the simulation contradicts the prediction, 14.4 times as long as predicted: trust the simulation more, or measure.`,
-      `On ${c.device.name} the simulation contradicts the prediction, 30 % shorter than predicted: trust the simulation more, or measure.`,
+      `On ${a.device.name}, the simulated time is 14.4 times as long as predicted. Trust the simulation more, or measure.`,
+      `On ${c.device.name}, the simulated time is 30 % shorter than predicted. Trust the simulation more, or measure.`,
     ]);
   });
 

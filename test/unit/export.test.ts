@@ -189,7 +189,7 @@ describe('a report', () => {
       const run = await bench.run(smallStudy({ axes: { blockThreads: [64], ...launch } }));
       for (const format of ['cuda', 'python', 'cub'] as const) {
         const { text } = await bench.render(run, format);
-        expect(text.includes('the number that the design fixes')).toBe('gridBlocks' in launch);
+        expect(text.includes('The design fixes this number')).toBe('gridBlocks' in launch);
       }
     },
   );

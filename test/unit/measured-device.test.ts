@@ -87,7 +87,10 @@ describe('the device that probes measured', () => {
     );
     const software = { name: 'SwiftShader', backend: 'webgpu', properties: { software: 1 } } as const;
     expect(await failureOf(await imported(software), gpu(H100))).toFail('unsupported', /SwiftShader.* those of a CPU/);
-    expect(await failureOf(await imported({ name: 'NVIDIA X1' }))).toFail('not-found', /NVIDIA X1\. Add it first/);
+    expect(await failureOf(await imported({ name: 'NVIDIA X1' }))).toFail(
+      'not-found',
+      /NVIDIA X1\. Add the device first/,
+    );
     const cpu = { fileName: 'cpu.jsonl', bytes: encode(dataText('measured/cpu-xeon-2-cores.jsonl')) };
     const ofCpu = await failureOf((await bench.call('import.file', cpu)).runId);
     expect(ofCpu).toFail('unsupported', /measured the suite contention\. Specify a run of the suite probes/);

@@ -144,7 +144,7 @@ describe("configurations of a user's own kernel", () => {
     expect(imported).toMatchObject({ cases: 5, linked: { designs: 2 } });
     expect(imported.warnings).toMatchObject([
       new RegExp(
-        `^2 configurations of 5 are no design of run ${sweepId} and are not linked; for device=${DEVICE} threads_per_unit=3 .*: threads_per_unit=3 is not one of 1, 2, 4, 8, 16, 32\\.$`,
+        `^2 configurations of 5 are no design of run ${sweepId} and are not linked. For device=${DEVICE} threads_per_unit=3 .*: threads_per_unit=3 is not one of 1, 2, 4, 8, 16, 32\\.$`,
       ),
       new RegExp(
         `^1 configuration is of another device than ${DEVICE}, for example .* of ${OTHER}\\. Import the file again`,
@@ -291,7 +291,7 @@ describe('an exported T4 file', () => {
       linked: { runId: sweepId, deviceId: DEVICE, designs: 3 },
     });
     expect(imported.warnings).toEqual([
-      `${rows.length - 3} configurations have the unchanged prediction of run ${sweepId} as the time. It was not measured, so they are left out.`,
+      `${rows.length - 3} configurations have the unchanged prediction of run ${sweepId} as the time. Such a time was not measured, so they are left out.`,
       'The file does not name the device of the measurements. It is assumed to be GeForce RTX 4090, the device of its designs.',
     ]);
     expect(await measurementsOf(imported.runId)).toMatchObject([
@@ -317,7 +317,7 @@ describe('an exported T4 file', () => {
     expect(records.every((one) => one.timesMs.length === 0 && one.correct === null)).toBe(true);
     expect(unwrap(await bench.engine.context.store.getRun(imported.runId)).best).toBeNull();
     expect(await refusal(text, { runId: sweepId })).toBe(
-      `own.json: All times are predictions of run ${sweepId}, unchanged. Import measured times.`,
+      `own.json: All times are unchanged predictions of run ${sweepId}. Import measured times.`,
     );
   });
 
@@ -392,7 +392,7 @@ describe('a CSV of measured times', () => {
     const imported = await importText('own.csv', text, { runId: sweepId });
     expect(imported.linked).toMatchObject({ designs: 1 });
     expect(imported.warnings[0]).toBe(
-      `1 configuration has the unchanged prediction of run ${sweepId} as the time. It was not measured, so it is left out.`,
+      `1 configuration has the unchanged prediction of run ${sweepId} as the time. Such a time was not measured, so it is left out.`,
     );
     expect(await refusal(text, {}, 'own.csv')).toBe(
       'own.csv: The file does not name the sweep of its designs. Specify the run (import --run RUN), or open it in the app.',

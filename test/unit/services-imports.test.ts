@@ -175,7 +175,7 @@ describe('a result file', () => {
     const refused = await bench.engine.call('import.file', { fileName: 'results.jsonl', bytes, runId: sweepId });
     expect(refused).toFail(
       'bad-input',
-      `results.jsonl: Its cases are not designs of a sweep. Import it without run ${sweepId}.`,
+      `results.jsonl: The cases are not designs of a sweep. Import the file without run ${sweepId}.`,
     );
   });
 
@@ -248,7 +248,7 @@ describe("Kernel Tuner's files", () => {
     expect(named).toMatchObject({ kind: 'kernel-tuner-t4', cases: 245, failed: 5, warnings: [] });
     expect((await detailOf(named.runId)).device!.name).toBe('NVIDIA A100');
     const guessed = await importFile('convolution-A100_T4.json.gz', bytes);
-    expect(guessed.warnings).toEqual([`The file names no device; "A100" is from the file's name.`]);
+    expect(guessed.warnings).toEqual(['The file names no device, so "A100" was taken from the name of the file.']);
     expect((await detailOf(guessed.runId)).device!.name).toBe('A100');
   });
 });

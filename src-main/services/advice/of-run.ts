@@ -54,10 +54,13 @@ async function weighed(
     view.run.state !== 'complete'
       ? 'The run is not complete'
       : tooLarge(view.ranking.axes)
-        ? 'The space is too large'
+        ? 'The space has too many designs'
         : null;
   if (why !== null)
-    return ok({ ...point, weighed: `${why} to weigh the assumed inputs: it is the best for the usual value of each.` });
+    return ok({
+      ...point,
+      weighed: `${why}, so the assumed inputs were not weighed. The design is the best one for the usual value of each.`,
+    });
   const predictions = runPredictions(view, createPredictions(context.pool));
   const found = await uncertainty(context, predictions, study, { deviceId }, context.closing);
   if (!found.ok) return found;
@@ -75,9 +78,11 @@ export function weighedPick({
   const { designIndex } = robust;
   const isPoint = designIndex === point.designIndex;
   if (draws === 1) return { designIndex, isPoint, weighed: '' };
-  const usual = isPoint ? '' : ` With the usual value of each, design ${point.designIndex} is predicted to be faster.`;
+  const usual = isPoint
+    ? ''
+    : ` If each assumed input has its usual value, design ${point.designIndex} is predicted to be faster.`;
   const weighed =
-    `Over ${draws} draws of ${drawnText(unknown)} and of the model's own errors, it has the least expected loss against the best of each draw, ${lossText(robust.expectedRegret)}; ` +
-    `it is ${chanceText(robust.chanceBest)} sure to be within ${percent(within)} of the best.${usual}`;
+    `Over ${draws} draws of ${drawnText(unknown)} and of the model's own errors, this design has the least expected loss, compared with the best design of each draw: ${lossText(robust.expectedRegret)}. ` +
+    `The chance that it is within ${percent(within)} of the best is ${chanceText(robust.chanceBest)}.${usual}`;
   return { designIndex, isPoint, weighed };
 }

@@ -102,7 +102,7 @@ export async function predictAsked(
   if (!work) return ok(named);
   if (indices.length > MAX_WORK_DESIGNS)
     return badInput(
-      `The work of ${indices.length} designs was asked for. Ask for ${MAX_WORK_DESIGNS} or fewer at once.`,
+      `The work of ${indices.length} designs was requested. Request it for at most ${MAX_WORK_DESIGNS} designs at once.`,
     );
   return ok({
     ...named,
@@ -198,7 +198,7 @@ function extending(
     let lacking: string | null = null;
     let reason: string | null = null;
     const lack = (name: string, values: readonly unknown[]): number => {
-      lacking ??= `${name} is missing, and the study has several values of it: ${values.map(String).join(', ')}. Add it, or map a parameter to it.`;
+      lacking ??= `${name} is missing, and the study has several values for it: ${values.map(String).join(', ')}. Add ${name}, or map a parameter to it.`;
       return 0;
     };
     /** Returns the position of a value on its axis. `read` returns undefined if the value is not as `expected`. */
@@ -254,9 +254,10 @@ function extending(
       )
         return placeIn(launches, { kind: 'units-per-thread', value: rounds });
       if (rounds > 0 && grid > 0 && rounds !== Math.ceil(units / (slots * grid)))
-        reason ??= `${rounds} units per thread do not make ${grid} blocks: one of them must be 0`;
+        reason ??= `${rounds} units per thread do not make ${grid} blocks: one of the two numbers must be 0`;
       if (device.kind === 'gpu' && grid > 0) return placeIn(launches, { kind: 'grid', value: grid });
-      if (wanted.unitsPerThread || wanted.gridBlocks) reason ??= 'neither units per thread nor blocks are above 0';
+      if (wanted.unitsPerThread || wanted.gridBlocks)
+        reason ??= 'units per thread and blocks are both 0, but one of them must be above 0';
       if (reason !== null) return 0;
       const usual = own.launch.filter(({ kind }) => (kind === 'cores') === (device.kind === 'cpu'));
       if (usual.length === 1) return launches.values.indexOf(usual[0]);

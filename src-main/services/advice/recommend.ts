@@ -260,7 +260,8 @@ function whySentence(
     return `The work itself takes ${percent(breakdown.parts.idealWork / breakdown.timeMs)} of the time; the largest loss is ${part.label.toLowerCase()}, ${percent(breakdown.parts[part.id] / breakdown.timeMs)}.`;
   }
   const name = baseline.chosen ? 'the baseline' : 'the plain design';
-  if (isBaseline) return `It is ${name} itself: no design is faster by more than ${percent(AGREEMENT_FRACTION)}.`;
+  if (isBaseline)
+    return `The recommended design is ${name} itself: no design is faster by more than ${percent(AGREEMENT_FRACTION)}.`;
   const gap = Math.abs(baseline.ms * baseline.change);
   const said = causes.filter((cause) => Math.abs(cause.ms) >= WORTH_SAYING * gap).slice(0, MAX_CAUSES);
   const text = said
@@ -300,8 +301,8 @@ async function timeInterval(
   );
   const taken = estimates.length === 0 ? '' : `, including its estimated values (${estimates.join(', ')})`;
   const stands = measured
-    ? 'The study states the cycles of an iteration on this device; they are not derived from its data sheet.'
-    : `Computed from the properties of ${device.name}${taken}; no measured run was used.`;
+    ? 'The study states how many cycles an iteration takes on this device, so these do not come from the data sheet.'
+    : `The time is computed from the properties of ${device.name}${taken}, without a measured run.`;
   return {
     ...range,
     basis: `${model}${ranges}. ${held.text}. ${stands}`,

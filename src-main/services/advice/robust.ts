@@ -42,7 +42,7 @@ export async function robust(
     if (!view.ok) return view;
     if (view.value.run.kept)
       return unsupported(
-        `Run ${runId} has only its ${view.value.run.validCount} best designs, and another design may be best for all scenarios. Specify a sweep of all designs.`,
+        `Run ${runId} has only its ${view.value.run.validCount} best designs, but another design may be the best for all scenarios. Specify a sweep of all designs.`,
       );
     const wrong = wrongChange(view.value, vary);
     if (wrong) return wrong;
@@ -58,7 +58,7 @@ export async function robust(
   if (unknown !== undefined)
     return notFound(`The device "${unknown}" is in none of these runs. They have ${[...known].join(', ')}.`);
   const impossible = scenarios.find(({ timeMs }) => timeMs.every(Number.isNaN));
-  if (impossible) return conflict(`No design is valid for ${impossible.label}. Leave it out.`);
+  if (impossible) return conflict(`No design is valid for ${impossible.label}. Leave out this scenario.`);
   const found = leastRegret(scenarios, MAX_DESIGNS);
   const text = (scenario: number, design: number): string => {
     const { device, axes } = scenarios[scenario];

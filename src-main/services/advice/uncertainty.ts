@@ -301,7 +301,7 @@ const HOW = {
   inspect: "Read the kernel's code: lockstep kernel inspect SOURCE --into STUDY.",
   probe: 'Measure a few designs on the device and calibrate: lockstep bench, then lockstep calibrate.',
   ask: 'Check in the source whether threads that share a unit take different iterations, or divide each iteration.',
-  enter: 'The code that was read does not show it. Enter the value for your kernel.',
+  enter: 'The imported code does not show this value. Enter it for your kernel.',
 } as const;
 
 /** Whether the kernel's code was imported. The code shows what an iteration needs, which a profile does not. */

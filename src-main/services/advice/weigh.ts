@@ -18,7 +18,9 @@ export async function weighedDesigns(
   designs: readonly number[],
 ): Promise<Result<ReadonlyMap<number, UncertainDesign>>> {
   if (designs.length > MAX_WEIGHED)
-    return badInput(`${designs.length} designs are too many to weigh. List at most ${MAX_WEIGHED}.`);
+    return badInput(
+      `Expected losses of ${designs.length} designs would take too long. List at most ${MAX_WEIGHED} designs.`,
+    );
   const refused = tooLarge(view.ranking.axes);
   if (refused) return refused;
   const study = adviseRun(view);

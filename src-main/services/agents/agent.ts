@@ -61,7 +61,7 @@ const MAX_PLANS = 3;
 export async function openAgent(options: AgentOptions): Promise<Result<RunningAgent>> {
   if (plainName(options.name) !== options.name)
     return badInput(
-      `The name of an agent must be of letters, digits, dots, - and _, not "${options.name.slice(0, 80)}". Specify --name.`,
+      `The name of an agent must consist of letters, digits, dots, - and _, not "${options.name.slice(0, 80)}". Specify --name.`,
     );
   return connected(options, (connection) => agentOn(connection, options));
 }
@@ -113,7 +113,7 @@ function refusals(connection: Connection, say: AgentOptions['say']) {
     for (const { host, versions, waiting } of await announced<OwnerRecord>(connection, 'owner'))
       if (versions !== VERSIONS && waiting > 0 && refused.size !== refused.add(`${host} ${versions}`).size)
         say(
-          `Refused work of ${host}: it runs ${versions}, and this agent ${VERSIONS}. Install the same version on both.`,
+          `Refused work of ${host}, which has ${versions}: this agent has ${VERSIONS}. Install the same version on both.`,
         );
   };
 }

@@ -72,7 +72,7 @@ export async function redisOptions({
   }
   if (parsed.password !== '')
     return badInput(
-      `The address of the Redis must not hold a password, since others can read command lines and settings. Put it into the environment variable ${PASSWORD_VARIABLE}, or into a file that --redis-password-file names.`,
+      `The address of the Redis must not hold a password, because others can read command lines and settings. Put the password into the environment variable ${PASSWORD_VARIABLE}, or into a file that --redis-password-file names.`,
       { field: 'redis' },
     );
   const database = /^\/?(\d*)$/.exec(parsed.pathname)?.[1];

@@ -164,7 +164,8 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
         Promise.all([queue.getJobCounts('wait', 'active'), announced<AgentRecord>(connection, 'agent')]);
       const found =
         redis.status === 'ready' ? await Promise.race([ask(), pause(ANSWER_MS, null, { ref: false })]) : null;
-      if (!found) return { kind: 'failed', message: `The Redis at ${place} is away. Runs on agents wait for it.` };
+      if (!found)
+        return { kind: 'failed', message: `The Redis at ${place} does not answer. Runs on agents wait for it.` };
       const [counts, known] = found;
       agents = known;
       return {

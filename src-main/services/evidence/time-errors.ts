@@ -8,7 +8,7 @@ import { deviceEvidence } from './tie-band.ts';
 /** Explains a time that is the assumed shortest time of a launch; null for any other time. */
 export function floorSentence(timeMs: number): string | null {
   return timeMs === LAUNCH_FLOOR_MS
-    ? `${timeText(timeMs)} is the assumed time of the shortest launch: the work itself takes less, so the model does not tell such designs apart.`
+    ? `${timeText(timeMs)} is the assumed time of the shortest launch. The work itself takes less, so the model cannot distinguish such designs.`
     : null;
 }
 

@@ -144,7 +144,7 @@ export async function choiceTable(
   const of = spaceSize(axes);
   if (of > MAX_DESIGNS)
     return unsupported(
-      `The study has ${of} launches of this kernel, which is more than the limit of ${MAX_DESIGNS} of a table for many laws. Sweep fewer values of threads per unit, block size or launch.`,
+      `The study has ${of} launches of this kernel, but a table for many laws can have at most ${MAX_DESIGNS}. Sweep fewer values of threads per unit, block size or launch.`,
     );
   const designs = listLaunches(axes);
   const predict = async (mean: number, spread: number, units: readonly number[]): Promise<readonly Float64Array[]> => {

@@ -61,7 +61,7 @@ export function codeFormat(options: CodeOptions): CodeExporter {
       const large = limits(source, row).find(([, value, most]) => value > most);
       if (large)
         return unsupported(
-          `The ${large[0]} of design ${row.designIndex}, ${whole(large[1])}, is above the limit of this code, ${whole(large[2])}. Export it as Python, or as a table.`,
+          `The ${large[0]} of design ${row.designIndex} is ${whole(large[1])}, which is above the limit of this code (${whole(large[2])}). Export the design as Python, or as a table.`,
         );
       return ok({ fileName: `${base}.${extension}`, mediaType, text: write(source, row, width) });
     },

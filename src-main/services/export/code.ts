@@ -62,8 +62,8 @@ export function head(
 /** Explains the result of `grid_for`, so that the user's loop over `units_per_thread` units per slot misses no unit. */
 export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = 'units'): string {
   return isGridFixed
-    ? `The number of blocks for a number of ${what}: the number that the design fixes, or more if a slot would otherwise have more than units_per_thread. ` +
-        `A kernel with a grid-stride loop can launch ${fixed} blocks for any number.`
+    ? `The number of blocks for a number of ${what}. The design fixes this number, but more blocks are needed if a slot would otherwise have more than units_per_thread. ` +
+        `A kernel with a grid-stride loop can launch ${fixed} blocks for any number of ${what}.`
     : `The number of blocks for another number of ${what} with the same work per slot.`;
 }
 
@@ -110,7 +110,7 @@ export function launchNumbers({ design }: RankRow): Numbers {
     [
       'up_to',
       launches.map(({ upTo }) => (upTo === null ? none : Math.floor(upTo))),
-      'Longest length of the units of each launch, iterations; the last launch has all longer units.',
+      'The longest unit of each launch, in iterations. The last launch has all longer units.',
     ],
     [
       'threads_per_unit',
@@ -120,7 +120,7 @@ export function launchNumbers({ design }: RankRow): Numbers {
     [
       'grid_blocks',
       launches.map(({ gridBlocks }) => gridBlocks),
-      'Blocks of each launch, for the units that the design was chosen for.',
+      'Blocks of each launch, for the number of units of the study.',
     ],
   ];
 }

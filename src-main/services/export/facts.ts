@@ -259,8 +259,8 @@ const WORTH_TELLING = 1e-3;
 function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, timeMs }: Breakdown): readonly string[] {
   const { gridBlocks: cores, balancing } = row.design;
   const sentences = [
-    `${percent(parts.idealWork / timeMs)} of the time is the transfer of all bytes at the full bandwidth; ${percent(parts.latency / timeMs)} comes from too few cores to use it, ${percent(Math.max(0, parts.imbalance) / timeMs)} from cores that wait for the core with the largest transfer.`,
-    `That core transfers ${row.aggregateLoss.toFixed(3)} times the mean. ${counted(saturatingCores(cpu), 'core')} can use all of the bandwidth, if each is busy to the end.`,
+    `${percent(parts.idealWork / timeMs)} of the time is the transfer of all bytes at the full bandwidth. ${percent(parts.latency / timeMs)} comes from too few cores to use this bandwidth, and ${percent(Math.max(0, parts.imbalance) / timeMs)} from cores that wait for the core with the largest transfer.`,
+    `That core transfers ${row.aggregateLoss.toFixed(3)} times as much as the mean. ${counted(saturatingCores(cpu), 'core')} can use the full bandwidth if each is busy to the end.`,
   ];
   const along = alongAxis(view, row.designIndex, AXIS.launch);
   const others = view.ranking.axes.launch.flatMap(({ kind, value }, at) =>
@@ -269,7 +269,7 @@ function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, time
   const enough = others.find((other) => other.timeMs <= timeMs * (1 + AGREEMENT_FRACTION));
   if (enough && enough.cores < cores)
     sentences.push(
-      `${counted(enough.cores, 'core')} would be enough: with ${balancing} the time is within ${percent(AGREEMENT_FRACTION)}.`,
+      `${counted(enough.cores, 'core')} would be enough: with ${balancing}, the time differs by at most ${percent(AGREEMENT_FRACTION)}.`,
     );
   const most = others.at(-1);
   if (most && most.cores > cores && most.timeMs > timeMs * (1 + WORTH_TELLING))

@@ -201,7 +201,7 @@ export function mapSection(view: RunView, chosen: RankRow): string {
     `<div id="map" hidden data-maps="${html(JSON.stringify(maps))}" data-colours="${html(JSON.stringify(COLOURS))}">`,
     maps.length > 1 ? `<select aria-label="Device of the landscape">${options}</select>` : '',
     `<canvas tabindex="0" role="img" aria-label="${html(label)}"></canvas><output aria-live="polite"></output></div>`,
-    '<p class="note" id="map-off">The map needs scripts, which are off here. Open the saved file in a browser to see it.</p>',
+    '<p class="note" id="map-off">The map needs scripts, which are not allowed here. Open the saved file in a browser to see it.</p>',
     `<script>${SCRIPT}</script>`,
   ].join('');
 }

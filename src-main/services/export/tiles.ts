@@ -28,11 +28,11 @@ export function tileNumbers(
   const down = Math.ceil((image.height * blockWidth) / blockThreads);
   return [
     ['block_width', blockWidth, 'Threads of a block side by side; a block takes a tile of the units.'],
-    ['block_height', blockThreads / blockWidth, 'Rows of these threads, above one another.'],
-    ['image_width', image.width, 'Units of a row.'],
-    ['image_height', image.height, 'Rows of an image.'],
-    ['image_units', image.units, 'Units of an image; more units are further images.'],
+    ['block_height', blockThreads / blockWidth, 'Threads of a block one above another.'],
+    ['image_width', image.width, 'Units in a row of an image.'],
+    ['image_height', image.height, 'Rows in an image.'],
+    ['image_units', image.units, 'Units in an image. Further units are further images.'],
     ['tiles_across', across, 'Tiles side by side in an image.'],
-    ['tiles_per_image', across * down, 'Tiles of an image. In each round a block takes one.'],
+    ['tiles_per_image', across * down, 'Tiles in an image. In each round, a block takes one tile.'],
   ];
 }

@@ -183,7 +183,7 @@ function tunerDesigns(
   if (designs.length > fastest) {
     // The chosen design (by default the recommended one) takes the place of the slowest one.
     if (designs.length > most) designs.splice(most - 1, 1);
-    leftOut = `${leftOut} The last one is the chosen design, which is not among the fastest by prediction.`;
+    leftOut = `${leftOut} The last design is the chosen one, which is not among the fastest by prediction.`;
   }
   return ok({ designs, of: list.length, leftOut: leftOut.trim() });
 }

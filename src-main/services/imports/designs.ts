@@ -141,7 +141,7 @@ export async function linkDesigns(
   for (const one of linked) if (one && !one.predicted) tally.set(one.device, (tally.get(one.device) ?? 0) + 1);
   const isThat = (device: Device): number => Number(isNamed(device, named));
   const [most] = [...tally].sort((a, b) => isThat(b[0]) - isThat(a[0]) || b[1] - a[1]);
-  if (!most) return conflict(`All times are predictions of run ${view.run.id}, unchanged. Import measured times.`);
+  if (!most) return conflict(`All times are unchanged predictions of run ${view.run.id}. Import measured times.`);
   const [chosen] = most;
 
   const best = await fastestCases(linked, chosen);
@@ -164,7 +164,7 @@ export async function linkDesigns(
   const runId = view.run.id;
   if (unknown.length > 0)
     warnings.push(
-      `${counted(unknown.length, 'configuration')} of ${cases.length} ${isAre(unknown.length)} no design of run ${runId} and ${unknown.length === 1 ? 'is' : 'are'} not linked; for ${caseWords(cases[unknown[0]])}: ${String(found[unknown[0]]).replace(/\.$/, '')}.`,
+      `${counted(unknown.length, 'configuration')} of ${cases.length} ${isAre(unknown.length)} no design of run ${runId} and ${unknown.length === 1 ? 'is' : 'are'} not linked. For ${caseWords(cases[unknown[0]])}: ${String(found[unknown[0]]).replace(/\.$/, '')}.`,
     );
   if (elsewhere.length > 0)
     warnings.push(
@@ -172,7 +172,7 @@ export async function linkDesigns(
     );
   if (unchanged > 0)
     warnings.push(
-      `${counted(unchanged, 'configuration')} ${unchanged === 1 ? 'has' : 'have'} the unchanged prediction of run ${runId} as the time. It was not measured, so ${unchanged === 1 ? 'it is' : 'they are'} left out.`,
+      `${counted(unchanged, 'configuration')} ${unchanged === 1 ? 'has' : 'have'} the unchanged prediction of run ${runId} as the time. Such a time was not measured, so ${unchanged === 1 ? 'it is' : 'they are'} left out.`,
     );
   if (slower > 0)
     warnings.push(

@@ -27,7 +27,7 @@ export async function readImportFile(path: string): Promise<Result<Uint8Array>> 
   const results = names.filter((name) => /^results(-\d+)?\.jsonl$/.test(name)).sort();
   if (results.length === 0)
     return badInput(
-      `${path} holds no results.jsonl and no results-0.jsonl, … Specify a file, or the folder of a bundle that was measured.`,
+      `${path} has no results.jsonl, and no results-0.jsonl, …. Specify a file, or the folder of a bundle that was measured.`,
     );
   // Each part begins with the plan. Reading the joined parts checks that all plans are the same.
   const parts: Uint8Array[] = [];
@@ -55,7 +55,7 @@ export function fileKind(bytes: Uint8Array): FileKind {
 
 const KERNEL: FileKind = {
   kind: 'lengths',
-  message: 'The file describes a kernel, not its time. Use it on Kernel profile, or with lockstep kernel inspect.',
+  message: 'The file describes a kernel, not its time. Open it under Kernel profile, or with lockstep kernel inspect.',
 };
 
 const columnsOf = (head: string): readonly string[] =>
@@ -81,7 +81,7 @@ function jsonKind({ json }: FileContent): FileKind {
   if (hasMembers(json, 'lockstep', 'study', 'rows')) {
     return {
       kind: 'other',
-      message: 'An exported ranking holds no measurements. Import its study and predict it again.',
+      message: 'An exported ranking has no measurements. Import the study of the ranking and predict it again.',
     };
   }
   return { kind: 'other', message: `The format of the JSON file is not known. Lockstep imports ${KNOWN_FORMATS}.` };
@@ -97,7 +97,7 @@ function tableKind(file: FileContent): FileKind {
     return {
       kind: 'other',
       message:
-        'Costs of single work groups do not include the lengths. Import their means (distribution, n, groups, …).',
+        'The file has costs of single work groups, without their lengths. Import the means (distribution, n, groups, …).',
     };
   }
   if (/^[\w"]+([,;\t]["\w]+)?\s*$/.test(firstLine(head))) {

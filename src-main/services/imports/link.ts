@@ -63,7 +63,7 @@ export async function linkedPlan(
 ): Promise<Result<Linked>> {
   const source = plan?.source ?? null;
   if (runId !== undefined && !source)
-    return badInput(`Its cases are not designs of a sweep. Import it without run ${runId}.`);
+    return badInput(`The cases are not designs of a sweep. Import the file without run ${runId}.`);
   const line = plan && source && runId !== undefined ? { ...plan, source: { ...source, runId } } : plan;
   const linked = await findSource(context, line);
   if (!linked.ok) return linked;
@@ -147,7 +147,7 @@ export async function linkedFile(
           : warnings),
         ...(left > 0 ? [leftOutText(left)] : []),
         ...(read.deviceName === null && read.deviceGuess !== null
-          ? [`The file names no device; ${shown(read.deviceGuess)} is from the file's name.`]
+          ? [`The file names no device, so ${shown(read.deviceGuess)} was taken from the name of the file.`]
           : []),
         ...(name === null && !read.predicted ? ['The file does not name the device of the measurements.'] : []),
       ],

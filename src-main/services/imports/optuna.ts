@@ -122,12 +122,12 @@ function findObjective(
     );
   if (!objectives[at].minimised)
     return badInput(
-      `${label}: The study ${shown(name)} maximises its objective, which therefore is not a time. Import a study that minimises a time.`,
+      `${label}: The study ${shown(name)} maximises its objective, so the objective is not a time. Import a study that minimises a time.`,
     );
   const unit = timeUnit ?? TIME.exec(objectives[at].name ?? '')?.[1]?.toLowerCase();
   if (unit === undefined)
     return badInput(
-      `${label}: Values of Optuna have no unit. Specify the unit of the times: s, ms, us or ns (import --time-unit ms).`,
+      `${label}: The values in an Optuna storage have no unit. Specify the unit of the times: s, ms, us or ns (import --time-unit ms).`,
       { needs: 'timeUnit' },
     );
   return ok({ at, unit });

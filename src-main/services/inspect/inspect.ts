@@ -175,7 +175,7 @@ async function compiledSource(
     const header =
       folder === undefined && /No such file|cannot open source file|could not open source file/.test(log.error.message);
     const advice = header
-      ? ' Its headers are missing here. Inspect it in the folder of its headers: lockstep kernel inspect FILE.'
+      ? ' The headers of this file are missing here. Inspect it in their folder: lockstep kernel inspect FILE.'
       : '';
     return fail(log.error.code, `nvcc refused: ${log.error.message}${advice}`, log.error.context);
   }
@@ -193,7 +193,7 @@ async function assembledPtx({ arch, caps }: Input, ptx: string, tools: Tools): P
   const nvcc = await findNvcc(process.env, target);
   if (!nvcc.ok)
     return caps.length > 0
-      ? fail(nvcc.error.code, `Registers under caps need the compiler: ${nvcc.error.message}.`)
+      ? fail(nvcc.error.code, `Only the compiler can determine registers under caps: ${nvcc.error.message}.`)
       : ok({
           ptx,
           notes: [

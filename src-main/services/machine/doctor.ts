@@ -40,7 +40,7 @@ async function cudaCompiler(): Promise<DoctorCheck> {
       label,
       state: 'problem',
       found,
-      advice: `This nvcc does not know a GPU of this machine: ${lackingText(chosen.value.lacking)}.`,
+      advice: `This nvcc cannot compile for a GPU of this machine: ${lackingText(chosen.value.lacking)}.`,
     };
   return check(
     id,
@@ -128,7 +128,7 @@ export async function doctorChecks(
       'browser',
       'Browser',
       browser,
-      'Install Chromium, which shows the browser host best and runs the browser tests.',
+      'Install Chromium. It prints PDFs, shows the browser host best, and runs the browser tests.',
     ),
     nvcc,
     check(

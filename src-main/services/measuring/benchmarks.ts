@@ -356,7 +356,7 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
       runAlone(async () => {
         const planned = await plan(input);
         if (!planned.ok) return planned;
-        if (context.closing.aborted) return fail('cancelled', 'Lockstep is being closed; nothing was started.');
+        if (context.closing.aborted) return fail('cancelled', 'Lockstep is closing, so nothing was started.');
         const run = await createMeasuredRun(context, planned.value);
         if (!run.ok) return run;
         const { plan: wanted, request } = planned.value;
@@ -491,7 +491,7 @@ function runOnProgram(context: Context, session: MeasuringSession, request: Meas
         if (losses < MAX_LOSSES) continue;
         return session.finish({
           code: 'unsupported',
-          message: `The agent of ${request.target} went away ${losses} times without a result. lockstep runs resume ${session.run.id} measures the other cases.`,
+          message: `The agent of ${request.target} stopped answering ${losses} times without a result. lockstep runs resume ${session.run.id} measures the other cases.`,
         });
       }
       if (attempt.kind !== 'hung') return session.finish(attempt.kind === 'failed' ? attempt.error : attempt.kind);

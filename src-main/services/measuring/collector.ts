@@ -60,7 +60,7 @@ export function collectCases(cases: readonly BenchCase[], repeats: number): Case
     finish: () =>
       [...waiting.values()].map((found) => {
         const empty = found.timesMs.length === 0 && Object.keys(found.values).length === 0;
-        if (empty) found.failure = 'the measuring program reported nothing about this case';
+        if (empty) found.failure = 'the measuring program reported nothing for this case';
         return close(found);
       }),
     underWay() {

@@ -146,12 +146,14 @@ function basisWarnings(
   if (!profile) {
     const version = view.run.modelVersions.prediction ?? '';
     if (version !== MODEL_VERSION)
-      warnings.push(`The sweep was predicted by ${version}; these predictions are by ${MODEL_VERSION}.`);
+      warnings.push(
+        `The sweep was predicted with the model ${version}, but these predictions are made with ${MODEL_VERSION}.`,
+      );
     return warnings;
   }
   if (profile.profile.sourceRunIds.includes(run.id))
     warnings.push(
-      'The calibration was fitted to these measurements. Its error on other designs is the held-out error, and not this one.',
+      'The calibration was fitted to these measurements. The error on other designs is the held-out error, not the error shown here.',
     );
   const ofStandIn = isStandIn(profile.profile.backend);
   if (ofStandIn !== isStandIn(timedBackend({ request, measuring })))
@@ -162,7 +164,7 @@ function basisWarnings(
     );
   if (profile.profile.fingerprint !== measuring.fingerprint)
     warnings.push(
-      `The calibration is for ${profile.profile.deviceName}, but these measurements are from ${measuring.name}.`,
+      `The calibration is for ${profile.profile.deviceName}, but these measurements were made on ${measuring.name}.`,
     );
   return warnings;
 }

@@ -54,7 +54,7 @@ async function catalogueDevice({ catalogue }: Context, { device }: MeasuringDeta
   const named = await namedDevice(catalogue, device!);
   if (named.ok) return ok(unwrap(await catalogue.devices([named.value]))[0]);
   return named.error.code === 'not-found'
-    ? notFound(`No device of the catalogue is ${device!.name}. Add it first (lockstep devices add --help).`)
+    ? notFound(`The catalogue has no device ${device!.name}. Add the device first (lockstep devices add --help).`)
     : named;
 }
 

@@ -177,7 +177,7 @@ export function measuringWarnings(
     );
   else if (predicted && measuring && !isSameDevice(predicted, measuring))
     warnings.push(
-      `Predicted for ${predicted.name}, measured on ${deviceTitle(measuring)}: the devices differ, so only the order of the times can be compared.`,
+      `The times are predicted for ${predicted.name} but measured on ${deviceTitle(measuring)}, so only their order can be compared.`,
     );
   const labels = (matches: (record: MeasurementRecord) => boolean): string[] =>
     records.filter(matches).map((record) => caseLabel((record.detail as MeasuredCaseDetail).case));
@@ -186,7 +186,7 @@ export function measuringWarnings(
   const failed = labels((record) => record.failure !== null);
   if (failed.length > 0) warnings.push(`Not measured: ${counted(failed)}.`);
   const instant = labels((record) => repeatsOf(record)?.time.medianMs === 0);
-  if (instant.length > 0) warnings.push(`Too fast for the timer, and left out of comparisons: ${counted(instant)}.`);
+  if (instant.length > 0) warnings.push(`Too fast for the timer, left out of comparisons: ${counted(instant)}.`);
   // For the suite `contention`, the findings already report this for each case.
   const disturbed = labels(({ detail }) => {
     const { case: one, values } = detail as MeasuredCaseDetail;

@@ -203,7 +203,7 @@ export async function designCases(
   );
   return cases.length > 0
     ? ok(cases)
-    : unsupported(`None of these designs can run ${part} units: they have more blocks. Specify more units.`);
+    : unsupported(`Each of these designs has more blocks than ${part} units can fill. Specify more units.`);
 }
 
 function designCase(predictor: Predictor, designIndex: number, predictedMs: number, residentBlocks: number): BenchCase {

@@ -30,7 +30,7 @@ const GROWTH = 2;
 type Request = ProcedureArguments<'bench.start'>;
 type Planner = (input: Request) => Promise<Result<{ readonly plan: BenchPlan }>>;
 
-const CANCELLED: Result<never> = fail('cancelled', 'The probe was cancelled; nothing was measured.');
+const CANCELLED: Result<never> = fail('cancelled', 'The probe was cancelled, so nothing was measured.');
 
 /** @param plan resolves a request into a plan */
 export async function probeMeasurement(

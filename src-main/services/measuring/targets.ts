@@ -314,15 +314,15 @@ export async function cudaTargets(
     devices.error.code === 'unsupported'
       ? ''
       : (await findToolkit(process.env, [])).ok
-        ? 'CUDA needs an NVIDIA GPU with its driver. Without one here, lockstep bench --bundle packs the measurement for a machine that has it.'
-        : 'Install the CUDA toolkit and put nvcc in PATH, or use lockstep bench --bundle, which packs the measurement for a machine that has it.';
+        ? 'CUDA needs an NVIDIA GPU with its driver. Without one, lockstep bench --bundle packs the measurement for a machine with such a GPU.'
+        : 'Install the CUDA toolkit and put nvcc in PATH, or use lockstep bench --bundle, which packs the measurement for a machine with a compiler.';
   return [target('cuda:0', 'cuda', devices, advice)];
 }
 
 /** Returns what the user should know about a CUDA device before measuring on it. */
 export function cudaAdvice({ name, multiprocessors, properties }: MeasuringDevice): string {
   if (/\bMIG\b/.test(name))
-    return `It is a slice (MIG) of a GPU: a study names it as DEVICE:${multiprocessors}:slice. CUDA sees one slice at a time; CUDA_VISIBLE_DEVICES=MIG-… chooses another (nvidia-smi -L).`;
+    return `This is a slice (MIG) of a GPU, which a study names DEVICE:${multiprocessors}:slice. CUDA sees one slice at a time; CUDA_VISIBLE_DEVICES=MIG-… chooses another (nvidia-smi -L).`;
   return properties.launchTimeLimit === 1
     ? 'It drives a screen, so the system ends launches of more than a few seconds. Measure fewer units (--units), or raise TdrDelay on Windows.'
     : '';
@@ -384,7 +384,7 @@ async function openclTargets(
 async function emulationTarget(): Promise<MeasuringTarget> {
   const emulator = await findEmulator();
   const label = emulator.ok ? 'CPU emulation of CUDA, for your own kernel (--kernel)' : emulator.error.message;
-  return { id: EMULATION_TARGET, backend: 'program', available: emulator.ok, label, device: null, advice: emulator.ok ? 'It checks results. It measures no times.' : '' }; // prettier-ignore
+  return { id: EMULATION_TARGET, backend: 'program', available: emulator.ok, label, device: null, advice: emulator.ok ? 'It checks results, but measures no times.' : '' }; // prettier-ignore
 }
 
 /** Returns the targets of the same kind as `id`. Listing the others takes time: CUDA needs a compiler for it. */

@@ -89,7 +89,7 @@ export function implementationChoice(devices: readonly DeviceBest[]): readonly s
       .map(([name, on]) => `${name} on ${on.length === all && all > 1 ? `all ${all} devices` : listed.format(on)}`)
       .join('; ');
   const fast = `Fastest: ${where(fastest)}.`;
-  return close.size === 0 ? [fast] : [fast, `Too close to the fastest to choose by predicted time: ${where(close)}.`];
+  return close.size === 0 ? [fast] : [fast, `Predicted times are too close to rule out: ${where(close)}.`];
 }
 
 /** Names the devices on which a simulation contradicts the compared prediction. */
@@ -97,7 +97,7 @@ export function contradictions(devices: readonly DeviceBest[]): readonly string[
   return devices.flatMap(({ device, best }) =>
     best?.simulated && isContradicted(best.predictedMs, best.simulated)
       ? [
-          `On ${device.name} the simulation contradicts the prediction, ${contradictionText(best.predictedMs, best.simulated)}: trust the simulation more, or measure.`,
+          `On ${device.name}, the simulated time is ${contradictionText(best.predictedMs, best.simulated)}. Trust the simulation more, or measure.`,
         ]
       : [],
   );

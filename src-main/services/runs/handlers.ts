@@ -21,7 +21,7 @@ export function runHandlers(
     'runs.resume': ({ id }) => running.start(resumed(context, resumers, id)),
     'runs.cancel': async ({ id }) => {
       const handle = running.get(id);
-      if (!handle) return conflict(`Run ${id} is not running in this engine. Specify a running one.`);
+      if (!handle) return conflict(`Run ${id} is not running in this engine. Specify a run that is running.`);
       handle.cancel();
       await handle.finished;
       return ok(null);

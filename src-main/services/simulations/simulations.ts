@@ -74,7 +74,7 @@ function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.sta
       const predicted = checkPredicted(view, design);
       if (!predicted.ok) return predicted;
       if (view.ranking.axes.devices[axisPosition(view.ranking, AXIS.device, design)].kind !== 'gpu')
-        return unsupported(`Design ${design} is of a CPU, whose time is not simulated. Specify designs of a GPU.`);
+        return unsupported(`Design ${design} is for a CPU, and CPUs are not simulated. Specify designs of a GPU.`);
     }
     return ok([...new Set(input.designs)]);
   }

@@ -67,7 +67,7 @@ function checkCpu(study: Study, device: Device, balancing: readonly Balancing[])
     );
   if (kernel.bytesPerIteration === 0 && kernel.bytesPerUnit === 0)
     return badInput(
-      `kernel.bytesPerIteration and bytesPerUnit are both 0. A prediction on a CPU (${device.id}) counts the transferred bytes, so specify at least one.`,
+      `kernel.bytesPerIteration and bytesPerUnit are both 0. The prediction for a CPU (${device.id}) counts bytes, so specify at least one of the two.`,
       { field: 'kernel.bytesPerIteration' },
     );
   return ok(null);

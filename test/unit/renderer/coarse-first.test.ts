@@ -121,7 +121,7 @@ describe('an input that changes with every frame', () => {
     await calls[0].answer();
     await vi.advanceTimersByTimeAsync(200);
     await calls[2].answer();
-    await calls[3].answer(fail('cancelled', 'A newer call of the same client took its place.'));
+    await calls[3].answer(fail('cancelled', 'A newer call of the same client has replaced this call.'));
     await vi.advanceTimersByTimeAsync(200);
     expect(calls.map(({ look }) => look)).toEqual(['glance', 'coarse', 'fastest', 'all', 'fastest']);
     await calls[4].answer();

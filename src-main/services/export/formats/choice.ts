@@ -10,7 +10,7 @@ import { comment, counted, joined, percent, whole } from '../text.ts';
 export const choice: Exporter = {
   id: 'choice',
   label: 'Launch choice, C++',
-  text: 'Picks a launch by lengths at run time',
+  text: 'Chooses a launch by lengths at run time',
   words: 'cuda hip header table policy dispatch heuristic',
   about: 'code',
   rows: false,
@@ -62,7 +62,7 @@ function heldOutText({ laws, chosen, fixed }: ChoiceTable['heldOut']): string {
       : ` The launch for the study, used for all laws, takes ${beyond(fixed.mean)} more on average and ${beyond(fixed.worst)} more at worst${some(fixed)}.`;
   return chosen.laws === 0
     ? 'It was not tested with other laws, because no chosen launch can run there.'
-    : `At ${laws} other laws of this kind${some(chosen)} the chosen launch is predicted to take ${beyond(chosen.mean)} more than the fastest on average, ${beyond(chosen.worst)} at worst.${always}`;
+    : `For ${laws} other laws of this kind${some(chosen)}, the chosen launch is predicted to take ${beyond(chosen.mean)} more than the fastest on average, ${beyond(chosen.worst)} at worst.${always}`;
 }
 
 /**
@@ -78,13 +78,15 @@ function choiceHeader(source: CodeSource, row: RankRow, device: Device, table: C
   const points = means.length * spreads.length * units.length;
   return `${head(source, row).join('\n')}
 //
-// Chooses a launch of this kernel when the lengths are known: ${counted(designs.length, 'launch', 'launches')} of ${whole(of)}, by their predicted times at
-// ${whole(points)} laws of lengths, from mean ${whole(means[0])} to ${whole(means.at(-1)!)}, spread ${spreads[0]} to ${spreads.at(-1)!}, and ${whole(units[0])} to ${whole(units.at(-1)!)} units. At each of these laws one of the launches
-// is within 1.5 % of the fastest. Between them the logarithms of the times are interpolated on straight lines over the logarithms of mean,
-// spread and units; beyond them the nearest law counts. Laws are those of least assumption with their mean and spread, in random order.
+// Chooses a launch of this kernel when the lengths are known. It chooses among ${counted(designs.length, 'launch', 'launches')} of ${whole(of)}, by their predicted times for
+// ${whole(points)} laws of lengths: means ${whole(means[0])} to ${whole(means.at(-1)!)}, spreads ${spreads[0]} to ${spreads.at(-1)!}, and ${whole(units[0])} to ${whole(units.at(-1)!)} units. For each of these laws, one of the launches is within
+// 1.5 % of the fastest. Between the laws, logarithms of times are interpolated linearly over the logarithms of mean, spread and units.
+// Beyond them, the nearest law counts. Each law is the one of least assumption with its mean and spread; the units are in random order.
 // ${heldOutText(heldOut)}
-// The order of the units (${comment(row.design.balancing)}), the loop (${comment(row.design.loop)})${cap === null ? '' : `, the register cap (${cap})`} and the kernel's other inputs stay those of the study.${
-    table.isThinned ? '\n// Only block sizes of powers of two were predicted, and that of the study.' : ''
+// The order of the units (${comment(row.design.balancing)}), the loop (${comment(row.design.loop)})${cap === null ? '' : `, the register cap (${cap})`} and the kernel's other inputs are those of the study.${
+    table.isThinned
+      ? '\n// Only block sizes that are powers of two, and the block size of the study, were predicted.'
+      : ''
   }
 //
 // const auto launch = lockstep_${name}::choose(lengths, count);

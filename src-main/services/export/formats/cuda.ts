@@ -87,7 +87,7 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
       `/// ${about}`,
       `constexpr unsigned ${name} = ${value}u;`,
     ]),
-    `/// Blocks of the launch the design was chosen for: ${source.study.workload.units} units.`,
+    `/// Blocks of the launch for ${source.study.workload.units} units, the number in the study.`,
     `constexpr unsigned grid_blocks = ${design.gridBlocks}u;`,
     '/// Blocks that should be resident on one multiprocessor.',
     `constexpr unsigned resident_blocks = ${row.residentBlocks}u;`,
@@ -144,7 +144,7 @@ function writeBlock(name: string, { blockWidth }: RankRow['design']): string {
 
 function cudaClasses(row: RankRow, classes: readonly DesignClass[]): readonly string[] {
   return [
-    '/// Classes of units by length, the shortest first: a launch for each.',
+    '/// Classes of units by length, shortest first. Each class has a launch.',
     `constexpr unsigned class_count = ${classes.length}u;`,
     ...classNumbers(row, classes).flatMap(([name, values, about]) => {
       const [type, suffix] = Math.max(...values) > MAX_WORD ? ['unsigned long long', 'ull'] : ['unsigned', 'u'];

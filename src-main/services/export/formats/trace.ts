@@ -72,7 +72,7 @@ function launchTrace(
   return jsonParts({
     displayTimeUnit: 'ns',
     otherData: {
-      what: 'One launch, simulated event by event; not recorded on a device',
+      what: 'One launch, simulated event by event and not recorded on a device',
       study: source.study.name,
       device: row.device,
       design: designText(row.design),

@@ -22,7 +22,7 @@ export const wgsl = codeFormat({
 
 function wgslClasses(row: RankRow, classes: readonly DesignClass[]): readonly string[] {
   return [
-    '// Classes of units by length, the shortest first: a dispatch for each.',
+    '// Classes of units by length, shortest first. Each class has a dispatch.',
     `const CLASS_COUNT: u32 = ${classes.length}u;`,
     ...classNumbers(row, classes).flatMap(([name, values, about]) => [
       `// ${about}`,
