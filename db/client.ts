@@ -30,7 +30,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
     worker.once('exit', (exitCode) => {
       ended ??= fail(
         'storage',
-        `the store's thread ended unexpectedly (exit code ${exitCode}). Everything that it reported as saved is saved`,
+        `The store's thread ended unexpectedly (exit code ${exitCode}). What was reported as saved is saved.`,
       );
       for (const answer of pending.values()) answer(ended);
       pending.clear();
@@ -39,7 +39,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
   });
   worker.once('error', (error: unknown) => {
     const message = errorText(error);
-    ended ??= fail('storage', `the store's thread failed: ${message}. Everything that it reported as saved is saved`);
+    ended ??= fail('storage', `The store's thread failed: ${message}. What was reported as saved is saved.`);
   });
 
   const post = (message: ToThread, transfer: ArrayBuffer[] = []): void => worker.postMessage(message, transfer);
@@ -101,7 +101,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
     },
     async close() {
       if (!ended) {
-        ended = fail('storage', 'the store is closed');
+        ended = fail('storage', 'The store is closed.');
         post({ kind: 'close' });
       }
       await exited;

@@ -68,11 +68,14 @@ export function checkBest(best: BestDesigns, enumeratedCount: number): number {
   if (!Number.isSafeInteger(predicted) || predicted < designs.length)
     refuse(
       'bad-input',
-      `The number of predicted designs must be at least that of the best ones (${designs.length}), not ${predicted}.`,
+      `The number of predicted designs (${predicted}) must not be below the number of best designs (${designs.length}).`,
     );
   designs.forEach((design, at) => {
     if (design >= enumeratedCount || (at > 0 && design <= designs[at - 1]))
-      refuse('bad-input', `Designs must be ascending numbers below ${enumeratedCount}; number ${at + 1} is ${design}.`);
+      refuse(
+        'bad-input',
+        `Designs must be ascending numbers below ${enumeratedCount}. The design at position ${at + 1} is ${design}.`,
+      );
   });
   return checkColumns(best, designs.length, (at) => designs[at]);
 }

@@ -16,7 +16,7 @@ function storageFailure(error: unknown, file: string): Failure | undefined {
   }
   if (code.startsWith('SQLITE_NOTADB')) return failure(`${file} is not a SQLite database.`);
   if (code.startsWith('SQLITE_CORRUPT')) {
-    return failure(`${file} is damaged (${message}). Restore a copy, or start a new file.`);
+    return failure(`${file} is damaged (${message}). Restore a backup, or start a new file.`);
   }
   if (code.startsWith('SQLITE_READONLY')) return failure(`${file} cannot be written (${message}).`);
   if (code.startsWith('SQLITE_CANTOPEN')) return failure(`${file} cannot be opened (${message}).`);

@@ -78,7 +78,7 @@ export function migrate(db: Database, file: string, migrations: readonly Migrati
     if (broken.length > 0) {
       refuse(
         'storage',
-        `${file}: after the migration, ${broken.length} rows would refer to rows that do not exist. The file is unchanged.`,
+        `${file} cannot be migrated: references to missing rows would remain (${broken.length}). The file is unchanged.`,
       );
     }
   }).immediate();

@@ -166,7 +166,7 @@ function probe(file: string, bytes: number, migrations: readonly Migration[]): v
     if (!isRight)
       refuse(
         'storage',
-        `${file} is damaged: its tables are not those of version ${version}. Restore a copy, or start a new file.`,
+        `${file} is damaged: its tables are not those of version ${version}. Restore a backup, or start a new file.`,
         { file, version },
       );
   } finally {
@@ -176,7 +176,7 @@ function probe(file: string, bytes: number, migrations: readonly Migration[]): v
 
 function refuseUnknown(file: string, version: number, migrations: readonly Migration[]): void {
   if (version < 0)
-    refuse('storage', `${file} is damaged: its version is ${version}. Restore a copy, or start a new file.`, {
+    refuse('storage', `${file} is damaged: its version is ${version}. Restore a backup, or start a new file.`, {
       file,
       version,
     });

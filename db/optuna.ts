@@ -105,7 +105,7 @@ function* readStudies(database: Database.Database, label: string): Generator<voi
   function* eachRow<Row>(query: string, take: (row: Row) => void): Generator<void, void> {
     for (const row of database.prepare(query).iterate()) {
       rows += 1;
-      if (rows > MAX_ROWS) throw new TypeError(`more than ${MAX_ROWS} rows, the limit`);
+      if (rows > MAX_ROWS) throw new TypeError(`it has more than the limit of ${MAX_ROWS} rows`);
       take(row as Row);
       if (rows % ROWS_OF_STEP === 0) yield;
     }

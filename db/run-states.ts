@@ -142,7 +142,7 @@ function checkDraft({ name, enumeratedCount, bestWanted, axes, devices, ...draft
   if (bestWanted !== undefined && !(Number.isSafeInteger(bestWanted) && bestWanted >= 1))
     refuse('bad-input', `The best designs of a run must be a whole number ≥ 1, not ${bestWanted}.`);
   if (bestWanted !== undefined && enumeratedCount > MAX_DESIGN_INDEX)
-    refuse('bad-input', `A run can have ${MAX_DESIGN_INDEX} designs, not ${enumeratedCount}.`);
+    refuse('bad-input', `A run can have at most ${MAX_DESIGN_INDEX} designs, not ${enumeratedCount}.`);
   if (!axes) return;
   const { implementations = 1, blockWidths = 1 } = draft;
   const product = Object.values(axes).reduce((size, values) => size * values.length, implementations * blockWidths);

@@ -120,7 +120,7 @@ function openUpkeep({ db, get, all, run, write }: Statements, file: string): Upk
     checkIntegrity() {
       const lines = (db.pragma('integrity_check') as { integrity_check: string }[]).map((row) => row.integrity_check);
       const broken = db.pragma('foreign_key_check') as readonly unknown[];
-      const references = broken.length > 0 ? [`${broken.length} rows refer to rows that do not exist`] : [];
+      const references = broken.length > 0 ? [`references to missing rows: ${broken.length}`] : [];
       return [...lines.filter((line) => line !== 'ok'), ...references];
     },
   };

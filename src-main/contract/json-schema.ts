@@ -20,7 +20,7 @@ function jsonSchemaOf(format: GenericSchema, title: string, description: string)
 }
 
 export const studyJsonSchema = (): string =>
-  jsonSchemaOf(studyFileSchema, 'Lockstep study', 'What to map, onto which devices, over which design space');
+  jsonSchemaOf(studyFileSchema, 'Lockstep study', 'A study: the work to map, the devices, and the design space');
 
 export const kernelManifestJsonSchema = (): string =>
   jsonSchemaOf(kernelManifestSchema, 'Lockstep kernel', 'A kernel to be measured: its sources, arguments and designs');

@@ -230,7 +230,10 @@ const unsavedStudy = { studyId: v.optional(id), study: studySchema, folder: v.op
 
 /** The current or older name of an input that may be varied. */
 const variedInput = v.pipe(
-  v.custom<VariedInput>((input) => typeof input === 'string', 'must be the name of an input, as kernel.serialFraction'),
+  v.custom<VariedInput>(
+    (input) => typeof input === 'string',
+    'must be the name of an input, such as kernel.serialFraction',
+  ),
   v.transform((input) => newerInput(input) as VariedInput),
   v.picklist(VARIED_INPUTS),
 );

@@ -72,7 +72,7 @@ export const MAX_TRUNCATION = 0.01;
 
 const range = v.strictObject({
   from: described(count(LARGEST), 'First value'),
-  to: described(count(LARGEST), 'Last value, if a step reaches it; at least "from"'),
+  to: described(count(LARGEST), 'Last value, if a step reaches this value; at least "from"'),
   step: optional(count(LARGEST), 'Distance between values (default 1)'),
 });
 const countAxis = v.union(
@@ -134,7 +134,7 @@ const specialShare = described(
 );
 const threeRegisterShare = described(
   between(0, 1),
-  'Part of the instructions that are FP32 and read three different registers (a multiply-add without a constant), 0 to 1; above one half it slows down recent NVIDIA devices',
+  'Part of the instructions that are FP32 and read three different registers (a multiply-add without a constant), 0 to 1; above one half, it slows down recent NVIDIA devices',
 );
 
 /** @param traffic whether the bytes of the phase are per thread or per unit */
@@ -147,7 +147,7 @@ function phase(when: string, traffic: 'thread' | 'unit') {
       specialShare: v.optional(specialShare),
       chainInstructions: optional(
         figure,
-        'Arithmetic instructions on the longest chain, each waiting for the one before; left out: all instructions',
+        'Arithmetic instructions on the longest chain, each of which waits for the one before; if left out, all instructions',
       ),
       dependentExchanges: optional(figure, 'Shuffles and accesses to shared memory on that chain'),
       dependentLoads: optional(figure, 'Loads from device memory on that chain'),
@@ -207,7 +207,7 @@ export const kernelSchema = v.strictObject(
     threeRegisterShare: v.optional(threeRegisterShare, KERNEL_DEFAULTS.threeRegisterShare),
     chainInstructions: optional(
       figure,
-      'Arithmetic instructions of an iteration on its longest chain of dependencies; left out: all of them',
+      'Arithmetic instructions of an iteration on its longest chain of dependencies; if left out, all of them',
     ),
     dependentExchanges: optional(
       figure,
@@ -304,12 +304,15 @@ export const implementationSchema = v.strictObject(
 export const pipelineSchema = v.strictObject({
   latencyCycles: described(positive, 'Latency floor of one iteration, cycles'),
   issueCycles: described(positive, 'Issue cost of one iteration of one thread group, cycles of the multiprocessor'),
-  kneeSoftness: described(between(1, 100), 'Softness of the knee between the two'),
+  kneeSoftness: described(
+    between(1, 100),
+    'Softness of the knee between latencyCycles and issueCycles; 100 is a sharp corner',
+  ),
   schedulers: optional(count(64), "Schedulers per multiprocessor (default: the device's)"),
   origin: originOf('these figures come from (default: given)'),
   fittedTo: optional(
     v.picklist(['kernel'], 'must be kernel'),
-    'What calibrated figures were fitted to: the kernel itself. Without it, they were fitted to a loop that stood in for the kernel',
+    'What calibrated figures were fitted to: "kernel" means the kernel itself. If left out, they were fitted to a loop that stood in for the kernel',
   ),
 });
 
@@ -333,11 +336,11 @@ export const axesSchema = v.strictObject(
     ),
     unitsPerThread: optional(
       countAxis,
-      'Units that each slot processes; the grid follows from it. The three launch fields give values of one axis',
+      'Units that each slot processes; the number of blocks follows. unitsPerThread, gridBlocks and blocksPerMultiprocessor give values of one axis',
     ),
-    gridBlocks: optional(countAxis, 'Blocks of the launch; the units per thread follow'),
+    gridBlocks: optional(countAxis, 'Blocks of the launch; the number of units per thread follows'),
     blocksPerMultiprocessor: optional(countAxis, 'Blocks of the launch per multiprocessor of the device'),
-    cores: optional(countAxis, 'Cores used on a CPU; a study with a CPU needs it'),
+    cores: optional(countAxis, 'Numbers of cores used on a CPU; a study with a CPU needs this field'),
     registerCap: optional(
       list(v.nullable(count(1024)), 64, 'caps (a whole number, or null for none)'),
       'Register caps of the compiler, per thread; null means no cap',

@@ -457,10 +457,10 @@ export function connectEngine(page: PageLike, timeoutMs = 15_000): Promise<Resul
         ({ status }) =>
           resolve(
             status === 403
-              ? conflict('This page does not know the server: open the address that "lockstep serve" printed')
+              ? conflict('The server does not accept this page. Open the address that "lockstep serve" printed')
               : fail('cancelled', `The engine refused the connection${reason && `: ${reason}`}`),
           ),
-        () => resolve(fail('cancelled', 'The server does not run')),
+        () => resolve(fail('cancelled', 'The server is not running')),
       );
     });
   }

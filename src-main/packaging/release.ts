@@ -74,7 +74,7 @@ function release(increment: string, isTested: boolean): void {
   if (after === undefined || /^\s*(## |$)/.test(after))
     throw new Error('CHANGELOG.md has nothing under "## Unreleased". Describe the changes there.');
   if (!hasIdentity())
-    throw new Error('Git does not know who makes the release. Set user.name and user.email with "git config".');
+    throw new Error('Git does not know the name of the committer. Set user.name and user.email with "git config".');
   try {
     run('npm', 'version', increment, '--no-git-tag-version', '--allow-same-version');
     const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { name: string; version: string };

@@ -47,7 +47,8 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
   const { address, port, close } = host.value;
   // the listener must exist before the address is printed; otherwise an early Ctrl-C is missed
   const stopped = stopSignal();
-  if (options.port !== 0 && port !== options.port) options.print(`Port ${options.port} is taken; using ${port}.`);
+  if (options.port !== 0 && port !== options.port)
+    options.print(`Port ${options.port} is taken, so port ${port} is used.`);
   options.ready?.({ address, port });
   options.print(`Lockstep is at ${address}`);
   options.print(

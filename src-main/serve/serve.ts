@@ -171,7 +171,7 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
   return { ok: true, value: { address: `http://${LOOPBACK}:${port}/?token=${token}`, port, close } };
 }
 
-const WRONG_TOKEN = 'Open the address that "lockstep serve" printed: it carries the token this page needs.';
+const WRONG_TOKEN = 'Open the address that "lockstep serve" printed: it has the token that this page needs.';
 
 function sendTo(page: WebSocket, message: ServerMessage, pages: ReadonlySet<WebSocket>): void {
   if ('event' in message && message.event === 'run.progress' && page.bufferedAmount > SLOW_PAGE_BYTES) return;

@@ -33,7 +33,7 @@ it('answers calls in order, and closes after the last answer', () =>
     const closed = client.close();
     expect((await Promise.all(saves)).every((saved) => saved.ok)).toBe(true);
     await closed;
-    expect(await client.listSettings()).toFail('storage', 'the store is closed');
+    expect(await client.listSettings()).toFail('storage', 'The store is closed.');
 
     const again = await opened(file);
     expect(unwrap(await again.getRun(id)).state).toBe('interrupted');

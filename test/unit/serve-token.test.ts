@@ -65,9 +65,9 @@ describe('a page whose connection is refused', () => {
   it('distinguishes a server that refuses the token from one that does not run', async () => {
     expect(await told(403)).toEqual([
       'conflict',
-      expect.stringContaining('open the address that "lockstep serve" printed'),
+      expect.stringContaining('Open the address that "lockstep serve" printed'),
     ]);
-    expect(await told(null)).toEqual(['cancelled', 'The server does not run']);
+    expect(await told(null)).toEqual(['cancelled', 'The server is not running']);
     expect(await told(200)).toEqual(['cancelled', 'The engine refused the connection']);
   });
 

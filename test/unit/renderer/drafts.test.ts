@@ -13,7 +13,7 @@ function page(stored: { study: Study }) {
   vi.stubGlobal('window', { addEventListener: (_: string, listener: () => void) => (state.unload = listener) });
   const record = (): StudyRecord => ({ id: 5, example: false, study: stored.study }) as StudyRecord;
   const call = (name: string, input: { readonly study: Study }) => {
-    if (!state.up) return Promise.resolve(fail('cancelled', 'The server does not run'));
+    if (!state.up) return Promise.resolve(fail('cancelled', 'The server is not running'));
     if (name === 'studies.save') stored.study = input.study;
     return Promise.resolve(ok(record()));
   };
