@@ -20,10 +20,10 @@ export function launchConstants(row: RankRow, type: string): string {
     const [own, mark] = name === 'up_to' ? ['unsigned launch_up_to', 'u'] : [`${type} ${name}`, ''];
     return `/// ${said}\nconstexpr ${own}[launch_count] = {${values.map((value) => `${value}${mark}`).join(', ')}};`;
   });
-  return `/// Number of launches. A mixed design has one for each class of lengths, the shortest class first.
+  return `/// Number of launches. A mixed design has one launch for each class of lengths, shortest class first.
 constexpr ${type} launch_count = ${numbers[0][1].length};
 ${lists.join('\n')}
-/// Units that each slot processes, one after another. If there are several launches, the largest of their numbers.
+/// Number of units that each slot processes, one after another. If launches differ, it is the largest number.
 constexpr ${type} units_per_thread = ${row.design.unitsPerThread};`;
 }
 

@@ -105,7 +105,7 @@ struct choice {
   unsigned threads_per_unit;
   unsigned block_threads;
   unsigned grid_blocks;
-  /// Units that each slot of threads_per_unit threads processes, at most.
+  /// The most units that a slot of threads_per_unit threads processes.
   unsigned units_per_thread;
   /// The predicted time, from the table.
   float predicted_ns;
@@ -120,7 +120,7 @@ namespace choice_table {
 
 struct design {
   unsigned threads_per_unit, block_threads;
-  /// Units of a slot, or 0 if they follow from the blocks.
+  /// Units per slot, or 0 if they follow from the blocks.
   unsigned rounds;
   /// Blocks, or 0 if they follow from the units.
   unsigned blocks;
@@ -182,7 +182,7 @@ ${rows.join('\n')}
 }
 
 /** Finds the launch in the tables: interpolates between laws, and reads mean and spread off the lengths. */
-const CHOOSING = `/// A place between two neighbours of a list.
+const CHOOSING = `/// A position in a list: part of the way from the entry at to the next one.
 struct place {
   unsigned at;
   float part;
@@ -190,7 +190,7 @@ struct place {
 
 inline place place_in(const float* values, unsigned count, double value) {
   const float log = static_cast<float>(std::log(value));
-  // This form of the test also returns for NaN, which is the spread if there are no lengths.
+  // In this form, the test also holds for NaN. The spread is NaN if there are no lengths.
   if (!(log > values[0])) return {0u, 0.0f};
   if (log >= values[count - 1u]) return {count - 1u, 0.0f};
   unsigned at = 0u;
@@ -200,7 +200,7 @@ inline place place_in(const float* values, unsigned count, double value) {
 
 }  // namespace choice_table
 
-/// The launch for a number of units whose lengths have this mean and this standard deviation over their mean.
+/// Returns the launch for a number of units. The spread is the standard deviation of their lengths over the mean.
 inline choice choose_for(double mean, double spread, unsigned long long units) {
   using namespace choice_table;
   const place in_means = place_in(log_means, means_count, mean);
@@ -227,7 +227,7 @@ inline choice choose_for(double mean, double spread, unsigned long long units) {
   return {own.threads_per_unit, own.block_threads, static_cast<unsigned>(blocks), static_cast<unsigned>(per_slot), std::exp(logs[best])};
 }
 
-/// The same for the lengths length_at(0) to length_at(count - 1). If there are more than sample_size, it reads a sample.
+/// Returns the launch for the lengths length_at(0) to length_at(count - 1). If there are more than sample_size, it reads a sample.
 template <class LengthAt>
 choice choose_by(const LengthAt& length_at, unsigned long long count) {
   const unsigned long long taken = count < sample_size ? count : sample_size;
@@ -235,7 +235,7 @@ choice choose_by(const LengthAt& length_at, unsigned long long count) {
   for (unsigned long long i = 0u; i < taken; ++i) {
     unsigned long long at = i;
     if (taken < count) {
-      // One length of each stretch, at a scattered place, so that a period in the lengths does not bias the sample.
+      // Takes one length from each stretch, at a scattered position, so that a period in the lengths does not bias the sample.
       const unsigned long long stretch = count / taken, rest = count % taken;
       const unsigned long long scattered = (i * 0x9E3779B97F4A7C15ull) >> 32u;
       at = i * stretch + i * rest / taken + scattered % stretch;
@@ -249,13 +249,13 @@ choice choose_by(const LengthAt& length_at, unsigned long long count) {
   return choose_for(mean, mean > 0.0 && variance > 0.0 ? std::sqrt(variance) / mean : 0.0, count);
 }
 
-/// The launch for these lengths, on the host.
+/// Returns the launch for these lengths, which are on the host.
 template <class Length>
 choice choose(const Length* lengths, unsigned long long count) {
   return choose_by([lengths](unsigned long long at) { return lengths[at]; }, count);
 }
 
-/// The same for the rows of a sparse matrix, or for segments: offsets has one more entry than there are rows.
+/// Returns the launch for the rows of a sparse matrix, or for segments. offsets has one more entry than there are rows.
 template <class Offset>
 choice choose_rows(const Offset* offsets, unsigned long long rows) {
   return choose_by([offsets](unsigned long long at) { return offsets[at + 1u] - offsets[at]; }, rows);

@@ -53,21 +53,22 @@ ${gridFor(
   source.isGridFixed ? 'grid_blocks[which]' : null,
 ).join('\n')}
 
-/// The launch that a segment of a length belongs to.
+/// Returns the launch to which a segment of this length belongs.
 constexpr unsigned launch_of(unsigned length) {
   unsigned which = 0;
   while (which + 1 < launch_count && length > launch_up_to[which]) ++which;
   return which;
 }
 
-/// Segments by launch. Within a launch they keep their order.
+/// The segments of each launch. Within a launch, segments keep their order.
 struct partition {
   std::vector<unsigned> segments;
-  /// Start of the segments of each launch, and the end of the last.
+  /// Where the segments of each launch begin, and where those of the last launch end.
   std::vector<unsigned> begins;
 };
 
-/// @param offsets start of each segment, and the end of the last: one more entry than there are segments
+/// Divides the segments among the launches.
+/// @param offsets where each segment begins, and where the last one ends: one more entry than there are segments
 template <class Offset>
 partition partition_segments(const Offset* offsets, std::size_t count) {
   partition out{std::vector<unsigned>(count), std::vector<unsigned>(launch_count + 1)};
@@ -79,7 +80,7 @@ partition partition_segments(const Offset* offsets, std::size_t count) {
   return out;
 }
 
-/// Reduces segments[0] to segments[count - 1], THREADS threads each: out[s] = op(initial, op over in[offsets[s]] to in[offsets[s + 1] - 1]).
+/// Reduces segments[0] to segments[count - 1] with THREADS threads each: out[s] = op(initial, op over in[offsets[s]] to in[offsets[s + 1] - 1]).
 template <unsigned THREADS, class T, class Input, class Output, class Offset, class Op>
 __global__ void reduce_segments(Input in, Output out, const Offset* offsets, const unsigned* segments, unsigned count, Op op, T initial) {
   constexpr unsigned PARTS = THREADS > 32 ? THREADS / 32 : 1;

@@ -59,7 +59,7 @@ namespace lockstep_${name} {
 /// Threads of a thread group.
 constexpr unsigned group_width = ${width}u;
 
-// Your work is a type with, on the device:
+// Your work is a type with these members, on the device:
 //   using value = ...;                             what iterations add up to
 //   unsigned iterations(unsigned unit) const;      how long the unit is
 //   value step(unsigned unit, unsigned i) const;   what its iteration i adds; the threads of a unit take one each, side by side
@@ -68,13 +68,13 @@ constexpr unsigned group_width = ${width}u;
 /// Lists that a launch reads besides the work. Lists that a design does not need are null.
 template <class Numbers, class Sums>
 struct lists_of {
-  /// Unit at each position.
+  /// The unit at each position of the order.
   Numbers order;
-  /// Place of each block of the launch among the blocks.
+  /// The number that each block of the launch takes: all numbers of blocks, in random order.
   Numbers blocks;
-  /// Iterations that units are padded to.
+  /// The number of iterations to which each unit is padded.
   Numbers padded;
-  /// Sum of the iterations of all units before each unit; the last entry is the sum of all.
+  /// The sum of the iterations of all units before each unit. The last entry is the sum over all units.
   Sums starts;
 };
 using host_lists = lists_of<std::vector<unsigned>, std::vector<unsigned long long>>;
@@ -98,7 +98,7 @@ __device__ T combined(T sum) {
 }
 
 /// Runs a whole unit, whose U threads take iterations in turn.
-/// \`padded\`: the least iterations of every lane, idle ones included.
+/// \`padded\`: the number of iterations to which the unit is padded, or 0.
 template <unsigned U, class Work>
 __device__ void run_unit(const Work& work, unsigned unit, unsigned padded) {
   const unsigned rank = threadIdx.x % U;
@@ -111,7 +111,7 @@ __device__ void run_unit(const Work& work, unsigned unit, unsigned padded) {
   if (rank % group_width == 0u) work.end(unit, sum);
 }
 
-${isTiled ? IN_TILES : ''}/// first, units: the range of units of this launch in the order. counter: one word that is 0 before the launch, if units are fetched.
+${isTiled ? IN_TILES : ''}/// The launch takes \`units\` units of the order, beginning at \`first\`. If units are fetched, \`counter\` is one word that is 0 before the launch.
 template <unsigned U, class Work>
 __global__ void ${`LOCKSTEP_${name.toUpperCase()}_BOUNDS`} run_units(Work work, device_lists lists, [[maybe_unused]] unsigned first, unsigned units,
                          [[maybe_unused]] unsigned* counter) {
@@ -130,8 +130,8 @@ ${isTiled ? LAUNCH_TILES : launch(design.classes !== undefined, source.isGridFix
     : text;
 }
 
-const LANES = '/// Lanes of the thread group that share a unit with this one.';
-const THREAD = `/// Number of this thread in its block of two dimensions, row by row.
+const LANES = '/// Returns the lanes of the thread group that share a unit with this lane.';
+const THREAD = `/// Returns the number of this thread in its block of two dimensions, row by row.
 __device__ inline unsigned thread_of_block() { return threadIdx.y * blockDim.x + threadIdx.x; }
 
 `;
@@ -140,7 +140,7 @@ __device__ inline unsigned thread_of_block() { return threadIdx.y * blockDim.x +
 const IN_TILES = `/// Marks a place beyond the edges of an image, which has no unit.
 constexpr unsigned no_unit = 0xffffffffu;
 
-/// The work of the places of tiles: row by row in a tile, tiles row by row over an image, one image after another.
+/// The work, with units taken by tiles: row by row in a tile, tiles row by row over an image, one image after another.
 template <class Work>
 struct in_tiles {
   using value = typename Work::value;
@@ -188,7 +188,7 @@ function prepare(isMixed: boolean, balancing: Balancing, buckets: readonly numbe
   const order = '  lists.order.resize(units);\n  std::iota(lists.order.begin(), lists.order.end(), 0u);';
   const blocks =
     '  lists.blocks.resize(grid);\n  std::iota(lists.blocks.begin(), lists.blocks.end(), 0u);\n  std::shuffle(lists.blocks.begin(), lists.blocks.end(), std::mt19937(seed));';
-  const classes = (upTo: string): string => `/// Index of the class of a length. Class 0 is the shortest.
+  const classes = (upTo: string): string => `/// Returns the class of a length. Class 0 has the shortest lengths.
 inline unsigned class_of(unsigned length) {
   return static_cast<unsigned>(std::lower_bound(${upTo}, ${upTo} + sizeof ${upTo} / sizeof *${upTo} - 1, length) - ${upTo});
 }
@@ -211,7 +211,7 @@ inline unsigned class_of(unsigned length) {
       case 'quantile-buckets':
       case 'best-buckets': {
         const ends = buckets!.map((to) => `${to}u`);
-        before = `/// Longest length of each bucket, iterations. The last bucket has all longer units.\nconstexpr unsigned bucket_up_to[] = {${ends.join(', ')}};\n\n${classes('bucket_up_to')}`;
+        before = `/// The longest unit of each bucket, in iterations. The last bucket has all longer units.\nconstexpr unsigned bucket_up_to[] = {${ends.join(', ')}};\n\n${classes('bucket_up_to')}`;
         made.push(order, sorted('class_of(lengths[#])', 'units'), blocks);
         break;
       }
@@ -236,7 +236,7 @@ inline unsigned class_of(unsigned length) {
     }
   const body = made.join('\n');
   const unused = ['lengths', 'units', 'grid', 'seed'].filter((name) => !new RegExp(`\\b${name}\\b`).test(body));
-  return `${before}/// The lists for a launch of \`grid\` blocks over units of these lengths. Copy them to the device.
+  return `${before}/// Makes the lists for a launch of \`grid\` blocks over units of these lengths. Copy the lists to the device.
 inline host_lists prepare(const unsigned* lengths, unsigned units, unsigned grid = grid_blocks, unsigned seed = 1) {
   host_lists lists;
 ${unused.length > 0 ? `  ${unused.map((name) => `(void)${name};`).join(' ')}\n` : ''}${body === '' ? '' : `${body}\n`}  return lists;
@@ -259,7 +259,7 @@ const oneLoop = (next: string): string => `  bool busy = at < units;
   unsigned length = busy ? work.iterations(unit) : 0u;
   unsigned i = rank;
   typename Work::value sum{};
-  // One loop: a slot that has finished a unit starts its next one while other slots are still in theirs.
+  // With one loop, a slot that has finished a unit starts its next unit while other slots are still in theirs.
   while (busy) {
     if (i < length) sum += work.step(unit, i);
     i += U;
@@ -282,7 +282,7 @@ ${oneLoop('      at += slots;')}`;
 
 function fetching(balancing: Extract<Balancing, { kind: 'dynamic-fetch' }>, isWide: boolean): string {
   if (balancing.fetch === 'group' && !isWide)
-    return `  // A thread group takes a unit for each of its slots, and the next ones when all are done.
+    return `  // A thread group takes a unit for each of its slots, and takes the next units when all of these are done.
   const unsigned lane = threadIdx.x % group_width;
   const unsigned present = min(group_width, block_threads - (threadIdx.x - lane));
   const unsigned all = static_cast<unsigned>((present < 32u ? 1ull << present : 1ull << 32u) - 1ull);
@@ -309,7 +309,7 @@ function fetching(balancing: Extract<Balancing, { kind: 'dynamic-fetch' }>, isWi
     for (unsigned next = at; next < at + ${several}u && next < units; ++next) run_unit<U>(work, unit_at(next), 0u);
   }
 `;
-  return `  /// The next ${several === 1 ? 'unit' : `${several} units`} from the common counter, for all threads of a slot.
+  return `  /// Returns the position of the next ${several === 1 ? 'unit' : `${several} units`} from the common counter, to all threads of a slot.
   const auto fetched = [&]() {
     unsigned at = 0;
     if (rank == 0u) at = atomicAdd(counter, ${several}u);

@@ -34,22 +34,22 @@ function kokkosHeader(source: CodeSource, row: RankRow, width: number): string {
 namespace lockstep_${name} {
 
 ${launchConstants(row, 'int')}
-/// Threads of a team including vector lanes. It is a block of the prediction.
+/// Threads of a team, including vector lanes. A team is a block of the prediction.
 constexpr int block_threads = ${blockThreads};
-/// Vector lanes of each thread of a team, by launch. It is the threads of a unit, but at most a thread group.
+/// Vector lanes of each thread of a team, by launch: as many as a unit has threads, but at most a thread group.
 constexpr int vector_length[launch_count] = {${threadsPerUnit.map((threads) => Math.min(threads, width)).join(', ')}};
 
 /// Threads of a team without vector lanes, as Kokkos counts them.
 constexpr int team_size(int which = 0) { return block_threads / vector_length[which]; }
 
-/// Slots of a team: units that it takes at once.
+/// Slots of a team: the number of units that it takes at once.
 constexpr int team_slots(int which = 0) { return block_threads / threads_per_unit[which]; }
 
 ${
   source.isGridFixed
-    ? `/// Teams for any number of units: the design fixes them.
+    ? `/// Number of teams for any number of units. The design fixes it.
 constexpr int league_for(long long, int which = 0) { return grid_blocks[which]; }`
-    : `/// Teams for another number of units with the same work per slot.
+    : `/// Number of teams for another number of units, with the same work per slot.
 constexpr int league_for(long long units, int which = 0) {
   const long long per_team = static_cast<long long>(team_slots(which)) * units_per_thread;
   return static_cast<int>((units + per_team - 1) / per_team);
@@ -59,8 +59,8 @@ constexpr int league_for(long long units, int which = 0) {
 template <class Space = Kokkos::DefaultExecutionSpace>
 using policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<block_threads, ${row.residentBlocks}>>;
 
-/// The policy of a launch of this number of units. Kokkos::parallel_for(policy_for(units), KOKKOS_LAMBDA(const member& team) { ... });
-/// On the host, whose teams are smaller than a block, Kokkos chooses the team.
+/// Returns the policy to launch this number of units: Kokkos::parallel_for(policy_for(units), KOKKOS_LAMBDA(const member& team) { ... });
+/// On the host, teams are smaller than a block, so Kokkos chooses their size.
 template <class Space = Kokkos::DefaultExecutionSpace>
 policy<Space> policy_for(long long units, int which = 0) {
   if constexpr (Kokkos::SpaceAccessibility<Space, Kokkos::HostSpace>::accessible)
@@ -71,15 +71,16 @@ policy<Space> policy_for(long long units, int which = 0) {
 ${
   isDealt(row)
     ? `
-/// Threads of a team that share a unit, each with a vector. A smaller team has at most all its threads.
+/// Returns how many threads of a team share a unit, each with its vector lanes. In a small team, all threads share one.
 template <class Member>
 KOKKOS_INLINE_FUNCTION int unit_threads(const Member& team, int which = 0) {
   const int per_unit = threads_per_unit[which] / vector_length[which];
   return per_unit < team.team_size() ? per_unit : team.team_size();
 }
 
-/// Calls body(position) for the units of this thread of a team, by their positions in the order. If a unit has more threads than a vector,
-/// several threads of the team are called for it: thread team.team_rank() % unit_threads(team, which) of them. A team may have any size.
+/// Calls body(position) for each unit of this thread of a team, with the unit's position in the order. If a unit has more threads than
+/// vector lanes, several threads of the team call body for it. This one is number team.team_rank() % unit_threads(team, which) among them.
+/// A team may have any size.
 template <class Member, class Body>
 KOKKOS_INLINE_FUNCTION void for_each_unit(const Member& team, long long units, int which, const Body& body) {
   const int per_unit = unit_threads(team, which);

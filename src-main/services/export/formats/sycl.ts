@@ -38,29 +38,29 @@ constexpr std::size_t work_group_size = ${blockThreads};
 /// Work-items of a sub-group of the device that the design is for.
 constexpr std::size_t sub_group_size = ${width};
 
-/// Slots of a work-group: units that it takes at once.
+/// Slots of a work-group: the number of units that it takes at once.
 constexpr std::size_t group_slots(std::size_t which = 0) { return work_group_size / threads_per_unit[which]; }
 
 ${
   source.isGridFixed
-    ? `/// Work-groups for any number of units: the design fixes them.
+    ? `/// Number of work-groups for any number of units. The design fixes it.
 constexpr std::size_t groups_for(std::size_t, std::size_t which = 0) { return grid_blocks[which]; }`
-    : `/// Work-groups for another number of units with the same work per slot.
+    : `/// Number of work-groups for another number of units, with the same work per slot.
 constexpr std::size_t groups_for(std::size_t units, std::size_t which = 0) {
   const std::size_t per_group = group_slots(which) * units_per_thread;
   return (units + per_group - 1) / per_group;
 }`
 }
 
-/// The range of a launch of this number of units.
+/// Returns the range to launch this number of units.
 inline sycl::nd_range<1> range_for(std::size_t units, std::size_t which = 0) {
   return sycl::nd_range<1>(sycl::range<1>(groups_for(units, which) * work_group_size), sycl::range<1>(work_group_size));
 }
 ${
   isDealt(row)
     ? `
-/// Calls body(position, rank) for the units of this work-item, by their positions in the order.
-/// rank is its number among the work-items of the unit.
+/// Calls body(position, rank) for each unit of this work-item, with the unit's position in the order.
+/// rank is the number of this work-item among the work-items of the unit.
 template <class Body>
 void for_each_unit(const sycl::nd_item<1>& item, long long units, std::size_t which, const Body& body) {
   const std::size_t local = item.get_local_id(0);

@@ -48,16 +48,24 @@ function kernelText(source: CodeSource, row: RankRow, width: number): string {
     [isOrdered, order, 'var<storage, read> order: array<u32>'],
     [
       isPlaced,
-      'The place of each workgroup: the numbers of all workgroups in random order.',
+      'The number that each workgroup takes: all numbers of workgroups, in random order.',
       'var<storage, read> places: array<u32>',
     ],
-    [isPadded, 'Iterations that each unit is padded to, in order.', 'var<storage, read> padded: array<u32>'],
+    [
+      isPadded,
+      'The number of iterations to which each unit is padded, in order.',
+      'var<storage, read> padded: array<u32>',
+    ],
     [
       cuts,
-      'The iterations before each unit, then those of all units: fewer than 2^32.',
+      'The sum of the iterations before each unit, and then of all units. It must be below 2^32.',
       'var<storage, read> starts: array<u32>',
     ],
-    [fetches, 'The common counter, 0 before the launch.', 'var<storage, read_write> counter: atomic<u32>'],
+    [
+      fetches,
+      'The common counter, which must be 0 before the launch.',
+      'var<storage, read_write> counter: atomic<u32>',
+    ],
   ];
   const bindings = lists
     .filter(([isBound]) => isBound)
@@ -75,16 +83,16 @@ ${fetches ? fetching(typeof balancing.fetch === 'number' ? balancing.fetch : 1, 
       .replaceAll('unit_end(unit, sum)', 'end_unit(unit, sum)');
   return `${byGroup ? SUBGROUPS : ''}${wgslConstants(source, row)}${
     buckets
-      ? `// Longest length of each bucket, iterations; the last has all that are longer.\nconst BUCKET_UP_TO = array(${buckets.map((to) => `${to}u`).join(', ')});\n`
+      ? `// The longest unit of each bucket, in iterations. The last bucket has all longer units.\nconst BUCKET_UP_TO = array(${buckets.map((to) => `${to}u`).join(', ')});\n`
       : ''
   }
-// Your work, in the same module:
+// Your work must have these declarations, in the same module:
 //   alias Value = f32;                             what iterations add up to
 ${cuts ? '' : '//   fn unit_iterations(unit: u32) -> u32           how long the unit is\n'}\
 //   fn unit_step(unit: u32, i: u32) -> Value       what its iteration i adds
 //   fn unit_end(unit: u32, sum: Value)             takes the sum${partial ? ' in parts, one from each invocation of the unit: add them atomically,\n//                                                 f32 by atomicCompareExchangeWeak on its bits' : ''}
 
-// A launch takes \`units\` units from place \`first\` of the order on, in \`workgroups\` workgroups.${isMixed ? ' Launch each class, `which`.' : ''}
+// A launch takes \`units\` units of the order, beginning at \`first\`, in \`workgroups\` workgroups.${isMixed ? ' Launch each class: `which` is its number.' : ''}
 struct Launch { first: u32, units: u32, workgroups: u32, which: u32 }
 @group(3) @binding(0) var<uniform> launch: Launch;
 ${bindings.join('')}${isTiled ? TILES : cuts ? '' : unitAt(isOrdered)}${wholeUnits ? (isTiled ? inTiles : String)(runUnit(isPadded)) : ''}${isWide ? SHARED : ''}
@@ -122,7 +130,7 @@ fn unit_at(at: u32) -> u32 {
 const TILES = `
 const NO_UNIT: u32 = 0xffffffffu;
 
-// The unit of a place: row by row in a tile, tiles row by row over an image, one image after another.
+// Returns the unit at a place: row by row in a tile, tiles row by row over an image, one image after another.
 fn unit_at(place: u32) -> u32 {
   let slots = WORKGROUP_SIZE / THREADS_PER_UNIT;
   let across = BLOCK_WIDTH / THREADS_PER_UNIT;
@@ -184,7 +192,7 @@ const ROUNDS = `  // In each round, every slot of the launch takes one unit.
 const oneLoop = (
   first: string,
   next: string,
-): string => `  // One loop: a slot that has finished a unit starts its next one.
+): string => `  // With one loop, a slot that has finished a unit starts its next unit while other slots are still in theirs.
   ${first}
   var begun = false;
   var unit = 0u;
@@ -210,7 +218,7 @@ const oneLoop = (
 `;
 
 /** This code works for subgroups of any width: one that is narrower than the threads of a unit runs it alone. */
-const FETCH_BY_SUBGROUP = `  // A subgroup takes a unit for each of its slots, and the next ones when all are done.
+const FETCH_BY_SUBGROUP = `  // A subgroup takes a unit for each of its slots, and takes the next units when all of these are done.
   let lanes = subgroupAdd(1u);
   let u = min(THREADS_PER_UNIT, lanes);
   loop {
@@ -225,7 +233,7 @@ const FETCH_BY_SUBGROUP = `  // A subgroup takes a unit for each of its slots, a
 /** @param fetch the number of units in one fetch */
 function fetching(fetch: number, isWide: boolean): string {
   if (isWide)
-    return `  // All invocations of a unit need the fetched number: the slots of a workgroup fetch together, and wait for each other.
+    return `  // All invocations of a unit need the number that was fetched, so the slots of a workgroup fetch together.
   loop {
     if (rank == 0u) { fetched[thread / u] = atomicAdd(&counter, ${fetch}u); }
     workgroupBarrier();
