@@ -56,7 +56,7 @@ interface Counting extends Pick<RunRows, 'rowOf' | 'ownRow'> {
   countResults(runId: number, validCount: number, invalidCount: number): void;
 }
 
-/** Returns the functions for the simulated and measured designs of a run, which keep the order of saving. */
+/** Returns the functions for simulated and measured designs. A run keeps them in the order in which they were saved. */
 export const resultsOf = (statements: Statements, runs: Counting): SimulationMethods & MeasurementMethods => ({
   ...openSimulations(statements, runs),
   ...openMeasurements(statements, runs),

@@ -104,7 +104,7 @@ const setting = v.pipe(
   v.check((value) => {
     try {
       const text = JSON.stringify(value) ?? '';
-      // A message cannot carry this key back.
+      // A message cannot carry the key `__proto__` (see `encodeMessage`).
       return text.length <= MAX_SETTING_CHARACTERS && !text.includes('"__proto__":');
     } catch {
       return false; // a page may send a value that JSON cannot express: a cycle, a BigInt
@@ -203,7 +203,7 @@ const ownProgram = v.optional(
   v.strictObject({
     /** The command that runs the program once, with placeholders such as `{blockThreads}`. It is not run in a shell. */
     exec: commandLine,
-    /** The command that makes `{binary}`, run once for all designs with the same command. */
+    /** The command that makes `{binary}`. It is run once for all designs that need the same command. */
     build: v.optional(v.nullable(commandLine), null),
     folder,
   }),
@@ -216,7 +216,7 @@ const ownProgram = v.optional(
 const ownKernel = v.optional(v.strictObject({ file: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)) }));
 
 const maxThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
-/** What the page knows about its own GPU, only for the target `webgpu-page`. `null` if no limit is known. */
+/** The limits of the page's own GPU, only for the target `webgpu-page`. `null` means that no limit is known. */
 const pageLimits = v.optional(
   v.strictObject({
     threadsPerUnit: maxThreads,
@@ -250,7 +250,7 @@ const advisedInput = {
 /** The largest number of designs in one call. */
 const MAX_ASKED_DESIGNS = 100_000;
 
-/** Maps the parameters of another program to fields of a design, by any name of the field. */
+/** Maps the parameters of another program to fields of a design. A field may be given by any of its names. */
 const namedParameters = v.record(
   shortText,
   v.nullable(
@@ -301,16 +301,16 @@ const advice = {
   ).returns<Sensitivity>(),
   /**
    * Recommends a design when some inputs are unknown: the design with the least expected regret under draws of their
-   * laws. It also names the input that is most worth knowing. The default device is the fastest. `designs` are listed
-   * too.
+   * laws. It also names the input that is most worth knowing. The default device is the fastest. The answer also lists
+   * the designs in `designs`.
    */
   'advice.uncertainty': procedure(
     v.strictObject({ ...advisedInput, designs: v.optional(v.pipe(v.array(index), v.maxLength(64)), []) }),
   ).returns<Uncertainty>(),
   /**
    * Finds one design for all scenarios. Every device of every run is a scenario (with `deviceIds`, only these devices).
-   * With `vary`, each becomes one scenario per value of an input. Designs are the same if all their axes have the same
-   * values.
+   * With `vary`, each of these becomes several scenarios, one for each value of an input. Designs are the same if all
+   * their axes have the same values.
    */
   'advice.robust': procedure(
     v.strictObject({
@@ -326,8 +326,8 @@ const advice = {
     }),
   ).returns<Robust>(),
   /**
-   * Predicts designs by their parameters. `parameters` may explain a name; otherwise it must be the name of a field in
-   * exports. Other parameters are ignored. Values need not be on the axes of the study.
+   * Predicts designs by their parameters. A parameter has the name of a field in exports, or a name that `parameters`
+   * maps to a field. Other parameters are ignored. Values need not be on the axes of the study.
    */
   'advice.predict': procedure(
     v.strictObject({
@@ -720,11 +720,14 @@ const others = {
 
   /** Fits the parameters of a device to a measured run. Nothing is saved. */
   'calibration.fit': procedure(v.strictObject({ id })).returns<CalibrationProfile>(),
-  /** Fits, and saves the profile under a name. A profile is never changed: each fit makes a new one. */
+  /**
+   * Fits the parameters of a device, and saves the profile under a name. A profile is never changed: each fit makes a
+   * new one.
+   */
   'calibration.save': procedure(
     v.strictObject({ id, name: v.pipe(v.string(), v.minLength(1), v.maxLength(200)) }),
   ).returns<SavedProfile>(),
-  /** Returns the newest first. */
+  /** Lists the saved calibrations, newest first. */
   'calibration.list': procedure(v.strictObject({ deviceId: v.optional(shortText) })).returns<readonly SavedProfile[]>(),
   'calibration.delete': procedure(byId).returns<null>(),
   /**
@@ -796,7 +799,7 @@ const others = {
   'export.render': procedure(
     v.strictObject({
       runId: id,
-      /** The ids of `export.formats`. */
+      /** A format, by its id in `export.formats`. */
       format: shortText,
       designIndex: v.optional(index),
       /** Restricts everything to this device: the chosen design, the listed designs and their ranks. */
@@ -857,7 +860,7 @@ const others = {
       data: v.optional(v.strictObject({ fileName: shortText, bytes })),
     }),
   ).returns<{ readonly datasets: readonly DatasetEvidence[] }>(),
-  /** Returns what measurements show about each device of the catalogue. Devices without any are left out. */
+  /** Returns what measurements show about each device of the catalogue. Devices without measurements are left out. */
   'evidence.devices': procedure(nothing).returns<Readonly<Record<string, DeviceEvidence>>>(),
   /** Returns the devices of a sweep, with their measurements and the predicted kinds of implementations. */
   'evidence.run': procedure(v.strictObject({ runId: id })).returns<readonly TimedDevice[]>(),

@@ -53,8 +53,8 @@ export function list<Item extends v.GenericSchema>(item: Item, maximum: number, 
   return v.pipe(v.array(item, must), v.minLength(1, must), v.maxLength(maximum, must));
 }
 /**
- * The largest number of values on one axis. `MAX_SPACE` limits the designs of a study, and `MAX_DESIGNS` those of a
- * sweep that predicts all.
+ * The largest number of values on one axis. `MAX_SPACE` limits the designs of a study. `MAX_DESIGNS` limits the designs
+ * of a sweep that predicts all of them.
  */
 export const MAX_AXIS_VALUES = 4096;
 export const MAX_SPACE = 4_000_000_000;

@@ -29,8 +29,8 @@ import type { RunView } from '../runs/run-view.ts';
 import { SWEEP_PARAMETER, withNames } from './numbered.ts';
 
 /**
- * Matches configurations that another program measured with designs of a sweep. It compares the values of the axes,
- * under their exported names.
+ * Finds the configurations that another program measured among the designs of a sweep. It compares the values of the
+ * axes, under their exported names.
  */
 
 /** Fields with names that no other program uses for its parameters. */

@@ -8,7 +8,7 @@ import type { Catalogue } from '../devices/catalogue.ts';
 const NOISE =
   /\((?:r|tm|c|[^)]*)\)|\b(?:nvidia|amd|advanced micro devices|intel|google|apple|ati|tesla|corporation|inc|cpu|gpu|device|processor|graphics|nv|\d+-core|one|hbm\d?e?|@.*|\d+(?:\.\d+)?\s*(?:gb|gib|ghz))\b|[®™,]/gi;
 
-/** Words of the catalogue that drivers leave out: the usual form of a model, or the whole of a partitionable card. */
+/** Words of the catalogue that drivers leave out. They mean the usual form of a model, or a card that is not divided. */
 const USUAL = /^(?:sxm\d?|gcd|stack)$/;
 
 function words(name: string): readonly string[] {
