@@ -27,9 +27,7 @@ function storageFailure(error: unknown, file: string): Failure | undefined {
   return failure(`${file}: ${message} (${code})`);
 }
 
-/**
- * Runs `body`, which may throw `FailureError`s and database errors, and returns either as a failure. Bugs still throw.
- */
+/** Runs `body` and returns its result. A `FailureError` or a database error becomes a failure; bugs still throw. */
 export function attempt<T>(file: string, body: () => T): Result<T> {
   try {
     return ok(body());

@@ -188,7 +188,7 @@ function refuseUnknown(file: string, version: number, migrations: readonly Migra
   );
 }
 
-// https://www.sqlite.org/fileformat.html#the_database_header
+// The header of every database (https://www.sqlite.org/fileformat.html#the_database_header).
 const HEADER_BYTES = 100;
 
 function readHeader(file: string): Buffer {

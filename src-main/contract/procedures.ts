@@ -853,7 +853,7 @@ const others = {
     readonly ReproductionTable[]
   >(),
 
-  /** Compares predictions with measurements: one data set, all, or another file with the same columns. */
+  /** Compares predictions with the measurements of one data set, of all, or of another file with the same columns. */
   'evidence.judge': procedure(
     v.strictObject({
       dataset: v.optional(shortText),

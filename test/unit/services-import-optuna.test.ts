@@ -125,7 +125,7 @@ describe('a journal of Optuna', () => {
     const text = new TextDecoder().decode(journal('journal.log'));
     expect((await readOptunaStudies(new TextEncoder().encode(text.slice(0, -30)), 'x')).ok).toBe(true);
     const damaged = await readOptunaStudies(new TextEncoder().encode(text.replace('\n', '}\n')), 'x');
-    expect(damaged).toFail(null, /^x, line 1: the line is not JSON/);
+    expect(damaged).toFail(null, /^x, line 1: The line is not JSON/);
   });
 
   it('made with an exported file is linked to its sweep, its devices and every design', async () => {

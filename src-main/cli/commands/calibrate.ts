@@ -16,7 +16,7 @@ export function addCalibrate(program: Command, { terminal, withRuns }: CommandLi
     .option('--name <name>', 'save the parameters under this name')
     .option(
       '--into <study>',
-      'write the parameters into this study file, which then predicts with them; only for your own kernel',
+      'write the parameters into this study file, so that its predictions use them; only for your own kernel',
     )
     .option(
       '--undo <study>',
@@ -130,7 +130,7 @@ function printProfile(
       ? `On designs held out of the fit (${heldOut.folds} folds): ${error(heldOut)}.`
       : 'There are too few designs to hold some out of the fit, so the error on other designs is unknown.',
   );
-  if (saved) terminal.say(`Kept as calibration ${saved.id}, "${saved.name}".`);
+  if (saved) terminal.say(`Saved as calibration ${saved.id}, "${saved.name}".`);
   if (into !== null) {
     const found = Object.keys(calibratedValues(profile));
     const shared =

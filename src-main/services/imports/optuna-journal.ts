@@ -47,7 +47,7 @@ export async function readJournal(bytes: Uint8Array, label: string): Promise<Res
     const operation = parsed(line);
     if (isFields(operation)) apply(operation, studies, trials);
     else if (at < lines.length - 1)
-      return badInput(`${label}, line ${at + 1}: the line is not JSON. It must be a journal of Optuna`);
+      return badInput(`${label}, line ${at + 1}: The line is not JSON. The file must be a journal of Optuna`);
   }
   return ok(
     studies.flatMap((study) => {

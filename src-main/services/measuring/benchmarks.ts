@@ -153,7 +153,7 @@ async function planMeasurement(
     const request = { ...common, sourceRunId: null, deviceId: null, cases: cases.value.length };
     return ok({ plan, digest: null, request, view: null });
   }
-  if (!view) return badInput('Specify the sweep whose designs to measure (runId).');
+  if (!view) return badInput('Specify the sweep whose designs are to be measured (runId).');
   const deviceId = measuredDeviceId(view, ofTarget.value, input.deviceId, kernel !== undefined);
   if (!deviceId.ok) return deviceId;
   const known = checkLimits(target, limits);
@@ -175,7 +175,7 @@ async function planMeasurement(
   const part = wantedUnits !== undefined && wantedUnits < ofUnits ? wantedUnits : null;
   if (part !== null && (program || kernel || backend.value === 'cpu'))
     return unsupported(
-      `${program ? 'A program' : kernel ? 'A kernel' : 'A CPU'} is measured on all units. Remove the number of units.`,
+      `${program ? 'A program' : kernel ? 'A kernel' : 'A CPU'} is always measured on all units. Remove the number of units.`,
       { field: 'units' },
     );
   const standIn = kernel ? null : standInOf(view.study.study.kernel, backend.value);
@@ -288,7 +288,7 @@ export interface Benchmarks extends PageMeasurements {
 }
 
 /**
- * @param targets the targets; their devices determine which designs they can run
+ * @param targets finds the devices of targets, which determine the designs that can run
  * @param pageSilenceMs after this silence, a measuring page counts as gone
  */
 export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs: number): Benchmarks {

@@ -181,8 +181,8 @@ ${rows.join('\n')}
 };`;
 }
 
-/** Finds the launch in the tables: interpolates between laws, and reads mean and spread off the lengths. */
-const CHOOSING = `/// A position in a list: part of the way from the entry at to the next one.
+/** Finds the launch in the tables: computes mean and spread of the lengths, and interpolates between laws. */
+const CHOOSING = `/// A position between entry \`at\` of a list and the next entry: \`part\` is 0 at the first and 1 at the second.
 struct place {
   unsigned at;
   float part;

@@ -136,7 +136,7 @@ __device__ inline unsigned thread_of_block() { return threadIdx.y * blockDim.x +
 
 `;
 
-/** Units by tiles: the loops run over places of tiles. A place beyond the edges of an image has no unit. */
+/** If blocks take tiles, loops run over the places in tiles. A place beyond the edges of an image has no unit. */
 const IN_TILES = `/// Marks a place beyond the edges of an image, which has no unit.
 constexpr unsigned no_unit = 0xffffffffu;
 

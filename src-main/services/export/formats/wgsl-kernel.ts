@@ -126,7 +126,7 @@ fn unit_at(at: u32) -> u32 {
 }
 `;
 
-/** Units by tiles: the loops run over places of tiles. A place beyond the edges of an image has no unit. */
+/** If blocks take tiles, loops run over the places in tiles. A place beyond the edges of an image has no unit. */
 const TILES = `
 const NO_UNIT: u32 = 0xffffffffu;
 
