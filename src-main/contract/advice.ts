@@ -194,7 +194,7 @@ export interface Sensitivity {
   /** The width of the tie band for designs that differ from the recommended one only in shape. */
   readonly tieFraction: number;
   readonly tieBand: TieBand;
-  /** The inputs that decide first, then the others by how much they change the recommended design's time. */
+  /** Inputs that can change the recommendation come first, then the others by how much they change its time. */
   readonly inputs: readonly InputSensitivity[];
   readonly elapsedMs: number;
 }

@@ -50,7 +50,7 @@ type AnyTypedArray = InstanceType<(typeof ARRAY_KINDS)[ArrayKind]>;
 const align = (bytes: number) => Math.ceil(bytes / 8) * 8;
 
 function kindOf(value: ArrayBufferView): ArrayKind | undefined {
-  // The tag decides, not instanceof: a Buffer is also a Uint8Array, and an array may come from another realm.
+  // The tag is checked, not instanceof: a Buffer is also a Uint8Array, and an array may come from another realm.
   const tag = Object.prototype.toString.call(value).slice(8, -1);
   return (Object.keys(ARRAY_KINDS) as ArrayKind[]).find((kind) => ARRAY_KINDS[kind].name === tag);
 }
@@ -322,7 +322,7 @@ export function createClient(channel: Channel): Client {
   };
 }
 
-/** The parts of a MessagePort and a WebSocket that a channel uses. They avoid a dependency on DOM types. */
+/** The parts of a MessagePort and a WebSocket that a channel uses. Declaring them avoids DOM types. */
 export interface PortLike {
   postMessage(message: unknown): void;
   addEventListener(type: 'message' | 'close', listener: (event: { readonly data?: unknown }) => void): void;

@@ -331,7 +331,7 @@ describe('an exported T4 file', () => {
     const imported = await importText('filled.json', text, { runId: another });
     expect(imported).toMatchObject({ cases: 1, linked: { runId: another, designs: 1 } });
     expect(imported.warnings[0]).toBe(
-      '9 configurations of this file, which Lockstep exported, are left out, because they have predictions and no measured times.',
+      'Lockstep exported this file. Configurations with predictions instead of measured times are left out: 9.',
     );
     for (const change of [{ study: 'Not this' }, { seed: 77 }]) {
       const moved = JSON.stringify({ ...file, metadata: { ...file.metadata, ...change } });
@@ -340,7 +340,7 @@ describe('an exported T4 file', () => {
       expect(single).toMatchObject({ cases: 1, failed: 0 });
       expect(single.warnings).toEqual([
         `Run ${sweepId} of this database is not the sweep of these designs, so the measurements are not linked to a sweep.`,
-        '9 configurations of this file, which Lockstep exported, are left out, because they have predictions and no measured times.',
+        'Lockstep exported this file. Configurations with predictions instead of measured times are left out: 9.',
       ]);
       // The file names the device beside the configuration.
       const unlinked = { deviceId: rows[0].device, sourceRunId: null, timesMs: [3, 4, 5] };

@@ -45,7 +45,7 @@ describe('a storage of Optuna', () => {
       const imported = await importFile(new Uint8Array(gzipSync(bytes)), { timeUnit: 'us' });
       expect(imported).toMatchObject({ kind: 'optuna', cases: 3, failed: 1 });
       expect(imported.warnings[0]).toBe(
-        '2 of 6 trials were left out: they were pruned, are still running, or have no time > 0 or no parameters.',
+        'Trials left out: 2 of 6. They were pruned, are still running, or have no time > 0 or no parameters.',
       );
       const { cases } = await call('bench.detail', { id: imported.runId });
       expect(cases.map(({ case: one, measured, failure }) => [one.parameters, measured?.timesMs, failure])).toEqual([
@@ -154,7 +154,9 @@ describe('a journal of Optuna', () => {
     // The same parameters give other launches in a sweep with another number of units.
     const small = smallStudy();
     const another = await bench.run({ ...small, workload: { ...small.workload, units: small.workload.units + 1 } });
-    expect(await refusal(bytes, { timeUnit: 'ms', runId: another })).toContain('numbers belong to another sweep');
+    expect(await refusal(bytes, { timeUnit: 'ms', runId: another })).toContain(
+      'numbers of this configuration belong to another sweep',
+    );
   });
 });
 

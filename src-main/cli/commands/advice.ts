@@ -266,7 +266,7 @@ async function robustCommand(
   if (options.json) return terminal.json(found);
   if (designs.length === 0) terminal.say(`No design is valid in all ${scenarios.length} scenarios.`);
   else {
-    terminal.say(`${common.toLocaleString('en')} designs are valid in all ${scenarios.length} scenarios.`);
+    terminal.say(`Designs that are valid in all ${scenarios.length} scenarios: ${common.toLocaleString('en')}.`);
     terminal.table(
       ['worst regret', 'mean', 'design'],
       designs.map(({ worst, mean, text }) => [percent(worst), percent(mean), text]),

@@ -299,7 +299,7 @@ export async function chartDrawer(): Promise<DrawChart> {
     chart.setOption({ animation: false, ...option });
     const text = chart.renderToSVGString();
     chart.dispose();
-    // Lines never leave the plot, so the clip path is removed, which would refer to the page by an address.
+    // Lines never leave the plot, so the clip path can go. It would need an address inside the page.
     const plain = text.replace(/^<svg[^>]*>|<defs[^>]*>.*?<\/defs>| clip-path="[^"]*"/gs, '');
     // The content policy of the page allows no inline styles, so styles become attributes.
     const attributed = plain.replace(/<style.*?<\/style>/gs, '').replace(/ style="([^"]*)"/g, (_, style: string) =>

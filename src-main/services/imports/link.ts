@@ -220,5 +220,5 @@ export async function linkedFile(
 }
 
 const leftOutText = (count: number): string =>
-  `${count.toLocaleString('en')} configurations of this file, which Lockstep exported, are left out, because they have predictions and no measured times.`;
+  `Lockstep exported this file. Configurations with predictions instead of measured times are left out: ${count.toLocaleString('en')}.`;
 const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

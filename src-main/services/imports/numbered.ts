@@ -50,7 +50,7 @@ export function withNames(
   if (sweep === undefined) return configuration;
   const device = axes.devices.find(({ id }) => sweepNumber(axes, units, id) === sweep);
   if (!device && sweep !== sweepNumber(axes, units))
-    return `${SWEEP_PARAMETER}=${String(sweep)} shows that its numbers belong to another sweep. Import the file with the run of the exported script`;
+    return `${SWEEP_PARAMETER}=${String(sweep)} shows that the numbers of this configuration belong to another sweep. Import the file with the run of the exported script`;
   const lists: Readonly<Record<string, readonly string[] | undefined>> = {
     implementation: axes.implementations?.map(({ name }) => name),
     loop: LOOPS,

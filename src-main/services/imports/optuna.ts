@@ -103,7 +103,7 @@ export async function readOptunaStudy(
       left === 0
         ? []
         : [
-            `${left} of ${study.trials.length + study.incomplete} trials were left out: they were pruned, are still running, or have no time > 0 or no parameters.`,
+            `Trials left out: ${left} of ${study.trials.length + study.incomplete}. They were pruned, are still running, or have no time > 0 or no parameters.`,
           ],
   });
 }

@@ -29,7 +29,7 @@ export async function compareMeasured(
   const measured = comparableDesigns(sweep);
   if (measured.length < 2)
     return conflict(
-      `Run ${run.id} has ${measured.length} designs with a time and a correct result; a comparison needs at least 2.`,
+      `A comparison needs at least 2 designs with a time and a correct result, but run ${run.id} has ${measured.length}.`,
     );
   const indices = measured.map(({ designIndex }) => designIndex);
   // The calibrated parameters belong to the clock at which they were measured.

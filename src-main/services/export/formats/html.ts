@@ -138,7 +138,9 @@ function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {
 
 function notDrawn({ beyond, edgesMs }: Histogram): string {
   const last = edgesMs[edgesMs.length - 1];
-  return beyond > 0 ? `<p class="note">${whole(beyond)} designs slower than ${timeText(last)} are not drawn.</p>` : '';
+  return beyond > 0
+    ? `<p class="note">Designs slower than ${timeText(last)} are not drawn (${whole(beyond)}).</p>`
+    : '';
 }
 
 function granularitySection({ devices }: ReportFacts, draw: DrawChart): string {
