@@ -7,8 +7,7 @@ function storageFailure(error: unknown, file: string): Failure | undefined {
   if (!(error instanceof Database.SqliteError)) return undefined;
   const { code, message } = error;
   const failure = (text: string): Failure => ({ code: 'storage', message: text, context: { file, sqliteCode: code } });
-  // SQLite maps the log's index into memory before it writes the log. A full disk therefore first appears as
-  // SQLITE_IOERR_SHMSIZE.
+  // SQLite maps the log's index into memory first, so a full disk first appears as SQLITE_IOERR_SHMSIZE.
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE')
     return failure(`No space is left to write ${file}. Nothing of this request was saved.`);
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {

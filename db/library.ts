@@ -18,9 +18,7 @@ type LibraryMethods = Pick<
   | 'listSettings'
 >;
 
-/**
- * Opens the table of functions for calibrations, devices, laws of workloads and settings. They throw `FailureError`s.
- */
+/** Opens the functions for calibrations, devices, laws of workloads and settings. They throw `FailureError`s. */
 export function openLibrary({ all, get, run, insert }: Statements): LibraryMethods {
   return {
     saveCalibration: (draft) => {

@@ -27,10 +27,7 @@ export function userVersion(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
-/**
- * Whether a database has the tables, columns and indexes that the migrations up to a version create. Others may exist
- * too.
- */
+/** Whether a database has all tables, columns and indexes of the migrations up to a version. Others may exist too. */
 export function hasTables(db: Database, version: number, migrations: readonly Migration[]): boolean {
   const known = new Set<string>();
   const empty = new SQLite(':memory:');
@@ -84,10 +81,7 @@ export function migrate(db: Database, file: string, migrations: readonly Migrati
   }).immediate();
 }
 
-/**
- * Copies the database through SQLite, so that the copy includes the log. The copy gets its name only when it is
- * complete.
- */
+/** Copies the database, including the log, through SQLite. The copy gets its name only when it is complete. */
 function backUp(db: Database, target: string): void {
   const partial = `${target}.partial`;
   rmSync(partial, { force: true });

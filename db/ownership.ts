@@ -5,8 +5,7 @@ import { hostname } from 'node:os';
 import { type Statements, now } from './statements.ts';
 
 /**
- * Interval of the heartbeats of a store with running runs, ms. After a silence of `SILENCE_MS`, the store counts as
- * dead.
+ * Interval of the heartbeats of a store with running runs, ms. A store that is silent for `SILENCE_MS` counts as dead.
  */
 export const HEARTBEAT_MS = 5_000;
 const SILENCE_MS = 45_000;
@@ -32,8 +31,7 @@ export interface Ownership {
   /** Writes the heartbeat, if this store has running runs. */
   beat(): void;
   /**
-   * Marks the running runs of dead owners as interrupted and removes their unfinished imports. Returns the number of
-   * marked runs.
+   * Marks the running runs of dead owners as interrupted, removes their unfinished imports, and counts the marked runs.
    */
   markInterrupted(): number;
   /** Marks this store's own running runs as interrupted, because it stops working on them. */

@@ -144,10 +144,7 @@ export type { PredictionChunk, PredictionColumns };
  */
 export interface RunColumns extends PredictionColumns {
   readonly count: number;
-  /**
-   * The indices of the designs in ascending order, for a run that keeps only the best; null if every design has an
-   * entry.
-   */
+  /** The indices of the designs, ascending, if the run keeps only the best; null if every design has an entry. */
   readonly designs: Uint32Array | null;
 }
 

@@ -6,9 +6,7 @@ import { runRows, type RunRows } from './run-rows.ts';
 import { runStates } from './run-states.ts';
 import { type Statements, now } from './statements.ts';
 
-/**
- * Opens the functions for runs and their predictions. They throw `FailureError`s, which the store turns into results.
- */
+/** Opens the functions for runs and predictions. They throw `FailureError`s, which the store turns into results. */
 export function openRuns(statements: Statements, ownership: Ownership) {
   const rows = runRows(statements, ownership);
   return {

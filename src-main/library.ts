@@ -37,9 +37,7 @@ export type {
   StudyFile,
 };
 
-/**
- * The error of a failed call. Its `failure` has a code and a message; `failure.context.field` may name a wrong field.
- */
+/** The error of a failed call. Its `failure` has a code and a message, and perhaps a wrong field (`context.field`). */
 export { FailureError as LockstepError };
 
 /**

@@ -7,9 +7,7 @@ import type { RankRow } from './api.ts';
 /** A small map of the designs with one value of threads per unit. */
 interface LandscapeMap {
   readonly threadsPerUnit: number;
-  /**
-   * The best time of each cell over the axes that are not shown, ms, row-major. NaN if the cell has no valid design.
-   */
+  /** The best time of each cell over the axes that are not shown, ms, row-major. NaN if no design of it is valid. */
   readonly timeMs: Float32Array;
   /** The best time of the map, ms. If no design is valid, it is NaN and `bestDesign` is null. */
   readonly bestMs: number;
@@ -123,9 +121,7 @@ export interface Uncertainty {
   /** Two designs count as equally good if their times differ by at most this fraction: 0.03. */
   readonly within: number;
   readonly unknown: readonly UnknownInput[];
-  /**
-   * `robust` has the least expected regret. `point` is the fastest if each unknown input is at the middle of its law.
-   */
+  /** `robust` has the least expected regret. `point` is the fastest if every unknown input has its middle value. */
   readonly robust: UncertainDesign;
   readonly point: UncertainDesign;
   /** The robust design first, then others by expected regret: at most 40, plus the requested designs. */

@@ -373,9 +373,7 @@ export interface LandscapeGrid {
   readonly timeMs: Float64Array;
   /** The best design of each cell, or the first design if none is valid. */
   readonly designIndex: Uint32Array;
-  /**
-   * The code of the reason why each cell is invalid, row-major: 0 if it is valid, `NOT_SAVED` if it has no time yet.
-   */
+  /** The code of the reason why each cell is invalid, row-major: 0 if valid, `NOT_SAVED` if it has no time yet. */
   readonly invalidReason: Uint8Array;
   readonly waves: Float32Array;
   /** 1 if a valid design of the cell passes the filter. The list is null if all cells pass. */

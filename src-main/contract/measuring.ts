@@ -78,7 +78,7 @@ export interface MeasuringProbe {
   /** The requested number of repeats. */
   readonly ofRepeats: number;
   /**
-   * The number of chosen designs; the measured ones are spread evenly over them. Absent in runs of earlier versions.
+   * The number of chosen designs, over which the measured ones are spread evenly. Absent in runs of earlier versions.
    */
   readonly ofDesigns?: number | undefined;
   /** The expected duration of the reduced run, ms. `fullMs` is the expected duration of the whole request. */

@@ -720,10 +720,7 @@ const others = {
 
   /** Fits the parameters of a device to a measured run. Nothing is saved. */
   'calibration.fit': procedure(v.strictObject({ id })).returns<CalibrationProfile>(),
-  /**
-   * Fits the parameters of a device, and saves the profile under a name. A profile is never changed: each fit makes a
-   * new one.
-   */
+  /** Fits the parameters of a device and saves them under a name, as a new profile. Profiles are never changed. */
   'calibration.save': procedure(
     v.strictObject({ id, name: v.pipe(v.string(), v.minLength(1), v.maxLength(200)) }),
   ).returns<SavedProfile>(),

@@ -398,10 +398,7 @@ export interface PageMessage {
 }
 
 export const ENGINE_PATH = '/engine';
-/**
- * The WebSocket protocol of page and browser host. The page sends its token beside this name, because it can set no
- * other header.
- */
+/** The WebSocket protocol of page and browser host. The page sends its token beside it, as it can set no header. */
 export const ENGINE_PROTOCOL = 'lockstep';
 
 /** Moves the token from the address bar into the storage of this origin, where reloads and other tabs find it. */

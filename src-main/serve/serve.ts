@@ -34,9 +34,7 @@ export interface ServeOptions {
   readonly port: number;
   /** The token, at least 16 characters of [A-Za-z0-9_-]. The default is random. */
   readonly token?: string;
-  /**
-   * The limit for the incomplete messages of all pages together, in bytes. The default is two of the largest messages.
-   */
+  /** The limit for the incomplete messages of all pages together, bytes. The default is two of the largest messages. */
   readonly maxIncompleteBytes?: number;
 }
 

@@ -19,7 +19,7 @@ import { studyDesign } from './recommend.ts';
 import { uncertainty } from './uncertainty.ts';
 
 /**
- * See `advice.code` in the contract. The code states the rank and the rule of the pick if all designs are predicted.
+ * See `advice.code` in the contract. If all designs are predicted, the code states the rank and the rule of the pick.
  */
 export async function adviseCode(
   context: Context,

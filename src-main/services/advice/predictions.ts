@@ -64,10 +64,7 @@ const MAX_TASK_DESIGNS = 2048;
 const MAX_REMEMBERED = 192;
 /** The time in which a glance may predict designs, ms. The rest of its answer takes some 30 ms. */
 const GLANCE_MS = 60;
-/**
- * The number of designs that a glance predicts first, for each device and worker. They were the best ones before an
- * edit.
- */
+/** The number of designs that a glance predicts first, per device and worker: the best ones before an edit. */
 const MAX_LEADING = 8;
 
 /** An exact prediction, with the inputs and the axes for which it was made. */
@@ -214,8 +211,7 @@ export function createPredictions(pool: Pool): Predictions {
           return { device, part, leading, isNeeded: leading > 0 || remembered.size === 0 };
         });
       });
-      // A valid design must be found soon. So jobs with remembered designs come first, and those of devices without
-      // any.
+      // A valid design must be found soon. So jobs with remembered designs, or of devices without any, come first.
       jobs.sort((a, b) => Number(b.isNeeded) - Number(a.isNeeded));
       const asked = jobs.map(({ device: { plan, key }, ...rest }) => ({ plan, key, ...rest }));
       const found = await pool.run('glance', { parts: asked, untilMs }, { worker, signal: turn });

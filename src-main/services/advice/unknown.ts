@@ -76,9 +76,7 @@ export function unknownInput(
   };
 }
 
-/**
- * Names drawn inputs in a sentence: `arithmetic latency`, or `once per unit, longest chain and other assumed inputs`.
- */
+/** Names drawn inputs in a sentence: `arithmetic latency`, `once per unit, longest chain and other assumed inputs`. */
 export function drawnText(unknown: readonly UnknownInput[]): string {
   const [first, second, ...others] = unknown.map(({ input }) => midSentence(input.label));
   return (

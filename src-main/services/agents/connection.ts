@@ -33,9 +33,7 @@ const ASK_MS = 500;
 /** The longest time between two attempts to reach an unreachable Redis, ms. */
 const MAX_RETRY_MS = 2000;
 
-/**
- * An agent and the owner of a run must share these versions, because a prediction belongs to the model that made it.
- */
+/** An agent and the owner of a run must share these versions, because a prediction belongs to its model. */
 export const VERSIONS = `Lockstep ${APP_VERSION}, model ${MODEL_VERSION}, simulator ${SIMULATOR_VERSION}`;
 
 export interface Connection {

@@ -11,7 +11,8 @@ import { validateDevice } from '../../../src-workers/parse/device.ts';
 export interface Catalogue {
   list(): Promise<Result<readonly (Device & { readonly own: boolean })[]>>;
   /**
-   * Returns devices or parts of devices (`ID:66`) by id, in order. For an unknown id, the failure names similar ones.
+   * Returns devices or parts of devices (`ID:66`) by id, in order. A failure names ids that are similar to an unknown
+   * one.
    */
   devices(ids: readonly string[]): Promise<Result<readonly Device[]>>;
   save(device: unknown): Promise<Result<Device>>;

@@ -80,9 +80,7 @@ function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named:
   return wantedOf(own, {});
 }
 
-/**
- * Returns a case with names in place of an exported script's numbers, or the reason why the numbers are not valid here.
- */
+/** Returns a case with names in place of an exported script's numbers, or the reason why they are not valid here. */
 function namedCase(one: CaseResult, axes: SpaceAxes, units: number, isDeviceKnown: boolean): CaseResult | string {
   if (one.case.benchmark !== 'external') return one;
   const configuration = withNames(one.case.parameters.configuration, axes, units, isDeviceKnown);
@@ -292,9 +290,7 @@ const MAX_CANDIDATES = 20_000;
 
 const places = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at);
 
-/**
- * Returns a function that finds the design with given fields. It returns the index, or the reason why there is none.
- */
+/** Returns a function that finds the design with given fields: its index, or the reason why there is none. */
 function designFinder(view: RunView, named: string | null): (wanted: Wanted) => number | string {
   const { axes } = view.ranking;
   const counts = axisCounts(axes);

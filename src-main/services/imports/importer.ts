@@ -29,9 +29,7 @@ export interface FileContent {
   readonly head: string;
   /** Names of the columns, if the file is a table. */
   readonly columns: readonly string[];
-  /**
-   * The value of a file that begins as a JSON object. Absent for other files, and if the file is cut off or too long.
-   */
+  /** The value of a file that begins as a JSON object. Absent for other files, and if the file is cut off or long. */
   readonly json?: unknown;
 }
 

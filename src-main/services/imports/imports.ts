@@ -30,7 +30,7 @@ const MAX_BATCH_CASES = 1000;
 const MAX_BATCH_TIMES = 20_000;
 
 /**
- * See `import.file` in the contract. The store removes a run whose file cannot be read, or whose import did not end.
+ * See `import.file` in the contract. The store removes the run of a file that is unreadable or was not read to the end.
  */
 export async function importFile(context: Context, input: ImportInput): Promise<Result<ImportedFile>> {
   const { fileName } = input;

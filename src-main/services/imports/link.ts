@@ -117,9 +117,7 @@ async function runOfFile(context: Context, { runId, study, seed }: FileSweep): P
   return ok(seed !== null && run.value.seed !== seed ? anotherRun(runId) : run.value);
 }
 
-/**
- * Links the cases of a file to a sweep: the run that the user names, or else the one in the file, or else the open one.
- */
+/** Links the cases of a file to a sweep: the run that the user names, or the file names, or that is open. */
 export async function linkedFile(
   context: Context,
   read: Imported,

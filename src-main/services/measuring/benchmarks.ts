@@ -68,9 +68,7 @@ export interface BenchRunStudy extends Partial<RunStudy>, MeasuredRunStudy {
   readonly bench: PlanLine;
 }
 
-/**
- * The time limit until a program mentions its first case, ms. The program first compiles and computes correct results.
- */
+/** The time limit until a program mentions its first case, ms. It first compiles and computes correct results. */
 const START_LIMIT_MS = 300_000;
 /** The measuring program itself enforces the time limit of a case. It counts as hung if it is late by this time, ms. */
 const graceMs = (limitMs: number): number => Math.max(2000, limitMs / 2);

@@ -106,9 +106,7 @@ export interface ComparableDesign extends MeasuredDesign {
   readonly highMs: number | null;
 }
 
-/**
- * Returns the designs with a time and without a wrong result. Of several measurements of a design, the newest counts.
- */
+/** Returns the designs with a time and no wrong result. Of several measurements of a design, the newest counts. */
 export function comparableDesigns({ records }: MeasuredSweep): readonly ComparableDesign[] {
   const designs = new Map<number, ComparableDesign>();
   for (const record of records) {

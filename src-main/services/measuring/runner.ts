@@ -23,9 +23,7 @@ export interface Program {
 export interface ProgramLimits {
   /** The limit of the whole program. */
   readonly totalMs: number;
-  /**
-   * The time until the program mentions its first case, from its start or from the last line that began something new.
-   */
+  /** The time until the program mentions its first case, from its start or the last line that began something new. */
   readonly startMs: number;
   /** The same limit for each later case. */
   readonly caseMs: number;

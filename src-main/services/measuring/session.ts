@@ -13,9 +13,7 @@ import { openExecution } from '../runs/execution.ts';
 export interface MeasuringSession {
   readonly run: RunRecord;
   remaining(): BenchPlan;
-  /**
-   * Takes a record. Resolves when the cases that it completes are saved. After a failure, the measurement must stop.
-   */
+  /** Takes a record. Resolves when the cases that it completes are saved. A failure ends the measurement. */
   take(record: BenchRecord): Promise<Result<null>>;
   /** Saves the complete cases when the measuring program has ended. Later records come from a new program. */
   programEnded(): Promise<Result<null>>;

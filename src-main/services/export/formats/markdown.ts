@@ -33,9 +33,7 @@ function table({ columns, rows }: ReportTable): string {
 
 const sentences = (lines: readonly string[]): string => lines.map(escaped).join(' ');
 
-/**
- * Writes a report: the chosen design, the reasons, the tied designs, the best design of each device and the sources.
- */
+/** Writes a report: the chosen design, the reasons, tied designs, the best design of each device, and the sources. */
 function markdownReport(facts: ReportFacts): string {
   const tables = reportTables(facts);
   const sections = [
