@@ -534,7 +534,7 @@ async function packBundle(
   else
     terminal.say(
       slurmTasks === undefined
-        ? `Packed ${counted(cases, 'case')} into ${path}. Copy it to a machine with a ${checked.hip ? 'HIP' : 'CUDA'} device, run ./run.sh in it there, copy results.jsonl back, then lockstep import results.jsonl.`
-        : `Packed ${counted(cases, 'case')} into ${path}. Copy it to a folder that all machines of the cluster share, run sbatch run.slurm there, then lockstep import FOLDER here.`,
+        ? `Packed ${counted(cases, 'case')} into ${path}. Copy it to a machine with a ${checked.hip ? 'HIP' : 'CUDA'} device, run ./run.sh in it there, copy results.jsonl back, and run lockstep import results.jsonl here.`
+        : `Packed ${counted(cases, 'case')} into ${path}. Copy it to a folder that all machines of the cluster share, run sbatch run.slurm there, and then lockstep import FOLDER here.`,
     );
 }

@@ -105,7 +105,9 @@ function printProfile(
   into: string | null,
 ): void {
   const { parameters, identified, fit, heldOut, before } = profile;
-  terminal.say(`${profile.deviceId}, measured on ${profile.deviceName}, ${fit.designs} designs.`);
+  terminal.say(
+    `The parameters of ${profile.deviceId} were fitted to designs that were measured on ${profile.deviceName} (${fit.designs}).`,
+  );
   if (isStandIn(profile.backend))
     terminal.say(
       'This was fitted to a stand-in loop. Only schedulers, divergentBranchCycles and launchOverheadMs describe the device; the other parameters describe the loop.',

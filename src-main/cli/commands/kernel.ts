@@ -159,7 +159,7 @@ async function inspectCommand(
   for (const one of unknown) terminal.say(`- ${one}`);
 }
 
-/** The width of NVIDIA's thread groups, in lanes. Nsight Compute reports averages over them. */
+/** The width of NVIDIA's thread groups. Nsight Compute reports how many of their lanes are active on average. */
 const LANES = 32;
 
 /** Returns the losses by the profile's active lanes and by the study's lengths; null if either is unknown. */

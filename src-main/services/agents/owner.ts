@@ -262,7 +262,8 @@ const measureOnAgent = async (
         }
       }
       if (read) continue;
-      // A removed job without a last line was taken from a silent agent. The line may just have come: read once more.
+      // A removed job without a last line was taken from a silent agent. The stream is read once more before that,
+      // because the line may just have come.
       if (gone) return ok({ kind: 'lost' });
       gone = (await unlessAborted(device.getJobState(jobId))) === 'unknown';
     }

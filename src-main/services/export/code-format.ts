@@ -187,7 +187,7 @@ async function onGpu({ context, view, chosen, recommended, input }: ExportJob): 
 
 export function cpuHasNoCode({ designIndex, device }: Pick<RankRow, 'designIndex' | 'device'>): Result<never> {
   return unsupported(
-    `Design ${designIndex} is of the CPU ${device}, and launch code is for GPUs. Specify a design of a GPU.`,
+    `Design ${designIndex} is for the CPU ${device}, but launch code is for GPUs. Specify a design for a GPU.`,
   );
 }
 

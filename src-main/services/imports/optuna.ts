@@ -118,7 +118,7 @@ function findObjective(
   const at = named >= 0 ? named : objectives.length === 1 ? 0 : -1;
   if (at < 0)
     return badInput(
-      `${label}: The study ${shown(name)} has ${objectives.length} objectives, none of them named as a time. Name it in Optuna (study.set_metric_names), as in time_ms.`,
+      `${label}: The study ${shown(name)} has ${objectives.length} objectives, and none has the name of a time. Name the time in Optuna (study.set_metric_names), for example time_ms.`,
     );
   if (!objectives[at].minimised)
     return badInput(
