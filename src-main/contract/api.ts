@@ -256,7 +256,7 @@ export interface BestDesigns {
   readonly equal: readonly number[] | null;
   /** The best design of every device that has a valid one, fastest first. Ranks count all designs of the run. */
   readonly ofDevices: readonly BestRow[];
-  /** The best design of every implementation that has a valid one and passes the filter. */
+  /** The best design of each implementation among the designs of the filter, without implementations that have none. */
   readonly ofImplementations: readonly BestRow[];
   /** Invalid designs by reason, largest number first. */
   readonly invalid: SpaceSize['invalid'];

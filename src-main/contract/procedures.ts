@@ -809,7 +809,7 @@ const others = {
   /** Returns the next part of a document of `export.render`. Each part is available once, within a minute. */
   'export.next': procedure(v.strictObject({ part: id })).returns<ExportPart>(),
 
-  /** Simulates unbalanced work on an imaginary small device, for watching. `lengths` must name a law, not a file. */
+  /** Simulates unbalanced work on an imaginary small device, to watch it. `lengths` must name a law, not a file. */
   'models.play': procedure(
     v.strictObject({
       lengths: shortText,

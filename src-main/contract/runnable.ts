@@ -1,6 +1,6 @@
 import { coresText } from '../../src-workers/domain/terms.ts';
 
-/** A property of designs that a target cannot provide, or only up to a limit. */
+/** A property of designs that a target does not support, or supports only up to a limit. */
 export interface TargetLimit {
   readonly quantity:
     | 'cores'
@@ -10,7 +10,7 @@ export interface TargetLimit {
     | 'bestBuckets'
     | 'wholeUnits'
     | 'tiles';
-  /** The largest value that the target provides; null if it provides none at all. */
+  /** The largest value that the target supports; null if it does not support the property at all. */
   readonly atMost: number | null;
 }
 

@@ -110,7 +110,7 @@ export function unknownOf({ kernel, implementations, assumed, pipeline }: Advise
   };
 }
 
-/** Returns the 5 % and 95 % quantiles of an unknown input's law; `null` if the input is known or no number. */
+/** Returns the 5 % and 95 % quantiles of an unknown input's law; `null` if it is known or not a number. */
 export function assumedRange(
   { kernel, implementations }: AdvisedInputs,
   device: Device,
