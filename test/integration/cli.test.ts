@@ -157,7 +157,7 @@ describe('sweep', () => {
     const acts = join(ROOT, 'db/examples/acts.json');
     const { out } = await run(['sweep', acts, '--device', 'nvidia-rtx-4090', '--top', '1', '--db', at('acts.db')]);
     const [, longer, design] =
-      /\nIt takes ([\d.]+\s%) longer than design (\d+)\. The model cannot .*, and it is simpler\.\n/.exec(out)!;
+      /\nIt takes ([\d.]+\s%) longer than design (\d+)\. The model cannot .*, and this one is simpler\.\n/.exec(out)!;
     expect(out).toMatch(new RegExp(`\n *1 +${design} `));
     expect(Number.parseFloat(longer)).toBeLessThanOrEqual(1.5);
   });
