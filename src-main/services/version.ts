@@ -3,7 +3,7 @@ import manifest from '../../package.json' with { type: 'json' };
 export const APP_VERSION: string = manifest.version;
 
 /** The version of the prediction. It is raised whenever a prediction changes. */
-export const MODEL_VERSION = 'composite 4.8';
+export const MODEL_VERSION = 'composite 4.9';
 
 /** Whether a version of the prediction is at least the given one. False for an unknown version. */
 function isSince(version: string | undefined, major: number, minor: number): boolean {

@@ -59,17 +59,17 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   'one-wave': {
     label: 'One wave',
     method: 'All blocks start at once, and the slowest scheduler decides the time.',
-    accuracy: { median: 0.006, p95: 0.049, designs: 130 },
+    accuracy: { median: 0.0055, p95: 0.044, designs: 130 },
   },
   'few-waves': {
     label: 'A few waves',
     method: 'Blocks start as the renewal equation predicts. Then the device drains.',
-    accuracy: { median: 0.0044, p95: 0.061, designs: 235 },
+    accuracy: { median: 0.0044, p95: 0.058, designs: 235 },
   },
   'many-waves': {
     label: 'Many waves',
     method: 'The device stays busy and works at its mean rate. Then it drains.',
-    accuracy: { median: 0.0027, p95: 0.047, designs: 165 },
+    accuracy: { median: 0.0025, p95: 0.03, designs: 165 },
   },
   'longest-unit': {
     label: 'Longest unit',

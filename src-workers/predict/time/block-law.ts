@@ -189,6 +189,7 @@ function tabulateBlockLaw(laws: StepLaws, W: number, lastFilled: number, arena: 
     lattice,
     stationary: null,
     renewal: null,
+    shares: null,
   };
 }
 

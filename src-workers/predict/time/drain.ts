@@ -243,7 +243,7 @@ const maxima: number[] = [0, 0];
 /**
  * Estimates E[max of n standard normals], within 1 % for every n ≥ 1 (Blom 1958: the quantile at (n − 3/8)/(n + 1/4)).
  */
-function estimateNormalMaximum(n: number): number {
+export function estimateNormalMaximum(n: number): number {
   const known = maxima[n];
   if (known !== undefined) return known;
   const value = normalQuantile((n - 0.375) / (n + 0.25));

@@ -1,5 +1,6 @@
 import type { ActivityProfile } from './activity.ts';
 import type { Arena } from './arena.ts';
+import type { SchedulerShares } from './join.ts';
 
 /**
  * Law of a block's life B in virtual time (iterations): the time for which it occupies its slot, and the number of its
@@ -48,6 +49,8 @@ export interface BlockLaw {
   stationary: ActivityProfile | null;
   /** Renewal process of a slot; made on demand by `getRenewal`. */
   renewal: Renewal | null;
+  /** What the schedulers of a multiprocessor have of the block; made on demand by `computeJoinCycles`. */
+  shares: SchedulerShares | null;
 }
 
 /**

@@ -11,6 +11,8 @@ export interface Residency {
   readonly residentBlocks: number;
   readonly cyclesPerIteration: CycleTable;
   readonly schedulers: Schedulers;
+  /** Cycles by which a block's life is longer because it ends with the last of its schedulers; NaN until needed. */
+  joinCycles: number;
   /** E[t(w)] of a multiprocessor after a very long time, cycles per iteration; NaN until it is needed. */
   stationaryCyclesPerIteration: number;
   /** Cycles that `stationaryMultiprocessors` multiprocessors take to drain after a very long time; NaN until needed. */
@@ -34,6 +36,7 @@ export function makeResidency(
     residentBlocks,
     cyclesPerIteration,
     schedulers,
+    joinCycles: NaN,
     stationaryCyclesPerIteration: NaN,
     stationaryDrain: NaN,
     stationaryMultiprocessors: 0,
@@ -54,6 +57,7 @@ export function makeResidencyOnDemand(
     residentBlocks,
     cyclesPerIteration,
     schedulers,
+    joinCycles: NaN,
     stationaryCyclesPerIteration: NaN,
     stationaryDrain: NaN,
     stationaryMultiprocessors: 0,

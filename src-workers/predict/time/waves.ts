@@ -1,10 +1,11 @@
 import { firstIndex } from '../../numeric/search.ts';
 import { NEVER_TIED, RARELY_LONGEST } from '../constants.ts';
-import { computeApart, type ActivityProfile } from './activity.ts';
+import { CELL_FIELDS, computeApart, GROUP, WIDTH, type ActivityProfile } from './activity.ts';
 import { AGE_FIELDS, getStationaryProfile } from './block-law.ts';
 import type { BlockLaw } from './law.ts';
 import { computeDrainCycles, computeLastBlockCycles, type ExactLives } from './drain.ts';
 import { computeMeanCycles, countFurther, findMostCompeting } from './cycles.ts';
+import { computeJoinCycles } from './join.ts';
 import { computeDispatch, extendRenewal, PHASE_FIELDS, getRenewal, countWavesUntilStationary } from './renewal.ts';
 import type { Residency } from './residency.ts';
 
@@ -44,25 +45,43 @@ function cyclesOfFullest({ block, cyclesPerIteration, schedulers }: Residency, b
 }
 
 /**
- * Returns the cycles by which each iteration is longer because the groups of this many blocks do not divide evenly
- * among the schedulers, while all of them are active. A block waits for its groups on the fullest scheduler; a block of
- * a few groups may have none there.
+ * Computes the cycles by which each iteration is longer for groups on the fullest scheduler than for all, if a
+ * multiprocessor holds this many blocks and all their groups are active.
  */
 function computeUnevenCycles(residency: Residency, blocks: number): number {
-  const { block, cyclesPerIteration, schedulers } = residency;
-  const groups = blocks * block.groupsPerBlock;
-  const { count: q } = schedulers;
-  if (groups % q === 0 || block.groupsPerBlock <= q / 2) return 0;
-  return cyclesOfFullest(residency, blocks) - cyclesPerIteration[groups];
+  const groups = blocks * residency.block.groupsPerBlock;
+  if (groups % residency.schedulers.count === 0) return 0;
+  return cyclesOfFullest(residency, blocks) - residency.cyclesPerIteration[groups];
 }
 
-/** Computes the cycles of a launch without any imbalance. Whole waves run in step, exactly as in the simulator. */
+/**
+ * Computes the same cycles if ended blocks are replaced. Then a block waits for its groups on the fullest scheduler. If
+ * it has few groups, it may have none there; such blocks end earlier, and the time of an iteration is the mean.
+ */
+function computeUnevenCyclesOfFull(residency: Residency): number {
+  const { block, schedulers, residentBlocks } = residency;
+  return block.groupsPerBlock > schedulers.count / 2 ? computeUnevenCycles(residency, residentBlocks) : 0;
+}
+
+/** Computes the iterations in which two groups of a multiprocessor are both active. */
+function computeMeanPair({ groupsPerBlock, meanPair, fresh: { data, cells } }: BlockLaw): number {
+  if (groupsPerBlock > 1) return meanPair;
+  // The groups belong to different blocks.
+  let sum = 0;
+  for (let at = 0, end = cells * CELL_FIELDS; at < end; at += CELL_FIELDS)
+    sum += data[at + WIDTH] * data[at + GROUP] * data[at + GROUP];
+  return sum;
+}
+
+/** Computes the cycles of a launch whose blocks are all equal. The last wave ends with the fullest scheduler. */
 export function computeEqualBlocksCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks } = residency;
   const perMultiprocessor = Math.ceil(gridBlocks / multiprocessors);
   const full = Math.floor(perMultiprocessor / residentBlocks);
   const rest = perMultiprocessor - full * residentBlocks;
-  const fullCycles = full > 0 ? full * cyclesOfFullest(residency, residentBlocks) : 0;
+  const steady =
+    residency.cyclesPerIteration[residentBlocks * block.groupsPerBlock] + computeUnevenCyclesOfFull(residency);
+  const fullCycles = full > 0 ? (full - 1) * steady + cyclesOfFullest(residency, residentBlocks) : 0;
   return block.meanBlock * (fullCycles + (rest > 0 ? cyclesOfFullest(residency, rest) : 0));
 }
 
@@ -83,7 +102,7 @@ export function computeOneWaveCycles({ residency, gridBlocks, multiprocessors }:
   const drain = (blocks: number, on: number): number =>
     Math.max(
       computeDrainCycles(fresh, blocks, on, cyclesPerIteration, schedulers, lives) +
-        block.meanPair * computeUnevenCycles(residency, blocks),
+        computeMeanPair(block) * computeUnevenCycles(residency, blocks),
       block.meanGroup * cyclesOfFullest(residency, blocks),
     );
   const full = fuller > 0 ? drain(few + 1, fuller) : 0;
@@ -123,8 +142,8 @@ function computeUntiedCycles({ residency, gridBlocks, multiprocessors }: Wave): 
   const { renewal, nearly, last, started } = extendRenewalUpTo(block, waves, R * multiprocessors);
   const point = firstIndex(0, last, (at) => started[at] >= nearly);
   const { profile, phases } = computeDispatch(renewal, point, waves - (point === 0 ? 0 : started[point - 1]));
-  const uneven = (block.meanPair / block.meanBlock) * computeUnevenCycles(residency, R);
-  let cycles = 0;
+  const uneven = (block.meanPair / block.meanBlock) * computeUnevenCyclesOfFull(residency);
+  let cycles = Math.max(0, waves - 1) * getJoinCycles(residency);
   for (let i = 0; i < phases.length; i += PHASE_FIELDS)
     cycles +=
       phases[i] *
@@ -200,7 +219,46 @@ export function computeManyWavesCycles({ residency, gridBlocks, multiprocessors 
   }
   const waves = gridBlocks / (multiprocessors * R);
   const iterations = Math.max(0, waves * block.meanBlock - block.meanResidual);
-  return iterations * residency.stationaryCyclesPerIteration + residency.stationaryDrain;
+  const waiting = Math.max(0, waves - 1) * getJoinCycles(residency);
+  return iterations * residency.stationaryCyclesPerIteration + waiting + residency.stationaryDrain;
+}
+
+/** Computes the mean and variance of the active groups of a slot after a very long time, with what further schedulers add. */
+function computeSlotActivity({ block, schedulers }: Residency): { active: number; variance: number } {
+  const { meanBlock, meanGroup, meanPair, groupsPerBlock: W } = block;
+  const active = (W * meanGroup) / meanBlock;
+  const variance =
+    Math.max(0, active + (W * (W - 1) * meanPair) / meanBlock - active * active) +
+    schedulers.issueShare *
+      countFurther(schedulers) *
+      active *
+      computeApart(W, meanGroup / meanBlock, meanPair / meanBlock);
+  return { active, variance };
+}
+
+/**
+ * Returns the cycles by which the life of a block is longer because it waits for the scheduler that has most of its
+ * work. If that is often the fullest scheduler, the block waits for it anyway.
+ */
+function getJoinCycles(residency: Residency): number {
+  if (!Number.isNaN(residency.joinCycles)) return residency.joinCycles;
+  const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
+  const { count: q, issueShare } = schedulers;
+  let join = 0;
+  if (q > 1 && issueShare > 0 && block.groupsPerBlock > 1) {
+    const cap = findMostCompeting(R * block.groupsPerBlock, schedulers, cyclesPerIteration);
+    const { active, variance } = computeSlotActivity(residency);
+    const deviation = Math.sqrt(R * variance);
+    const below = Math.max(0.5, R * active - 0.5);
+    const above = Math.min(cap, R * active + 0.5);
+    const fast = computeMeanCycles(cyclesPerIteration, below, deviation, cap);
+    const slow = computeMeanCycles(cyclesPerIteration, above, deviation, cap);
+    const slope = (q * issueShare * Math.max(0, slow - fast)) / (above - below);
+    join = computeJoinCycles(block, q, 0.5 * (fast + slow), slope);
+  }
+  const uneven = block.meanPair * computeUnevenCyclesOfFull(residency);
+  residency.joinCycles = Math.hypot(uneven, join) - uneven;
+  return residency.joinCycles;
 }
 
 /**
@@ -209,16 +267,13 @@ export function computeManyWavesCycles({ residency, gridBlocks, multiprocessors 
  */
 function computeStationaryCycles(residency: Residency): number {
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
-  const { ages, meanBlock, meanGroup, meanPair, groupsPerBlock: W } = block;
+  const { ages } = block;
   const spread = schedulers.issueShare * countFurther(schedulers);
-  const cap = findMostCompeting(R * W, schedulers, cyclesPerIteration);
-  const active = (W * meanGroup) / meanBlock;
-  const slotVariance =
-    Math.max(0, active + (W * (W - 1) * meanPair) / meanBlock - active * active) +
-    spread * active * computeApart(W, meanGroup / meanBlock, meanPair / meanBlock);
-  let mean = (meanPair / meanBlock) * computeUnevenCycles(residency, R);
+  const cap = findMostCompeting(R * block.groupsPerBlock, schedulers, cyclesPerIteration);
+  const { active, variance } = computeSlotActivity(residency);
+  let mean = (block.meanPair / block.meanBlock) * computeUnevenCyclesOfFull(residency);
   for (let i = 0; i < ages.length; i += AGE_FIELDS) {
-    const deviation = Math.sqrt(ages[i + 2] + spread * ages[i + 3] + (R - 1) * slotVariance);
+    const deviation = Math.sqrt(ages[i + 2] + spread * ages[i + 3] + (R - 1) * variance);
     mean += ages[i] * computeMeanCycles(cyclesPerIteration, ages[i + 1] + (R - 1) * active, deviation, cap);
   }
   return mean;

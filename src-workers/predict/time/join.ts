@@ -1,0 +1,90 @@
+import { CELL_FIELDS, GROUP, PAIR, WIDTH } from './activity.ts';
+import { estimateNormalMaximum } from './drain.ts';
+import type { BlockLaw } from './law.ts';
+
+/**
+ * How much the schedulers of a multiprocessor differ in what they have of one block. Each scheduler that the block uses
+ * has m of its groups. Their sum S is the scheduler's work, and the longest of them, D, is its time in the block. Both
+ * are in iterations.
+ */
+export class SchedulerShares {
+  /** The number of schedulers that a block uses. */
+  readonly schedulers: number;
+  /** E[the largest D] − E[D]. */
+  readonly depthLead: number;
+  /** E[the largest S] − E[S]. */
+  readonly workLead: number;
+  /** The correlation of S and D, 0…1. */
+  readonly correlation: number;
+
+  constructor({ fresh, groupsPerBlock }: BlockLaw, schedulers: number) {
+    const k = Math.min(schedulers, groupsPerBlock);
+    const m = groupsPerBlock / k;
+    const { data, cells } = fresh;
+    let groupBeyond = 0;
+    for (let c = 0; c < cells; c++) groupBeyond += data[c * CELL_FIELDS + WIDTH] * data[c * CELL_FIELDS + GROUP];
+    let lead = 0;
+    let groupVariance = 0;
+    let depthVariance = 0;
+    let covariance = 0;
+    let groupsAgree = 0;
+    let groupsVary = 0;
+    let groupEnded = 0;
+    let depthEnded = 0;
+    for (let c = 0, at = 0; c < cells; c++, at += CELL_FIELDS) {
+      const width = data[at + WIDTH];
+      const alive = data[at + GROUP];
+      const ended = 1 - alive;
+      const othersEnded = Math.pow(ended, m - 1);
+      const allEnded = othersEnded * ended;
+      groupBeyond -= width * alive;
+      lead += width * (allEnded - Math.pow(allEnded, k));
+      // Var X = 2∬ P(X ≤ u)·P(X > v) over u < v, and likewise for two variables (Hoeffding).
+      const groupBefore = groupEnded + 0.5 * width * ended;
+      groupVariance += 2 * width * alive * groupBefore;
+      depthVariance += 2 * width * (1 - allEnded) * (depthEnded + 0.5 * width * allEnded);
+      covariance += width * othersEnded * (alive * groupBefore + ended * (groupBeyond + 0.5 * width * alive));
+      groupsAgree += width * (data[at + PAIR] - alive * alive);
+      groupsVary += width * alive * ended;
+      groupEnded += width * ended;
+      depthEnded += width * allEnded;
+    }
+    const workDeviation = Math.sqrt(m * groupVariance);
+    const depthDeviation = Math.sqrt(depthVariance);
+    this.schedulers = schedulers;
+    // What the groups of a block have in common, its schedulers have in common, too.
+    const apart = groupsVary > 0 ? Math.sqrt(1 - Math.min(1, Math.max(0, groupsAgree / groupsVary))) : 0;
+    this.depthLead = apart * lead;
+    if (depthDeviation > 0) {
+      this.correlation = Math.min(1, (m * covariance) / (workDeviation * depthDeviation));
+      // S is a part in proportion to D, and a part that is independent of D and nearly normal.
+      const independent = workDeviation * Math.sqrt(1 - this.correlation * this.correlation);
+      this.workLead =
+        apart *
+        Math.hypot((this.correlation * workDeviation * lead) / depthDeviation, estimateNormalMaximum(k) * independent);
+    } else {
+      this.correlation = 1;
+      this.workLead = 0;
+    }
+  }
+}
+
+/**
+ * Computes the cycles by which the life of a block is longer because the block ends with the last of its schedulers.
+ *
+ * Let the pace of a scheduler be a cycles per iteration, and b more for each active group of this block. The scheduler
+ * then takes a·D + b·S cycles for its groups of the block. The block takes the largest of these sums, while the mean
+ * pace of a multiprocessor contains only a·E[the largest D] + b·E[S]. The other blocks of the multiprocessor do not
+ * change the difference: in a closed network of R blocks, each with two servers of exponential times, a round takes R +
+ * 1/2 mean times.
+ * @param pace cycles per iteration at the mean number of active groups
+ * @param slope further cycles per iteration for each further active group of a scheduler
+ */
+export function computeJoinCycles(law: BlockLaw, schedulers: number, pace: number, slope: number): number {
+  if (law.shares?.schedulers !== schedulers) law.shares = new SchedulerShares(law, schedulers);
+  const { depthLead, workLead, correlation } = law.shares;
+  const own = (law.groupsPerBlock * law.meanGroup) / (law.meanBlock * Math.min(schedulers, law.groupsPerBlock));
+  const depth = Math.max(0, pace - slope * own) * depthLead;
+  const work = slope * workLead;
+  return Math.sqrt(depth * depth + work * work + 2 * correlation * depth * work) - depth;
+}
