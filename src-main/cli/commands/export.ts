@@ -35,7 +35,7 @@ export function addExport(program: Command, { terminal, withRuns }: CommandLine)
     .option('--top <count>', 'designs to list', positive, 100)
     .option(
       '--weigh',
-      `in ${WEIGHING.join(' and ')}: also the expected loss of each design, and its chance of being the best`,
+      `in ${new Intl.ListFormat('en-GB').format(WEIGHING)}: also the expected loss of each design, and its chance of being the best`,
     )
     .action((run: string, options: ExportOptions) =>
       withRuns(options, (engine) => exportCommand(engine, terminal, run, options)),
