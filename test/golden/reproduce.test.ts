@@ -78,7 +78,7 @@ it('covers ten CPUs in every column of Langguth, Cai and Trotter, and says where
   const contradicting = LANGGUTH_CPUS.filter((cpu) => saturatingCores(cpu) !== cpu.kneeCores);
   expect(contradicting.map(({ cpu }) => cpu)).toEqual(['AMD Epyc 7302P (Rome)']);
   expect(notes).toContain('AMD Epyc 7302P (Rome): the slides list K = 5, but ⌈ρ/β⌉ = 4');
-  expect(notes).toContain('NVIDIA Grace GH200: printed 309.8 GB/s, above the bound');
+  expect(notes).toContain('NVIDIA Grace GH200: the printed 309.8 GB/s are above the bound');
 });
 
 describe('Hasan et al. 2014', () => {

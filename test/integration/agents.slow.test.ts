@@ -196,7 +196,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     try {
       expect(await call(owner, 'agents.state', {})).toMatchObject({
         kind: 'failed',
-        message: expect.stringContaining('is away'),
+        message: expect.stringContaining('does not answer'),
       });
       await call(owner, 'runs.cancel', { id: runId });
       expect(await done).toMatchObject({ state: 'cancelled' });

@@ -908,7 +908,7 @@ describe('a bundle on a machine without Lockstep', () => {
     });
     await writeFile(join(place, 'results.jsonl'), '{"type":"plan"}\n');
     expect((await script()).stderr).toBe('results.jsonl belongs to another plan; move it away first\n');
-    expect(await readImportFile(folder)).toFail(null, /holds no results/);
+    expect(await readImportFile(folder)).toFail(null, /has no results\.jsonl/);
   });
 });
 

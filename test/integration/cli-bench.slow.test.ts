@@ -61,7 +61,7 @@ it("measures, compares and calibrates, and keeps a stand-in's parameters out of 
   const { out } = await bench('2', { compare: true });
   expect(out).toMatch(/12 designs of run 1, predicted for GeForce RTX 4090, measured on Fake device/);
   expect(out).toMatch(/Rank correlation: \d\.\d{3} \(Spearman\)/);
-  expect(out).toMatch(/The best of the model's first 1 is /);
+  expect(out).toMatch(/The model's first design is /);
 
   const kept = documentOf<{ profile: { parameters: Record<string, number> } }>(
     await calibrate('2', { name: 'fake', json: true }),

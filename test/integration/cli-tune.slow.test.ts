@@ -92,7 +92,7 @@ it('finds a design near the fastest despite a wrong prediction, repeats no measu
   // So few measurements do not reach the goal. Otherwise, tuning would report the goal instead of the budget.
   const spent = await run(...tune, command(), '--budget', '3', '--within', '0.1%');
   expect(spent).toMatchObject({ status: 0, err: '' });
-  expect(spent.out).toContain(`Measured before: ${saved.length} designs, best `);
+  expect(spent.out).toContain(`Measured before: ${saved.length} designs; the best is design `);
   expect(spent.out).toMatch(new RegExp(`^Measured ${saved.length} of \\d+ designs\\. The budget is spent\\.`, 'm'));
 
   const { status, out, err } = await run(...tune, command(), '--budget', '24', '--within', '0.1%', '--json');

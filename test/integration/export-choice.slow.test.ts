@@ -111,7 +111,7 @@ describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
   });
 
   it('names the simulations that it was compared with', () => {
-    const said = /At 24 other laws.*? to take ([\d.]+) % more than the fastest on average, ([\d.]+) % at worst/.exec(
+    const said = /For 24 other laws.*? to take ([\d.]+) % more than the fastest on average, ([\d.]+) % at worst/.exec(
       header,
     )!;
     expect(Number(said[1])).toBeLessThanOrEqual(Number(said[2]));

@@ -111,8 +111,8 @@ describe('closed form', () => {
   });
 
   it('refuses a group that is not a whole number of units', () => {
-    expect(() => lossMoments(unwrap(geometricLaw(0.05)), [2, 0])).toThrow('group of 0 units');
-    expect(() => lossMoments(unwrap(geometricLaw(0.05)), [2.5])).toThrow('group of 2.5 units');
+    expect(() => lossMoments(unwrap(geometricLaw(0.05)), [2, 0])).toThrow('A group cannot have 0 units');
+    expect(() => lossMoments(unwrap(geometricLaw(0.05)), [2.5])).toThrow('A group cannot have 2.5 units');
   });
 });
 

@@ -469,7 +469,7 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
         ? ''
         : `. A random search measures ${counted(Number(random.toPrecision(3)), 'design')} on average to find one as good`;
     terminal.say(
-      `The best of the model's first ${k} designs is ${percent(fraction)} slower than the best measured design${instead}.`,
+      `${k === 1 ? "The model's first design" : `The best of the model's first ${k} designs`} is ${percent(fraction)} slower than the best measured design${instead}.`,
     );
   }
   for (const warning of found.warnings) terminal.say(warning);
