@@ -151,7 +151,7 @@ type OfAdvice<Fields> = OfPlan<Fields & { key: string }>;
 
 interface PredictOutput {
   readonly chunks: readonly PredictionChunk[];
-  /** The fastest valid design of all ranges; the first of several equally fast ones. */
+  /** The fastest valid design of all ranges; the first of several equals. */
   readonly best: { readonly timeMs: number; readonly designIndex: number } | null;
 }
 
@@ -279,7 +279,7 @@ export function draw(
   task: OfAdvice<{ designs: Uint32Array; unknown: Unknown; draws: readonly Draw[] }>,
 ): readonly Float64Array[] {
   const { plan, key, designs, unknown, draws } = task;
-  // A draw has its own set-ups, whose laws are useless afterwards. So they get separate caches.
+  // A draw has its own set-ups, whose laws are useless afterwards. So these laws get separate caches.
   const caches = createTaskCaches();
   const own = getAdvisor(plan, key).plan;
   return draws.map((one, at) =>
@@ -289,7 +289,7 @@ export function draw(
 
 /** Returns how sensitive the advice is to one input. */
 export function tryInputs({ plan, key, trial }: OfAdvice<{ trial: TrialOptions }>): InputTrial {
-  // The bisection requests its end points again.
+  // Predictors are kept, because the bisection requests its end points again.
   const made = new Map<number, Predictor>();
   const predictorAt = (value: number): Predictor =>
     kept(made, 3, value, () => changedPredictor(plan, key, { input: trial.input, value }));
@@ -337,7 +337,7 @@ export function calibrate(
   return calibrateFromDesigns(task.plan, task.deviceAt, task.measured, options);
 }
 
-/** Compares predictions with measurements. The intervals come from resampling. */
+/** Computes how well predictions agree with measurements. Each figure has an interval from resampling. */
 export function agree({ designs, seed }: Task<{ designs: MeasuredDesigns; seed: number }>): Result<Agreement> {
   return agreement(designs, { uniform: mersenneTwister(seed) });
 }
@@ -363,7 +363,7 @@ export function unitLengths({
   /** The lengths in order; if there are more units than lengths, the order is repeated. */
   readonly order: Float64Array | null;
   readonly units: number;
-  /** Number of units that are measured, a part of all. */
+  /** Number of units that are measured, at most `units`. */
   readonly part: number;
   readonly seed: number;
 }): { readonly lengths: Uint32Array; readonly digest: string } {
@@ -482,7 +482,7 @@ export function inspect(task: Task<{ label: string; texts: KernelTexts; asked: A
   return inspectKernel(task.label, task.texts, task.asked);
 }
 
-/** Random search is shown for at least this many measurements, or for twice the number made if that is more. */
+/** Random search is shown for this many draws, or for two per measurement if that is more. */
 const MIN_RANDOM_DRAWS = 100;
 
 /**

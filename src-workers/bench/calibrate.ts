@@ -61,7 +61,7 @@ const FOLDS = 5;
 
 /** Minimum fraction of the spread of measured times that a calibration must explain; otherwise it is rejected. */
 const MIN_EXPLAINED = 0.1;
-/** The explained spread is checked only if times differ by this much: the mean |ln(time)| about their centre. */
+/** The explained fraction is checked only if times differ by at least this: the mean |ln(time) − centre|. */
 const SPREAD = 0.05;
 
 /**
@@ -157,8 +157,8 @@ export function calibrateFromDesigns(
 
 /**
  * Returns a plan that predicts with a calibration. σ, κ and setup then apply to the plan's kernel on every device, so
- * several devices need one such plan each. A plan cannot hold the overhead of a launch, which must be added to each
- * time, or the cost of a divergent branch, which the prediction does not use.
+ * each device needs a plan of its own. A plan cannot hold the overhead of a launch, which must be added to each time,
+ * or the cost of a divergent branch, which the prediction does not use.
  */
 export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: CalibratedParameters): SweepPlan {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
@@ -202,7 +202,7 @@ type Values = Readonly<Record<FittedParameter, number>>;
 /** Predicts times without ordering the units, ms, in the order of the measured designs. */
 interface ForwardModel {
   readonly exact: (values: Values) => Float64Array;
-  /** Interpolates between two setups. A descent tries hundreds of them. */
+  /** Interpolates between two setups. A descent tries hundreds of setups. */
   readonly quick: (values: Values) => Float64Array;
 }
 

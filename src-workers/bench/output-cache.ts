@@ -81,7 +81,7 @@ const MAX_CACHE_BYTES = 256 * 2 ** 20;
 /** Age at which an unfinished entry must come from a killed process, ms. No compilation may take nearly as long. */
 const STALE_DRAFT_MS = 24 * 3600 * 1000;
 
-/** Sets the time of an entry, which stands for its last use. */
+/** Sets the time of an entry to now, which marks its last use. */
 async function markUsed(folder: string): Promise<void> {
   const now = new Date();
   // Another process may have removed the entry in the meantime. The next process will make it again.
@@ -140,7 +140,7 @@ async function computeDigest(path: string): Promise<string> {
     .digest('hex');
 }
 
-/** Moves a finished folder to its place. If another process has just put the same folder there, that one stays. */
+/** Moves a finished folder to its place. If another process has just put the same folder there, that folder stays. */
 async function replace(draft: string, folder: string, file: string): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {

@@ -15,7 +15,7 @@ export function endWithParent(): void {
   const parent = Number(process.env[PARENT_VARIABLE]);
   if (!(parent > 0)) return;
   setInterval(() => {
-    // The parent has ended, so the system has given this process another one.
+    // The parent has ended, so the system has given this process another parent.
     if (process.ppid !== parent) process.exit(1);
   }, LOOK_MS).unref();
 }
@@ -33,7 +33,7 @@ export function printLine(line: object): void {
   }
 }
 
-/** Returns this process's environment without secrets and the engine's settings, for a program that others wrote. */
+/** Returns this process's environment for a program that others wrote: no secrets, no settings of the engine. */
 export function childEnvironment(added: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   // Windows ignores the case of names.
   const ownNames = process.env[ENGINE_ONLY_VARIABLE]?.split(' ') ?? [];

@@ -28,7 +28,7 @@ export interface TimedRecord {
   readonly record: BenchRecord;
 }
 
-/** Number of designs in a probe, spread over the chosen ones, and of their launches. The first launch is not timed. */
+/** Designs of a probe, spread over the chosen designs, and launches of each. The first launch is not timed. */
 export const PROBE_DESIGNS = 6;
 export const PROBE_WARM_UPS = 1;
 export const PROBE_REPEATS = 2;
@@ -39,7 +39,7 @@ const LONG_LAUNCH_MS = 50;
 const WANTED_LAUNCH_MS = 150;
 const MAX_ROUNDS = 4;
 
-/** A round that has taken this long ends after the current design, ms. This is enough to know a slow device. */
+/** Time after which a round ends with its current design, ms. It is enough to recognise a slow device. */
 const ROUND_MS = 5000;
 
 /** Returns whether a round can end early: it took long enough, and a launch after a warm-up was timed. */
@@ -139,7 +139,7 @@ export interface AskedMeasurement {
   readonly caseTimeLimitMs: number;
   /** Whether the target can run a part of the units. */
   readonly parts: boolean;
-  /** Number of programs that are built in parallel before the first launch. Null if designs have no own programs. */
+  /** Number of programs that are built in parallel before the first launch; null if designs share a program. */
   readonly buildsAtOnce: number | null;
 }
 

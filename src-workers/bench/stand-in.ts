@@ -127,7 +127,7 @@ const COMBINE_INSTRUCTIONS = 2;
 
 /**
  * Computes the parts of the loop for u threads per unit. They are close to the profile, and every class of instructions
- * that it has occurs at least once.
+ * in the profile occurs at least once.
  */
 export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShape {
   const { instructionsPerIteration, integerShare, fp64Share, specialShare } = profile;

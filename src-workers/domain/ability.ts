@@ -8,10 +8,7 @@ export const CUDA_GROUP_WIDTH = 32;
  */
 const CUDA_BLOCK_THREADS = 1024;
 
-/**
- * The limits of a target; null if no limit is known. Designs are predicted for another device, which may allow more
- * than the target does.
- */
+/** The limits of a target; null if none is known. The device for which designs are predicted may allow more. */
 export interface Ability {
   readonly cores: number | null;
   readonly threadsPerUnit: number | null;
@@ -55,7 +52,8 @@ export function findAbility(backend: BenchBackend, device: MeasuringDevice | nul
     case 'webgpu':
       return {
         ...anything,
-        // Threads that share a unit exchange values through subgroup operations, so the narrowest subgroup bounds them.
+        // Threads that share a unit exchange values through subgroup operations, so the narrowest subgroup is the
+        // limit.
         threadsPerUnit: stated('subgroups') === 0 ? 1 : (device?.threadGroupWidth ?? stated('subgroupMinSize')),
         blockThreads: stated('maxComputeInvocationsPerWorkgroup'),
         registerCaps: false,

@@ -3,7 +3,7 @@ import { FailureError, ok, type Result, badInput } from './result.ts';
 /** Arithmetic as text, such as `4 * ceil({units} / {blockThreads}) + 1`: numbers, names, operators, brackets, calls. */
 export interface Arithmetic {
   readonly names: ReadonlySet<string>;
-  /** Evaluates in double precision, as the C++ expression `cpp` does. */
+  /** Evaluates in double precision, like the C++ expression that `cpp` returns. */
   value(of: (name: string) => number): number;
   /**
    * Returns the arithmetic as a C++ expression of the type double.

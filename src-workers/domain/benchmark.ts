@@ -29,10 +29,10 @@ export function isStandIn(backend: BenchBackend | 'external'): boolean {
  * The unit loop that stands in for a kernel on a GPU, in the terms of a kernel profile. If units are dealt, u threads
  * do ⌈length / u⌉ passes and combine their results. If units are split, u threads do `length` passes of I·φ(u)
  * instructions, φ(u) = (1 − σ)/u + σ + κ·log₂u. The instructions form one chain of dependencies. A pass cannot have
- * fewer instructions than its own loop needs. `unitLoopShape` of bench/stand-in.ts counts its instructions, and the
- * prediction uses that number. The result does not depend on the design: the sum of a unit begins with
- * f = mix(unit + 1) | 1, iteration k (from 1 on) adds k·f to it, and it is stored in result[unit], all in 32-bit
- * integers. So every backend must compute the same bits for every design.
+ * fewer instructions than its loop needs. `unitLoopShape` (bench/stand-in.ts) counts the instructions of a pass, and
+ * the prediction uses this count. The result does not depend on the design: the sum of a unit begins with f = mix(unit
+ * + 1) | 1, iteration k (from 1 on) adds k·f to the sum, and the sum is stored in result[unit], all in 32-bit integers.
+ * So every backend must compute the same bits for every design.
  */
 export interface UnitLoopProfile extends Omit<SecondUnitLoopProfile, 'version'> {
   readonly version: 3;
@@ -81,7 +81,7 @@ export interface FirstUnitLoopProfile {
 
 export type AnyUnitLoopProfile = UnitLoopProfile | SecondUnitLoopProfile | FirstUnitLoopProfile;
 
-/** The memory traffic that a CPU's prediction counts, bytes. */
+/** Bytes that the prediction for a CPU counts. */
 export interface UnitTraffic {
   readonly bytesPerIteration: number;
   readonly bytesPerUnit: number;
@@ -95,8 +95,8 @@ export interface UnitLoopWorkload {
   /** The profile of the loop. It has no effect if the plan is not for a GPU. */
   readonly profile: AnyUnitLoopProfile;
   /**
-   * Bytes that a CPU moves. It does not run the loop, since its prediction counts only traffic. In a plan for a CPU, an
-   * entry of `lengths` may stand for a bundle or a part of the units, and these bytes are then per entry. `null` if
+   * Bytes that a CPU moves instead of running the loop, since its prediction counts only traffic. In a plan for a CPU,
+   * an entry of `lengths` may stand for a bundle or a part of the units, and these bytes are then per entry. `null` if
    * unknown, as in a plan of an older version.
    */
   readonly traffic: UnitTraffic | null;
@@ -264,7 +264,7 @@ export interface MeasuringDevice {
   readonly properties: Readonly<Record<string, number | string>>;
 }
 
-/** Prefix for the name of a software adapter wherever a target is named. Its times depend on the machine's CPU. */
+/** Marks a software adapter in the names of targets, because its times depend on the machine's CPU. */
 export const SOFTWARE_GPU = 'Software GPU (runs anywhere)';
 
 export function isSoftware(device: Pick<MeasuringDevice, 'properties'>): boolean {
@@ -299,7 +299,7 @@ export type BenchRecord =
       readonly memoryClockMhz?: number;
       readonly powerW?: number;
       readonly temperatureC?: number;
-      /** The bits of reasons, with the values of NVML's `nvmlClocksThrottleReason…`. */
+      /** Bits for the reasons, as in NVML's `nvmlClocksThrottleReason…`. */
       readonly throttleReasons?: number;
     }
   /**
@@ -370,7 +370,7 @@ export interface CaseResult {
   readonly values: Readonly<Record<string, number | readonly number[]>>;
 }
 
-/** A result of which only the case is known. */
+/** The fields of a result if nothing but its case is known. */
 export const NOTHING_MEASURED: Omit<CaseResult, 'case'> = {
   timesMs: [],
   warmUpMs: [],
@@ -386,9 +386,9 @@ export const NOTHING_MEASURED: Omit<CaseResult, 'case'> = {
 export type Verdict = 'same' | 'faster' | 'slower' | 'cannot-tell';
 
 export interface TimeRatio {
-  /** Median of the later times over the median of the earlier ones; below 1 is faster. */
+  /** Median of the later times over the median of the earlier times; below 1 is faster. */
   readonly ratio: number;
-  /** Interval of the ratio of the medians with a coverage of at least 95 %; `null` if a side has too few repeats. */
+  /** Interval for this ratio, with a coverage of at least 95 %; `null` if a side has too few repeats. */
   readonly interval: { readonly low: number; readonly high: number } | null;
   readonly verdict: Verdict;
 }

@@ -64,7 +64,7 @@ export interface Achieved {
    */
   readonly bandwidthGbS: number | null;
   readonly bandwidthFraction: number | null;
-  /** The resource that limits the launch: it is busy for at least half of the time. Null: latency or imbalance does. */
+  /** The resource that is busy for at least half of the time, and so limits the launch; null if there is none. */
   readonly limit: 'issue' | 'bandwidth' | null;
 }
 
@@ -89,8 +89,8 @@ export interface LongestUnit {
 }
 
 /**
- * Returns, for example, `Predicted as: A few waves. Differs from simulation by 0.5 % in the median, 5.3 % at the 95th
- * percentile (775 designs).` The figures are absent if no accuracy is known.
+ * Returns, for example, `Predicted as: A few waves. Such predictions differ from simulation by 0.5 % in the median, 5.3
+ * % at the 95th percentile (775 designs).` The second sentence is left out if no accuracy is known.
  */
 export function regimeText({ label, accuracy }: Pick<RegimeInfo, 'label' | 'accuracy'>): string {
   const name = `Predicted as: ${label}.`;
@@ -100,7 +100,7 @@ export function regimeText({ label, accuracy }: Pick<RegimeInfo, 'label' | 'accu
   return `${name} Differs from simulation by ${figures} (${accuracy.designs.toLocaleString('en')} designs).`;
 }
 
-/** Writes a fraction as a percentage, such as `0.5 %`, with a no-break space. A small one is not rounded to zero. */
+/** Writes a fraction as a percentage, such as `0.5 %`, with a no-break space. */
 function differenceText(fraction: number): string {
   return fraction < 0.0005 ? 'less than 0.1\u00a0%' : `${(100 * fraction).toFixed(1)}\u00a0%`;
 }

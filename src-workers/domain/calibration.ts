@@ -81,7 +81,7 @@ export interface ParameterIdentification {
   readonly held: boolean;
 }
 
-/** Agreement of predicted with measured times, over `designs` designs. Errors are |predicted/measured − 1|. */
+/** How well predicted times agree with the measured times of `designs` designs. Errors are |predicted/measured − 1|. */
 export interface CalibrationFigures {
   readonly designs: number;
   readonly medianError: number;
@@ -96,7 +96,7 @@ export interface HeldOutFigures extends Omit<CalibrationFigures, 'designs'> {
   readonly folds: number;
 }
 
-/** The parameters that measured designs of a kernel on a device determine. They replace data-sheet figures. */
+/** The parameters that were found from measured designs of a kernel on a device. They replace data-sheet figures. */
 export interface CalibrationProfile {
   readonly version: 1;
   readonly deviceId: string;

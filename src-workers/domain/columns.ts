@@ -21,7 +21,7 @@ export interface PredictionChunk extends PredictionColumns {
   readonly count: number;
 }
 
-/** Marks a design in the column of reasons that was not predicted, or whose prediction was not kept. */
+/** An invalid reason that stands for "no prediction": the design was not predicted, or its prediction was not kept. */
 export const NOT_SAVED = 255;
 
 export function allocateChunk(firstDesign: number, count: number): PredictionChunk {

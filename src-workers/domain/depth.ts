@@ -5,7 +5,7 @@
 export interface GroupDepth extends StepLaw {
   /**
    * The law without setup, present if all depths contain the same setup of `setupDepth` iterations. Designs that differ
-   * only in the setup share it.
+   * only in the setup share this law.
    */
   readonly withoutSetup?: { readonly law: StepLaw; readonly setupDepth: number };
   /** E[depth] of one work group, iterations. */
@@ -33,14 +33,14 @@ export interface StepLaw {
   survivalInto(out: Float64Array, groupsPerBlock: number): void;
 }
 
-/** Fetches of one work group from its first fetch until the units run out, as means. */
+/** Mean numbers for one work group, from its first fetch until the units run out. */
 export interface GroupFetches {
   /**
    * Number of fetchers: the lanes, or 1 if the group fetches as a whole. Each also fetches before the first iteration;
    * the counts below exclude these fetches.
    */
   readonly fetchers: number;
-  /** Iterations of the group in this time. */
+  /** Iterations of the group until the units run out. */
   readonly iterations: number;
   /** Iterations after which at least one fetcher fetches. */
   readonly events: number;

@@ -41,7 +41,7 @@ export interface GpuDevice {
   /** ω: lanes that run in lockstep. */
   readonly threadGroupWidth: number;
   readonly schedulersPerMultiprocessor: number;
-  /** FP32 lanes of one multiprocessor. A thread-group instruction takes width/lanes of its cycles. */
+  /** FP32 lanes of one multiprocessor. An instruction of a thread group occupies them for width/lanes cycles. */
   readonly fp32LanesPerMultiprocessor: number;
   /** Cycles before a dependent arithmetic instruction of the same thread group can issue. */
   readonly dependentIssueLatencyCycles: number;
@@ -85,7 +85,7 @@ export interface CpuDevice {
 
 export type Device = GpuDevice | CpuDevice;
 
-/** Returns whether a field is an estimate, which its source states with its first word. */
+/** Returns whether a field is an estimate: its source then begins with this word. */
 export function isEstimate({ sources }: Device, field: string): boolean {
   return !IDENTITY.has(field) && /^estimate\b/.test(sources[field] ?? sources['*'] ?? '');
 }
@@ -104,5 +104,5 @@ export function listEstimates<Kind extends Device>(device: Kind, value: (device:
   return [...read].filter((field) => isEstimate(device, field));
 }
 
-/** Fields that identify a device; all others are its figures. The catalogue adds `own`. */
+/** Fields that identify a device; all other fields are figures. The catalogue adds `own`. */
 const IDENTITY: ReadonlySet<string> = new Set(['kind', 'id', 'name', 'vendor', 'architecture', 'sources', 'own']);

@@ -95,7 +95,7 @@ export interface TimeInterval {
   readonly startMicroseconds: number;
 }
 
-/** Agreement of predictions for a device with measurements. */
+/** How well the predictions for a device agree with measurements. */
 export interface DeviceEvidence {
   /** Name of the device that was measured. It has the same chip as the device in question, perhaps on another board. */
   readonly device: string;
@@ -129,7 +129,7 @@ export function evidenceText(evidence: DeviceEvidence | null, kinds: readonly Im
   return missing.length === 0 ? measured : `${measured} Not measured there: ${kindsText(missing)}.`;
 }
 
-/** A device in a list of times, and the kinds of implementations that the list has on it. */
+/** A device in a list of times, and the kinds of its implementations in the list. */
 export interface TimedDevice {
   readonly id: string;
   readonly name: string;
@@ -178,14 +178,14 @@ interface TimeErrors {
   readonly spearman: number;
 }
 
-/** An implementation on a GPU: its measured times, and predictions with parameters fitted without these matrices. */
+/** Errors for an implementation on a GPU. Each matrix is predicted with parameters that were fitted without it. */
 export interface ImplementationEvidence extends TimeErrors {
   /** The name in the source of the data. */
   readonly name: string;
   /** Name of the implementation in `evidence/spmv-designs.ts`. */
   readonly implementation: string;
   readonly takes: string;
-  /** The same for matrices with at least 10⁶ non-zeros, whose launch takes little of the time; `null` without any. */
+  /** The same errors for matrices with at least 10⁶ non-zeros, whose launch takes little of the time; null if none. */
   readonly large: TimeErrors | null;
   /**
    * Errors of a simpler model for comparison. It has four fitted numbers (start, per byte, per element of the longest
@@ -193,8 +193,8 @@ export interface ImplementationEvidence extends TimeErrors {
    */
   readonly fourNumbers: { readonly medianError: number; readonly spearman: number } | null;
   /**
-   * Errors if the measured times of similar matrices are used instead of a model. A model that knows only the features
-   * of a matrix can hardly have smaller errors. `null` if the work is not a matrix, or comes from another file.
+   * Errors of a guess, for comparison: the mean measured time of similar matrices, without a model. A model that knows
+   * only the features of a matrix can hardly do better. `null` if the work is not a matrix, or comes from another file.
    */
   readonly nearest: { readonly medianError: number; readonly spearman: number } | null;
   readonly parameters: readonly EvidenceParameter[];
@@ -213,24 +213,22 @@ export interface EvidenceParameter {
   readonly upper: number;
 }
 
-/** Quality of the choice by prediction: its time over the time of the fastest measured implementation, ≥ 1. */
+/** How good the choice by prediction is. Regret: the time of the chosen implementation over the shortest one, ≥ 1. */
 export interface ChoiceEvidence {
   /** Matrices with at least two measured implementations. */
   readonly count: number;
-  /** The time of the chosen implementation over the fastest: geometric mean, and 95th percentile, over the matrices. */
+  /** Regret over the matrices: geometric mean, and 95th percentile. */
   readonly regret: number;
   readonly regretP95: number;
   /** Share of matrices for which the fastest was chosen, 0…1. */
   readonly hitRate: number;
-  /**
-   * The implementation with the best regret if always chosen, among those measured for every matrix; `null` if none.
-   */
+  /** Among the implementations measured for every matrix, the best one to choose always; `null` if there is none. */
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
   /** Regret of the choice by the four-number model; `null` if there is none. */
   readonly fourNumbersRegret: number | null;
   /**
-   * Regret of a random choice among the designs that the model cannot distinguish from the fastest (at 80 % of pairs).
-   * Omitted if it was not computed.
+   * Regret of a random choice among the designs whose predicted times are too close to the shortest to be told apart:
+   * the band covers the errors of 80 % of pairs. Omitted if it was not computed.
    */
   readonly randomRegret?: number;
 }
@@ -255,7 +253,7 @@ export interface UnseenEvidence {
   readonly count: number;
   readonly medianError: number;
   readonly regret: number;
-  /** The same figures for matrices with at least 10⁶ non-zeros, whose launch takes little of the time. */
+  /** The same error for matrices with at least 10⁶ non-zeros, whose launch takes little of the time. */
   readonly medianErrorLarge: number | null;
   readonly regretLarge: number | null;
 }

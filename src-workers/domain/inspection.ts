@@ -17,8 +17,8 @@ export interface InspectedLoop {
   readonly line: number | null;
   /**
    * Instructions of one iteration on all paths through its body, because a divergent thread group issues all of them.
-   * Inner loops and the change of the unit are excluded. For an unrolled loop, this is one pass divided by its
-   * iterations.
+   * Inner loops and the change of the unit are excluded. If the loop is unrolled, these are the instructions of a pass
+   * divided by its number of iterations.
    */
   readonly instructionsPerIteration: number;
   readonly byClass: ClassCounts;
@@ -29,8 +29,8 @@ export interface InspectedLoop {
   /** Shuffles, barriers and loads from shared memory on this chain. */
   readonly dependentExchanges: number;
   /**
-   * The longest chain of dependent arithmetic in an iteration, in latencies of one instruction. Instructions issue in
-   * program order, also on the chain.
+   * The longest chain of dependent arithmetic in an iteration, in latencies of one instruction. It includes the time to
+   * issue instructions in program order (`findChain`).
    */
   readonly chainInstructions: number;
   /** Instructions if all lanes take the shortest path through the body. */
@@ -261,8 +261,8 @@ export function listUnknown({
 }
 
 /**
- * Returns a study's kernel with the fields of an inspection, each marked as imported. Older figures of the same part
- * are removed, and the costs of split iterations if iterations are dealt. An undefined field removes the kernel's own.
+ * Returns a study's kernel with the fields of an inspection, each marked as imported. Fields that are undefined, and
+ * older figures for the same work, are removed. If iterations are dealt, the costs of split iterations become 0.
  */
 export function withInspected<Kernel extends { readonly origins?: object | undefined }>(
   kernel: Kernel,

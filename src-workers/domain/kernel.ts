@@ -116,7 +116,7 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly spillInstructionsPerRegister: number;
 }
 
-/** How one multiprocessor issues one kernel, measured or derived. Times are its cycles per iteration. */
+/** How one multiprocessor issues one kernel, measured or derived. */
 export interface PipelineParameters {
   /** τ: latency floor of one iteration, cycles. */
   readonly latencyCycles: number;

@@ -290,7 +290,7 @@ export type VariedInput = (typeof VARIED_INPUTS)[number];
 /** The path of a value that belongs to one implementation, identified by its position in the study. */
 export type OwnInput = `implementations[${number}].kernel.${KernelNumber}`;
 
-/** Returns the field and the implementation in an input's path; `null` if the path is not that of a kernel's field. */
+/** Returns the field and the implementation in an input's path; `null` if the path names no field of a kernel. */
 export function kernelInput(
   input: string,
 ): { readonly field: KernelField; readonly implementation: number | null } | null {
@@ -335,7 +335,7 @@ export type KernelWithOrigins = KernelProfile & {
   readonly origins?: Readonly<Partial<Record<KernelField, Origin | undefined>>> | undefined;
 };
 
-/** Returns the origin of a kernel's field. Without a stated one, a default value is assumed and any other is given. */
+/** Returns the origin of a kernel's field. If none is stated: `assumed` for a default value, otherwise `given`. */
 export function kernelOrigin(kernel: KernelWithOrigins | KernelChange, field: KernelField): Origin {
   const stated = kernel.origins?.[field];
   if (stated !== undefined) return stated;
@@ -418,7 +418,7 @@ interface MeasuredPipeline {
   readonly fittedTo?: 'kernel' | undefined;
 }
 
-/** Returns whether a device's figures were fitted to the stand-in loop. Its times show nothing about this kernel. */
+/** Returns whether a device's figures were fitted to the stand-in loop, whose times show nothing about this kernel. */
 export function isFittedToStandIn(measured: Pick<MeasuredPipeline, 'origin' | 'fittedTo'> | undefined): boolean {
   return measured?.origin === 'calibrated' && measured.fittedTo !== 'kernel';
 }

@@ -94,5 +94,4 @@ export function regimeInfo(id: RegimeId): RegimeInfo {
   return { id, ...INFO[id] };
 }
 
-/** Every regime, in the order in which the prediction tries them. */
 export const REGIME_INFO: readonly RegimeInfo[] = (Object.keys(INFO) as RegimeId[]).map(regimeInfo);

@@ -83,8 +83,8 @@ export function getBlockWidth({ blockWidth }: SpaceAxes, position: number): numb
 }
 
 /**
- * Returns the position on the axis of widths at which a block is one row, or else the first position. It stands for all
- * widths where the width of a block has no meaning.
+ * Returns the position on the axis of widths at which a block is one row, or else the first position. Designs for which
+ * the width of a block has no meaning use this position alone.
  */
 export function rowPosition({ blockWidth }: SpaceAxes): number {
   return Math.max(0, blockWidth?.indexOf(null) ?? 0);
@@ -121,7 +121,7 @@ export function encode(counts: readonly number[], positions: ArrayLike<number>):
   return index;
 }
 
-/** A bound on a quantity of a design that is known before its time is predicted. */
+/** A bound on a property that a design has before its time is predicted. */
 export interface SpaceConstraint {
   readonly quantity:
     | 'threadsPerUnit'

@@ -14,9 +14,7 @@ const UNITS: readonly TimeUnit[] = [
   { name: 'ns', perMs: 1e6 },
 ];
 
-/**
- * Returns the largest unit in which a time, ms, is at least one; ms for zero. A table uses that of its smallest time.
- */
+/** Returns the largest unit in which a time, ms, is at least one; ms for zero. */
 export function timeUnit(timeMs: number): TimeUnit {
   if (!Number.isFinite(timeMs) || timeMs === 0) return UNITS[1];
   // A time that would round to 1,000 in one unit gets the next larger unit.
@@ -64,7 +62,7 @@ export interface TimeColumn {
   readonly decimals: number;
 }
 
-/** Chooses unit and decimals of a list. Its best time, ms, gets four digits, and the others the same decimals. */
+/** Chooses unit and decimals for a list, so that its best time, ms, gets four digits. */
 export function timeColumn(bestMs: number): TimeColumn {
   const unit = timeUnit(bestMs);
   const size = bestMs > 0 && Number.isFinite(bestMs) ? Math.floor(Math.log10(bestMs * unit.perMs)) : 0;

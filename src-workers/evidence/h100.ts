@@ -10,7 +10,7 @@ import { unpacked } from '../parse/unpack.ts';
 export const H100_LOOPS = 'h100-loops';
 export const H100_PRODUCTS = 'h100-products';
 
-// This is a type, since the values of an interface cannot be listed by the benchmarks.
+// This is a type and not an interface, because the benchmarks list its values.
 export type H100Launch = {
   /** Name of the kernel function. */
   readonly kernel: string;
@@ -43,7 +43,7 @@ const COLUMNS = [
   'medianUs',
 ] as const;
 
-/** Launches that are not designs of the same work: some without units, some with equal units. */
+/** Launches that do not do the work of the other designs: some without units, some with equal units. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['nested1-empty', 'uniform']);
 
 /**

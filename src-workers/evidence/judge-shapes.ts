@@ -134,7 +134,7 @@ function randomRegret(families: readonly ShapeFamily[]): number {
   return geometricMean(Float64Array.from(means));
 }
 
-/** Returns the label with the best regret over all families, among the labels that all families have. */
+/** Returns the label with the lowest regret over all families, among the labels that all families have. */
 function bestFixed(families: readonly ShapeFamily[]): ChoiceEvidence['bestFixed'] {
   const shared = families[0].labels.filter((label) => families.every(({ labels }) => labels.includes(label)));
   if (families.length < 2 || shared.length === 0) return null;

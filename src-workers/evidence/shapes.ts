@@ -25,7 +25,7 @@ import { readPredictions } from './load.ts';
 
 /** Public measurements of launches of one kernel, with their predictions. Each data set has its own reader. */
 
-/** Designs of one kernel that are compared. Most differ in the launch. Times within a family have one unit. */
+/** Compared designs of one kernel; most differ only in the launch. All times of a family have the same unit. */
 export interface ShapeFamily {
   /** The properties that all designs share, in words. */
   readonly name: string;

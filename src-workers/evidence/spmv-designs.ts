@@ -104,7 +104,7 @@ function withMasses(lengths: ArrayLike<number>, probability: ArrayLike<number>):
 
 /**
  * Orders ascending lengths so that their slices lose as much as the slices of the matrix. Lengths are shuffled within
- * windows, and then slices are shuffled. The wider the windows, the more a slice loses.
+ * windows, and then slices are shuffled. Slices lose more if the windows are wider.
  */
 function inOrder(ascending: Float64Array, loss: number): Float64Array {
   let best = ascending;
@@ -246,8 +246,8 @@ function csrKernel(matrix: MatrixSummary, value: number, missFraction: number, t
 }
 
 /**
- * Exchanges that one addition to shared memory takes if several threads share a padded row: a load and a
- * compare-and-swap, each tried twice. The threads add one after another.
+ * Exchanges of one addition to a sum in shared memory: a load and a compare-and-swap, each assumed to run twice.
+ * Threads that share a padded row add to its sum one after another.
  */
 const EXCHANGES_PER_ADDITION = 4;
 

@@ -33,7 +33,7 @@ export function findChain(graph: Graph, region: Region, repeats: boolean): Chain
  * 8 cycles: 149 for 153 cycles (one chain of 16), 80 for 78 (four chains of 4).
  */
 const ISSUE = 1 / 8;
-/** Cycles from a branch to the next instruction, as a fraction of the same latency; fitted to the same loops. */
+/** Cycles from a branch to the next instruction, as a fraction of an arithmetic latency; fitted like `ISSUE`. */
 const BRANCH = 3 / 2;
 /** Number of passes until a loop is assumed to be periodic, and number of passes whose time is averaged. */
 const PASSES = 4;

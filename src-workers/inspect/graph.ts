@@ -5,7 +5,7 @@ import type { Instruction } from './instruction.ts';
  * Simple, Fast Dominance Algorithm") and natural loops.
  */
 
-/** Maximum number of loops. No kernel has more, and the search takes one pass over the blocks for each loop. */
+/** Maximum number of loops. The search takes one pass over the blocks for each loop. */
 const MAX_LOOPS = 1000;
 
 export interface Graph {

@@ -32,7 +32,7 @@ export interface Asked {
   readonly loop?: number | undefined;
   /** Number of source iterations in a pass of this loop; it replaces the number that was found. */
   readonly iterationsPerLoop?: number | undefined;
-  /** Mean length of the units, which the law of their lengths gets. */
+  /** Mean length of the units, for the law of their lengths. */
   readonly meanLength?: number | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface KernelPhases {
   readonly accesses: readonly MemoryAccess[];
   /** Number of threads whose results the unrolled tree combines; 1 if there is no tree. */
   readonly threadsPerUnit: number;
-  /** Positions, in the list of loops, of those that belong to no phase. */
+  /** Positions of the loops that belong to no phase, in the list of loops. */
   readonly others: readonly number[];
 }
 

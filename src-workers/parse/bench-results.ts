@@ -24,7 +24,7 @@ const MAX_LINE_BYTES = 64 * 2 ** 20;
 /** Maximum number of times of all cases: 64 MB of numbers. */
 const MAX_SAMPLES = 2 ** 23;
 const NEWLINE = 0x0a;
-/** Maximum number of cases that a warning names. It only counts the others. */
+/** Maximum number of cases that a warning names. Further cases are only counted. */
 const MAX_NAMED = 5;
 
 type Sample = Extract<BenchRecord, { readonly type: 'sample' }>;
@@ -253,7 +253,7 @@ function parsedLine(text: string): { readonly json: unknown; readonly cutOff: bo
   return null;
 }
 
-/** Returns whether a sample begins its case again. An attempt has warm-ups first, and counts repeats upwards. */
+/** Returns whether a sample begins its case again. Each attempt has its warm-ups first, and counts repeats upwards. */
 function isAgain(before: Sample, next: Sample): boolean {
   if (before.warmUp !== next.warmUp) return next.warmUp;
   return next.repeat <= before.repeat;

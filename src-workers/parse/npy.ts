@@ -6,7 +6,7 @@ import type { Result } from '../domain/result.ts';
 const MAX_HEADER_BYTES = 65_536;
 const FIXED_BYTES = 12;
 
-/** Names of arrays of row pointers (compressed sparse rows). The lengths are the differences of neighbours. */
+/** Names of arrays of row pointers (compressed sparse rows). Lengths are the differences of successive pointers. */
 const POINTER_NAMES = ['indptr', 'rowptr', 'row_ptr', 'row_offsets', 'crow_indices'];
 /** Names of the offsets of ragged arrays: `offsets`, or `node0-offsets` and so on as in Awkward Array's buffers. */
 const LIST_OFFSETS = /^(?:part\d+-)?(?:node\d+-)?offsets$/;

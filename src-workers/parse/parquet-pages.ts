@@ -40,8 +40,8 @@ const bitsOf = (largest: number): number => 32 - Math.clz32(largest);
 
 /**
  * Returns the pages of a column, up to a number of values, and checks their runs of levels. Throws if a page claims
- * more values than it can have. The library allocates as many values as a page claims, so a few wrong bytes could make
- * it allocate 2 thousand million.
+ * more values than it can have, because the library allocates as many values as a page claims: up to 2³¹ if its bytes
+ * are wrong.
  */
 function* dataPages({ view, column: { codec }, path }: ColumnChunk, values: number, most: number): Generator<DataPage> {
   const isList = getMaxRepetitionLevel(path) > 0;

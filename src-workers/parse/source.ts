@@ -81,7 +81,7 @@ export function refuse(label: string, place: Place, message: string): never {
   throw new FailureError(failure.error);
 }
 
-/** Throws a failure about a file. Whoever makes the function knows the line; `column` is the place in the line. */
+/** Throws a failure about a file. The function already knows the line; `column` is the place in the line. */
 export type Refuse = (problem: string, column?: number) => never;
 
 /** The maximum number of characters of a quoted value in a message. */

@@ -1,6 +1,6 @@
 import { ok, type Result, badInput } from '../domain/result.ts';
 
-/** What a kernel recorded that was traced with `db/kernels/lockstep.cuh` or `lockstep.wgsl`. */
+/** The record of a kernel that was traced with `db/kernels/lockstep.cuh` or `lockstep.wgsl`. */
 export interface Trace {
   /** Number of steps of each unit, in the order of the units. */
   readonly lengths: Float64Array;

@@ -12,7 +12,7 @@ import { caseShares } from './shares.ts';
 /** A measured case. The analyses ignore cases of other benchmarks and cases without a time. */
 export type MeasuredContentionCase = Pick<CaseResult, 'case' | 'timesMs' | 'values'>;
 
-/** Median of the repeats, with an interval of at least 95 % from order statistics; `null` with fewer than 6 repeats. */
+/** Median of the repeats, and an interval of at least 95 % from order statistics, which needs at least 6 repeats. */
 export interface MedianOf {
   readonly value: number;
   readonly low: number | null;
@@ -26,7 +26,7 @@ export interface MeasuredBandwidths extends BandwidthCalibration {
   readonly bandwidth: readonly MedianOf[];
 }
 
-/** Prediction of one model. `error` is predicted over measured time, minus 1. The slides print errors of bandwidths. */
+/** Prediction of one model. `error`: predicted over measured time, minus 1. (Langguth prints errors of bandwidths.) */
 export interface ModelledTime {
   readonly model: ContentionModel;
   readonly timeMs: number;

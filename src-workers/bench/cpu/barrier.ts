@@ -8,7 +8,7 @@ const GENERATION = 1;
  *
  * @param state `BARRIER_WORDS` words of a `SharedArrayBuffer`, initially 0; only this function changes them
  * @param spins how often a thread reads the memory before it sleeps: many times if all threads must leave at the same
- *   moment, 0 if waiting threads must not take time from working ones
+ * moment, 0 if waiting threads must not take time from working threads
  * @param onLast runs in the thread that arrives last, before all are released
  */
 export function arriveAndWait(state: Int32Array, threads: number, spins: number, onLast?: () => void): void {

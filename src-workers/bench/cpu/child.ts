@@ -58,7 +58,7 @@ async function main(): Promise<void> {
 }
 
 if (isMainThread) {
-  // V8 does not replace code of its first tier while its loop runs, so that code would be measured.
+  // V8 does not replace the code of its first tier (Liftoff) while a loop runs, so this slow code would be measured.
   setFlagsFromString('--no-liftoff');
   endWithParent();
   await main();

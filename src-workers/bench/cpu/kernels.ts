@@ -53,8 +53,8 @@ function triad(): AssembledFunction {
 
 /**
  * Assembles the product of one row of a packed matrix and a vector: Σ row[j]·x[j] over `bytes` of each, a multiple of
- * 8. There are four sums of two lanes, so that additions do not wait for one another. So the terms are added in another
- * order than in a simple loop.
+ * 8. Four sums of two lanes are kept, so that additions do not wait for one another. This adds the terms in another
+ *    order than a simple loop.
  */
 function dot(): AssembledFunction {
   const [row, x, bytes, bulk] = [0, 1, 2, 3].map(local);

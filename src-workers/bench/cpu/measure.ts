@@ -31,7 +31,7 @@ export async function measureCpu(
   take({ type: 'done', elapsedMs: performance.now() - started });
 }
 
-/** Returns the loads of a plan's units, which all designs share. Many designs differ only in their number of cores. */
+/** Returns the loads of the units of a plan. They are made once, because all designs share them. */
 function plannedLoads({ workload }: BenchPlan): Result<CpuLoads> {
   if (!workload) return badInput('The plan has a unit loop, but no workload.');
   const { lengths, traffic } = workload;
@@ -158,7 +158,7 @@ async function measureCase(
        * End of each thread, ns from the common start: all threads of the first counted launch, then of the second, …
        */
       threadEndNs: ends.flat(),
-      /** Fraction of this time during which each thread was on a core; below 1 if other programs used the core. */
+      /** Fraction of the time until its end that each thread was on a core; below 1 if other programs used the core. */
       threadOnCoreFraction: onCore.flat(),
     },
   });

@@ -84,7 +84,7 @@ export interface DesignMachine {
 /** The shares of a design, and how many times a launch moves the design's bytes. */
 export interface DesignShares {
   readonly shares: CaseShares;
-  /** Copies of its work that each core gets, ≥ 1 and not always whole. The time of a launch is divided by it. */
+  /** Copies of its work that each core gets, ≥ 1 and not always whole. Launch times are divided by this number. */
   readonly copies: number;
 }
 
@@ -169,7 +169,7 @@ function triangularShares(cores: number, rows: number): Result<CaseShares> {
     firstRow,
     arrays: [0, x, y],
     memoryBytes: y + rows * ELEMENT_BYTES,
-    // The vectors stay in the cache and do not count. The matrix is larger by a factor of about the number of rows.
+    // The vectors stay in the cache and do not count: the matrix is larger by a factor of about the number of rows.
     loadBytes: Array.from(nonZeros, (entries) => entries * ELEMENT_BYTES),
   });
 }

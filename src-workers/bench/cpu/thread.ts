@@ -71,7 +71,7 @@ export async function runThread(task: ThreadTask, send: (message: ThreadMessage)
     clock[at + 1 + rank] = process.hrtime.bigint();
     const { user, system } = process.threadCpuUsage(before);
     onCore[launch * threads + rank] = Math.min(1, ((user + system) * 1000) / Number(clock[at + 1 + rank] - clock[at]));
-    // A waiting thread sleeps, since it must not take time from working ones.
+    // A waiting thread sleeps, since it must not take time from working threads.
     arriveAndWait(barrier, threads, 0);
     if (rank === 0) {
       const endNs = Array.from({ length: threads }, (_, w) => Number(clock[at + 1 + w] - clock[at]));

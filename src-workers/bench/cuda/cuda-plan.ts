@@ -42,7 +42,7 @@ export const DEVICES_OBJECT: CudaObject = { name: 'devices', source: 'devices.cu
 /** The main object of the program. It has all benchmarks except the unit loop. */
 export const HOST_OBJECT: CudaObject = { name: 'main', source: 'main.cu', flags: [] };
 
-/** Flags of all objects. Warnings are not errors, since those of future compilers must not stop a measurement. */
+/** Flags of all objects. Warnings are not errors, since warnings of future compilers must not stop a measurement. */
 export const COMPILE_FLAGS: readonly string[] = ['-std=c++17', '-O3', '-Xptxas', '-v'];
 /** Flags for linking on POSIX systems. The program loads the library that reads clocks at run time, and has threads. */
 export const LINK_FLAGS: readonly string[] = ['-ldl', '-lpthread'];
@@ -220,7 +220,7 @@ class PlanWriter {
   }
 
   private orderFile(balancing: WholeUnitBalancing, unitsPerGroup: number): Result<string> {
-    // Dynamic fetch takes units in the workload's order. Only best buckets depend on the size of the group.
+    // Dynamic fetch uses the order of `none`. Only the order of best buckets depends on the size of the group.
     const kind = balancing.kind === 'dynamic-fetch' ? { kind: 'none' } : balancing;
     const key = JSON.stringify([kind, balancing.kind === 'best-buckets' ? unitsPerGroup : 0]);
     const known = this.names.get(key);
@@ -311,8 +311,8 @@ function whole(
 }
 
 /**
- * Writes a law in the form from which the program draws lengths: pairs of 2³² times the probability of at most this
- * length, and the length. The error of a probability is at most 2⁻³³.
+ * Writes a law as the pairs from which the program draws lengths: 2³²·P(length ≤ l) and l. The error of a probability
+ * is at most 2⁻³³.
  */
 function lawWords(law: LengthLaw): Result<Uint32Array> {
   const longest = law.support[law.support.length - 1];

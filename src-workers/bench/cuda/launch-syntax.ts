@@ -1,6 +1,6 @@
 import { ok, type Result, unsupported } from '../../domain/result.ts';
 
-/** Rewrites what no C++ header can define in CUDA: `<<<…>>>`, and shared memory whose size the launch decides. */
+/** Rewrites the CUDA that no C++ header can define: `<<<…>>>`, and shared memory whose size the launch decides. */
 
 const OPENING = /[([{]/;
 const CLOSING = /[)\]}]/;

@@ -116,7 +116,7 @@ function findArchitecture({ known }: Toolkit, capability: number): string | null
   return older.length > 0 ? `compute_${Math.max(...older)}` : null;
 }
 
-/** Chooses the toolkit that supports most of the GPUs; the first one among equals. */
+/** Chooses the toolkit that supports most of the GPUs; the first of several equals. */
 export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readonly number[]): ToolkitChoice {
   if (capabilities.length === 0) return { nvcc: toolkits[0].nvcc, architectures: ['native'], lacking: [] };
   const choices = toolkits.map((toolkit) => {

@@ -70,8 +70,8 @@ function classCounts(classes: Classes, lengths: Uint32Array): readonly number[] 
 }
 
 /**
- * Returns a key for the order of units of a design. Designs with the same key have the same order. Only for best
- * buckets does it depend on threads per unit and block size.
+ * Returns a key for the order of units of a design. Designs with the same key have the same order. Only the order of
+ * best buckets depends on threads per unit and block size.
  */
 export function orderKey({ balancing: text, threadsPerUnit, blockThreads, classes }: Design): string {
   const balancing = parseBalancing(text);
@@ -147,7 +147,7 @@ export type ImplementedPart = Pick<Design, 'implementation' | 'threadsPerUnit' |
 export function findEntry({ name, entries }: KernelManifest, design: ImplementedPart): Result<KernelEntry> {
   const { implementation, threadsPerUnit, loop, balancing, blockThreads } = design;
   const anyOfKind = balancing.replace(/\(.*\)$/, '(*)');
-  /** A property of a design: the values that fit it, and the values that an entry lists. Without a list, all fit. */
+  /** A property of a design: the values that fit it, and the values that an entry lists. No list means that all fit. */
   type Property = readonly [
     what: string,
     fitting: readonly (string | number)[],

@@ -60,7 +60,7 @@ function listNames(words: readonly string[]): ReadonlySet<string> {
 }
 
 /**
- * Checks whether one of the command lines uses one of these placeholders.
+ * Checks whether one of the command lines uses one of the placeholders `some`.
  * @param task the command lines, which have passed `checkCommands`
  */
 export function names({ exec, build }: Pick<ProgramTask, 'exec' | 'build'>, ...some: readonly Placeholder[]): boolean {

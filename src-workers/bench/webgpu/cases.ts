@@ -4,7 +4,7 @@ import type { Launch } from './launcher.ts';
 
 /** A case whose kernel is compiled and whose buffers are on the device. */
 export interface PreparedCase {
-  /** Prepares the next launch with about this fraction of the work, more than 0 and at most 1. */
+  /** Prepares the next launch with about `share` of the work, more than 0 and at most 1. */
   launch(share: number): Launch | readonly Launch[];
   /** Runs before the first counted launch. */
   begin?(): void;

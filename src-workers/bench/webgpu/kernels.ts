@@ -48,7 +48,7 @@ export type MatrixTimes = Map<string, { lockstep?: number; independent?: number 
  * Prepares powers of matrices modulo 2³², with one work group per subgroup. WebGPU has no clock that a lane can read,
  * so whole launches are timed. Once both executions have been measured, the later record has the aggregate loss
  * n·T(lockstep)/T(independent), where the independent launch has n times as many groups. It also has the loss of the
- * lengths that were drawn, which differs from the law's if there are few.
+ * drawn lengths, which differs from the loss of the law if few were drawn.
  */
 export async function prepareMatrixPower(
   launcher: Launcher,

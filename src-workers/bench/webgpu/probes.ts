@@ -12,11 +12,11 @@ export type ProbeValues = Readonly<Record<string, number | readonly number[]>>;
  *
  * | probe | arguments | values |
  * |---|---|---|
- * | `limits` | | those that matter to a launch |
+ * | `limits` | | the limits that matter to a launch |
  * | `float-add`, `float-multiply`, `float-multiply-add`, `integer-add`, `integer-multiply-add`, `special` | `rounds` | `latencyNs` of one operation that waits for the one before |
  * | `cache-l1`, `cache-l2` | `leastBytes`, `mostBytes` | `sizesBytes`, `nsPerLoad` of random dependent loads within each size |
  * | `bandwidth` | `bytes` of each of three arrays | `bandwidthGbS` of the triad |
- * | `resident-blocks` | `blockThreads`, `rounds` | `blocks`, `timesNs`, `concurrentBlocks`: the most equal blocks that take less than one and a half times the time of one |
+ * | `resident-blocks` | `blockThreads`, `rounds` | `blocks`, `timesNs`, `concurrentBlocks`: the largest number of equal blocks that take less than 1.5 times as long as one |
  *
  * Throws a `FailureError` with `unsupported` on any other probe.
  */

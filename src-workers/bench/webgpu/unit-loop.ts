@@ -122,7 +122,7 @@ export async function prepareUnitLoop(
   const { queue } = launcher.device;
   return ok({
     launch(share) {
-      // If blocks fetch, any number of them does all the work. For a fraction of it, the counter starts later in the
+      // If blocks fetch, any number of blocks does all the work. To do a part of it, the counter starts later in the
       // order.
       const blocks = fetching ? design.gridBlocks : Math.max(1, Math.round(share * design.gridBlocks));
       if (fetching) queue.writeBuffer(dealing, 0, Uint32Array.of(units - Math.max(1, Math.round(share * units))));
