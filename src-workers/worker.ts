@@ -124,7 +124,7 @@ function withKnownLengths(plan: SweepPlan): SweepPlan {
   };
 }
 
-/** Returns the equal object among the recent ones. If there is none, returns this object and remembers it. */
+/** Returns the recent object that is equal to `one`. If there is none, remembers and returns `one`. */
 function findKnown<T>(seen: T[], one: T, isSame: (a: T, b: T) => boolean): T {
   const at = seen.findIndex((other) => isSame(other, one));
   const [known] = at < 0 ? [one] : seen.splice(at, 1);
@@ -210,7 +210,7 @@ export function searchPick({
   return kept.picked();
 }
 
-/** Finds the best designs of one device, in a range or a list. If the best time is known, see `surveyFastest`. */
+/** Finds the best designs of one device, in a range or a list. */
 export function survey(task: OfAdvice<{ part: DesignPart; ties: TieTable; bestMs?: number }>): Survey {
   const { part, ties, bestMs } = task;
   const predictor = getAdvisor(task.plan, task.key);
@@ -337,7 +337,7 @@ export function calibrate(
   return calibrateFromDesigns(task.plan, task.deviceAt, task.measured, options);
 }
 
-/** Computes how well predictions agree with measurements. Each figure has an interval from resampling. */
+/** Computes how well predictions agree with measurements, with intervals from resampling. */
 export function agree({ designs, seed }: Task<{ designs: MeasuredDesigns; seed: number }>): Result<Agreement> {
   return agreement(designs, { uniform: mersenneTwister(seed) });
 }

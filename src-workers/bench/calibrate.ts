@@ -227,9 +227,7 @@ function startingValues(plan: SweepPlan, device: GpuDevice): Values {
   };
 }
 
-/**
- * Returns the plan without CPUs and without axis values that no measured design has. Its predictor is quick to make.
- */
+/** Returns the plan without CPUs and unmeasured axis values, so that its predictor is quick to make. */
 function onlyMeasured(
   plan: SweepPlan,
   deviceAt: number,
@@ -342,8 +340,8 @@ function fitProblem(
     { name: 'latencyCycles', ...cycles },
     { name: 'kneeSoftness', lower: 1, upper: 64, coordinate: 'log', step: 1e-2, knownWithin: 0.5 },
   ];
-  // If all designs have the same number of threads per unit, the cost of sharing cannot be separated from that of an
-  // iteration. With two different numbers, σ cannot be separated from κ.
+  // If all designs have the same number of threads per unit, the cost of sharing cannot be separated from the cost of
+  // an iteration. With two different numbers, σ cannot be separated from κ.
   const split = plan.kernel.sharing !== 'deal';
   if (split && sharing.size > 1)
     all.push({ name: 'serialFraction', lower: 0, upper: 1, coordinate: 'linear', step: 1e-3, knownWithin: 0.1 });
@@ -422,6 +420,6 @@ function checkExplained(predictedMs: Float64Array, measuredMs: Float64Array, dev
   if (spread < SPREAD || left < (1 - MIN_EXPLAINED) * spread) return ok(null);
   const percent = (value: number) => `${(100 * Math.expm1(value)).toFixed(0)} %`;
   return conflict(
-    `The calibrated model has an error of ${percent(left)}, hardly less than a single time for all designs (${percent(spread)}). Use measurements of this study's kernel on ${device.name}.`,
+    `The calibrated model has an error of ${percent(left)}, hardly less than that of a single time for all designs (${percent(spread)}). Use measurements of this study's kernel on ${device.name}.`,
   );
 }

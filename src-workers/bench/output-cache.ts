@@ -21,7 +21,7 @@ export interface CacheEntry {
  * one cache.
  *
  * Fails with `unsupported` and the tool's first error if its exit code is not 0 or it makes no file, with `storage` if
- * the cache cannot be written, and as `make` fails.
+ * the cache cannot be written, and with each failure of `make`.
  *
  * @param file name of the output file
  * @param parts everything on which the output depends
@@ -148,7 +148,7 @@ async function replace(draft: string, folder: string, file: string): Promise<voi
     } catch (error) {
       if ((await readEntry(folder, file)) !== null) return;
       if (attempt === 2) throw error;
-      // There is a folder in this place, but it is damaged.
+      // The folder in this place is damaged, so it is moved aside.
       const aside = `${draft}-old`;
       await rename(folder, aside).catch(() => {});
       await rm(aside, { recursive: true, force: true });

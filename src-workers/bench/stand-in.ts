@@ -21,7 +21,7 @@ type StandInBackend = 'cuda' | 'webgpu';
 const SECTOR_BYTES = 4 * SECTOR_WORDS;
 /** The maximum size of the table in words: 128 MiB, the default maximum of a WebGPU buffer. */
 const TABLE_WORDS = 2 ** 25;
-/** Registers that the loop needs besides those of its steps. */
+/** Registers that the loop needs besides the registers of its steps. */
 const OWN_REGISTERS = 16;
 const MAX_THREADS_PER_UNIT = 32;
 
@@ -36,7 +36,7 @@ export interface UnitLoopShape {
   readonly loadRate: number;
   readonly streamed: number;
   readonly streamRate: number;
-  /** Machine instructions of the pass: all of them, and those for integers and logic. */
+  /** Machine instructions of the pass: all of them, and the integer and logic instructions. */
   readonly instructions: number;
   readonly integerInstructions: number;
   /** The number of steps that run once per unit, and in each step that combines results. */
@@ -92,7 +92,7 @@ function countExchanges({ sharing, instructionsPerIteration, cooperationCost }: 
   return Math.min(steps, Math.round((instructionsPerIteration * cooperationCost * steps) / 2));
 }
 
-/** Counts the instructions of a pass in addition to its steps: all of them, and those for integers and logic. */
+/** Counts the instructions of a pass besides its steps: all of them, and the integer and logic instructions. */
 function overhead(profile: UnitLoopProfile, u: number) {
   const share = computeShare(profile, u);
   const exchanges = countExchanges(profile, u);

@@ -362,7 +362,7 @@ export interface CaseResult {
   readonly compiled: Omit<Extract<BenchRecord, { readonly type: 'compiled' }>, 'type' | 'case'> | null;
   /** Whether the result equals the CPU's, or the result of other designs; `null` if it was not checked. */
   readonly correct: boolean | null;
-  /** Digest of the result, if it was compared by one. */
+  /** Digest of the result, if results are compared by digests. */
   readonly digest?: string;
   /** The message of the check if the result is wrong; empty otherwise. */
   readonly checkMessage: string;

@@ -46,11 +46,11 @@ export interface Breakdown {
 /** `given`: the workload's own units, in the order that the balancing gives them. `independent`: draws from the law. */
 export type UnitsOrder = 'given' | 'independent';
 
-/** Returns, for example, `The units are those of the workload in its order.`; empty on a CPU. */
+/** Returns, for example, `The workload gives the units and their order.`; empty on a CPU. */
 export function orderText({ order }: Pick<Breakdown, 'order'>): string {
   if (order === undefined) return '';
   return order === 'given'
-    ? 'The units are those of the workload in its order.'
+    ? 'The workload gives the units and their order.'
     : 'The units are independent draws from the law of lengths.';
 }
 
@@ -97,7 +97,7 @@ export function regimeText({ label, accuracy }: Pick<RegimeInfo, 'label' | 'accu
   if (!accuracy) return name;
   const [median, p95] = [accuracy.median, accuracy.p95].map(differenceText);
   const figures = median === p95 ? median : `${median} in the median, ${p95} at the 95th percentile`;
-  return `${name} Differs from simulation by ${figures} (${accuracy.designs.toLocaleString('en')} designs).`;
+  return `${name} Such predictions differ from simulation by ${figures} (${accuracy.designs.toLocaleString('en')} designs).`;
 }
 
 /** Writes a fraction as a percentage, such as `0.5 %`, with a no-break space. */
@@ -115,6 +115,6 @@ export function longestUnitText({ longestUnit, timeMs }: Breakdown): string {
   const share =
     longestUnit.timeMs <= timeMs
       ? `${Math.round((100 * longestUnit.timeMs) / timeMs)} % of the time`
-      : 'more than the predicted time, since that is a mean over launches, and many of them have no unit as long as this';
-  return `The longest unit, ${length} iterations, takes ${timeText(longestUnit.timeMs)} even alone on its multiprocessor, ${share}. No block size or grid can shorten this.`;
+      : 'more than the predicted time, which is a mean over launches, many without a unit of this length';
+  return `The longest unit, ${length} iterations, takes ${timeText(longestUnit.timeMs)} even alone on its multiprocessor, ${share}. No block size or grid can make this unit faster.`;
 }

@@ -22,7 +22,7 @@ export const VALUE_TYPES = {
 } as const;
 export type ValueType = keyof typeof VALUE_TYPES;
 
-/** The C and CUDA names of these types; `long` has 8 bytes, as on Linux. */
+/** The C and CUDA names of the value types; `long` has 8 bytes, as on Linux. */
 const C_NAMES: Readonly<Record<string, ValueType>> = {
   ...Object.fromEntries(
     [8, 16, 32, 64].flatMap((bits) => [
@@ -129,7 +129,7 @@ export interface KernelEntry {
   readonly axes: {
     readonly threadsPerUnit: readonly number[];
     readonly loop: readonly LoopForm[];
-    /** Text forms of balancings; `mixed(*)` means all mixed ones. */
+    /** Text forms of balancings; `mixed(*)` means all mixed balancings. */
     readonly balancing: readonly string[];
     readonly blockThreads?: readonly number[] | undefined;
   };

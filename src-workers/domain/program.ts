@@ -16,9 +16,10 @@ export const PLACEHOLDERS = {
   device: 'id of the device for which the design was predicted',
   units: 'number of units',
   lengthsFile: 'file of the lengths of the units in order: 32-bit numbers, lowest byte first',
-  orderFile: 'file of the unit numbers in the order in which the design, or its tiles, take them, in the same form',
+  orderFile:
+    'file of the unit numbers in the order in which the design (or its tiles) takes them: 32-bit, lowest byte first',
   launches:
-    'FIRST:UNITS:THREADS:BLOCKS of each launch, separated by commas: its first unit in that order, units, threads per unit, blocks',
+    'FIRST:UNITS:THREADS:BLOCKS of each launch, separated by commas: the position of its first unit in the order, units, threads per unit, blocks',
   binary: 'the file that --build makes',
 } as const;
 export type Placeholder = keyof typeof PLACEHOLDERS;

@@ -83,7 +83,7 @@ export interface KernelInput {
   readonly source: string;
 }
 
-/** The fields of a kernel that are numbers, basic ones first. */
+/** The fields of a kernel that are numbers, the basic fields first. */
 export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
   registersPerThread: {
     label: 'Registers per thread',
@@ -381,7 +381,7 @@ export function implementationKernel<Kernel extends KernelWithOrigins>(
   return { ...kernel, ...values, name, origins: { ...kernel.origins, ...origins } };
 }
 
-/** Returns the full kernel that a design runs: that of its implementation, or else the study's. */
+/** Returns the full kernel that a design runs: the kernel of its implementation, or else of the study. */
 export function selectKernel<Kernel extends KernelWithOrigins>(
   study: {
     readonly kernel: Kernel;
@@ -493,7 +493,7 @@ export function decidingFields(
 export interface DecidingField {
   readonly input: `kernel.${KernelField}` | `implementations[${number}].kernel.${KernelField}`;
   readonly field: KernelField;
-  /** The kernel whose value of the field is used. */
+  /** The kernel that states the value of the field. */
   readonly kernel: KernelWithOrigins;
   /** Name of the implementation that states the field; `null` if the study states it. */
   readonly of: string | null;

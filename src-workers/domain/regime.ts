@@ -48,7 +48,7 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   'uneven-grid': {
     label: 'Uneven grid',
     method:
-      'The units cannot be divided evenly. The time lies between those of two launches: with the larger number of units in every slot, and with one less.',
+      'The units cannot be divided evenly. The time lies between the times of two launches: in one, every slot has the larger number of units; in the other, one unit less.',
     accuracy: { median: 0.0098, p95: 0.07, designs: 97 },
   },
   'equal-blocks': {

@@ -9,7 +9,7 @@ export interface DrawnTimeline {
   readonly gridBlocks: number;
   /** Start of each launch. A mixed design has one launch per class; they follow one another. */
   readonly launchStartMs: Float64Array;
-  /** The multiprocessors whose blocks are listed: all of them, or evenly spaced ones if there are too many. */
+  /** The multiprocessors whose blocks are listed: all, or evenly spaced multiprocessors if there are too many. */
   readonly shownMultiprocessors: Float64Array;
   /**
    * The blocks of the shown multiprocessors, sorted by multiprocessor and start. A bar shows `blockCount` consecutive

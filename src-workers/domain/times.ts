@@ -83,7 +83,7 @@ export function timeRange(lowMs: number, highMs: number): string {
 
 /**
  * Says why a design is recommended although another design is the fastest.
- * @param excess its time divided by that of the fastest design, minus 1
+ * @param excess its time divided by the time of the fastest design, minus 1
  */
 export function simplerSentence(excess: number, fastest: string): string {
   const longer = excess < 0.0005 ? 'as long as' : `${(100 * excess).toFixed(1)}${NBSP}% longer than`;

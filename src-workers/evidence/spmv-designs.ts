@@ -87,7 +87,7 @@ function makeRows(matrix: MatrixSummary): Workload {
   return { law: makeUnitLaw(matrix.name, ordered, rows), ordered };
 }
 
-/** Returns the law of these rows, with one longest row added. */
+/** Returns the law of rows with these lengths, and of one more row with the maximum length. */
 function withLongest(lengths: Float64Array, rows: number, max: number): LengthLaw {
   const { support, probability } = makeUnitLaw('', makeGivenLengths(lengths), lengths.length);
   return withMasses([...support, max], [...probability.map((mass) => mass * (1 - 1 / rows)), 1 / rows]);

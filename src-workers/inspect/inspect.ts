@@ -64,7 +64,7 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
   if (!profile.ok) return fail(profile.error.code, `${label}: ${profile.error.message}`);
 
   const known = [
-    // The order of the names is that of the source, if one of the texts keeps this order.
+    // The names are in the order of the source, if one of the texts keeps this order.
     ...[...ptx, ...sass, ...cubin.value, ...profile.value].map(({ entry, arch }) => ({ entry, arch })),
     ...usages.map(({ kernel, architecture }) => ({ entry: kernel, arch: architecture })),
   ];
@@ -97,9 +97,9 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
   const dynamic = new Set([...declared].map(([, rest]) => rest.split('[', 1)[0].split(' ').at(-1)));
   if (of(ptx)?.instructions.some(({ reads }) => reads.some((name) => dynamic.has(name))))
     notes.push(
-      'It uses dynamic shared memory, whose size the launch sets. Add this size to the shared memory of the study.',
+      'The kernel uses dynamic shared memory, whose size the launch sets. Add this size to the shared memory of the study.',
     );
-  if (!usage && file) notes.push('An object file does not list spills; a log of ptxas -v does.');
+  if (!usage && file) notes.push('An object file does not list spills. Add a log of ptxas -v to know them.');
   return ok({
     entry,
     name: demangled(entry),
@@ -180,7 +180,7 @@ function inspectLoops(
   const code = sass ?? ptx;
   if (!code) return ok(NO_LOOPS);
   if (code.instructions.some(({ calls }) => calls))
-    notes.push('It calls functions, which are counted as one instruction each.');
+    notes.push('The kernel calls functions, which are counted as one instruction each.');
   if (code.instructions.some(({ expands }) => expands))
     notes.push('PTX counts a division, a remainder or an exact root as one instruction; the machine executes several.');
   if (!sass) return findLoops(code, { loop, iterations });
@@ -199,7 +199,7 @@ const NO_LOOPS: FoundLoops = { loops: [], chosen: null, notes: [], around: null 
 function writeNotes({ threadsPerUnit, others }: KernelPhases): readonly string[] {
   const places = listed(others.map((at) => String(at + 1)));
   return [
-    ...(threadsPerUnit > 1 ? [`Its tree of shuffles combines ${threadsPerUnit} threads per unit.`] : []),
+    ...(threadsPerUnit > 1 ? [`The tree of shuffles combines the results of ${threadsPerUnit} threads per unit.`] : []),
     ...(others.length > 0 ? [`These loops belong to no phase and are not counted: ${places}.`] : []),
   ];
 }

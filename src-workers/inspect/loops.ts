@@ -398,7 +398,7 @@ function unitNotes(graph: Graph, { loop, unrolled }: Found): readonly string[] {
     ...(atomics > 0
       ? [
           `An iteration has ${countedText(atomics, 'atomic')} on device memory. Atomics count as accesses. ` +
-            'Predictions do not know how many of them use the same address, where each waits for the others.',
+            'Predictions do not know how many of them use the same address and so wait for one another.',
         ]
       : []),
   ];

@@ -85,7 +85,7 @@ export function findPhases(
   const tree = makeTree(code, [...listInstructions(graph, around.blocks)], unit);
   const serial = !cooperates(code, own) && loop.refill.size === 0 && waitsForBefore(graph, loop, sums);
   const sharing = serial || cooperates(code, own) ? 'split' : 'deal';
-  // If iterations are split, another loop with exchanges may be an unrolled copy of this one, so it is not a tree.
+  // If iterations are split, another loop with exchanges may be an unrolled copy of this loop instead of a tree.
   const treeLoop =
     sharing === 'split'
       ? -1

@@ -55,7 +55,8 @@ const UNITS: Readonly<Record<string, number>> = {
  */
 export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
   const begin = /^"?ID"?,.*Kernel Name/m.exec(text);
-  if (!begin) return badInput('It contains no table of Nsight Compute. Write one with: ncu --csv --set full PROGRAM');
+  if (!begin)
+    return badInput('The file contains no table of Nsight Compute. Write one with: ncu --csv --set full PROGRAM');
   let rows: string[][];
   try {
     // The program's own output between the records is skipped.

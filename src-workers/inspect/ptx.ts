@@ -148,7 +148,7 @@ function instruction(text: string, line: number | null, marks: number, before: s
   const body = guard ? text.slice(guard[0].length) : text;
   const space = body.search(/\s/);
   const name = space < 0 ? body : body.slice(0, space);
-  // Loads and stores of matrix fragments for tensor cores count like those of other data.
+  // Loads and stores of matrix fragments for tensor cores count like other loads and stores.
   const [operation] = name.replace(/^wmma\.(load|store)/, (_, what) => (what === 'load' ? 'ld' : 'st')).split('.', 1);
   const operands = splitOperands(space < 0 ? '' : body.slice(space));
   const names = operands.map((operand) => operand.match(/[%$A-Za-z_][\w$.]*/g) ?? []);

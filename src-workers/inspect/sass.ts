@@ -10,7 +10,7 @@ export function parseSass(text: string): KernelCode[] {
   let arch: string | null = null;
   let open: { instructions: Instruction[]; labels: Map<string, number> } | null = null;
   let line: number | null = null;
-  /** Whether the line of the code that follows is known. For inlined code, the first line named is the innermost. */
+  /** Whether the source line of the next code is known. For inlined code, the first line named is the innermost. */
   let placed = false;
   for (const raw of text.split('\n')) {
     const row = raw.slice(0, MAX_ROW);

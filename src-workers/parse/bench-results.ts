@@ -154,7 +154,7 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
     const attempt = attemptOf(record.case, record.type === 'sample' ? record : null);
     if (record.type === 'sample') {
       samples++;
-      if (samples > MAX_SAMPLES) refuse(label, { line }, `the file has more than the limit of ${MAX_SAMPLES} samples`);
+      if (samples > MAX_SAMPLES) refuse(label, { line }, `the file has more samples than the limit of ${MAX_SAMPLES}`);
       attempt.last = record;
     }
     addRecord(attempt, record);
@@ -207,7 +207,9 @@ function leftOutWarnings(
   if (unknownCases.size > 0)
     warnings.push(`Records of cases that are not in the plan were left out: ${named(unknownCases)}.`);
   for (const [type, count] of unknownTypes) {
-    warnings.push(`Records of type ${shown(type)} were left out, since this version does not know it: ${count}.`);
+    warnings.push(
+      `Records of type ${shown(type)} were left out, since this version does not know this type: ${count}.`,
+    );
   }
   return warnings;
 }

@@ -12,8 +12,8 @@ export interface CsrMatrix {
 }
 
 /**
- * Reads a Matrix Market file as compressed sparse rows, with the row lengths of `parseMatrixMarket`. Fails in the same
- * cases as that function, and on complex values.
+ * Reads a Matrix Market file as compressed sparse rows, with the row lengths of `parseMatrixMarket`. Fails where that
+ * function fails, and on complex values.
  */
 export async function readCsr(source: ByteSource, label: string): Promise<Result<CsrMatrix>> {
   const [rowOf, columnOf, valueOf]: number[][] = [[], [], []];

@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { CsvError, parse, type Options } from 'csv-parse';
 import { DECIMAL, readBytes, refuse, shown, type ByteSource } from './source.ts';
 
-/** Maximum size of a record; real ones are far shorter. It limits the memory for a file without line ends. */
+/** Maximum size of a record, far above real records. It limits the memory for a file without line ends. */
 const MAX_RECORD_BYTES = 4096;
 
 /**

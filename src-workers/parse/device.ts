@@ -22,7 +22,7 @@ function positive(max: number) {
   return v.pipe(v.number(expected), v.finite(expected), v.gtValue(0, expected), v.maxValue(max, expected));
 }
 
-const SOURCES = 'a map of field name to source, 500 characters at most each';
+const SOURCES = 'a map from field names to sources of at most 500 characters';
 const sources = v.pipe(
   v.record(v.string(), v.pipe(v.string(SOURCES), v.maxLength(500, SOURCES)), SOURCES),
   v.check((map) => Object.keys(map).length <= 40, 'at most 40 sources'),

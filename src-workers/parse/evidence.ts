@@ -82,9 +82,9 @@ const SLICE_ENTRY_BYTES = 8;
 /**
  * Recovers the number of stored cells from the column `sellp_cells`. In some files the column has that number. In
  * Ginkgo's file, it has one of two figures derived from the storage size. Most rows have a twelfth of the number of
- * cells, rounded; the others have the cells plus the arrays that describe the slices, in units of a cell. A number of
- * cells is a multiple of 64, at least the number of non-zeros, and at most the number if all rows were as long as the
- * longest. These rules tell which figure a row has.
+ * cells, rounded; the other rows have the cells plus the arrays that describe the slices, in units of a cell. A number
+ * of cells is a multiple of 64, at least the number of non-zeros, and at most the number if all rows were as long as
+ * the longest. These rules tell which figure a row has.
  */
 function withCells(matrices: readonly MatrixSummary[]): readonly MatrixSummary[] {
   // Padding never makes a matrix smaller, so a value far below the non-zeros is not a number of cells.

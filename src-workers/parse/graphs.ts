@@ -36,7 +36,7 @@ function numbering(refuse: Refuse): { readonly degrees: number[]; numberOf: (nam
       const known = numbers.get(name);
       if (known !== undefined) return known;
       if (degrees.length === MAX_ORDERED_LENGTHS)
-        refuse(`the graph has more than the limit of ${MAX_ORDERED_LENGTHS} vertices`);
+        refuse(`the graph has more vertices than the limit of ${MAX_ORDERED_LENGTHS}`);
       numbers.set(name, degrees.length);
       return degrees.push(0) - 1;
     },

@@ -38,7 +38,7 @@ function openReader(bytes: Uint8Array, label: string) {
   };
   const unexpected = (advice: string): never =>
     refuse(label, { line }, `${shown(decoder.decode(bytes.subarray(at, at + 40)))} is not valid here. ${advice}`);
-  /** Moves past one of these bytes and returns it. */
+  /** Moves past one of the `expected` bytes and returns it. */
   const step = (expected: readonly number[], words: string): number => {
     skipSpace();
     if (at >= bytes.length) throw CUT_OFF;

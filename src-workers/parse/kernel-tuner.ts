@@ -141,7 +141,7 @@ export function parseKernelTuner(
         refuse(`the file has several of "cache", "results" and "data". It must have one of them`);
       }
       if (raw.length === MAX_CONFIGURATIONS) {
-        refuse(`the file has more than the limit of ${MAX_CONFIGURATIONS} configurations`);
+        refuse(`the file has more configurations than the limit of ${MAX_CONFIGURATIONS}`);
       }
       if (format === 'cache') parameterNames ??= listNames(head, refuse);
       const read = parameterNames
@@ -151,7 +151,7 @@ export function parseKernelTuner(
           : t4Case(member, refuse);
       seen.add(format === 'cache' ? member.key : JSON.stringify(read.configuration));
       times += read.times.length;
-      if (times > MAX_TIMES) refuse(`the file has more than the limit of ${MAX_TIMES} times`);
+      if (times > MAX_TIMES) refuse(`the file has more times than the limit of ${MAX_TIMES}`);
       raw.push(read);
     });
     const refuseFile: Refuse = refuseAt({ line: 1 });
@@ -194,7 +194,7 @@ export function parseKernelTuner(
     const single = cases.filter((one) => one.timesMs.length === 1).length;
     if (single > 0) warnings.push(`Configurations with a single time instead of repeats: ${single}.`);
     const repeated = cases.length - seen.size;
-    if (repeated > 0) warnings.push(`Configurations that repeat an earlier one: ${repeated}.`);
+    if (repeated > 0) warnings.push(`Configurations that repeat an earlier configuration: ${repeated}.`);
     return ok({
       format,
       kernel,

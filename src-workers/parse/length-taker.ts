@@ -81,7 +81,7 @@ export function takeLengths(
           `length ${shown(written ?? String(length))} is not an integer from 0 to 2^53 − 1${thousandsHint(written ?? '')}`,
         );
       if (form !== 'lengths' && !(weight >= 0))
-        refuse(label, place(at, true), `${form} value ${shown(String(weight))} is not a number ≥ 0`);
+        refuse(label, place(at, true), `the value ${shown(String(weight))} of the ${form} is not a number ≥ 0`);
       if (form === 'probabilities' && weight > 1 + PROBABILITY_SUM_TOLERANCE)
         refuse(label, place(at, true), `probability ${shown(String(weight))} is not a number from 0 to 1${hint}`);
       units += weight;
@@ -97,7 +97,7 @@ export function takeLengths(
         refuse(label, place(at, false), `length ${length} is given twice`);
       weightOf.set(length, (before ?? 0) + weight);
       if (weightOf.size > MAX_SUPPORT_POINTS)
-        refuse(label, place(at, false), `the file has more than the limit of ${MAX_SUPPORT_POINTS} distinct lengths`);
+        refuse(label, place(at, false), `the file has more distinct lengths than the limit of ${MAX_SUPPORT_POINTS}`);
     },
     finish(end) {
       if (records === 0) refuse(label, end, 'the file has no lengths');

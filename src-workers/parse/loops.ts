@@ -31,7 +31,7 @@ export function parseLoopTimes(source: ByteSource, label: string): Promise<Resul
       }
       matrices++;
       if (matrices > MAX_MATRICES)
-        refuse(label, record, `the file has more than the limit of ${MAX_MATRICES} matrices`);
+        refuse(label, record, `the file has more matrices than the limit of ${MAX_MATRICES}`);
       const matrix = record.text('dataset');
       if (matrix === '') refuse(label, { line: record.line, column: 1 }, 'the dataset is empty. It must name a matrix');
       const [rows, columns, nonZeros] = (['rows', 'cols', 'nnzs'] as const).map((name) => record.number(name));

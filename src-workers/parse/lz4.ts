@@ -13,7 +13,7 @@ const MIN_MATCH = 4;
 export function unpackLz4Block(packed: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   const end = unpackInto(bytes, 0, packed);
-  if (end !== length) throw new Error(`LZ4 of ${end} bytes instead of ${length}`);
+  if (end !== length) throw new Error(`LZ4 that unpacks to ${end} bytes instead of ${length}`);
   return bytes;
 }
 
@@ -42,7 +42,7 @@ function unpackInto(bytes: Uint8Array, start: number, packed: Uint8Array, first 
     from += 2;
     const match = lengthOf(token & LONG) + MIN_MATCH;
     if (from > packed.length || distance === 0 || distance > to - first || to + match > bytes.length)
-      throw new Error(`LZ4 with a match of ${match} bytes at a distance of ${distance}`);
+      throw new Error(`LZ4 with a match outside its data: ${match} bytes at a distance of ${distance}`);
     // A match may overlap its own output. For example, a distance of 1 repeats one byte.
     for (const until = to + match; to < until; to++) bytes[to] = bytes[to - distance];
   }
@@ -61,11 +61,11 @@ export function unpackLz4Hadoop(packed: Uint8Array, length: number): Uint8Array<
   let [from, to] = [0, 0];
   while (from < packed.length) {
     const end = from + 8 + view.getUint32(from + 4);
-    if (end > packed.length) throw new Error(`LZ4 with a block of ${end - from - 8} bytes, which is truncated`);
+    if (end > packed.length) throw new Error(`LZ4 with a truncated block of ${end - from - 8} bytes`);
     to = unpackInto(bytes, to, packed.subarray(from + 8, end));
     from = end;
   }
-  if (to !== length) throw new Error(`LZ4 of ${to} bytes where ${length} are expected`);
+  if (to !== length) throw new Error(`LZ4 that unpacks to ${to} bytes instead of ${length}`);
   return bytes;
 }
 
@@ -77,7 +77,7 @@ export function unpackLz4Frame(packed: Uint8Array, length: number): Uint8Array<A
   const has = (bit: number): number => (flags >> bit) & 1;
   const bytes = new Uint8Array(length);
   let to = 0;
-  // The header ends with a checksum. Its flags say whether it has a content length and a dictionary number.
+  // The header has 7 bytes, 8 more for a content length (flag 3), and 4 more for a dictionary number (flag 0).
   for (let from = 7 + 8 * has(3) + 4 * has(0); ;) {
     const size = view.getUint32(from, true);
     if (size === 0) break;
@@ -92,6 +92,6 @@ export function unpackLz4Frame(packed: Uint8Array, length: number): Uint8Array<A
     }
     from = end + 4 * has(4);
   }
-  if (to !== length) throw new Error(`LZ4 of ${to} bytes instead of ${length}`);
+  if (to !== length) throw new Error(`LZ4 that unpacks to ${to} bytes instead of ${length}`);
   return bytes;
 }

@@ -71,7 +71,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
         return;
       }
       rows += 1;
-      if (rows > MAX_ROWS) refuse(label, { line }, `the file has more than the limit of ${MAX_ROWS} rows`);
+      if (rows > MAX_ROWS) refuse(label, { line }, `the file has more rows than the limit of ${MAX_ROWS}`);
       const { at, toMs, parameters } = columns;
       const text = fields[at] ?? '';
       if (text === '') {

@@ -38,7 +38,7 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
     const found = new Map<string, Entry>();
     for await (const entry of zip.eachEntry()) {
       if (ARRAY.test(entry.fileName)) found.set(entry.fileName.replace(ARRAY, ''), entry);
-      if (found.size > MAX_ARRAYS) refuse(label, {}, `the archive has more than the limit of ${MAX_ARRAYS} arrays`);
+      if (found.size > MAX_ARRAYS) refuse(label, {}, `the archive has more arrays than the limit of ${MAX_ARRAYS}`);
     }
     return found;
   });
@@ -94,10 +94,7 @@ const COMPRESSED: Readonly<Record<string, string>> = {
 };
 const MAX_FORMAT_BYTES = 1000;
 
-/**
- * Reads the format of a sparse matrix of SciPy, such as `csr`. It is a text after the header of its array; `null` if
- * there is no such array.
- */
+/** Reads the format of a SciPy matrix, such as `csr`, from the array that holds it; `null` if there is none. */
 async function sparseFormat(zip: ZipFile, entry: Entry | undefined, label: string): Promise<string | null> {
   if (!entry || entry.uncompressedSize > MAX_FORMAT_BYTES) return null;
   const bytes = await ofLibrary(label, 'NPZ', () => gathered(openContent(zip, entry), label, MAX_FORMAT_BYTES));
@@ -111,5 +108,5 @@ async function* openContent(zip: ZipFile, entry: Entry): ByteSource & AsyncGener
     check = crc32(chunk, check);
     yield chunk;
   }
-  if (check !== entry.crc32) throw new Error('its checksum is not that of the archive');
+  if (check !== entry.crc32) throw new Error('its checksum differs from the checksum in the archive');
 }

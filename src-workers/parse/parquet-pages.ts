@@ -11,7 +11,7 @@ const MAX_PAGE_BYTES = 2 ** 28;
 /** The maximum number of values in a page of lists, which may have more values than rows. */
 const MAX_PAGE_VALUES = 2 ** 25;
 
-/** Unpackers for the codecs that the library lacks. It has its own for Snappy. */
+/** Unpackers for the codecs that the library lacks. The library unpacks Snappy itself. */
 export const COMPRESSORS: Compressors = {
   GZIP: (bytes, length) => gunzipSync(bytes, { maxOutputLength: Math.max(1, length) }),
   ZSTD: (bytes, length) => zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, length) }),

@@ -33,7 +33,7 @@ export async function* gunzipped(source: ByteSource, label: string, limit: numbe
 }
 
 const tooLarge = (label: string, limit: number): FailureError =>
-  new FailureError({ code: 'bad-input', message: `${label}: the file has more than the limit of ${limit} bytes` });
+  new FailureError({ code: 'bad-input', message: `${label}: the file has more bytes than the limit of ${limit}` });
 
 /** Reads all bytes of a source. Throws a `FailureError` if there are more than the limit. */
 export async function gathered(source: ByteSource, label: string, limit: number): Promise<Uint8Array<ArrayBuffer>> {

@@ -857,7 +857,7 @@ describe('a bundle on a machine without Lockstep', () => {
       stderr: /no CUDA-capable device is detected[^]*this machine has no CUDA device that answers\n$/,
     });
     const second = await script({}, '1');
-    expect(second.stderr).toMatch(/there is no device 1; the devices are those above, from 0 on\n$/);
+    expect(second.stderr).toMatch(/there is no device 1; the devices above are numbered from 0\n$/);
     expect((await script({}, 'one')).stderr).toBe('device one is not a number from 0 on\n');
   });
 

@@ -152,9 +152,9 @@ it('fails a design whose result is wrong, that crashes or prints nothing, and co
   );
   expect(run.state).toBe('complete');
   const reason = (index: number): string => ofDesign(found.cases, index).failure!;
-  expect(reason(wrong)).toBe('Its digest is beef, but the digest of 7 of 9 designs is cafe.');
+  expect(reason(wrong)).toBe('The result has the digest beef, but the digest of 7 of 9 designs is cafe.');
   expect(ofDesign(found.cases, wrong).correct).toBe(false);
-  expect(reason(unsteady)).toMatch(/^Its digest is pid \d+, but the digest of 7 of 9 designs is cafe\.$/);
+  expect(reason(unsteady)).toMatch(/^The result has the digest pid \d+, but the digest of 7 of 9 designs is cafe\.$/);
   expect(reason(crash)).toBe('The program ended with exit code 139 (SIGSEGV). Its last line: illegal address');
   expect(reason(silent)).toMatch(/^The program printed no time\. .*\{"timeNs": 1234\}\. Its last line: goodbye$/);
   expect(reason(garbage)).toMatch(/timeNs "fast", which must be a number/);

@@ -148,7 +148,7 @@ describe('the plan that the CUDA program reads', () => {
   it('refuses plans for other targets, without repeats or workload, and with two cases of one name', async () => {
     const made = (...plan: Parameters<typeof planOf>) => cudaPlan(planOf(...plan), NO_FILES);
     const noWorkload = /^case a: The plan has a unit loop, but no workload/;
-    expect(await made([], { backend: 'cpu' })).toFail(null, 'the plan is for cpu, not for cuda');
+    expect(await made([], { backend: 'cpu' })).toFail(null, 'the plan is for cpu, not for cuda or hip');
     expect(await made([], { repeats: 0 })).toFail(null, /^repeats of the plan must be .*, not 0/);
     expect(await made([unitLoop('a', {})], { workload: null })).toFail(null, noWorkload);
     expect(await made([power, power])).toFail(null, 'two cases are called power');

@@ -185,7 +185,7 @@ describe('validateDevice', () => {
     ],
     [
       { ...a100, sources: { year: 2020 } },
-      'sources.year: must be a map of field name to source, 500 characters at most each, not 2020',
+      'sources.year: must be a map from field names to sources of at most 500 characters, not 2020',
     ],
     [{ ...epyc, kneeCores: 99 }, 'kneeCores: must be at most cores, 16, not 99'],
     [{ ...epyc, fullBandwidthGbS: 1 }, 'fullBandwidthGbS: must be at least singleCoreBandwidthGbS, 22.83, not 1'],

@@ -267,9 +267,13 @@ describe('a design in OpenCL', () => {
       { registerCap: 32 },
       (one) => one,
     ],
-    ['"sharedBytes" is {blockThreads} / 64, which is 0.5 here', { blockThreads: 32 }, (one) => one],
     [
-      'The argument rows is -1, which is -1 here. Its type u32 cannot hold this',
+      '"sharedBytes" is {blockThreads} / 64. For this design that is 0.5, which is not a whole number',
+      { blockThreads: 32 },
+      (one) => one,
+    ],
+    [
+      'The argument rows is -1. For this design that is -1, which does not fit its type u32',
       {},
       (one) => ({ ...one, arguments: one.arguments.map((a) => (a.name === 'rows' ? { ...a, value: '-1' } : a)) }),
     ],

@@ -145,7 +145,7 @@ describe('records that do not belong to the plan', () => {
     expect(cases).toHaveLength(3);
     expect(warnings).toEqual([
       'Records of cases that are not in the plan were left out: stream-9.',
-      'Records of type "weather" were left out, since this version does not know it: 2.',
+      'Records of type "weather" were left out, since this version does not know this type: 2.',
     ]);
   });
 

@@ -81,7 +81,7 @@ describe('errors have the line, the column, the wrong text and the expected form
     ['n,p\n1,\n', 2, 2, 'the field is empty; expected a number ≥ 0'],
     ['n,p\n1\n', 2, 1, 'the line has 1 field instead of 2'],
     ['n,p\n1,0.5\n1,0.5\n', 3, 1, 'length 1 is given twice'],
-    ['n,count\n1,-5\n', 2, 2, 'counts value "-5" is not a number ≥ 0'],
+    ['n,count\n1,-5\n', 2, 2, 'the value "-5" of the counts is not a number ≥ 0'],
     ['1\n2,3\n', 2, 2, 'the line has 2 fields instead of 1, separated by comma, semicolon or tab; decimals have a'],
     ['1,2,3\n', 1, 3, 'the file has 3 columns. It needs a single column of lengths, two columns (lengths, and'],
     ['speed,price\n1,2\n', 1, undefined, 'the header "speed, price" does not name one column of lengths (n, length,'],

@@ -42,8 +42,8 @@ export const MAX_CORES = 1024;
 const PASS_ELEMENTS = 8;
 const ELEMENT_BYTES = 8;
 /**
- * Bytes that count for an element, as in STREAM: b and c are read, and a is written. The read of a line of a before it
- * is written does not count.
+ * Bytes of an element, counted as in STREAM: reading b and c, and writing a. Reading a line of array a before it is
+ * written does not count.
  */
 export const TRIAD_BYTES_PER_ELEMENT = 24;
 /** The gap between arrays. If arrays had equal offsets within a page, loads would wait for stores to other arrays. */

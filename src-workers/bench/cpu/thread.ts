@@ -51,8 +51,8 @@ const vectorAt = (j: number): number => 1 + (j % 7);
 
 /**
  * Processes one thread's share of a case. The thread fills its share itself, so that the pages are near the core that
- * will use them. It launches together with all other threads, and compares the result with one that is computed here
- * without the kernel.
+ * will use them. It launches together with all other threads, and compares the kernel's result with a result computed
+ * without it.
  *
  * Thread 0 creates the memory and passes it to the other threads. The thread that started them never has the memory, so
  * it is freed when they end.

@@ -244,7 +244,7 @@ if ! "./$build/devices" >"$work/devices.jsonl"; then
 fi
 if [ "$(grep -c '"type":"device"' "$work/devices.jsonl")" -le "$device" ]; then
   cat "$work/devices.jsonl" >&2
-  stop "there is no device $device; the devices are those above, from 0 on"
+  stop "there is no device $device; the devices above are numbered from 0"
 fi
 
 ${choice}
@@ -478,7 +478,7 @@ if (-not (Test-Path build/devices.exe)) {
 }
 $listed = @(& build/devices.exe)
 if ($LASTEXITCODE -ne 0) { Fail "$listed this machine has no CUDA device that answers" }
-if ($listed.Count -le $Device) { Fail "$($listed -join [Environment]::NewLine) there is no device $Device; the devices are those above, from 0 on" }
+if ($listed.Count -le $Device) { Fail "$($listed -join [Environment]::NewLine) there is no device $Device; the devices above are numbered from 0" }
 if ($capabilities.Count -eq 0) {
   $capabilities = @($listed | Where-Object { $_ -match '"computeCapability":"(\\d+)\\.(\\d)"' } | ForEach-Object { [int]($Matches[1] + $Matches[2]) } | Sort-Object -Unique)
   $choice = Best

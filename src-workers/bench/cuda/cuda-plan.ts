@@ -48,8 +48,8 @@ export const COMPILE_FLAGS: readonly string[] = ['-std=c++17', '-O3', '-Xptxas',
 export const LINK_FLAGS: readonly string[] = ['-ldl', '-lpthread'];
 
 /**
- * Returns the arguments of the program, which is started in the folder of the plan's files. It announces the case of
- * each launch, so that a crash can be assigned to a case.
+ * Returns the arguments of the program, which is started in the folder of the plan's files. With `--turns`, it
+ * announces the case of each launch, so that a crash can be assigned to a case.
  */
 export function planArguments(device: number): readonly string[] {
   return ['--plan', 'plan.txt', '--device', String(device), '--turns'];
@@ -69,7 +69,7 @@ export const EXIT_HUNG = 75;
  */
 export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promise<Result<CudaPlan>> {
   if (plan.backend !== 'cuda' && plan.backend !== 'hip')
-    return badInput(`the plan is for ${plan.backend}, not for cuda`);
+    return badInput(`the plan is for ${plan.backend}, not for cuda or hip`);
   const run = runLine(plan);
   if (!run.ok) return run;
   const writer = new PlanWriter(plan, context);
@@ -161,7 +161,7 @@ class PlanWriter {
         const strange = Object.keys(values).find((key) => !/^[A-Za-z]+$/.test(key) || key === 'probe');
         if (strange !== undefined)
           return badInput(
-            `The probe ${probe} has the argument ${JSON.stringify(strange)}. Such a name may contain only letters, and must not be probe.`,
+            `The probe ${probe} has the argument ${JSON.stringify(strange)}. The name of an argument may contain only letters, and must not be probe.`,
           );
         return whole(values, Object.fromEntries(Object.keys(values).map((key) => [key, 0])), { probe });
       }

@@ -4,7 +4,7 @@ import type { MeasuringDevice } from '../../domain/benchmark.ts';
 import { ok, type Result, notFound, unsupported } from '../../domain/result.ts';
 import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
 
-/** Finds hipcc, the compiler that compiles the same sources for AMD devices. */
+/** Finds hipcc, which compiles the CUDA sources for AMD devices. */
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

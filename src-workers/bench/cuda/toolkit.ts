@@ -165,7 +165,7 @@ export function readCapabilities(said: string): readonly number[] {
   return [...new Set(found.filter((capability) => capability > 0))];
 }
 
-/** Finds a toolkit of this machine that compiles for these GPUs. Fails with `not-found` if there is no nvcc. */
+/** Finds a toolkit of this machine that compiles for the capabilities. Fails with `not-found` if there is no nvcc. */
 export async function findToolkit(
   environment: Environment,
   capabilities: readonly number[],

@@ -27,7 +27,9 @@ export interface UnitLaunch {
   readonly units: number;
 }
 
-/** How often a host program is started for a design's launches. Each start takes time, but designs must alternate. */
+/**
+ * Starts of a host program for a design's launches. More starts take more time, but let designs alternate more often.
+ */
 const STARTS = 3;
 
 /** Returns how many launches of a design one start of a host program times. */
@@ -134,7 +136,10 @@ export function defineConstants(
   const flags: string[] = [];
   for (const [name, value] of Object.entries(constants)) {
     const number = resolveNumber(value, values);
-    if (!Number.isFinite(number)) return badInput(`The constant ${name} is ${value}, which is ${number} here`);
+    if (!Number.isFinite(number))
+      return badInput(
+        `The constant ${name} is ${value}. For this design that is ${number}, which is not a finite number`,
+      );
     flags.push(`-D${name}=${number}`);
   }
   return ok(flags);

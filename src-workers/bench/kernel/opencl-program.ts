@@ -160,7 +160,9 @@ function openclLaunch(
   const { sharedBytes } = entry;
   const shared = sharedBytes === undefined ? null : resolveNumber(sharedBytes, numbers);
   if (shared !== null && !(Number.isSafeInteger(shared) && shared >= 1))
-    return badInput(`"sharedBytes" is ${sharedBytes}, which is ${shared} here. It must be a whole number ≥ 1`);
+    return badInput(
+      `"sharedBytes" is ${sharedBytes}. For this design that is ${shared}, which is not a whole number ≥ 1`,
+    );
   const values: Record<string, string> = {};
   for (const [at, { name, type: text, value }] of all.entries()) {
     if (value === undefined || typeof value === 'object') continue;
@@ -169,7 +171,9 @@ function openclLaunch(
     const signed = type.startsWith('i');
     const end = 2 ** (8 * VALUE_TYPES[type].bytes - (signed ? 1 : 0));
     if (/^[iu]/.test(type) && !(Number.isInteger(number) && number < end && number >= (signed ? -end : 0)))
-      return badInput(`The argument ${name} is ${value}, which is ${number} here. Its type ${text} cannot hold this`);
+      return badInput(
+        `The argument ${name} is ${value}. For this design that is ${number}, which does not fit its type ${text}`,
+      );
     values[at] = Buffer.from(valueBytes(type, [number])).toString('hex');
   }
   return ok({ gridBlocks: numbers.gridBlocks, options: options.value, sharedBytes: shared, values });

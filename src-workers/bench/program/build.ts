@@ -16,8 +16,8 @@ export type Build = (values: Values, design: Design) => Promise<Result<string>>;
 const FILE = process.platform === 'win32' ? 'program.exe' : 'program';
 
 /**
- * Creates a function that builds a design's program. It resolves to the path of `{binary}`, which is empty if no build
- * line names it.
+ * Creates a function that builds a design's program. The function resolves to the path of `{binary}`, which is empty if
+ * no build line names it.
  * @param keptIn folders for the outputs, created if missing
  */
 export function openBuilder(

@@ -80,7 +80,7 @@ export async function measureProgram(
     const name = recorder.device(output.value);
     const { device } = output.value;
     if (device !== null && device !== name)
-      return recorder.failed(design, `It ran on ${device}, but other launches ran on ${name}.`);
+      return recorder.failed(design, `The program ran on ${device}, but other launches ran on ${name}.`);
     return output.value;
   };
 
@@ -206,9 +206,9 @@ function wrongText(
     return `The program says that its result is wrong${maxError === null ? '' : ` (maxError ${maxError})`}.`;
   if (digest === null) return null;
   if (before.digest !== null && digest !== before.digest)
-    return `Its digest was ${before.digest} at first and ${digest} in a later launch.`;
+    return `The digest of the result was ${before.digest} at first and ${digest} in a later launch.`;
   return reference.digest !== null && digest !== reference.digest
-    ? `Its digest is ${digest}, but the digest of ${reference.of} is ${reference.digest}.`
+    ? `The result has the digest ${digest}, but the digest of ${reference.of} is ${reference.digest}.`
     : null;
 }
 
@@ -234,7 +234,7 @@ function readProgramOutput(
   if (stdout.length >= MAX_OUTPUT_CHARACTERS)
     return unsupported(`The program printed more than ${MAX_OUTPUT_CHARACTERS} characters. Print less.`);
   if (!emulated && stderr.includes(EMULATION_NOTE))
-    return unsupported('It ran on the CPU emulation of CUDA, whose times mean nothing. Build it with nvcc, or check its results with --kernel and --target emulation.'); // prettier-ignore
+    return unsupported('The program ran on the CPU emulation of CUDA, whose times mean nothing. Build it with nvcc, or check its results with --kernel and --target emulation.'); // prettier-ignore
   return readOutput(stdout, stderr, !emulated);
 }
 

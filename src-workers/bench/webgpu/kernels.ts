@@ -31,7 +31,7 @@ const MAIN_INPUT = `  @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) thread: u32,`;
 
-/** Rows and columns of the matrices (Swatman 2022). With much smaller ones, the overhead of a pass would dominate. */
+/** Rows and columns of the matrices (Swatman 2022). In much smaller matrices, the overhead of a pass would dominate. */
 const MATRIX = 16;
 const CELLS = MATRIX * MATRIX;
 /** The number of different matrices. Further units use the same matrices again. */
@@ -314,7 +314,7 @@ ${MAIN_INPUT}
       const message =
         wrong === undefined
           ? ''
-          : `thread ${wrong} is ${found[wrong]} instead of ${binomialSeries(wrong, elements)} (within ${SERIES_TOLERANCE})`;
+          : `the sum of thread ${wrong} is ${found[wrong]}, not ${binomialSeries(wrong, elements)} (relative tolerance ${SERIES_TOLERANCE})`;
       return [{ type: 'check', case: benchCase.id, correct: wrong === undefined, message }];
     },
     release() {

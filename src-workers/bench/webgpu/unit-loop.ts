@@ -134,7 +134,7 @@ export async function prepareUnitLoop(
       return { pipeline, bindGroup, blocks };
     },
     begin() {
-      // The results are cleared first, since those of an earlier design could be mistaken for results of this one.
+      // The results are cleared first, since results of an earlier design could be mistaken for results of this design.
       const encoder = launcher.device.createCommandEncoder();
       encoder.clearBuffer(buffers.result);
       queue.submit([encoder.finish()]);

@@ -53,15 +53,15 @@ describe('the regime that gave a time', () => {
     regimeText({ label: 'A few waves', accuracy }).replaceAll('\u00a0', ' ');
   it('is named with its accuracy', () => {
     expect(text({ median: 0.00512, p95: 0.0531, designs: 1775 })).toBe(
-      'Predicted as: A few waves. Differs from simulation by 0.5 % in the median, 5.3 % at the 95th percentile (1,775 designs).',
+      'Predicted as: A few waves. Such predictions differ from simulation by 0.5 % in the median, 5.3 % at the 95th percentile (1,775 designs).',
     );
     expect(text({ median: 0.0004, p95: 0.0006, designs: 20 })).toBe(
-      'Predicted as: A few waves. Differs from simulation by less than 0.1 % in the median, 0.1 % at the 95th percentile (20 designs).',
+      'Predicted as: A few waves. Such predictions differ from simulation by less than 0.1 % in the median, 0.1 % at the 95th percentile (20 designs).',
     );
   });
   it('has one figure where both are the same', () => {
     expect(text({ median: 0, p95: 0, designs: 206 })).toBe(
-      'Predicted as: A few waves. Differs from simulation by less than 0.1 % (206 designs).',
+      'Predicted as: A few waves. Such predictions differ from simulation by less than 0.1 % (206 designs).',
     );
   });
   it('has no figures where none are known', () => {
