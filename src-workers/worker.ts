@@ -296,7 +296,6 @@ export function tryInputs({ plan, key, trial }: OfAdvice<{ trial: TrialOptions }
   return tryInput(predictorAt, trial);
 }
 
-/** Finds equal designs (see `firstEquals`). */
 export function equals(task: Task<{ designs: ComparedDesigns; registersPerThread: number }>): Uint32Array {
   return firstEquals(task.designs, task.registersPerThread);
 }
@@ -324,7 +323,6 @@ export function loss(
   return reportLoss(task.law, task.lengths, task.groupSizes, task.quantiles);
 }
 
-/** Fits a kernel's parameters to measured designs of one device. */
 export function calibrate(
   task: OfPlan<{
     deviceAt: number;
@@ -487,8 +485,8 @@ const MIN_RANDOM_DRAWS = 100;
 
 /**
  * Proposes the next `count` designs to measure, and estimates the best time from all measurements. `randomMs` is the
- * expected best time of 1, 2, … designs drawn at random, by the corrected predictions; it is empty if nothing was
- * measured.
+ * expected best time of 1, 2, … designs drawn at random, according to the corrected predictions; it is empty if nothing
+ * was measured.
  */
 export function tune({
   space,

@@ -73,7 +73,7 @@ export function hasTable({ tableWords }: UnitLoopProfile): boolean {
   return tableWords > SECTOR_WORDS;
 }
 
-/** Returns how many further sectors an iteration of a thread reads, in sequence. */
+/** Returns how many sectors an iteration of a thread reads in sequence, besides its dependent loads. */
 function streamedSectors(profile: UnitLoopProfile): number {
   const { dependentLoadsPerIteration: loads, bytesPerIteration: bytes } = profile;
   return Math.max(0, bytes / SECTOR_BYTES - loads / lanesPerSector(profile));

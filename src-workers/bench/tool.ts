@@ -23,7 +23,7 @@ export function pathFolders(environment: Readonly<Record<string, string | undefi
   return (environment['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
 }
 
-/** Returns the first program with one of these names, in the first folder that has one; `null` if there is none. */
+/** Returns the first program with one of the names, in the first folder that has one; `null` if there is none. */
 export async function findProgram(names: readonly string[], folders: readonly string[]): Promise<string | null> {
   for (const folder of folders)
     for (const name of names) if (await isProgram(join(folder, name))) return join(folder, name);

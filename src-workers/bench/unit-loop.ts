@@ -60,7 +60,8 @@ export function slotLayout(
 
 /** Explains why a balancing that is not a `WholeUnitBalancing` cannot be measured. */
 export function explainNoStandIn(balancing: string): string {
-  if (balancing === 'row-split') return `The balancing ${balancing} is for the cores of a CPU. Use one for a GPU.`;
+  if (balancing === 'row-split')
+    return `The balancing ${balancing} is for the cores of a CPU. Use a balancing for a GPU.`;
   return `The loop that stands in for a kernel cannot measure the balancing ${balancing}, since it runs whole units without padding. Choose a design with another balancing.`;
 }
 

@@ -52,8 +52,7 @@ export function findAbility(backend: BenchBackend, device: MeasuringDevice | nul
     case 'webgpu':
       return {
         ...anything,
-        // Threads that share a unit exchange values through subgroup operations, so the narrowest subgroup is the
-        // limit.
+        // Threads that share a unit use subgroup operations, so the narrowest subgroup limits their number.
         threadsPerUnit: stated('subgroups') === 0 ? 1 : (device?.threadGroupWidth ?? stated('subgroupMinSize')),
         blockThreads: stated('maxComputeInvocationsPerWorkgroup'),
         registerCaps: false,

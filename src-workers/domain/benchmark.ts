@@ -258,7 +258,7 @@ export interface MeasuringDevice {
   readonly threadGroupWidth: number | null;
   readonly multiprocessors: number | null;
   readonly clockMhz: number | null;
-  /** Whether times come from the device's clock, or from the host's around a launch; `null` if a file does not say. */
+  /** Whether the device's clock took the times, or the host's clock around a launch; `null` if a file does not say. */
   readonly timer: 'device' | 'host' | null;
   /** Limits and properties as the device states them. */
   readonly properties: Readonly<Record<string, number | string>>;

@@ -20,5 +20,5 @@ export function fieldNamed(name: string): string {
   return DESIGN_FIELDS.find((each) => (DESIGN_NAMES[each] as readonly string[]).includes(name)) ?? name;
 }
 
-/** Maps each parameter of a file whose name is not a design field to its field; `null` if it has none. */
+/** Maps a file's parameters that have other names to fields of a design; `null` if a parameter is no such field. */
 export type NamedParameters = Readonly<Record<string, DesignField | null>>;

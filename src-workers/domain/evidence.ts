@@ -56,7 +56,7 @@ export function kindsText(kinds: readonly ImplementationKind[]): string {
 
 /** The minimum difference between two predicted times at which measurements confirm their order. */
 export interface TieBand {
-  /** The slower time over the faster one, minus 1. */
+  /** The slower time over the faster time, minus 1. */
   readonly fraction: number;
   /** The measured times that the fraction comes from, in words; `null` if this device and kind were not measured. */
   readonly source: string | null;
@@ -213,7 +213,7 @@ export interface EvidenceParameter {
   readonly upper: number;
 }
 
-/** How good the choice by prediction is. Regret: the time of the chosen implementation over the shortest one, ≥ 1. */
+/** How good the choice by prediction is. Regret: time of the chosen implementation over the shortest time, ≥ 1. */
 export interface ChoiceEvidence {
   /** Matrices with at least two measured implementations. */
   readonly count: number;

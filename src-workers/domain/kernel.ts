@@ -90,7 +90,7 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly dependentExchanges?: number | undefined;
   /** Loads from device memory on an iteration's longest chain of dependencies. Each adds a memory latency to τ. */
   readonly dependentLoadsPerIteration: number;
-  /** Device-memory traffic of one lane per iteration, bytes; 0 if `accesses` are given, which determine it. */
+  /** Device-memory traffic of one lane per iteration, bytes; 0 if `accesses` are given, since they determine it. */
   readonly bytesPerIteration: number;
   /** Arrays read in an iteration. With the device and the design, they determine the traffic (`memory/accesses.ts`). */
   readonly accesses?: readonly MemoryAccess[] | undefined;

@@ -237,7 +237,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     level: 'advanced',
     assumed: 0,
     usual: [0, 0.5],
-    source: 'chosen: up to one half it has no effect, and only long chains of multiply-adds exceed that',
+    source: 'chosen: no effect up to one half, which only long chains of multiply-adds exceed',
   },
   sharedMemoryBytesPerBlock: {
     label: 'Shared memory',

@@ -30,6 +30,6 @@ export interface TableSummary {
   readonly rows: readonly (readonly string[])[];
   /** Number of records, without the header. */
   readonly records: number;
-  /** The first record whose number of fields differs from that of the first line. */
+  /** The first record that does not have as many fields as the first line. */
   readonly ragged: { readonly line: number; readonly fields: number } | null;
 }

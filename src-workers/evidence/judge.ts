@@ -20,7 +20,7 @@ import { fourNumbersTime } from './four-numbers.ts';
 
 /** Compares predictions with measured times. Nothing is fitted here: the parameters are read from data. */
 
-/** Matrices with at least this many non-zeros take much longer than the start of a launch takes. */
+/** Matrices with at least this many non-zeros take much longer than the start of a launch. */
 export const LARGE_NONZEROS = 1e6;
 
 export interface Judged {

@@ -71,7 +71,7 @@ const LOAD = 2 ** 20;
 /**
  * Finds the chain with the most loads and, among these, the most exchanges. Values of the previous pass are available
  * at once. Within a pass, loads and exchanges wait for their operands and for earlier branches, because a thread group
- * does not continue before a branch is resolved. A compiler can move them up only as far as such a branch.
+ * does not continue before a branch is resolved. A compiler can move loads up only as far as the last branch.
  */
 function memoryChain({ code, from, to, before }: Graph, { blocks, head, counts }: Region): Omit<Chain, 'instructions'> {
   interface State {

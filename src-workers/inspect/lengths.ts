@@ -37,8 +37,8 @@ export function fitLengths(meanActiveLanes: number, meanLength: number | null): 
     if (to >= high)
       return unsupported(
         meanLength === null
-          ? `A mean of ${lanes} means a loss of ${wanted.toPrecision(4)}; a geometric law reaches at most ${limit.toPrecision(4)}. Specify the mean length of the units, for a log-normal law.`
-          : `A mean of ${lanes} means a loss of ${wanted.toPrecision(4)}; a log-normal law of mean ${meanLength} reaches at most ${limit.toPrecision(4)}.`,
+          ? `A mean of ${lanes} corresponds to a loss of ${wanted.toPrecision(4)}, but a geometric law reaches at most ${limit.toPrecision(4)}. Specify the mean length of the units, for a log-normal law.`
+          : `A mean of ${lanes} corresponds to a loss of ${wanted.toPrecision(4)}, but a log-normal law of mean ${meanLength} reaches at most ${limit.toPrecision(4)}.`,
       );
     [from, to] = [to, 2 * to];
   }

@@ -97,7 +97,7 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
     const { plan: planned, lengthsDigest } = read.value;
     const text = JSON.stringify([planned, lengthsDigest]);
     if (plan && text !== planText) {
-      refuse(label, { line }, 'this plan differs from that of line 1. A file holds the results of one plan');
+      refuse(label, { line }, 'this plan differs from the plan of line 1. A file holds the results of one plan');
     }
     plan ??= read.value;
     planText = text;
@@ -125,7 +125,7 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
         refuse(
           label,
           { line },
-          `device ${shown(record.fingerprint)} follows ${shown(device.fingerprint)}. A file holds the results of one device and driver`,
+          `device ${shown(record.fingerprint)} follows device ${shown(device.fingerprint)}. A file holds the results of one device and driver`,
         );
       }
       device ??= record;

@@ -176,7 +176,7 @@ export function chosenColumns(
 
 const SEPARATORS = 'separated by comma, semicolon or tab; decimals have a point';
 const HEADLESS =
-  'Two columns without a header are a length and its probability. For others, add a first line such as ' +
+  'Two columns without a header are a length and its probability. For other columns, add a first line such as ' +
   '"length,count", "vertex,length" or "source,target"';
 
 /** Returns the positions of the columns that the first record of a table names. */

@@ -98,7 +98,7 @@ function withCells(matrices: readonly MatrixSummary[]): readonly MatrixSummary[]
     const whole = (cells: number): number => Math.round(cells / SLICE_ROWS) * SLICE_ROWS;
     const withoutArrays = stored - (SLICE_ENTRY_BYTES * (2 * slices + 1)) / CELL_BYTES;
     const asCells = Math.abs(withoutArrays - whole(withoutArrays)) < 1 && withoutArrays >= nonzeros - SLICE_ROWS;
-    // The stored twelfth was rounded, so the exact one may be smaller by up to 0.5.
+    // The stored twelfth was rounded, so the exact twelfth may be smaller by up to 0.5.
     const asTwelfth = (stored - 0.5) * CELL_BYTES <= most;
     const cells = asCells || !asTwelfth ? withoutArrays : stored * CELL_BYTES;
     return { ...matrix, slicedCells: Math.max(SLICE_ROWS, whole(cells)) };

@@ -74,7 +74,7 @@ export function readGraphMl(source: ByteSource, label: string): Promise<Result<R
         refuse(`${shown(tag)} has no ${attribute}`);
       if (name === '/graphml') isEnded = true;
       else if (name === 'graph') {
-        if (usually !== '') refuse('the file has a second graph. Write one graph, without nested ones');
+        if (usually !== '') refuse('the file has a second graph. Write one graph, without nested graphs');
         usually = valueOf('edgedefault');
       } else if (name === 'hyperedge')
         refuse('a hyperedge joins more than two vertices. Write edges of two vertices each');

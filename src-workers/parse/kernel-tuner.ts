@@ -158,7 +158,7 @@ export function parseKernelTuner(
     if (!format) {
       const keys = Object.keys(head).slice(0, 8).map(shown).join(', ') || 'none';
       refuseFile(
-        `the file has no configurations (its members: ${keys}). It needs a "cache", "results" or "data" of Kernel Tuner with at least one`,
+        `the file has no configurations (its members: ${keys}). It needs a "cache", "results" or "data" of Kernel Tuner with at least one configuration`,
       );
     }
 
@@ -419,7 +419,7 @@ function readTimes(
   }
   const ran = repeats ? repeats.length > 0 : false;
   const list: readonly unknown[] = ran ? (repeats as readonly unknown[]) : time === undefined ? [] : [time];
-  if (list.length === 0) return failed('the file gives no time for it');
+  if (list.length === 0) return failed('the file gives no time for this case');
   const wrong = list.find((item) => !isTime(item));
   if (wrong !== undefined) return failed(`a time is ${got(wrong)}, not a number ≥ 0`);
   return { times: list as readonly number[], failure: null, ran };

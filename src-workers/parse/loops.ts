@@ -45,7 +45,7 @@ export function parseLoopTimes(source: ByteSource, label: string): Promise<Resul
             parameters: { kernel: 'spmv', configuration: { matrix, schedule, rows, columns, nonZeros } },
           },
           timesMs: missing ? [] : [record.number(schedule)],
-          failure: missing ? 'the file gives no time for it' : null,
+          failure: missing ? 'the file gives no time for this case' : null,
         });
       }
     });

@@ -45,7 +45,7 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
   const names = [...entries.keys()];
   const listed = names.map(shown).join(', ');
   if (names.length === 0)
-    return refuse(label, {}, 'the zip archive has no arrays (.npy). Unpack it, then choose the file in it');
+    return refuse(label, {}, 'the zip archive has no arrays (.npy). Unpack it, then choose the file of lengths');
   if (name !== null && !entries.has(name))
     refuse(label, {}, `no array is named ${shown(name)}. The file has ${listed}`);
   const named = NAMES_OF_LENGTHS.filter((each) => entries.has(each));

@@ -15,7 +15,7 @@ export interface MeasuredLoss {
   readonly threadGroups: number;
   /** Mean over all steps of all thread groups. */
   readonly meanActiveLanes: number;
-  /** Lanes that hold units over active lanes, summed over all steps, ≥ 1. */
+  /** Lanes that hold units, divided by active lanes, both summed over all steps; ≥ 1. */
   readonly aggregateLoss: number;
   /** Mean loss over the thread groups, ≥ 1; groups without steps are excluded. */
   readonly meanLoss: number;

@@ -347,7 +347,7 @@ test('designs are measured on as many threads as they have cores, and a design f
   await measureCpu({ ...SMALL, cases, workload }, CHILD, MACHINE, (record) => records.push(record));
   expect(records.flatMap((record) => (record.type === 'failed' ? [[record.case, record.message]] : []))).toEqual([
     ['design-3', 'The design uses 4 cores, but this machine runs at most 3 threads at once.'],
-    ['design-4', 'The balancing full-sort is for a GPU. Use one for the cores of a CPU.'],
+    ['design-4', 'The balancing full-sort is for a GPU. Use a balancing for the cores of a CPU.'],
   ]);
   const total = 78 * 16 + 12 * 20;
   designs.slice(0, 3).forEach(({ gridBlocks: cores }, at) => {

@@ -198,7 +198,7 @@ describe('calibration from measured designs', () => {
     const result = calibrateFromDesigns(plan, 0, shifted, options());
     expect(result).toFail(
       'conflict',
-      /has an error of \d+ %, hardly less than that of a single time for all designs \(\d+ %\)/,
+      /has an error of \d+ %, hardly less than the error of a single time for all designs \(\d+ %\)/,
     );
   });
 

@@ -166,11 +166,11 @@ describe('records that do not belong to the plan', () => {
     ],
     ['line 5: timeNs: must be a number ≥ 0, not -1', [PLAN, DEVICE, ...samples('stream-1', [1, -1])]],
     [
-      'line 19: device "Other, driver 2" follows "Test GPU, driver 1". A file holds the results of one device and driver',
+      'line 19: device "Other, driver 2" follows device "Test GPU, driver 1". A file holds the results of one device and driver',
       [...whole(), { ...DEVICE, name: 'Other', fingerprint: 'Other, driver 2' }],
     ],
     [
-      'line 19: this plan differs from that of line 1. A file holds the results of one plan',
+      'line 19: this plan differs from the plan of line 1. A file holds the results of one plan',
       [...whole(), ...ofPlan({ seed: 8 })],
     ],
     ['line 1: plan.version: must be 1, the only version there is, not 2', ofPlan({ version: 2 })],

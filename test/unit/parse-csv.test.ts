@@ -89,7 +89,7 @@ describe('errors have the line, the column, the wrong text and the expected form
     ['vertex,length\n0,7,1\n', 2, 3, 'the line has 3 fields instead of 2, separated by comma, semicolon or tab;'],
     ['0,0.5\n1,3\n', 2, 2, 'probability "3" is not a number from 0 to 1. Two columns without a hea'],
     ['n,p\n1,3\n', 2, 2, 'probability "3" is not a number from 0 to 1'],
-    ['12,5\n3,5\n', 1, 2, 'For others, add a first line such as "length,count"'],
+    ['12,5\n3,5\n', 1, 2, 'For other columns, add a first line such as "length,count"'],
     ['3;0,25\n', 1, 3, 'the file has 3 columns. It needs a single column of lengths, two columns (lengths, and'],
     ['a;b\n1;2\n', 1, undefined, 'Name the column after the file, as in FILE#COLUMN'],
     ['len\n5\n""\n7\n', 3, 1, 'the field is empty; expected a length'],

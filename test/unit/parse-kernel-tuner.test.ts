@@ -123,7 +123,7 @@ describe('a cache', () => {
       'SomethingNew',
       'a time is 100000000000000000000, not a number ≥ 0',
       'a time is null, not a number ≥ 0',
-      'the file gives no time for it',
+      'the file gives no time for this case',
     ]);
     for (const one of file.cases) expect([one.timesMs, one.values.time === 1e20]).toEqual([[], false]);
   });
@@ -180,7 +180,7 @@ describe('an invalid file', () => {
     ['[]', 'line 1: "[]" is not valid here. Use a JSON object'],
     [
       '{"cache":{}}',
-      'line 1: the file has no configurations (its members: none). It needs a "cache", "results" or "data" of Kernel Tuner with at least one',
+      'line 1: the file has no configurations (its members: none). It needs a "cache", "results" or "data" of Kernel Tuner with at least one configuration',
     ],
     [
       '{"cache":{"1":{"time":1}}}',

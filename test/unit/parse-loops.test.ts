@@ -24,7 +24,7 @@ describe('measured loops', () => {
       timesMs: [0.0200195],
       failure: null,
     });
-    expect(cases.at(-1)).toMatchObject({ timesMs: [], failure: 'the file gives no time for it' });
+    expect(cases.at(-1)).toMatchObject({ timesMs: [], failure: 'the file gives no time for this case' });
     expect(new Set(cases.map((one) => one.case.id)).size).toBe(15);
   });
 

@@ -101,7 +101,7 @@ export function designShares(design: Design, loads: CpuLoads, machine: DesignMac
   const balancing = parseBalancing(design.balancing);
   if (!balancing.ok) return balancing;
   if (!isPartition(balancing.value))
-    return unsupported(`The balancing ${design.balancing} is for a GPU. Use one for the cores of a CPU.`);
+    return unsupported(`The balancing ${design.balancing} is for a GPU. Use a balancing for the cores of a CPU.`);
   if (!(Number.isSafeInteger(cores) && cores >= 1 && cores <= MAX_CORES))
     return badInput(`${cores} cores are not within 1 to ${MAX_CORES}`);
   if (cores > machine.maxThreads)

@@ -8,7 +8,7 @@ import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Lanes of a thread group on AMD's compute devices. A program that only lists devices needs no other width. */
+/** Lanes of a thread group on AMD's compute devices. Programs that only list devices are compiled for this width. */
 export const HIP_GROUP_WIDTH = 64;
 
 const ASK = { timeLimitMs: 30_000 } as const;

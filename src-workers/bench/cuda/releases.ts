@@ -4,7 +4,7 @@
  * 7.2), and the notes of the releases that added capabilities.
  */
 
-/** For capabilities up to the first number, the last release that compiles for them. */
+/** The last release that compiles for capabilities up to `capability`. */
 export const LAST_RELEASES: readonly (readonly [capability: number, release: string])[] = [
   [13, '6.5'],
   [21, '8.0'],

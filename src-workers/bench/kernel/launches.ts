@@ -27,9 +27,7 @@ export interface UnitLaunch {
   readonly units: number;
 }
 
-/**
- * Starts of a host program for a design's launches. More starts take more time, but let designs alternate more often.
- */
+/** Starts of a host program for a design's launches. More starts take time, but let designs alternate more often. */
 const STARTS = 3;
 
 /** Returns how many launches of a design one start of a host program times. */
@@ -137,9 +135,7 @@ export function defineConstants(
   for (const [name, value] of Object.entries(constants)) {
     const number = resolveNumber(value, values);
     if (!Number.isFinite(number))
-      return badInput(
-        `The constant ${name} is ${value}. For this design that is ${number}, which is not a finite number`,
-      );
+      return badInput(`The constant ${name} is ${value}. For this design that is ${number}, which is not finite`);
     flags.push(`-D${name}=${number}`);
   }
   return ok(flags);
