@@ -401,9 +401,7 @@ function fitProblem(
   });
 }
 
-/**
- * Start points of the fit: τ/c relative to the plan's, and p. They lie on both sides of the knee; one has a soft knee.
- */
+/** Start points of the fit: τ/c over the plan's τ/c, and p. They lie on both sides of the knee; one knee is soft. */
 const STARTS = [
   { ratio: 1, knee: null },
   { ratio: 8, knee: null },

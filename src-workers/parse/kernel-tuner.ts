@@ -151,7 +151,7 @@ export function parseKernelTuner(
           : t4Case(member, refuse);
       seen.add(format === 'cache' ? member.key : JSON.stringify(read.configuration));
       times += read.times.length;
-      if (times > MAX_TIMES) refuse(`the file has more times than the limit of ${MAX_TIMES}`);
+      if (times > MAX_TIMES) refuse(`the file has more measured times than the limit of ${MAX_TIMES}`);
       raw.push(read);
     });
     const refuseFile: Refuse = refuseAt({ line: 1 });

@@ -106,7 +106,7 @@ function checkRuns(bytes: Uint8Array, bits: number, count: number): void {
     // Packed bits come in groups of eight, so writers pad the last run within the page; DuckDB pads it to 256 values.
     const isPadding = isPacked && reader.offset + runBytes <= bytes.length;
     if (run === 0 || (run > count - seen + 7 && !isPadding))
-      throw new Error(`a run of ${run} values where ${count - seen} are left`);
+      throw new Error(`a run of ${run} values, although ${count - seen} are left`);
     reader.offset += runBytes;
     seen += run;
   }
