@@ -581,7 +581,7 @@ void probeCache(Case& run) {
       .number("latencyCycles", cycles.front())
       .number("missLatencyCycles", *std::max_element(cycles.begin(), cycles.end()))
       .number("sectorBytes", sector)
-      // Older versions use this name.
+      // Older versions of Lockstep use this name.
       .number("lineBytes", sector)
       .numbers("sizesBytes", sizes)
       .numbers("cyclesPerLoad", cycles)

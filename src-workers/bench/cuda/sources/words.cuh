@@ -5,7 +5,7 @@
 
 #include "gpu.cuh"
 
-/// Goes before a loop that the device's compiler must not unroll. The host's compiler does not know the pragma.
+/// Forbids the device's compiler to unroll the next loop. The host's compiler does not know the pragma.
 #ifdef LOCKSTEP_DEVICE
 #define LOCKSTEP_ROLLED _Pragma("unroll 1")
 #else

@@ -225,7 +225,7 @@ void release(Lane* first, Lane* last, Chosen&& chosen) {
     }
 }
 
-/// Returns the lanes of the mask whose value equals this value.
+/// Returns the lanes of the mask whose value equals `value`.
 inline uint64_t same(const Lane* first, const Lane* last, Mask mask, uint64_t value) {
   uint64_t found = 0;
   for (const Lane* lane = first; lane != last; ++lane)

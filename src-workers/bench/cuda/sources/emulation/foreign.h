@@ -2,7 +2,7 @@
 // functions, further calls of the runtime. It is included at the end of cuda_runtime.h.
 #pragma once
 
-// nvcc includes these by itself, and most programs rely on that.
+// nvcc includes these headers by itself, and most programs rely on this.
 #include <cfloat>
 #include <climits>
 #include <ctime>
