@@ -11,8 +11,8 @@ import { makeResidency, type Residency } from './time/residency.ts';
 import type { Caches, DepthLaws, LawCaches, LawKey } from './tables.ts';
 
 /**
- * The laws that a worker keeps after it has computed them. A value depends on its balancing, its key and the units of
- * the plan. Keys contain values instead of positions on axes, so plans with other axes share the laws.
+ * The laws that a worker keeps after it has computed them. A law depends on its balancing, its key and the units of the
+ * plan. A key contains the values of a design instead of positions on axes, so plans with other axes share the laws.
  */
 
 /**
@@ -56,7 +56,7 @@ interface ResidencyKey {
   readonly schedulers: Schedulers;
 }
 
-/** Returns the block law of a depth law at a residency, with the cycles of an iteration at this residency. */
+/** Returns the residency of a depth law for a key, and makes it if it is not cached. */
 export function getCachedResidency({ arena }: Caches, laws: DepthLaws, key: ResidencyKey): Residency {
   const { groupsPerBlock, lastFilled, at, residentBlocks, cyclesPerIteration, schedulers } = key;
   let known = laws.blocks[groupsPerBlock];

@@ -24,7 +24,7 @@ export const RESIDUAL_LIVES = 12;
 /** Minimum number of waves that are followed one by one. */
 export const SHORTEST_PHASE_MEMORY = 3;
 /**
- * Maximum number of waves that are followed one by one. Fitted on the same designs: the 95th percentile of the
+ * Maximum number of waves that are followed one by one. Fitted on 500 random designs: the 95th percentile of the
  * difference from the simulation is 3.5 % with 48 waves, and 5.3 % with 3 waves.
  */
 export const LONGEST_PHASE_MEMORY = 48;
@@ -36,11 +36,11 @@ export const LONGEST_PHASE_MEMORY = 48;
  */
 export const ALIGNMENT_POWER = 8;
 /**
- * If more than this fraction of a multiprocessor's groups live less than the longest life, the multiprocessors are
+ * If more than this fraction of a multiprocessor's groups have less than the longest life, the multiprocessors are
  * assumed to end at different times. Chosen: this shortcut only saves time.
  */
 export const RARELY_LONGEST = 0.5;
-/** A tie below this probability is not computed. Chosen: this shortcut only saves time. */
+/** A probability below this that all multiprocessors end together counts as 0. Chosen: this only saves time. */
 export const NEVER_TIED = 1e-3;
 
 // -- Time: resolution --
@@ -55,7 +55,7 @@ export const WIDEST_CELL_OF_BLOCK = 0.2;
 export const WIDEST_CELL_OF_TIME = 0.5;
 /** A life with this probability no longer matters, even as the longest of a million blocks. */
 export const NEGLIGIBLE_LIFE = 1e-9;
-/** Two ages share a record while their shares of active groups differ by less than this. */
+/** Two ages of a block share a record if their shares of active groups differ by less than this. */
 export const AGE_STEP = 0.1;
 /** Number of rows of a sorted window's law for each factor of e in its tail. */
 export const TAIL_EDGES = 1.5;
@@ -65,17 +65,17 @@ export const GROUP_EDGES = 24;
 export const BLOCK_EDGES = 48;
 /** Number of group depths from which the edges for groups are picked. */
 export const SAMPLE_QUANTILES = 128;
-/** Minimum number of points of the renewal grid per E[B]. There is one point for each standard deviation of B. */
+/** Minimum number of points of the renewal grid per E[B]; above it, one point per standard deviation of B. */
 export const POINTS_PER_BLOCK = 8;
 /** Maximum number of points of the renewal grid per E[B]. */
 export const MAX_POINTS_PER_BLOCK = 20;
 /** Number of samples of the slots' activity per E[B]. */
 export const SAMPLES_PER_BLOCK = 4;
-/** Blocks of neighbouring ages are added as one as long as their activity is below this fraction of a slot's. */
+/** Blocks of neighbouring ages are added as one if a slot has at most this number of them on average. */
 export const LUMP_ACTIVITY = 0.25;
-/** Maximum range of the ages that are added as one, as a fraction of their age. */
+/** Maximum difference of the ages that are added as one, as a fraction of the oldest age. */
 export const LUMP_SPAN = 0.4;
-/** If the negative exponent of an exponential is beyond this, the exponential counts as 0. */
+/** If −ln P(no block of the device is active) is above this, some block counts as certainly active. */
 export const IMPOSSIBLE_LOG = 25;
 /** An event is taken as certain if the logarithm of its odds is at least this (a probability of 1 − 1e-9). */
 export const ALL_BUT_CERTAIN = 20.7;
@@ -89,16 +89,14 @@ export const AT_MOST_ONE_ACTIVE = 1e-2;
  * on the time.
  */
 export const LEAST_ISSUE_SHARE = 0.05;
-/**
- * Number of schedulers in a wave of known blocks whose time is computed in full. The slowest by an estimate are chosen.
- */
+/** Number of schedulers in a wave of known blocks whose time is computed in full: the slowest ones by an estimate. */
 export const SLOWEST_CANDIDATES = 6;
 
 // -- Depth: resolution --
 
 /** A depth law with at most this many rows is not reduced. */
 export const DEPTH_ROWS = 48;
-/** Number of groups in the largest block whose law determines the rows. */
+/** Number of groups in the largest block whose law determines the rows of a depth law. */
 export const LARGE_BLOCK = 32;
 /** A tail with this probability no longer matters, even for the longest of a million depths. */
 export const NEGLIGIBLE_DEPTH = 1e-10;
@@ -117,11 +115,11 @@ export const IN_STEP_DEVIATION = 0.05;
 export const SUM_REACH = 6;
 /** Number of points of the transforms that count starts. */
 export const START_POINTS = 2 ** 14;
-/** Minimum number of followed rounds if there are too few points for all rounds. */
+/** Minimum number of rounds that are followed one by one, even if `START_POINTS` are too few for their lengths. */
 export const MIN_FOLLOWED_ROUNDS = 4;
 /** Number of units of a fetching lane that are followed one by one. */
 export const FETCHED_ROUNDS = 48;
-/** Minimum number of units of a fetching lane that are followed one by one. */
+/** Number of units of a fetching lane that are followed even if lengths must be rounded to fit `START_POINTS`. */
 export const MIN_FETCHED_ROUNDS = 12;
 /**
  * Factor by which the last point of a transform of starts is damped. Beyond that point, the rate of starts counts as
@@ -129,8 +127,8 @@ export const MIN_FETCHED_ROUNDS = 12;
  */
 export const DAMPED_SPECTRUM = 1e-7;
 /**
- * Number of rounds of independent lanes that are followed one by one. Chosen. Each later round counts as much as the
- * last followed round.
+ * Maximum number of rounds of independent lanes that are followed one by one. Chosen: later rounds differ little, so
+ * each of them counts as much as the last followed round.
  */
 export const FOLLOWED_ROUNDS = 32;
 
@@ -138,16 +136,16 @@ export const FOLLOWED_ROUNDS = 32;
 
 /** Number of lattice points for the renewal equation of a lane. */
 export const FETCH_LATTICE_POINTS = 300;
-/** The rate of starts counts as settled after this many steps. Nearly equal lengths may not have settled by then. */
+/** The rate of starts counts as settled after this many steps. For nearly equal lengths it may settle later. */
 export const LONGEST_TRANSIENT = 4096;
 /**
  * The law of the time at which the units run out is divided into parts. Each part has at most this probability, and a
  * separate law of residual lives.
  */
 export const PART_PROBABILITY = 1 / 6;
-/** Width of a part, except in the tails, divided by the mean plus the standard deviation of a length. */
+/** Maximum width of a part outside the tails, divided by the mean plus the standard deviation of a length. */
 export const PART_WIDTH = 1 / 4;
-/** Maximum probability of a part in a tail, for any width. */
+/** Maximum probability of a part that is wider than `PART_WIDTH` allows: a part of a tail. */
 export const TAIL_PROBABILITY = 1e-3;
 /** Number of standard deviations at which the law of the time at which the units run out is cut off. */
 export const TIME_REACH = 6.4;
@@ -156,20 +154,20 @@ export const TIME_REACH = 6.4;
 export const PLAYED_UNITS = 2 ** 14;
 /** Minimum number of played groups. */
 export const MIN_PLAYED_GROUPS = 4;
-/** Number of unfinished fetches that are examined when the units have run out. */
+/** Maximum number of unfinished fetches that are examined when the units have run out. */
 export const LAST_LIVES = 2 ** 16;
 
 // -- Depth: laws of sums. Resolution --
 
-/** A sum of this many terms of comparable variance is a Pearson III law with its first three cumulants. */
+/** Sums of this many terms of comparable variance are computed as Pearson III laws with the same three cumulants. */
 export const SMOOTH_TERMS = 16;
 /** Maximum skewness of a sum for which `SMOOTH_TERMS` holds. */
 export const SMOOTH_SKEWNESS = 0.5;
-/** A sum of this many draws is a Pearson III law at any skewness. */
+/** Sums of more draws than this are computed as Pearson III laws, whatever their skewness is. */
 export const SMOOTH_DRAWS = 256;
 /** Number of lattice points of the transforms for all other sums. */
 export const TRANSFORM_POINTS = 1024;
-/** The normal grid does not resolve a Pearson III law beyond this skewness. Its mean and deviation are still right. */
+/** A larger skewness of a Pearson III law is reduced to this, because the normal grid does not resolve it. */
 export const LARGEST_SKEWNESS = 4;
 /**
  * If the base of Wilson and Hilferty's cube is below this, the cube counts as 0. Chosen: such a cube is far below the
@@ -192,7 +190,7 @@ export const LARGEST_WINDOW_UNITS = 2 ** 20;
 export const KEPT_LANE_LAWS = 96;
 /** Maximum number of cached values of the depths of a law. The geometric example needs between 2**20 and 2**21. */
 export const KEPT_DEPTH_NUMBERS = 2 ** 21;
-/** Number of atoms in the law of a lane's sum, from which its mean loss is computed. They give three digits. */
+/** Number of atoms to which a lane's sum is reduced for its mean loss, which then has three correct digits. */
 export const LOSS_POINTS = 192;
 /**
  * Maximum size of the terms that are left out when a mean loss is computed from moments. The error was below twice this
@@ -204,13 +202,13 @@ export const LARGEST_MOMENT_TERM = 1e-4;
 
 /** Up to this many units per slot, slots with one additional unit are computed separately. */
 export const COUNTED_UNITS = 12;
-/** Number of laws per factor of two in the units per slot beyond `COUNTED_UNITS`. A law represents means within 6 %. */
+/** Laws per factor of two in the units per slot beyond `COUNTED_UNITS`. Each represents means up to 6 % away. */
 export const DEALT_STEPS_PER_OCTAVE = 6;
-/** Number of laws per factor of two in the rounds of buckets. A law represents means at most 1.6 % away. */
+/** Laws per factor of two in the rounds of buckets. Each represents means up to 3 % below its own. */
 export const BUCKET_STEPS_PER_OCTAVE = 32;
-/** Number of laws per factor of two in the fetched units per slot. A law represents means at most 3 % away. */
+/** Laws per factor of two in the fetched units per slot. Each represents means up to 3 % away. */
 export const FETCHED_STEPS_PER_OCTAVE = 12;
-/** If the fraction of blocks with one unit less is at most this, they get no separate law. They are the last blocks. */
+/** Blocks with one unit less (the last ones) get no separate law if they are at most this fraction of all blocks. */
 export const NEGLIGIBLE_BLOCKS = 1 / 64;
 /** Maximum number of groups of a device that fetch from one counter: beyond some hundreds, the number has no effect. */
 export const FETCHING_GROUPS = 1024;
@@ -221,13 +219,11 @@ export const ORDER_LENGTHS = 2 ** 18;
  * lengths, all of them are arranged.
  */
 export const GIVEN_UNITS = 2 ** 18;
-/** Up to this many groups, every block of a launch is computed. For a larger launch, a sample of blocks is computed. */
+/** Maximum number of groups of a launch of sorted or bucketed units whose blocks are all computed. */
 export const KNOWN_GROUPS = 10_240;
-/** Up to this number of group rounds (units / n), every block is computed. */
+/** Maximum number of group rounds (units / n) of a launch of sorted or bucketed units whose blocks are all computed. */
 export const KNOWN_LOOKUPS = 2 ** 16;
-/**
- * Number of lengths that are read for a sample. The sample has this number of groups divided by the number of rounds.
- */
+/** Number of lengths that are read for a sample: its number of groups times the number of rounds. */
 export const SAMPLED_LOOKUPS = 4096;
 /** Minimum number of groups of a sample. */
 export const MIN_SAMPLED_GROUPS = 160;
@@ -252,26 +248,26 @@ export const LONGEST_UNITS = 4096;
 export const BOUND_STEPS = 16;
 /** Number of groups of a block that are computed if depths rise steadily from group to group. */
 export const STEADY_GROUPS = 4;
-/** Up to this many groups, all groups of an ordered launch are computed. In a larger launch, a sample is computed. */
+/** Maximum number of groups of a launch in a given order that are all computed. A larger launch is sampled. */
 export const MAX_GIVEN_GROUPS = 2 ** 17;
 /**
- * Number of lengths, or of longest lengths of n units, that are read for an ordered launch. If a launch has more, a
- * sample represents all.
+ * Number of lengths, or of longest lengths of n units, that are read for a launch in a given order. If a launch has
+ * more, a sample represents all.
  */
 export const MAX_GIVEN_LOOKUPS = 2 ** 22;
 /** Minimum number of rounds that are added up to represent all rounds. */
 export const MIN_GIVEN_ROUNDS = 64;
 /** Number of lengths that are read to count the setups of lanes out of step in a launch that is played in full. */
 export const GIVEN_SETUP_LOOKUPS = 2 ** 16;
-/** Number of lengths that are read to count these setups if only a sample of the launch is computed. */
+/** Number of lengths that are read to count the setups of lanes out of step if a launch is only sampled. */
 export const SAMPLED_SETUP_LOOKUPS = 2 ** 12;
-/** Number of lengths that are read for a lower limit of the depths of flattened loops. */
+/** Number of lengths that are read for a lower limit of the depths of flattened loops (`findSureTotal`). */
 export const BOUND_LOOKUPS = 2 ** 14;
-/** Minimum number of groups in the sample from which this lower limit is derived. */
+/** Minimum number of groups in the sample from which `findSureTotal` derives a lower limit. */
 export const MIN_BOUND_GROUPS = 24;
-/** Maximum number of groups in this sample. */
+/** Maximum number of groups in the sample of `findSureTotal`. */
 export const MAX_BOUND_GROUPS = 128;
-/** Number of standard errors by which the limit is below the mean of the sample. */
+/** Number of standard errors by which the limit of `findSureTotal` is below the mean of its sample. */
 export const BOUND_ERRORS = 4.5;
 /** Number of starts of units that are read for a launch of even shares. */
 export const MAX_SHARE_LOOKUPS = 2 ** 20;
@@ -285,15 +281,15 @@ export const MIN_GIVEN_BLOCKS = 48;
 export const LAW_LOOKUPS = 2 ** 13;
 /** Number of lanes whose lengths can be summed in about the time of one look-up of the longest of n. */
 export const LANES_OF_LOOKUP = 8;
-/** Number of groups with the longest units of an order. Their blocks are always in a sample. */
+/** Number of groups with the longest units of an order whose blocks are always in a sample. */
 export const LONGEST_GROUPS = 8;
 /** Maximum number of groups of a launch in a given order that is played block by block. */
 export const PLAYED_GROUPS = 2 ** 13;
 /** An order has one running sum for each stretch of this many units. Shorter stretches would take more memory. */
 export const SUMMED_UNITS = 32;
-/** Number of parts of a larger launch whose mean depths are compared. */
+/** Number of parts of a launch that are compared with each other if it has more than `PLAYED_GROUPS` groups. */
 export const TREND_PARTS = 16;
-/** A larger launch is played only if these mean depths deviate from their mean by more than this share. */
+/** A launch with more than `PLAYED_GROUPS` groups is played only if its parts deviate from their mean by this share. */
 export const TREND = 0.1;
 /**
  * Number of bins in which active groups are counted up to the last dispatch; a power of two. The longest life of a
@@ -366,7 +362,7 @@ export const TASK_BYTES = 16 * 2 ** 20;
 export const DEPTH_LAW_BYTES = 16 * 2 ** 10;
 /** Size of a launch without its values, bytes. */
 export const LAUNCH_BYTES = 2 ** 10;
-/** Size of a `Pace` with its table of cycles, bytes. Most paces never make their table. */
+/** Upper bound of the size of a `Pace`, bytes: its size with the table of cycles, which most paces never make. */
 export const PACE_BYTES = 1536;
 /** Size of an order of units without its values, bytes. */
 export const ORDER_BYTES = 2 ** 10;

@@ -25,8 +25,8 @@ import { isSorted } from './time/dealt-launch.ts';
 /** The depths of the work groups of a design. */
 
 /**
- * Returns the values that all register caps of a design share. The values of the last design are reused if the two
- * designs differ only in their register cap.
+ * Returns the values that all register caps of a design share. The values of the last design are reused if this design
+ * differs from it only in the register cap.
  */
 export function getSharedByCaps(candidate: GpuCandidate): SharedByCaps {
   const { predictor, deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } =
@@ -87,7 +87,7 @@ export function computeDepths(candidate: GpuCandidate): DepthOfDesign {
       return one(tabulateRounds(meanUnits));
     case 'window-sort':
     case 'full-sort':
-      // Sorted units have the same loss in every round. Their time is computed from the units themselves.
+      // One round of sorted units has the losses of all rounds. The time is computed from the units themselves.
       return { ...one({ units: 1, scale: meanUnits, key: 1 }), timeScale: 1 };
     case 'nonzero-split':
     case 'merge-path':

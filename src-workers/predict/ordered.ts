@@ -11,15 +11,13 @@ export interface OrderedLengths<Lengths extends CompactNumbers = Float64Array> {
    * of them.
    */
   readonly iterations: Lengths;
-  /**
-   * Number of units that the entries represent. It exceeds the number of entries if those of a saved run bundle units.
-   */
+  /** Number of units that the entries represent. In a saved run, an entry may bundle several units. */
   readonly units: number;
   /** Whether a launch takes its units in this order. Otherwise the lengths are draws that only CPUs partition. */
   readonly given: boolean;
 }
 
-/** Ordered lengths in any kind of array. A predictor keeps them in the smallest. */
+/** Ordered lengths in any kind of array. A predictor keeps them in the smallest kind that holds them. */
 export type CompactOrder = OrderedLengths<CompactNumbers>;
 
 /** Makes the order that a workload gives its units. */
@@ -94,7 +92,7 @@ export function repeatUnits<Lengths extends CompactNumbers>(lengths: Lengths, un
  */
 const STRETCH = 256;
 
-/** Keeps a part of the units: stretches spread evenly over all of them, or all units if `part` is not smaller. */
+/** Keeps a part of the units: stretches spread evenly over all of them, or all units if there are at most `part`. */
 export function takePart<Lengths extends CompactNumbers>(lengths: Lengths, part: number): Lengths {
   if (part >= lengths.length) return lengths;
   const out = lengths.slice(0, part) as Lengths;

@@ -35,7 +35,7 @@ export interface Predictor {
   readonly meanLength: number;
   /** Mean length of the workload's own units, iterations. */
   readonly elements: number;
-  /** Predictors of lanes that are dealt the iterations of a unit, by the position of threads per unit on its axis. */
+  /** Predictors for units whose iterations are dealt to lanes, by the position of threads per unit on the axis. */
   readonly dealt: Map<number, Predictor>;
   /** Predictors for units in tiles, by width and height of a tile. */
   readonly tiled: Map<string, Predictor>;
@@ -45,8 +45,8 @@ export interface Predictor {
   /** The longest unit of the given lengths, iterations. */
   readonly longestGiven: number;
   /**
-   * The widest gap between two lengths, in iterations. Only gaps count of which it is uncertain whether the longest
-   * unit lies below or above.
+   * The widest gap between two neighbouring lengths, iterations. A gap counts only if it is uncertain whether the
+   * longest unit is below or above it.
    */
   readonly openStep: number;
   /** Loads of the cores of CPUs; `null` if no CPU is predicted. */
@@ -102,7 +102,7 @@ export interface Pace {
   readonly iterationFactor: number;
   /** The schedulers of a multiprocessor. Their groups are counted in work groups. */
   readonly schedulers: Schedulers;
-  /** The same costs as pipeline parameters, for costs that are not in the table. */
+  /** Pipeline parameters of a mean round, for costs that are not in the table. */
   readonly pipeline: PipelineParameters;
   /** Cycles of an iteration and of the start of a unit, for a group that is alone on its multiprocessor. */
   readonly aloneCycles: { readonly step: number; readonly start: number };
@@ -118,13 +118,13 @@ export interface Pace {
   readonly overheadIterations: number;
 }
 
-/** The paces of one predictor. Designs whose kernels have no other phases share tables. */
+/** The paces of one predictor. Designs whose kernel consists of iterations only share tables. */
 export interface Paces {
   /** Whether the kernel consists of iterations only, without any other phase. */
   readonly hasNoPhases: boolean;
   /** Whether the kernel combines the results of threads that share a unit. */
   readonly combines: boolean;
-  /** Paces of launches without other phases, by device, threads per unit, register cap and loop structure. */
+  /** Paces of iterations without other phases, by device, threads per unit, register cap and loop structure. */
   readonly plain: Pace[];
   readonly known: (key: number, make: () => Pace) => Pace;
   readonly tables: Map<string, CycleTable>;
@@ -150,7 +150,7 @@ export interface Caches {
   readonly arena: Arena;
   /** Results of the last design. A design that differs only in its register cap can share them. */
   shared: SharedByCaps | null;
-  /** Caches of lanes that are dealt the iterations of a unit, by threads per unit. */
+  /** Caches of the predictors of lanes (`Predictor.dealt`), by threads per unit. */
   readonly dealt: Map<number, Caches>;
   /** Caches for units in tiles, by width and height of a tile. */
   readonly tiled: Map<string, Caches>;

@@ -94,8 +94,8 @@ export function timeOnGpu(candidate: GpuCandidate, out: TimedOnGpu): void {
   const regime = findRegime(launch);
   const cycles = regime.cycles(launch) * depths.timeScale;
   const alone = computeAloneCycles(candidate) / getPace(candidate).iterationFactor;
-  // The sampled blocks of a launch of listed units may contain less work than the launch, so the cycles for its work
-  // are a lower limit.
+  // If units have a given order, the sampled blocks may have less work than the launch. The time is therefore at least
+  // the time that all the work needs.
   const busy = depths.laws === null ? computeBusyCycles(candidate) : 0;
   const fetching = getFetchingCycles(candidate, shared);
   const msPerCycle = computeIterationFactor(candidate) / (device.clockMhz * 1e3);

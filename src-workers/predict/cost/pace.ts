@@ -167,8 +167,8 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
     : loadLatencyCycles(device, kernel, taking, (probability) => active.any(lanes, probability)) -
       kernel.dependentLoadsPerIteration * device.memoryLatencyCycles;
   const own: Demand = { latencyCycles: (step.latencyCycles + waits) * cost, issueCycles: step.issueCycles * cost };
-  // A measured pipeline is that of the iterations. The other phases are derived, and corrected by the ratio of the
-  // measured to the derived values.
+  // A measured pipeline describes only the iterations. The other phases are derived, and corrected by the ratio of the
+  // measured to the derived values of the iterations.
   const derived = measured ? pipelineParameters(device, kernel, { spilledRegisters: 0 }) : step;
   const off: Demand = {
     latencyCycles: measured ? plan.pipeline[device.id].latencyCycles / derived.latencyCycles : 1,
@@ -216,7 +216,7 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   const isShare = isEvenShare(balancing);
   const setup = roundSetup(startIterations + (isShare ? 0 : groupIterations / (starts * rounds)));
   const overhead = isShare ? roundSetup(groupIterations) : 0;
-  // Groups that fetch all run out of units together, so their schedulers need not be distinguished.
+  // All groups of a fetching launch run out of units together, so their schedulers need not be distinguished.
   const schedulers =
     balancing.kind === 'dynamic-fetch'
       ? ONE_SCHEDULER

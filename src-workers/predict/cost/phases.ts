@@ -60,7 +60,7 @@ export function computePhaseDemands(
   return {
     prologue: phaseDemand(device, kernel.prologue),
     unit,
-    /** Without a stated refill phase, changing the unit costs as much as starting and ending a unit. */
+    /** If the kernel states no refill phase, a change of the unit costs as much as its start and its end. */
     refill: kernel.refill ? added(phaseDemand(device, kernel.refill, missShare), combine, wide) : unit,
     search: phaseDemand(device, kernelPhase(kernel, 'search')),
     carry: phaseDemand(device, kernelPhase(kernel, 'carry')),

@@ -59,8 +59,8 @@ export interface GivenLaunch {
 }
 
 /**
- * Deals units in a given order to a launch. Computes all blocks; if they have too many groups or a sample is enough,
- * computes evenly spread blocks.
+ * Deals units in a given order to a launch. Computes evenly spread blocks if there are too many or if a sample is
+ * enough, and otherwise all blocks.
  * @param meanLength mean length of the units, iterations
  * @param isSample whether a sample is enough
  */
@@ -423,7 +423,7 @@ function computeRunningSums(values: CompactNumbers): Float64Array {
   return sums;
 }
 
-/** Returns whether the parts deviate from their mean by more than both chance and `TREND` explain. */
+/** Returns whether the parts deviate from their mean by more than chance and `TREND` together allow. */
 function deviates(parts: Float64Array, chance: number): boolean {
   const mean = addUp(parts) / parts.length;
   return addUp(parts.map((part) => (part - mean) ** 2)) / parts.length - chance > (TREND * mean) ** 2;

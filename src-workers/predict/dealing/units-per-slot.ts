@@ -8,7 +8,7 @@ import {
 
 /**
  * Units per slot for which depth laws are tabulated. A grid may leave any mean number of units per slot. One law for
- * each of these numbers would cost much and gain little, because one more term hardly changes the shape of a sum.
+ * each mean would cost much and gain little, because one more term hardly changes the shape of a sum.
  */
 export interface TabulatedUnits {
   /** Units of a slot; a whole number if the launch deals units out. */
@@ -22,7 +22,7 @@ export interface TabulatedUnits {
 export interface DealtUnits extends TabulatedUnits {
   /**
    * Number of blocks at the start of the launch whose slots have one additional unit. Below 1, it is the share of the
-   * first block's slots that have one.
+   * first block's slots that have an additional unit.
    */
   readonly fullerBlocks: number;
   /** Mean units per slot divided by the units for which the time is computed; 1 if blocks differ in their units. */
@@ -50,8 +50,8 @@ export function tabulateUnits(meanUnits: number, gridBlocks: number): DealtUnits
 }
 
 /**
- * Tabulates rounded units per slot of a launch that deals sorted units. The number is rounded up, because a slot with
- * one additional unit gets one of the longest units.
+ * Tabulates the units per slot of a launch that deals units from buckets. The result need not be whole. It is rounded
+ * up, because the additional units of some slots are the longest ones.
  */
 export function tabulateRounds(meanUnits: number): TabulatedUnits {
   const octave = Math.max(0, Math.floor(Math.log2(meanUnits)));

@@ -44,7 +44,7 @@ interface RenewalFields {
  * The renewal process of a lane that fetches one unit after another: its rate of starts and the law of its units.
  * Lengths are in steps of `step`.
  *
- * It is a class because of a fault of V8's optimised code (Node 24): two results of one object literal shared the
+ * This is a class because of a fault of V8's optimised code (Node 24): two results of one object literal shared the
  * memory of their numbers, so a later law changed `step`, `mean` and `variance` of an earlier one. This happened in a
  * third of the runs of `test/golden/fetching.slow.test.ts` after another file.
  */

@@ -338,7 +338,7 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
   else candidate.invalid = 0;
 }
 
-/** Returns whether blocks have no work although no slot has more than one item. */
+/** Returns whether some blocks have no work although every slot has at most one item. */
 function hasIdleShares({ itemsPerSlot, workingBlocks, gridBlocks }: Candidate): boolean {
   return itemsPerSlot <= 1 && workingBlocks < gridBlocks;
 }

@@ -162,7 +162,7 @@ function tabulateBlockLaw(laws: StepLaws, W: number, lastFilled: number, arena: 
     secondMoment += width * (to + from) * b;
     from = to;
   }
-  // A sum's law that was computed by Fourier transforms has a small remainder beyond its end, which is not part of it.
+  // Fourier transforms leave small probabilities beyond the longest possible sum. These lives do not count.
   let top = n - 1;
   while (top > 1 && group[top - 1] < NEGLIGIBLE_LIFE) top--;
   const meanBlock = sumBlock;

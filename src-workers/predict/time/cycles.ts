@@ -7,7 +7,7 @@ export type CycleTable = Float64Array;
 
 /**
  * The schedulers of a multiprocessor. A thread group stays with one of them and competes for issue slots only with the
- * other groups of its scheduler. Memory traffic competes with that of all groups.
+ * other groups of its scheduler. Its memory traffic competes with the traffic of all groups.
  */
 export interface Schedulers {
   /** q, the number of schedulers, integer ≥ 1. */
@@ -38,8 +38,8 @@ export function countFurther({ count, issueShare }: Schedulers, active = Infinit
 }
 
 /**
- * Returns the largest number of groups that compete if a multiprocessor holds this many: the number on its fullest
- * scheduler times q, weighted as in `countCompeting` and limited to the table.
+ * Returns the largest number of groups that compete if a multiprocessor holds `groups` groups: the number on its
+ * fullest scheduler times q, weighted as in `countCompeting` and limited to the table.
  */
 export function findMostCompeting(groups: number, schedulers: Schedulers, cyclesPerIteration: CycleTable): number {
   const fullest = countCompeting(Math.ceil(groups / schedulers.count), groups, schedulers);

@@ -3,9 +3,9 @@ import { estimateNormalMaximum } from './drain.ts';
 import type { BlockLaw } from './law.ts';
 
 /**
- * How much the schedulers of a multiprocessor differ in what they have of one block. Each scheduler that the block uses
- * has m of its groups. Their sum S is the scheduler's work, and the longest of them, D, is its time in the block. Both
- * are in iterations.
+ * How differently the schedulers of a multiprocessor are loaded by one block. Each scheduler that the block uses has m
+ * of its groups. The sum S of their depths is the scheduler's work, and the longest depth D is its time in the block.
+ * Both are in iterations.
  */
 export class SchedulerShares {
   /** The number of schedulers that a block uses. */
@@ -52,12 +52,12 @@ export class SchedulerShares {
     const workDeviation = Math.sqrt(m * groupVariance);
     const depthDeviation = Math.sqrt(depthVariance);
     this.schedulers = schedulers;
-    // What the groups of a block have in common, its schedulers have in common, too.
+    // The correlated part of the depths of a block makes its schedulers equally late, so it is left out.
     const apart = groupsVary > 0 ? Math.sqrt(1 - Math.min(1, Math.max(0, groupsAgree / groupsVary))) : 0;
     this.depthLead = apart * lead;
     if (depthDeviation > 0) {
       this.correlation = Math.min(1, (m * covariance) / (workDeviation * depthDeviation));
-      // S is a part in proportion to D, and a part that is independent of D and nearly normal.
+      // S is the sum of a part proportional to D, and a nearly normal part that is independent of D.
       const independent = workDeviation * Math.sqrt(1 - this.correlation * this.correlation);
       this.workLead =
         apart *

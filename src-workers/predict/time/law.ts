@@ -49,7 +49,7 @@ export interface BlockLaw {
   stationary: ActivityProfile | null;
   /** Renewal process of a slot; made on demand by `getRenewal`. */
   renewal: Renewal | null;
-  /** What the schedulers of a multiprocessor have of the block; made on demand by `computeJoinCycles`. */
+  /** How differently the block loads the schedulers of a multiprocessor; made on demand by `computeJoinCycles`. */
   shares: SchedulerShares | null;
 }
 
@@ -101,9 +101,7 @@ export interface Dispatch {
    * point: three values.
    */
   readonly left: Float64Array;
-  /**
-   * These values as a profile, to which the blocks that start at the point itself are added (`startedThere` per slot).
-   */
+  /** `left` as a profile, with the blocks that start at the point itself added (`startedThere` per slot). */
   readonly profile: ActivityProfile;
   startedThere: number;
 }

@@ -38,15 +38,15 @@ export function isFewWaves({ residency, gridBlocks, multiprocessors }: Wave): bo
 }
 
 /**
- * Returns t(w) of the fullest scheduler while a multiprocessor holds this many blocks and all their groups are active.
+ * Returns t(w) of the fullest scheduler of a multiprocessor that holds `blocks` blocks, whose groups are all active.
  */
 function cyclesOfFullest({ block, cyclesPerIteration, schedulers }: Residency, blocks: number): number {
   return cyclesPerIteration[findMostCompeting(blocks * block.groupsPerBlock, schedulers, cyclesPerIteration)];
 }
 
 /**
- * Computes the cycles by which each iteration is longer for groups on the fullest scheduler than for all, if a
- * multiprocessor holds this many blocks and all their groups are active.
+ * Computes the cycles by which an iteration takes longer on the fullest scheduler of a multiprocessor than on average,
+ * while all groups of its `blocks` blocks are active.
  */
 function computeUnevenCycles(residency: Residency, blocks: number): number {
   const groups = blocks * residency.block.groupsPerBlock;
@@ -55,8 +55,9 @@ function computeUnevenCycles(residency: Residency, blocks: number): number {
 }
 
 /**
- * Computes the same cycles if ended blocks are replaced. Then a block waits for its groups on the fullest scheduler. If
- * it has few groups, it may have none there; such blocks end earlier, and the time of an iteration is the mean.
+ * Returns the result of `computeUnevenCycles` for a full multiprocessor whose ended blocks are replaced. A block waits
+ * for its groups on the fullest scheduler. A block of few groups may have none there, so its iterations take the mean
+ * time.
  */
 function computeUnevenCyclesOfFull(residency: Residency): number {
   const { block, schedulers, residentBlocks } = residency;
@@ -190,7 +191,7 @@ function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): num
     term *= ((own - i + 1) / i) * (shorter / topShare);
     evenOwn += term;
   }
-  // One full scheduler is enough, because the blocks wait for it.
+  // One scheduler without shorter groups is enough, because the blocks wait for it.
   const even = 1 - Math.pow(1 - Math.min(1, evenOwn), q);
   const waves = Math.ceil(gridBlocks / (multiprocessors * R)) - 1;
   const share = Math.pow(Math.min(even, Math.pow(topBlockShare, R)), multiprocessors * waves);
@@ -223,7 +224,7 @@ export function computeManyWavesCycles({ residency, gridBlocks, multiprocessors 
   return iterations * residency.stationaryCyclesPerIteration + waiting + residency.stationaryDrain;
 }
 
-/** Computes the mean and variance of the active groups of a slot after a very long time, with what further schedulers add. */
+/** Computes the mean and variance of a slot's active groups after a very long time, for all schedulers. */
 function computeSlotActivity({ block, schedulers }: Residency): { active: number; variance: number } {
   const { meanBlock, meanGroup, meanPair, groupsPerBlock: W } = block;
   const active = (W * meanGroup) / meanBlock;
