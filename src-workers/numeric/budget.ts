@@ -2,14 +2,14 @@ import { keptWith } from './kept.ts';
 
 /**
  * Memory that several caches share. If it is full, the value that takes the least time per byte to make again is
- * dropped; among equal values, the one that was not used for longest. This is the GreedyDual-Size algorithm of Cao and
- * Irani, Cost-Aware WWW Proxy Caching Algorithms, USITS 1997. Some laws take a hundred times longer per byte than
- * others, so the last use alone would keep the wrong ones.
+ * dropped; if several take equal time, the least recently used of them. This is the GreedyDual-Size algorithm of Cao
+ * and Irani, Cost-Aware WWW Proxy Caching Algorithms, USITS 1997. Some laws take a hundred times longer per byte than
+ * others, so dropping by the last use alone would keep the wrong laws.
  */
 export interface Budget {
   bytes: number;
   used: number;
-  /** The rank of the value that was dropped last. A value that is used later ranks above it by the value's cost. */
+  /** The rank of the value that was dropped last. A value that is used later gets this rank plus its own cost. */
   floor: number;
   /** The values by the power of two of their cost, each list in ascending order of ranks. */
   readonly lists: readonly Entry[];

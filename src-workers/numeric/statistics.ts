@@ -210,9 +210,9 @@ export function medianInterval(count: number, confidenceFraction: number): Media
 }
 
 /**
- * Computes the Theil–Sen estimator: the median slope over all pairs of points. It tolerates a quarter of arbitrary
- * points. It takes n²/2 steps and memory for as many numbers. Source: Sen, J. Amer. Statist. Assoc. 63 (1968),
- * doi:10.1080/01621459.1968.10480934.
+ * Computes the Theil–Sen estimator: the median slope over all pairs of points. It is useful even if a quarter of the
+ * points are arbitrary. It takes n²/2 steps and memory for as many numbers. Source: Sen, J. Amer. Statist. Assoc. 63
+ * (1968), doi:10.1080/01621459.1968.10480934.
  * @param y at least two values, at x = 0, 1, 2, …
  */
 export function theilSenSlope(y: Float64Array): number {

@@ -7,9 +7,9 @@ import { bestOfFirst, randomMeasurements } from './search.ts';
 export interface MeasuredDesigns {
   readonly predictedMs: Float64Array;
   readonly measuredMs: Float64Array;
-  /** The position of each design on each axis. */
+  /** The value of each design on each axis. */
   readonly axes?: readonly { readonly axis: string; readonly values: readonly (string | number)[] }[] | undefined;
-  /** Number of valid designs of their run; by default the number of measured designs. */
+  /** Number of valid designs of the run; by default the number of measured designs. */
   readonly designsOfRun?: number | undefined;
 }
 
@@ -23,10 +23,7 @@ export interface Estimate {
 /** The result of measuring the first k designs of the model's ranking, compared with random designs. */
 export interface Shortlist {
   readonly k: number;
-  /**
-   * Best measured time of these designs, ms. It is an expected value if equal predictions leave the order of designs
-   * open.
-   */
+  /** Best measured time of the k designs, ms. It is an expected value if equal predictions leave their order open. */
   readonly bestMs: number;
   /** `bestMs` divided by the best measured time of all designs, minus 1; ≥ 0. */
   readonly regret: number;
@@ -78,7 +75,7 @@ export interface Agreement {
 export interface AgreementOptions {
   /** Random source of the bootstrap. */
   readonly uniform: UniformSource;
-  /** Lengths of the shortlists; those above the number of designs are ignored. */
+  /** Lengths of the shortlists. A length above the number of designs is ignored. */
   readonly shortlists?: readonly number[];
 }
 

@@ -67,7 +67,8 @@ const ROUNDS = 3;
 /** The smallest standard deviation that is used, because deviations below 0.01 % have no effect. */
 const MIN_DEVIATION = 1e-4;
 /**
- * The 95 % quantile of χ² with one degree of freedom. A parameter is held at its initial value if this costs no more.
+ * The 95 % quantile of χ² with one degree of freedom. A parameter is held at its initial value if the fit gets worse by
+ * no more than this.
  */
 const HOLD_COST = 3.841459;
 
@@ -115,7 +116,7 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
     const coordinates = best.coordinates.slice();
     coordinates[unknown] = toCoordinate(parameters[unknown], parameters[unknown].initial);
     const held = descend(problem, coordinates, free, loss);
-    // The variance is at least that of the smallest deviation, so that a cost that does not matter is always allowed.
+    // The variance is at least `MIN_DEVIATION` squared, so that a negligible cost is always allowed.
     const allowed = best.cost + (HOLD_COST / 2) * Math.max(variance(best, loss, free), MIN_DEVIATION ** 2);
     if (held.cost <= allowed) best = held;
     else bounded[unknown] = true;

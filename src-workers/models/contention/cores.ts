@@ -11,7 +11,7 @@ export interface CoreSweep {
   readonly enoughCores: number;
 }
 
-/** Maximum relative difference from the shortest time at which a number of cores is enough. */
+/** A number of cores is enough if its time exceeds the shortest time by at most this fraction. */
 export const ENOUGH_FRACTION = 0.01;
 
 /**

@@ -158,8 +158,8 @@ function triangular(): ReproductionTable[] {
 const STAIRCASE_EXCESS = 0.005;
 
 /**
- * Checks that the printed staircase is below the bound, or above it only by rounding. A row shows the printed value if
- * it is below.
+ * Checks that the printed staircase is at most the bound, with a tolerance of `STAIRCASE_EXCESS`. If it is below the
+ * bound, both values of the row are the printed one.
  */
 function staircaseRows(bound: (cpu: PublishedCpu) => number): ReproductionRow[] {
   return LANGGUTH_CPUS.map((cpu, i) => {

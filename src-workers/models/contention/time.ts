@@ -67,7 +67,7 @@ export function staircaseMs(curve: BandwidthCurve, loadBytes: Float64Array): num
  * the max-rate curve.
  *
  * `tabulated`: T = (ΣM − (M₁ − M_K))/ρ + (M₁ − M_K)/β, which gives the slides' table of triangular workloads. It counts
- * the work above M_K of processors 2 … K in the first phase. It is never faster than `derived`, and equal to it for
+ * the work above M_K of processors 2 … K in the first phase. It is never less than `derived`, and equal to it for
  * Amdahl's loads.
  */
 export type TwoPhaseForm = 'derived' | 'tabulated';

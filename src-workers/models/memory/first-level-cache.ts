@@ -17,8 +17,8 @@ const withShared = (kib: number, largestKib = kib): FirstLevelCache => ({ kib, w
 const NONE = own(0);
 
 /**
- * Source: CUDA C++ Programming Guide, "Compute capabilities". It lists the shared memory of each. 7.5 reserves at least
- * 32 KiB for shared memory. 2.x has two splits of 64 KiB; the default leaves 16. 1.3 has no cache for loads.
+ * Source: CUDA C++ Programming Guide, "Compute capabilities", which lists the shared memory of each. 7.5 reserves at
+ * least 32 KiB for shared memory. 2.x has two splits of 64 KiB; the default leaves 16. 1.3 has no cache for loads.
  *
  * Kepler, Maxwell and Pascal other than GP100 (6.0) load from device memory through the level-2 cache alone, unless
  * code opts in or marks data read-only (Kepler, Maxwell and Pascal Tuning Guides).

@@ -26,7 +26,7 @@ export interface Residency {
   readonly threadGroupsPerMultiprocessor: number;
   /** Resident thread groups divided by thread-group slots, 0…1. */
   readonly occupancyFraction: number;
-  /** Bit mask of `LIMITING_FACTORS`: every resource whose limit equals the result. */
+  /** Bit mask of `LIMITING_FACTORS`: every resource whose limit equals the resident blocks. */
   readonly limitedBy: number;
   readonly limits: ResidencyLimits;
 }

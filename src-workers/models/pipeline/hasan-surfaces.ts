@@ -39,14 +39,14 @@ export interface HasanModelSurfaces {
   /** The surfaces of Fig. 1 (a) and (b), by Eq. 1–3: time, ms, and efficiency, 0…1. */
   readonly equationTimeMs: LaunchSurface;
   readonly equationEfficiency: LaunchSurface;
-  /** The same quantities by soft-saturation waves; the efficiency is the paper's τ divided by the time. */
+  /** Time, ms, and efficiency by soft-saturation waves; the efficiency is the paper's τ divided by the time. */
   readonly softTimeMs: LaunchSurface;
   readonly softEfficiency: LaunchSurface;
 }
 
 /**
  * Computes the model surfaces over launches, by default the launches of Fig. 1 (Hasan et al. 2014,
- * doi:10.1007/978-3-662-44917-2_65). The caption of its Fig. 2 swaps the ranges of the axes: no block has 1,248
+ * doi:10.1007/978-3-662-44917-2_65). The caption of the paper's Fig. 2 swaps the ranges of the axes: no block has 1,248
  * threads.
  * @param soft τ and c in ms: `fitHasan()`
  */
@@ -74,7 +74,7 @@ export interface HasanMeasuredSurfaces {
 }
 
 /**
- * Computes the surfaces of Table 2 and the errors of both models on it.
+ * Computes the surfaces of Table 2 and the errors of both models in it.
  * @param soft τ and c in ms: `fitHasan()`
  */
 export function hasanMeasuredSurfaces(soft: PipelineParameters): HasanMeasuredSurfaces {

@@ -35,15 +35,16 @@ const TWO_BANKS = 7;
  * Returns the lanes of a device by class.
  *
  * NVIDIA's schedulers issue one thread group each per cycle, so classes with separate lanes overlap (V100, A100). AMD
- * runs integers at the FP32 rate and special functions at a quarter of it. FP64 runs at half of that rate on GCN 5.1
- * and CDNA 1, at the full rate on CDNA 2 and later, and otherwise at a sixteenth (AMD ISA reference guides). For other
- * devices every class is assumed to run at the FP32 rate.
+ * runs integers at the FP32 rate and special functions at a quarter of it. FP64 runs at half of the FP32 rate on GCN
+ * 5.1 and CDNA 1, at the full rate on CDNA 2 and later, and otherwise at a sixteenth of it (AMD ISA reference guides).
+ * For other devices every class is assumed to run at the FP32 rate.
  *
- * NVIDIA's registers are in two banks, and a bank delivers one register per cycle. Of three different registers, at
- * least two are in the same bank. So a scheduler that could issue an FP32 instruction every cycle needs two cycles for
- * an instruction that reads three. On an H100, a pass of 16 instructions a·b + c and 3 others takes 32.3 cycles of a
- * scheduler; with 16 instructions a·b + a it takes 19.1 (test/data/measured/h100-rates.csv). The compiler avoids this
- * where an instruction reuses operands of the previous one.
+ * From `TWO_BANKS` on, NVIDIA's registers are in two banks, and a bank delivers one register per cycle. Of three
+ * different registers, at least two are in the same bank. So a scheduler that could issue an FP32 instruction every
+ * cycle needs two cycles for an instruction that reads three. On an H100, a pass of 16 instructions a·b + c and 3
+ * others takes 32.3 cycles of a scheduler; with 16 instructions a·b + a it takes 19.1
+ * (test/data/measured/h100-rates.csv). The compiler avoids this where an instruction reuses operands of the previous
+ * one.
  */
 export function classLanes(device: GpuDevice): ClassLanes {
   const { occupancy, fp32LanesPerMultiprocessor: fp32, schedulersPerMultiprocessor, threadGroupWidth } = device;
