@@ -21,7 +21,7 @@ export interface DesignRange {
   readonly count: number;
 }
 
-/** Designs in ascending order, with one prediction each. */
+/** Designs in ascending order of their numbers, with one prediction each. */
 export interface FoundDesigns {
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
@@ -38,8 +38,8 @@ interface Kept {
 }
 
 /**
- * Share of the wanted number of designs that are added before they are merged and the limit is updated. More frequent
- * merging saves no time.
+ * The limit is updated whenever this share of the wanted number of designs was added. More frequent updates save no
+ * time.
  */
 const MERGED_FRACTION = 0.05;
 
@@ -145,15 +145,17 @@ export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): P
   };
 }
 
-/** The parts of a space, in its order. The parts of a small space are families that share laws. */
+/**
+ * The parts of a space, in its order: one or several families of designs that share laws, or a piece of a large one.
+ */
 export interface SpaceParts {
   readonly count: number;
   at(part: number): DesignRange;
 }
 
 /**
- * The approximate maximum number of parts. Each part has a fixed cost, so it must contain some milliseconds of work: at
- * least `MIN_PART_DESIGNS` designs.
+ * The approximate maximum number of parts. Each part has a fixed cost, so it should contain some milliseconds of work:
+ * about `MIN_PART_DESIGNS` designs.
  */
 const MAX_PARTS = 16_384;
 const MIN_PART_DESIGNS = 2048;

@@ -51,7 +51,7 @@ const MOVING_IN_ORDER_SLACK = 0.12;
 const COUNTER_SLACK = 0.25;
 
 /**
- * Number of designs that are predicted in order of their bounds, the smallest first. It is small, because each of them
+ * Number of designs that are predicted in order of their bounds, the smallest first. It is small, because each design
  * may need other laws than the previous one.
  */
 const BEST_FIRST = 48;
@@ -60,9 +60,7 @@ const BEST_FIRST = 48;
 interface Bounds {
   /** Returns why a design cannot run, as a code of the columns; 0 if it can run. */
   invalidReason(design: number): number;
-  /**
-   * Returns a lower bound of the times of a valid design and of its other launches, ms. Designs of one family share it.
-   */
+  /** Returns a lower bound of the times of all launches that differ from a valid design only in the grid, ms. */
   ofFamily(design: number): number;
   /**
    * Returns a lower bound of a design's time, ms; NaN if the design is invalid, 0 on a CPU. It assumes that no lane

@@ -9,7 +9,7 @@ import { AXIS, axisCounts, type AxisName, type SpaceAxes, axisStrides } from '..
  * The rule does not use the wider tie band. Measurements may order two tied designs either way, but the predicted time
  * is still the best guess, and a simpler design that is 20 % slower would cost time on average. The usual block sizes
  * come first, because people write and tune for them, and they divide the threads of a multiprocessor evenly. The rule
- * does not compare the number of blocks, so among such designs the time decides.
+ * does not compare the number of blocks, so the time decides between designs that differ only in it.
  */
 export const PICK_RULE =
   'Picks the simplest design within 1.5 % of the fastest. It prefers, in this order: no register cap, no balancing, nested loops, the fewest threads per unit, blocks of one row, and blocks of 128 or 256 threads (then other powers of two, then multiples of 64). Among equally simple designs, it picks the fastest.';

@@ -2,12 +2,12 @@ import { AXIS, axisCounts, decodeInto, encode, type SpaceAxes, productOf } from 
 import { spread } from './coarse.ts';
 
 /**
- * Finds designs that can be the best under some draw of the unknown inputs. These are the best design of every group
- * (designs that differ only in block size, launch and register cap), and designs of the leading groups with other block
- * sizes and launches.
+ * Finds designs that can be the best under some draw of the unknown inputs. These are the best designs of the leading
+ * groups (designs that differ only in block size, launch and register cap), and variants of them with other block sizes
+ * and launches.
  */
 
-/** A group is skipped if it is slower than the best group by more than this factor. */
+/** A group is skipped if its best time is more than this many times the best time of all groups. */
 const HOPELESS = 6;
 /** Maximum number of groups that are considered. */
 const MAX_GROUPS = 64;
@@ -24,7 +24,7 @@ export function makeGroupFinder({ counts }: { readonly counts: readonly number[]
   return (design) => Math.floor(design / perGroup);
 }
 
-/** Returns the fastest of the given designs of each group, the fastest group first. */
+/** Returns the fastest given design of each group, fastest first: at most `MAX_GROUPS`, without `HOPELESS` groups. */
 export function bestOfGroups(axes: SpaceAxes, designs: Uint32Array, timeMs: Float64Array): readonly number[] {
   const group = makeGroupFinder({ counts: axisCounts(axes) });
   const best = new Map<number, number>();
@@ -41,8 +41,7 @@ export function bestOfGroups(axes: SpaceAxes, designs: Uint32Array, timeMs: Floa
 }
 
 /**
- * Lists variants of the given designs. Each variant has one of a few block sizes and launches, and either no register
- * cap or the cap of the given design.
+ * Lists variants of the given designs with a few block sizes and launches. The register cap and all other values stay.
  */
 export function listVariants(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);

@@ -22,9 +22,7 @@ export interface LeastRegret {
   /** The fastest time of each scenario, ms, and its design; NaN and −1 if none is valid. */
   readonly bestMs: readonly number[];
   readonly best: readonly number[];
-  /**
-   * The designs with the smallest worst-case regret, the smallest first. Equal ones are ordered by their mean regret.
-   */
+  /** The designs with the smallest worst-case regret, the smallest first; equal ones by mean regret. */
   readonly designs: readonly CommonDesign[];
   /**
    * For each scenario, the worst regret that its best design has in any scenario; NaN if that design is invalid or

@@ -112,7 +112,7 @@ export interface GroupedList {
 }
 
 /**
- * Replaces equal designs by the design of them that is read first. If a group is opened, its other designs follow.
+ * Keeps the first design, in reading order, of each group of equal designs, and every design of an opened group.
  * @param firstOf returns the entry of the first design that is equal to a design
  * @param entries number of entries
  * @param fromEnd whether the list is read from its end

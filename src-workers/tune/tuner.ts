@@ -79,22 +79,22 @@ export interface Tuner {
   /** Returns the estimate; `null` if nothing was measured. */
   estimate(): TuningEstimate | null;
   /**
-   * Returns the expected times of all designs that were not rejected, ms, in no order; empty if nothing was measured.
+   * Returns the expected times of all designs that were not rejected, ms, in any order; empty if nothing was measured.
    */
   expectedTimes(): Float64Array;
 }
 
 /** Number of designs that are spread over the space before the process chooses. */
 const SPREAD = 12;
-/** Number of these designs that come first and are spread over the best predictions. */
+/** Number of spread designs that come first and are spread over the best predictions only. */
 const SPREAD_BY_PREDICTION = 4;
-/** The best predictions are one in this number of designs. */
+/** One in this number of designs counts as one of the best predictions. */
 const BEST_SHARE = 50;
-/** Minimum number of best predictions. */
+/** Minimum number of designs that count as the best predictions. */
 const LEAST_BEST = 8;
 /**
- * For each spread design, this number of designs is drawn at random, and the farthest of them from the taken designs is
- * used. The farthest of all designs would always be in a corner of the space.
+ * Number of designs per spread design in a random pool. Each spread design is the one of the pool that is farthest from
+ * all taken ones. The farthest of all designs would always be in a corner of the space.
  */
 const DRAWN = 20;
 /** The widths are fitted again when the number of measurements has grown by this factor. */
@@ -110,7 +110,7 @@ const INTERACTION = 0.6;
 const LEVELS = 48;
 /** One in this number of designs of a batch is chosen with a wider process. */
 const WIDE_EVERY = 4;
-/** The factor by which this process is wider. */
+/** The factor on the width of a wider process. */
 const WIDER = 2;
 /**
  * The expected regret uses a process that is wider by at least this factor, because the fitted widths are only the most
