@@ -19,7 +19,7 @@ export interface Survey {
    * that were not reached.
    */
   readonly predicted: number;
-  /** Number of these designs that cannot run. */
+  /** Number of the considered designs that cannot run. */
   readonly invalid: number;
   /** Designs with the same time as the part's fastest (`AGREEMENT_FRACTION`), ascending, with their predictions. */
   readonly designs: Uint32Array;

@@ -1,5 +1,5 @@
 /**
- * Every number of the prediction that is not derived. There are four kinds:
+ * Numbers of the prediction that are not derived. There are four kinds:
  *
  * - **fitted** on simulated launches: the comment names the data, the range tried and the effect of the number;
  * - **resolution** of a table or a sample: a finer one costs time and changes less than the model's own error;
@@ -147,7 +147,7 @@ export const PART_PROBABILITY = 1 / 6;
 export const PART_WIDTH = 1 / 4;
 /** Maximum probability of a part that is wider than `PART_WIDTH` allows: a part of a tail. */
 export const TAIL_PROBABILITY = 1e-3;
-/** Number of standard deviations at which the law of the time at which the units run out is cut off. */
+/** The law of the time at which the units run out is cut off at this number of standard deviations. */
 export const TIME_REACH = 6.4;
 
 /** Number of units of a given order that the simulated ("played") groups fetch. */
@@ -210,7 +210,7 @@ export const BUCKET_STEPS_PER_OCTAVE = 32;
 export const FETCHED_STEPS_PER_OCTAVE = 12;
 /** Blocks with one unit less (the last ones) get no separate law if they are at most this fraction of all blocks. */
 export const NEGLIGIBLE_BLOCKS = 1 / 64;
-/** Maximum number of groups of a device that fetch from one counter: beyond some hundreds, the number has no effect. */
+/** Number of groups that are assumed to fetch from one counter. Beyond some hundreds, it has no effect. */
 export const FETCHING_GROUPS = 1024;
 /** Number of lengths that are kept of a sorted order: all lengths, or evenly spaced ranks of as many windows as fit. */
 export const ORDER_LENGTHS = 2 ** 18;
@@ -367,8 +367,8 @@ export const PACE_BYTES = 1536;
 /** Size of an order of units without its values, bytes. */
 export const ORDER_BYTES = 2 ** 10;
 /**
- * Mean time to compute a depth law, ms. Caches decide by this and the following times what to drop first. The first
- * three times were measured on the example spmv-skewed.
+ * Mean time to compute a depth law, ms. Caches decide by this and the next four times what to drop first. The first
+ * three were measured on the example spmv-skewed.
  */
 export const DEPTH_LAW_MS = 2;
 /** Mean time to compute a launch from its blocks without setup, ms. */

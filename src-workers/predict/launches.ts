@@ -61,7 +61,7 @@ function getResidency(candidate: GpuCandidate, laws: DepthLaws): Residency {
   });
 }
 
-/** Makes a launch of listed units: all its blocks if they are few and fit the device at once, otherwise a sample. */
+/** Makes a launch of listed units from all its blocks or their law (see `getDealtLaunch`). */
 function timeDealtLaunch(candidate: GpuCandidate): TimedLaunch {
   const launch = getDealtLaunch(candidate);
   const { residentBlocks } = candidate.shape;
@@ -109,7 +109,7 @@ export function getDealtLaunch(candidate: GpuCandidate): DealtLaunch {
   const dealing = makeDealing(candidate);
   const given = getGivenOrder(plan);
   const isInOrder = given !== null && (keepsOrder(balancing) || isEvenShare(balancing));
-  // Blocks that start in order need no such listing, because all of them are computed on any device.
+  // It matters only for blocks that start in random order whether all of them fit the device at once.
   const everyBlock =
     !(isInOrder && !startsAtRandom(balancing)) && gridBlocks <= shape.residentBlocks * device.multiprocessors;
   // If lanes keep their places, a flattened loop without setup is as deep as a nested one. If slots have one unit each

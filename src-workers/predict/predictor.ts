@@ -27,7 +27,8 @@ import type { Allowed, Caches, Predictor } from './tables.ts';
  */
 export function createPredictor(plan: SweepPlan, caches: Caches = createCaches(), isClass = false): Predictor {
   const { implementations } = plan.axes;
-  // A plan without an order does not reduce the memory that the last order needed, because the user may return to it.
+  // A plan without an order does not reduce the memory that the last order needed, because the user may return to that
+  // order.
   if (!isClass && plan.ordered) makeRoomForOrders(plan.ordered.iterations.length);
   if (!implementations) return makePredictor(plan, caches, null, isClass);
   // A kernel influences laws only through its setup, which the keys of the laws contain, so implementations share

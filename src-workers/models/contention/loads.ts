@@ -22,8 +22,8 @@ export function amdahlLoads(totalBytes: number, cores: number): Float64Array {
 }
 
 /**
- * Returns one indivisible task on a core of its own, and other work that is spread evenly over the other cores. Here
- * fewer cores can be faster, because the task then shares the memory with fewer others.
+ * Returns the loads if an indivisible task has a core of its own, and other work is spread evenly over the other cores.
+ * Fewer cores can then be faster, because the task shares the memory with fewer others.
  * @returns array of length `cores`; a single core gets everything
  */
 export function indivisibleTaskLoads(taskBytes: number, restBytes: number, cores: number): Float64Array {

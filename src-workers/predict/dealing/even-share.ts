@@ -8,17 +8,17 @@ import type { Dealing } from './deal.ts';
 import { sumRepeated } from './given.ts';
 
 /**
- * Even shares. A launch of S slots cuts its items into shares of ⌈items / S⌉ items. So all slots but the last run
- * equally many iterations, whatever the lengths are. In a non-zero split, items are the iterations of all units. In a
- * merge path, the end of each unit is an item too (Merrill and Garland 2016, doi:10.1109/SC.2016.57). A slot searches
- * the offsets of the units for the start of its share. If the end of its share cuts a unit, the slot passes on the
- * partial result of that unit. The kernel already has the offsets, for example as the row offsets of a compressed
- * matrix.
+ * Even shares. A launch of S slots cuts its items into shares of ⌈items / S⌉ items. So all slots with work, except the
+ * last of them, have equally many items, whatever the lengths are. In a non-zero split, items are the iterations of all
+ * units. In a merge path, the end of each unit is an item too (Merrill and Garland 2016, doi:10.1109/SC.2016.57). A
+ * slot searches the offsets of the units for the start of its share. If the end of its share cuts a unit, the slot
+ * passes on the partial result of that unit. The kernel already has the offsets, for example as the row offsets of a
+ * compressed matrix.
  */
 
 /** The shares of a launch. The prediction derives them from the mean length, the simulator from the sum of lengths. */
 export interface EvenShares {
-  /** Number of items of every slot except the last, integer ≥ 1. */
+  /** Number of items of every working slot except the last, integer ≥ 1. */
   readonly itemsPerSlot: number;
   /** Number of slots that get at least one item. */
   readonly workingSlots: number;

@@ -49,9 +49,9 @@ function chooseEveryBlock(_order: SortedReader, { gridBlocks }: Dealing): Chosen
 type ChosenBlocks = Pick<PlainSample, 'blocks' | 'weights'>;
 
 /**
- * Samples the blocks of a launch. The sample always contains the blocks with the longest units of their windows. For
- * any other block, its longest units give an upper bound on its life that is quick to compute. The blocks with the
- * highest bounds are all kept; the other blocks are sampled in even steps.
+ * Samples the blocks of a launch. It contains the blocks with the longest unit of a window, if they are few. For any
+ * other block, its longest units give an upper bound on its life that is quick to compute. The blocks with the highest
+ * bounds are all kept; the other blocks are sampled in even steps.
  */
 export function sampleBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
   return addSetup(order, dealing, samplePlainly(order, dealing, 'some', chooseBlocks));

@@ -25,7 +25,7 @@ export interface DealtUnits extends TabulatedUnits {
    * first block's slots that have an additional unit.
    */
   readonly fullerBlocks: number;
-  /** Mean units per slot divided by the units for which the time is computed; 1 if blocks differ in their units. */
+  /** Mean units per slot divided by the units for which the time is computed; 1 up to `COUNTED_UNITS` units. */
   readonly timeScale: number;
 }
 

@@ -56,7 +56,7 @@ export function computeMasses({ survival }: DiscreteLaw): Float64Array {
   return masses;
 }
 
-/** Lists the values with a positive probability. A far tail may have none. */
+/** Lists the values with a positive probability. Values in a far tail may have none. */
 export function listAtoms(law: DiscreteLaw) {
   const masses = computeMasses(law);
   return { support: law.values.filter((_, i) => masses[i] > 0), probability: masses.filter((mass) => mass > 0) };
@@ -317,8 +317,8 @@ function raiseTo(lowest: number, law: DiscreteLaw): DiscreteLaw {
 }
 
 /**
- * Standard normal quantiles on an even grid. Each has the mass around it, and those at the ends also the tail beyond
- * them.
+ * Standard normal quantiles on an even grid. Each has the mass around it, and the first and the last also have the tail
+ * beyond.
  */
 const NORMAL_GRID = (() => {
   const points = 321;
@@ -568,7 +568,7 @@ function boundTail(terms: readonly SumTerm[], counts: readonly number[], sign: 1
     }
     return information / 2 ** (halves / 2);
   };
-  // This exponent is optimal for a normal law. Far beyond the longest step, only that step determines the bound.
+  // The first exponent is optimal for a normal law. Beyond the second, only the longest step determines the bound.
   const normal = Math.min(Math.sqrt((2 * WINDOW_INFORMATION) / variance), 32 / longest);
   let halves = Math.round(2 * Math.log2(normal));
   let reach = reachAt(halves);

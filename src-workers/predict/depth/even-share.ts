@@ -23,8 +23,8 @@ export interface ShareStarts {
 }
 
 /**
- * Two sums over the distances of 1 to k items. `plain` adds the covariances of two items at this distance, and
- * `weighted` adds the covariances times the distance. Entry i is for k = i steps.
+ * Two sums over the distances of 1 to k items. `plain` adds the covariance of two items at each distance, and
+ * `weighted` adds it times the distance. Entry i is for k = i steps.
  */
 interface CovarianceSums {
   readonly plain: Float64Array;

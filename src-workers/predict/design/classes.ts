@@ -92,8 +92,8 @@ function makeClassPlan(
 /**
  * Chooses at most `most` classes. Their threads and thresholds minimise the estimated total time of their launches. The
  * time of a launch is estimated from the work of its lockstep groups over all multiprocessors, its longest unit and its
- * start. Dynamic programming over a limited set of cuts makes the choice optimal for this estimate. The prediction
- * later computes the launches in full.
+ * start. Dynamic programming finds the choice that is optimal for this estimate among a limited set of cuts. The
+ * prediction later computes the launches in full.
  */
 export function chooseClasses(
   { plan, longestLength, meanLength }: Predictor,

@@ -289,9 +289,9 @@ function chooseSampledEdges(edges: Float64Array, depths: Float64Array, W: number
 }
 
 /**
- * Divides time into cells. A cell ends where a weighted sum has grown by 1: that of the probabilities that a group and
- * a block have ended, and of the logarithm of the tail. So the laws and their tail change by similar amounts in every
- * cell.
+ * Divides time into cells. A cell ends where a weighted sum of three terms has grown by 1: the probabilities that a
+ * group and that a block have ended, and the logarithm of the tail. So the laws and their tail change by similar
+ * amounts in every cell.
  */
 function chooseCellEdges(arena: Arena, rows: Float64Array, meanBlock: number): Float64Array {
   const lastRow = rows.length - ROW_FIELDS;

@@ -1,7 +1,7 @@
 /**
- * t(w) of a multiprocessor: the cycles that one iteration of every active thread group takes while w groups are active.
- * The index w runs from 0 to the maximum number of thread groups; t(0) is unused. The table depends only on kernel and
- * device. Source: soft saturation, `models/pipeline/soft-saturation.ts`.
+ * t(w) of a multiprocessor: the cycles that one iteration of every active work group takes while w groups are active.
+ * The index w runs from 0 to the maximum number of work groups; t(0) is unused. Source: soft saturation,
+ * `models/pipeline/soft-saturation.ts`.
  */
 export type CycleTable = Float64Array;
 

@@ -4,8 +4,7 @@ import type { SchedulerShares } from './join.ts';
 
 /**
  * Law of a block's life B in virtual time (iterations): the time for which it occupies its slot, and the number of its
- * active groups during this time. It depends only on the workload, the work-group width, the balancing and W_b, and
- * neither on the device nor on the grid.
+ * active groups during this time. It does not depend on t(w), so launches with different paces can share it.
  */
 export interface BlockLaw {
   readonly groupsPerBlock: number;
