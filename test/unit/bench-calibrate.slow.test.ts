@@ -214,7 +214,7 @@ describe('calibration from measured designs', () => {
     expect(calibrate([{ ...first, designIndex: 1e6 }])).toFail('bad-input', /no design 1000000 in the plan/);
     expect(calibrate(many.slice(0, 5))).toFail(
       'bad-input',
-      '5 parameters need 7 measured designs, but only 5 have a measured time. Measure at least 7 designs, spread over the ranking.',
+      'The fit needs at least 7 measured designs (parameters: 5, measured designs: 5). Measure more designs, spread over the ranking.',
     );
     const none = /^Measured design 11: predicted .* ms, measured 0 ms\. Both times must be positive\.$/;
     expect(calibrate([...many.slice(1), { ...first, timeMs: 0 }])).toFail('bad-input', none);

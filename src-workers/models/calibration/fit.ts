@@ -193,7 +193,7 @@ function checkProblem(problem: FitProblem, included: readonly boolean[] | undefi
   const expected = minDesigns(parameters.length);
   if (designs < expected)
     return badInput(
-      `${parameters.length} parameters need ${expected} measured designs, but only ${designs} have a measured time. Measure at least ${expected} designs, spread over the ranking.`,
+      `The fit needs at least ${expected} measured designs (parameters: ${parameters.length}, measured designs: ${designs}). Measure more designs, spread over the ranking.`,
     );
   return ok(null);
 }

@@ -52,7 +52,7 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
   const slack = MEAN_TOLERANCE * (checked.value.high - checked.value.low);
   if (!(mean! >= lowest - slack && mean! <= highest + slack))
     return badInput(
-      `${label}: the mean ${mean} is not possible. With these quartiles and ends it is between ${digits(lowest)} and ${digits(highest)}.`,
+      `${label}: the mean ${mean} is not possible. With these quartiles and ends it must be between ${digits(lowest)} and ${digits(highest)}.`,
     );
   const scale = sd !== undefined && sd > 0 ? sd : Math.max(1, checked.value.high - checked.value.low);
   const square = sd === undefined ? [] : [(sd / scale) ** 2];
@@ -128,7 +128,7 @@ function checkFigures(figures: SummaryFigures, label: string): Result<Ends> {
   const low = min ?? 0;
   if (max !== undefined && (mean < low || mean > max))
     return refuse(`mean is ${mean}. It must be from min ${low} to max ${max}.`);
-  if (mean < low) return refuse(`mean is ${mean}, which is below min ${low}.`);
+  if (mean < low) return refuse(`mean is ${mean}. It must be at least min ${low}.`);
   const reach = Math.max(mean - low, sd ?? 0, (q3 ?? low) - low, 1);
   return ok({ low, high: max ?? Math.ceil(Math.max(mean, before?.value ?? 0) + TAIL_SPREADS * reach) });
 }

@@ -151,7 +151,7 @@ describe('a fit', () => {
       error: {
         code: 'bad-input',
         message:
-          '3 parameters need 5 measured designs, but only 4 have a measured time. Measure at least 5 designs, spread over the ranking.',
+          'The fit needs at least 5 measured designs (parameters: 3, measured designs: 4). Measure more designs, spread over the ranking.',
       },
     });
     const broken = lines(10, (x) => 1 + x);
