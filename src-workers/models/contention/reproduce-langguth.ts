@@ -187,7 +187,9 @@ function amdahl(): ReproductionTable[] {
           (i) => printed(i)[0],
         ),
         model === 'two-phase'
-          ? ['Here both two-phase forms agree with the staircase on the max-rate curve, for every K.']
+          ? [
+              'For the Amdahl workload, both two-phase forms agree with the staircase on the max-rate curve, for every K.',
+            ]
           : [],
       ),
     ),

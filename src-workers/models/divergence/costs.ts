@@ -68,7 +68,7 @@ export function deviceStack(
         return {
           costs: null,
           reason:
-            'Independent thread scheduling (compute capability 7.0 and later): every thread has its own program counter and reconverges at barriers, so there is no stack to push or spill. Lanes that finish early still wait, which the imbalance loss counts.',
+            'Independent thread scheduling (compute capability 7.0 and later): every thread has its own program counter and reconverges at barriers, so there is no stack to push or spill. The loss by imbalance counts the time in which lanes that finish early wait.',
         };
       }
       if (major === 6) {

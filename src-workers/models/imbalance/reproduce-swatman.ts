@@ -99,10 +99,10 @@ export function reproduceSwatman(): ReproductionTable[] {
       `The paper's claim, a relative error below ${percent(MEASUREMENT_MARGIN)}, ${claim(measured, MEASUREMENT_MARGIN)}`,
     ]),
     table('Public data, simulated mean loss', '1', publicMean, [
-      'These data are from the authors’ repository. Their run is not the run of Table I.',
+      'These data are from the authors’ repository. They come from another run than Table I.',
     ]),
     table('Public data, simulated aggregate loss', '1', publicAggregate, [
-      'This is total lockstep time divided by total work. The paper does not print it, and it is not the mean over groups.',
+      'The aggregate loss is total lockstep time divided by total work. It differs from the mean over groups, and the paper does not print it.',
     ]),
     table('Public data, measured mean loss against the model', '1', publicMeasured, [
       `On this run the paper's margin of ${percent(MEASUREMENT_MARGIN)} ${claim(publicMeasured, MEASUREMENT_MARGIN)}`,

@@ -32,10 +32,11 @@ const CONVOLUTION = {
 
 /** Our launches on an H100. The reader of both data sets is `evidence/h100.ts`. */
 const H100 = {
-  source: 'Our launches on one H100, 27 November 2026, timed by CUDA events; each time is the median of 7 or 9',
+  source:
+    'Our launches on one H100, 27 November 2026, timed by CUDA events; each time is the median of 7 or 9 launches',
   licence: 'MIT, part of Lockstep',
   caveat:
-    'our own measurements, not public ones, and not held out: five terms of the model were found in these launches',
+    'our own measurements, not public ones, and not held out, because five terms of the model were found in these launches',
   decides: true,
   proportional: false,
   unit: 'µs',
@@ -54,7 +55,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
     licence: 'MIT',
     notes: [
       'The file has no instruction counts, so times are predicted up to one factor per kernel variant, which is taken from the other block sizes of the variant. The rank correlation is computed within variants.',
-      'If enough blocks are resident, the model gives all block sizes of a variant the same time. The measured times differ, since rows of a block reuse caches; the model does not include this.',
+      'If enough blocks are resident, the model gives all block sizes of a variant the same time. The measured times differ, because rows of a block reuse data in caches, which the model does not include.',
       'On the MI250X, a block width that is not a power of two takes 5 to 9 times as long. The figures include these variants.',
     ],
     decides: true,
@@ -86,7 +87,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
   },
   {
     id: 'smite',
-    title: 'Loss of groups in lockstep, means of SMITE',
+    title: 'Aggregate loss of lockstep groups, measured with SMITE',
     source: 'stephenswat/smite: aggregate loss over 131,072 work groups, measured',
     licence: 'Unlicense',
     notes: [
@@ -130,7 +131,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
     title: 'Loops on an H100',
     notes: [
       ...H100_NOTES,
-      'The times of launches of 32,768 units include calls that take 5 to 10 µs, so their errors say little.',
+      'The times of launches of 32,768 units include the 5 to 10 µs of a call, so the errors of these launches say little.',
     ],
     gpus: [
       {
@@ -148,7 +149,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
     title: 'Sparse products with random columns on an H100',
     notes: [
       ...H100_NOTES,
-      'The code shows neither the size of x nor that the columns are random, so products with more than ten million columns take up to 3.0 times the predicted time. If a study states both, the median error of a matrix is 3 to 25 % instead of 5 to 56 %.',
+      'The code shows neither the number of columns nor that the columns are random, so products with more than ten million columns take up to 3.0 times the predicted time. If a study states both, the median error of a matrix is 3 to 25 % instead of 5 to 56 %.',
     ],
     gpus: [
       {

@@ -174,9 +174,9 @@ export function reproduceKim(): ReproductionTable[] {
   return [
     kimTable('Block scheduler and state buffers', '1', rows, [
       'The poster prints formulas and plots, but no table of numbers. So the column "paper" contains results of its formulas, computed by hand.',
-      'The brackets of its functional-unit formula are read as ceilings, although the poster shows floors. With floors, one thread group on a wider unit would take no time, but the poster measures the latency with exactly this launch.',
-      'Its symbol S is the shared memory of a block in the limit checker, but the shared memory of the multiprocessor in the state buffers. These are two values here.',
-      'It finds that gem5 is slower than this model at g = 4n + 3 and 4n + 4 (b ≥ 2). This is a measurement of gem5, which is shown only as a plot; `kimGridSeries` computes the series to compare with it.',
+      "The brackets of the poster's functional-unit formula are read as ceilings, although they are printed as floors. With floors, one thread group on a wider unit would take no time, but the poster measures the latency with exactly this launch.",
+      "The poster's symbol S is the shared memory of a block in the limit checker, but the shared memory of the multiprocessor in the state buffers. Here they are two values.",
+      'The poster finds that gem5 is slower than its model at g = 4n + 3 and 4n + 4 (b ≥ 2). It shows the times of gem5 only as a plot, so they are not compared here.',
     ]),
     kimLimits(),
     kimMicrobenchmarks(),
@@ -260,20 +260,20 @@ function kimMicrobenchmarks(): ReproductionTable {
     reproductionRow('multiprocessors, counted with blocks that fill one', multiprocessors, found, 0),
     reproductionRow('block slots, counted with blocks of one thread group', blockSlots, grid({}) / found, 0),
     reproductionRow(
-      'thread-group slots, counted with blocks of two',
+      'thread-group slots, counted with blocks of two thread groups',
       threadGroupSlots,
       (2 * grid({ threadsPerBlock: 64 })) / found,
       0,
     ),
     reproductionRow(
-      'shared memory, bytes, as the most that two blocks can have',
+      'shared memory, bytes: the most that two blocks can have',
       sharedMemoryBytes,
       2 * largest((bytes) => live({ gridBlocks: 2 * found, sharedMemoryBytesPerBlock: bytes })),
       0,
     ),
     ...registerFiles.map((file, i) =>
       reproductionRow(
-        `registers of file ${i + 1}, as the most that ten blocks can have, in granules of ${file.granularity}`,
+        `registers of file ${i + 1}: the most that ten blocks can have, in granules of ${file.granularity}`,
         10 * file.granularity * Math.floor(file.registers / 10 / file.granularity),
         10 * largest((r) => live({ gridBlocks: 10 * found, registersPerThread: i === 0 ? [r, 1] : [1, r] })),
         0,
@@ -282,7 +282,7 @@ function kimMicrobenchmarks(): ReproductionTable {
     // The value is Σu / (m_u·p) = 40 / (2·2), computed by hand.
     reproductionRow('latency of the slowest unit, cycles, measured with one thread group', 10, time(1), 0),
     reproductionRow(
-      'width of the slowest unit, as the most thread groups that take no longer than one',
+      'width of the slowest unit: the most thread groups that take no longer than one',
       functionalUnits[0].widthThreadGroups,
       largest((b) => time(b) === time(1)),
       0,

@@ -48,7 +48,7 @@ function makeRound(
     const order = getOrder(candidate, balancing, given);
     return { iterations: meanLength * getLossOfGroups(order, n).aggregateLoss, starts: 1 };
   }
-  if (isEvenShare(balancing)) throw new TypeError('Even shares have a separate kind of round.');
+  if (isEvenShare(balancing)) throw new TypeError('The mean round of even shares is computed separately.');
   if (isPadded(balancing)) {
     const law = getPaddedLaw(predictor, countSliceUnits(balancing, plan.units));
     return { iterations: moments(law).mean, starts: 1 };
