@@ -269,7 +269,7 @@ export function predictPromising(
 }
 
 /**
- * Returns a function that numbers designs so that those with equal laws are together: by block size, launch and
+ * Returns a function that numbers designs so that designs with equal laws are together: by block size, launch and
  * register cap, as in `predictRanges`.
  */
 function neighbourly(counts: readonly number[]): (design: number) => number {

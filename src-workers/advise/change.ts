@@ -93,9 +93,9 @@ export function stretchedLaw(law: LengthLaw, factor: number, mean: number): Leng
 }
 
 /**
- * Stretches ordered lengths in the same way. Kernels run whole iterations, so each length is rounded, and the rounding
- * error is carried over to the next lengths. So a length between two whole numbers is rounded to each of them as often
- * as the law says.
+ * Stretches ordered lengths as `stretchedLaw` stretches a law. Kernels run whole iterations, so each length is rounded,
+ * and the rounding error is carried over to the next lengths. So a length between two whole numbers is rounded to each
+ * of them as often as the law says.
  */
 export function stretchedOrder(iterations: CompactNumbers, factor: number): Float64Array {
   let sum = 0;

@@ -19,7 +19,7 @@ export interface BestMaps {
 }
 
 /**
- * The fastest design of each cell that has designs. If none of the designs of a cell is valid, the cell has one of them
+ * The fastest design of each cell that has designs. If none of the designs of a cell is valid, the cell has any of them
  * with the time NaN.
  */
 export interface CellBests {

@@ -5,7 +5,7 @@ import { axisTexts } from './shared-designs.ts';
 /** Times of all designs of one device under one set of inputs. */
 export interface Scenario {
   readonly axes: SpaceAxes;
-  /** Times of the designs of these axes, ms; NaN if invalid. */
+  /** Times of the designs of `axes`, ms; NaN if invalid. */
   readonly timeMs: Float64Array;
 }
 
@@ -22,7 +22,7 @@ export interface LeastRegret {
   /** The fastest time of each scenario, ms, and its design; NaN and −1 if none is valid. */
   readonly bestMs: readonly number[];
   readonly best: readonly number[];
-  /** The designs with the smallest worst-case regret, the smallest first; equal ones by mean regret. */
+  /** The designs with the smallest worst-case regret, the smallest first; ties by mean regret. */
   readonly designs: readonly CommonDesign[];
   /**
    * For each scenario, the worst regret that its best design has in any scenario; NaN if that design is invalid or

@@ -20,9 +20,9 @@ export interface InputTrial {
    * The range of the input in which the recommended design stays tied; an end is null if it is beyond the tried values.
    */
   readonly holds: readonly [number | null, number | null];
-  /** The design that is picked just below `holds`, and the largest fraction of the recommended time that it saves. */
+  /** The design picked just below `holds`, and the largest fraction of the recommended design's time that it saves. */
   readonly below: TakenOver | null;
-  /** The design that is picked just above `holds`, and the largest fraction of the recommended time that it saves. */
+  /** The design picked just above `holds`, and the largest fraction of the recommended design's time that it saves. */
   readonly above: TakenOver | null;
 }
 

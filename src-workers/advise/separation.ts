@@ -69,7 +69,7 @@ export function withErrors(
 ): readonly Float64Array[] {
   return timeMs.flatMap((times, draw) =>
     Array.from({ length: pairs }, (_, pair) => {
-      // Each pair has its own seed, so that more designs do not change the errors of the earlier ones.
+      // Each pair has its own seed, so that more designs do not change the errors of the earlier designs.
       const uniform = mersenneTwister(1 + draw * pairs + pair);
       const known = new Map<string, number>();
       const errorOf = (text: string): number => {

@@ -25,9 +25,7 @@ export function axisTexts(axes: SpaceAxes, axis: AxisName): readonly string[] {
   }
 }
 
-/**
- * The designs that two spaces have in common, an earlier one and a later one: designs with the same values on all axes.
- */
+/** The designs that an earlier and a later space share: designs with the same values on all axes. */
 export interface SharedDesigns {
   /**
    * Returns the number that a design of the earlier space has in the later space; `null` if the later space does not

@@ -14,7 +14,7 @@ import type { SweepPlan } from '../predict/plan.ts';
 
 /** Inputs that nobody stated have laws (`db/assumed.json`). A plan is predicted with several draws from them. */
 
-/** Quantiles of a law of an input at equal steps of probability, ascending, from its minimum to its maximum. */
+/** Quantiles of an input's law at equal steps of probability, ascending, from its minimum to its maximum. */
 export type Quantiles = readonly number[];
 
 /** Laws of inputs by their path in a study, such as `kernel.unit` or `device.achievedBandwidthFraction`. */

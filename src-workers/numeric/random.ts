@@ -39,7 +39,7 @@ export function aliasSampler(keep: Float64Array): (uniform: UniformSource) => nu
     keep[rich] -= 1 - keep[poor];
     (keep[rich] < 1 ? small : large).push(rich);
   }
-  // These entries differ from 1 only by rounding.
+  // The remaining entries differ from 1 only by rounding.
   for (const i of small) keep[i] = 1;
   for (const i of large) keep[i] = 1;
   return (uniform) => {

@@ -59,9 +59,9 @@ export const NEGLIGIBLE_LIFE = 1e-9;
 export const AGE_STEP = 0.1;
 /** Number of rows of a sorted window's law for each factor of e in its tail. */
 export const TAIL_EDGES = 1.5;
-/** Number of edges of a sampled law that are quantiles of the depths of its groups. */
+/** Number of edges of a sampled law at quantiles of its groups' depths. */
 export const GROUP_EDGES = 24;
-/** Number of edges of a sampled law that are quantiles of the lives of its blocks. */
+/** Number of edges of a sampled law at quantiles of its blocks' lives. */
 export const BLOCK_EDGES = 48;
 /** Number of group depths from which the edges for groups are picked. */
 export const SAMPLE_QUANTILES = 128;
@@ -89,7 +89,7 @@ export const AT_MOST_ONE_ACTIVE = 1e-2;
  * on the time.
  */
 export const LEAST_ISSUE_SHARE = 0.05;
-/** Number of schedulers in a wave of known blocks whose time is computed in full: the slowest ones by an estimate. */
+/** Number of schedulers in a wave of known blocks whose time is computed in full. An estimate finds the slowest. */
 export const SLOWEST_CANDIDATES = 6;
 
 // -- Depth: resolution --
@@ -188,7 +188,7 @@ export const WORTHWHILE_WINDOW = 0.99;
 export const LARGEST_WINDOW_UNITS = 2 ** 20;
 /** Maximum number of cached laws of flattened lanes. With many buckets, each takes some hundred kilobytes. */
 export const KEPT_LANE_LAWS = 96;
-/** Maximum number of cached values of the depths of a law. The geometric example needs between 2**20 and 2**21. */
+/** Maximum number of values in the cached depths of a law. The geometric example needs between 2**20 and 2**21. */
 export const KEPT_DEPTH_NUMBERS = 2 ** 21;
 /** Number of atoms to which a lane's sum is reduced for its mean loss, which then has three correct digits. */
 export const LOSS_POINTS = 192;
@@ -219,9 +219,9 @@ export const ORDER_LENGTHS = 2 ** 18;
  * lengths, all of them are arranged.
  */
 export const GIVEN_UNITS = 2 ** 18;
-/** Maximum number of groups of a launch of sorted or bucketed units whose blocks are all computed. */
+/** All blocks of a launch with sorted or bucketed units are computed only up to this many groups. */
 export const KNOWN_GROUPS = 10_240;
-/** Maximum number of group rounds (units / n) of a launch of sorted or bucketed units whose blocks are all computed. */
+/** All blocks of a launch with sorted or bucketed units are computed only up to this many group rounds (units / n). */
 export const KNOWN_LOOKUPS = 2 ** 16;
 /** Number of lengths that are read for a sample: its number of groups times the number of rounds. */
 export const SAMPLED_LOOKUPS = 4096;
@@ -269,7 +269,7 @@ export const MIN_BOUND_GROUPS = 24;
 export const MAX_BOUND_GROUPS = 128;
 /** Number of standard errors by which the limit of `findSureTotal` is below the mean of its sample. */
 export const BOUND_ERRORS = 4.5;
-/** Number of starts of units that are read for a launch of even shares. */
+/** Maximum number of unit starts that are read for a launch with even shares. */
 export const MAX_SHARE_LOOKUPS = 2 ** 20;
 /** Number of lanes that are summed side by side. Chosen: this only saves time. */
 export const LANES_AT_ONCE = 2 ** 11;
@@ -279,7 +279,7 @@ export const MAX_LAW_GROUPS = 2 ** 11;
 export const MIN_GIVEN_BLOCKS = 48;
 /** Number of lengths, or of longest lengths of n units, that are read for a law of known blocks. */
 export const LAW_LOOKUPS = 2 ** 13;
-/** Number of lanes whose lengths can be summed in about the time of one look-up of the longest of n. */
+/** A round of a flattened group takes as long to add up as about this many look-ups of the longest of n units. */
 export const LANES_OF_LOOKUP = 8;
 /** Number of groups with the longest units of an order whose blocks are always in a sample. */
 export const LONGEST_GROUPS = 8;
@@ -296,7 +296,7 @@ export const TREND = 0.1;
  * block takes three bins less.
  */
 export const LIFE_BINS = 128;
-/** Number of orders of blocks over which a wave of fully sorted units is averaged: an order and its reverse. */
+/** Number of block orders over which a wave of sorted or bucketed units is averaged: an order and its reverse. */
 export const BLOCK_ORDERS = 2;
 
 // -- Design: resolution --

@@ -68,10 +68,7 @@ export function computeStackFactor(candidate: GpuCandidate): number {
   return factor;
 }
 
-/**
- * Computes the milliseconds of balancing before a candidate's launch, plus the start of that launch and of later ones;
- * 0 on a CPU. They depend only on the balancing and the device.
- */
+/** Computes the milliseconds of balancing before a candidate's launch and of the starts of its launches; 0 on a CPU. */
 export function computeBalancingMs({ predictor, device, balancing, classes }: Candidate): number {
   if (device.kind === 'cpu' || !(isLockstep(balancing) || balancing.kind === 'mixed')) return 0;
   const { units, kernel } = predictor.plan;

@@ -120,8 +120,8 @@ export function getDealtLaunch(candidate: GpuCandidate): DealtLaunch {
       isSorted(balancing) &&
       keepsLanes(countWindowUnits(balancing, plan.units), dealing);
   const dealt: Dealing = isLoopAlike ? { ...dealing, loop: 'nested' } : dealing;
-  // The key need not contain the number of groups per block, which follows from these numbers. It is exact for up to
-  // 2³¹ − 1 blocks.
+  // The key need not contain the number of groups per block, which follows from its other numbers. It is exact for up
+  // to 2³¹ − 1 blocks.
   const key =
     (((gridBlocks * 2048 + dealing.slotsPerBlock) * 128 + unitsPerGroup) * 2 + Number(everyBlock)) * 2 +
     Number(dealt.loop === 'flattened');

@@ -5,7 +5,7 @@ import { createArena } from './time/arena.ts';
 /** The memory in which a thread keeps laws and launches of all plans, for sweeps and for advice. */
 export const threadBudget = createBudget(KEPT_BYTES);
 
-/** Makes room in the memory of a thread for the orders of a workload with this number of lengths. */
+/** Makes room in a thread's memory for the orders of a workload with `lengths` lengths. */
 export function makeRoomForOrders(lengths: number): void {
   threadBudget.bytes = KEPT_BYTES + lengths * KEPT_BYTES_PER_LENGTH;
 }

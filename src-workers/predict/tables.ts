@@ -81,7 +81,7 @@ export interface UnitClass {
  */
 export type LawKey = number | string;
 
-/** Whether an implementation supports each position of these axes. */
+/** Whether an implementation supports each position of some axes. */
 export interface Allowed {
   readonly threadsPerUnit: readonly boolean[];
   readonly loop: readonly boolean[];

@@ -51,7 +51,7 @@ function designSeed(studySeed: number, design: number): number {
 interface PreparedDesign {
   readonly design: PlayableDesign;
   readonly run: DeviceRun;
-  /** Whether the units are those of the workload instead of draws, and nothing else is random. */
+  /** Whether the launch has the given units of the workload instead of draws, and nothing else is random. */
   readonly isGiven: boolean;
   readonly isFixed: boolean;
 }

@@ -5,7 +5,7 @@ import { saturatingCores, type BandwidthCurve, type MemorySystem } from '../cont
 /** A STREAM measurement on the first `cores` cores. */
 export interface MeasuredBandwidth {
   readonly cores: number;
-  /** Bandwidth of all these cores together, 10⁹ bytes per second. */
+  /** Bandwidth of the first `cores` cores together, 10⁹ bytes per second. */
   readonly bandwidthGbS: number;
 }
 

@@ -62,7 +62,7 @@ export interface FittedParameters {
 const HUBER_DEVIATIONS = 1.345;
 /** The standard deviation for the first fit, ln units, because there are no residuals yet. */
 const FIRST_HUBER = 0.2;
-/** The number of further fits. Each of them uses the standard deviation of the residuals of the previous one. */
+/** The number of further fits. Each of them uses the standard deviation of the residuals after the previous fit. */
 const ROUNDS = 3;
 /** The smallest standard deviation that is used, because deviations below 0.01 % have no effect. */
 const MIN_DEVIATION = 1e-4;

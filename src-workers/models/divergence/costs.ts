@@ -44,9 +44,9 @@ export function runCycles(run: StackRun, costs: StackCosts, cyclesPerInstruction
 }
 
 export interface DeviceStack {
-  /** `null` if the device has no such stack, or its costs are not published. */
+  /** `null` if the device has no reconvergence stack, or its costs are not published. */
   readonly costs: StackCosts | null;
-  /** The reason why these costs apply, in one sentence for users. */
+  /** The reason for `costs`, as a text for users. */
   readonly reason: string;
 }
 

@@ -127,8 +127,8 @@ interface Panel {
   readonly origin: number;
   readonly step: number;
   /**
-   * Masses of the lengths below the counted ones. They are separate from `counted`, because a coarse lattice may merge
-   * points of the two.
+   * Masses of the lengths below the counted lengths. They are separate from `counted`, because a coarse lattice may
+   * merge points of the two.
    */
   readonly below: Masses;
   /** Masses of the counted lengths. The panel counts the groups that have at least one of these lengths. */
@@ -262,7 +262,7 @@ function raise(
     let baseRe = re[k];
     let baseIm = im[k];
     let rest = n;
-    // These squarings come before the first factor of the product. For a power of two, nothing else is needed.
+    // The loop squares until the first factor of the product. A power of two needs no further steps.
     for (; (rest & 1) === 0; rest >>>= 1) {
       const t = baseRe * baseRe - baseIm * baseIm;
       baseIm = 2 * baseRe * baseIm;

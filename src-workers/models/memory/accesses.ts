@@ -16,7 +16,7 @@ export interface AccessingThreads {
   readonly threadsPerUnit: number;
   /** Resident threads of a multiprocessor, > 0. */
   readonly residentThreads: number;
-  /** Shared memory of the blocks of these threads, bytes. */
+  /** Shared memory of the blocks of the resident threads, bytes. */
   readonly sharedMemoryBytes: number;
   /** Mean length of a unit, iterations; also the number of elements of its runs. */
   readonly unitElements: number;
@@ -95,9 +95,9 @@ const CACHE_BANDWIDTH_RATIO = 2.3;
 const GATHER_MISS_FRACTION = 0.4;
 
 /**
- * Returns the fraction of sectors that miss the first-level cache, and the fraction of these that miss the level-2
- * cache. Sectors hit a cache if they fit in it. Gathers also share some of the sectors that do not fit, and these hit
- * either cache with equal probability.
+ * Returns the fraction of sectors that miss the first-level cache, and the fraction of these misses that also miss the
+ * level-2 cache. Sectors hit a cache if they fit in it. Gathers also share some of the sectors that do not fit. The
+ * shared sectors hit either cache with equal probability.
  */
 function countMisses(
   { l2Bytes }: GpuDevice,

@@ -10,7 +10,7 @@ import { type BlockUsage, type Residency, checkUsage, computeResidency, roundUpT
  */
 export interface NvidiaOccupancyRules {
   readonly computeCapability: string;
-  /** The same numbers appear in the device catalogue as `limits`. */
+  /** The device catalogue repeats these numbers as `limits`. */
   readonly limits: DeviceLimits;
   /**
    * Maximum number of registers per thread in the allocator of `cuda_occupancy.h`. From 7.0 on, it is one more than

@@ -16,8 +16,8 @@ export const MAX_SUPPORT_POINTS = 1_000_000;
 export const PROBABILITY_SUM_TOLERANCE = 1e-3;
 
 /**
- * Points whose probability divided by that of the mode is below this are dropped, because they would be subnormal after
- * scaling.
+ * A point is dropped if its probability, divided by the probability of the mode, is below this. It would be subnormal
+ * after scaling.
  */
 const NEGLIGIBLE_WEIGHT = 1e-290;
 /** Mass beyond the last computed weight, as a fraction of the truncation. It only affects `truncatedMass`. */

@@ -37,7 +37,7 @@ import { added, computePhaseDemands, computeStepFactor, times } from './phases.t
 const MOST_ROUNDS = 64;
 
 /**
- * Rounds the number of rounds of a slot to one of four values per power of two, so that launches share laws and tables.
+ * Moves the number of rounds of a slot to one of four values per power of two, so that launches share laws and tables.
  */
 function roundToScale(rounds: number): number {
   if (!(rounds > 1)) return 1;

@@ -53,7 +53,7 @@ export interface SharedUnits {
   readonly ends: CompactNumbers;
   /** Items of all units together. */
   readonly items: number;
-  /** Identifies these units in caches. */
+  /** Identifies the units in caches. */
   readonly id: number;
 }
 
@@ -100,7 +100,7 @@ export function createShareScratch(itemsPerSlot: number): Uint8Array {
 }
 
 /**
- * Computes the depth of a group of a launch of even shares, iterations; 0 for a group without items.
+ * Computes the depth of a group whose slots take even shares, iterations; 0 for a group without items.
  * @param block,group as in `computeGroupDepth`
  * @param overheadIterations iterations of a group for search and carry, in addition to items and setups
  */

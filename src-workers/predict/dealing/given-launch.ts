@@ -366,7 +366,7 @@ function addUpInSteps(values: CompactNumbers, first: number, step: number, count
   return sum;
 }
 
-/** Adds up like `addUpInSteps`, for positions in all values, of which only a part is kept. */
+/** Adds up like `addUpInSteps` if only a part of the values is kept. Positions count in all values. */
 function addUpPart(values: CompactNumbers, first: number, step: number, count: number, part: number): number {
   let sum = 0;
   for (let i = 0, at = first; i < count; i++, at += step) sum += values[Math.floor(at * part)];

@@ -38,7 +38,7 @@ export interface GivenOrder {
   readonly units: number;
   /** Lengths of the first units, including padding. The other units repeat them. */
   readonly lengths: CompactNumbers;
-  /** The same lengths without padding. */
+  /** Lengths of the first units without padding. */
   readonly work: CompactNumbers;
   /**
    * Kept units divided by all units, 0…1. It is below 1 if buckets contain more units than can be kept; evenly spaced
@@ -178,7 +178,7 @@ export function rankLongestGroups(order: GivenOrder, n: number): Int32Array {
   return at;
 }
 
-/** Returns the losses of groups of n consecutive units of an order. */
+/** Returns the losses of an order's groups of n consecutive units. */
 export function getLossOfGroups(order: GivenOrder, n: number): GivenLoss {
   let loss = order.losses.get(n);
   if (!loss)

@@ -13,7 +13,7 @@ export interface DepthTable {
    * step. Rows for more than `LARGE_BLOCK` groups are computed on demand.
    */
   readonly doublings: Float64Array[];
-  /** ln(−ln(1 − P)) of these rows, computed on demand. */
+  /** ln(−ln(1 − P)) of the rows of `doublings`, computed on demand. */
   readonly logs: (Float64Array | undefined)[];
   /** Position of every edge among the values of the depth law. */
   readonly valueAt: Int32Array;

@@ -329,7 +329,7 @@ const NORMAL_GRID = (() => {
   return { z, survival, masses: computeMasses({ values: z, survival }) };
 })();
 
-/** Makes the Pearson III law with these three moments, on the normal grid. */
+/** Makes the Pearson III law with the given moments, on the normal grid. */
 export function makeSmoothLaw(mean: number, standardDeviation: number, skewness: number): DiscreteLaw {
   const { z, survival, masses } = NORMAL_GRID;
   const points = z.length;

@@ -36,7 +36,7 @@ interface RenewalFields {
   readonly starts: Float64Array;
   /** Mean number of non-empty units that a lane has started by step t, for the same t as `starts`. */
   readonly startedMean: Float64Array;
-  /** Variance of that number. */
+  /** Variance of the number whose mean is `startedMean`. */
   readonly startedVariance: Float64Array;
 }
 

@@ -108,7 +108,7 @@ function checkGroup(n: number, balancing: WholeUnitBalancing, unitsPerThread: nu
 interface DepthModel extends StepLaw {
   /** Number of values that the model keeps and does not share with other models. */
   readonly numbers: number;
-  /** Laws of the sums over several rounds of the lanes of a flattened loop, one for each kind of lane. */
+  /** For a flattened loop, laws of a lane's sum over several rounds, one for each kind of lane. */
   readonly laneSums?: LaneLaws;
 }
 

@@ -34,7 +34,7 @@ export interface WeightedLaw {
 export interface LaneLaws {
   readonly parts: readonly WeightedLaw[];
   readonly values: Float64Array;
-  /** Mean losses of groups of these lanes, by units per group, as far as they have been computed. */
+  /** Mean losses of groups of the lanes, by units per group, as far as they have been computed. */
   readonly losses: Map<number, number>;
   /** Units per group for which the losses are computed together. */
   readonly sizes: readonly number[];

@@ -70,7 +70,7 @@ export function listGroupSizes(n: number): readonly number[] {
 /** The buckets from which groups take their units. */
 export interface BucketSet {
   readonly buckets: readonly Bucket[];
-  /** Identifies these buckets among all buckets of one law. */
+  /** Identifies the set among all bucket sets of one law. */
   readonly key: string;
   /** Whether the buckets depend on n; otherwise they are the same for groups of any width. */
   readonly cutForWidth: boolean;

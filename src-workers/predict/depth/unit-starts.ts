@@ -125,10 +125,7 @@ export function countGroupFetches(
   };
 }
 
-/**
- * Returns the result of `countLastFetches`, which is cached. It depends on the number of units only if lanes have few
- * units.
- */
+/** Returns the cached result of `countLastFetches`. From two fetches on, their number has no effect. */
 function countSharedLastFetches(prepared: PreparedLaw, fetch: number | 'group', n: number, fetches: number): number {
   const most = Math.min(2, fetches);
   return getShared(prepared, `last fetches ${fetch} ${n} ${most}`, () => {

@@ -61,7 +61,8 @@ export function computeWindowActivity({ units, n }: SortedWindow, groups: number
     const all = sumTo(perWindow);
     let blocks = 0;
     let pairs = 0;
-    // These blocks lie inside one window. Groups up to `ended` have all ended, and groups beyond `open` are all active.
+    // Blocks that start at `inside` or before lie inside one window. Groups up to `ended` have all ended, and groups
+    // beyond `open` are all active.
     const inside = perWindow - groups;
     const from = Math.max(0, Math.ceil((ended + 1 - groups) / stride) * stride);
     let start = from;
@@ -75,7 +76,7 @@ export function computeWindowActivity({ units, n }: SortedWindow, groups: number
       pairs += (active * groups * (groups - 1)) / 2;
       start += active * stride;
     }
-    // These blocks reach beyond the end of their window.
+    // Later blocks reach beyond the end of their window.
     for (start = Math.max(start, Math.ceil((inside + 1) / stride) * stride); start < perWindow; start += stride) {
       const further = groups - (perWindow - start);
       const whole = Math.floor(further / perWindow);

@@ -140,7 +140,7 @@ export function countUnitsPerFetch({ fetch }: Extract<LockstepBalancing, { kind:
   return typeof fetch === 'number' ? fetch : 1;
 }
 
-/** Returns whether the implementation supports these values. */
+/** Returns whether the implementation supports the values at some positions. */
 function allows({ allowed }: Predictor, positions: Int32Array): boolean {
   return (
     allowed === null ||

@@ -114,7 +114,7 @@ export function makeBlockLaw(table: DepthTable, groupsPerBlock: number, arena: A
   const group = getDoubling(table, 0);
   const either = W === 1 ? group : getDoubling(table, 1);
   if (lastFilled === 1) return tabulateBlockLaw({ steps, block, group, either, lattice }, W, 1, arena);
-  // These are means over the groups of a block and over their pairs. A share 2/W of the pairs contains the last group.
+  // The means are over the groups of a block and over their pairs. A share 2/W of the pairs contains the last group.
   const withLast = computeRowSurvival(table, 1 + lastFilled, oneOfTwo);
   for (let i = 0; i < n - 1; i++) {
     const last = 1 - Math.pow(1 - group[i], lastFilled);

@@ -34,7 +34,7 @@ export interface ExactLives {
 
 /**
  * Computes the expected time in cycles in which the slowest of several multiprocessors finishes its blocks, if no new
- * blocks replace those that have ended.
+ * blocks replace ended blocks.
  *
  * On average a multiprocessor takes ∫ E[t(w(v))] dv over the virtual time v in which any of its blocks is active. The
  * slowest one takes longer for two independent reasons, whose effects add as squares: it has the longest block of all,
@@ -120,8 +120,8 @@ function computeMeanDrain(
       meanTime += h * slots * b * interpolateCycles(cyclesPerIteration, data[c + OWN], cap);
       continue;
     }
-    // These are the mean and the deviation of the active groups of all slots. If it is possible that no group is
-    // active, they are conditional on at least one active group.
+    // The mean and the deviation are of the active groups of all slots. If it is possible that no group is active, they
+    // are conditional on at least one active group.
     let mean = slots * data[c + ACTIVE];
     const further = countFurther(schedulers, mean);
     const spread = schedulers.issueShare * further * data[c + ACTIVE] * data[c + APART];

@@ -14,7 +14,7 @@ export interface BlockLaw {
    * Whether the lives of the launch's blocks have exactly the frequencies of the law; otherwise they are draws from it.
    */
   readonly isExact: boolean;
-  /** The arena of all arrays of the law, including those that are made later. */
+  /** The arena of all arrays of the law, including arrays that are made later. */
   readonly arena: Arena;
   /** Records of `ROW_FIELDS` numbers, one for each step of the law; see `writeIntegralsInto`. */
   readonly rows: Float64Array;

@@ -8,8 +8,8 @@ const getFirst = createScratch();
 const getSecond = createScratch();
 
 /**
- * Returns the place of the first group of a block slot among the groups of its multiprocessor. Group i has scheduler i
- * mod q.
+ * Returns the place of a block slot's first group among the groups of its multiprocessor. Group i has scheduler i mod
+ * q.
  */
 export const findFirstPlace = (slot: number, multiprocessors: number, groupsPerBlock: number): number =>
   Math.floor(slot / multiprocessors) * groupsPerBlock;

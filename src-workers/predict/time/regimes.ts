@@ -15,7 +15,7 @@ import {
 
 /** A launch to be timed. */
 export interface TimedLaunch {
-  /** The blocks; if the blocks have different numbers of units per slot, those with the larger number. */
+  /** The blocks; if they have different numbers of units per slot, the blocks with the larger number. */
   readonly residency: Residency;
   /** G: blocks that get work, integer ≥ 1. */
   readonly gridBlocks: number;
