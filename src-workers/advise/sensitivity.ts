@@ -64,7 +64,7 @@ export interface Best {
 
 /**
  * Tries the values of one input, and finds the fastest design of the whole space for each. Between the values, only the
- * designs that were fastest at one of them are compared; where a range ends, the whole space is searched again.
+ * fastest designs of each value are compared. Where a range ends, the whole space is searched again.
  * @param predictorAt returns the predictor of the plan with the input at a value
  */
 export function tryInput(predictorAt: (value: number) => Predictor, options: TrialOptions): InputTrial {

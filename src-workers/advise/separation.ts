@@ -106,8 +106,8 @@ export interface Measuring {
 }
 
 /**
- * Finds the fewest designs whose best is expected to be near the best of all. Each next design is the one that gains
- * the most after the designs before it are measured. Measurements count as exact.
+ * Finds few designs whose best is expected to be near the best of all. Each next design is the one that gains the most
+ * after the designs before it are measured. Measurements count as exact.
  */
 export function designsToMeasure(
   samples: readonly Float64Array[],

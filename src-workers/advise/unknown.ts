@@ -55,8 +55,8 @@ function makeRanks(path: string, draws: number): readonly number[] {
 
 /**
  * Returns the ranks of the inputs by draw. They depend only on the path of the input. So all designs get the same
- * draws, and an input that becomes known does not change the draws of the others. All parts of a phase share a rank,
- * because a longer phase also loads more.
+ * draws, and an input that becomes known does not change the draws of the other inputs. All parts of a phase share a
+ * rank, because a longer phase also loads more.
  */
 function drawRanks(paths: readonly string[], draws: number): ReadonlyMap<string, readonly number[]> {
   return new Map(paths.map((path) => [path, makeRanks(path, draws)]));

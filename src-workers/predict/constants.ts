@@ -36,8 +36,8 @@ export const LONGEST_PHASE_MEMORY = 48;
  */
 export const ALIGNMENT_POWER = 8;
 /**
- * If more than this fraction of a multiprocessor's groups have less than the longest life, the multiprocessors are
- * assumed to end at different times. Chosen: this shortcut only saves time.
+ * If more than this fraction of a multiprocessor's groups end before the longest life, the multiprocessors are assumed
+ * to end at different times. Chosen: this shortcut only saves time.
  */
 export const RARELY_LONGEST = 0.5;
 /** A probability below this that all multiprocessors end together counts as 0. Chosen: this only saves time. */
@@ -165,7 +165,7 @@ export const SMOOTH_TERMS = 16;
 export const SMOOTH_SKEWNESS = 0.5;
 /** Sums of more draws than this are computed as Pearson III laws, whatever their skewness is. */
 export const SMOOTH_DRAWS = 256;
-/** Number of lattice points of the transforms for all other sums. */
+/** Number of lattice points of the transforms for sums that are not computed as Pearson III laws. */
 export const TRANSFORM_POINTS = 1024;
 /** A larger skewness of a Pearson III law is reduced to this, because the normal grid does not resolve it. */
 export const LARGEST_SKEWNESS = 4;

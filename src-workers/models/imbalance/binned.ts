@@ -12,7 +12,7 @@ const LOG_BINS = 2 ** 16;
 const EXCLUDED = 1e-13;
 /** The rounding noise of the transform. Smaller probabilities count as 0. */
 const NOISE = 1e-17;
-/** Maximum of transform points times lengths (about 30 ns each) up to which all lengths are handled together. */
+/** All lengths are handled together if transform points times lengths (about 30 ns each) are at most this. */
 const WHOLE_BUDGET = 5e6;
 /** Maximum of transform points times lengths for one octave, if the lengths are handled octave by octave. */
 const OCTAVE_BUDGET = 1.2e6;

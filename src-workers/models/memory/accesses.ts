@@ -211,7 +211,7 @@ export function loadLatencyCycles(
   const latencies = accesses
     .map((access) => {
       const { beyondFirst: share, beyondSecond } = countMisses(device, access, cache);
-      // A run needs a new sector only when the previous one is used up, if the previous one stayed in the cache.
+      // If the sector of a run stays in the cache, the run needs the next sector only when this one is used up.
       const next =
         access.pattern === 'along-unit' ? Math.min(1, (access.elementBytes * threads.threadsPerUnit) / sector) : 1;
       const beyondFirst = share * (reuse * next + 1 - reuse);

@@ -103,7 +103,7 @@ function expand(isa: string, family: Family, waveSize: 32 | 64): AmdOccupancyRul
     limits: {
       maxThreadsPerBlock: 1024,
       maxGridBlocks: 2 ** 31 - 1,
-      // Blocks of a single wave need no barrier, so only the wave slots limit every block size.
+      // Blocks of a single wave need no barrier, so there can be as many blocks as wave slots.
       maxBlocksPerMultiprocessor: SIMDS * facts.slots,
       maxThreadGroupsPerMultiprocessor: SIMDS * facts.slots,
       registersPerMultiprocessor: registers,

@@ -62,7 +62,7 @@ function makeRound(
   return { iterations: plain, starts: Math.max(1, (withStarts.meanDepth - depth.meanDepth) / each) };
 }
 
-/** Returns whether the kernel is one loop over the iterations of all its units. */
+/** Returns whether a lane runs one loop over the iterations of all its units. */
 export function isOneLoop({ predictor, balancing, loopAt }: GpuCandidate): boolean {
   // If a group fetches its units together, they also end together. So the loops are nested even if the design states a
   // flattened loop.

@@ -22,7 +22,7 @@ function sizeOfOrder({ lengths, work }: GivenOrder): number {
   return ORDER_BYTES + 2 * lengths.byteLength + (work === lengths ? 0 : work.byteLength);
 }
 
-/** Returns the result of `arrangeUnits`. Each order is computed only once. `law` is the law of the units. */
+/** Returns the cached result of `arrangeUnits`. `law` is the law of the units. */
 export function arrangeKnownUnits(
   lengths: CompactNumbers,
   units: number,

@@ -82,7 +82,7 @@ const getIndexedUnits = createOwnedCache<CompactNumbers, string, SharedUnits>(
   ({ each, ends }) => ORDER_BYTES + each.byteLength + ends.byteLength,
 );
 
-/** Returns the result of `indexSharedUnits`. Each workload is indexed only once. */
+/** Returns the cached result of `indexSharedUnits`. */
 export function getSharedUnits(balancing: EvenShareBalancing, lengths: CompactNumbers, units: number): SharedUnits {
   const key = `${units} ${balancing.kind}`;
   return getIndexedUnits(lengths, key, () => indexSharedUnits(balancing, lengths, units));

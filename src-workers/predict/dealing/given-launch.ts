@@ -170,9 +170,10 @@ interface ChosenBlocks {
 }
 
 /**
- * Chooses all blocks if there are few of them, otherwise a sample. The sample always contains the blocks with the
- * longest units. The other blocks of the sample are evenly spread, separately over the blocks with one more round and
- * over the remaining blocks. They span whole repetitions of the lengths, so that all lengths are equally frequent.
+ * Chooses all blocks if there are few of them, and evenly spread blocks if there are too many. If a sample is enough,
+ * it contains the blocks with the longest units. Its other blocks are evenly spread, separately over the blocks with
+ * one more round and over the remaining blocks. They span whole repetitions of the lengths, so that all lengths are
+ * equally frequent.
  */
 function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): ChosenBlocks {
   const { units, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;

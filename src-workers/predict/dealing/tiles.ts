@@ -49,8 +49,8 @@ export function countMostTiles(lengths: number): number {
 }
 
 /**
- * Returns the units of `lengths` in the order of tiles. Each order is computed only once. If the units end inside an
- * image, the first tiles of it that contain the remaining units are taken.
+ * Returns the units of `lengths` in the order of tiles, which is cached. If the units end inside an image, the first
+ * tiles of it that contain the remaining units are taken.
  * @param law law of `units` units
  * @param width units of a row, ≥ 1
  */

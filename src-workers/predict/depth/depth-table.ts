@@ -64,8 +64,8 @@ function makeTable(source: StepLaw): DepthTable {
 }
 
 /**
- * Picks the ends of the steps. A sum of three terms changes equally in every step: the laws of one and of many groups,
- * the logarithm of the tail and, with a small weight, the value.
+ * Picks the ends of the steps. A sum changes equally in every step. Its terms are the laws of one and of many groups,
+ * the logarithm of the tail and, with half the weight, the value.
  */
 function pickValues(values: Float64Array): Int32Array {
   const n = values.length;

@@ -31,7 +31,9 @@ export function countWindowUnits(balancing: SortedBalancing, units: number): num
  */
 export interface DealtLaunch {
   readonly groupsPerBlock: number;
-  /** All blocks in the order of their starts, for several equally likely orders; empty if there is only a sample. */
+  /**
+   * All blocks in the order of their starts, for one or two equally likely orders; empty for a law and for `inOrder`.
+   */
   readonly placed: readonly PlacedBlocks[];
   /** Blocks of units in a given order that start in that order; `null` if they start in random order. */
   readonly inOrder: ListedBlocks | null;
