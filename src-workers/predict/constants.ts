@@ -177,8 +177,8 @@ export const LOWEST_CUBE_BASE = 1e-4;
 /** −ln of the probability that a sum lies beyond one end of its window. Chosen: e⁻²³ is 1e-10, as for depths. */
 export const WINDOW_INFORMATION = 23;
 /**
- * The search for the narrowest window continues while the next window is below this fraction of the last one. Chosen:
- * stopping early only saves time.
+ * The search for the narrowest window continues while the next window is narrower than this fraction of the last one.
+ * Chosen: stopping early only saves time.
  */
 export const WORTHWHILE_WINDOW = 0.99;
 /**
@@ -279,7 +279,7 @@ export const MAX_LAW_GROUPS = 2 ** 11;
 export const MIN_GIVEN_BLOCKS = 48;
 /** Number of lengths, or of longest lengths of n units, that are read for a law of known blocks. */
 export const LAW_LOOKUPS = 2 ** 13;
-/** A round of a flattened group takes as long to add up as about this many look-ups of the longest of n units. */
+/** A round of a flattened group takes about as long to add up as this many look-ups of the longest of n units. */
 export const LANES_OF_LOOKUP = 8;
 /** Number of groups with the longest units of an order whose blocks are always in a sample. */
 export const LONGEST_GROUPS = 8;
@@ -378,8 +378,8 @@ export const PLAIN_LAUNCH_MS = 0.5;
 /** Mean time to compute a pace with its table, ms. */
 export const PACE_MS = 0.005;
 /**
- * Time to put units into an order, and to compute all its launches again, ms. Chosen: only its magnitude matters, for
- * what caches drop first.
+ * Time to put units into an order, and to compute all its launches again, ms. Chosen: only its magnitude matters,
+ * because caches compare such times.
  */
 export const ORDER_MS = 50;
 /** Maximum number of entries in the ordered lengths of a CPU. Partitions read all of them for every number of cores. */

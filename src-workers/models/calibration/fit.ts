@@ -34,7 +34,7 @@ export interface FitProblem {
   readonly parameters: readonly FitParameter[];
   /** Returns the times of all designs by the model, ms, for values in the order of `parameters`. */
   readonly predict: (values: readonly number[]) => Float64Array;
-  /** Returns the times without the approximations of `predict`, for the last steps of a fit. */
+  /** Returns the times without the approximations of `predict`, for the result of a fit. */
   readonly predictExactly?: (values: readonly number[]) => Float64Array;
   readonly measuredMs: Float64Array;
   /** Standard error of each measured time divided by that time; 0 if unknown. */

@@ -53,8 +53,9 @@ export function randomHitFraction(footprintBytes: number, cacheBytes: number): n
 
 /**
  * Computes the traffic of one element, bytes, if each lane walks along its own run (a thread per CSR row), or several
- * threads do so together. A read may begin anywhere in a sector. If runs are short, the other elements of the sector
- * serve neighbouring lanes. They serve the next iterations only if the sector stays in the first-level cache.
+ * threads walk along one run together. A read may begin anywhere in a sector. If runs are short, the other elements of
+ * the sector serve neighbouring lanes. They serve the next iterations only if the sector stays in the first-level
+ * cache.
  * @param elementBytes size of an element
  * @param runElements mean elements of a run
  * @param reuseFraction fraction of sectors that stay until they are used up, 0…1

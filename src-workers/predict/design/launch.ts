@@ -25,7 +25,7 @@ export function resolveLaunch(
   if (launch.kind === 'units-per-thread') {
     const gridBlocks = Math.ceil(units / (slotsPerBlock * launch.value));
     // The last block may be partly empty, so the mean can be below the value of the axis. No slot gets more units than
-    // that.
+    // this value.
     return {
       gridBlocks,
       unitsPerThread: launch.value,

@@ -42,8 +42,8 @@ export interface DealtLaunch {
    */
   readonly means: DepthMeans | null;
   /**
-   * Survival functions of the lives of the blocks. For placed blocks they are made on demand, since their time does not
-   * need them.
+   * Survival functions of the lives of the blocks. The time of placed blocks does not need them, so they are then made
+   * on demand.
    */
   steps: StepLaws | null;
   /** Law of a block's life, in the memory of an arena; made on demand by `makeDealtBlockLaw`. */

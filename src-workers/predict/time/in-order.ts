@@ -94,7 +94,7 @@ export function computeInOrderCycles(
   };
 
   /**
-   * Advances the clocks of a multiprocessor by this part of a bin. A block that ends here ends at the latest of these
+   * Advances the clocks of a multiprocessor by a part of a bin. A block that ends here ends at the latest of these
    * clocks.
    */
   const tick = (m: number, part: number): void => {
