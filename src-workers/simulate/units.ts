@@ -41,9 +41,9 @@ const MAX_ORDERED_UNITS = 20_000_000;
 const SAME_SHARE = 1e-9;
 
 /**
- * Makes blocks whose groups get real units (`predict/dealing/deal.ts`): the given units as the balancing orders them,
- * or draws. Blocks of sorted or bucketed units are launched in random order, as the predictions assume; other blocks
- * keep their order. Fails with `unsupported` if too many units would have to be sorted.
+ * Makes blocks to which units are dealt one by one (`predict/dealing/deal.ts`): the given units as the balancing orders
+ * them, or draws. Blocks of sorted or bucketed units are launched in random order, as the predictions assume; other
+ * blocks keep their order. Fails with `unsupported` if too many units would have to be sorted.
  */
 export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
   const { law, units, balancing, groupsPerBlock: W, gridBlocks, given = null } = launch;

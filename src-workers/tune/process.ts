@@ -54,7 +54,7 @@ export function makeAxis(values: Float64Array, isNamed: boolean): Axis {
   };
 }
 
-/** The prior variance of c. */
+/** The prior variance of c, the part of a value that all designs share. */
 const COMMON = 1;
 /**
  * A small number that is added to the diagonal. Without it, the factorisation fails for designs that are nearly equal.
@@ -188,7 +188,7 @@ export function fitWidths(field: Field, measured: Measured): Widths {
 
 /** A model of all designs of a field, given the measurements. */
 export interface Process {
-  /** The variance of e. */
+  /** The variance of e, the part of a value that is independent for each design. */
   readonly own: number;
   /** The variance of z − e at every design. */
   readonly spread: Float64Array;

@@ -29,7 +29,7 @@ import { makeAxis, createProcess, fitWidths, widthsOf, type Field, type Process 
 
 /** A property that distinguishes designs: an axis, or a value that follows from several axes. */
 export interface Coordinate {
-  /** The value of each design. */
+  /** The coordinate of each design. */
   readonly values: Float64Array;
   /** The difference between the largest and the smallest value; 0 if the values are names, which have no distances. */
   readonly range: number;

@@ -31,7 +31,7 @@ export function indivisibleTaskLoads(taskBytes: number, restBytes: number, cores
   return Float64Array.from({ length: cores }, (_, i) => (i === 0 ? taskBytes : restBytes / (cores - 1)));
 }
 
-/** Returns ΣM. */
+/** Returns ΣM, the sum of all loads. */
 export function totalLoad(loadBytes: Float64Array): number {
   return loadBytes.reduce((sum, load) => sum + load, 0);
 }

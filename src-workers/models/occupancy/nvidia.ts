@@ -93,7 +93,7 @@ function expand(computeCapability: string, row: Row): NvidiaOccupancyRules {
     computeCapability,
     limits: {
       maxThreadsPerBlock: major === 1 ? 512 : 1024,
-      // This is the limit of a grid in x.
+      // The limit of a grid in x.
       maxGridBlocks: major < 3 ? 65535 : 2 ** 31 - 1,
       maxBlocksPerMultiprocessor: row.blocks,
       maxThreadGroupsPerMultiprocessor: row.warps,

@@ -28,7 +28,7 @@ export interface PipelineOptions {
  *   · clock) bytes per cycle. c is the larger of 2 and 3, since the scarcer resource sets the throughput.
  * 4. Latency floor: τ = chain·dependentIssueLatency + exchanges·exchangeLatency + dependentLoads·memoryLatency, for the
  *   longest chain of an iteration executed alone. Without a stated chain, all instructions are on it.
- * 5. q: the schedulers of the SM; p: the kernel's.
+ * 5. q is the number of schedulers of the SM, and p is the softness of the kernel's knee.
  *
  * @returns τ and c in cycles at `device.clockMhz`
  */

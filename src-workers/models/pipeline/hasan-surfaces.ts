@@ -30,7 +30,7 @@ function surface(
   return { blocks, threadsPerBlock, values };
 }
 
-/** Computes the time by Eq. 1–3, ms: the denominator of κ, with the paper's τ. Fig. 1 (a). */
+/** Computes the time by Eq. 1–3, ms: the denominator of κ, with the paper's τ. Fig. 1 (a) shows it. */
 function equationTimeMs(blocks: number, threadsPerBlock: number): number {
   return HASAN_IDEAL_TIME_MS / hasanEfficiency(HASAN_KEPLER20, blocks, threadsPerBlock);
 }

@@ -3,7 +3,7 @@
  * Analysis for Compute-Intensive Tasks on GPUs", NPC 2014, doi:10.1007/978-3-662-44917-2_65: Eq. 1–3 as printed.
  */
 
-/** Table 1's device parameters. */
+/** The device parameters of Table 1. */
 export interface HasanDevice {
   /** ρ_sm: multiprocessors. */
   readonly multiprocessors: number;

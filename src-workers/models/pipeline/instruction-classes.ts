@@ -71,7 +71,7 @@ export interface ClassShares {
   readonly integerShare?: number;
   readonly fp64Share?: number;
   readonly specialShare?: number;
-  /** A part of the FP32 instructions. */
+  /** Instructions that read three different registers; they are a part of the FP32 instructions. */
   readonly threeRegisterShare?: number;
 }
 

@@ -59,7 +59,7 @@ export interface GivenOrder {
 
 /** The groups of a launch without setup. */
 export interface PlainLaunch {
-  /** The computed blocks. */
+  /** Numbers of the computed blocks. */
   readonly blocks: Int32Array;
   /** Number of blocks that each computed block represents; `null` if all weights are equal. */
   readonly weights: Float64Array | null;
@@ -73,7 +73,6 @@ export interface PlainLaunch {
 
 /** A given order in the form in which a launch reads it. */
 export interface GivenReader extends UnitOrder {
-  /** Lengths of the order. */
   readonly lengths: CompactNumbers;
   readonly part: number;
 }
