@@ -175,7 +175,7 @@ function roundIterations(candidate: GpuCandidate, { aggregateLoss }: TimedOnGpu,
 }
 
 /**
- * Finds the longest length that units are expected to reach: the largest for which at least half a unit is expected.
+ * Finds the longest length that units are expected to reach: the largest that at least half a unit is expected to have.
  * For a list of lengths, it is the longest length.
  */
 function findLongestLength({ law, units }: SweepPlan): number {

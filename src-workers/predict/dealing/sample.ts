@@ -272,8 +272,8 @@ function addSetup(order: SortedReader, dealing: Dealing, sample: PlainSample): S
     total += weight * W;
     for (let g = 0; g < W; g++) sum += weight * depths[at + g];
   }
-  // The mean over all groups of the launch is known. The sample is scaled to this mean, so that a sampling error
-  // favours no design.
+  // If the mean over all groups of the launch is known, the sample is scaled to it, so that a sampling error favours no
+  // design.
   const known = weights ? order.meanDepth({ ...dealing, setupIterations: perRound }) : NaN;
   const scale = known > 0 && sum > 0 ? (known * total) / sum : 1;
   const starts = isSetupApart ? (sample.starts ??= countStarts(order, dealing, blocks)) : null;
