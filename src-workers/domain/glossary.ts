@@ -40,7 +40,7 @@ export function glossary(say: Term): readonly GlossaryEntry[] {
     block: [block, `${sentenceCase(threads)} that are launched together on one ${multiprocessor}.`],
     blockWidth: [`${block} width`, `How many ${threads} of a ${block} lie side by side, if the units form an image or a grid. The others lie above them, so that the ${block} takes a tile of the units. This decides which units share a ${group}, and so how long its ${lanes} wait.`],
     launch: ['launch', `How many ${blocks} run: given as units per ${thread}, as a grid, or per ${multiprocessor}.`],
-    wave: ['wave', `All the ${blocks} that the device holds at once. A launch of 1.1 waves takes nearly as long as a launch of 2 waves.`],
+    wave: ['wave', `All the ${blocks} that the device holds at once. If latency limits a launch, 1.1 waves take nearly as long as 2 waves.`],
     occupancy: ['occupancy', `${sentenceCase(say('threadGroup', 'many'))} that a ${multiprocessor} holds, as a fraction of the maximum. ${sentenceCase(say('register', 'many'))}, ${say('sharedMemory')} and ${block} size limit it.`],
     loop: ['loop', `Nested: one loop over units and one over iterations; ${lanes} meet after each unit. Flattened: one loop over all iterations; ${lanes} meet at the end.`],
     balancing: ['balancing', 'How units are ordered or handed out, so that units of similar length run together.'],

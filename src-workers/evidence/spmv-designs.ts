@@ -573,8 +573,8 @@ function launchMicroseconds(device: GpuDevice, launch: SpmvLaunch): number {
   };
   const key = `${balancing} ${threadsPerUnit} ${blockThreads}`;
   const own = keptFor(caches, work, Infinity, key, () => createCaches(createBudget(DESIGN_BYTES)));
-  // The conversion of a matrix to the format of the product is not part of a measured time.
   const predictor = createPredictor(plan, own);
+  // Measured times do not include the conversion of a matrix to the format of the kernel, so its cost is subtracted.
   const stored = computeBalancingMilliseconds(
     device,
     computeBalancingCost(predictor.balancing[0] as LockstepBalancing, units, kernel),

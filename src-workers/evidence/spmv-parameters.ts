@@ -20,7 +20,7 @@ export interface ParameterRule {
 export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
   startMicroseconds: {
     label: 'Start of a launch',
-    meaning: 'part of the measured time in which launches start and end',
+    meaning: 'part of the measured time that starting and ending the launches takes',
     unit: 'µs',
     lower: 0.3,
     upper: 80,

@@ -90,7 +90,7 @@ const field = (fields: Fields, name: string): unknown => (Object.hasOwn(fields, 
 const isTime = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value < INVALID_TIME;
 function got(value: unknown): string {
   if (typeof value === 'string') return shown(value);
-  return value === undefined ? 'nothing' : shortened(JSON.stringify(value), MAX_SHOWN);
+  return value === undefined ? 'missing' : shortened(JSON.stringify(value), MAX_SHOWN);
 }
 
 /** The format of a file, identified by the key under which it lists its configurations. */
@@ -244,7 +244,7 @@ function lockstepCase(
     if (value !== null) return value;
     throw new FailureError({
       code: 'bad-input',
-      message: `${label}, result ${position}: ${name} ${got(field(configuration, name))} is not ${expected}`,
+      message: `${label}, result ${position}: ${name} is ${got(field(configuration, name))}; it must be ${expected}`,
     });
   };
   const whole = (least: number) => (value: unknown) =>
@@ -299,7 +299,7 @@ function listNames(head: Fields, refuse: Refuse): ReadonlySet<string> {
     return refuse('an entry precedes "tune_params_keys". The names of the parameters must come first');
   }
   if (names.length > MAX_PARAMETERS || !names.every((name) => typeof name === 'string')) {
-    return refuse(`tune_params_keys ${got(keys)} is not a list of at most ${MAX_PARAMETERS} names`);
+    return refuse(`tune_params_keys is ${got(keys)}, not a list of at most ${MAX_PARAMETERS} names`);
   }
   return new Set(names);
 }
@@ -451,7 +451,7 @@ function readConfiguration(fields: Fields, names: readonly string[], refuse: Ref
 
 function unitMs(unit: unknown, what: string, refuse: Refuse): number {
   const scale = typeof unit === 'string' ? UNITS_MS.get(unit.toLowerCase().trim()) : undefined;
-  return scale ?? refuse(`the ${what} ${got(unit)} is not one of ms, s, us, ns`);
+  return scale ?? refuse(`the ${what} is ${got(unit)}, not one of ms, s, us, ns`);
 }
 
 /** Returns a text that is not blank; `null` for any other value. */

@@ -58,8 +58,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration } = launch;
   const { units, lanesPerGroup, setupIterations, fetch = 1, given = null, startCycles = 0, lastCycles = 0 } = work;
   const { lanesPerBlock = lanesPerGroup * W, fetchingCyclesPerIteration = cyclesPerIteration } = work;
-  // A group that fetches for all its lanes is modelled as one lane. Its unit is as long as the longest unit of the
-  // fetch.
+  // A group that fetches for all its lanes is modelled as one lane, with one unit per fetch: the longest one fetched.
   const byGroup = fetch === 'group';
   const chunk = byGroup ? 1 : fetch;
   const n = byGroup ? 1 : lanesPerGroup;

@@ -201,7 +201,7 @@ describe('an invalid file', () => {
     ],
     [
       '{"results":[{"configuration":{"a":1},"measurements":[{"name":"time","value":1,"unit":"fortnights"}]}]}',
-      'line 1: the unit of time "fortnights" is not one of ms, s, us, ns',
+      'line 1: the unit of time is "fortnights", not one of ms, s, us, ns',
     ],
     [
       '{"tune_params_keys":["a"],\n"cache":{"1":{"a":1,"time":1}\n;',

@@ -65,7 +65,7 @@ export async function readContents({ manifest, file, units }: KernelTask): Promi
         const bytes = await readFile(resolve(folder, path));
         return bytes.length > 0 && bytes.length % type.bytes === 0
           ? ok(new Uint8Array(bytes))
-          : badInput(`${path} has ${bytes.length} bytes, which is not a whole number of ${argument.type} elements of ${type.bytes} bytes`); // prettier-ignore
+          : badInput(bytes.length === 0 ? `${path} is empty` : `${path} has ${bytes.length} bytes, which is not a whole number of ${argument.type} elements of ${type.bytes} bytes`); // prettier-ignore
       }
       const matrixPath = resolve(folder, part[1]);
       if (!matrices.has(matrixPath)) matrices.set(matrixPath, readCsr(createReadStream(matrixPath), part[1]));

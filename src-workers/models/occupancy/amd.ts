@@ -141,7 +141,7 @@ export function amdOccupancyRules(isa: string, waveSize: number): Result<AmdOccu
   );
 }
 
-/** Counts the waves of one multiprocessor that a register file holds, in whole waves per SIMD. */
+/** Counts the waves that the register files of a multiprocessor hold. Each SIMD has one, and holds whole waves. */
 function countWaves(simds: number, registers: number, granule: number, used: number): number {
   return simds * Math.floor(registers / roundUpTo(used, granule));
 }

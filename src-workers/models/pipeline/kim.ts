@@ -145,7 +145,7 @@ export function kimCycles(device: KimDevice, launch: KimLaunch): number {
 }
 
 /**
- * Returns whether a kernel deadlocks in which every block waits for all others. With g > N_slot, the waiting blocks
+ * Returns whether a kernel deadlocks if each of its blocks waits for all others. With g > N_slot, the waiting blocks
  * hold all slots, and some blocks never start. The poster finds the sizes of the state buffers by such kernels.
  */
 export function deadlocks(device: KimDevice, launch: KimLaunch): boolean {
