@@ -12,8 +12,8 @@ export interface StoreClientOptions extends ThreadOptions {
 }
 
 /**
- * Opens the store in its own thread. Fails with `storage` if the file is refused, and leaves the file unchanged. The
- * thread keeps its process alive until `close`.
+ * Opens the store in its own thread. Fails with `storage` as `openDatabase` does. The thread keeps its process alive
+ * until `close`.
  */
 export async function openStoreClient(options: StoreClientOptions): Promise<Result<StoreClient>> {
   const { file, migrationsFolder, threadFile = new URL('./thread.ts', import.meta.url) } = options;

@@ -25,8 +25,9 @@ export interface OpenOptions {
 }
 
 /**
- * Opens a database for writing, creates it if there is none, and brings it to the newest version. No other function
- * opens a database for writing. A refused file stays unchanged, byte for byte.
+ * Opens a database for writing, creates it if there is none, and brings it to the newest version. Only this module
+ * opens databases for writing. A refused file stays unchanged, byte for byte, except that the unfinished work of a
+ * killed process is undone.
  */
 export function openDatabase(options: OpenOptions): Result<Database.Database> {
   const { file } = options;
@@ -78,8 +79,8 @@ function untilUnlocked(timeoutMs: number, body: () => void): void {
 }
 
 /**
- * Checks without writing whether a database can be opened, and fails in the same cases as `openDatabase`. Returns the
- * size in bytes, or null if the file does not exist yet.
+ * Checks without writing whether a database can be opened. Unlike `openDatabase`, it accepts any content in a file with
+ * unfinished work. Returns the size in bytes, or null if the file does not exist yet.
  */
 export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result<{ readonly bytes: number | null }> {
   const migrations = readMigrations(migrationsFolder);
@@ -91,8 +92,9 @@ export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result
 
 /**
  * Refuses a file that is not a valid database of Lockstep. Returns whether the file is missing or empty.
- * @param undoTimeoutMs how long to wait for the lock to undo the unfinished work of a killed process, which writes to
- *   the file. With null, nothing is written, and the content of a file with unfinished work is not checked.
+ * @param undoTimeoutMs how long to wait for the lock of a file in which a killed process left unfinished work. The work
+ *   is then undone, which writes to the file. With null, nothing is written, and the content of such a file is not
+ *   checked.
  */
 function inspectFile(file: string, migrations: readonly Migration[], undoTimeoutMs: number | null): boolean {
   const folder = dirname(file);

@@ -57,7 +57,7 @@ interface ValueRow {
   value: number | null;
 }
 
-/** Rows between two pauses in which the caller may do other work. Reading them takes less than a millisecond. */
+/** Rows read between two pauses, in less than a millisecond. In a pause, the caller may do other work. */
 const ROWS_OF_STEP = 100;
 
 /**

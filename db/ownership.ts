@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { type Statements, now } from './statements.ts';
 
 /**
- * Interval of the heartbeats of a store with running runs, ms. A store that is silent for `SILENCE_MS` counts as dead.
+ * The time between heartbeats of a store with running runs, ms. A store that is silent for `SILENCE_MS` counts as dead.
  */
 export const HEARTBEAT_MS = 5_000;
 const SILENCE_MS = 45_000;

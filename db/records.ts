@@ -47,7 +47,7 @@ export interface RunDraft {
   readonly machine: unknown;
   /** The sweep whose designs the run simulates or measures, if there is one. */
   readonly sourceRunId?: number | null;
-  /** Size of the enumerated space; for a run with axes, their product. */
+  /** The number of designs in the space. In a run with axes, it is the product of the numbers of values. */
   readonly enumeratedCount: number;
   /** Descriptions of the devices used, in order. */
   readonly devices: readonly Device[];
@@ -78,7 +78,7 @@ export interface RunSummary {
   readonly enumeratedCount: number;
   readonly validCount: number;
   readonly invalidCount: number;
-  /** The best designs of a sweep that keeps only these; null if all designs are predicted and saved. */
+  /** Set for a sweep that keeps only its best designs. Null if all designs are predicted and saved. */
   readonly kept: KeptDesigns | null;
   /** The fastest saved design at the end of the run; `null` before the end, and if no design was valid. */
   readonly best: BestDesign | null;
@@ -91,7 +91,7 @@ export interface KeptDesigns {
   readonly wanted: number;
   /** Number of designs that were predicted to find the kept ones; null until the kept ones are saved. */
   readonly predicted: number | null;
-  /** The recommended design of a sweep with so many nearly equal designs that the kept ones may not include it. */
+  /** The recommended design, saved if nearly equal designs may have displaced it from the kept ones; otherwise null. */
   readonly picked: number | null;
 }
 
@@ -156,7 +156,7 @@ export interface BestDesigns extends PredictionColumns {
   readonly picked: number | null;
 }
 
-/** The run and index of a simulated or measured design. The description remains when that run is removed. */
+/** The run and index of a simulated or measured design. `design` remains when that run is removed. */
 export interface DesignReference {
   readonly sourceRunId: number | null;
   readonly designIndex: number | null;

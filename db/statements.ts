@@ -17,7 +17,7 @@ export interface Statements {
   run(sql: string, ...values: readonly SqlValue[]): number;
   /** Inserts a row and returns its rowid. */
   insert(table: string, row: Readonly<Record<string, SqlValue>>): number;
-  /** Runs `body` in a transaction, which takes the write lock at once. Taking it later could fail halfway. */
+  /** Runs `body` in a transaction that takes the write lock at once, because taking it later could fail halfway. */
   write<T>(body: () => T): T;
 }
 

@@ -60,8 +60,7 @@ export function storeOn(db: Database, file: string): OpenStore {
       }),
     dataVersion: () => db.pragma('data_version', { simple: true }) as number,
     close() {
-      // The database is closed even if it can no longer be written. The next process that opens it finds this owner
-      // dead.
+      // The database is closed even if releasing fails. The next process that opens it finds this owner dead.
       attempt(file, () => ownership.release());
       db.close();
     },

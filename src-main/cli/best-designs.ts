@@ -11,7 +11,6 @@ import { type Terminal, timeCells } from './output.ts';
 
 export interface Options {
   readonly json?: boolean;
-  /** Whether to print the basis of the answer too. */
   readonly verbose?: boolean;
 }
 
@@ -20,12 +19,11 @@ export function jsonRow(row: BestRow) {
   return { ...plainRow(row), regime: regimeFields(row.regime), order: row.order };
 }
 
-/** The number of rows per page. */
 const PAGE_ROWS = 10_000;
 
 /** The best designs of a run, read page by page so that memory holds only one page. */
 interface BestPages extends BestDesigns {
-  /** Yields all rows. If equal designs are grouped, each row has the number of its equal designs. */
+  /** Yields all rows. If equal designs are grouped, each row has the number of designs that it stands for. */
   allRows(): AsyncGenerator<{ readonly row: BestRow; readonly equal?: number }, void>;
 }
 

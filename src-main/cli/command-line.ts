@@ -128,5 +128,4 @@ export async function call<Name extends ProcedureName>(
   return unwrap(await engine.call(name, input));
 }
 
-/** The help text of `--verbose`. */
 export const VERBOSE = 'also print the basis of the answer';

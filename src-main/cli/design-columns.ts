@@ -10,7 +10,6 @@ import type { Column, Terminal } from './output.ts';
 /** The headings that every table of designs has for the columns of a design. */
 const DESIGN_HEAD = ['threads/unit', 'units/thread', 'balancing', 'block', 'grid'];
 
-/** Returns the columns that describe the design of a row. */
 export const designColumns = <Row extends { readonly design: Design }>(): readonly Column<Row>[] =>
   DESIGN_HEAD.map((head, at) => [head, ({ design }) => designCells(design)[at]]);
 

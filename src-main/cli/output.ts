@@ -22,7 +22,6 @@ export interface Streams {
 
 /** The streams of a command, with functions to print. */
 export interface Terminal extends Streams {
-  /** Prints one line. */
   say(line: string): void;
   json(value: unknown): void;
   /** Prints a table with right-aligned numbers. */

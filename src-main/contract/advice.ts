@@ -7,7 +7,7 @@ import type { RankRow } from './api.ts';
 /** A small map of the designs with one value of threads per unit. */
 interface LandscapeMap {
   readonly threadsPerUnit: number;
-  /** The best time of each cell over the axes that are not shown, ms, row-major. NaN if no design of it is valid. */
+  /** The best time of each cell in ms, over the axes that are not shown, row-major. NaN if no design is valid there. */
   readonly timeMs: Float32Array;
   /** The best time of the map, ms. If no design is valid, it is NaN and `bestDesign` is null. */
   readonly bestMs: number;
@@ -29,9 +29,9 @@ export interface Recommendation {
   readonly time: { readonly ms: number; readonly lowMs: number; readonly highMs: number; readonly basis: string };
   /**
    * The designs that are tied with the fastest one: their number, the tie band, the rule that picked one of them, and
-   * at most 20 of them by time. `fraction` is the width of the band for designs that differ from the fastest only in
-   * shape. If the call looked only for the fastest designs, `count` is null, `designs` is empty and `atLeast` is the
-   * number of known ties.
+   * at most 20 of them, fastest first. `fraction` is the width of the band for designs that differ from the fastest
+   * only in shape. If the call looked only for the fastest designs, `count` is null, `designs` is empty and `atLeast`
+   * is the number of known ties.
    */
   readonly ties: {
     readonly count: number | null;
@@ -75,7 +75,7 @@ export interface Recommendation {
    */
   readonly predicted: number;
   readonly of: number;
-  /** The number of these designs that cannot run. */
+  /** The number of covered designs that cannot run. */
   readonly invalid: number;
   readonly elapsedMs: number;
   readonly uncertainty?: Uncertainty;
@@ -142,7 +142,7 @@ export interface Uncertainty {
   readonly elapsedMs: number;
 }
 
-/** The design that becomes the best one when an input leaves the range in which the recommended design stays best. */
+/** The design that is recommended instead when an input leaves the range in which the recommendation holds. */
 export interface Takeover {
   /** A value of the input just beyond the range. There, this design is recommended. */
   readonly at: number;
@@ -234,7 +234,7 @@ export interface Robust {
     readonly regret: readonly number[];
     readonly timeMs: readonly number[];
   }[];
-  /** The worst regret if all scenarios use the best design of scenario i; NaN if that design is invalid in one. */
+  /** The worst regret if all scenarios use the best design of scenario i; NaN if it is invalid in a scenario. */
   readonly ownBest: readonly number[];
   /** The number of designs that are valid in all scenarios. */
   readonly common: number;

@@ -61,9 +61,9 @@ export interface ResolvedWorkload {
   readonly order: WorkloadOrder | null;
 }
 
-/** The effect of the order of the lengths on groups of consecutive units. */
+/** How the order of the lengths affects groups of consecutive units. */
 export interface WorkloadOrder {
-  /** The mean lengths of equally long sections of the units, from the first unit to the last. */
+  /** The mean length in each of several equal sections of the units, from the first unit to the last. */
   readonly strip: Float64Array;
   /** The losses (lockstep time over useful work) by group size, for the lengths in their order and sorted. */
   readonly losses: readonly { readonly n: number; readonly aggregateLoss: number; readonly sortedLoss: number }[];
@@ -248,7 +248,7 @@ export interface BestDesigns {
   readonly study: string;
   /** The devices of the run with their measurements, if they have any. */
   readonly devices: readonly TimedDevice[];
-  /** The relative width of the tie band for designs that differ only in shape. `tieBand` has its source. */
+  /** The relative width of the tie band for designs that differ only in shape. `tieBand` says where it comes from. */
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly rows: readonly BestRow[];
@@ -256,7 +256,7 @@ export interface BestDesigns {
   readonly equal: readonly number[] | null;
   /** The best design of every device that has a valid one, fastest first. Ranks count all designs of the run. */
   readonly ofDevices: readonly BestRow[];
-  /** The best design of each implementation among the designs of the filter, without implementations that have none. */
+  /** The best design of each implementation within the filter. Implementations without a valid design are left out. */
   readonly ofImplementations: readonly BestRow[];
   /** Invalid designs by reason, largest number first. */
   readonly invalid: SpaceSize['invalid'];
@@ -313,7 +313,7 @@ export interface RankPage {
   readonly simulated: number;
   /** The number of designs that pass the filter and were measured on their device. */
   readonly measured: number;
-  /** Identifies the order of the list by simulated and measured times. Requests for further pages repeat it. */
+  /** Identifies the order of simulated and measured designs in the list. Requests for further pages repeat it. */
   readonly order: number;
   /** True if times that came later would change the order of the list. */
   readonly outdated: boolean;
@@ -322,8 +322,8 @@ export interface RankPage {
   /** How many equal designs each row stands for; 0 if another row of its group was opened. */
   readonly equal: readonly number[];
   /**
-   * The number of designs that cannot be distinguished from the fastest, also outside the filter. `tieFraction` is the
-   * tie band for designs that differ from the fastest only in shape.
+   * The number of designs, inside or outside the filter, that cannot be distinguished from the fastest. `tieFraction`
+   * is the tie band for designs that differ from the fastest only in shape.
    */
   readonly ties: number;
   readonly tieFraction: number;
@@ -339,7 +339,7 @@ export interface DesignSlice {
   readonly values: readonly string[];
   readonly timeMs: Float64Array;
   readonly designIndex: Float64Array;
-  /** The position of that one design. */
+  /** The position of the given design in these lists. */
   readonly at: number;
 }
 
@@ -433,7 +433,7 @@ export interface DeviceBest {
    */
   readonly best: RankRow | null;
   readonly valid: number;
-  /** The number of designs that are tied with the best of this device. `tieBand` holds for designs of another shape. */
+  /** The number of designs that are tied with the best of this device. `tieBand` is for those that differ in shape. */
   readonly ties: number;
   readonly tieBand: TieBand;
   readonly evidence: DeviceEvidence | null;

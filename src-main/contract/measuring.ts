@@ -69,7 +69,7 @@ export interface MeasuringRequest {
 export interface MeasuredPart {
   readonly units: number;
   readonly ofUnits: number;
-  /** The number of designs that were left out because they have more blocks than these units fill. */
+  /** The number of designs that were left out because they have more blocks than the measured units fill. */
   readonly designsLeftOut: number;
 }
 
@@ -145,8 +145,9 @@ export interface TuningStep {
     readonly predictedMs: number;
   } | null;
   /**
-   * The fraction by which `best` is expected to be slower than the fastest design of all, or its 90 % quantile if that
-   * is larger. It is at least the gain from the last two thirds of the measurements. `null` if no design is measured.
+   * The expected fraction by which `best` is slower than the fastest design of all, or the 90 % quantile of this
+   * fraction if that is larger. At least the gain from the last two thirds of the measurements. `null` if nothing is
+   * measured.
    */
   readonly expectedRegret: number | null;
   /**
@@ -264,7 +265,7 @@ export interface MeasuringComparison {
    * results are left out.
    */
   readonly designs: readonly ComparedDesign[];
-  /** The median of measured over predicted time. Errors are computed after dividing by it, `unscaled` errors before. */
+  /** The median ratio of measured to predicted times. Predictions are multiplied by it, except for `unscaled` ones. */
   readonly scale: number;
   readonly medianError: number;
   readonly p95Error: number;
@@ -272,7 +273,7 @@ export interface MeasuringComparison {
   /** The rank correlations. They are NaN if all predictions or all measurements are equal. */
   readonly spearman: number;
   readonly kendall: number;
-  /** The 95 % intervals from resampling the designs. An interval is null if there are too few designs. */
+  /** The 95 % intervals of these figures, from resampling the designs. Null if there are too few designs. */
   readonly intervals: {
     readonly scale: Bounds | null;
     readonly medianError: Bounds | null;

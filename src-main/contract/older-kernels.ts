@@ -96,7 +96,7 @@ function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
     const isUnknown = value === byDefault && inherited === byDefault && (origin ?? 'assumed') === 'assumed';
     if (isUnknown) continue;
     const made = setupPhase({ ...KERNEL_DEFAULTS, ...full } as KernelProfile, value * scale);
-    // A wrong field of the iteration causes this. It is reported by its own message.
+    // Only a wrong field of the iteration makes a number infinite or NaN. That field has its own message.
     if (!Object.values(made).every(Number.isFinite)) continue;
     phases[phase] = made;
     if (origin !== undefined) origins[phase] = origin;

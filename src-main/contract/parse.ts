@@ -47,8 +47,8 @@ function jsonStart(value: unknown, most: number): string {
 type Issue = v.BaseIssue<unknown>;
 
 /**
- * Picks the most helpful issue. For a union, this is an issue of the option with the same kind as the value (a list or
- * an object). Valibot's paths in a union start at the value of the union; the returned path starts at the root.
+ * Picks the most helpful issue. For a union, this is an issue of the option that is a list or an object like the value.
+ * Valibot's paths in a union start at the value of the union; the returned path starts at the root.
  */
 function meant(issue: Issue): Issue {
   if (issue.type !== 'union') return issue;
@@ -91,7 +91,7 @@ function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): 
 /** The largest number of wrong letters for which another field is suggested. */
 const MAX_MISSPELLING = 3;
 
-/** Users who look for the measured cycles of an iteration use these words in the name of a kernel's field. */
+/** A field of a kernel with one of these words is probably meant to hold the measured cycles of an iteration. */
 const MEASURED_CYCLES = /cycles|latency/i;
 const PIPELINE_FORM = '"pipeline": {"DEVICE ID": {"latencyCycles": …, "issueCycles": …, "kneeSoftness": …}}';
 

@@ -309,8 +309,8 @@ const advice = {
   ).returns<Uncertainty>(),
   /**
    * Finds one design for all scenarios. Every device of every run is a scenario (with `deviceIds`, only these devices).
-   * With `vary`, each of these becomes several scenarios, one for each value of an input. Designs are the same if all
-   * their axes have the same values.
+   * With `vary`, each scenario becomes several, one for each value of an input. Designs are the same if all their axes
+   * have the same values.
    */
   'advice.robust': procedure(
     v.strictObject({
@@ -364,7 +364,7 @@ const others = {
 
   'studies.list': procedure(nothing).returns<readonly StudySummary[]>(),
   'studies.get': procedure(byId).returns<StudyRecord>(),
-  /** Saves a new study (no id) or a new state of one. */
+  /** Saves a new study (without an id), or a new state of a saved study. */
   'studies.save': procedure(
     v.strictObject({ id: v.optional(id), study: studySchema, folder: v.optional(folder) }),
   ).returns<StudyRecord>(),
@@ -408,7 +408,7 @@ const others = {
   ).returns<TableSummary | null>(),
   /**
    * Imports a file of lengths (CSV, a graph, Matrix Market, NPY, NPZ, Parquet, each also as gzip). The returned
-   * `lengths` is a workload that refers to it. `columns` explains the columns of a table. `units` is null if the file
+   * `lengths` is a workload that refers to the file. `columns` says how to read a table. `units` is null if the file
    * gives only proportions. `note` says how the file was read, if the user could expect something else.
    */
   'workload.upload': procedure(
@@ -432,8 +432,7 @@ const others = {
 
   /**
    * Starts a sweep of a saved study, or of `study`, whose relative files are in `folder`. With `best`, only this number
-   * of designs is kept, exactly the fastest of all devices together. Designs that cannot be among them are not
-   * predicted.
+   * of designs is kept: the fastest over all devices. Designs that cannot be among the fastest are not predicted.
    */
   'runs.start': procedure(
     v.strictObject({
@@ -478,7 +477,7 @@ const others = {
       offset: v.optional(index, 0),
       limit: v.optional(whole(1, 1000), 100),
       baseline: v.optional(index),
-      /** The `order` of an earlier page. An outdated one is ignored, and the page then has another `order`. */
+      /** The `order` of an earlier page. An outdated order is ignored, and the page then has another `order`. */
       order: v.optional(index),
       /** A design whose position in the list is requested (`foundAt`). */
       find: v.optional(index),
@@ -506,7 +505,7 @@ const others = {
       bins: v.optional(whole(4, 512), 64),
     }),
   ).returns<Histogram>(),
-  /** Returns a design with its results, its rank among all designs (or those of the filter's device) and breakdown. */
+  /** Returns a design with its results, breakdown, and rank among all designs (or those of the filter's device). */
   'ranking.design': procedure(
     v.strictObject({ runId: id, designIndex: index, filter: v.optional(rankFilter, noFilter) }),
   ).returns<RankRow>(),
@@ -518,7 +517,7 @@ const others = {
   'ranking.plain': procedure(v.strictObject({ runId: id, deviceId: v.optional(shortText) })).returns<{
     readonly designIndex: number | null;
   }>(),
-  /** Returns the designs that differ from this one in only one axis, with their times, for every longer axis. */
+  /** Returns, for each axis with several values, the designs that differ from this one only there, with their times. */
   'ranking.slices': procedure(v.strictObject({ runId: id, designIndex: index })).returns<readonly DesignSlice[]>(),
 
   /**
@@ -572,7 +571,7 @@ const others = {
       program: ownProgram,
       kernel: ownKernel,
       ...measuringInput,
-      /** Measures only this number of units; the default is all. It has no effect on a CPU, a program or a kernel. */
+      /** Measures only this number of units (default: all). Without effect on a CPU, a user's program or kernel. */
       units: v.optional(whole(1, 2 ** 31)),
       /** Measures only this number of the chosen designs, spread evenly over them; the default is all. */
       spreadDesigns: v.optional(whole(1, 10_000)),
@@ -591,9 +590,9 @@ const others = {
   }>(),
   /**
    * Launches a few designs of a `bench.start` request a few times, and reduces the request to fit the time: fewer
-   * repeats first, then fewer units while a launch stays long, then fewer designs. It takes seconds. For the target
-   * `webgpu-page`, the page launches them, round by round. `bench.cancelProbe` ends the probe of a `client`, which then
-   * fails with `cancelled`.
+   * repeats first, then fewer units while a launch stays long, then fewer designs. The probe takes seconds. For the
+   * target `webgpu-page`, the page launches the designs, round by round. `bench.cancelProbe` ends the probe of a
+   * `client`, which then fails with `cancelled`.
    */
   'bench.probe': procedure(
     v.strictObject({
@@ -643,8 +642,8 @@ const others = {
       ...measuringInput,
       archive: v.optional(v.boolean(), true),
       /**
-       * Writes HIP for AMD's devices instead of CUDA. Thread groups are as wide as on the predicted device, or 64
-       * lanes.
+       * Writes HIP for AMD's devices instead of CUDA. Thread groups are as wide as on the predicted GPU; without one,
+       * they have 64 lanes.
        */
       hip: v.optional(v.boolean(), false),
       slurmTasks: v.exactOptional(whole(1, 1000)),
@@ -666,8 +665,8 @@ const others = {
   ).returns<RunsComparison>(),
   'bench.contention': procedure(byId).returns<ContentionFindings>(),
   /**
-   * Returns a device with the fields that a run of the suite `probes` measured on it. Saves nothing. Without `device` it
-   * is the device of the catalogue that the run measured. Fails for another device, and for a CPU that emulates one.
+   * Returns a device with the fields that a run of the suite `probes` measured on it. Saves nothing. The default
+   * `device` is the catalogue's device that was measured. Fails if `device` is another one, or if a CPU emulated a GPU.
    */
   'bench.measuredDevice': procedure(v.strictObject({ id, device: v.optional(v.unknown()) })).returns<MeasuredDevice>(),
   /**
@@ -745,7 +744,7 @@ const others = {
       y: shortText,
       /** Maps an axis to the index of its fixed value. The best value is used for all other axes. */
       hold: v.optional(v.record(shortText, index), {}),
-      /** `passing` marks the cells with designs that pass the filter; the times are over all designs. */
+      /** `passing` marks the cells with designs that pass the filter. Times are the best of all designs. */
       filter: v.optional(rankFilter, noFilter),
     }),
   ).returns<LandscapeGrid>(),
@@ -784,8 +783,8 @@ const others = {
     v.strictObject({ runId: id, designIndex: v.optional(index) }),
   ).returns<DeviceComparisonResult>(),
   /**
-   * Returns the 90 % ranges of the times of those designs that are valid. They combine the errors of measured kernels
-   * of the same kind with draws of the assumed inputs, which take up to seconds.
+   * Returns the 90 % ranges of the times of those designs that are valid. A range combines the errors of predictions
+   * for measured kernels of the same kind with draws of the assumed inputs. This takes up to seconds.
    */
   'compare.ranges': procedure(
     v.strictObject({ runId: id, designs: v.pipe(v.array(index), v.maxLength(MAX_RANGES)) }),
@@ -828,8 +827,8 @@ const others = {
     }),
   ).returns<PlayedLaunch>(),
   /**
-   * Computes the loss of a workload in lockstep, by units per group. The lengths are a list in its order, or text with
-   * its files in `folder`.
+   * Computes the loss of a workload in lockstep, by units per group. The lengths are a list in the order of the units,
+   * or a text that may name files in `folder`.
    */
   'models.loss': procedure(
     v.strictObject({
@@ -850,7 +849,7 @@ const others = {
     readonly ReproductionTable[]
   >(),
 
-  /** Compares predictions with the measurements of one data set, of all, or of another file with the same columns. */
+  /** Compares predictions with measurements: of one data set, of all, or of a file with the same columns. */
   'evidence.judge': procedure(
     v.strictObject({
       dataset: v.optional(shortText),

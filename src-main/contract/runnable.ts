@@ -19,7 +19,7 @@ export interface RunnableDesigns {
   /** The number of valid designs of the predicted device. */
   readonly designs: number;
   readonly runnable: number;
-  /** The limits of the target that exclude the other designs. */
+  /** The limits of the target that exclude designs. */
   readonly limits: readonly TargetLimit[];
 }
 

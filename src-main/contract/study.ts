@@ -24,7 +24,7 @@ export function optional<
   return v.optional(described(schema, what), byDefault as Value);
 }
 
-/** The schemas below have one message each for a wrong type, a wrong range and an exceeded bound. */
+/** Each schema below has one message, which covers a wrong type, a wrong range and an exceeded bound. */
 export function text(maximum: number) {
   const must = `must be text of 1 to ${maximum} characters`;
   return v.pipe(v.string(must), v.minLength(1, must), v.maxLength(maximum, must));

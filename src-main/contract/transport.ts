@@ -22,8 +22,8 @@ export interface EventMessage {
 export type ServerMessage = Reply | EventMessage;
 
 /**
- * The largest frame that a host accepts from a page, bytes. Uploads of workloads need it. `MAX_REPLY_BYTES` is the
- * largest frame that a page accepts; exports need it.
+ * The largest frame that a host accepts from a page, bytes: large enough for uploads of workloads. `MAX_REPLY_BYTES` is
+ * the largest frame that a page accepts: large enough for exports.
  */
 export const MAX_REQUEST_BYTES = 256 * 2 ** 20;
 export const MAX_REPLY_BYTES = 1024 * 2 ** 20;
@@ -398,7 +398,7 @@ export interface PageMessage {
 }
 
 export const ENGINE_PATH = '/engine';
-/** The WebSocket protocol of page and browser host. The page sends its token beside it, as it can set no header. */
+/** The WebSocket protocol of page and browser host. A page cannot set headers, so its token is a second protocol. */
 export const ENGINE_PROTOCOL = 'lockstep';
 
 /** Moves the token from the address bar into the storage of this origin, where reloads and other tabs find it. */
@@ -411,8 +411,8 @@ function pageToken({ location, history, localStorage }: PageLike): string | null
 }
 
 /**
- * Connects a page to its engine: through a MessagePort in the desktop app, through a WebSocket in a browser. To connect
- * again after `engine.lost`, call it again. Fails if nothing answers within `timeoutMs`.
+ * Connects a page to its engine: through a MessagePort in the desktop app, through a WebSocket in a browser. After
+ * `engine.lost`, a new call connects again. Fails if nothing answers within `timeoutMs`.
  */
 export function connectEngine(page: PageLike, timeoutMs = 15_000): Promise<Result<Client>> {
   const { promise, resolve } = Promise.withResolvers<Result<Client>>();
@@ -427,7 +427,7 @@ export function connectEngine(page: PageLike, timeoutMs = 15_000): Promise<Resul
       const message = event.data as { readonly lockstep?: unknown } | null;
       if (event.source !== page || message?.lockstep !== 'port' || !event.ports[0]) return;
       const channel = portChannel(event.ports[0]);
-      // The close event of a port does not reach every window when its process dies, so the host also sends a message.
+      // Not every window gets a close event when the engine's process dies, so the host also sends a message.
       const onClose: Channel['onClose'] = (listener) => {
         channel.onClose(listener);
         const off = bridge.onEngineLost((reason) => {

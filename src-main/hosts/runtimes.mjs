@@ -17,7 +17,7 @@ export const isNodeNewEnough = () => Number(process.versions.node.split('.')[0])
  * the main thread take up to 128 MB, and old objects are collected only when they have doubled. The process took 541 MB
  * after 24 edits of the examples. The first setting saves 64 MB of this and the second 20 MB, each for a few percent
  * more processor time. Lower values cost too much time: collecting after 25 % growth with `--memory-saver-mode` saves
- * another 70 MB, but takes half as much processor time again.
+ * another 70 MB, but takes 1.5 times the processor time.
  */
 export const ENGINE_ARGUMENTS = ['--max-semi-space-size=2', '--heap-growing-percent=60'];
 

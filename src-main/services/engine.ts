@@ -66,7 +66,6 @@ export interface OpenEngine extends Engine {
   readonly context: Context;
 }
 
-/** The files of the engine. */
 export interface EnginePlaces {
   /** The folder that holds `db/`: the project, or the packaged application. */
   readonly resourceFolder: string;
@@ -75,7 +74,7 @@ export interface EnginePlaces {
   readonly programs: MeasuringPrograms;
 }
 
-/** A path that is left out is that of the sources. */
+/** The default of each path is the one of the sources. */
 export interface EngineOptions extends Partial<Pick<EnginePlaces, 'workerFile' | 'storeThreadFile'>> {
   readonly resourceFolder: string;
   readonly programs?: Partial<MeasuringPrograms>;
@@ -84,7 +83,7 @@ export interface EngineOptions extends Partial<Pick<EnginePlaces, 'workerFile' |
   readonly workers?: number;
   /** Whether the engine is mainly used for predictions. Its workers then start while the database is opened. */
   readonly predicts?: boolean;
-  /** After this silence, a measuring page counts as gone, ms. */
+  /** How long a measuring page may be silent before it counts as gone, ms. */
   readonly pageSilenceMs?: number;
   /** The Redis of the agents. In hosts with a window, the default is the user's setting. */
   readonly redis?: RedisSettings;

@@ -109,13 +109,12 @@ With --json: {scenarios: [{id, label, bestMs, best, tieBand, device, evidence}],
 interface Options {
   readonly json?: boolean;
   readonly device?: string;
-  /** Whether to print the basis of the answer too. */
   readonly verbose?: boolean;
 }
 
 /**
- * Returns the advice for a run (a number) or a study (a file). `device` may be a part of a device, such as `ID:66`. It
- * then replaces the devices of the study.
+ * Returns the arguments that ask for advice on a run (a number) or a study (a file). If `device` is a part of a device,
+ * such as `ID:66`, it replaces the devices of the study.
  */
 export async function advised(
   what: string,

@@ -263,7 +263,7 @@ export async function benchCommand(
   return reportMeasurement(engine, terminal, unwrap(done).id, options);
 }
 
-/** Runs a probe, reduces the request to fit the time limit, and prints the reduction. Other suites are not reduced. */
+/** Runs a probe, reduces the request to fit the time limit, and prints the reduction. Only designs are reduced. */
 async function fittedToTime(
   engine: Engine,
   terminal: Terminal,
@@ -323,7 +323,7 @@ function plainCase(measuredCase: MeasuredCase) {
     repeats: measured?.repeats ?? 0,
     timesMs: measured?.timesMs ?? [],
     clockMhz: measured?.clockMhz ?? null,
-    // If these are undefined, the JSON has no such fields.
+    // JSON leaves these fields out if they are undefined.
     conditions,
     correct,
     implementation: design?.implementation,

@@ -21,7 +21,7 @@ export function addEvidence(program: Command, cli: CommandLine): void {
     );
 }
 
-/** Compares predictions with the measurements of `db/evidence`, or with another file. Nothing is fitted. */
+/** Compares predictions with the measurements of `db/evidence` or of another file. Nothing is fitted. */
 async function evidenceCommand(
   engine: Engine,
   terminal: Terminal,
@@ -85,7 +85,7 @@ function sayGpu(terminal: Terminal, { device, column, implementations, choice, c
       one.nearest?.spearman.toFixed(3) ?? '–',
     ]),
   );
-  // Only sparse matrices have a fit of four numbers, so without one the cases are not called matrices.
+  // A fit of four numbers exists only for matrices. Without one, the cases are not called matrices.
   const cases =
     choice && (choice.fourNumbersRegret === null ? counted(choice.count, 'case') : `${choice.count} matrices`);
   if (choice) terminal.say(`For ${cases}, the predicted choice ${choiceText(choice)}`);

@@ -137,7 +137,7 @@ async function exportCommand(engine: Engine, terminal: Terminal, run: string, op
   }
 }
 
-/** Studies and devices have files of at most this size, so a larger file is neither. */
+/** The largest possible file of a study or device, in bytes. */
 const MAX_OWN_BYTES = 4_000_000;
 
 /** Returns whether a file exists at the path and would be replaced. Fails if that file is a study or a device. */

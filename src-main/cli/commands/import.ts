@@ -64,7 +64,7 @@ function formatLines(): string {
 interface ImportOptions extends GlobalOptions {
   readonly device?: string;
   readonly run?: string;
-  /** Fields of a design by the names of the file's parameters. */
+  /** The field of a design for each parameter of the file. */
   readonly map?: NamedParameters;
   readonly timeUnit?: 's' | 'ms' | 'us' | 'ns';
   readonly study?: string;
@@ -72,7 +72,7 @@ interface ImportOptions extends GlobalOptions {
 
 /**
  * Imports a file according to its content. Measurements become a run, and a device is added to the user's catalogue. A
- * study keeps the path of its folder, because its files are found relative to it.
+ * study is saved with the path of its folder, because paths in the study are relative to that folder.
  */
 async function importCommand(engine: Engine, terminal: Terminal, file: string, options: ImportOptions): Promise<void> {
   const bytes = unwrap(await readImportFile(file));

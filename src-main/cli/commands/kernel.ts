@@ -193,13 +193,13 @@ interface Compared {
 }
 
 /**
- * Counted figures of a profile, beside the predictions for a launch of as many blocks. A figure is null if its count or
- * its prediction is unknown.
+ * Figures that a profile counted, beside the predictions for a launch of the same number of blocks. A figure is null if
+ * its count or its prediction is unknown.
  */
 interface ComparedWork {
   readonly device: string;
   readonly threadsPerUnit: number;
-  /** Instructions that thread groups issued. If the profile lacks these, the instructions that they executed. */
+  /** Instructions that thread groups issued or, if the profile lacks this count, executed. */
   readonly instructions: Compared | null;
   /** Sectors of 32 B between the L2 cache and the multiprocessors. */
   readonly l2Sectors: Compared | null;
@@ -209,9 +209,9 @@ interface ComparedWork {
 const SECTOR_BYTES = 32;
 
 /**
- * Compares what a profile counted with what the study predicts for a launch of its blocks. A profile does not show the
- * threads per unit, so there is one prediction for each value on that axis. Returns null if the profile does not show
- * the launch, or if the study cannot be predicted.
+ * Compares what a profile counted with the study's prediction for a launch of the same number of blocks. A profile does
+ * not show the threads per unit, so there is one prediction for each value on that axis. Returns null if the profile
+ * does not show the launch, or if the study cannot be predicted.
  */
 async function workOfStudy(
   engine: Engine,

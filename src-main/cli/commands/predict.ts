@@ -52,7 +52,7 @@ With --json: {device, designs: [{…, predicted_ms, reason}]}.
  * the first results must appear soon.
  */
 const LINES_PER_CALL = 10_000;
-/** The longest line in bytes, which is more than any design needs. */
+/** The longest accepted line, in bytes. No design needs as many. */
 const MAX_LINE_BYTES = 65_536;
 
 type Design = Readonly<Record<string, unknown>>;

@@ -78,14 +78,14 @@ const requestSchema = v.strictObject({
   arguments: v.optional(v.unknown()),
 });
 
-/** Returns the source of the Python module, which then names the command that starts this program. */
+/** Returns the source of the Python module, completed by the command that starts this program. */
 async function pythonModule(root: string): Promise<string> {
   const program = [process.execPath, join(root, 'src-main', 'cli', 'lockstep.mjs')];
   const text = await readFile(join(root, 'db', 'python', 'lockstep.py'), 'utf8');
   return text.replace('_WRITTEN_BY: List[str] = []', () => `_WRITTEN_BY: List[str] = ${JSON.stringify(program)}`);
 }
 
-/** The time that calls have to end after the last line, ms. The caller may no longer exist. */
+/** How long the program waits for open calls after the last line, ms. Their caller may no longer exist. */
 const LAST_CALLS_MS = 10_000;
 
 interface RpcOptions {
@@ -135,7 +135,7 @@ export async function serveLines(
 
 function parsed(line: string): Result<unknown> {
   try {
-    // Most lines have no bytes to decode, and a reviver takes longer than the parsing itself.
+    // Most lines have no bytes, so they skip the reviver, which takes longer than the parsing itself.
     return ok(line.includes('"base64"') ? JSON.parse(line, fromBase64) : JSON.parse(line));
   } catch (error) {
     return badInput(`The line is not JSON: ${errorText(error)}.`);

@@ -19,8 +19,8 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
   const ownPredictions = createPredictions(context.pool);
   const turns = new Turns();
   /**
-   * Turns of answers that weigh designs over the assumed inputs. A page asks for such an answer after an exact one. It
-   * replaces only older weighed answers, but any other answer replaces it.
+   * Turns of answers that weigh designs over the assumed inputs. A page asks for such an answer after an exact one. A
+   * weighed answer replaces only older weighed answers. A newer recommendation of either kind replaces it.
    */
   const weighings = new Turns();
   /**

@@ -21,10 +21,10 @@ interface TimedDesign {
 const INTERVAL_DRAWS = 16;
 
 /**
- * Returns the range in which the time of each design is expected, ms. It combines two ranges. One contains the errors
- * of nine out of ten measured launches of this kind, with or without the start of a launch. The other lies between the
- * 5 % and 95 % quantiles of the time over draws of the unknown inputs. The two are assumed to be independent, so the
- * squares of their logarithms are added.
+ * Returns the range in which the time of each design is expected, ms. It combines two ranges. One contains the times of
+ * nine out of ten measured launches of this kind; its upper end includes the start of a launch. The other lies between
+ * the 5 % and 95 % quantiles of the time over draws of the unknown inputs. The two are assumed to be independent, so
+ * the squares of their logarithms are added.
  */
 export async function timeIntervals(
   pool: Pool,

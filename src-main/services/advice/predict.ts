@@ -80,7 +80,7 @@ export async function predictAsked(
   const extended = spaceSize(axes) === device.size ? device : extendedDevice(device, axes);
   const counts = axisCounts(axes);
   const indices = places.map((one) => (typeof one === 'string' ? -1 : encode(counts, one)));
-  // Equal designs are predicted once. The order makes neighbours share laws.
+  // Equal designs are predicted once. In ascending order, neighbours share laws.
   const unique = Uint32Array.from(new Set(indices.filter((index) => index >= 0))).sort();
   const times = await listedTimes(pool, extended, unique, turn);
   const timeOf = new Map(Array.from(unique, (index, at) => [index, times[at]]));
@@ -244,7 +244,7 @@ function extending(
     const launchOf = (): number => {
       const [rounds, grid] = [numberOf('unitsPerThread'), numberOf('gridBlocks')];
       if (device.kind === 'cpu' && grid > 0) return placeIn(launches, { kind: 'cores', value: grid });
-      // An exported design has both numbers. For a mixed design, the number of blocks is the sum over all its launches.
+      // An exported design has units per thread and blocks. The blocks of a mixed design are those of all its launches.
       const slots = blocks.values[block] / threads.values[unitThreads];
       const isMixed = orders.values[order].startsWith('mixed');
       if (

@@ -211,7 +211,7 @@ export function createPredictions(pool: Pool): Predictions {
           return { device, part, leading, isNeeded: leading > 0 || remembered.size === 0 };
         });
       });
-      // A valid design must be found soon. So jobs with remembered designs, or of devices without any, come first.
+      // A valid design must be found soon, so first come jobs with remembered designs and jobs whose device has none.
       jobs.sort((a, b) => Number(b.isNeeded) - Number(a.isNeeded));
       const asked = jobs.map(({ device: { plan, key }, ...rest }) => ({ plan, key, ...rest }));
       const found = await pool.run('glance', { parts: asked, untilMs }, { worker, signal: turn });
@@ -343,7 +343,7 @@ function deal(parts: readonly DesignPart[], workers: number): readonly (readonly
   return Array.from({ length: workers }, (_, worker) => parts.filter((_part, at) => at % workers === worker));
 }
 
-/** Lists the jobs of a worker. The same part of each device comes one after another, because these share most laws. */
+/** Lists the jobs of a worker. Jobs for the same part of the devices follow each other, because they share laws. */
 function makeLane(
   devices: readonly { readonly device: AdvisedDevice; readonly parts: readonly (readonly DesignPart[])[] }[],
   worker: number,

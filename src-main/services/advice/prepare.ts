@@ -123,14 +123,14 @@ const digestOf = (...arrays: readonly CompactNumbers[]): string =>
   sha256(
     Buffer.concat(arrays.map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength))),
   );
-/** Computes a digest of a law's content, so that equal laws under other names have the same one. */
+/** Computes a digest of a law's content, so that equal laws under other names have the same digest. */
 export const lawDigest = keptWith((law: LengthLaw) => digestOf(law.support, law.probability));
 const orderDigest = keptWith((order: CompactOrder) => digestOf(order.iterations));
 /** Copies a law to shared memory, once per law. */
 const inShared = keptWith(sharedLaw);
 
 const orders = new WeakMap<LengthLaw, { readonly key: string; readonly order: CompactOrder | null }>();
-/** Returns the order of the units. An earlier one is reused if only other inputs have changed. */
+/** Returns the order of the units. An earlier order is reused if only other inputs have changed. */
 function ordered(study: Study, axes: SpaceAxes, law: LengthLaw, known: CompactOrder | null): CompactOrder | null {
   if (known?.iterations.buffer instanceof SharedArrayBuffer) return known;
   const key = known ? 'known' : `${study.workload.units}|${study.seed}`;

@@ -35,7 +35,7 @@ export interface SensitivityOptions {
 
 /** The number of tried values of an input, besides its present value. */
 const VALUES = 4;
-/** The number of tried values for inputs with effects in steps, or that decide how many threads share a unit. */
+/** The number of tried values for inputs that act in steps, or that decide how many threads share a unit. */
 const MORE_VALUES = 7;
 const FINE: ReadonlySet<KernelField> = new Set(['registersPerThread', 'serialFraction', 'cooperationCost']);
 /** The number of units varies up and down by this factor, and the spread of lengths by `SPREAD_FACTOR`. */
@@ -240,7 +240,7 @@ function writeSentence(
   return parts.length === 0 ? '' : `${label} ${verb}: ${parts.join('; ')}.`;
 }
 
-/** Returns the largest over the smallest time of the recommended design while the input varies. */
+/** Returns the ratio of the largest to the smallest time of the recommended design while the input varies. */
 function swing({ recommendedMs }: InputSensitivity): number {
   const times = recommendedMs.filter((time) => !Number.isNaN(time));
   return Math.max(...times) / Math.min(...times);

@@ -99,7 +99,7 @@ export async function uncertainty(
   );
   const regrets = computeRegrets(samples, competing).map((one, entry) => {
     const own = byInputs[entry];
-    // The errors describe how designs compare, not how long they take. The times therefore come from the inputs alone.
+    // The model's errors describe how designs compare, not how long they take. So the times come from the inputs alone.
     return one && own && { ...one, meanMs: own.meanMs, lowMs: own.lowMs, highMs: own.highMs };
   });
   const at = new Map(Array.from(designs, (design, entry) => [design, entry]));

@@ -34,7 +34,7 @@ export interface AgentOptions extends RedisSettings {
   readonly pool: Pool;
   readonly programs: MeasuringPrograms;
   readonly devices: readonly MeasuringTarget[];
-  /** After this silence of an agent, its jobs are given to others, ms. */
+  /** How long an agent may be silent before other agents get its jobs, ms. */
   readonly silenceMs: number;
   /** Prints a line for the user who started the agent. */
   readonly say: (line: string) => void;

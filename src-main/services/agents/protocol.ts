@@ -49,7 +49,7 @@ export interface OwnerRecord {
 }
 
 export const HEARTBEAT_MS = 2000;
-/** After this silence, an agent is no longer shown and the work of an owner is ignored, s. */
+/** How long an agent or owner may be silent, s. Then the agent is no longer shown, or the owner's work is ignored. */
 export const SILENCE_S = 30;
 export const RESULT_KEPT_S = 3600;
 export const PLAN_KEPT_S = 24 * 3600;

@@ -44,7 +44,7 @@ function report(residency: Residency, usage: BlockUsage, limits: DeviceLimits): 
   };
 }
 
-/** Computes occupancy as NVIDIA's calculator does. It counts up to one register more than a compiler reports. */
+/** Computes occupancy as NVIDIA's calculator does: with up to 256 registers per thread from capability 7.0 on. */
 export function nvidiaOccupancy(computeCapability: string, usage: BlockUsage): Result<OccupancyReport> {
   const residency = nvidiaResidentBlocks(computeCapability, usage);
   if (!residency.ok) return residency;

@@ -59,7 +59,7 @@ export function expectedTimes(device: Device, kind: ImplementationKind): Expecte
 }
 
 /**
- * Returns the range of a time, with or without the start of a launch. Independent errors are assumed, so their
+ * Returns the range of a time. Its upper end includes the start of a launch. Independent errors are assumed, so their
  * logarithms are combined as the root of the sum of squares.
  */
 export function timeRange(

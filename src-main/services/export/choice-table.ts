@@ -22,7 +22,7 @@ import { sharedLaw } from '../studies/workloads.ts';
 
 /** Predicts the launches of one kernel for other lengths and other numbers of units than those of the study. */
 
-/** The mean lengths in the table, relative to the mean of the study. `UNITS_FACTORS` are the numbers of units. */
+/** The mean lengths in the table, relative to the mean of the study. `UNITS_FACTORS` does the same for the units. */
 const MEAN_FACTORS = [1 / 16, 1 / 4, 1, 4, 16];
 const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16];
 /** The standard deviations of the lengths, relative to their mean. */
@@ -164,7 +164,7 @@ export async function choiceTable(
   };
 
   const ownMean = Math.max(1, moments(plan.law).mean);
-  // A law can have any spread if its mean is a whole number.
+  // Lengths are whole, so only a law with a whole mean can have a spread near 0. Means are therefore rounded.
   const means = distinct(MEAN_FACTORS.map((factor) => Math.max(1, Math.round(ownMean * factor))));
   const units = distinct(UNITS_FACTORS.map((factor) => Math.max(1, Math.round(plan.units * factor))));
   const laws = means.flatMap((mean) => SPREADS.map((spread) => [mean, spread] as const));
@@ -292,7 +292,6 @@ async function judge(
   const between = (values: readonly number[], part: number): number => values[0] * (values.at(-1)! / values[0]) ** part;
   const ratios = await Promise.all(
     Array.from({ length: HELD_OUT }, async (_, at) => {
-      // Powers of the plastic number spread points evenly over three dimensions.
       const part = (power: number): number => (0.5 + (at + 1) / PLASTIC ** power) % 1;
       const mean = between(table.means, part(1));
       // If the mean lies between two whole numbers, whole lengths have at least this spread.

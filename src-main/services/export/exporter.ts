@@ -30,8 +30,8 @@ export type FormatWords = Pick<ExportFormat, 'id' | 'label' | 'text' | 'words'>;
 
 export interface CodeForm {
   /**
-   * Returns a design that this code can express. Present if the code cannot express every design. It returns the
-   * fastest possible design, or a failure if the user chose an impossible one.
+   * Present if the code cannot express every design. Returns the picked design, or else the fastest design that the
+   * code can express. Fails if the user chose a design that the code cannot express.
    */
   readonly narrow?: ((view: RunView, device: Device, picked: PickedRow) => Result<PickedRow>) | undefined;
   /**

@@ -48,7 +48,7 @@ export function restrictionsOf(
   return { conditions, wrong: wrong.length };
 }
 
-/** Returns all pairs of axes. Then come all triples, if triples are checked. */
+/** Returns all pairs of axes, and then all triples if triples are checked. */
 function subsets(axes: number, most: number): readonly (readonly number[])[] {
   const all = Array.from({ length: axes }, (_, at) => at);
   const pairs = all.flatMap((a) => all.slice(a + 1).map((b) => [a, b]));

@@ -13,7 +13,7 @@ import { comment, counted, joined } from './text.ts';
 
 /** Writes the best designs of a device as Python for tuners. Only checked numbers and cleaned names reach the text. */
 
-/** A design, with what fixes its number of blocks when the number of units is another. */
+/** A design, and what fixes its number of blocks for other numbers of units. */
 export interface TunedDesign {
   readonly row: RankRow;
   /** The number of units per slot, from which the number of blocks follows; 0 if the number of blocks is fixed. */

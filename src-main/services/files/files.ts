@@ -83,7 +83,7 @@ export async function writeWhole(path: string, content: string | Uint8Array | As
   }
 }
 
-/** Works like `writeWhole`, but returns a failure instead of throwing: `storage`, or the failure of the content. */
+/** Works like `writeWhole`, but returns errors: the failure that the content threw, or else `storage`. */
 export async function writeFor(path: string, content: Parameters<typeof writeWhole>[1]): Promise<Result<null>> {
   try {
     await writeWhole(path, content);

@@ -23,7 +23,7 @@ export async function inTemporaryFolder<T>(body: (folder: string) => Promise<Res
   }
 }
 
-/** Removes the folders that killed processes have left. Their lengths may take hundreds of megabytes. */
+/** Removes the folders that killed processes have left. The lengths in them may take hundreds of megabytes. */
 async function removeLeftFolders(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const pid = name.startsWith(PREFIX) ? /^(\d+)-/.exec(name.slice(PREFIX.length))?.[1] : undefined;

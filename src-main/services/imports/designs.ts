@@ -389,7 +389,7 @@ export const NO_CAP: ReadonlySet<string> = new Set(['', 'none', 'null', '–']);
 const LAUNCH = ['blockThreads', 'gridBlocks', 'unitsPerThread'] as const;
 
 function isLaunch(design: Design, wanted: Wanted): boolean {
-  // Files for tuners have 0 for blocks or for units per thread. This one follows from the other.
+  // Files for tuners have 0 for the blocks or the units per thread. The number that is 0 follows from the other one.
   return LAUNCH.every((field) => !wanted[field] || wanted[field].value === 0 || wanted[field].value === design[field]);
 }
 

@@ -27,7 +27,7 @@ export function sweepNumber({ implementations, balancing }: SpaceAxes, units: nu
   return crc32(JSON.stringify([names, balancing, units, ...(deviceId === undefined ? [] : [deviceId])]));
 }
 
-/** The names of the numbered parameters, newest first. As a macro, a common name would break a kernel. */
+/** The names of numbered parameters, newest first. The newest have a prefix, because a macro `loop` breaks kernels. */
 export const NUMBERED = {
   implementation: ['lockstep_implementation', 'implementation'],
   loop: ['lockstep_loop', 'loop'],

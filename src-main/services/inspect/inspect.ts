@@ -12,7 +12,7 @@ import type { Context } from '../context.ts';
 
 type Input = Omit<ProcedureArguments<'kernel.inspect'>, 'client'>;
 
-/** The time limit for all programs of an inspection together. A compiler may need a minute for a large kernel. */
+/** The time limit for all programs of an inspection together, ms. A compiler may need a minute for a large kernel. */
 const TIME_LIMIT_MS = 120_000;
 
 const NO_COMPILER =

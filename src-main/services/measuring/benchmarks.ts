@@ -68,9 +68,9 @@ export interface BenchRunStudy extends Partial<RunStudy>, MeasuredRunStudy {
   readonly bench: PlanLine;
 }
 
-/** The time limit until a program mentions its first case, ms. It first compiles and computes correct results. */
+/** The time limit until a program mentions its first case, ms. It first compiles and computes the correct results. */
 const START_LIMIT_MS = 300_000;
-/** The measuring program itself enforces the time limit of a case. It counts as hung if it is late by this time, ms. */
+/** The measuring program itself ends a case at its time limit. If it is late by this time, ms, it counts as hung. */
 const graceMs = (limitMs: number): number => Math.max(2000, limitMs / 2);
 /** The longest time that a timer can wait, ms. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -230,7 +230,7 @@ function flushRefusal(target: string, isOwnKernel: boolean): Result<never> {
   return unsupported(message, { field: 'cache' });
 }
 
-/** A placeholder for the command lines of a CUDA kernel, which the measuring program makes itself. */
+/** Stands for the command lines of a CUDA, HIP or OpenCL kernel, because one of our own programs measures it. */
 const KERNEL_PROGRAM = { exec: '{binary}', build: null, folder: '.' };
 
 function groupWidth(view: RunView, deviceId: string): number | null {
@@ -287,7 +287,7 @@ export interface Benchmarks extends PageMeasurements {
 
 /**
  * @param targets finds the devices of targets, which determine the designs that can run
- * @param pageSilenceMs after this silence, a measuring page counts as gone
+ * @param pageSilenceMs how long a measuring page may be silent before it counts as gone
  */
 export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs: number): Benchmarks {
   const pages = new Map<number, PageRun>();

@@ -4,9 +4,9 @@ import { ok, type Failure, type Result, conflict } from '../../../src-workers/do
 import type { RunHandle } from '../runs/running.ts';
 import type { MeasuringSession } from './session.ts';
 
-/** After this silence of its page, a run ends, ms. A page may be silent while it computes correct results. */
+/** How long a page may be silent before its run ends, ms. A page may be silent while it computes correct results. */
 export const PAGE_SILENCE_MS = 14_000;
-/** The number of pings that the engine sends within this time. */
+/** The number of pings that the engine sends within the time limit. */
 const PINGS = 4;
 
 export interface PageRun extends RunHandle {

@@ -91,7 +91,7 @@ function spread(cases: readonly BenchCase[]): readonly number[] {
   );
 }
 
-/** Plans a round. Takes more units if all of these designs have more blocks than units. */
+/** Plans a round. Takes more units if all designs of the round have more blocks than units. */
 async function planRound(
   input: Request,
   designs: readonly number[],

@@ -21,7 +21,6 @@ export interface Program {
 
 /** Time limits, ms. */
 export interface ProgramLimits {
-  /** The limit of the whole program. */
   readonly totalMs: number;
   /** The time until the program mentions its first case, from its start or the last line that began something new. */
   readonly startMs: number;

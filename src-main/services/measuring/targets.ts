@@ -179,7 +179,7 @@ async function cudaProgram(
   const chosen = await localToolkit(placeOf(sources, signal));
   if (!chosen.ok) return chosen;
   if (chosen.value.lacking.length === 0) return compiledCuda(sources, objects, chosen.value, signal);
-  // Only the list of CUDA devices says which GPU this one is.
+  // Only the list of CUDA devices says which GPU has this ordinal.
   const listed = await listDevices(chosen.value, placeOf(sources, signal));
   if (!listed.ok) return listed;
   const device = listed.value.find(({ properties }) => properties.ordinal === ordinal);

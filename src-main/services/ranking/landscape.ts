@@ -105,9 +105,7 @@ function mapFrame(
   return ok({ x, y, counts, texts, first, free });
 }
 
-/**
- * Returns an axis drawn with at most `cells` cells, `size` entries apart in the map. Several values may share a cell.
- */
+/** Returns an axis drawn with at most `cells` cells. In the map, neighbouring cells are `size` entries apart. */
 function drawnAxis(stride: number, count: number, cells: number, size: number): CellAxis {
   const place = Uint32Array.from({ length: count }, (_, position) => Math.floor((position * cells) / count) * size);
   return { stride, count, cells: place };

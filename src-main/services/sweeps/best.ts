@@ -93,7 +93,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     const kept = keepBest(wanted);
     let predicted = 0;
     let at = 0;
-    /** Returns the next part that may have a fast enough design. If it has none, no later part has one. */
+    /** Returns the next part that may have a fast enough design. Parts are in the order of their bounds. */
     const nextWithin = (limitMs: number): number | undefined =>
       at < order.length && bounds[order[at]] <= limitMs && bounds[order[at]] < Infinity ? order[at++] : undefined;
     await inParts(

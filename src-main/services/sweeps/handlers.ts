@@ -58,7 +58,7 @@ async function readLaw(context: Context, studyId: number | undefined, study: Stu
   return found.ok ? found.value.law : null;
 }
 
-/** A law for designs of all other balancings, because their validity does not depend on the lengths. */
+/** Stands for any law: the validity of designs of the other balancings does not depend on the lengths. */
 const ANY_LAW: LengthLaw = {
   label: 'constant(1)',
   support: Float64Array.of(1),

@@ -7,7 +7,7 @@ export interface FinishedSweep {
 
 /** The pace that is assumed until a run has been timed, in designs per ms. */
 const FIRST_GUESS = 300;
-/** A run with fewer designs and less time than this is mostly the start of the workers and the building of tables. */
+/** A run below both limits mostly starts workers and builds tables, so it does not count. */
 const TIMED_DESIGNS = 100_000;
 const TIMED_MS = 2000;
 /** The number of recent runs that are kept. Load and kernel differ from run to run. */
@@ -21,7 +21,7 @@ export function withSweep(known: readonly FinishedSweep[], finished: FinishedSwe
     : known;
 }
 
-/** Returns the designs per ms of the largest run, in which the start matters least. Of equal runs, the last counts. */
+/** Returns the designs per ms of the largest run (the last of several), in which the start matters least. */
 export function designsPerMs(known: readonly FinishedSweep[]): number {
   let largest: FinishedSweep | null = null;
   for (const one of known) if (one.designs >= (largest?.designs ?? 0)) largest = one;

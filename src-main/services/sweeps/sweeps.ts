@@ -33,7 +33,7 @@ import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
  */
 const TASKS_PER_WORKER = 8;
 const TASK_DESIGNS = 32_768;
-/** The least number of designs in a chunk, and the most if there are many devices. A chunk is one transaction. */
+/** The smallest chunk, in designs, and the largest one if there are many devices. Each chunk is one transaction. */
 const MIN_CHUNK_DESIGNS = 128;
 const MANY_DEVICES_CHUNK_DESIGNS = 4096;
 /** The workers pause if more chunks than this wait to be saved. This limits the memory. */
@@ -271,7 +271,7 @@ export function missingTasks(
   const perDevice = total / devices;
   const most = Math.max(MANY_DEVICES_CHUNK_DESIGNS, Math.floor(TASK_DESIGNS / devices));
   const wanted = Math.min(most, Math.max(MIN_CHUNK_DESIGNS, Math.ceil(perDevice / (TASKS_PER_WORKER * workers))));
-  // Launches, caps and block sizes share depth laws. They stay in one task, unless there would be too few tasks.
+  // Designs that differ in launch, cap or block size share depth laws, so they stay together if there are enough tasks.
   const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
   const family = counts[AXIS.launch] * perLaunch;
   const sharing = family <= most && perDevice >= TASKS_PER_WORKER * workers * family ? family : perLaunch;

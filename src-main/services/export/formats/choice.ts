@@ -45,7 +45,7 @@ const list = (values: readonly string[], perLine: number): string =>
 
 const float = (value: number, decimals: number): string => `${value.toFixed(decimals)}f`;
 
-/** Writes a launch: units per slot and number of blocks. The one that follows from the other is 0. */
+/** Writes a launch. If the number of blocks follows from the units per slot, it is 0, and vice versa. */
 function designRow(design: ChoiceDesign, device: Device): string {
   const { threadsPerUnit, blockThreads, launch } = design;
   const rounds = launch.kind === 'units-per-thread' ? launch.value : 0;

@@ -33,7 +33,7 @@ export const cuda = codeFormat({
  */
 function boundsMacro(macro: string, { design, residentBlocks }: RankRow): readonly string[] {
   const { blockThreads } = design;
-  // ptxas ignores a larger cap.
+  // ptxas ignores a cap above 255.
   const cap = design.registerCap === null ? null : Math.min(design.registerCap, 255);
   return [
     // HIP takes the second argument as waves per execution unit, not as blocks per multiprocessor.

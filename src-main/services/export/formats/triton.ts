@@ -22,8 +22,8 @@ export const triton = tunerFormat({
   name: 'Triton',
   launchable:
     'Its blocks have 1, 2, 4, 8, 16 or 32 thread groups, and it cannot launch a mixed design, which has several launches.',
-  // The largest number of designs that are predicted at other numbers of units. They are the best ones at the number of
-  // the study.
+  // The largest number of designs that are predicted at other numbers of units. They are the best ones for the study's
+  // units.
   most: 400,
   launchesGroups: (groups) => groups >= 1 && Number.isInteger(Math.log2(groups)),
   blocksOnly: true,
@@ -38,7 +38,7 @@ export const triton = tunerFormat({
   },
 });
 
-/** Numbers of units to predict, relative to the number of the study. */
+/** Numbers of units to predict, relative to the study's number. */
 const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64];
 /** The largest number of units that are predicted if their order is given, because they are predicted one by one. */
 const MAX_ORDERED_UNITS = 2 ** 22;

@@ -217,7 +217,9 @@ const oneLoop = (
   }
 `;
 
-/** This code works for subgroups of any width: one that is narrower than the threads of a unit runs it alone. */
+/**
+ * This code works for any width of subgroups. A subgroup that is narrower than a unit's threads runs the unit alone.
+ */
 const FETCH_BY_SUBGROUP = `  // A subgroup takes a unit for each of its slots, and takes the next units when all of these are done.
   let lanes = subgroupAdd(1u);
   let u = min(THREADS_PER_UNIT, lanes);
