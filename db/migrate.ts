@@ -10,7 +10,7 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** Reads `0001-name.sql`, `0002-name.sql`, … Throws on a gap or a wrong name, because only a wrong build has these. */
+/** Reads `0001-name.sql`, `0002-name.sql`, … Throws on a gap or a wrong name, which only a wrong build can have. */
 export function readMigrations(folder: string): readonly Migration[] {
   const names = readdirSync(folder)
     .filter((name) => name.endsWith('.sql'))
@@ -27,7 +27,7 @@ export function userVersion(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
-/** Whether a database has all tables, columns and indexes of the migrations up to a version. Others may exist too. */
+/** Whether a database has all tables, columns and indexes of the migrations up to a version. It may have more. */
 export function hasTables(db: Database, version: number, migrations: readonly Migration[]): boolean {
   const known = new Set<string>();
   const empty = new SQLite(':memory:');

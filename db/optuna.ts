@@ -64,7 +64,7 @@ const ROWS_OF_STEP = 100;
  * Reads all studies of a storage, a few rows in each step. A categorical parameter is stored as the position of its
  * choice, and is returned as the choice. Only plain tables are read, because a view of an untrusted file could run a
  * query of its own.
- * @param file a storage without a log; its header is changed to say so
+ * @param file a storage without a log; the function changes its header to say that there is none
  */
 export function* readOptuna(file: string, label: string): Generator<void, Result<readonly OptunaStudy[]>> {
   let database: Database.Database | null = null;

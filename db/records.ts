@@ -17,7 +17,7 @@ export type RunState = 'running' | 'complete' | 'cancelled' | 'failed' | 'interr
 export type AxisValue = string | number | null;
 /**
  * Values of each axis in order of position. The space is the product of these axes with the implementations and block
- * widths of the study. Those two come between the device and the other axes, so the positions here do not change.
+ * widths of the study, which come right after the device.
  */
 export type RunAxes = Readonly<Record<StoredAxis, readonly AxisValue[]>>;
 export type StoredAxis = Exclude<AxisName, 'implementation' | 'blockWidth'>;

@@ -41,10 +41,9 @@ export interface Store {
   /** Creates a run in the state `running`, owned by this store. */
   createRun(draft: RunDraft): Result<RunRecord>;
   /**
-   * Saves predictions of a run in one transaction, so that either all or none are saved. Once this has succeeded, they
-   * survive a kill of the process. Fails with `conflict` if any of the designs is already saved, or if the run is not
-   * running in this store. Through the client, arrays that fill their buffer are transferred, so the caller can no
-   * longer use them.
+   * Saves predictions of a run in one transaction: either all or none. Saved predictions survive a kill of the process.
+   * Fails with `conflict` if any of the designs is already saved, or if the run is not running in this store. Through
+   * the client, arrays that fill their buffer are transferred, so the caller can no longer use them.
    */
   savePredictionChunk(runId: number, chunk: PredictionChunk): Result<null>;
   /**
@@ -52,9 +51,9 @@ export interface Store {
    * Fails with `conflict` if there are more designs than the run keeps.
    */
   saveBestDesigns(runId: number, best: BestDesigns): Result<null>;
-  /** Saves simulated times. In a run of kind `simulate`, this also counts the records as valid designs. */
+  /** Saves simulated times. In a run of kind `simulate`, the records also count as valid designs. */
   saveSimulations(runId: number, records: readonly SimulationRecord[]): Result<null>;
-  /** Saves measurements, and counts those with a failure as invalid designs and the others as valid. */
+  /** Saves measurements. Those with a failure count as invalid designs, the others as valid designs. */
   saveMeasurements(runId: number, records: readonly MeasurementRecord[]): Result<null>;
   /** Saves the device that measures a run, any JSON value. Fails with `conflict` if it is already saved. */
   saveMeasuringDevice(runId: number, device: unknown): Result<null>;
@@ -110,7 +109,7 @@ export interface Store {
   checkIntegrity(): Result<readonly string[]>;
 }
 
-/** All functions of the store, which here return plain values and throw `FailureError`s. */
+/** All functions of the store in the form that returns plain values and throws `FailureError`s. */
 export type StoreMethods = {
   readonly [Method in keyof Store]: (
     ...args: Parameters<Store[Method]>

@@ -16,7 +16,7 @@ export function redisSettings({ redis, redisPrefix, redisPasswordFile }: RedisOp
   return redis === undefined ? undefined : { url: redis, prefix: redisPrefix, passwordFile: redisPasswordFile };
 }
 
-/** If a target names no agent, adds the one agent that has such a device. Fails if several agents have it, or none. */
+/** If a target names no agent, adds the only agent that has this device. Fails if several agents have it, or none. */
 export async function agentTarget<
   Options extends RedisOptions & { readonly target?: string; readonly bundle?: string },
 >(engine: Engine, options: Options): Promise<Result<Options>> {

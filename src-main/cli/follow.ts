@@ -32,7 +32,7 @@ export async function followRun(
 ): Promise<Result<RunSummary>> {
   const bar = progressBar(terminal, label);
   let said: string | null = null;
-  /** Prints which machines do the work, whenever this has changed. */
+  /** Prints which machines do the work, each time they have changed. */
   const sayAgents = async (): Promise<void> => {
     const state = await engine.call('agents.state', {});
     const text = state.ok ? agentsText(state.value) : null;

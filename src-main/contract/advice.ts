@@ -81,7 +81,9 @@ export interface Recommendation {
   readonly uncertainty?: Uncertainty;
 }
 
-/** The expected loss of a design if inputs are unknown. The regret in one draw is ln(time / best time of the draw). */
+/**
+ * The expected regret of a design if inputs are unknown. The regret in one draw is ln(time / best time of the draw).
+ */
 export interface UncertainDesign {
   readonly designIndex: number;
   readonly design: Design;

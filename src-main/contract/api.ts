@@ -264,7 +264,7 @@ export interface BestDesigns {
   readonly partial: string | null;
   /**
    * The recommended design, the number of designs that are tied on its device, the rule that picked it, and the inputs
-   * of its time. Null if no design is valid.
+   * that determine its time. Null if no design is valid.
    */
   readonly recommended: {
     readonly row: BestRow;
@@ -380,7 +380,7 @@ export interface LandscapeGrid {
   readonly passing: Uint8Array | null;
   readonly best: number;
   readonly bestDesign: number;
-  /** 1 for a cell whose design is tied with the best one. The tie band is the one for designs that differ in shape. */
+  /** 1 for a cell whose design is tied with the best one, by the tie band for designs that differ in shape. */
   readonly tied: Uint8Array;
   readonly tieFraction: number;
   readonly tieBand: TieBand;
@@ -433,7 +433,7 @@ export interface DeviceBest {
    */
   readonly best: RankRow | null;
   readonly valid: number;
-  /** The number of designs that are tied with the best of this device. `tieBand` is for those that differ in shape. */
+  /** The number of designs that are tied with the best of this device. `tieBand` is for designs of another shape. */
   readonly ties: number;
   readonly tieBand: TieBand;
   readonly evidence: DeviceEvidence | null;

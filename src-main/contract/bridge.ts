@@ -1,8 +1,8 @@
 import type { ExportDocument } from './api.ts';
 
 /**
- * The object `window.lockstep` of the desktop window. A browser has no such object, and the page itself opens and saves
- * files. This module has only types, so that the renderer and the preload script share no code.
+ * The object `window.lockstep` of the desktop window. A browser has no such object; there, the page itself opens and
+ * saves files. This module has only types, so that the renderer and the preload script share no code.
  */
 
 /** The commands of the page that the application menu can send, by their ids. */

@@ -3,13 +3,13 @@ import { ok, type Result, badInput } from '../../src-workers/domain/result.ts';
 const SPACE = /[ \t\n\r]*/y;
 const TOKEN = /[{}[\],:]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 /**
- * `PLAIN` and `ESCAPE` match the two kinds of parts of a string. One expression for a whole string would overflow the
- * stack if it has many escapes.
+ * `PLAIN` and `ESCAPE` match the parts of a string. A single expression for a whole string would overflow the stack if
+ * the string has many escapes.
  */
 const PLAIN = /[^"\\\u0000-\u001f]*/y; // eslint-disable-line no-control-regex -- JSON forbids them in strings
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-/** The limit of nesting, because the parser is recursive. Our files have at most a tenth of these levels. */
+/** The limit of nesting, because the parser is recursive. Our files have at most a tenth as many levels. */
 const MAX_LEVELS = 100;
 
 /** Returns the token that begins at `offset`, or '' if there is none. */

@@ -265,7 +265,7 @@ export interface MeasuringComparison {
    * results are left out.
    */
   readonly designs: readonly ComparedDesign[];
-  /** The median ratio of measured to predicted times. Predictions are multiplied by it, except for `unscaled` ones. */
+  /** The median ratio of measured to predicted times. Except in `unscaled` errors, it scales the predictions. */
   readonly scale: number;
   readonly medianError: number;
   readonly p95Error: number;
@@ -307,7 +307,7 @@ export interface ComparedRun {
   readonly designs: number;
   /** The fastest design of the run, as an index into `designs` of the comparison. */
   readonly best: number;
-  /** The fastest design of this run compared with that of the first run. Null for the first run. */
+  /** The fastest design of this run compared with the fastest design of the first run. Null for the first run. */
   readonly againstFirst: TimeRatio | null;
   /** The number of designs that have a time in the first run but failed or gave wrong results in this run. */
   readonly lost: number;

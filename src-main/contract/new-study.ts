@@ -15,8 +15,8 @@ export interface NewStudy {
 }
 
 /**
- * Makes a study that can be predicted at once. It has one device, the usual axes, and a kernel whose values are usual
- * ones (marked as assumed) if nothing is known.
+ * Makes a study that can be predicted at once. It has one device, the usual axes and a kernel. Unknown values of the
+ * kernel are usual ones, marked as assumed.
  */
 export function newStudy({
   name = 'New study',

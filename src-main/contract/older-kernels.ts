@@ -14,7 +14,7 @@ interface OlderField {
   readonly phase: PhaseName;
   /** The value that meant "nothing is known". A field with this value gives no phase. */
   readonly byDefault: number;
-  /** The number of iterations of the phase that one iteration of the field becomes. */
+  /** How many iterations of work the phase has for each iteration that the field counts. */
   readonly scale: number;
 }
 

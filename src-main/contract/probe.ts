@@ -13,7 +13,7 @@ const listed = new Intl.ListFormat('en-GB');
 
 /**
  * Describes how a proposal reduces a measurement: `A full measurement would take about 20 min. Measuring 60 of the 200
- * chosen designs (spread evenly over them) and 7 of 15 repeats, in about 2 min.` It is empty if nothing is reduced.
+ * chosen designs (spread evenly over them) and 7 of 15 repeats, in about 2 min.` Empty if it reduces nothing.
  */
 export function reducedText(proposal: MeasuringProposal): string {
   const { units, ofUnits, designs, ofDesigns, repeats, ofRepeats, estimateMs, fullMs } = proposal;

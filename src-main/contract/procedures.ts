@@ -198,7 +198,7 @@ const probeTimes = v.strictObject({
 });
 
 const commandLine = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_COMMAND_CHARACTERS));
-/** The user's own program, only for the target `program`. Only the command line may start one. */
+/** The user's own program, only for the target `program`. Only the command line may start it. */
 const ownProgram = v.optional(
   v.strictObject({
     /** The command that runs the program once, with placeholders such as `{blockThreads}`. It is not run in a shell. */
@@ -211,7 +211,7 @@ const ownProgram = v.optional(
 
 /**
  * The user's own kernel, by its manifest (`contract/kernel-manifest.ts`), for the targets `cuda:0`, `opencl:0`, … and
- * `webgpu`. Only the command line may start one.
+ * `webgpu`. Only the command line may start it.
  */
 const ownKernel = v.optional(v.strictObject({ file: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)) }));
 
@@ -517,7 +517,9 @@ const others = {
   'ranking.plain': procedure(v.strictObject({ runId: id, deviceId: v.optional(shortText) })).returns<{
     readonly designIndex: number | null;
   }>(),
-  /** Returns, for each axis with several values, the designs that differ from this one only there, with their times. */
+  /**
+   * Returns, for each axis with several values, the designs that equal this one on the other axes, with their times.
+   */
   'ranking.slices': procedure(v.strictObject({ runId: id, designIndex: index })).returns<readonly DesignSlice[]>(),
 
   /**
@@ -541,8 +543,8 @@ const others = {
    */
   'simulations.list': procedure(v.strictObject({ runId: id })).returns<readonly SimulatedDesign[]>(),
   /**
-   * Simulates one replication of a design of a sweep and returns its events in order of time. Replications count from 0
-   * (`timesMs[replication]` if it was simulated).
+   * Simulates one replication of a design of a sweep and returns its events in order of time. Replications are numbered
+   * from 0, like the entries of `timesMs`.
    */
   'simulations.timeline': procedure(
     v.strictObject({
@@ -571,7 +573,7 @@ const others = {
       program: ownProgram,
       kernel: ownKernel,
       ...measuringInput,
-      /** Measures only this number of units (default: all). Without effect on a CPU, a user's program or kernel. */
+      /** Measures only this number of units (default: all). It does not apply to a CPU, a user's program or kernel. */
       units: v.optional(whole(1, 2 ** 31)),
       /** Measures only this number of the chosen designs, spread evenly over them; the default is all. */
       spreadDesigns: v.optional(whole(1, 10_000)),
@@ -784,7 +786,7 @@ const others = {
   ).returns<DeviceComparisonResult>(),
   /**
    * Returns the 90 % ranges of the times of those designs that are valid. A range combines the errors of predictions
-   * for measured kernels of the same kind with draws of the assumed inputs. This takes up to seconds.
+   * for measured kernels of the same kind with draws of the assumed inputs. The draws take up to a few seconds.
    */
   'compare.ranges': procedure(
     v.strictObject({ runId: id, designs: v.pipe(v.array(index), v.maxLength(MAX_RANGES)) }),

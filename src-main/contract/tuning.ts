@@ -37,9 +37,9 @@ export const triedDesigns = (step: TuningStep): number => step.measured + step.f
  * Measures step after step. Only the measurements are saved, so a later call can continue a stopped tuning.
  * @param within the expected regret at which the tuning ends
  * @param next calls `bench.next`
- * @param measure starts a run of these designs, and waits for its end
+ * @param measure starts a run of the proposed designs, and waits for its end
  * @param left returns the number of designs that the budget still allows
- * @param show is called with the initial state, and then after each step with its run and designs
+ * @param show is called with the initial state, and after each step with the run and the designs of the step
  */
 export async function tune({
   within,

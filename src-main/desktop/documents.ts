@@ -22,7 +22,7 @@ export function safeFileName(suggested: string): string {
   return name === '' ? 'lockstep.txt' : name;
 }
 
-/** Returns the command-line arguments that may be study files. Reading a file checks its content. */
+/** Returns the command-line arguments that may be study files. Their content is checked when they are read. */
 export function studyArguments(argv: readonly string[]): readonly string[] {
   return argv.slice(1).filter((argument) => !argument.startsWith('-') && extname(argument).toLowerCase() === '.json');
 }

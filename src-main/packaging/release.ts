@@ -63,7 +63,7 @@ function makeFiles(folder: string, name: string): void {
   writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''));
 }
 
-/** Whether Git knows the name of the committer. Without it, Git would refuse the commit after all tests. */
+/** Whether Git knows the name of the committer. If not, Git would refuse the commit after all tests. */
 const hasIdentity = () => spawnSync('git', ['var', 'GIT_COMMITTER_IDENT']).status === 0;
 
 function release(increment: string, isTested: boolean): void {

@@ -74,7 +74,7 @@ export interface EnginePlaces {
   readonly programs: MeasuringPrograms;
 }
 
-/** The default of each path is the one of the sources. */
+/** By default, all paths lead to the sources. */
 export interface EngineOptions extends Partial<Pick<EnginePlaces, 'workerFile' | 'storeThreadFile'>> {
   readonly resourceFolder: string;
   readonly programs?: Partial<MeasuringPrograms>;

@@ -23,7 +23,7 @@ export function addDevices(program: Command, cli: CommandLine): void {
         const known = await call(engine, 'devices.get', { ids: [id] });
         const list = await call(engine, 'devices.list', {});
         const measured = await call(engine, 'evidence.devices', {});
-        // The entries of the list say which devices are the user's own, but the list does not contain parts of devices.
+        // Devices of the list also say whether they are the user's own. Parts of devices are not in the list.
         const device = list.find((entry) => entry.id === id) ?? known[0];
         const estimates = Object.keys(device).filter((field) => isEstimate(device, field));
         terminal.json({ ...device, estimates, evidence: measured[id] ?? null });

@@ -21,7 +21,7 @@ import type { AdvisedDevice } from './prepare.ts';
  * fastest. `coarse`: a subset. `glance`: as many designs as a short time allows.
  */
 export type Look = 'glance' | 'coarse' | 'fastest' | 'all';
-/** `whole-coarse` predicts every design of the coarse subset, which ties and small maps need. */
+/** Ties and small maps need `whole-coarse`, which predicts every design of the coarse subset. */
 type Extent = Look | 'whole-coarse';
 /** Whether every examined design is predicted, even if it cannot be the fastest. */
 const isWhole = (extent: Extent): boolean => extent === 'all' || extent === 'whole-coarse';
@@ -36,7 +36,7 @@ export interface DevicePrediction {
   readonly columns: PredictionColumns;
   /** Results for designs other than the fastest. Null if only the fastest were needed. */
   readonly others: {
-    /** The designs among which the rule of the pick chooses: their number, and at most 20 of them by time. */
+    /** The designs among which the rule of the pick chooses: their number, and at most 20 of them, fastest first. */
     readonly ties: { readonly count: number; readonly first: readonly number[] };
     /** Small maps of the best times. In a coarse prediction, other cells have the time of the nearest predicted one. */
     readonly landscape: BestMaps;
@@ -198,7 +198,6 @@ export function createPredictions(pool: Pool): Predictions {
     const surveys = new Map(devices.map((device): [AdvisedDevice, Survey[]] => [device, []]));
     if (devices.length === 0) return surveys;
     const untilMs = Date.now() + GLANCE_MS;
-    // The devices of a study have all other axes in common, so the coarse designs of one device are those of all.
     const coarse = coarseDesigns(devices[0].plan.axes);
     const parts = devices.map((device) =>
       splitByLaws(device, Uint32Array.from(listCoarse(device, coarse)), pool.workers),
@@ -279,7 +278,7 @@ export function createPredictions(pool: Pool): Predictions {
   };
 }
 
-/** Identifies the space of a device, without its other inputs. */
+/** Identifies the axes of a device's space, but not its other inputs. */
 function spaceOf({ plan: { axes } }: AdvisedDevice): string {
   return JSON.stringify({ ...axes, devices: axes.devices.map(({ id }) => id) });
 }

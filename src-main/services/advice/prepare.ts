@@ -45,7 +45,7 @@ export interface AdvisedStudy {
   readonly study: Study;
   readonly axes: SpaceAxes;
   readonly devices: readonly AdvisedDevice[];
-  /** Returns the inputs of the times on a device, for all implementations or for one. */
+  /** Returns the inputs that determine the times on a device, for all implementations or for one. */
   facts(device: Device, implementation?: string): readonly InputFact[];
 }
 

@@ -36,7 +36,7 @@ export interface UncertaintyOptions {
   readonly designs?: readonly number[] | undefined;
 }
 
-/** The number of draws that choose the groups and variants. The chosen ones are then predicted under all draws. */
+/** The number of draws that choose groups and variants. A group is the designs that differ only in block and launch. */
 const FIRST_DRAWS = 6;
 /**
  * A group is dropped if it is the fastest in none of these draws, and its expected loss exceeds the least one by more

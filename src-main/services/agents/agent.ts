@@ -178,7 +178,7 @@ async function agentOn(connection: Connection, options: AgentOptions): Promise<R
   const doTask = (job: Job<TaskJob>, _token?: string, cancelled?: AbortSignal) =>
     during(job, async () => {
       const result = key('result', job.id!);
-      // Another agent has saved the result, but ended before it reported this.
+      // Another agent has saved the result, but ended before it reported the task as done.
       if ((await redis.exists(result)) === 1) return;
       const plan = await planOf<SweepPlan>(job.data.plan);
       const late = AbortSignal.timeout(TASK_LIMIT_MS);

@@ -109,7 +109,7 @@ export function openAgents(store: StoreClient): Agents {
   };
 }
 
-/** Returns the id of this database, which the first call makes. Other databases have runs with the same numbers. */
+/** Returns the id of this database, which the first call makes. Run numbers are unique only within a database. */
 async function readStoreId(store: StoreClient): Promise<Result<string>> {
   const settings = await store.listSettings();
   if (!settings.ok) return settings;

@@ -109,7 +109,7 @@ function optionsOf(
     db,
     ...(username !== '' && { username }),
     ...(password && { password }),
-    // TLS cannot name a server by its IP address.
+    // TLS does not allow an IP address as the name of a server.
     ...(protocol === 'rediss:' && { tls: isIP(host) === 0 ? { servername: host } : {} }),
     connectTimeout: ANSWER_MS,
     // Commands wait while the Redis is unreachable.

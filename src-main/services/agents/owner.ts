@@ -49,11 +49,11 @@ export interface Owner {
 }
 
 /**
- * The time between two checks of pending jobs, ms. They are needed because a Redis that loses its data also loses
- * events.
+ * The time between two checks of pending jobs, ms. The checks are needed, because a Redis that loses its data also
+ * loses events.
  */
 const RECONCILE_MS = 3000;
-/** The smallest capacity. With it, agents that join during a run also find work. */
+/** The smallest capacity. It lets agents that join during a run find work at once. */
 const MIN_CAPACITY = 8;
 /** The longest wait for a record or for the end of the program, ms. */
 const RECORD_WAIT_MS = 2000;

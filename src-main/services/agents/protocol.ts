@@ -35,7 +35,7 @@ export interface MeasuringJob {
   readonly limits: ProgramLimits;
 }
 
-/** An entry in the stream of a measurement. The last one is the end, which an interrupted measurement does not have. */
+/** An entry in the stream of a measurement. The last entry is the end. An interrupted measurement does not have it. */
 export type Said = { readonly record: BenchRecord; readonly atMs: number } | { readonly end: Result<ProgramEnd> };
 
 /** The record that an agent writes about itself every few seconds, under a key that expires. */

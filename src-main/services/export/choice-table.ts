@@ -127,7 +127,7 @@ function chosenDesign(table: Choices, mean: number, spread: number, count: numbe
 /**
  * Predicts every launch of a kernel for a grid of laws of lengths. The order, loop, register cap and implementation are
  * those of `row`. A greedy choice keeps a few of these launches, so that each law has one within `AGREEMENT_FRACTION`
- * of its fastest. Recommendations treat such times as equal.
+ * of its fastest. Recommendations treat times that differ by so little as equal.
  */
 export async function choiceTable(
   pool: Pool,

@@ -117,7 +117,7 @@ export function loopLimits(source: CodeSource, row: RankRow): readonly Limit[] {
   ];
 }
 
-/** Returns the limit of code that cuts even shares of the iterations. It computes sums of iterations with 32 bits. */
+/** Returns the limit of code that cuts even shares of the iterations, because it adds up iterations with 32 bits. */
 export function shareLimit({ study, law }: CodeSource, row: RankRow): Limit {
   const sum = (moments(law).mean + 1) * study.workload.units;
   return ['sum of all iterations', sum, MAX_WORD - slotsOf(row)];

@@ -168,7 +168,7 @@ function tunerDesigns(
     const { threadsPerUnit, loop, balancing, blockThreads, gridBlocks, registerCap, implementation } = row.design;
     const isFixed = launch.kind !== 'units-per-thread';
     const own = { unitsPerThread: isFixed ? 0 : launch.value, gridBlocks: isFixed ? gridBlocks : 0 };
-    // Two launches that are the same for these units are listed once. They differ only at other numbers of units.
+    // Launches that are equal at the study's number of units are listed once, unless other numbers of units count.
     const launched = form.otherUnits ? Object.values(own) : [gridBlocks, row.design.unitsPerThread];
     const key = [implementation, threadsPerUnit, loop, balancing, blockThreads, registerCap, ...launched].join('|');
     if (!found.has(key)) found.set(key, { row, ...own });

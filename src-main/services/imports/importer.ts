@@ -60,7 +60,7 @@ export interface ImportInput {
   readonly deviceName?: string | undefined;
   readonly runId?: number | undefined;
   readonly openRunId?: number | undefined;
-  /** Fields of designs by the file's names for them. It includes names from earlier imports of the same study. */
+  /** Fields of designs by the file's names for them. Names from earlier imports of the same study are included. */
   readonly parameters?: NamedParameters | undefined;
   /** The unit of the times, if the file does not state it. */
   readonly timeUnit?: TimeUnit | undefined;

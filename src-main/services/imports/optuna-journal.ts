@@ -74,7 +74,7 @@ function parsed(line: string): unknown {
     try {
       return JSON.parse(text) as unknown;
     } catch {
-      // The second text may be valid, because it has null in place of these names.
+      // The second text may be valid, because null replaces the names that JSON does not have.
     }
   }
   return undefined;

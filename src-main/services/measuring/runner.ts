@@ -66,8 +66,8 @@ export function scriptProgram(file: string, args: readonly string[], cwd: string
 }
 
 /**
- * Runs a program and passes its records on in order. Each record waits for the promise of the one before it, so all are
- * processed when this resolves. It rejects only if `take` has a bug.
+ * Runs a program and passes its records on in order. Each record waits for the promise of the one before it, so all
+ * records are processed when the call resolves. It rejects only if `take` has a bug.
  */
 export async function runProgram(
   program: Program,

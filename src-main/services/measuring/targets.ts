@@ -387,7 +387,7 @@ async function emulationTarget(): Promise<MeasuringTarget> {
   return { id: EMULATION_TARGET, backend: 'program', available: emulator.ok, label, device: null, advice: emulator.ok ? 'It checks results, but measures no times.' : '' }; // prettier-ignore
 }
 
-/** Returns the targets of the same kind as `id`. Listing the others takes time: CUDA needs a compiler for it. */
+/** Returns the targets of the same kind as `id`. Listing all kinds takes time, because CUDA needs a compiler for it. */
 export async function targetsLike(
   id: string,
   programs: MeasuringPrograms,

@@ -233,7 +233,7 @@ export function predictedMs({ predictor, ranking, run }: RunView, design: number
     : timeOf(ranking, design);
 }
 
-/** Returns times along one axis; on the others, `design` stays. NaN if a design is invalid or was not kept. */
+/** Returns times along one axis, with the other values of `design`. NaN if a design is invalid or was not kept. */
 export function alongAxis(
   view: RunView,
   design: number,

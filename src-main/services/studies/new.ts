@@ -12,8 +12,8 @@ export interface StudyOfLengths {
   /** The lengths: a file relative to the working folder, or text in the workload grammar. */
   readonly lengths: string;
   /**
-   * The number of units; the default is one per length. For more units the lengths are repeated, and fewer units take
-   * the first ones.
+   * The number of units; the default is one per length. More units repeat the lengths, and fewer take the first
+   * lengths.
    */
   readonly units?: number;
   /** The ids of the devices. The default is the usual device. */

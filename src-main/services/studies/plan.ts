@@ -265,7 +265,7 @@ export function storedAxes(axes: SpaceAxes): RunAxes {
 
 /**
  * Returns everything that workers need to predict any design of the study. If the units have an order, the law is made
- * from these units.
+ * from their lengths.
  */
 export function sweepPlan(
   id: string,

@@ -24,7 +24,7 @@ function openLanes(lanes: number, controller: AbortController) {
   const { signal } = controller;
   let failure: Failure | null = null;
   /**
-   * Runs a task for each part from `next`, several at a time, until no part is left, a task fails or it is cancelled.
+   * Runs a task for each part from `next`, several at a time, until no part is left, a task fails or all are cancelled.
    */
   const inParts = async <Part, Found>(
     next: () => Part | undefined,

@@ -60,7 +60,7 @@ const WHOLE_AXES = [
   'blockThreads',
 ] as const;
 
-/** Returns the space of designs that Kernel Tuner can launch on a device; null if it is not known which can run. */
+/** Returns the designs of a device that Kernel Tuner can launch; null if it is unknown which designs can run. */
 function kernelTunerSpace({ ranking }: RunView, device: Device): KernelTunerSpace | null {
   const { axes } = ranking;
   // A run that keeps only its best designs does not show which other designs can run.

@@ -23,9 +23,8 @@ export const wgslKernel = codeFormat({
 
 /**
  * Writes a WGSL module around the user's code for one unit. It implements the rest of the design: the constants, the
- * loop, the mapping of units to invocations, and the tail. Each invocation of a unit passes on its own part of the sum,
- * because WebGPU does not fix the width of a subgroup. Only `dynamic-fetch(group)` uses subgroups, which may have any
- * width.
+ * loop, and the mapping of units to invocations. Each invocation of a unit passes on its own part of the sum, because
+ * WebGPU does not fix the width of a subgroup. Only `dynamic-fetch(group)` uses subgroups, which may have any width.
  * @param width threads of a thread group of the device
  */
 function kernelText(source: CodeSource, row: RankRow, width: number): string {
