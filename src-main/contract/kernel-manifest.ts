@@ -178,7 +178,7 @@ const entrySchema = v.strictObject(
         ),
         blockThreads: optional(list(threads, MAX_AXIS_VALUES, 'numbers'), 'Threads per block (default: any)'),
       }),
-      'The values of the axes that it implements; it must accept any number of blocks and of units per thread',
+      'The values of the axes that the function implements; it must accept any number of blocks and of units per thread',
       { threadsPerUnit: [1], loop: ['nested'], balancing: ['none'] },
     ),
   },

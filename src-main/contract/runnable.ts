@@ -60,7 +60,7 @@ function needText({ quantity, atMost }: TargetLimit): string {
     case 'registerCap':
       return 'a register cap';
     case 'bestBuckets':
-      return 'best buckets (the device does not report its thread-group width)';
+      return 'the width of a thread group for best buckets, which the device does not report';
     case 'wholeUnits':
       return 'padding or even shares, which the stand-in loop does not have';
     case 'tiles':

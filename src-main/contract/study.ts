@@ -89,7 +89,7 @@ export const workloadSchema = v.strictObject(
     units: described(count(2 ** 40), 'Number of independent work units'),
     width: optional(
       count(LARGEST),
-      'Units in a row of an image or a grid that is stored row by row; axes.blockWidth needs it. The default is the width of example:mandelbrot, otherwise none',
+      'Units in a row of an image or a grid that is stored row by row; axes.blockWidth needs this number. The default is the width of example:mandelbrot, otherwise none',
     ),
     truncation: optional(
       between(MIN_TRUNCATION, MAX_TRUNCATION),
@@ -149,8 +149,8 @@ function phase(when: string, traffic: 'thread' | 'unit') {
         figure,
         'Arithmetic instructions on the longest chain, each of which waits for the one before; if left out, all instructions',
       ),
-      dependentExchanges: optional(figure, 'Shuffles and accesses to shared memory on that chain'),
-      dependentLoads: optional(figure, 'Loads from device memory on that chain'),
+      dependentExchanges: optional(figure, 'Shuffles and accesses to shared memory on the longest chain'),
+      dependentLoads: optional(figure, 'Loads from device memory on the longest chain'),
       bytes: optional(figure, `Device-memory traffic, bytes per ${traffic}`),
     },
     'must be an object with "instructions", "dependentLoads", …',
@@ -184,7 +184,7 @@ export const kernelSchema = v.strictObject(
     ),
     sharing: optional(
       v.picklist(SHARINGS),
-      'How threads share a unit. deal: each takes length / threads of its iterations, rounded up, and the results are combined once for each unit; split (the default): they divide every iteration, with serialFraction and cooperationCost',
+      'How threads share a unit. deal: each takes length / threads of its iterations, rounded up, and the results are combined once for each unit; split (the default): the threads divide every iteration, with serialFraction and cooperationCost',
     ),
     serialFraction: optional(
       between(0, 1),
@@ -211,7 +211,7 @@ export const kernelSchema = v.strictObject(
     ),
     dependentExchanges: optional(
       figure,
-      'Shuffles and accesses to shared memory on that chain, per iteration',
+      'Shuffles and accesses to shared memory on the longest chain, per iteration',
       KERNEL_DEFAULTS.dependentExchanges,
     ),
     prologue: phase('The work of a thread before its first unit', 'thread'),
@@ -244,7 +244,7 @@ export const kernelSchema = v.strictObject(
     ),
     lengthsKnownBeforeLaunch: optional(
       v.boolean('must be true or false'),
-      'Whether lengths are known before launch; sorting and bucketing need them',
+      'Whether lengths are known before launch; sorting and bucketing need known lengths',
       KERNEL_DEFAULTS.lengthsKnownBeforeLaunch,
     ),
     spillInstructionsPerRegister: optional(
@@ -282,20 +282,20 @@ export const implementationSchema = v.strictObject(
     name: kernelName,
     kernel: described(
       v.optional(kernelChange, {}),
-      'The differences of its kernel; other fields are taken from the kernel of the study',
+      'The fields in which its kernel differs from the kernel of the study',
     ),
     axes: optional(
       v.strictObject({
-        threadsPerUnit: optional(countAxis, 'Some of the threads per unit of the study'),
-        loop: optional(list(v.picklist(['nested', 'flattened']), 2, 'loop forms'), 'Some of the loops of the study'),
-        balancing: optional(list(text(128), 64, 'strategies'), 'Some of the balancings of the study'),
-        blockThreads: optional(countAxis, 'Some of the threads per block of the study'),
+        threadsPerUnit: optional(countAxis, 'Supported threads per unit; all if left out'),
+        loop: optional(list(v.picklist(['nested', 'flattened']), 2, 'loop forms'), 'Supported loops; all if left out'),
+        balancing: optional(list(text(128), 64, 'strategies'), 'Supported balancings; all if left out'),
+        blockThreads: optional(countAxis, 'Supported threads per block; all if left out'),
         registerCap: optional(
           list(v.nullable(count(1024)), 64, 'caps (a whole number, or null for none)'),
-          'Some of the register caps of the study',
+          'Supported register caps; all if left out',
         ),
       }),
-      'The values of the study axes that it supports (default: all values of an axis)',
+      'The values of the axes that this implementation supports (default: all values of the study)',
     ),
   },
   'must be an object with "name", "kernel" and "axes"',
@@ -367,7 +367,7 @@ export const constraintSchema = v.pipe(
     quantity: described(v.picklist(CONSTRAINT_QUANTITIES), 'The limited quantity'),
     atLeast: optional(v.number('must be a number'), 'Smallest value that is kept'),
     atMost: optional(v.number('must be a number'), 'Largest value that is kept'),
-    multipleOf: optional(positive, 'Only multiples of this are kept'),
+    multipleOf: optional(positive, 'Only multiples of this value are kept'),
   }),
   v.check(
     (constraint) =>

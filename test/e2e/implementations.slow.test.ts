@@ -54,7 +54,7 @@ test('a second implementation is added, predicted beside the first, ranked, comp
 
   await page.keyboard.press('5');
   await expect(
-    page.getByText(/^Run 3 has 2 implementations, and one loop stands in .* To measure propagate/),
+    page.getByText(/^Run 3 has 2 implementations, but the measurement replaces .*: propagate/),
   ).toBeVisible();
 
   await page.keyboard.press('1');

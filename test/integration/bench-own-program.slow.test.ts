@@ -230,7 +230,7 @@ it('measures designs of several implementations, and passes each its name', asyn
     expect(seen).toContain('row per thread 1');
     expect(seen).toContain('wide 4');
     const refused = await other.dispatch('bench.start', { target: 'cpu', runId: sweep.id });
-    expect(refused).toFail(null, /lockstep bench --exec or --kernel\) can measure all of them/);
+    expect(refused).toFail(null, /your own program or kernel \(lockstep bench --exec or --kernel\)/);
     expect((await call(other, 'bench.compare', { id: run.id })).designs.length).toBe(run.valid);
     const fit = await other.dispatch('calibration.fit', { id: run.id });
     expect(fit).toFail(null, /implementations with their own kernels.*fits one/);

@@ -306,7 +306,7 @@ describe('a target that cannot run all of a sweep', () => {
     expect(await call(engine, 'bench.runnable', { ...page, limits: { bestBuckets: false } })).toEqual(leftOut);
     expect(await call(engine, 'bench.runnable', { ...page, limits: {} })).toMatchObject({ runnable: all.length });
     expect(leftOutText(leftOut)).toMatch(
-      /left out, because they need best buckets \(the device does not report its thread-group width\)$/,
+      /left out, because they need the width of a thread group for best buckets, which the device does not report$/,
     );
 
     fake({ width: null });

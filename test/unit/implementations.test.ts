@@ -273,7 +273,7 @@ describe('a run of several implementations', () => {
   it('is not measured by a stand-in loop, which has only one kernel', async () => {
     expect(await engine.call('bench.bundle', { runId, deviceId: DEVICES[0] })).toFail(
       'unsupported',
-      /3 implementations.* cannot stand in for ell and merge\. To measure scalar, /,
+      /3 implementations.* cannot replace ell and merge\. The loop can replace .*: scalar\./,
     );
   });
 

@@ -32,7 +32,7 @@ export function addAgent(program: Command, cli: CommandLine): void {
     )
     .option(
       '--silence <seconds>',
-      'time without a sign of life after which other agents take over the work of this one',
+      'how long this agent may be silent before other agents take over its work',
       positive,
       30,
     )
@@ -42,9 +42,9 @@ export function addAgent(program: Command, cli: CommandLine): void {
   lockstep agent --redis redis://HOST --devices cuda:0        on each machine that helps
   lockstep sweep study.json --redis redis://HOST              on the machine that saves the runs
   lockstep bench 1 --redis redis://HOST --target cuda:0@NAME
-Every result is saved once, in the database of the machine that started the run. Others
-continue the work of an agent that stops, crashes or hangs. Agents take work only from the same version. Everyone who can
-write to the Redis can give agents work, so protect it by a password.
+Every result is saved once, in the database of the machine that started the run. Other
+agents continue the work of one that stops, crashes or hangs. Agents take work only from the same version. Everyone who can
+write to the Redis can give agents work, so protect the Redis by a password.
 With --json: {name, place, versions, workers, devices}.`,
     )
     .action(async (options: AgentCommandOptions) => {

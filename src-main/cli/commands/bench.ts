@@ -48,10 +48,10 @@ const benchHelp = (): string => `
 With --json:
   measuring    {runId, sourceRunId, target, device, cases: [{id, label, designIndex, predictedMs, medianMs, lowMs, highMs,
                repeats, timesMs, clockMhz, conditions, correct, failure, values}], failed, leftOut, part, probe, program, cache, kernel,
-               warnings}. These fields may be null:
+               warnings}. These fields are null where they do not apply:
                leftOut  {designs, runnable, limits: [{quantity, atMost}]} if the target cannot run the whole sweep
                part     {units, ofUnits, designsLeftOut} if fewer units were measured
-               probe    {ofRepeats, ofDesigns, estimateMs, fullMs}; fewer cases than ofDesigns are spread over the chosen
+               probe    {ofRepeats, ofDesigns, estimateMs, fullMs} if a probe chose how much is measured
                program  {exec, build}; cases then also have the digest and the implementation
                kernel   {file, name}
   --list       {targets: [{id, backend, available, label, device, advice}]}
@@ -64,25 +64,25 @@ Ctrl-C stops and keeps every finished case; lockstep runs resume measures the ot
 
 Your own program, in any language (examples: db/examples/kernels):
   lockstep bench 1 --build 'gcc -O3 -DBLOCK={blockThreads} spmv.c -o {binary}' --exec '{binary} --grid {gridBlocks}'
-It runs in the current folder, without a shell: spaces separate arguments, quotes keep them together, and ; | * $ are
-ordinary text. It prints one JSON object a line, and may print other lines:
+The program runs in the current folder, without a shell: spaces separate arguments, quotes keep them together, and
+; | * $ are ordinary text. It prints one JSON object a line, and may print other lines:
   {"timeNs": 1234}                      the time of a launch; every run prints at least one
   {"digest": "1f3a"}                    a hash of the result; a design is wrong if most designs have another digest
   {"correct": true, "maxError": 1e-6}   the program's own check of its result
   {"device": "NVIDIA H100 PCIe", "multiprocessors": 114, "driver": "580.65"}
-                                        its device; the ranking shows the times in the rows of that device
+                                        the device; the ranking shows the times in the rows of this device
 In both commands, these names are replaced by values of the design ({{name}} is the text {name}):
 ${placeholderLines()}
-A build is reused until a file changes that the command names, or any file in the current folder or in a folder that the
-command names. The launches of several designs alternate in random order. A design fails if a run ends with an error,
-prints no time, or exceeds --case-limit; the other designs continue.
+A build is reused until a file changes: one that the command names, or one in the current folder or in a folder that it
+names. The launches of several designs alternate in random order. A design fails if a run ends with an error, prints no
+time, or exceeds --case-limit; the other designs continue.
 
 Your own kernel, in CUDA, HIP, OpenCL or WGSL, without a program (example and format: db/examples/kernels):
   lockstep bench 1 --kernel spmv.kernel.json --target webgpu
 The manifest names sources, arguments, the correct result, and the designs that each function implements. A sweep with
-other designs is refused. --target emulation checks the results on this CPU (Linux, g++) and measures no times; its limits
-are in lockstep emulate --help.
---target opencl:0 measures it on any OpenCL device, through Python with PyOpenCL.`;
+other designs is refused. --target emulation checks the results on this CPU (Linux, g++) and measures no times; lockstep
+emulate --help states its limits.
+--target opencl:0 measures the kernel on any OpenCL device, through Python with PyOpenCL.`;
 
 export function addBench(program: Command, { terminal, withEngine, withRuns }: CommandLine): void {
   byAgents(command(program, 'bench [run]', 'measure designs of a sweep, or the properties of a device'))
@@ -90,9 +90,9 @@ export function addBench(program: Command, { terminal, withEngine, withRuns }: C
       '--target <target>',
       'where: cuda:0, hip:0, webgpu or cpu; opencl:0 and emulation for --kernel (bench --list prints the available ones)',
     )
-    .option('--exec <command>', 'measure with your own program instead, which runs for every launch (see below)')
-    .option('--build <command>', 'compile that program first, once for all designs with the same command')
-    .option('--kernel <file>', 'measure your own kernel on the target instead, described by this manifest (see below)')
+    .option('--exec <command>', 'measure with your own program, which runs once for every launch (see below)')
+    .option('--build <command>', 'compile the program of --exec first, once for all designs with the same command')
+    .option('--kernel <file>', 'measure your own kernel, described by this manifest, on the target (see below)')
     .option('--top <count>', 'the best designs by prediction (default: 20)', positive)
     .option('--random <count>', 'designs drawn at random instead, with the seed of the study', positive)
     .option('--spread <count>', 'designs spread evenly over the ranking instead', positive)

@@ -16,7 +16,7 @@ export function addCalibrate(program: Command, { terminal, withRuns }: CommandLi
     .option('--name <name>', 'save the parameters under this name')
     .option(
       '--into <study>',
-      'write the parameters into this study file, so that its predictions use them; only for your own kernel',
+      'write the parameters into this study file, so that its predictions use them (your own kernel only)',
     )
     .option(
       '--undo <study>',

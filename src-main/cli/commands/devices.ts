@@ -61,7 +61,7 @@ explained in
   lockstep bench --suite probes --target cuda:0      on the GPU, or as a bundle whose results are imported
   lockstep devices calibrate 3                       the number of that run
 The fields are achievedBandwidthFraction, randomSectorsGbS and cachedSectorsGbS, with the date of the run in their
-sources; all others stay. Results of another device, or of a CPU that emulates a GPU, are refused. The device is saved
+sources; other fields stay. Results of another device, or of a CPU that emulates a GPU, are refused. The device is saved
 among your own, in place of that of the catalogue, until lockstep devices delete. Later predictions use it, and saved
 runs keep theirs.
 With --json: {runId, deviceId, measuredOn, file, changes: [{field, before, after, source}]}; before and file may be null.`,

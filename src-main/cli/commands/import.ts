@@ -22,11 +22,11 @@ export function addImport(program: Command, { terminal, withEngine }: CommandLin
     .option('--device <name>', 'device of the measurements, if the file does not name it')
     .option(
       '--run <run>',
-      'the sweep whose designs were measured; configurations are found by the names that exports use',
+      'the sweep whose designs were measured; their parameters have the names of exports or those of --map',
     )
     .option(
       '--map <parameter=axis...>',
-      'the axis of a parameter with another name, as in BLOCK=block_threads; saved for the study if designs are found',
+      'the axis of a parameter that the file calls differently, as in BLOCK=block_threads; later imports reuse it',
       takeNamedParameter,
     )
     .addOption(

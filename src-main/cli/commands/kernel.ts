@@ -63,7 +63,7 @@ export function addKernel(program: Command, cli: CommandLine): void {
     )
     .option(
       '--mean <length>',
-      'mean length of the units; lengths are then found that have the loss in the profile',
+      'mean length of the units, to find lengths that have the loss in the profile',
       positiveNumber,
     )
     .option('--nvcc <flags>', 'flags of the compiler, as in "-DBLOCK=128 -Iinclude"', (text: string) =>

@@ -27,7 +27,7 @@ export function addPredict(program: Command, { terminal, withEngine }: CommandLi
     .option('--device <id>', 'the device, if the study has several')
     .option(
       '--map <parameter=axis...>',
-      'the axis of a parameter with another name, as in BX=block_threads',
+      'the axis of a parameter that the file calls differently, as in BX=block_threads',
       takeNamedParameter,
     )
     .action((what: string, file: string, options: PredictOptions) =>
@@ -38,8 +38,8 @@ export function addPredict(program: Command, { terminal, withEngine }: CommandLi
       `
 A line of FILE is a design: a JSON object, or CSV after a header. Parameters are named as in exports: threads_per_unit,
 block_threads, units_per_thread or grid_blocks, loop, balancing, register_cap, implementation. Their values need not be on the
-axes of the study. A parameter that is left out has the study's only value, and an
-empty cell is none. Other names are ignored.
+axes of the study. A parameter that is left out has the study's only value. An
+empty cell means no value. Other names are ignored.
 Each line is printed again with predicted_ms and reason: why there is no time, as in "one block needs more registers than a multiprocessor has".
 With --json: {device, designs: [{…, predicted_ms, reason}]}.
   lockstep predict study.json designs.csv > predicted.csv

@@ -59,7 +59,7 @@ async function weighed(
   if (why !== null)
     return ok({
       ...point,
-      weighed: `${why}, so the assumed inputs were not weighed. The design is the best one for the usual value of each.`,
+      weighed: `${why}, so the assumed inputs were not weighed. The design is the best one for the usual value of each input.`,
     });
   const predictions = runPredictions(view, createPredictions(context.pool));
   const found = await uncertainty(context, predictions, study, { deviceId }, context.closing);

@@ -301,7 +301,7 @@ async function timeInterval(
   );
   const taken = estimates.length === 0 ? '' : `, including its estimated values (${estimates.join(', ')})`;
   const stands = measured
-    ? 'The study states how many cycles an iteration takes on this device, so these do not come from the data sheet.'
+    ? 'The study states how many cycles an iteration takes on this device, so the cycles do not come from the data sheet.'
     : `The time is computed from the properties of ${device.name}${taken}, without a measured run.`;
   return {
     ...range,

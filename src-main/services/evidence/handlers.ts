@@ -20,7 +20,7 @@ export function evidenceHandlers({
     const cpu = found.value.find(({ kind }) => kind === 'cpu');
     if (cpu)
       return conflict(
-        `Your own device "${cpu.id}" is a CPU, but replaces a GPU with public measurements. Delete your device to see these.`,
+        `Your own device "${cpu.id}" is a CPU, but replaces a GPU with public measurements. Delete your device to see these measurements.`,
       );
     return ok(found.value.filter((device) => device.kind === 'gpu'));
   };

@@ -62,7 +62,7 @@ export function head(
 /** Explains the result of `grid_for`, so that the user's loop over `units_per_thread` units per slot misses no unit. */
 export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = 'units'): string {
   return isGridFixed
-    ? `The number of blocks for a number of ${what}. The design fixes this number, but more blocks are needed if a slot would otherwise have more than units_per_thread. ` +
+    ? `The number of blocks for a number of ${what}. The design fixes this number, but more blocks are needed if a slot would otherwise have more than units_per_thread ${what}. ` +
         `A kernel with a grid-stride loop can launch ${fixed} blocks for any number of ${what}.`
     : `The number of blocks for another number of ${what} with the same work per slot.`;
 }

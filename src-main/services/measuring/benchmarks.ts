@@ -246,7 +246,7 @@ function checkProgram(
 ): Result<null> {
   if ((target === PROGRAM_TARGET) !== (program !== undefined))
     return badInput(
-      `Only the target ${PROGRAM_TARGET} runs a program of yours, and it needs one. Specify both or neither.`,
+      `Your own program runs on the target "${PROGRAM_TARGET}", and only there. Specify both or neither.`,
       { field: 'program' },
     );
   if (target === EMULATION_TARGET)

@@ -129,14 +129,14 @@ function severalKernels({ run, ranking: { axes } }: RunView, all: readonly Imple
   const cannot = all.filter((one) => !can.includes(one));
   return unsupported(
     [
-      `Run ${run.id} has ${all.length} implementations, and one loop stands in for the kernel of a measurement.`,
+      `Run ${run.id} has ${all.length} implementations, but the measurement replaces the kernel by a single loop.`,
       ...(cannot.length > 0
-        ? [`This loop has no padding and no even shares, so it cannot stand in for ${names(cannot)}.`]
+        ? [`The loop has no padding and no even shares, so it cannot replace ${names(cannot)}.`]
         : []),
       ...(can.length > 0
-        ? [`To measure ${names(can)}, remove the others in a copy of the study, and predict it.`]
+        ? [`The loop can replace one of these, in a copy of the study without the others: ${names(can)}.`]
         : []),
-      'Your own program or kernel (lockstep bench --exec or --kernel) can measure all of them.',
+      'To measure all implementations, use your own program or kernel (lockstep bench --exec or --kernel).',
     ].join(' '),
   );
 }

@@ -173,16 +173,16 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
     const bandwidths = gigabytesPerSecond(one) / gigabytesPerSecond(other);
     lines.push(
       bandwidths >= 1
-        ? `Its memory is ${times(bandwidths)} as fast as that of ${other.name}.`
-        : `It wins in spite of a slower memory, ${percent(bandwidths)} of that of ${other.name}.`,
+        ? `The memory of ${one.name} is ${times(bandwidths)} as fast as that of ${other.name}.`
+        : `${one.name} wins although its memory is only ${percent(bandwidths)} as fast as that of ${other.name}.`,
     );
     return lines;
   }
   const peaks = peakInstructionsGigaPerSecond(one) / peakInstructionsGigaPerSecond(other);
   lines.push(
     peaks >= 1
-      ? `Its peak instruction rate is ${times(peaks)} that of ${next.device.name}${ratio > 1.1 * peaks ? ', so it also uses more of its peak.' : ratio < peaks / 1.1 ? ', but this kernel cannot use all of it.' : ', as the times show.'}`
-      : `It wins in spite of a lower peak instruction rate, ${percent(peaks)} of that of ${next.device.name}.`,
+      ? `The peak instruction rate of ${one.name} is ${times(peaks)} that of ${next.device.name}${ratio > 1.1 * peaks ? ', so it also uses more of its peak.' : ratio < peaks / 1.1 ? ', but this kernel cannot use all of it.' : ', as the times show.'}`
+      : `${one.name} wins although its peak instruction rate is only ${percent(peaks)} of that of ${next.device.name}.`,
   );
   return lines;
 }

@@ -66,7 +66,7 @@ export function differenceText(from: Design, to: Design): string {
 
 function classSentences(classes: readonly DesignClass[]): readonly string[] {
   return [
-    'Units are divided into classes by length. Each class keeps its order and has its own launch, one after another.',
+    'Units are divided into classes by length. Each class keeps its order and has its own launch; the launches run one after another.',
     ...classes.map(({ upTo, threadsPerUnit, units, gridBlocks }, at) => {
       const lengths = upTo !== null ? `up to ${upTo} iterations` : at === 0 ? 'all' : 'all longer units';
       const threads = counted(threadsPerUnit, 'thread');
@@ -81,7 +81,7 @@ export function layoutSentences(design: Design): readonly string[] {
   const order = unwrap(parseBalancing(balancing));
   if (design.classes) return classSentences(design.classes);
   if (isCpuDesign(design) || !isLockstep(order)) return [];
-  const dealt = 'In round j, slot s takes the unit at position j * slots + s of that order.';
+  const dealt = 'In round j, slot s takes the unit at position j * slots + s of the order.';
   const flattened = loop === 'flattened' ? ['One loop runs over the iterations of all units of a slot.'] : [];
   const given =
     design.blockWidth === undefined

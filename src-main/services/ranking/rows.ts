@@ -48,7 +48,7 @@ export function checkPredicted(view: RunView, design: number): Result<null> {
   if (!Number.isNaN(timeOf(view.ranking, design))) return ok(null);
   if (view.run.kept)
     return conflict(
-      `Design ${design} is not among the ${view.run.validCount} best designs that run ${view.run.id} keeps. Specify one of these, or sweep all designs.`,
+      `Design ${design} is not among the ${view.run.validCount} best designs that run ${view.run.id} keeps. Specify a kept design, or sweep all designs.`,
     );
   return conflict(`Design ${design} of run ${view.run.id} is not predicted yet. Resume the run first.`);
 }

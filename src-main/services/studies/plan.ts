@@ -25,7 +25,7 @@ function expandAxis(axis: CountAxis, field: string): Result<readonly number[]> {
   if ('from' in axis) {
     const step = axis.step ?? 1;
     if (axis.to < axis.from)
-      return badInput(`${field}: "to" must be at least "from", which is ${axis.from}, not ${axis.to}.`, { field });
+      return badInput(`${field}: "to" must be at least "from" (${axis.from}), not ${axis.to}.`, { field });
     const count = Math.floor((axis.to - axis.from) / step) + 1;
     if (count > MAX_AXIS_VALUES)
       return badInput(`${field} has ${count} values, which is more than the limit of ${MAX_AXIS_VALUES}.`, { field });

@@ -55,14 +55,14 @@ function designRow(design: ChoiceDesign, device: Device): string {
 /** Describes how well the table chooses for laws between its own, and how well a single launch does for all laws. */
 function heldOutText({ laws, chosen, fixed }: ChoiceTable['heldOut']): string {
   const beyond = (ratio: number): string => percent(ratio - 1).replace('\u00a0', ' ');
-  const some = ({ laws: own }: Ratios): string => (own === laws ? '' : ` (where it can run: ${own})`);
+  const some = ({ laws: own }: Ratios): string => (own === laws ? '' : ` (over the ${own} laws that allow it)`);
   const always =
     fixed.laws === 0
       ? ''
       : ` The launch for the study, used for all laws, takes ${beyond(fixed.mean)} more on average and ${beyond(fixed.worst)} more at worst${some(fixed)}.`;
   return chosen.laws === 0
-    ? 'It was not tested with other laws, because no chosen launch can run there.'
-    : `For ${laws} other laws of this kind${some(chosen)}, the chosen launch is predicted to take ${beyond(chosen.mean)} more than the fastest on average, ${beyond(chosen.worst)} at worst.${always}`;
+    ? 'The table was not tested with other laws, because no launch that it chooses for them can run.'
+    : `For ${laws} other laws of this kind, the chosen launch is predicted to take ${beyond(chosen.mean)} more than the fastest on average, ${beyond(chosen.worst)} at worst${some(chosen)}.${always}`;
 }
 
 /**
@@ -81,7 +81,7 @@ function choiceHeader(source: CodeSource, row: RankRow, device: Device, table: C
 // Chooses a launch of this kernel when the lengths are known. It chooses among ${counted(designs.length, 'launch', 'launches')} of ${whole(of)}, by their predicted times for
 // ${whole(points)} laws of lengths: means ${whole(means[0])} to ${whole(means.at(-1)!)}, spreads ${spreads[0]} to ${spreads.at(-1)!}, and ${whole(units[0])} to ${whole(units.at(-1)!)} units. For each of these laws, one of the launches is within
 // 1.5 % of the fastest. Between the laws, logarithms of times are interpolated linearly over the logarithms of mean, spread and units.
-// Beyond them, the nearest law counts. Each law is the one of least assumption with its mean and spread; the units are in random order.
+// Beyond them, the nearest law counts. Each law has the largest entropy for its mean and spread; the units are in random order.
 // ${heldOutText(heldOut)}
 // The order of the units (${comment(row.design.balancing)}), the loop (${comment(row.design.loop)})${cap === null ? '' : `, the register cap (${cap})`} and the kernel's other inputs are those of the study.${
     table.isThinned

@@ -322,7 +322,7 @@ ${several === 1 ? oneLoop('      at = fetched();') : `  unsigned left = ${severa
 
 const evenShares = (isMergePath: boolean): string => {
   const key = (unit: string): string => (isMergePath ? `lists.starts[${unit}] + ${unit}` : `lists.starts[${unit}]`);
-  return `  // Every slot has an equal share of all iterations${isMergePath ? ' and ends of units' : ''}. The end of a share may cut a unit.
+  return `  // Every slot has an equal share of all iterations${isMergePath ? ' and all unit ends together' : ''}. The end of a share may cut a unit.
   const unsigned long long items = ${key('units')};
   const unsigned long long slots = static_cast<unsigned long long>(gridDim.x) * SLOTS;
   const unsigned long long share = (items + slots - 1u) / slots;

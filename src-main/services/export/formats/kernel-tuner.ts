@@ -29,7 +29,7 @@ export const kernelTuner = tunerFormat({
   text: 'With the predictions as its cache',
   words: 'restrictions x0 cache',
   name: 'Kernel Tuner',
-  launchable: 'It cannot launch a mixed design, which has several launches.',
+  launchable: 'Mixed designs, which have several launches, are not supported.',
   most: 10_000,
   write({ view, device, source, tuned }) {
     const { run, ranking } = view;

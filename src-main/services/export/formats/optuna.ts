@@ -16,7 +16,7 @@ export const optuna = tunerFormat({
   text: 'The first trials of a study, in Python',
   words: 'enqueue_trial warm start',
   name: 'Optuna',
-  launchable: 'Its blocks have one row.',
+  launchable: 'Only blocks of one row are supported.',
   most: 10_000,
   mixed: true,
   write: ({ view, source, tuned }) => ({
@@ -66,7 +66,7 @@ ${designs.join('\n')}
 # Values of each parameter in these designs. Add others for the sampler to try.
 CHOICES = {name: sorted({design[name] for design, _ in DESIGNS}) for name in DESIGNS[0][0]}
 
-# The fixed one of a launch's two numbers; the other one follows from it.
+# A launch fixes one of these numbers; the other number follows from it.
 LAUNCHES = [name for name in ("units_per_thread", "grid_blocks") if any(CHOICES[name])]
 
 # An import finds the designs by this mark.
@@ -83,7 +83,7 @@ def suggest_number(trial, name):
 
 
 def suggest(trial):
-    """The design of a trial: the first trials have those of DESIGNS, for others the sampler chooses. An attribute stores it."""
+    """The design of a trial. The first trials have DESIGNS; later, the sampler chooses. An attribute stores the design."""
     launch = trial.suggest_categorical("launch", LAUNCHES)
     design = {}
     for name, values in CHOICES.items():

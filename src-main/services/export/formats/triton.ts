@@ -21,7 +21,7 @@ export const triton = tunerFormat({
   words: 'autotune perf_model top_k early_config_prune',
   name: 'Triton',
   launchable:
-    'Its blocks have 1, 2, 4, 8, 16 or 32 thread groups, and it cannot launch a mixed design, which has several launches.',
+    'Blocks must have 1, 2, 4, 8, 16 or 32 thread groups. Mixed designs, which have several launches, are not supported.',
   // The largest number of designs that are predicted at other numbers of units. They are the best ones for the study's
   // units.
   most: 400,
@@ -115,7 +115,7 @@ function tritonModule(source: TunerSource, table: UnitsTable, threadGroupWidth: 
 #            GRID_BLOCKS: tl.constexpr): ...
 # kernel[grid](...)
 #
-# A program takes BLOCK_UNITS units at once, THREADS_PER_UNIT threads each. In round j of UNITS_PER_THREAD it takes those from
+# A program takes BLOCK_UNITS units at once, THREADS_PER_UNIT threads each. In round j of UNITS_PER_THREAD it takes the units from
 # (j * programs + program) * BLOCK_UNITS on. With GRID_BLOCKS the number of programs is fixed, and rounds follow until no unit is left.
 
 import bisect

@@ -260,7 +260,7 @@ function fetching(fetch: number, isWide: boolean): string {
 
 function evenShares(isMergePath: boolean): string {
   const key = (unit: string): string => `starts[${unit}]${isMergePath ? ` + ${unit}` : ''}`;
-  return `  // Every slot has an equal share of all iterations${isMergePath ? ' and ends of units' : ''}. The end of a share may cut a unit.
+  return `  // Every slot has an equal share of all iterations${isMergePath ? ' and all unit ends together' : ''}. The end of a share may cut a unit.
   let items = ${key('units')};
   let share = (items + slots - 1u) / slots;
   let begin = min(first_slot * share, items);
