@@ -11,7 +11,7 @@ import { type OpenStore, openStore } from './store.ts';
 const WATCH_MS = 400;
 
 const port = parentPort;
-if (!port) throw new Error('thread.ts runs in a worker thread');
+if (!port) throw new Error('thread.ts must run in a worker thread');
 
 const send = (message: FromThread, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
 

@@ -4,7 +4,7 @@ import { MAX_DESIGNS } from './study.ts';
 /** The default number of designs in a sweep that keeps only the best ones. */
 export const BEST_DESIGNS = 10_000;
 
-export const TOO_MANY_TEXT = `A space can be predicted completely if it has at most ${MAX_DESIGNS.toLocaleString('en')} designs. Keep only the best ones, or use fewer values.`;
+export const TOO_MANY_TEXT = `A space can be predicted completely if it has at most ${MAX_DESIGNS.toLocaleString('en')} designs. Keep only the best designs, or use fewer values.`;
 
 export function countsText({ enumerated, valid, kept }: Pick<RunSummary, 'enumerated' | 'valid' | 'kept'>): string {
   const number = (count: number): string => count.toLocaleString('en');

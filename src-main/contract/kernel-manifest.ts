@@ -156,7 +156,7 @@ const entrySchema = v.strictObject(
     entry: described(entryName, 'The function: __global__ in CUDA, __kernel in OpenCL, @compute in WGSL'),
     implementation: optional(text(200), 'The implementation of the study that this function provides (default: all)'),
     constants: optional(
-      v.record(identifier, manifestNumber, 'must be an object of numbers by name'),
+      v.record(identifier, manifestNumber, 'must be an object that gives each name a number'),
       `Numbers by name: #defines in CUDA, HIP and OpenCL, override constants in WGSL. ${NUMBER_FORM}`,
       {},
     ),

@@ -34,7 +34,7 @@ export interface Bundle {
   readonly cases: number;
   /** The state of the cache before each launch, on a CUDA device. */
   readonly cache?: CacheState;
-  /** The designs that can be chosen, if no CUDA device can run every design of the sweep. */
+  /** How many designs can be chosen, if no CUDA device can run every design of the sweep. */
   readonly leftOut: RunnableDesigns | null;
   readonly packed: readonly string[];
   readonly bytes: number;
@@ -57,7 +57,7 @@ export interface MeasuringRequest {
   readonly cases: number;
   /** The state of the cache before each launch, on a CUDA device. */
   readonly cache?: CacheState;
-  /** The designs that can be chosen, if the target cannot run every design of the sweep. */
+  /** How many designs can be chosen, if the target cannot run every design of the sweep. */
   readonly leftOut?: RunnableDesigns;
   /** Present if fewer units were measured than the sweep has. The run's predictions are for this number of units. */
   readonly part?: MeasuredPart;

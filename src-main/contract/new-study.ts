@@ -15,8 +15,8 @@ export interface NewStudy {
 }
 
 /**
- * Makes a study that can be predicted at once. It has one device, the usual axes and a kernel. Unknown values of the
- * kernel are usual ones, marked as assumed.
+ * Makes a study that can be predicted at once, with the usual axes. Unknown values of the kernel are usual ones, marked
+ * as assumed. The default device is an A100.
  */
 export function newStudy({
   name = 'New study',

@@ -115,7 +115,7 @@ export function encodeMessage(message: unknown): Uint8Array<ArrayBuffer> {
 /** Decodes a frame from any sender. A malformed frame gives a failure, never an exception. */
 export function decodeMessage(frame: Uint8Array): Result<unknown> {
   const malformed = (detail: string) => badInput(`malformed message: ${detail}`);
-  if (frame.length < 4) return malformed(`it has ${frame.length} bytes, and the shortest has 4`);
+  if (frame.length < 4) return malformed(`it has ${frame.length} bytes, but a message has at least 4`);
   const headerLength = new DataView(frame.buffer, frame.byteOffset, frame.byteLength).getUint32(0, true);
   if (headerLength > frame.length - 4)
     return malformed(`a header of ${headerLength} bytes in a frame of ${frame.length}`);

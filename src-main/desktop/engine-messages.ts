@@ -1,6 +1,6 @@
 import type { EnginePlaces } from '../services/engine.ts';
 
-/** The messages between the desktop host and the engine's process. The messages of pages are elsewhere. */
+/** The messages between the desktop host and the engine's process. `contract/transport.ts` has those of the pages. */
 
 export interface OpenOptions extends EnginePlaces {
   /** The database file. `null` means the default file in the user's data folder. */

@@ -117,7 +117,7 @@ export async function fetchElectron(root, node, out, stalledMs = STALLED_MS) {
       kill();
     }
     const megabytes = Math.floor(most / 1e6);
-    // In a log, a new line every 20 MB replaces the changing line.
+    // A log gets a new line every 20 MB, instead of a line that changes.
     if (out.isTTY ? megabytes > shown : megabytes >= shown + 20) {
       shown = megabytes;
       out.write(out.isTTY ? `\r  ${megabytes} MB` : `  ${megabytes} MB\n`);

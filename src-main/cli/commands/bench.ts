@@ -263,7 +263,7 @@ export async function benchCommand(
   return reportMeasurement(engine, terminal, unwrap(done).id, options);
 }
 
-/** Runs a probe, reduces the request to fit the time limit, and prints the reduction. Only designs are reduced. */
+/** Reduces a request of the suite `designs` by a probe so that it fits the time limit. Prints the reduction. */
 async function fittedToTime(
   engine: Engine,
   terminal: Terminal,

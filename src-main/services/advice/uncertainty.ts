@@ -39,8 +39,8 @@ export interface UncertaintyOptions {
 /** The number of draws that choose groups and variants. A group is the designs that differ only in block and launch. */
 const FIRST_DRAWS = 6;
 /**
- * A group is dropped if it is the fastest in none of these draws, and its expected loss exceeds the least one by more
- * than this logarithm.
+ * A group is dropped if it is the fastest in none of the first draws, and its expected loss (a logarithm of times)
+ * exceeds the least one by more than this.
  */
 const FAR = Math.log(1.5);
 /** The number of groups for which more block sizes and launches are tried, with the inputs at their middle values. */

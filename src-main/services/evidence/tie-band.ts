@@ -55,7 +55,7 @@ function measuredBand(devices: readonly string[], kinds: readonly Implementation
   const { fraction, count, dataset } = found;
   return {
     fraction: Math.max(AGREEMENT_FRACTION, fraction),
-    source: `measured times of ${text} (${dataset}: ${percent(keptBands.quantile)} of ${count.toLocaleString('en')} pairs err by less)`,
+    source: `measured times of ${text} (${dataset}: for ${percent(keptBands.quantile)} of ${count.toLocaleString('en')} pairs, the predicted ratio errs by less)`,
     takenFrom: null,
     count,
   };
@@ -159,7 +159,7 @@ export function tieTableOf(axes: SpaceAxes): TieTable {
 const caveats = new Map(LAUNCH_DATASETS.map(({ id, caveat }) => [id, caveat]));
 const evidences = new WeakMap<Device, DeviceEvidence | null>();
 
-/** Returns the measurements that are known of a device, or `null`. */
+/** Returns the known measurements of a device, or `null`. */
 export function deviceEvidence(device: Device): DeviceEvidence | null {
   const known = evidences.get(device);
   if (known !== undefined) return known;

@@ -44,7 +44,7 @@ export interface ChoiceDesign {
   readonly launch: GridLaunch;
 }
 
-/** Times of launches for each law of a grid of laws. */
+/** The times of launches under each law of a grid. */
 interface Choices {
   readonly means: readonly number[];
   readonly spreads: readonly number[];
@@ -216,7 +216,7 @@ function launchAxes({ ranking, predictor }: RunView, device: Device, { designInd
   };
 }
 
-/** Returns the designs of a space of launches, by number. */
+/** Lists the launches of a space in the order of their numbers. */
 function listLaunches(axes: SpaceAxes): readonly ChoiceDesign[] {
   const counts = axisCounts(axes);
   const at = new Int32Array(counts.length);

@@ -125,7 +125,7 @@ export function launchNumbers({ design }: RankRow): Numbers {
   ];
 }
 
-/** Returns the numbers of a mixed design, with the units of each class. */
+/** Returns the numbers that describe a mixed design, with the units of each class. */
 export function classNumbers(row: RankRow, classes: readonly DesignClass[]): Numbers {
   return [
     ...launchNumbers(row).map(([name, values, about]) => [`class_${name}`, values, about] as const),

@@ -182,7 +182,7 @@ function findPlain(view: RunView, { id, kind }: Device): PlainDesign | null {
   return { timeMs, text: `${sentenceCase(plainText(design, kind))} (${designText(design)}), ${timeText(timeMs)}` };
 }
 
-/** Says that the study has changed, so that its recommendation may be another one. */
+/** Says that the study has changed, so its recommendation may have changed too. */
 function changedText(changed: number): string {
   const inputs = counted(changed, 'input of the study has', 'inputs of the study have');
   return changed === 0 ? '' : ` Since then, ${inputs} changed, so the study may recommend another design now.`;

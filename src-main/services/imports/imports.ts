@@ -108,7 +108,7 @@ export async function importFile(context: Context, input: ImportInput): Promise<
   return ok({ runId, kind: read.value.kind, cases: cases.length, failed, ...(linked && { linked }), warnings });
 }
 
-/** The number of values that are shown of a parameter. */
+/** How many values of a parameter are shown. */
 const SHOWN_VALUES = 6;
 
 /**

@@ -69,7 +69,7 @@ export function measuredDeviceId(
 export interface ChosenDesigns {
   /** The designs in the order of measurement. */
   readonly designs: readonly number[];
-  /** What could be chosen, if the target cannot run some designs. */
+  /** How many designs could be chosen, if the target cannot run all. */
   readonly leftOut: RunnableDesigns | null;
 }
 

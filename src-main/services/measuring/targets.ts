@@ -324,7 +324,7 @@ export function cudaAdvice({ name, multiprocessors, properties }: MeasuringDevic
   if (/\bMIG\b/.test(name))
     return `This is a slice (MIG) of a GPU, which a study names DEVICE:${multiprocessors}:slice. CUDA sees one slice at a time; CUDA_VISIBLE_DEVICES=MIG-… chooses another (nvidia-smi -L).`;
   return properties.launchTimeLimit === 1
-    ? 'It drives a screen, so the system ends launches of more than a few seconds. Measure fewer units (--units), or raise TdrDelay on Windows.'
+    ? 'This device drives a screen, so the system ends launches of more than a few seconds. Measure fewer units (--units), or raise TdrDelay on Windows.'
     : '';
 }
 
@@ -375,7 +375,7 @@ async function openclTargets(
     const id = `opencl:${device.properties.ordinal}`;
     const listed = target(id, 'program', ok(device), '');
     return mayRun
-      ? { ...listed, advice: 'It measures your own kernel (--kernel).' }
+      ? { ...listed, advice: 'This target measures your own kernel (--kernel).' }
       : { ...listed, available: false, label: `only the command line measures on ${listed.label}`, advice: `Use lockstep bench RUN --kernel KERNEL.json --target ${id}.` }; // prettier-ignore
   });
 }
@@ -384,7 +384,7 @@ async function openclTargets(
 async function emulationTarget(): Promise<MeasuringTarget> {
   const emulator = await findEmulator();
   const label = emulator.ok ? 'CPU emulation of CUDA, for your own kernel (--kernel)' : emulator.error.message;
-  return { id: EMULATION_TARGET, backend: 'program', available: emulator.ok, label, device: null, advice: emulator.ok ? 'It checks results, but measures no times.' : '' }; // prettier-ignore
+  return { id: EMULATION_TARGET, backend: 'program', available: emulator.ok, label, device: null, advice: emulator.ok ? 'This target checks results, but measures no times.' : '' }; // prettier-ignore
 }
 
 /** Returns the targets of the same kind as `id`. Listing all kinds takes time, because CUDA needs a compiler for it. */

@@ -54,7 +54,7 @@ function recommendedRow(view: RunView, within: RankingFilter): BestDesigns['reco
   return { row, ties: found.ties, rule: pickRule(device), inputs };
 }
 
-/** Returns a page of the best rows. With `groups`, equal designs share a row, and `equal` has their number. */
+/** Returns a page of the best rows. With `groups`, equal designs share a row, and `equal` counts them. */
 function pageOfRows(
   view: RunView,
   filter: RankingFilter,

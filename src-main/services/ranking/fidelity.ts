@@ -179,7 +179,7 @@ export type FoundOrder = Readonly<Record<FoundColumn, readonly number[]>>;
 
 /** The orders of lists on screen, by number. A list keeps the order that it had when it was opened. */
 export interface FoundOrders {
-  /** The number of the order with all results up to now. */
+  /** The number of the order that has all results so far. */
   readonly newest: number;
   at(number: number): FoundOrder | undefined;
 }

@@ -16,13 +16,13 @@ export interface StudyOfLengths {
    * lengths.
    */
   readonly units?: number;
-  /** The ids of the devices. The default is the usual device. */
+  /** The ids of the devices; without them, the study has a usual device or those of the example. */
   readonly device?: readonly string[];
   /** Whether to compare the kernels for a product of a sparse matrix and a vector. */
   readonly spmv?: boolean;
 }
 
-/** Writes a study for given lengths, with usual values for what is unknown of the kernel. Fails if the file exists. */
+/** Writes a study for given lengths, with usual values for unknown kernel properties. Fails if the file exists. */
 export async function writeNewStudy(
   resourceFolder: string,
   file: string,

@@ -10,7 +10,7 @@ const FIRST_GUESS = 300;
 /** A run below both limits mostly starts workers and builds tables, so it does not count. */
 const TIMED_DESIGNS = 100_000;
 const TIMED_MS = 2000;
-/** The number of recent runs that are kept. Load and kernel differ from run to run. */
+/** The number of recent runs that are kept. Older ones are dropped, because load and kernel change. */
 const LAST_RUNS = 5;
 
 /** Adds a run to the runs that determine the pace, unless it is too short. Returns the runs to keep, oldest first. */
