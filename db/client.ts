@@ -90,7 +90,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
       method,
       (...args: readonly unknown[]) => call(method as keyof Store, args),
     ]),
-    // `STORE_METHODS` is typed to have every method, and `Store` has the types of the answers.
+    // The cast is safe: `STORE_METHODS` has every method by its type, and `Store` has the types of the answers.
   ) as unknown as AsyncStore;
 
   return ok({

@@ -12,7 +12,7 @@ import { type Migration, hasTables, migrate, readMigrations, userVersion } from 
 export const APPLICATION_ID = 0x4c4b5354;
 
 /**
- * Files up to this size are checked completely when they are opened, which takes tens of milliseconds. Of a larger
+ * Files up to this size are checked completely when they are opened, which takes tens of milliseconds. In a larger
  * file, only the size and the tables are checked.
  */
 const QUICK_CHECK_BYTES = 16 * 2 ** 20;

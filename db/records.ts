@@ -89,7 +89,7 @@ export interface RunSummary {
 export interface KeptDesigns {
   /** Maximum number of kept designs. */
   readonly wanted: number;
-  /** Number of designs that were predicted to find the kept ones; null until the kept ones are saved. */
+  /** Number of designs that had to be predicted for finding the kept ones; null until the kept ones are saved. */
   readonly predicted: number | null;
   /** The recommended design, saved if nearly equal designs may have displaced it from the kept ones; otherwise null. */
   readonly picked: number | null;
@@ -150,7 +150,7 @@ export interface RunColumns extends PredictionColumns {
 
 export interface BestDesigns extends PredictionColumns {
   readonly designs: Uint32Array;
-  /** Number of designs that were predicted to find the best ones. */
+  /** Number of designs that had to be predicted for finding the best ones. */
   readonly predicted: number;
   /** The recommended design, if it may not be among the best ones (`KeptDesigns`). */
   readonly picked: number | null;

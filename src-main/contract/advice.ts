@@ -132,7 +132,7 @@ export interface Uncertainty {
   readonly worthKnowing: readonly WorthKnowing[];
   /** The designs that the model cannot distinguish from the robust one. Null if there are none. */
   readonly separation: {
-    /** The number of these designs, and the axes in which they differ, for example `block sizes`. */
+    /** The number of indistinguishable designs, and the axes in which they differ, for example `block sizes`. */
     readonly count: number;
     readonly what: string;
     /** The number of designs to measure, and the expected regret after these measurements. */
@@ -192,7 +192,7 @@ export interface Sensitivity {
   /** The width of the tie band for designs that differ from the recommended one only in shape. */
   readonly tieFraction: number;
   readonly tieBand: TieBand;
-  /** Inputs that can change the recommendation come first, then the others by how much they change its time. */
+  /** First the inputs that can change the recommendation, then the others by their effect on the design's time. */
   readonly inputs: readonly InputSensitivity[];
   readonly elapsedMs: number;
 }

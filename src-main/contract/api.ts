@@ -366,7 +366,7 @@ export interface Histogram {
 export interface LandscapeGrid {
   readonly xAxis: string;
   readonly yAxis: string;
-  /** The launches of the device (grids or cores). Present only if all devices are of the same kind. */
+  /** The values of the axis as text. A launch axis has only the launches for the devices on the map. */
   readonly xValues: readonly string[];
   readonly yValues: readonly string[];
   /** Best time of each cell in ms, row-major (y, x). NaN if no design of the cell is valid. */

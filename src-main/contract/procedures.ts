@@ -524,8 +524,8 @@ const others = {
 
   /**
    * Simulates designs of a sweep in a new run of kind `simulate`: the named designs, or the best by prediction (of one
-   * device if one is named). Each is replicated until the 95 % confidence interval of its mean is within ± `halfWidth`.
-   * Progress, cancelling and resuming work as for any run. Fails if a design is invalid or not in the run.
+   * device if one is named). Each design is replicated until the 95 % confidence interval of its mean is within ±
+   * `halfWidth`. Progress, cancelling and resuming work as for any run. Fails if a design is invalid or not in the run.
    */
   'simulations.start': procedure(
     v.strictObject({

@@ -217,7 +217,7 @@ export const kernelSchema = v.strictObject(
     prologue: phase('The work of a thread before its first unit', 'thread'),
     unit: phase('The work for each unit, before and after its iterations', 'unit'),
     combine: phase(
-      'One step of the tree that combines the results of threads that share a unit; there are log2(threads per unit) steps. Assumed for dealt iterations if left out',
+      'One combining step: if u threads share a unit, they combine their results in log2(u) steps. Assumed for dealt iterations if left out',
       'unit',
     ),
     refill: phase(

@@ -7,7 +7,7 @@ import { findElectron } from './runtimes.mjs';
 
 const SOURCES = ['src-main', 'src-renderer', 'src-workers', 'db', 'electron.vite.config.ts', 'package-lock.json'];
 const BUILT = ['out/main/desktop.js', 'out/main/serve.js', 'out/preload/preload.cjs', 'out/renderer/index.html'];
-/** If no data arrives for this time, a download counts as failed. */
+/** A download counts as failed if no data arrives for this time, ms. */
 const STALLED_MS = 30_000;
 const PROGRESS_MS = 500;
 

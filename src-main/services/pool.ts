@@ -13,11 +13,11 @@ export interface Pool {
   /**
    * Runs a named task in a worker. Rejects with the signal's reason when the signal fires, and with a `FailureError` if
    * the task hangs. Tasks that the user waits for come before tasks of runs and before background work.
-   * @param worker the preferred worker, from 0. It has kept data from an earlier task of this kind, and is used if it
-   *   is idle.
+   * @param worker the preferred worker, from 0. It has kept data from an earlier task of this kind, and gets the task
+   *   if it is idle.
    * @param runId the run to which the task belongs. Agents may then do the task.
-   * @param background whether the user did not request the work. It gives up its worker if other tasks wait, and starts
-   *   again later.
+   * @param background whether the user did not request the work. Such a task gives up its worker if other tasks wait,
+   *   and starts again later.
    */
   run<Name extends keyof WorkerTasks>(
     name: Name,

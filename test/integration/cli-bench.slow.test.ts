@@ -88,7 +88,7 @@ it("measures, compares and calibrates, and keeps a stand-in's parameters out of 
   const plain = await calibrate('2', {});
   for (const words of [
     'latencyCycles',
-    'This was fitted to a stand-in loop',
+    'The parameters were fitted to a stand-in loop',
     'On designs held out of the fit (5 folds)',
   ])
     expect(plain.out).toContain(words);

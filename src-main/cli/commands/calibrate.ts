@@ -110,7 +110,7 @@ function printProfile(
   );
   if (isStandIn(profile.backend))
     terminal.say(
-      'This was fitted to a stand-in loop. Only schedulers, divergentBranchCycles and launchOverheadMs describe the device; the other parameters describe the loop.',
+      'The parameters were fitted to a stand-in loop. Only schedulers, divergentBranchCycles and launchOverheadMs describe the device; the other parameters describe the loop.',
     );
   terminal.table(
     ['parameter', 'value', '±', ''],

@@ -314,8 +314,8 @@ function slice(columns: PredictionColumns, from: number, to: number): Prediction
 }
 
 /**
- * Divides designs among the workers so that few laws are computed twice. If the space fits one task, most of the time
- * is spent on a few families of designs. The families themselves are then divided, by launches or by block sizes.
+ * Divides designs among the workers so that few laws are computed twice. In a space that fits one task, a few families
+ * of designs, each with its own laws, take most of the time. They are then divided, by launches or block sizes.
  * @returns the parts of each worker
  */
 function splitByLaws(

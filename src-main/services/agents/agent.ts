@@ -66,7 +66,7 @@ export async function openAgent(options: AgentOptions): Promise<Result<RunningAg
   return connected(options, (connection) => agentOn(connection, options));
 }
 
-/** Returns a function that loads a plan by its digest. It keeps the last plans. */
+/** Returns a function that loads a plan by its digest. The function keeps the last plans. */
 function createPlanCache({ redis, key }: Connection) {
   const plans = new Map<string, Promise<unknown>>();
   return async <Plan extends SweepPlan | BenchPlan>(digest: string): Promise<Plan> => {

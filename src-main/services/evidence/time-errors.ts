@@ -24,8 +24,8 @@ export interface ExpectedTimes {
 }
 
 /**
- * Returns the interval of measured over predicted times that contains nine of ten launches of a kind, as measured on
- * the chip of a device. If there are several data sets, the one with the widest interval counts. A kind without
+ * Returns the interval of measured / predicted time that contains nine of ten launches of a kind, as measured on the
+ * chip of a device. If there are several data sets, the one with the widest interval counts. A kind without
  * measurements gets the interval of all kinds. A device without measurements gets the interval that holds for three of
  * four measured GPUs, each predicted as if it had no measurements.
  */

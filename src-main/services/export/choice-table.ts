@@ -29,7 +29,7 @@ const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16];
 const SPREADS = [0.125, 0.25, 0.5, 1, 2, 4];
 /** The number of laws that test the table. They lie between the laws of the table. */
 const HELD_OUT = 24;
-/** With more designs than this, only block sizes that are powers of two are predicted. */
+/** With more designs than this, the only predicted block sizes are powers of two and the size of the given design. */
 const MANY_DESIGNS = 4096;
 /** The largest number of designs that are predicted for each law. */
 const MAX_DESIGNS = 16_384;
@@ -57,7 +57,7 @@ interface Choices {
 export interface ChoiceTable extends Choices {
   /** The number of designs that were predicted for each law. */
   readonly of: number;
-  /** Whether only usual block sizes were predicted. */
+  /** Whether only some block sizes were predicted (`MANY_DESIGNS`). */
   readonly isThinned: boolean;
   readonly heldOut: HeldOut;
 }

@@ -13,7 +13,7 @@ export function isDealt({ design }: RankRow): boolean {
   return design.classes !== undefined || (isWholeUnit(balancing) && balancing.kind !== 'dynamic-fetch');
 }
 
-/** Writes the launch constants of all library headers. `which` is a class of a mixed design; others have one class. */
+/** Writes the launch constants of all library headers. `which` is a class; only mixed designs have several. */
 export function launchConstants(row: RankRow, type: string): string {
   const numbers = launchNumbers(row);
   const lists = numbers.map(([name, values, said]) => {

@@ -10,7 +10,10 @@ import { fileStem, type Exporter, type MeasuredConfiguration, type Rendered } fr
 import { EXPORTERS } from './formats.ts';
 import { t4Configuration } from './tables.ts';
 
-/** Writes a measured run as files of Kernel Tuner, with every repeat. A configuration without times has a reason. */
+/**
+ * Writes a measured run as files of Kernel Tuner, with every repeat. A configuration without times has an error
+ * instead.
+ */
 
 /** Whether a run is a measurement, of designs or of a device. */
 export const isMeasurement = ({ kind }: Pick<RunRecord, 'kind'>): boolean => kind === 'bench' || kind === 'import';

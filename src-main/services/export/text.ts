@@ -126,7 +126,7 @@ export function chanceText(chance: number): string {
 }
 const MOST_CERTAIN = 0.99;
 
-/** Formats a mean logarithm of ratios of times as a percentage: 0.231 becomes `26.0 %`. */
+/** Formats the mean logarithm of time ratios as a percentage: 0.231 becomes `26.0 %`. */
 export function lossText(regret: number): string {
   return percent(Math.expm1(regret));
 }

@@ -51,7 +51,7 @@ interface TunerForm {
   readonly launchesGroups?: (groups: number) => boolean;
   /** Whether the tuner varies only the blocks, and not the implementation, the order of the units or the loop. */
   readonly blocksOnly?: boolean;
-  /** Whether the designs of the tuner are chosen by predictions for other numbers of units. */
+  /** Whether predictions for other numbers of units than the study's also choose the designs. */
   readonly otherUnits?: boolean;
 }
 

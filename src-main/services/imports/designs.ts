@@ -190,7 +190,7 @@ async function findCases(
 ): Promise<{ readonly found: readonly (number | string)[]; readonly linked: readonly (LinkedCase | null)[] }> {
   const finder = designFinder(view, named);
   const { axes, units } = view.predictor.plan;
-  // If the configurations name several devices, each belongs to the device that it names, not to the requested one.
+  // If the configurations name several devices, each is of the device that it names, not of the requested one.
   const isDeviceKnown = countMarks(cases) <= 1 && view.devices.some((device) => isNamed(device, named));
   const found: (number | string)[] = [];
   const linked: (LinkedCase | null)[] = [];

@@ -16,7 +16,7 @@ export type FileKind =
   | { readonly kind: 'study' | 'device' }
   | { readonly kind: 'lengths' | 'other'; readonly message: string };
 
-/** Studies and devices are small. A larger JSON file has measurements. */
+/** The largest JSON file that may be a study or a device, in bytes. A larger file has measurements. */
 const MAX_STUDY_BYTES = 4_000_000;
 const HEAD_BYTES = 65_536;
 

@@ -61,7 +61,7 @@ class Tools {
 
   /**
    * Runs a program and returns its output. If the program fails, the failure has its first error message.
-   * @param source the file that these messages name; the name of the inspected file replaces it
+   * @param source the file that its messages name; the name of the inspected file replaces it
    */
   async run(program: string, args: readonly string[], source = ''): Promise<Result<string>> {
     const ended = await runTool(program, args, { cwd: this.folder, timeLimitMs: TIME_LIMIT_MS, signal: this.signal });

@@ -58,9 +58,9 @@ import type { RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION } from '../version.ts';
 
 /**
- * Measurements, the third fidelity. A separate program measures the cases of a plan, and each case is saved when it is
- * complete. A run stores its plan. When it is resumed, only the cases without a result are measured, and only on the
- * same device.
+ * Measurements are the third fidelity, after predictions and simulations. A separate program measures the cases of a
+ * plan, and each case is saved when it is complete. A run stores its plan. When it is resumed, only the cases without a
+ * result are measured, and only on the same device.
  */
 
 /** The content of the `study` column of a `bench` run. It includes the study of the sweep, if designs are measured. */

@@ -56,7 +56,7 @@ export function caseLabel(measured: BenchCase): string {
   }
 }
 
-/** @param ofSweep whether the designs come from a sweep, whose devices the ids then name */
+/** @param ofSweep whether the designs come from a sweep; the ids then name devices of the sweep */
 function measuredCase(record: MeasurementRecord, position: number, ofSweep: boolean): MeasuredCase {
   const detail = record.detail as MeasuredCaseDetail;
   const { benchmark, parameters } = detail.case;
@@ -204,7 +204,7 @@ export function measuringWarnings(
   });
   if (elsewhere.length > 0)
     warnings.push(
-      `The number of resident blocks per multiprocessor differs from the prediction, so these times are at another occupancy: ${counted(elsewhere)}.`,
+      `The number of resident blocks per multiprocessor differs from the prediction, so these cases have another occupancy: ${counted(elsewhere)}.`,
     );
   warnings.push(...clockWarnings(measuring, records));
   const noted = new Map<RepeatWarning, string[]>();

@@ -32,7 +32,7 @@ export interface MeasuringSession {
     readonly saved: number;
     readonly total: number;
   };
-  /** Ends the run, with a failure if one is given. The result is this failure or one of the store, if there is any. */
+  /** Ends the run, with a failure if one is given. Returns this failure, or a failure of the store. */
   finish(end: 'complete' | 'cancelled' | Failure): Promise<Result<RunRecord>>;
 }
 

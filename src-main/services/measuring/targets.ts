@@ -403,7 +403,9 @@ export async function targetsLike(
 /** The targets of an engine. Each is asked once, and its answer is kept until `list` asks again. */
 export interface Targets {
   list(again: boolean): Promise<readonly MeasuringTarget[]>;
-  /** Returns the device of a target if it answers quickly. CUDA needs a compiler, and only a page knows its own GPU. */
+  /**
+   * Returns the device of a target; null for CUDA, which needs a compiler, and for a page, which alone knows its GPU.
+   */
   device(id: string): Promise<MeasuringDevice | null>;
 }
 

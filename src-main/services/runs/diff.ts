@@ -32,7 +32,7 @@ export function diffRuns(
   return ok({ ...summaries, fields, best, spearman: sameSpace(left, right) ? rankCorrelation(left, right) : null });
 }
 
-/** Returns in which leaves two JSON values differ, by path. */
+/** Compares two JSON values, and returns the leaves that differ, by path. */
 export function differences(
   left: unknown,
   right: unknown,

@@ -15,7 +15,7 @@ export interface RunningRuns {
   /** Registers a run when it has started, until it ends. If it cannot start, returns the failure. */
   start(begin: Promise<Result<RunHandle>>): Promise<Result<{ readonly runId: number }>>;
   get(runId: number): RunHandle | undefined;
-  /** Removes a run whose end is saved, before `run.finished` is sent. Listeners then do not find it here. */
+  /** Removes a run whose end is saved, before `run.finished` is sent, so that listeners do not find the run here. */
   leave(runId: number): void;
   /** Estimates how many designs per ms this machine predicts, from the sweeps that ended in this engine. */
   designsPerMs(): number;

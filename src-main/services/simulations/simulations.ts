@@ -35,8 +35,8 @@ import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../version.ts';
 import type { SimulatedDistribution } from '../../../src-workers/domain/simulation.ts';
 
 /**
- * Simulations, the second fidelity. Each design of a sweep is simulated event by event in a worker, and saved when it
- * is ready. A run stores its request. When it is resumed, only the missing designs are simulated.
+ * Simulations are the second fidelity, after predictions. Each design of a sweep is simulated event by event in a
+ * worker, and saved when it is ready. A run stores its request. After a resume, only missing designs are simulated.
  */
 
 /** The content of the `study` column of a `simulate` run, including the study of its sweep. */

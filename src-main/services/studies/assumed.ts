@@ -165,7 +165,7 @@ function isUnknown(kernel: KernelWithOrigins, field: KernelField, laws: Laws): b
   }
 }
 
-/** Whether a study states a value for a field, which differs from the default and from the middle of the law. */
+/** Whether a study states a value for a field: one that is neither the default nor the middle of the law. */
 function isStated(kernel: KernelWithOrigins, field: KernelField, laws: Laws): boolean {
   const byDefault = (KERNEL_DEFAULTS as Partial<Record<KernelField, number | boolean>>)[field];
   if (kernel[field] === undefined || kernel[field] === byDefault || field === 'sharing') return false;

@@ -102,7 +102,7 @@ async function upload(
   const read = await pool.run('lengthFile', { bytes, name, columns });
   if (!read.ok) return read;
   const { law, lengths, units, matrixColumns, note } = read.value;
-  // Other columns of the same file make another workload, so they are part of the hash.
+  // Other columns of a file make another workload, so the columns are part of the hash.
   const hash = columns ? sha256(`${read.value.sha256}#${formatColumns(columns)}`) : read.value.sha256;
   const order = lengths ? { order: await packLengths(makeGivenLengths(lengths)) } : {};
   const provenance = {

@@ -11,7 +11,7 @@ import { predictionInputs } from './plan.ts';
 export function decidingUnknown(study: Study, axes: SpaceAxes, device: Device): Unknown {
   const unknown = unknownOf(study, device);
   const deciding = new Set(decidingFields(predictionInputs(study, axes), device).map(({ field }) => field));
-  // If a chain is not stated, all instructions count as part of it. It then matters as much as a stated chain.
+  // An unstated chain contains all instructions, so it matters as much as a stated chain.
   const kernel = unknown.kernel.filter(({ field }) => deciding.has(field) || field === 'chainInstructions');
   const movesData =
     deciding.has('accesses') ||

@@ -16,7 +16,7 @@ export interface StudyOfLengths {
    * lengths.
    */
   readonly units?: number;
-  /** The ids of the devices; without them, the study has a usual device or those of the example. */
+  /** The ids of the devices. The default is an A100, or with `spmv` the devices of the example. */
   readonly device?: readonly string[];
   /** Whether to compare the kernels for a product of a sparse matrix and a vector. */
   readonly spmv?: boolean;
