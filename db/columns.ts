@@ -99,7 +99,7 @@ function checkColumns(chunk: PredictionColumns, count: number, designAt: (at: nu
     if (reason >= INVALID_REASONS.length) {
       refuse(
         'bad-input',
-        `Design ${designAt(i)} has invalid reason ${reason}, but the last known one is ${INVALID_REASONS.length - 1}.`,
+        `Design ${designAt(i)} has invalid reason ${reason}, but the last known reason is ${INVALID_REASONS.length - 1}.`,
       );
     }
     if (!isCount(unitsPerThread[i]) || !isCount(gridBlocks[i])) {

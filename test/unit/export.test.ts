@@ -200,7 +200,7 @@ describe('a report', () => {
       const kernel = { ...smallStudy().kernel, lengthsKnownBeforeLaunch: true };
       const layouts: Readonly<Record<string, RegExp>> = {
         none: /Units keep their order\.\W+In round j, slot s takes/,
-        'window-sort(256)': /Every 256 units in a row sorted by length, the shortest first\.\W+In round j/,
+        'window-sort(256)': /Every 256 consecutive units sorted by length, the shortest first\.\W+In round j/,
         'full-sort':
           /All units sorted by length, the shortest first; blocks take their positions in that order at random\./,
         'best-buckets(4)': /Units in 4 classes of length, the shortest first; blocks take .* at random\./,

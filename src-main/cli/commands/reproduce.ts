@@ -9,7 +9,7 @@ export function addReproduce(program: Command, cli: CommandLine): void {
   command(
     program,
     'reproduce [paper]',
-    "compare the papers' tables with ours; fail if one is outside its tolerance",
+    "compare the papers' tables with ours; fail if a value is outside its tolerance",
   ).action(async (paper: string | undefined, options: GlobalOptions) => {
     await reproduceCommand(terminal, paper, options);
   });

@@ -217,7 +217,7 @@ export function narrowTo(
     if (takes(kindOf(balancing), loop)) return ok({ row, picked });
     if (picked === null)
       return unsupported(
-        `Design ${row.designIndex} has the order ${balancing} and a ${loop} loop. Specify one with ${words}.`,
+        `Design ${row.designIndex} has the order ${balancing} and a ${loop} loop. Specify a design with ${words}.`,
       );
     const { ranking } = view;
     const { axes } = ranking;

@@ -96,7 +96,7 @@ export async function chosenDesigns(
       const { blockWidth } = describeDesign(view.predictor, design).design;
       if (blockWidth !== undefined && !(await ability()).tiles)
         return unsupported(
-          `The blocks of design ${design} are tiles, but those of the stand-in loop are one row. Specify other designs, or your own program (lockstep bench --exec).`,
+          `The blocks of design ${design} are tiles, but the stand-in loop has blocks of one row. Specify other designs, or your own program (lockstep bench --exec).`,
         );
     }
     return ok({ designs: [...new Set(input.designs)], leftOut: null });

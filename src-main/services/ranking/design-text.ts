@@ -94,7 +94,7 @@ export function layoutSentences(design: Design): readonly string[] {
     case 'shuffle':
       return ['Units in random order: permute them before the launch.', dealt, ...flattened];
     case 'window-sort':
-      return [`Every ${order.units} units in a row sorted by length, the shortest first.`, dealt, ...flattened];
+      return [`Every ${order.units} consecutive units sorted by length, the shortest first.`, dealt, ...flattened];
     case 'full-sort':
       return [`All units sorted by length, the shortest first; ${shuffled}.`, dealt, ...flattened];
     case 'quantile-buckets':

@@ -242,7 +242,7 @@ if __name__ == "__main__":
 function cacheWriter(source: TunerSource, timestamp: string, run: TunedRun): string {
   const [best] = source.designs;
   return `def write_cache(file):
-    """Writes the predictions as a cache file of Kernel Tuner. They were not measured, and its device name says so."""
+    """Writes the predictions as a cache file of Kernel Tuner. Its device name says that nothing was measured."""
     cache = {}
     for design, ms in PREDICTED_MS.items():
         entry = dict(zip(NAMES, design))
@@ -285,7 +285,7 @@ function cacheWriter(source: TunerSource, timestamp: string, run: TunedRun): str
 
 /** Python code that tunes a kernel with Kernel Tuner. */
 const TUNE = `def tune(kernel_source, arguments, strategy=None, strategy_options=None, whole=False, **options):
-    """Tunes with Kernel Tuner: measures every design, or searches them by a strategy, which starts at the best one if possible.
+    """Tunes with Kernel Tuner: measures every design, or searches by a strategy, which starts at the best design if possible.
 
     whole: searches the whole space instead of the best designs.
     """
@@ -326,7 +326,7 @@ function measuredCache({ run, measured, base, metadata }: MeasuredJob): Result<R
   const other = measured.find(({ configuration }) => Object.keys(configuration).join('\n') !== names.join('\n'));
   if (other)
     return unsupported(
-      `Case ${other.record.designIndex ?? measured.indexOf(other)} of run ${run.id} has other parameters than the first, which a cache cannot express. Export it as t4.`,
+      `Case ${other.record.designIndex ?? measured.indexOf(other)} of run ${run.id} has other parameters than the first, which a cache cannot express. Export the run as t4.`,
     );
   const [{ record }] = measured;
   const { case: first } = record.detail as Pick<CaseResult, 'case'>;
