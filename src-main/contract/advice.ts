@@ -9,7 +9,7 @@ interface LandscapeMap {
   readonly threadsPerUnit: number;
   /** The best time of each cell in ms, over the axes that are not shown, row-major. NaN if no design is valid there. */
   readonly timeMs: Float32Array;
-  /** The best time of the map, ms. If no design is valid, it is NaN and `bestDesign` is null. */
+  /** The best time of the map, ms. If no design is valid, the time is NaN and `bestDesign` is null. */
   readonly bestMs: number;
   readonly bestDesign: number | null;
 }

@@ -200,7 +200,7 @@ export interface RankRow {
   readonly device: string;
   readonly design: Design;
   /**
-   * The measured, simulated or predicted time, ms, in this order of preference. Fidelities differ between rows, so
+   * The time in ms: measured if possible, otherwise simulated, otherwise predicted. Fidelities differ between rows, so
    * compare rows by `predictedMs`.
    */
   readonly timeMs: number;

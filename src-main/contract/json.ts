@@ -101,7 +101,7 @@ export function parseJson(text: string, fileName: string): Result<unknown> {
   const column = before[line - 1].length + 1;
   const place = `line ${line}, column ${column}`;
   if (again !== undefined) {
-    const message = `${fileName}, ${place}: The field ${JSON.stringify(again.slice(0, 80))} occurs a second time.`;
+    const message = `${fileName}, ${place}: The field ${JSON.stringify(again.slice(0, 80))} occurs a second time. Remove one of the two.`;
     return badInput(message, { line, column });
   }
   const rest = /^\S[^\s,:[\]{}]{0,23}/.exec(plain.slice(offset, offset + 24))?.[0];

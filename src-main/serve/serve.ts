@@ -23,7 +23,7 @@ export const DEFAULT_PORT = 7877;
 const LOOPBACK = '127.0.0.1';
 const PING_INTERVAL_MS = 30_000;
 const MAX_PAGES = 64;
-/** A page with more unsent data, in bytes, counts as slow. It gets no progress, which is soon out of date. */
+/** The limit of unsent data, bytes. A page above it is slow and gets no progress, which is soon out of date. */
 const SLOW_PAGE_BYTES = 4 * 2 ** 20;
 
 export interface ServeOptions {

@@ -36,11 +36,11 @@ export interface Pool {
 export interface TaskLimits {
   /** The limit of one step, ms. A design or a replication takes a second or two at most. */
   readonly stepMs: number;
-  /** The limit of a task that has no steps, ms. It may read a file of gigabytes. */
+  /** The limit of a task that has no steps, ms. Such a task may read a file of gigabytes. */
   readonly taskMs: number;
   /** The time between two checks of the tasks, ms of real time. */
   readonly lookMs: number;
-  /** A cancelled task stops at its next step. If this takes longer (ms), its worker is ended and loses its caches. */
+  /** How long a cancelled task may take to its next step, ms. Then its worker is ended and loses its caches. */
   readonly stopMs: number;
 }
 

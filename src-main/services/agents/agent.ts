@@ -50,7 +50,7 @@ export interface RunningAgent {
   close(): Promise<string | null>;
 }
 
-/** A task that takes longer is considered hung, ms. */
+/** How long a task may take before it counts as hung, ms. */
 const TASK_LIMIT_MS = 30 * 60_000;
 /** A task counts as failed after this many agents have stopped while they worked on it. */
 const MAX_STALLS = 20;

@@ -26,7 +26,7 @@ export interface RedisSettings {
 
 const DEFAULT_PREFIX = 'lockstep';
 const DEFAULT_PORT = 6379;
-/** A Redis that takes longer to answer counts as unreachable, ms. */
+/** How long a Redis may take to answer before it counts as unreachable, ms. */
 export const ANSWER_MS = 4000;
 /** The time between two checks of whether the Redis answers, ms. */
 const ASK_MS = 500;

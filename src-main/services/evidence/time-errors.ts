@@ -17,7 +17,7 @@ export type TimeError = readonly [below: number, above: number];
 
 export interface ExpectedTimes {
   readonly error: TimeError;
-  /** The start of a launch, ms, which the predicted time does not include. */
+  /** The start of a launch, ms, if the predicted time does not include it; otherwise 0. */
   readonly startMs: number;
   /** The source of the interval: a sentence without its full stop. */
   readonly text: string;

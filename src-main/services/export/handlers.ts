@@ -12,7 +12,7 @@ import { renderExport } from './render.ts';
 const PART_CHARACTERS = 4_000_000;
 /** The largest number of unfinished documents. Beyond it, the one that was read least recently is dropped. */
 const MAX_UNFINISHED = 16;
-/** An unfinished document and its run are dropped if no part is requested for this time, ms. */
+/** How long an unfinished document and its run are kept without a request for a part, ms. */
 const UNFINISHED_MS = 60_000;
 
 /** @param partCharacters characters per reply; tests use fewer */

@@ -70,7 +70,7 @@ export interface BenchRunStudy extends Partial<RunStudy>, MeasuredRunStudy {
 
 /** The time limit until a program mentions its first case, ms. It first compiles and computes the correct results. */
 const START_LIMIT_MS = 300_000;
-/** The measuring program itself ends a case at its time limit. If it is late by this time, ms, it counts as hung. */
+/** How long after its limit a measuring program may end a case, ms. Later, the program counts as hung. */
 const graceMs = (limitMs: number): number => Math.max(2000, limitMs / 2);
 /** The longest time that a timer can wait, ms. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

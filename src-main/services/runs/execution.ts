@@ -5,7 +5,7 @@ import type { RunProgress } from '../../contract/api.ts';
 import type { Context } from '../context.ts';
 import { runSummary } from './runs.ts';
 
-/** If a run has many small tasks, its progress is reported at most once in this time, ms. */
+/** The least time between two progress reports of a run, ms. Runs may have many small tasks. */
 const REPORT_INTERVAL_MS = 50;
 
 /** Reports the progress of an executing run of any kind, and ends the run. */

@@ -326,7 +326,7 @@ function measuredCache({ run, measured, base, metadata }: MeasuredJob): Result<R
   const other = measured.find(({ configuration }) => Object.keys(configuration).join('\n') !== names.join('\n'));
   if (other)
     return unsupported(
-      `Case ${other.record.designIndex ?? measured.indexOf(other)} of run ${run.id} has other parameters than the first, which a cache cannot express. Export the run as t4.`,
+      `Case ${other.record.designIndex ?? measured.indexOf(other)} of run ${run.id} has other parameters than the first case. A cache cannot express this. Export the run as t4.`,
     );
   const [{ record }] = measured;
   const { case: first } = record.detail as Pick<CaseResult, 'case'>;
