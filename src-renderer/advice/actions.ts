@@ -9,7 +9,7 @@ import type { App } from '../state/app.svelte.ts';
 /** The number of designs that one click simulates. */
 const MAX_SIMULATED = 20;
 
-/** Returns a complete sweep of the current study: the newest if nothing has changed since, else a new one. */
+/** Returns a complete sweep of the current study: the newest, or a new one if the study has changed since. */
 async function freshRun(app: App): Promise<RunSummary | null> {
   const { studyId } = app.location;
   if (studyId === null) return null;
@@ -110,7 +110,7 @@ export function learn(app: App, { learn: by, input }: WorthKnowing): void {
   else app.commands.run('study.K');
 }
 
-/** Opens Measure, prepared for the recommended design or for several. */
+/** Opens Measure, prepared for the recommended design and the `others`. */
 export async function measure(app: App, { answer }: Advice, others: readonly number[] = []): Promise<void> {
   if (!answer) return;
   const designs = [...new Set([answer.designIndex, ...others])];

@@ -56,7 +56,7 @@ export function designWords(design: Design, say: Term): { readonly main: string;
   if (isCpuDesign(design)) return { main: `${named}${counted(gridBlocks, 'core')}`, rest: balancingWords(balancing) };
   const threads = say('thread', threadsPerUnit === 1 ? 'one' : 'many');
   const words = balancingWords(balancing);
-  // If the implementation has the name of its balancing, the balancing is not repeated.
+  // The balancing is left out if it is also the name of the implementation.
   const order = words === design.implementation?.toLowerCase() ? '' : words;
   return {
     main: `${named}${threadsPerUnit} ${threads} per unit, ${say('block', 'many')} of ${blockText(design)}${order && `, ${order}`}`,
@@ -70,7 +70,7 @@ export function designWords(design: Design, say: Term): { readonly main: string;
   };
 }
 
-/** Names a baseline in a sentence. The plain design is what people write without this tool. */
+/** Names a baseline in a sentence: `the plain design with one thread per unit`. */
 function againstText(baseline: NonNullable<Recommendation['baseline']>, design: Design, say: Term): string {
   const name = baselineName(baseline);
   if (baseline.chosen || baseline.threadsPerUnit !== 1 || isCpuDesign(design) || design.threadsPerUnit === 1)
@@ -102,10 +102,7 @@ export function headline(
   return `${main}${said.length > 0 ? `: ${said.join(', ')}` : ''}${decided}.`;
 }
 
-/**
- * Says why another design is faster at the usual values of the assumed inputs. Returns `null` if none is faster, or if
- * that is not known yet.
- */
+/** Says why the recommended design of a device is not its fastest one; `null` if it is, or if that is not known yet. */
 export function whyNotFastest(
   { device, designIndex, row, time }: Recommendation,
   known: Uncertainty | null,
@@ -208,10 +205,10 @@ export function toMeasure(known: Uncertainty | null): readonly number[] {
 /** Shown while the answer is only for the middle value of each assumed input, and may still change. */
 export const WEIGHING = 'still weighing the assumed inputs';
 
-/** The highest chance that is shown, because a chance from a limited number of draws is never certain. */
+/** The highest chance that is shown: chances come from a limited number of draws, so none is certain. */
 const MOST_CERTAIN = 0.99;
 
-/** Says how sure the answer is: `80 % sure to be within 3 % of the best`, or the expected loss if that is unlikely. */
+/** Says how sure the answer is: `80 % sure to be within 3 % of the best`; below 50 %, what it loses on average. */
 export function sureText({ robust, within }: Uncertainty): string {
   if (robust.chanceBest > MOST_CERTAIN)
     return `over ${percent(MOST_CERTAIN, 0)} sure to be within ${percent(within, 0)} of the best`;

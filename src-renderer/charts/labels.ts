@@ -2,16 +2,16 @@ import { shortened } from '../../src-workers/domain/text.ts';
 
 /** Positions of the labels of charts, and the choice of labels that are written. */
 
-/** Returns the stride between labelled values of an axis so that labels are `apart` px from each other. */
+/** Returns the stride between labelled values of an axis, so that labels are at least `apartPx` px apart. */
 export function labelStride(count: number, lengthPx: number, apartPx: number): number {
   const least = Math.max(1, Math.ceil((count * apartPx) / lengthPx));
   return [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].find((stride) => stride >= least) ?? least;
 }
 
-/** The width of a character of a tick label in 11 px Inter, wide enough for words. */
+/** The width of a character of a tick label in 11 px Inter. It is wide enough for words. */
 export const CHARACTER_PX = 6.2;
 
-/** Shortens texts with an ellipsis, so that they fit beside each other at a distance of `apartPx`. */
+/** Shortens texts with an ellipsis, so that texts at a distance of `apartPx` px do not overlap. */
 export function fitTexts(texts: readonly string[], apartPx: number): readonly string[] {
   const most = Math.max(4, Math.floor((apartPx - 8) / CHARACTER_PX));
   return texts.map((text) => shortened(text, most));
@@ -57,7 +57,7 @@ export function freePlace(
     .reduce((best, place) => (hidden(place.x, place.above) < hidden(best.x, best.above) ? place : best));
 }
 
-/** Returns the indices of the labelled values: `chosen`, and regular ones at least `apart` indices away from it. */
+/** Returns the indices of the labelled values: `chosen`, and regular values at least `apart` indices away from it. */
 export function labelled(count: number, stride: number, chosen: number | null, apart: number): readonly number[] {
   const out: number[] = [];
   for (let i = 0; i < count; i += 1)

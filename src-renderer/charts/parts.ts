@@ -71,7 +71,7 @@ export function markTip(theme: ChartTheme, write: (mark: TipMark) => HTMLElement
   return { ...tooltip(theme), trigger: 'item' as const, formatter: (mark: unknown) => write(mark as TipMark) };
 }
 
-/** Returns the options of a tooltip for all marks at one x. A line is drawn there, which may snap to the marks. */
+/** Returns the options of a tooltip for all marks at one x, with a vertical line that may snap to the marks. */
 export function axisTip(
   theme: ChartTheme,
   line: 'free' | 'snap' | 'none',
@@ -192,7 +192,7 @@ function tickedAxis(theme: ChartTheme, { low, high, log }: Range, { ticks, forma
       showMaxLabel: true,
       hideOverlap: false,
       formatter: (value: number) => {
-        // ECharts returns ticks of logarithmic axes with rounding errors.
+        // ECharts returns ticks of logarithmic axes with rounding errors, so the nearest given tick is used.
         const tick = ticks.reduce(
           (a, b) => (Math.abs(b - value) < Math.abs(a - value) ? b : a),
           value === 0 ? 0 : Infinity,

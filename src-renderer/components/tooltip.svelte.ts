@@ -9,7 +9,7 @@ interface Shown {
 }
 
 const FIRST_DELAY_MS = 450;
-/** If the pointer reaches another element within this time, ms, the tooltip of that element appears at once. */
+/** How soon the pointer must reach another element for the tooltip of that element to appear at once, ms. */
 const WARM_MS = 400;
 
 let shown = $state.raw<Shown | null>(null);

@@ -7,7 +7,7 @@ export type Menu = (typeof MENUS)[number];
 
 /** A command of the user. Menus, palette, tooltips, shortcuts and the key sheet all read the list of commands. */
 export interface Command {
-  /** A unique id, as `run.start`. The contract's bridge lists the ids of the application menu. */
+  /** A unique id such as `run.start`. The contract's bridge lists the ids of the application menu. */
   readonly id: string;
   /** The label begins with a verb and its object. */
   readonly label: string;
@@ -15,7 +15,7 @@ export interface Command {
   readonly group?: 'Designs' | 'Go to' | 'Fields' | 'Glossary' | 'Devices' | 'Set' | undefined;
   /** The cost or current state, as secondary text. */
   readonly detail?: string | undefined;
-  /** See keys.ts. */
+  /** The keys, in the notation of keys.ts. */
   readonly keys?: string | undefined;
   readonly menu?: Menu | undefined;
   /** Starts a new section of its menu. */
@@ -92,7 +92,7 @@ export class Commands {
         (event.target as HTMLElement).blur();
         return;
       }
-      // Text fields keep their own undo.
+      // Text fields keep their own undo, clipboard and selection.
       if (!withMod || /^Mod\+(Shift\+)?[ZXCVAY]$/.test(key)) return;
     } else if (inOverlay(event.target) && !withMod) return;
     const now = performance.now();

@@ -84,7 +84,9 @@ function ofViews(app: App): Command[] {
   );
 }
 
-/** Returns a command for each format of exports. The address has the format, so the view renders no other one first. */
+/**
+ * Returns a command for each format of exports. The view opens with this format, so it renders no other format first.
+ */
 function exports(app: App): Command[] {
   if (app.location.view === 'export') return [];
   return app.library.formats.map(({ id, label, words }) => ({

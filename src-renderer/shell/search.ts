@@ -21,7 +21,7 @@ const HIDDEN = 0.25;
 const ABBREVIATED = 0.1;
 /** The bonus for a whole word: `sort` finds Sort by the time before the shorter Sorting. */
 const WHOLE_WORD = 0.02;
-/** One letter may be missing for each this many letters of a typed word. */
+/** For every `LETTERS_PER_SLIP` letters of a typed word, one letter may be missing. */
 const LETTERS_PER_SLIP = 4;
 
 interface Match {

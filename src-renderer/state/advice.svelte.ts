@@ -12,10 +12,10 @@ import { lasting } from './lasting.svelte.ts';
 
 type Asked = ProcedureInput<'advice.recommend'> & { readonly study: Study };
 
-/** When the study has not been edited for this time, ms, the uncertainty of the advice is computed. */
+/** How long a study must stay unedited before the uncertainty of the advice is computed, ms. */
 const IDLE_MS = 150;
 const SLOW_AFTER_MS = 250;
-/** An outdated answer is dimmed only after this time, so that a moving slider does not make it flicker. */
+/** How long an answer is outdated before it is dimmed, ms. Without this wait, a moving slider would make it flicker. */
 const DIM_AFTER_MS = 100;
 
 /** The relation between the shown answer and the shown study. */
@@ -206,7 +206,7 @@ export class Advice {
     this.#uncertaintyFailure = null;
   }
 
-  /** The newest answer, for the current study or its state a moment ago. */
+  /** The newest answer. It may still be for the study as it was a moment ago. */
   get answer(): Recommendation | null {
     return this.#answer;
   }

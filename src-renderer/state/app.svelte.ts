@@ -104,7 +104,7 @@ export class App {
     return this.runs.find(({ state, kind }) => state === 'complete' && kind === 'sweep') ?? null;
   });
   readonly runId: number | null = $derived.by(() => this.run?.id ?? this.location.runId);
-  /** The active run of the open study, or one without a study. */
+  /** The active run of the open study, or an active run without a study. */
   readonly running: RunSummary | null = $derived.by(
     () =>
       this.library.runs.find(

@@ -1,6 +1,6 @@
 import type { Result } from '../../src-workers/domain/result.ts';
 
-/** When an input has not changed for this time, ms, the exact answer is requested. */
+/** How long an input must stay unchanged before the exact answer is requested, ms. */
 const RESTS_AFTER_MS = 150;
 
 /** Which designs are examined: as many as a short time allows, a subset, all that could be the fastest, or all. */

@@ -11,7 +11,7 @@ interface QueryOptions {
   readonly refreshOn?: readonly StorePart[];
 }
 
-/** Waits shorter than this, ms, are not shown. */
+/** How long a wait must last to be shown, ms. */
 const SLOW_AFTER_MS = 200;
 
 /**

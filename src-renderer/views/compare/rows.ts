@@ -27,7 +27,7 @@ export interface CompareRow {
   readonly estimates: readonly string[];
   /** The numbers to compare, one per device; null if the row has words, or the device has no value. */
   readonly values: readonly (number | null)[];
-  /** The direction that is better, for the colours. Limits have none, because they are facts and not results. */
+  /** The direction that is better, for the colours. Limits have no such direction, because they are not results. */
   readonly better: 'higher' | 'lower' | 'none';
   /** The small text under the cells: the range of a time, or an empty text until it is known. */
   readonly ranges?: readonly string[];
@@ -356,7 +356,8 @@ function rangeText({ designIndex }: { readonly designIndex: number }, ranges: Co
 }
 
 /**
- * Returns the row with the best time of an implementation on each device, and how far it is above the fastest there.
+ * Returns the row with the best time of an implementation on each device, and its excess over the fastest
+ * implementation.
  */
 function implementationRow(name: string, { compared, ranges }: Comparison): CompareRow {
   const own = compared.map(({ entry }) => entry?.byImplementation.find(({ design }) => design.implementation === name));
@@ -411,7 +412,7 @@ export function spoken(label: string, term: Term): string {
   return /^[A-Z]/.test(label) ? sentenceCase(text) : text;
 }
 
-/** Whether all devices with a value in a row have the same one. */
+/** Whether all devices that have a value in a row have the same value. */
 export function isEqualRow({ texts }: CompareRow): boolean {
   const said = texts.filter((text) => text !== '');
   return said.length > 0 && said.every((text) => text === said[0]);

@@ -4,7 +4,7 @@ import { choiceField, flagField, numberField, textField } from '../../state/loca
 /** The number of best designs in a table. */
 export const ROW_LIMITS = ['20', '100', '1000', '10000', '100000', 'all'] as const;
 
-/** Returns the number of rows of a table. A saved file gets all of them; the preview gets only the first part. */
+/** Returns the number of rows of a table. A saved file has all of them, the preview only the first. */
 export const rowLimit = (rows: (typeof ROW_LIMITS)[number]): number => (rows === 'all' ? MAX_LISTED : Number(rows));
 
 export const exportAddress = {

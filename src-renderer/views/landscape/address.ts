@@ -14,7 +14,8 @@ export const landscapeAddress = {
   facet: textField<string | null>(null),
   colour: choiceField(COLOURS, 'time'),
   /**
-   * The ids of the axes over which the map takes the best time, separated by commas. Others have the selected value.
+   * The ids of the axes over which the map takes the best time, separated by commas. Other axes have the selected
+   * value.
    */
   free: textField(''),
 };

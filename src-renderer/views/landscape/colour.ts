@@ -86,7 +86,7 @@ export function greyed(scale: Ramp): Ramp {
   return mapped(scale, (colour) => srgb([oklab(colour)[0], 0, 0]));
 }
 
-/** The fraction of its own colour in the colour of a cell outside the filter. The rest is the background. */
+/** The fraction of its own colour that a cell outside the filter keeps. The rest is the background. */
 const KEPT = 0.2;
 
 /** Returns a paler scale for cells outside the filter. */
@@ -107,8 +107,8 @@ const ENDS = [1.1, 1.25, 1.5, 2, 3, 4, 6, 10, 20, 50, 100];
 const INSIDE = 0.75;
 
 /**
- * Returns the end of a scale as a multiple of the best time. With it, most cells have different colours, and no map has
- * only the last colour.
+ * Returns the end of a scale as a multiple of the best time. Most cells, and the best cell of each map, are on the
+ * scale.
  * @param maps the times of each map, ms; NaN if there is none
  */
 export function fittedClip(bestMs: number, maps: readonly ArrayLike<number>[]): number {
@@ -137,7 +137,8 @@ export function timeStep(timeMs: number, bestMs: number, clip = CLIP): number {
 }
 
 /**
- * Returns the position of a time, 0…255, on the diverging scale: from `clip` times faster than the baseline to slower.
+ * Returns the position of a time, 0…255, on the scale from `clip` times faster to `clip` times slower than the
+ * baseline.
  */
 export function changeStep(timeMs: number, baselineMs: number, clip = CLIP): number {
   const place = 0.5 + Math.log(timeMs / baselineMs) / (2 * Math.log(clip));

@@ -2,7 +2,7 @@ import type { LandscapeGrid } from '../../../src-main/contract/api.ts';
 
 /** Analyses a grid of best times: marginals, the one-wave boundary, and regions with too few thread groups. */
 
-/** Returns the best time for each value of x and of y; NaN if no cell of a line is valid. */
+/** Returns the best time of each column (x) and of each row (y); NaN if none of its cells is valid. */
 export function marginals({ timeMs, xValues, yValues }: LandscapeGrid): { x: Float64Array; y: Float64Array } {
   const nx = xValues.length;
   const x = new Float64Array(nx).fill(NaN);
@@ -20,7 +20,7 @@ export function marginals({ timeMs, xValues, yValues }: LandscapeGrid): { x: Flo
 /** Marginals above this multiple of the best time are all drawn at the largest height. */
 const LEVEL_SPAN = 2;
 
-/** Returns the height of the line of marginals at each value: 0 is the best, 1 the slowest or no valid cell. */
+/** Returns the height of the line of marginals at each value: 0 is the best time, 1 the slowest or none. */
 export function lineLevels(timesMs: Float64Array, bestMs: number): Float64Array {
   let slowest = -Infinity;
   for (const time of timesMs) if (Number.isFinite(time) && time > slowest) slowest = time;

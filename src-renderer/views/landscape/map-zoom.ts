@@ -15,7 +15,7 @@ interface Cells {
 /** The smallest number of cells that can fill a map. */
 const FEWEST = 4;
 
-/** An end of the visible part that is this close to an end of the whole map counts as equal. */
+/** An axis of which at most this fraction is hidden counts as wholly visible. */
 const ROUNDING = 1e-9;
 const isWhole = ([from, to]: Zoom): boolean => to - from >= 1 - ROUNDING;
 const known = (zoom: MapZoom): MapZoom => (isWhole(zoom.x) && isWhole(zoom.y) ? WHOLE_MAP : zoom);

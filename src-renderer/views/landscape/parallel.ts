@@ -29,7 +29,9 @@ export interface Span {
 /** The number of parts of an axis with continuous values. */
 const PARTS = 50;
 
-/** Moves one end of a brush by `by` parts, at most to the other end. Returns `null` if it then has the whole axis. */
+/**
+ * Moves one end of a brush by `by` parts, at most to the other end. Returns `null` if the whole axis is then brushed.
+ */
 export function movedEnd(axis: ParallelAxis, span: Span | null, end: keyof Span, by: number): Span | null {
   const { parts } = axis;
   const { low, high } = span ?? { low: 0, high: 1 };

@@ -18,7 +18,7 @@ export function launchUnit(text: string): 'SM' | 'slot' | 'grid' | 'cores' | '' 
 
 /**
  * Returns the values of an axis as labels: `16`, `3,584`, `A100`. If all values have the same unit, the title of the
- * axis names it. Otherwise each value has its own unit, except a grid: `16/SM`, `4/slot`, `3,584`, `72 cores`.
+ * axis names it. Otherwise, all values but grid sizes have their units: `16/SM`, `4/slot`, `3,584`, `72 cores`.
  */
 export function axisLabels(axis: string, texts: readonly string[]): readonly string[] {
   if (axis === 'device') return shortNames(texts);

@@ -56,7 +56,7 @@ export interface FigureRow {
   readonly heldOut: string;
 }
 
-/** Returns the errors before and after the fit, and those on designs that were kept out of it. */
+/** Returns the errors before the fit, after it, and on the designs that were kept out of it. */
 export function figureRows({ before, fit, heldOut }: CalibrationProfile): readonly FigureRow[] {
   const rank = (value: number | null) => (value === null ? '–' : fixed(value, 3));
   return [

@@ -44,7 +44,7 @@ export function externalTable({ cases }: Pick<MeasuringDetail, 'cases'>): Extern
   };
 }
 
-/** Numbers are exported as numbers: as text, a negative one would be escaped like a formula. */
+/** Numbers are exported as numbers: as text, a negative number would be escaped like a formula. */
 function cell(text: string): string | number {
   const value = Number(text);
   return String(value) === text && Number.isFinite(value) ? value : text;

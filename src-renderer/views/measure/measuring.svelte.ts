@@ -100,7 +100,7 @@ export class Measuring {
     if (setUp.target === PAGE_TARGET) this.#measureHere(result.value.runId);
   }
 
-  /** Launches a few designs to find out how much fits the given time. Returns null if they do not show this. */
+  /** Launches a few designs to find out how much fits the given time. Returns null if no launch gave a time. */
   async #fittingTime(asked: ProcedureInput<'bench.start'>, timeS: number): Promise<Result<MeasuringProposal | null>> {
     const probe = new AbortController();
     this.#probe = probe;

@@ -17,7 +17,7 @@ import { fail, ok, type Result, unsupported } from '../../../src-workers/domain/
 import type { Api } from '../../state/engine.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
 
-/** A browser's description of a GPU: an adapter, in the terms of the WebGPU specification. */
+/** A browser's description of a GPU, which WebGPU calls an adapter. */
 type AdapterInfo = Pick<GPUAdapterInfo, 'vendor' | 'architecture' | 'device' | 'description'>;
 
 /** The WebGPU backend that measures in a page, the same as under Node. */
@@ -215,7 +215,7 @@ export async function measureInPage(
   return records.end();
 }
 
-/** Sends records one batch at a time, in order. If a batch is refused, no other is sent. */
+/** Sends records one batch at a time, in order, until a batch is refused. */
 function recordSender(engine: Pick<Api, 'call'>, runId: number, refused: () => void) {
   let waiting: BenchRecord[] = [];
   let sending: Promise<void> = Promise.resolve();

@@ -18,9 +18,9 @@ export interface MeasuredPoints {
 }
 
 /**
- * Returns the designs of a run that have both times. With a comparison, ranks, scale and predictions are taken from it,
- * because a calibration profile predicts differently. Without one, while times still arrive, they are computed from the
- * existing times.
+ * Returns the designs of a run that have both times. Ranks, scale and predictions are taken from the comparison,
+ * because a calibration profile predicts differently. While times still arrive there is none, so they are computed from
+ * the times so far.
  */
 export function measuredPoints(detail: MeasuringDetail, comparison: MeasuringComparison | null): MeasuredPoints {
   const byDesign = new Map<number, MeasuredCase>();

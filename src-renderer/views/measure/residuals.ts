@@ -16,7 +16,7 @@ export interface ResidualRow {
 }
 export interface ResidualAxis {
   readonly axis: string;
-  /** The share of the variance that the axis explains, 0…1; NaN if it cannot be determined. */
+  /** The share of the residuals' variance that the axis explains, 0…1; NaN if it cannot be determined. */
   readonly explained: number;
   readonly rows: readonly ResidualRow[];
 }
@@ -27,7 +27,7 @@ function valueOf(design: Design, axis: string): string | null {
   return value === null ? 'none' : String(value);
 }
 
-/** Sorts values by the number that each begins with. If one begins with none, all keep their order. */
+/** Sorts values by the number at their start. If any of them starts with none, all keep their order. */
 function inOrder(values: AxisResiduals['values']): AxisResiduals['values'] {
   const number = ({ value }: { readonly value: string }) => Number.parseFloat(value);
   return values.some((value) => Number.isNaN(number(value)))
@@ -77,8 +77,7 @@ export function residualScale(axes: readonly ResidualAxis[]): ResidualScale {
   const widest = fitting.at(-1);
   if (widest === undefined) return { reach, ticks: [{ at: 0, percent: 0 }] };
   const up = Math.log1p(widest / 100);
-  // If −p % fits, it is the tick on the left. Otherwise, the tick is at the reciprocal ratio, as far from 0 as the
-  // right one.
+  // If −p % fits, it is the tick on the left. Otherwise, that tick is at the reciprocal ratio, as far from 0 as +p %.
   const down = widest < 100 && -Math.log1p(-widest / 100) <= reach ? -widest : -(1 - 1 / (1 + widest / 100)) * 100;
   return {
     reach,

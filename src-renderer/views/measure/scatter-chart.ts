@@ -180,8 +180,8 @@ function pointTooltip(p: MeasuredPoint, title: string): HTMLElement {
 }
 
 /**
- * Returns the style of a point. The model's first designs are filled. A dashed outline means that the repeats drift, so
- * the time is doubtful.
+ * Returns the style of a point. The designs that the model ranks first are filled. A dashed outline means that the
+ * repeats drift, so the time is doubtful.
  */
 function pointStyle({ predictedRank, measured }: MeasuredPoint, colour: ChartTheme['colour']) {
   const first = predictedRank <= MARKED;

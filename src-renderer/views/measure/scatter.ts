@@ -61,9 +61,9 @@ export function scatterFrame(
 const SHARED_SCALE = 4;
 
 /**
- * Returns the frames for plots of the same designs with two predictions. A shared frame shows the gain as a distance.
- * If the predictions differ too much, each has its own frame; both span the same ratio, so that the spread about the
- * line can be compared.
+ * Returns the frames of two plots of the same designs with different predictions. One shared frame shows how far the
+ * predictions moved. If they differ too much, each plot has its own frame; both span the same ratio, so that the spread
+ * about the line can be compared.
  */
 export function framesOf(
   before: MeasuredPoints,
@@ -88,7 +88,7 @@ function spanRatio(points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianM
     : Math.max(ratio(points.map((p) => p.predictedMs)), ratio(points.map((p) => p.medianMs)));
 }
 
-/** Returns the ticks of a logarithmic axis. With few powers of ten in its range, they are round and evenly spaced. */
+/** Returns the ticks of a logarithmic axis or, if it has fewer than three, evenly spaced round numbers. */
 export function fineTicks(low: number, high: number): readonly number[] {
   const ticks = logTicks(low, high, { max: 5 });
   if (ticks.length >= 3) return ticks;
@@ -132,7 +132,7 @@ export function nearestPoint(
 const BESIDE = [[0, 15], [0, -8], [13, 4], [-13, 4], [13, 15], [-13, 15], [13, -8], [-13, -8]] as const; // prettier-ignore
 const LINE_PX = 13;
 
-/** Places labels at the first position that is `apart` px from all earlier ones, or further below their points. */
+/** Places each label at the first position beside or below its point that is `apart` px from all earlier labels. */
 export function labelPlaces(
   points: readonly { readonly x: number; readonly y: number }[],
   apart: number,

@@ -91,8 +91,7 @@ export interface MeasuringSetup {
 }
 
 /**
- * Returns the number of cases of a set-up, if it is known in advance. For designs it is; other suites are planned
- * later.
+ * Returns the number of designs of a set-up; null for other suites, whose cases are planned later.
  * @param runnable designs of the sweep that the target can run; null if that is not known
  */
 export function plannedDesigns(setup: MeasuringSetup, runnable: number | null): number | null {
@@ -206,7 +205,7 @@ export function measurableDevices(
   return (devices ?? []).filter(({ kind }) => kind === (backend === 'cpu' ? 'cpu' : 'gpu'));
 }
 
-/** Returns the requested suite if the backend has it, otherwise its first one. */
+/** Returns the requested suite if the backend has it, otherwise the first suite of the backend. */
 export function fittingSuite(suite: BenchSuite, backend: BenchBackend): BenchSuite {
   return SUITES[suite].backends.includes(backend)
     ? suite
@@ -239,8 +238,8 @@ export function chosenTarget(targets: readonly MeasuringTarget[], wanted: string
 }
 
 /**
- * Estimates the duration of a measurement before its probe. An earlier similar run is needed for a number: its time is
- * scaled by the cases and launches.
+ * Estimates the duration of a measurement from an earlier similar run, scaled by the numbers of cases and launches.
+ * Without such a run, says what decides the duration.
  */
 export function durationText(
   setup: MeasuringSetup,
@@ -260,7 +259,7 @@ export function durationText(
     : `A short probe finds how many designs, repeats and units fit into ${roughDuration(setup.timeS * 1000)}.`;
 }
 
-/** Whether a run shows how long the next one takes: same kind and target and, for designs, all units of the sweep. */
+/** Whether a run shows how long the next one takes: same suite, target and, for designs, sweep with all its units. */
 function isAlike(
   { run, detail: { request } }: { readonly run: RunSummary; readonly detail: MeasuringDetail },
   setup: MeasuringSetup,
@@ -280,8 +279,8 @@ function nameWords(name: string): readonly string[] {
 }
 
 /**
- * Whether a measured device may be a device of the catalogue: the words of the catalogue's name that contain digits are
- * all in the measured name.
+ * Whether a measured device may be a device of the catalogue: its name has a word with digits of the catalogue's name
+ * or, if that has none, any of its words.
  */
 export function isSameDevice(predictedFor: string, measuredOn: string): boolean {
   const measured = new Set(nameWords(measuredOn));

@@ -75,15 +75,15 @@ export function comparisonStats(comparison: MeasuringComparison): readonly Stat[
 }
 
 /**
- * Returns how many random measurements find a design as fast as the model's first five do. With fewer than five
- * measured designs, the number is for these.
+ * Returns how many random measurements find a design as fast as the model's first five do. If that is not known, the
+ * number is for fewer first designs.
  */
 function searchEquivalent({ randomEquivalent, designs }: MeasuringComparison) {
   const known = randomEquivalent.filter(({ k, measurements }) => k <= designs.length && Number.isFinite(measurements));
   return known.find(({ k }) => k === 5) ?? known.findLast(({ k }) => k < 5) ?? null;
 }
 
-/** Describes the comparison in one sentence. */
+/** Describes the comparison in one sentence; empty if too little is known. */
 export function comparisonVerdict(comparison: MeasuringComparison): string {
   const { designs, regret } = comparison;
   if (designs.length < 3)

@@ -197,7 +197,7 @@ export interface ProbeRow {
   readonly found: string;
   /** The value that the predictions use; empty if they use none. */
   readonly catalogue: string;
-  /** Whether the measured value is within a tenth of it; null if there is nothing to compare. */
+  /** Whether the measured value is within a tenth of the catalogue's; null if there is nothing to compare. */
   readonly agrees: boolean | null;
   /** Why the two values may differ although both are right; empty otherwise. */
   readonly note: string;

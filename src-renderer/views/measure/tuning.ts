@@ -55,7 +55,7 @@ export function tuningCurves({ history, randomMs }: Pick<TuningStep, 'history' |
   ];
 }
 
-/** Returns how many random measurements should find a design as fast; `null` if more than `randomMs` covers. */
+/** Returns how many random measurements should find a design as fast as `best`; `null` if more than `randomMs` has. */
 export function randomEquivalent({ best, randomMs }: Pick<TuningStep, 'best' | 'randomMs'>): number | null {
   if (!best) return null;
   const at = randomMs.findIndex((time) => time <= best.expectedMs);

@@ -185,7 +185,9 @@ export type Block =
 export interface Figure {
   readonly title?: string;
   readonly hint?: string;
-  /** Whether the figure shows the answer. It is then dimmed while that is outdated, and missing until there is one. */
+  /**
+   * Whether the figure needs the answer of the demo. It is missing until the answer arrives, and dimmed while outdated.
+   */
   readonly waits?: true;
   readonly blocks: readonly (Block | null | false)[];
 }
@@ -239,7 +241,7 @@ export type AnswerOf<N extends AnswerName> = N extends FigureName
   : ProcedureOutput<Extract<N, EngineAnswer>>;
 export interface Answer<N extends AnswerName> {
   readonly value: AnswerOf<N>;
-  /** Whether the values have changed since, so that a newer answer is on its way. */
+  /** Whether the values have changed since the answer was requested, so that a newer answer is on its way. */
   readonly pending: boolean;
 }
 /** Makes a figure from the values of a demo. Returns `null` if there is nothing to show. */

@@ -13,7 +13,7 @@ import { plain } from '../../format/numbers.ts';
 
 export { loadImbalance } from '../../../src-workers/models/partition/partition.ts';
 
-/** If units are sorted, every round has the same loss, so one round represents all. */
+/** If units are sorted, every round has the same loss, so one round is enough. */
 const depthOf = (law: LengthLaw, unitsPerGroup: number, balancing: WholeUnitBalancing, unitsPerThread: number) =>
   makeGroupDepthLaw(law, unitsPerGroup, balancing, 'nested', isSorted(balancing) ? 1 : unitsPerThread, {
     setupIterations: 0,

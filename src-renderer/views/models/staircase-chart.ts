@@ -12,7 +12,7 @@ export interface Staircase {
   readonly fullBandwidthGbS: number;
 }
 
-/** Draws when each core is active, those with the most work first. Below is the bandwidth of all cores together. */
+/** Draws when each core is active, the cores with the most work first. Below is the bandwidth of all cores together. */
 export function staircaseChart(
   { steps, cores, fullBandwidthGbS }: Staircase,
   theme: ChartTheme,

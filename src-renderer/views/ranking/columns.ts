@@ -48,7 +48,7 @@ export interface Column {
   readonly text: (row: RankRow, context: CellContext) => string;
 }
 
-/** What decides which columns exist, and their words. */
+/** What the columns and their words depend on. */
 export interface ColumnWorld {
   readonly term: Term;
   /** The axes with more than one value among the shown designs. */
@@ -89,7 +89,7 @@ const roomFor = (value: number): number => 14 + widthPx(count(value));
 
 /** Average width of a letter in a name, px. */
 const LETTER_PX = 6.4;
-/** Returns the width of a cell in which the names have room, px, at most 240. */
+/** Returns the width of a cell in which the names have room, from 96 to 240 px. */
 function roomForNames(names: readonly string[]): number {
   const longest = Math.max(0, ...names.map(({ length }) => length));
   return Math.max(96, Math.min(240, Math.ceil(14 + LETTER_PX * longest)));

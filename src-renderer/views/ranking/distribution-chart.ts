@@ -30,7 +30,7 @@ export const DISTRIBUTION_LEFT = 56;
 export const DISTRIBUTION_RIGHT = 16;
 /** The top of each line of labels above the bars, px. */
 const LINES = [8, 23, 38] as const;
-/** Labels closer to each other than this are written on different lines, px. */
+/** Two labels at less than this distance are written on different lines, px. */
 const LABEL_PX = 100;
 
 /** The distance from the baseline that the label of the median needs, px. */
@@ -134,8 +134,8 @@ export function distributionChart(
 }
 
 /**
- * Returns the first line on which the label of the median is clear of the labels of the best design and of the
- * baseline, and its vertical line crosses neither.
+ * Returns the first line on which neither the median's label nor its vertical line touches the labels of the best
+ * design and of the baseline; if there is none, the last line.
  */
 function lineOfMedian(medianX: number, bestX: number, baseX: number | null, baseLine: number): number {
   const isBehindBase = baseX !== null && medianX >= baseX && medianX < baseX + 190;

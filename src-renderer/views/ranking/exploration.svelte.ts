@@ -71,7 +71,7 @@ export class Exploration {
     return this.devices.length > 1 && typeof deviceId === 'string' ? { deviceId } : {};
   });
   readonly filter: RankFilter = $derived.by(() => ({ ...this.address.filter, ...this.whole }));
-  /** The pinned design of the shown device. If all devices are shown, it is that of the fastest. */
+  /** The pinned design of the shown device. If all devices are shown, it is the pinned design of the fastest device. */
   readonly #pinnedIndex: number | null = $derived.by(() => {
     const { deviceId } = this;
     const isHere = (design: number | null) =>

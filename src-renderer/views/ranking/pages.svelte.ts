@@ -165,7 +165,7 @@ export class RankPages {
     }
     this.#pages.clear();
     this.#details.clear();
-    // Marks requests that are still under way, because they read the rows before this change.
+    // Answers that are still under way are ignored, because they read the rows before this change.
     this.#readings += 1;
     this.#asked.clear();
     this.#inFlight = 0;

@@ -60,7 +60,7 @@ export function when(iso: string, now: Date): string {
   return then.getFullYear() === now.getFullYear() ? `${date} ${time}` : `${date} ${then.getFullYear()}`;
 }
 
-/** Returns the prediction to compare a run with: its study's last one before it, otherwise the next one, or `null`. */
+/** Returns the prediction to compare another with: the study's previous one, otherwise its next one; `null` if none. */
 export function comparedRun(run: RunSummary, runs: readonly RunSummary[]): RunSummary | null {
   if (run.kind !== 'sweep') return null;
   const others = runs.filter(

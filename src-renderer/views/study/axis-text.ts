@@ -12,7 +12,7 @@ const LARGEST = 2 ** 31 - 1;
 /** A number may contain commas but not end in one: `1,024, step 32`. */
 const RANGE =
   /^(\d(?:[\d,]*\d)?)\s*(?:…|\.\.\.?|–|-|\bto\b)\s*(\d(?:[\d,]*\d)?)(?:\s*,?\s*(?:(?:step|\/)\s*(\d(?:[\d,]*\d)?)|[×x*]\s*(\d(?:[\d,]*\d)?)))?$/;
-/** Lists longer than this whose steps are even are shown as a range. */
+/** Lists with even steps that have more values than this are shown as ranges. */
 const SHOWN_AS_LIST = 6;
 
 export function axisValues(axis: CountAxis): number[] {

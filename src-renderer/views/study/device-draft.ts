@@ -51,7 +51,8 @@ const memory = (field: string, label: string): DeviceNumber => ({
 });
 
 /**
- * Returns the fields of a GPU in two columns. Those in `ruled` are shown only without occupancy rules, which set them.
+ * Returns the fields of a GPU in two columns. Those in `ruled` are hidden if occupancy rules, which set them, are
+ * chosen.
  */
 export function gpuNumbers(say: Term): {
   readonly main: readonly DeviceNumber[];

@@ -32,7 +32,7 @@ export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTh
   const high = Math.max(...costs, low * 1.02);
   const step = niceStep(high - low, 4);
   // The old curve may leave the plot at the top, because one far point would flatten the new curve. Labels need room
-  // below.
+  // below the curve.
   const room = Math.max(0.6 * step, ((high - low) * 26) / Math.max(1, height - 86));
   const yMin = Math.max(0, Math.floor((low - room) / step) * step);
   const yMax = high + 0.04 * (high - yMin);

@@ -13,7 +13,7 @@ export interface PipelineInput {
   readonly groupWord: string;
 }
 
-/** Draws the cycles of an iteration over active thread groups: those in use, and the derived ones as a dashed line. */
+/** Draws the cycles of an iteration over active thread groups: the cycles in use and, dashed, the derived cycles. */
 export function pipelineChart(
   { derived, shown, measured, groupWord }: PipelineInput,
   theme: ChartTheme,

@@ -93,7 +93,7 @@ export function pmfBins(input: PmfInput): PmfBins {
 }
 
 const LETTER_PX = 6.2;
-/** The room that a label needs at the left edge, where the text of the panel starts, px. */
+/** How far labels stay from the left edge, where the text of the panel starts, px. */
 const TEXT_PX = 22;
 
 /**

@@ -30,7 +30,7 @@ export interface GroupRow {
   readonly depth: number;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
-  /** The lane time of a unit per iteration of its work, in iterations: all that its lanes run, other phases too. */
+  /** Lane time of a unit over its length, in iterations: all that its lanes run, including the other phases. */
   readonly laneCost: number;
 }
 

@@ -74,14 +74,14 @@ const WORK: Readonly<Record<Chosen['work'], { text: string; loads: (cores: numbe
   },
 }; // prettier-ignore
 
-/** Finds the published result of a CPU. The slides give results only for all cores, for ten CPUs. */
+/** Finds the published result for a CPU. The slides have results of ten CPUs, only with all cores. */
 function findPublished(cpu: CpuDevice, { work, cores }: Chosen): { readonly measuredGbS: number } | null {
   if (cores !== cpu.cores || work === 'task') return null;
   const at = LANGGUTH_CPUS.findIndex(({ cpu: name }) => name === `${cpu.vendor} ${cpu.name}`);
   return (work === 'triangular' ? LANGGUTH_TRIANGULAR : LANGGUTH_AMDAHL)[at] ?? null;
 }
 
-/** The maps of the closest models. They do not depend on the work, so each CPU has one, with at most 40 columns. */
+/** The map of the closest models of each CPU. It does not depend on the work, and has at most 40 columns. */
 const maps = new WeakMap<CpuDevice, RegimeMap>();
 function computeMap(cpu: CpuDevice): RegimeMap {
   const coresPerColumn = Math.ceil(cpu.cores / 40);
