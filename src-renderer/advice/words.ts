@@ -113,8 +113,8 @@ export function whyNotFastest(
   const excess = time.ms / fastest.predictedMs - 1;
   const reason =
     known.robust.designIndex === known.point.designIndex
-      ? simplerSentence(excess, 'the fastest below')
-      : `With the usual value of each assumed input, it takes ${percent(excess)} longer than the fastest below. Over all values of these inputs, its average loss is the smallest.`;
+      ? simplerSentence(excess, 'the fastest design below')
+      : `With the usual value of each assumed input, it takes ${percent(excess)} longer than the fastest design below. Over all values of these inputs, its average loss is the smallest.`;
   return `The recommendation for ${device.name} is ${designWords(row.design, say).main}. ${reason}`;
 }
 

@@ -14,7 +14,7 @@ export async function checkAddress(app: App): Promise<void> {
     app.refuse({ title: `There is no ${what}`, failure: { code: 'not-found', message } });
   const elsewhere = 'It was deleted, or the link comes from another database.';
 
-  if (location.unknownView !== null) missing(`view “${location.unknownView}”`, 'Study is shown instead.');
+  if (location.unknownView !== null) missing(`view “${location.unknownView}”`, 'The Study view is shown instead.');
 
   const { studyId } = location;
   if (studyId !== null && !library.studies.some(({ id }) => id === studyId)) {

@@ -29,7 +29,7 @@ test('a user describes a device, corrects a contradiction, uses the device in a 
   await expect(cache).toHaveValue('6');
   await expect(cache).toHaveAttribute('aria-valuetext', '6\u00a0MiB');
   await cache.fill('lots');
-  await expect(form.getByText('“lots” is not a size. Enter one such as 64 KiB')).toBeVisible();
+  await expect(form.getByText('“lots” is not a size. Enter a size such as 64 KiB')).toBeVisible();
   await cache.fill('50 MB');
   await cache.press('Enter');
   await expect(cache).toHaveValue('50\u00a0MiB');

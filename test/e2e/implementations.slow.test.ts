@@ -27,7 +27,7 @@ test('a second implementation is added, predicted beside the first, ranked, comp
   const instructions = profile.getByRole('spinbutton', { name: 'Instructions per iteration' });
   await instructions.fill('280');
   await instructions.press('Enter');
-  const threads = profile.getByRole('textbox', { name: 'Threads per unit that it allows' });
+  const threads = profile.getByRole('textbox', { name: 'Threads per unit that the implementation allows' });
   await threads.fill('3');
   await expect(profile.getByText('3 is not a value of this axis in the study')).toBeVisible();
   await threads.fill('1');

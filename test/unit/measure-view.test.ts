@@ -358,7 +358,7 @@ describe('set-up', () => {
     const detail = sampleDetail(sampleCases(), { request: { ...sampleDetail().request, target: 'webgpu' } });
     const run = sampleRun();
     const sweep = detail.request.sourceRunId;
-    expect(durationText(SETUP, null, { run, detail }, sweep)).toMatch(/^About 18\.0\s?s, as run 12 took/);
+    expect(durationText(SETUP, null, { run, detail }, sweep)).toMatch(/^About 18\.0\s?s, estimated from run 12\.$/);
     expect(durationText({ ...SETUP, repeats: 33 }, null, { run, detail }, sweep)).toMatch(/^About 36\.0\s?s/);
     const probed = /^A short probe finds how many designs, repeats and units fit into 2\s?min\.$/;
     expect(durationText({ ...SETUP, target: 'cpu' }, null, { run, detail }, sweep)).toMatch(probed);
@@ -399,7 +399,7 @@ describe('figures', () => {
     };
     for (const { value, hint } of comparisonStats(comparison).slice(0, 2))
       expect({ value, hint }).toEqual({ value: '–', hint: expect.stringContaining('all measured times are equal') });
-    expect(comparisonVerdict(comparison)).toMatch(/^2 compared: at least three/);
+    expect(comparisonVerdict(comparison)).toMatch(/^2 compared: measure at least three/);
   });
 });
 

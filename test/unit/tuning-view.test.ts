@@ -69,7 +69,7 @@ describe('plot of a tuning', () => {
     expect(says(null, true)).toMatch(
       /with a chance of 90\s% the best design found is at most 12\.5\s% slower than the fastest design of all\. Measuring the next 2 designs\.$/,
     );
-    expect(says('budget')).toContain('4 designs were tried');
+    expect(says('budget')).toContain('ended at its limit of 4 designs');
     expect(says('cancelled')).toContain('The measurements are kept');
     const failed = tuningVerdict(stepAfter([null, null, null], 0), { running: false, stopped: 'all-failed' }, limits);
     expect(failed).toBe(

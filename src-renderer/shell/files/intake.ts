@@ -39,7 +39,7 @@ export async function takeFile(app: App, file: File): Promise<void> {
     return;
   }
   if (SPREADSHEET.test(file.name))
-    return refuse('It is a spreadsheet. Save it as CSV there (File, Save as, CSV), then choose that file.');
+    return refuse('It is a spreadsheet. In its program, save it as CSV (File, Save as, CSV), then choose the CSV.');
   if (RESULTS.test(file.name)) {
     const imported = await importResults(app, file);
     return app.refuse(imported.ok ? null : { title: `${file.name} could not be imported`, failure: imported.error });

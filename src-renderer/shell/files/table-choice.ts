@@ -163,7 +163,7 @@ function notWhole(table: TableSummary, at: number, rule: string): string | null 
   if (kind === 'text' || kind === 'empty' || firstBad === null) return notNumber(table, at);
   if (firstBad.field === '')
     return `Line ${count(firstBad.line)} has no value in ${columnName(table, at)}. Fill it in or delete the line.`;
-  return `Line ${count(firstBad.line)} of ${columnName(table, at)} has ${firstBad.field}. ${rule}. Choose another column, or round this one.`;
+  return `Line ${count(firstBad.line)} of ${columnName(table, at)} has ${firstBad.field}. ${rule}. Choose another column, or round its values.`;
 }
 
 function notNumber(table: TableSummary, at: number): string {

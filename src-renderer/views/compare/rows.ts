@@ -164,7 +164,7 @@ function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[
               simulated
                 ? `${timeText(simulated.meanMs)}${isContradicted(predictedMs, simulated) ? `, ${contradictionText(predictedMs, simulated)}` : ''}`
                 : '–',
-            hint: 'Mean time of the replications of the event simulation. If it contradicts the prediction by more than 10 %, the text says so. – means that the design was not simulated',
+            hint: 'Mean time of the replications of the event simulation. If it contradicts the prediction by more than 10 %, a text in the cell says so. – means that the design was not simulated',
           }),
         ]
       : []),
@@ -251,7 +251,7 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
           best,
           ({ limits }) => `${count(best.residentThreadGroups)} of ${count(limits.maxThreadGroupsPerMultiprocessor)}`,
         ),
-      hint: `${sentenceCase(groups)} resident on one ${term('multiprocessor')} at a time, of its slots`,
+      hint: `${sentenceCase(groups)} resident on one ${term('multiprocessor')} at a time, out of its slots`,
     }),
     row('limited', 'Limited by', {
       text: (best) => onGpu(best, () => limitWords(best.limitedBy, term) || 'the launch'),
@@ -260,7 +260,7 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
     row('knee', sentenceCase(`${groups} to the knee`), {
       value: (best, { device }: { readonly device: Device }) =>
         device.kind === 'gpu' ? kneeThreadGroups(device, study, best.design) : null,
-      hint: `The number of active ${groups} above which issue limits the pace, and not latency`,
+      hint: `The number of active ${groups} above which the issue of instructions, not latency, limits the pace`,
     }),
     row('loss', 'Loss of a group', {
       unit: 'aggregate',
@@ -298,7 +298,7 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
     row('waves', 'Waves', {
       value: (best) => best.waves,
       format: (value) => fixed(value, 2),
-      hint: `${sentenceCase(term('block', 'many'))} of the launch, divided by those that are resident at once`,
+      hint: `${sentenceCase(term('block', 'many'))} of the launch, divided by the blocks that are resident at once`,
     }),
     row('regime', 'Predicted as', {
       text: (_, { breakdown }) => breakdown?.regime.label.toLowerCase() ?? '–',
@@ -348,7 +348,7 @@ function percentOf(fraction: number | null | undefined): number | null {
 
 /** Explains the range under a time. */
 const RANGE_HINT =
-  'Below it is the 90 % range, as in the recommendation; it follows from measured kernels of this kind and from the usual values of assumed inputs';
+  'Under the time is its 90 % range, as in the recommendation. The range follows from measured kernels of this kind and from the usual values of assumed inputs';
 
 function rangeText({ designIndex }: { readonly designIndex: number }, ranges: Comparison['ranges']): string {
   const range = ranges.get(designIndex);

@@ -39,7 +39,7 @@ function valueText(text: string): string {
 }
 function explainedText(share: number): string {
   if (Number.isNaN(share)) return 'too few designs';
-  return share < 0.005 ? 'explains nothing' : `explains ${percent(share, 0)}`;
+  return share < 0.005 ? 'explains nothing' : `explains ${percent(share, 0)} of the variance`;
 }
 
 /** Draws measured over scaled predicted times by value of each axis: a dot per design, the quartiles and the median. */
@@ -134,7 +134,8 @@ export function residualsChart(
 /** Describes what the chart shows for an axis. */
 export function residualsText({ axis, explained, rows }: ResidualAxis, name: (axis: string) => string): string {
   const each = rows.map(
-    (row) => `${row.value}: ${signed(residualPercent(row.median))} % at the median, ${counted(row.count, 'design')}.`,
+    (row) =>
+      `${row.value}: median deviation ${signed(residualPercent(row.median))} %, ${counted(row.count, 'design')}.`,
   );
-  return `${name(axis)} ${Number.isNaN(explained) ? 'has too few designs' : `explains ${percent(explained, 0)}`}: ${each.join(' ')}`;
+  return `${name(axis)} ${Number.isNaN(explained) ? 'has too few designs to judge its influence' : `explains ${percent(explained, 0)} of the variance`}. ${each.join(' ')}`;
 }

@@ -49,7 +49,7 @@ export const SUITES: Readonly<
   },
   'launch-grid': {
     label: 'Launch grid',
-    what: 'One kernel over blocks and threads per block, which shows waves and latency.',
+    what: 'One kernel, launched with many numbers of blocks and threads per block. The times show waves and latency.',
     action: 'Measure the launch grid',
     backends: ['cuda', 'hip', 'webgpu'],
   },
@@ -252,7 +252,7 @@ export function durationText(
   if (like) {
     const { cases, repeats, warmUps } = like.detail.request;
     const perLaunchMs = like.run.elapsedMs / Math.max(1, cases * (repeats + warmUps));
-    return `About ${duration(perLaunchMs * (designs ?? cases) * (setup.repeats + setup.warmUps))}, as run ${like.run.id} took.`;
+    return `About ${duration(perLaunchMs * (designs ?? cases) * (setup.repeats + setup.warmUps))}, estimated from run ${like.run.id}.`;
   }
   return designs === null
     ? `The duration is not known yet; each case is stopped after ${setup.limitS}${NBSP}s.`

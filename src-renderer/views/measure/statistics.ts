@@ -50,7 +50,7 @@ export function comparisonStats(comparison: MeasuringComparison): readonly Stat[
     {
       value: `${plain(comparison.scale, 4)}${NBSP}×`,
       label: 'scale',
-      hint: `Median of measured over predicted time: how far the device is from the data sheet’s, for every design alike${intervalText(intervals.scale, (value) => plain(value, 4))}`,
+      hint: `Median of measured over predicted time: how far the device is from its data sheet, for every design alike${intervalText(intervals.scale, (value) => plain(value, 4))}`,
     },
   ];
   for (const { k, fraction } of regret) {
@@ -60,8 +60,8 @@ export function comparisonStats(comparison: MeasuringComparison): readonly Stat[
       label: k === 1 ? 'first choice' : `best of ${k}`,
       hint:
         k === 1
-          ? 'Measured time of the model’s first choice, against the best measured'
-          : `The best of the model’s first ${k}, measured, against the best of all that were measured`,
+          ? 'Measured time of the model’s first choice, against the best measured time'
+          : `Best measured time of the model’s first ${k}, against the best measured time of all`,
     });
   }
   const random = searchEquivalent(comparison);
@@ -87,12 +87,14 @@ function searchEquivalent({ randomEquivalent, designs }: MeasuringComparison) {
 export function comparisonVerdict(comparison: MeasuringComparison): string {
   const { designs, regret } = comparison;
   if (designs.length < 3)
-    return `${count(designs.length)} compared: at least three designs are needed to compare their order.`;
+    return `${count(designs.length)} compared: measure at least three designs to compare their order.`;
   const random = searchEquivalent(comparison);
   const found = random && regret.find(({ k }) => k === random.k);
   if (!random || !found) return '';
   const first = random.k === 1 ? 'the model’s first choice' : `the model’s first ${random.k}`;
   const result =
-    found.fraction < 5e-4 ? 'finds the best measured' : `comes within ${percent(found.fraction)} of the best measured`;
+    found.fraction < 5e-4
+      ? 'finds the best measured design'
+      : `comes within ${percent(found.fraction)} of the best measured time`;
   return `Measuring ${first} ${result}; random search would need about ${count(random.measurements)} measurements.`;
 }

@@ -83,15 +83,15 @@ export function tuningVerdict(
   }
   switch (state.stopped) {
     case 'within':
-      return `${regret}That is within ${percent(within)}.`;
+      return `${regret}The tuning ended, because at most ${percent(within)} is left to gain.`;
     case 'all-measured':
       return 'All designs were measured.';
     case 'budget':
-      return `${regret}${counted(budget, 'design')} were tried. A larger number continues the tuning.`;
+      return `${regret}The tuning ended at its limit of ${counted(budget, 'design')}. A larger limit continues it.`;
     case 'other-device':
-      return 'The last step added no measurement, because its device is not the one that measured before. Predict again to tune for this device.';
+      return 'The last step added no measurement, because it ran on another device than the steps before. Predict again to tune for this device.';
     case 'cancelled':
-      return `${regret}Cancelled. The measurements are kept, and Continue measures the next designs.`;
+      return `${regret}The tuning was cancelled. The measurements are kept, and Continue measures the next designs.`;
     case 'all-failed':
     case null:
       return regret.trim();

@@ -81,7 +81,7 @@ export const DISTRIBUTIONS: readonly Distribution[] = [
     help: 'successes in a fixed number of tries',
     parameters: [
       { symbol: 'trials', help: 'number of tries', min: 1, max: 400, step: 1, start: 40, integer: true },
-      { symbol: 'p', help: 'chance of each try', min: 0.01, max: 0.99, step: 0.01, start: 0.5 },
+      { symbol: 'p', help: 'chance of success of a try', min: 0.01, max: 0.99, step: 0.01, start: 0.5 },
     ],
     law: ([trials, p]) => binomialLaw(trials, p),
   },

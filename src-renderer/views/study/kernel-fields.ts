@@ -105,27 +105,27 @@ function onceFields(speak: Term): readonly KernelField[] {
       'prologue',
       `Once a ${speak('thread')}`,
       'instr.',
-      `Instructions of a ${speak('thread')} before its first unit: arguments and its index.`,
+      `Instructions of a ${speak('thread')} before its first unit, which read arguments and compute its index.`,
     ),
     field(
       'combine',
       'Combining step',
       'instr.',
-      `Instructions of one step of the tree that combines the results of the ${speak('thread', 'many')} that share a unit, once for each unit; u ${speak('thread', 'many')} take log₂u steps.`,
+      `Instructions of one combining step. If u ${speak('thread', 'many')} share a unit, they combine their results at its end, in a tree of log₂u steps.`,
     ),
     field(
       'refill',
       'Change of unit',
       'instr.',
-      'Instructions when one loop over all units (flattened, or fetching) changes to another unit. If the value is not given, the number of instructions once per unit is used.',
+      'Instructions for the change to another unit in one loop over all units (flattened, or fetching). If they are not given, the instructions once per unit are used.',
     ),
     field(
       'search',
       'Search step',
       'instr.',
-      'Instructions of a step of the binary search for the start of an even share (merge path, even non-zeros).',
+      'Instructions of one step of a binary search: each slot searches for the start of its even share (merge path, even non-zeros).',
     ),
-    field('carry', 'Carry', 'instr.', 'Instructions to hand over a unit that the end of an even share cuts.'),
+    field('carry', 'Carry', 'instr.', 'Instructions to hand over a unit that is cut by the end of an even share.'),
   ];
 }
 
@@ -150,7 +150,7 @@ function sharingFields(speak: Term): readonly KernelField[] {
       'flattenedCost',
       'One loop over units',
       'iter.',
-      `What a single loop over all units (flattened, or fetching) adds to every iteration, as a fraction of it: finding the end of a unit and, if branches are masked instead of skipped, changing the unit.`,
+      `What a single loop over all units (flattened, or fetching) adds to every iteration, as a fraction of an iteration: finding the end of a unit and, if branches are masked instead of skipped, changing the unit.`,
       { step: 0.01 },
     ),
     field(

@@ -49,7 +49,7 @@ export function laneWords(rows: readonly Lanes[], recommended: number | null, sa
       recommended === null
         ? ''
         : recommended === best.threadsPerUnit
-          ? 'Recommended, too.'
+          ? 'The recommendation is the same.'
           : `Recommended for the whole launch: ${threads(recommended)}${own ? `, ${more(own)}` : ''}.`,
     why: `The time of a launch also depends on memory, on resident ${say('block', 'many')} and on the end of the launch`,
   };
@@ -59,6 +59,6 @@ export function laneCostText({ sharing }: Pick<Kernel, 'sharing'>): string {
   const iterations =
     sharing === 'deal'
       ? 'u × the longest ⌈length / u⌉ of a group over the mean length'
-      : 'aggregate loss × u·φ(u), with φ(u) = (1−σ)/u + σ + κ·log₂u: time of an iteration shared by u over that of one alone';
-  return `${iterations}; plus what each lane runs once per unit and in log₂u combining steps, converted to iterations by its instructions`;
+      : 'aggregate loss × u·φ(u), where φ(u) = (1−σ)/u + σ + κ·log₂u is the time of an iteration that u threads share, relative to one thread';
+  return `${iterations}. What each lane runs once per unit and in log₂u combining steps is added, as iterations with as many instructions`;
 }

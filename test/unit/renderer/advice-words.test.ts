@@ -165,10 +165,14 @@ describe('the recommendation in one line', () => {
     const said = (of: Uncertainty | null, fastest: number, predictedMs = 1) =>
       whyNotFastest(picked, of, { designIndex: fastest, predictedMs }, cuda)?.replaceAll('\u00a0', ' ');
     expect(said(robust(5, 7), 7)).toBe(
-      'The recommendation for A100 is 4 threads per unit, blocks of 128. With the usual value of each assumed input, it takes 1.0 % longer than the fastest below. Over all values of these inputs, its average loss is the smallest.',
+      'The recommendation for A100 is 4 threads per unit, blocks of 128. With the usual value of each assumed input, it takes 1.0 % longer than the fastest design below. Over all values of these inputs, its average loss is the smallest.',
     );
-    expect(said(robust(5, 5), 7)).toMatch(/It takes 1\.0 % longer than the fastest below\. .* this one is simpler\.$/);
-    expect(said(robust(5, 5), 7, 1.01)).toMatch(/It takes as long as the fastest below\. .* this one is simpler\.$/);
+    expect(said(robust(5, 5), 7)).toMatch(
+      /It takes 1\.0 % longer than the fastest design below\. .* this one is simpler\.$/,
+    );
+    expect(said(robust(5, 5), 7, 1.01)).toMatch(
+      /It takes as long as the fastest design below\. .* this one is simpler\.$/,
+    );
     expect(said(robust(5, 5), 5)).toBeUndefined();
     expect(said(null, 7)).toBeUndefined();
   });

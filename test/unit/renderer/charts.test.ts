@@ -193,6 +193,8 @@ describe('residuals by axis', () => {
     expect(svg.match(/<path[^>]*fill="base"[^>]*fill-opacity="0.75"/g)).toHaveLength(5);
     expect(svg.match(/<path[^>]*fill="accent"/g)).toHaveLength(1);
     expect(svg.lastIndexOf('fill="accent"')).toBeGreaterThan(svg.lastIndexOf('fill="base"'));
-    expect(wordsOf(svg)).toEqual(expect.arrayContaining(['Axis loop', 'explains 31\u00a0%', 'none', 'flattened', '3']));
+    expect(wordsOf(svg)).toEqual(
+      expect.arrayContaining(['Axis loop', 'explains 31\u00a0% of the variance', 'none', 'flattened', '3']),
+    );
   });
 });

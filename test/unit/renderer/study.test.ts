@@ -163,7 +163,7 @@ describe('the lane costs beside the recommendation', () => {
       why: expect.stringContaining('memory, on resident blocks'),
     });
     expect(laneWords(rows, 256, say)!.recommended).toBe('Recommended for the whole launch: 256 threads.');
-    expect(laneWords(rows, 1, say)!.recommended).toBe('Recommended, too.');
+    expect(laneWords(rows, 1, say)!.recommended).toBe('The recommendation is the same.');
     expect(laneWords(rows, null, say)!.recommended).toBe('');
     expect(laneWords([], 8, say)).toBeNull();
   });

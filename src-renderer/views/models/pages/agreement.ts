@@ -19,7 +19,7 @@ export const agreement = {
     \varepsilon^2 = 1 - \frac{\mathrm{SS}_{\mathrm{within}} / (N - g)}{\mathrm{SS}_{\mathrm{all}} / (N - 1)} :: Share of the residuals’ variance that an axis with g values explains beyond chance: it shows where the model errs. :: Kelley 1935
     J(\theta) = \sum_i \frac{\varrho(q_i)}{1 + (e_i / \sigma)^2}, \qquad q_i = \ln \frac{\hat T_i(\theta)}{T_i} :: Calibration minimises J. Times measured with a larger error count less.
     \varrho(q) = \begin{cases} q^2 / 2 & \lvert q \rvert \le h = 1.345 \, \sigma \\ h \, ( \lvert q \rvert - h / 2 ) & \text{beyond} \end{cases} :: Huber’s loss: a few designs that the model cannot describe do not distort the fit of the others. :: Huber 1981
-    J(\theta_j \text{ as before}) - J(\hat\theta) \le \tfrac{1}{2} \, \chi^2_{1;\,0.95} \, \hat\sigma^2 = 1.92 \, \hat\sigma^2 :: A parameter with a large standard error keeps the value it had if this costs no more than the bound. Otherwise only a bound on it is known.
+    J(\theta_j \text{ as before}) - J(\hat\theta) \le \tfrac{1}{2} \, \chi^2_{1;\,0.95} \, \hat\sigma^2 = 1.92 \, \hat\sigma^2 :: A parameter with a large standard error keeps its earlier value if that raises J by no more than this. Otherwise only a limit of the parameter is known.
   `,
   symbols: rows`
     T, \hat T :: measured and predicted time of a design :: ms
@@ -37,7 +37,7 @@ export const agreement = {
     'With one number of threads per unit, the measurements show nothing about sharing. With two, serial fraction and cooperation cost cannot be separated, and only the first is fitted.',
     'The overhead of a launch shows in the shortest launches. The set-up of a unit shows in launches of short units.',
     'Schedulers are those of the device and are never fitted. The cost of divergent branches comes from the divergent-loops suite, shared bandwidth from the contention suite.',
-    'Rely on the error on designs that a fit had not seen. The error on its own designs is always too small.',
+    'Rely on the error on designs that a fit had not seen. The error on the designs of the fit itself is too small.',
     'The figures describe the measured designs. Designs that a model ranks first are alike, and correlations among them are low even if the model is right. To judge the model, measure designs from best to worst; to find the best design, measure the first ones.',
   ],
   sources: rows`

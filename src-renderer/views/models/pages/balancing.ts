@@ -56,7 +56,7 @@ export const balancing = {
   group: 'Lockstep',
   question: 'What does ordering the units before the launch save?',
   text: [
-    'Groups of similar units wait less. With buckets, each group takes its units from one range of lengths. A window sort puts neighbouring units in order; a full sort is its limit. With dynamic fetch, a lane takes its next unit as soon as it is done, a lane takes several units at a time, or a thread group takes one for each of its lanes. Each strategy has a price, in bytes moved and passes before the launch, or in additions to a common counter during it, which the prediction adds.',
+    'Groups of similar units wait less. With buckets, each group takes its units from one range of lengths. A window sort puts neighbouring units in order; a full sort is its limit. Dynamic fetch has three forms: a lane takes its next unit as soon as it is done, or it takes several units at a time, or a thread group takes a unit for each of its lanes. Each strategy has a price, in bytes moved and passes before the launch, or in additions to a common counter during it, which the prediction adds.',
     'Other strategies change what a lane runs. Padding makes every lane as long as the longest unit of its slice, or of all. An even share cuts units: every slot takes the same number of iterations (non-zeros), or of iterations and units together (merge path), searches for its first unit, and hands over the part of a unit that the end of its share cuts. Mixed puts units in classes of length; each class has its own threads per unit and its own launch.',
   ],
   equations: rows`
@@ -80,9 +80,9 @@ export const balancing = {
   `,
   validity: [
     'Sorting and buckets need lengths that are known before the launch. Dynamic fetch does not.',
-    'The model of dynamic fetch is an approximation: it assumes that units end independently of each other. If the units have an order, the model knows which units each fetch takes and which are under way at the end. It assumes the rest.',
+    'The model of dynamic fetch is an approximation: it assumes that units end independently of each other. If the units have an order, the model knows which units each fetch takes and which are under way at the end. Only the rest is assumed to be independent.',
     'Shuffled units count as independent draws. The shuffle writes and reads a permutation, and moves the units.',
-    'One counter serves 0.68 additions per cycle of the whole device, as measured on an H100, and stays in the L2 cache. Code that adds once for a whole thread group uses it less often.',
+    'One counter serves 0.68 additions per cycle of the whole device, as measured on an H100, and stays in the L2 cache. Code that adds once for a whole thread group needs fewer additions.',
     'Passes are assumed to run at the full bandwidth of the memory, so their price is a lower bound.',
   ],
   sources: rows`

@@ -42,7 +42,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
               { name: 'whole waves', series: 2, dashed: true, steps: true, points: points(launch.wholeWavesCycles) },
             ],
           }),
-          'A slot takes its next block as soon as one ends, so time grows smoothly. Whole waves would make steps. The last blocks leave the device half empty, which whole waves do not show.',
+          'A slot takes its next block as soon as the previous one ends, so time grows smoothly. Whole waves would make steps. The last blocks leave the device half empty, which whole waves do not show.',
           hint(`${assumed(`${MULTIPROCESSORS} multiprocessors`)} Groups of ${UNITS_PER_GROUP} units.`),
         ],
       };
@@ -63,7 +63,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
           })),
         },
         hint(
-          'On a GPU, the first way that fits the launch is used; if its longest unit alone takes longer, that time counts. On a CPU, the last way is used. Figures: absolute difference from the event simulation over random designs; – means that there is no comparison.',
+          'On a GPU, the first of the upper eight ways that fits the launch is used. If the longest unit alone, or the starts of the blocks, take longer, that time counts. On a CPU, the last way is used. Figures: absolute difference from the event simulation over random designs; – means that there is no comparison.',
         ),
       ],
     }),

@@ -183,7 +183,7 @@ const demo: Demo<Chosen> = {
             curves: timed.curves,
           }),
           bestCores < cpu.cores
-            ? `**${counted(bestCores, 'core')}** are ${percent(timeMs.at(-1)! / timeMs[bestCores - 1] - 1)} faster than all ${cpu.cores}: more cores only take bandwidth from the core with the most work.`
+            ? `Best: **${counted(bestCores, 'core')}**. All ${cpu.cores} take ${percent(timeMs.at(-1)! / timeMs[bestCores - 1] - 1)} longer: more cores only take bandwidth from the core with the most work.`
             : `All cores are best here, but **${enoughCores}** come within 1 %. Fewer cores are faster where one task cannot be divided.`,
         ],
       };
@@ -201,7 +201,7 @@ const demo: Demo<Chosen> = {
             build: (theme, size) => regimesChart(input, theme, size),
             data: () => regimesTable(input.map),
           },
-          hint('Colour: the simple model closest to the two-phase time. No core can have work above the diagonal.'),
+          hint('Colour: the simple model closest to the two-phase time. P cores have at most P times the mean work on one core, so no launch is above the diagonal.'),
         ],
       };
     }), // prettier-ignore
@@ -235,7 +235,7 @@ export const contention = {
     'One memory: cores on different sockets with memories of their own are not covered.',
   ],
   contradictions: [
-    'The printed column of the triangular workload does not follow the printed formula: it counts the work of cores 2 to K above that of the K-th core in the first phase. Both are offered by name. The tables use the one that gives the printed numbers.',
+    'The printed column of the triangular workload does not follow the printed formula: it counts the work of cores 2 to K above that of the K-th core in the first phase. Both formulas are offered by name. The tables use the formula that gives the printed numbers.',
     'For the Epyc 7302P the slides list K = 5, where ρ/β rounds up to 4. The printed bandwidth agrees with one of these values. The printed error and share of the first phase agree with the other.',
   ],
   sources: rows`

@@ -96,7 +96,7 @@ export const divergence = {
   group: 'Lockstep',
   question: 'What does the reconvergence stack of older devices cost?',
   text: [
-    'Before independent thread scheduling, a thread group kept the lanes that had left a loop on a stack. The stack has a few fast entries on chip; beyond them, chunks of it spill to memory and are loaded back. Each divergent branch and each spill costs cycles.',
+    'Before independent thread scheduling, a thread group kept the lanes that had left a loop on a stack. The stack has a few fast entries on chip; beyond them, chunks of the stack spill to memory and are loaded back. Each divergent branch and each spill costs cycles.',
     'A token on the stack states which lanes wait (its mask), why they wait (SYNC: to reconverge; DIV: they left by a branch) and where they continue. The last instruction of a loop carries a pop bit: it runs once for every token. These extra instructions can be counted.',
   ],
   equations: rows`

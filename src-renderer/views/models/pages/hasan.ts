@@ -119,7 +119,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
       /** The scale ends at the largest error of both models, so that no error is beyond it. */
       const spread = Math.ceil(Math.max(largestSize(equationErrorPoints.values), largestSize(softErrorPoints.values)));
       return {
-        title: 'Their errors on the printed table',
+        title: 'Errors of both models in the printed table',
         hint: 'Table 2 and Fig. 2, 160 launches',
         blocks: [
           maps('Error of the efficiency by blocks and threads per block: equations and soft waves', 'hasan-error', {

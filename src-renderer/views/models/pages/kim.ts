@@ -9,7 +9,7 @@ import {
   residentBlockSlots,
   type KimDevice,
 } from '../../../../src-workers/models/pipeline/kim.ts';
-import { count, percent } from '../../../format/numbers.ts';
+import { count, counted, percent } from '../../../format/numbers.ts';
 import {
   allowedBlocks,
   controls,
@@ -184,7 +184,7 @@ const demo: Demo<Chosen> = {
               { name: 'no waiting', series: 2, dashed: true, points: blocks.map((g, i) => [g, series.boundCycles[i]]) },
             ],
           }),
-          say(`Slots are given to whole {blocks}, wave by wave. This costs most at **g = ${count(blocks[worst])}**: ${percent(series.inefficiency[worst] - 1, 0)} more than the same {threadGroups} without waiting${why}. ${count(slots)} are resident, so a kernel whose {blocks} wait for each other never ends from g = ${count(slots + 1)} on.`),
+          say(`Slots are given to whole {blocks}, wave by wave. This costs most at **g = ${count(blocks[worst])}**: ${percent(series.inefficiency[worst] - 1, 0)} more than the same {threadGroups} without waiting${why}. ${counted(slots, '{block}', '{blocks}')} can be resident, so a kernel whose {blocks} wait for each other never ends from g = ${count(slots + 1)} on.`),
         ],
       };
     }), // prettier-ignore

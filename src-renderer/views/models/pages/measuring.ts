@@ -6,7 +6,7 @@ export const measuring = {
   group: 'Measured',
   question: 'What is measured, and how sure is a measured time?',
   text: [
-    'The measurement of a design runs a substitute for its kernel, the unit loop. It has the same units, the same layout of threads, blocks and slots, and an iteration made of the instructions, the serial part and the dependent loads that the study states. It contains everything that the prediction counts. It does not contain what the study leaves out of the real kernel. To measure a kernel of your own, import its times.',
+    'The measurement of a design runs a substitute for its kernel, the unit loop. It has the same units, the same layout of threads, blocks and slots, and an iteration made of the instructions, the serial part and the dependent loads that the study states. It contains everything that the prediction counts. It does not contain what the study leaves out of the real kernel. A kernel of your own is measured by lockstep bench --kernel, and a program of your own by --exec.',
     'Each design is launched a few times to warm up, then as often as asked. Launch times are skewed: most agree, a few are disturbed, and none is faster than the device allows. So the median stands for a design. Its interval follows from the order of the repeats alone, without assuming a law. No repeat is discarded: outliers are counted and named, and a few of them do not move a median.',
     'The result of every unit is compared with that of the CPU. A design with a wrong result has no time.',
   ],
@@ -29,7 +29,7 @@ export const measuring = {
   validity: [
     'The interval covers what repeats show. It cannot distinguish a device that is slow throughout from a slow design.',
     'Repeats that depend on each other, for example while a clock falls, make the interval too narrow. Drift is then reported.',
-    'The unit loop needs fewer registers than most kernels. CUDA reserves shared memory until no more blocks are resident than predicted; WebGPU cannot.',
+    'The unit loop needs fewer registers than most kernels. With CUDA, it reserves shared memory until no more blocks are resident than predicted. With WebGPU, it cannot.',
     'The launch and its kernel are timed. Ordering the units beforehand is not timed, though predictions count it.',
     'A ranking shows a time only on the row of the device on which it was measured.',
   ],
