@@ -75,8 +75,8 @@ export async function simulate(app: App, { answer, uncertainty }: Advice): Promi
 }
 
 /**
- * Opens a small map of the card as a large one, with the same device and axes. Each cell shows the best design over the
- * axes that are not on the map.
+ * Opens a small map of the card in the Landscape view, with the same device and axes. Each cell shows the best design
+ * over the axes that are not on the map.
  */
 export async function openLandscape(app: App, advice: Advice, map: number): Promise<void> {
   const { answer, answered } = advice;
@@ -101,7 +101,7 @@ export const LEARN = {
   ask: 'Enter it',
 } as const;
 
-/** Leads to the place where an input can be found: a file of the kernel, a probe of the device, or its field. */
+/** Leads to where an input can be found: a file of the kernel, a probe of the device, or the input's field. */
 export function learn(app: App, { learn: by, input }: WorthKnowing): void {
   if (by === 'inspect') return chooseKernelFile(app);
   if (by === 'probe') return app.location.go('measure');

@@ -169,7 +169,7 @@ export function factValue({ value, unit: long }: Pick<InputFact, 'value' | 'unit
   return unit === '' ? text : `${text}${NBSP}${unit}`;
 }
 
-/** Returns the assumed inputs: first those worth knowing, then the others in order. */
+/** Returns the assumed inputs: first the inputs worth knowing, then the rest in their order. */
 export function assumptions(inputs: readonly InputFact[], worth: readonly WorthKnowing[]): readonly InputFact[] {
   const order = worth.map(({ input }) => input.label);
   const place = ({ label }: InputFact): number => (order.includes(label) ? order.indexOf(label) : order.length);

@@ -18,7 +18,7 @@ export function quantityName(id: string, term: Term): string {
   return names[id] ?? id;
 }
 
-/** Returns the same name as a label: `Threads per unit`. */
+/** Returns the name of an axis or quantity as a label: `Threads per unit`. */
 export function quantityLabel(id: string, term: Term): string {
   return sentenceCase(quantityName(id, term));
 }

@@ -39,7 +39,7 @@ export class Commands {
   #providers: readonly Provider[] = [];
   #changeCount = 0;
   #changes = $state(0);
-  /** All current commands; those of views come after the global ones. */
+  /** All current commands: first the global commands, then the commands of views. */
   readonly all = $derived.by(() => {
     void this.#changes;
     return this.#providers.flatMap((provider) => provider());

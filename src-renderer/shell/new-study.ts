@@ -49,7 +49,7 @@ export async function changeByFile(
       if (app.editor.id === id) app.editor.edit(field, `undo of ${fileName}`, () => study);
     });
   }
-  // The copy needs the folder in which the files of the example are found.
+  // The example is duplicated in the engine, because the copy needs the folder of its files.
   const copy = await app.engine.call('studies.duplicate', { id });
   if (!copy.ok) return app.report(copy.error);
   const own = change(asOwn(study, studyName(fileName)));

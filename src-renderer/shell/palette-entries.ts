@@ -197,7 +197,7 @@ function designs(app: App, query: string): Command[] {
 }
 
 /**
- * Returns what the palette finds besides the current commands: those of other views, concepts, devices, runs, designs.
+ * Returns what the palette finds besides current commands: commands of other views, concepts, devices, runs, designs.
  */
 export function paletteEntries(app: App, query: string): readonly Command[] {
   return [

@@ -49,7 +49,7 @@ export class Advice {
   card: HTMLElement | null = null;
   line: HTMLElement | null = null;
 
-  /** The study of the advice: the shown one, when it is loaded. */
+  /** The study of the advice: the shown study, when it is loaded. */
   readonly study: Study | null = $derived.by(() =>
     this.#app.editor.id === this.#app.location.studyId ? this.#app.editor.study : null,
   );
@@ -145,7 +145,7 @@ export class Advice {
 
   /**
    * Requests the uncertainty for an exact answer that no longer changes. If another design has a smaller expected loss
-   * than the fastest one, that design becomes the answer.
+   * than the fastest design, that design becomes the answer.
    */
   #followUncertainty(): void {
     $effect(() => {

@@ -142,7 +142,7 @@ export class App {
     return this.#refusal;
   }
 
-  /** Loads what the first screen needs. Opens the study in the address, otherwise the last open one or the first. */
+  /** Loads what the first screen needs, with the study in the address, otherwise the study open last or the first. */
   async start(): Promise<void> {
     await this.engine.connect();
     const resume = async () => {

@@ -77,7 +77,7 @@ export class CoarseFirst<In, Out> {
 
   async #first(input: In, version: number, look: 'glance' | 'coarse'): Promise<void> {
     const answer = await this.#calls.ask(input, look);
-    // A subset may have no valid design although the space has one, so a failure of an early look is ignored.
+    // A subset may have no valid design although the space has some, so a failure of an early look is ignored.
     const isWanted = look === 'glance' || version === this.#version;
     if (answer.ok && isWanted && this.#settled < version) this.#calls.show(answer, input, look);
   }

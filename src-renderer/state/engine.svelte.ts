@@ -48,7 +48,7 @@ export class Engine implements Api {
   get reason(): string {
     return this.#reason;
   }
-  /** Whether the server that answers is not the one of this page. Trying again is then useless. */
+  /** Whether another server answers than the server of this page. Trying again is then useless. */
   get unknown(): boolean {
     return this.#unknown;
   }

@@ -190,7 +190,7 @@ export class Location {
     this.#write(this.#view, params, !options.push);
   }
 
-  /** Restores the study and run of an earlier address, or all of it if the current address names no view. */
+  /** Restores the study and run of an earlier address, or the whole address if the current one names no view. */
   resume(earlier: string): void {
     const named = /^#\/?[^?]/.test(window.location.hash);
     const params = new URLSearchParams(named ? this.#query : '');

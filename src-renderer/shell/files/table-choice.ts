@@ -69,7 +69,7 @@ export function suggestChoice({ columns, records, header, delimiter }: TableSumm
     return { meaning: 'target', length: 0, weight: 1 };
   const counts = at(COUNT_WORDS, wholes);
   const others = wholes.filter((i) => i !== counts);
-  // A column without repeated values holds the lengths, and the other one says how many units have each length.
+  // Another column without repeated values holds the lengths, and this column says how many units have each.
   if (counts !== undefined && others.some((i) => columns[i].distinct === records))
     return { meaning: 'count', length: best(others), weight: counts };
   if (varied.length > 0) return { meaning: 'unit', length: best(varied), weight: null };

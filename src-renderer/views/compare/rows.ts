@@ -381,7 +381,7 @@ function implementationRow(name: string, { compared, ranges }: Comparison): Comp
   };
 }
 
-/** Returns a sentence with the source of each estimate in a value of a device. */
+/** Returns the sources of the estimates on which a value of a device depends, as sentences. */
 function estimateText<Kind extends Device>(device: Kind, value: (device: Kind) => number): string {
   const { sources } = device;
   return sentenceCase(

@@ -9,7 +9,7 @@ export const rowLimit = (rows: (typeof ROW_LIMITS)[number]): number => (rows ===
 
 export const exportAddress = {
   format: textField('html'),
-  /** The exported design. The default is the recommended one of the device. */
+  /** The exported design. The default is the recommended design of the device. */
   design: numberField<number | null>(null),
   rows: choiceField(ROW_LIMITS, '100'),
   /** Whether tables include expected losses and chances. */

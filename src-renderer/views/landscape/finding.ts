@@ -3,7 +3,7 @@ import { NOT_SAVED } from '../../../src-workers/domain/columns.ts';
 import { counted, timeText } from '../../format/numbers.ts';
 import { axisLabels } from './slices.ts';
 
-/** Describes a map for users who cannot see it: its best and slowest cells, and invalid or unknown ones. */
+/** Describes a map for users who cannot see it: its best and slowest cells, and its invalid or unknown cells. */
 export function mapFinding(grid: LandscapeGrid): string {
   const { timeMs, xAxis, yAxis, xValues, yValues, best, bestDesign, designIndex, invalidReason } = grid;
   const at = designIndex.indexOf(bestDesign);

@@ -1,6 +1,6 @@
 import type { LandscapeAxis } from '../../../src-main/contract/api.ts';
 
-/** The axes of a run for the landscape: the positions of designs, and the axes to draw. */
+/** Finds the positions of designs on the axes of a run, and the axes of the map. */
 
 /** Returns the position of a design on every axis. A design's number is mixed radix; the first axis changes slowest. */
 export function positionsOf(axes: readonly LandscapeAxis[], design: number): number[] {
@@ -33,8 +33,8 @@ export interface Roles {
 }
 
 /**
- * Chooses the axes of the map and of the small maps: those of the address if they exist, otherwise the usual ones. For
- * a CPU these are fixed, because its designs differ only in balancing and the number of cores.
+ * Chooses the axes of the map and of the small maps: the axes in the address if they exist, otherwise the usual axes. A
+ * CPU has fixed axes, because its designs differ only in balancing and the number of cores.
  */
 export function chooseRoles(axes: readonly LandscapeAxis[], asked: Roles, isCpu = false): Roles {
   const open = axes.filter(({ values }) => values.length > 1).map(({ id }) => id);

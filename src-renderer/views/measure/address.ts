@@ -18,7 +18,7 @@ export const measureAddress = {
   sort: choiceField(MEASURED_COLUMNS, 'predictedRank'),
   descending: flagField(),
 
-  /** The target. The default is the last one. */
+  /** The target. The default is the target that was used last. */
   target: textField<string | null>(null),
   suite: choiceField(BENCH_SUITES, 'designs'),
   choose: choiceField(CHOICES, 'best'),

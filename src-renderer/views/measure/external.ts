@@ -4,7 +4,7 @@ import { halfWidthFraction } from './rows.ts';
 /** A design of another author's kernel: its configuration and its time. */
 export interface ExternalRow {
   readonly position: number;
-  /** The rank by measured median, from 1; `null` if it failed. */
+  /** The rank by measured median, from 1; `null` if the design failed. */
   readonly rank: number | null;
   readonly each: MeasuredCase;
   /** The values of the parameters, in the order of `keys`. */
@@ -17,7 +17,7 @@ export interface ExternalTable {
   readonly kernel: string;
   /** The parameters that differ between the cases, by their names in the file. */
   readonly keys: readonly string[];
-  /** The rows, the fastest first and those without a time last. */
+  /** The rows: the fastest first, rows without a time last. */
   readonly rows: readonly ExternalRow[];
 }
 

@@ -38,7 +38,7 @@ class PageSession {
     const off = engine.on('run.finished', (run) => {
       if (run.id === runId) abort.abort();
     });
-    // The engine asks whether this page still exists, and an empty batch of records says so.
+    // The engine asks whether this page still exists. An empty batch of records tells it that it does.
     const offPing = engine.on('bench.ping', (asked) => {
       if (asked.runId === runId) void engine.call('bench.record', { id: runId, records: [] });
     });

@@ -19,7 +19,7 @@ const BOTTOM = 8;
 /** The height of the scale, px. It is at the top, because the list may be longer than the panel. */
 const TOP = 16;
 const [MIN_ROW, MAX_ROW] = [18, 26];
-/** The approximate width of a character of a value, px. */
+/** The approximate width of a character, px. */
 const LETTER_PX = 6.4;
 
 const lineCount = (axes: readonly ResidualAxis[]) => axes.reduce((sum, { rows }) => sum + rows.length, 0);

@@ -35,7 +35,7 @@ function inOrder(values: AxisResiduals['values']): AxisResiduals['values'] {
     : [...values].sort((a, b) => number(a) - number(b));
 }
 
-/** Returns the axes with several values. The axis that explains most comes first. */
+/** Returns the axes with several values, starting with the axis that explains most of the variance. */
 export function residualAxes(comparison: MeasuringComparison): readonly ResidualAxis[] {
   const read = (axis: AxisResiduals): ResidualAxis => ({
     axis: axis.axis,

@@ -20,7 +20,7 @@ const MARGIN = 0.07;
 const MIN_RATIO = 1.06;
 
 /**
- * Returns the frame of some points; null if there are none.
+ * Returns the frame around points; null if there are none.
  * @param leastRatio the smallest ratio that the frame spans, without its margins
  */
 export function scatterFrame(
@@ -55,8 +55,8 @@ export function scatterFrame(
 }
 
 /**
- * If two predictions differ by more than this factor, such as those for a GPU and for a software device, their plots do
- * not share a frame.
+ * If two predictions differ by more than this factor, such as predictions for a GPU and for a software device, their
+ * plots do not share a frame.
  */
 const SHARED_SCALE = 4;
 
@@ -98,7 +98,7 @@ export function fineTicks(low: number, high: number): readonly number[] {
   return multiples(low, high, step);
 }
 
-/** Returns the ends of the line measured = scale · predicted inside the frame, ms; `null` if it is outside. */
+/** Returns the ends of the line measured = scale · predicted inside the frame, ms; `null` if the line is outside. */
 export function lineInFrame(
   frame: ScatterFrame,
   scale: number,

@@ -220,7 +220,9 @@ export const BACKEND_NAMES: Readonly<Record<BenchBackend, string>> = {
   program: 'a program',
 };
 
-/** Returns targets in the order of the panel: those that can measure first, then those that lack something. */
+/**
+ * Returns targets in the order of the panel: first the targets that can measure, then the targets that lack something.
+ */
 export function listTargets(
   engine: readonly MeasuringTarget[],
   page: MeasuringTarget | null,

@@ -26,8 +26,6 @@ function casesOf<Id extends MeasuredCase['case']['benchmark']>(cases: readonly M
   );
 }
 
-// The suite of contention.
-
 const WORKLOADS = {
   triangular: { title: 'Triangular matrix', note: 'even rows: core i has work ∝ 2i − 1' },
   amdahl: { title: 'One core with more', note: 'core 1 has P + 1 shares, the others one each' },
@@ -69,8 +67,6 @@ export function contentionTables({ workloads }: ContentionFindings): readonly Co
   });
 }
 
-// The suite of matrix powers.
-
 export interface MatrixPowerRow {
   readonly lengths: string;
   readonly n: number;
@@ -110,8 +106,6 @@ export function matrixPowerRows(
     ];
   });
 }
-
-// The suite of divergent loops.
 
 export interface LoopCurve {
   readonly loops: LoopKernel;
@@ -164,8 +158,6 @@ export function loopFindings(cases: readonly MeasuredCase[], complete: boolean):
   return { curves, fit, unit };
 }
 
-// The suite of the launch grid.
-
 export interface LaunchTimes {
   readonly blocks: readonly number[];
   readonly threadsPerBlock: readonly number[];
@@ -188,8 +180,6 @@ export function launchTimes(cases: readonly MeasuredCase[]): LaunchTimes | null 
   const times = own.map(({ each }) => each.measured!.medianMs);
   return { blocks, threadsPerBlock, values, bestMs: Math.min(...times), worstMs: Math.max(...times) };
 }
-
-// The suite of probes.
 
 export interface ProbeRow {
   readonly probe: string;
@@ -275,7 +265,7 @@ function catalogueValue(device: Device | null, probe: string, name: string): num
 /** Two values agree if they differ by at most this fraction. */
 const TOLERANCE = 0.1;
 
-/** Compares a value that a probe measured with the one that the predictions use. */
+/** Compares a value that a probe measured with the value that the predictions use. */
 function compareProbe(probe: string, name: string, found: number, stated: number): Pick<ProbeRow, 'agrees' | 'note'> {
   const ratio = found / stated;
   if (probe === 'bandwidth' && name === 'bandwidthGbS' && ratio >= 0.5 && ratio <= 1)

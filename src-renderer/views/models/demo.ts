@@ -177,7 +177,7 @@ export type Block =
   | {
       readonly kind: 'table';
       readonly label: string;
-      /** The columns. The first one and those marked `words` hold words, the others numbers or bars. */
+      /** The columns. The first column and the columns marked `words` hold words, the rest numbers or bars. */
       readonly columns: readonly (string | { readonly title: string; readonly words?: true; readonly barWidth?: string })[];
       readonly rows: readonly Row[];
     }

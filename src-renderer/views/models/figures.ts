@@ -19,7 +19,7 @@ export interface SimulatedLoss extends LossComparison {
   readonly simulatedMean: number;
 }
 
-/** Computes Fig. 2 of Swatman et al. 2022: the modelled distribution of the loss beside that of sampled groups. */
+/** Computes Fig. 2 of Swatman et al. 2022: the distribution of the loss by the model and in sampled groups. */
 function lossDistribution({ law, n, seed }: { law: LawId; n: number; seed: number }): SimulatedLoss {
   const lengths = lawOf(law);
   const draw = lengthSampler(lengths);

@@ -43,7 +43,7 @@ export interface Column {
   readonly sort: RankColumn | null;
   readonly kind: 'value' | 'difference' | 'mark';
   readonly align: 'right' | 'left';
-  /** The priority of removal: the highest is removed first, and 0 never. */
+  /** The priority of removal: the column with the highest is removed first, and a column with 0 never. */
   readonly drop: number;
   readonly text: (row: RankRow, context: CellContext) => string;
 }

@@ -21,7 +21,9 @@ export interface DistributionInput {
   /** The selected part of the axis, 0…1. */
   readonly brush: { readonly from: number; readonly to: number } | null;
   readonly times: TimeColumn;
-  /** Whether a filter is active. If so, designs outside it are pale; otherwise, those slower than the baseline are. */
+  /**
+   * Whether a filter is active. If so, designs outside it are pale; otherwise, designs slower than the baseline are.
+   */
   readonly narrowed: boolean;
 }
 

@@ -53,8 +53,8 @@ export class Exploration {
     (this.axes.value ?? []).reduce((product, { values }) => product * values.length, 1),
   );
   /**
-   * The shown device: the chosen one, otherwise that of the selected design, otherwise the fastest. `null` means all
-   * devices; undefined means that it is not known yet.
+   * The shown device: the chosen device, otherwise the device of the selected design, otherwise the fastest. `null`
+   * means all devices; undefined means that it is not known yet.
    */
   readonly deviceId: string | null | undefined = $derived.by(() =>
     deviceInView(
@@ -65,7 +65,7 @@ export class Exploration {
   );
   /** The run, once its shown device is known; null before. */
   readonly readyId = $derived.by(() => (this.deviceId === undefined ? null : this.runId));
-  /** The filter for the shown device alone. */
+  /** A filter that selects the shown device and nothing else. */
   readonly whole: RankFilter = $derived.by(() => {
     const { deviceId } = this;
     return this.devices.length > 1 && typeof deviceId === 'string' ? { deviceId } : {};

@@ -13,7 +13,7 @@ interface Range {
 export const UNBOUNDED = 1e15;
 
 interface Listed {
-  /** The number of all designs and of valid ones; `bestOf` is the size of the space if a run keeps only its best. */
+  /** The numbers of all and of valid designs; `bestOf` is the size of the space if a run keeps only its best. */
   readonly total: number;
   readonly valid: number;
   readonly bestOf: number | null;

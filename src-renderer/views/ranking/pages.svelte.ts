@@ -105,7 +105,7 @@ export class RankPages {
   get shown(): number {
     return this.#shown;
   }
-  /** Whether the shown list is the previous one, with a row opened or closed. If so, the visible rows do not move. */
+  /** Whether the shown list is the previous list, with a row opened or closed. If so, the visible rows do not move. */
   get kept(): boolean {
     return this.#kept;
   }

@@ -12,7 +12,7 @@ export interface Step {
 /** Changes smaller than this fraction of the first time are left out. */
 const NEGLIGIBLE = 5e-4;
 
-/** Returns the steps from the time of one design to that of another: savings first, the largest first, then losses. */
+/** Returns the steps from one design's time to another's: first the savings, the largest first, then the losses. */
 export function waterfall(from: Breakdown, to: Breakdown): readonly Step[] {
   const changes = BREAKDOWN_PARTS.map(({ id, label }) => ({
     id,

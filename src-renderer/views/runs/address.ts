@@ -6,9 +6,9 @@ export const runsAddress = {
   find: textField(''),
   state: choiceField(['any', ...RUN_STATES], 'any'),
   tag: textField(''),
-  /** Whether the runs of all studies are listed, instead of only those of the open one. */
+  /** Whether the runs of all studies are listed, instead of only the runs of the open study. */
   all: flagField(),
   selected: numberField<number | null>(null),
-  /** The run to compare the selected one with. */
+  /** The run with which the selected run is compared. */
   against: numberField<number | null>(null),
 };

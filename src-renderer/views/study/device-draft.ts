@@ -106,7 +106,7 @@ export function withNumber<D extends Device>(device: D, field: string, value: nu
   return { ...device, [head]: { ...(device as unknown as Record<string, object>)[head], [key]: value }, sources };
 }
 
-/** Returns the device under other occupancy rules. These set its thread-group width and its limits. */
+/** Returns the device under other occupancy rules, which set its thread-group width and its limits. */
 export function withRules(device: GpuDevice, rules: OccupancyRules): GpuDevice {
   const found = limitsByRules(rules);
   const fixed = found.ok && found.value ? { limits: found.value.limits, threadGroupWidth: found.value.width } : {};

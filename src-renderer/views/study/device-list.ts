@@ -1,4 +1,4 @@
-/** Lists devices in the order of the panel: those of a study, and unticked ones in their old places. */
+/** Lists devices in the order of the panel: the devices of a study, and unticked devices in their old places. */
 
 /**
  * Returns the ids of the devices to list.

@@ -189,7 +189,7 @@ export function withDuplicate(study: Study, at: number): Study {
   const copy = { ...before[at], name: freeName(before[at].name, before) };
   return { ...study, implementations: before.toSpliced(at + 1, 0, copy) };
 }
-/** Removes an implementation. A single remaining one becomes the kernel of the study, with the axes that it allows. */
+/** Removes an implementation. If one remains, it becomes the kernel of the study, with the axes that it allows. */
 export function withoutImplementation(study: Study, at: number): Study {
   const { implementations, ...rest } = study;
   const left = implementations!.toSpliced(at, 1);

@@ -128,7 +128,7 @@ export class Preview {
   /**
    * Returns the loss and lane cost of every way to divide a thread group of `width` lanes. If the iterations of a unit
    * are split, each of its lanes is busy for φ(u) of their time; if they are dealt, for ⌈length / u⌉ iterations. Each
-   * lane also runs the other phases. Every instruction costs as much as one of an iteration.
+   * lane also runs the other phases. All instructions are assumed to cost the same.
    */
   rows(width: number, kernel: Study['kernel']): GroupRow[] {
     const { law } = this;

@@ -32,8 +32,8 @@ export function sharingCostText(fraction: number, kernel: Kernel): string {
 type Lanes = Pick<GroupRow, 'threadsPerUnit' | 'unitsPerGroup' | 'laneCost'>;
 
 /**
- * Compares three mappings by their lane cost: the cheapest, the next one, and the recommended one. The recommended one
- * may not be the cheapest, because it minimises the time of the whole launch.
+ * Compares three mappings by their lane cost: the cheapest, the next, and the recommended. The recommended mapping may
+ * not be the cheapest, because it minimises the time of the whole launch.
  * @param recommended threads per unit of the recommended design; `null` if none is known
  */
 export function laneWords(rows: readonly Lanes[], recommended: number | null, say: Term) {
