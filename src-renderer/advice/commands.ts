@@ -39,7 +39,7 @@ export function adviceCommands(app: App, advice: Advice): Command[] {
     {
       id: 'advice.simulate',
       menu: 'Run',
-      label: 'Simulate the recommended design and those that cannot be told apart from it',
+      label: 'Simulate the recommended design and the designs that cannot be told apart from it',
       enabled: ready && app.running === null,
       run: () => void simulate(app, advice),
     },

@@ -94,7 +94,7 @@ function fileCommands(app: App): Command[] {
     {
       id: 'workload.spmv',
       label: 'SpMV: compare the eight kernels',
-      detail: 'a new study with the matrix of this one',
+      detail: 'a new study with the matrix of this study',
       words: 'sparse matrix vector product csr implementations mtx',
       enabled: isMatrix(app.editor.study?.workload.lengths ?? ''),
       run: () => void compareSpmvKernels(app),

@@ -308,7 +308,7 @@ describe('the number of designs that pass a filter', () => {
   const run = { total: 122_880, valid: 112_808, bestOf: null, devices: 5 };
   it('is shown with the number of all valid designs, or of all designs including those that cannot run', () => {
     expect(passingText(1204, undefined, run)).toBe('1,204 of 112,808 valid designs of 5 devices');
-    expect(passingText(9, 'all', run)).toBe('9 of 122,880 designs of 5 devices, 10,072 of which cannot run');
+    expect(passingText(9, 'all', run)).toBe('9 of 122,880 designs of 5 devices; 10,072 of all designs cannot run');
     expect(passingText(1, 'valid', { ...run, valid: 1, devices: 1 })).toBe('1 of 1 valid design');
     expect(passingText(7, undefined, { ...run, total: 10_000, valid: 10_000, bestOf: 2e9 })).toBe(
       '7 of the best 10,000 of 2,000,000,000 designs of 5 devices',

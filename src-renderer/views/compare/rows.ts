@@ -293,7 +293,7 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
       better: 'higher',
       value: (best, entry) => (entry.device.kind === 'gpu' ? finite(oneThread(entry) / best.timeMs) : null),
       format: (value) => fixed(value, 2),
-      hint: `Time of the fastest design with one ${term('thread')} per unit, divided by this time`,
+      hint: `Time of the fastest design with one ${term('thread')} per unit, divided by the time of this design`,
     }),
     row('waves', 'Waves', {
       value: (best) => best.waves,
@@ -302,7 +302,7 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
     }),
     row('regime', 'Predicted as', {
       text: (_, { breakdown }) => breakdown?.regime.label.toLowerCase() ?? '–',
-      hint: 'How the time was computed. The text at the bar of a device says how far such times are from the simulation',
+      hint: 'How the time was computed. The text at the bar of a device says how far times of this kind are from the simulation',
     }),
   ];
 }

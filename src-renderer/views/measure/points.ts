@@ -73,7 +73,7 @@ export const FLAG_WORDS: Readonly<Record<Flag, { readonly short: string; readonl
     short: 'drift',
     text: 'later repeats take more or less time than the first, because the clock or the temperature changed',
   },
-  outliers: { short: 'outliers', text: 'some repeats lie far from the others' },
+  outliers: { short: 'outliers', text: 'some repeats lie far from the rest' },
   few: { short: 'no interval', text: 'too few repeats for a 95 % interval of the median' },
 };
 

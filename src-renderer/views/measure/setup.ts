@@ -180,8 +180,8 @@ export function refusal(
   if (setup.suite === 'designs' && devices === null) return 'The devices of the run are still loading.';
   if (setup.suite === 'designs' && measurableDevices(devices, target.backend).length === 0)
     return target.backend === 'cpu'
-      ? 'This run predicts no CPU, and a CPU can measure only designs for CPUs. Add one to the devices of the study.'
-      : 'This run predicts no GPU, and a GPU can measure only designs for GPUs. Add one to the devices of the study.';
+      ? 'This run predicts no CPU, and a CPU can measure only designs for CPUs. Add a CPU to the devices of the study.'
+      : 'This run predicts no GPU, and a GPU can measure only designs for GPUs. Add a GPU to the devices of the study.';
   if (setup.suite === 'designs' && unsupported !== null) return unsupported;
   if (plannedDesigns(setup, runnable) === 0)
     return setup.choose === 'named'

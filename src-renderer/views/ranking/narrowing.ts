@@ -33,7 +33,7 @@ export function passingText(
   if (bestOf !== null) return `${count(matching)} of the best ${count(total)} of ${counted(bestOf, 'design')}${from}`;
   if (validity === undefined || validity === 'valid')
     return `${count(matching)} of ${counted(valid, 'valid design')}${from}`;
-  return `${count(matching)} of ${counted(total, 'design')}${from}, ${count(total - valid)} of which cannot run`;
+  return `${count(matching)} of ${counted(total, 'design')}${from}; ${count(total - valid)} of all designs cannot run`;
 }
 
 /** One part of a filter, for a chip. */

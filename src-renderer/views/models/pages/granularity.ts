@@ -46,7 +46,7 @@ export const granularity = {
   group: 'Lockstep',
   question: 'How many threads should share one unit?',
   text: [
-    'When threads share a unit, a group holds fewer units, so its lanes wait less. But a part of each iteration stays serial, and the threads must combine their results. The lane cost counts both. The best number of threads is where it is smallest.',
+    'When threads share a unit, a group holds fewer units, so its lanes wait less. But a part of each iteration stays serial, and the threads must combine their results. The lane cost counts both. The best number of threads has the smallest lane cost.',
   ],
   equations: rows`
     n = \omega / u :: Units per group, when u threads share one unit.

@@ -94,7 +94,7 @@ const demo: Demo<Chosen> = {
       const unit = axis === 'sharedMemoryBytesPerBlock' ? 1024 : 1;
       const points = occupancyCurve(device, usage, axis).map(({ x, y }) => [x / unit, 100 * y] as const);
       return {
-        title: 'Occupancy, if one of them changes',
+        title: 'Occupancy, if one property of the launch changes',
         blocks: [
           controls('axis'),
           curves({

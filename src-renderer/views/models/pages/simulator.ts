@@ -129,7 +129,7 @@ export const simulator = {
   question: 'What does a launch do, block by block?',
   text: [
     'The simulator checks the composite prediction. It simulates a launch event by event: blocks are dispatched in order to free slots, the resident thread groups of a multiprocessor share its pace, and a slot is free again only when the last group of its block has ended.',
-    'Nothing in it is averaged. Depths are drawn at random, and so the time of a launch is itself a random number. It therefore shows what the prediction cannot: how much single launches vary. It takes milliseconds, where a prediction takes less than one.',
+    'Nothing in it is averaged. Depths are drawn at random, and so the time of a launch is itself a random number. The simulator therefore shows what the prediction cannot: how much single launches vary. A simulation takes milliseconds, a prediction less than one.',
   ],
   equations: rows`
     \frac{\mathrm{d} v_m}{\mathrm{d} t} = \frac{1}{t(w_m)} :: The virtual time of a multiprocessor, in iterations: with w active groups, one iteration of all of them takes t(w) cycles.
@@ -148,7 +148,7 @@ export const simulator = {
   validity: [
     'Slots that become free at the same instant are filled together, one per multiprocessor in turn. Work without imbalance therefore runs in whole waves, distributed evenly.',
     'Dispatch takes no time. Caches, clocks and other work on the device are not simulated.',
-    'With heavy tails a few launches prove nothing: the rare long unit may not have occurred yet. The interval of the mean states how well it is known.',
+    'With heavy tails a few launches prove nothing: the rare long unit may not have occurred yet. The interval of the mean states how well the mean is known.',
   ],
   sources: rows`
     Lockstep. Event simulation of a device in the virtual time of each multiprocessor.
