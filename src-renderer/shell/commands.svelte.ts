@@ -24,7 +24,7 @@ export interface Command {
   /** More words by which the search finds the command. */
   readonly words?: string | undefined;
   readonly checked?: boolean | undefined;
-  /** `false` hides it from the palette and disables it in menus. */
+  /** `false` hides the command from the palette and disables it in menus. */
   readonly enabled?: boolean | undefined;
   readonly run: () => void;
 }

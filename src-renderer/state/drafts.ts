@@ -1,7 +1,7 @@
 import type { StudyRecord } from '../../src-main/contract/api.ts';
 import type { Study } from '../../src-main/contract/study.ts';
 
-/** Unsaved edits in the browser's storage, because the server may be gone when a page is closed. */
+/** Keeps unsaved edits in the browser's storage, because the server may be gone when a page is closed. */
 
 type Drafts = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 

@@ -1,7 +1,7 @@
 import { MAX_LISTED } from '../../../src-main/contract/api.ts';
 import { choiceField, flagField, numberField, textField } from '../../state/location.svelte.ts';
 
-/** The number of best designs in a table. */
+/** The possible numbers of designs in a table, the best first. */
 export const ROW_LIMITS = ['20', '100', '1000', '10000', '100000', 'all'] as const;
 
 /** Returns the number of rows of a table. A saved file has all of them, the preview only the first. */

@@ -87,7 +87,7 @@ export function matrixPowerRows(
     const measuredMean = valueOf(each, 'meanLoss');
     const measuredAggregate = valueOf(each, 'aggregateLoss');
     if (measuredMean === null && measuredAggregate === null) return [];
-    // Each loss is measured by two cases, in lockstep and independently. It gets one row.
+    // Two cases measure each loss, in lockstep and independently, and share one row.
     const key = `${parameters.lengths} ${parameters.unitsPerGroup} ${parameters.synchronised}`;
     if (seen.has(key)) return [];
     seen.add(key);

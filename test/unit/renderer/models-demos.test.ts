@@ -193,7 +193,7 @@ describe('figures', () => {
     expect(heads({})).toContain('Measured');
     expect(heads({ cores: 12 })).not.toContain('Measured');
     expect(heads({ work: 'task' })).not.toContain('Measured');
-    expect(textOf(figuresOf('contention', { work: 'task', taskPart: 0.5 }))).toMatch(/faster than all 72/);
+    expect(textOf(figuresOf('contention', { work: 'task', taskPart: 0.5 }))).toMatch(/All 72 take \d.* longer/);
   });
   it('draw a bar for every core that ends alone, and one for those that end together', () => {
     const bars = (chosen: Readonly<Record<string, unknown>>) => countOf(svgOf(figuresOf('contention', chosen), 'staircase'), 'series-1'); // prettier-ignore
