@@ -7,7 +7,7 @@ export const agreement = {
   question: 'How far can predictions be trusted, and what can measurements correct?',
   text: [
     'A tuner must find the fast designs. Exact milliseconds come second. So agreement is judged first by order: by rank correlations, and by the regret of measuring only the designs that the model ranks first. Errors of the times are stated with and without one common factor, which a wrong clock or kernel profile would explain.',
-    'Regret alone looks good if all designs are alike. So the random equivalent is shown beside it: the number of designs that would have to be measured at random to do as well. It is computed exactly from the measured times.',
+    'Regret alone looks good if all designs are alike. So the random equivalent is shown beside it: the number of designs that would have to be measured at random to find a design as fast. It is computed exactly from the measured times.',
     'Calibration fits what the study does not know of its kernel on this device: latency and issue cost of an iteration, softness of the knee, serial fraction, cost of cooperation, set-up of a unit and overhead of a launch. A parameter that the measured designs do not determine keeps its value and is marked so.',
   ],
   equations: rows`
@@ -34,11 +34,11 @@ export const agreement = {
   validity: [
     'Latency and issue cost scale all times together. Only designs with few active thread groups, measured together with designs with many, separate them. Among saturated designs, latency keeps its value.',
     'The softness of the knee shows only near the knee.',
-    'With one number of threads per unit, the measurements show nothing about sharing. With two, serial fraction and cooperation cost cannot be separated, and only the first is fitted.',
+    'With one number of threads per unit, the measurements show nothing about sharing. With two, serial fraction and cooperation cost cannot be separated, and only the serial fraction is fitted.',
     'The overhead of a launch shows in the shortest launches. The set-up of a unit shows in launches of short units.',
     'Schedulers are those of the device and are never fitted. The cost of divergent branches comes from the divergent-loops suite, shared bandwidth from the contention suite.',
     'Rely on the error on designs that a fit had not seen. The error on the designs of the fit itself is too small.',
-    'The figures describe the measured designs. Designs that a model ranks first are alike, and correlations among them are low even if the model is right. To judge the model, measure designs from best to worst; to find the best design, measure the first ones.',
+    'The figures describe the measured designs. Designs that a model ranks first are alike, and correlations among them are low even if the model is right. To judge the model, measure designs from best to worst; to find the best design, measure the first designs.',
   ],
   sources: rows`
     Spearman (1904). The Proof and Measurement of Association between Two Things. American Journal of Psychology 15(1), 72–101. :: 10.2307/1412159

@@ -214,7 +214,7 @@ export const contention = {
   group: 'Device',
   question: 'What does uneven work cost when cores share one memory?',
   text: [
-    'Cores with little work end early and leave the bandwidth to the others, but one core alone cannot use all of it. The time is therefore shorter than that of the longest core under full contention, and longer than that without contention. Fewer cores can be faster.',
+    'Cores with little work end early and leave the bandwidth to the other cores, but one core alone cannot use all of it. The time is therefore shorter than the core with the most work takes under full contention, and longer than it takes without contention. Fewer cores can be faster.',
   ],
   equations: rows`
     K = \lceil \rho / \beta \rceil :: Cores that use the whole bandwidth.
@@ -236,7 +236,7 @@ export const contention = {
   ],
   contradictions: [
     'The printed column of the triangular workload does not follow the printed formula: it counts the work of cores 2 to K above that of the K-th core in the first phase. Both formulas are offered by name. The tables use the formula that gives the printed numbers.',
-    'For the Epyc 7302P the slides list K = 5, where ρ/β rounds up to 4. The printed bandwidth agrees with one of these values. The printed error and share of the first phase agree with the other.',
+    'For the Epyc 7302P the slides list K = 5, where ρ/β rounds up to 4. The printed bandwidth agrees with one value of K, the printed error and share of the first phase with the other.',
   ],
   sources: rows`
     Langguth, Cai, Trotter (undated). Modelling Load Imbalance in Shared Memory Multicore Systems. Slides, Simula.

@@ -115,7 +115,7 @@ export const divergence = {
   validity: [
     'Kepler and Maxwell were measured. Pascal is assumed to cost what Maxwell costs. No costs were published for devices before Kepler.',
     'Devices with independent thread scheduling, Volta and later, have no such stack and pay none of this cost. Their lanes still wait for each other: that is the imbalance loss.',
-    'Covered are loops that lanes leave at different times. Calls and switches push tokens of their own, which the emulator does not model.',
+    'The model covers loops that lanes leave at different times. Calls and switches push tokens of their own, which the emulator does not model.',
   ],
   contradictions: [
     'A divergent branch on Maxwell costs 26 cycles in the fit and 24 in the summary. Predictions use the fit; both can be chosen here.',

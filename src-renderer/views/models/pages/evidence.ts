@@ -103,7 +103,7 @@ function choiceFigure({ gpu, unseen, points }: GpuDetail): Figure | null {
   const found = choiceRows(gpu, unseen).filter(({ cells }) => cells.some((cell) => cell !== '–'));
   return {
     title: isMatrices ? 'Choice of an implementation' : 'Choice of a launch',
-    hint: 'time over the time of the fastest measured one',
+    hint: 'time divided by the shortest measured time',
     blocks: [
       {
         kind: 'table',
@@ -263,8 +263,8 @@ export const evidence = {
   group: 'Measured',
   question: 'Does the model agree with real GPUs, where anyone can check it?',
   text: [
-    'Public measurements judge the prediction that ranks designs: the same call, for every matrix, implementation, block size and GPU. Sparse matrix-vector products are those of 1,389 matrices on seven GPUs in four to six implementations (Ginkgo, double precision), and of 1,174 matrices by three schedules (loops, single precision). The prediction knows the size of a matrix, the quartiles and moments of its row lengths and, for Ginkgo, the depth of its slices in file order. Launches are judged by block sizes of a convolution (Kernel Tuner), launch shapes (Hasan), losses of groups (SMITE) and a software adapter. Loops and sparse products on an H100 are our own measurements, not public ones. They were not held out: five terms of the model were found in them.',
-    'A product is a design: the arrays that its kernel reads, how it takes the rows, and the launch that its library makes. Four or five inputs that no data sheet gives are fitted for each GPU and implementation, on some of the matrices. The matrices are divided into fifths, and each is judged by a fit that leaves out its fifth. What counts is the choice: how much slower the implementation with the shortest predicted time is than the fastest measured one.',
+    'Public measurements judge the prediction that ranks designs: the same call, for every matrix, implementation, block size and GPU. The sparse matrix-vector products are of 1,389 matrices on seven GPUs in four to six implementations (Ginkgo, double precision), and of 1,174 matrices by three schedules (loops, single precision). The prediction knows the size of a matrix, the quartiles and moments of its row lengths and, for Ginkgo, the depth of its slices in file order. Launches are judged by block sizes of a convolution (Kernel Tuner), launch shapes (Hasan), losses of groups (SMITE) and a software adapter. Loops and sparse products on an H100 are our own measurements, and not public. They were not held out: five terms of the model were found in them.',
+    'A product is a design: the arrays that its kernel reads, how it takes the rows, and the launch that its library makes. Four or five inputs that no data sheet gives are fitted for each GPU and implementation, on some of the matrices. The matrices are divided into fifths, and each is judged by a fit that leaves out its fifth. What counts is the choice: how much slower the implementation with the shortest predicted time is than the fastest in the measurements.',
   ],
   equations: rows`
     T = t_0 + \max \bigl( T_{\mathrm{predicted}}(\varphi, \lambda, \gamma), \; a \, n_a \bigr) :: Start of the launch, plus the longer of two times: that of the predicted design, and that of the additions to the result of the longest row, one after another.
@@ -286,8 +286,8 @@ export const evidence = {
   `,
   validity: [
     'The columns of a row decide how far gathers miss the cache. A summary of row lengths does not contain them: of two large matrices with the same summary, one may take three times as long.',
-    'The start of a launch as timed depends on driver and method, from 2 µs on the V100 to 38 µs on the Radeon VII. No data sheet gives it. For a GPU whose measurements are left out, times of small matrices are therefore wrong by half or more, but the choice is hardly worse.',
-    'The loops data does not know the order of the rows. Schedules that give neighbouring rows to one thread group depend on it, and are predicted least well.',
+    'The timed start of a launch depends on driver and method, from 2 µs on the V100 to 38 µs on the Radeon VII. No data sheet gives it. For a GPU whose measurements are left out, times of small matrices are therefore wrong by half or more, but the choice is hardly worse.',
+    'The loops data does not know the order of the rows. Schedules that give neighbouring rows to one thread group depend on this order, and are predicted least well.',
     'On the MI250X, the schedule of even non-zeros takes 45 µs longer for any matrix with more than about 200,000 non-zeros. The model has no such term.',
     'On the H100, the code of a sparse product does not show the size of x, nor that its columns are random. Products with more than ten million columns take up to 3.0 times the predicted time.',
     'If all blocks of a kernel are resident at once, the model predicts the same time for all its block sizes. On an A100 and an MI250X, the measured times then differ by 7 % (median). Designs whose predictions differ by less than 18 and 24 % therefore count as tied there, which covers 80 % of the errors.',

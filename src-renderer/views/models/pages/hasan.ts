@@ -78,7 +78,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
               { name: 'measured', series: 4, dots: true, points: measured },
             ],
           }),
-          `The dots are the paper’s Table 2, measured on a Kepler K20. The printed equations show its step at every 208 blocks. They miss the plateau that latency causes while threads are few. Soft waves are our model, ${FITTED} of that table.`,
+          `The dots are the paper’s Table 2, measured on a Kepler K20. The printed equations show the step of the table at every 208 blocks. They miss the plateau that latency causes while threads are few. Soft waves are our model, ${FITTED} of that table.`,
         ],
       }; // prettier-ignore
     },
@@ -167,7 +167,7 @@ export const hasan = {
   contradictions: [
     'The paper states an error of 0.13 to 5.69 %. Its printed equations differ from its printed table by 7.9 points of efficiency on average and by 32 at most.',
     'The second equation prints no ceiling, although thread groups are whole. As printed, efficiency falls from the first thread on, while the table is flat there.',
-    'The caption of its Figure 2 swaps the ranges of the two axes: no block has 1,248 threads.',
+    'The caption of the paper’s Figure 2 swaps the ranges of the two axes: no block has 1,248 threads.',
   ],
   sources: rows`
     Hasan, Chatterjee, Radhakrishnan, Antonio (2014). Performance Prediction Model and Analysis for Compute-Intensive Tasks on GPUs. NPC. :: 10.1007/978-3-662-44917-2_65

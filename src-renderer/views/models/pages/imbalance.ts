@@ -45,7 +45,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>, 'lossDistribution'> = {
           }),
           law === 'rare'
             ? `Here the two averages disagree. A unit has 1 iteration with probability 0.9, else 100. With groups of 32 units the mean loss is **${fixed(at(32).meanLoss, 2)}**, with 256 units only **${fixed(at(256).meanLoss, 2)}**: larger groups seem to waste less. They do not. A group with one long unit among few short ones has a very large loss, and such groups dominate the mean over groups; in larger groups they are less extreme. The aggregate loss is the time spent divided by the work done, and it only grows: ${fixed(at(32).aggregateLoss, 2)}, then ${fixed(at(256).aggregateLoss, 2)}.`
-            : `At n = 32 the mean loss is **${fixed(at(32).meanLoss, 3)}** and the aggregate loss **${fixed(at(32).aggregateLoss, 3)}**. Choose the last law of the list to see them disagree.`,
+            : `At n = 32 the mean loss is **${fixed(at(32).meanLoss, 3)}** and the aggregate loss **${fixed(at(32).aggregateLoss, 3)}**. Choose the last law of the list to see the two losses disagree.`,
         ],
       };
     },
@@ -112,7 +112,7 @@ export const imbalance = {
     'Units are independent draws from one law. A workload with an order has its exact loss beside it: neighbours of similar length lose less, sorted units far less.',
     'Every iteration costs the same, and lanes reconverge after every unit.',
     'Infinite laws are cut where a probability of one millionth is left. The cut is reported.',
-    'The samples behind the paper’s Figure 3 are not public, so that comparison cannot be repeated. Those behind Figure 2 are public in part.',
+    'The samples behind the paper’s Figure 3 are not public, so that comparison cannot be repeated. The samples behind Figure 2 are public in part.',
   ],
   sources: rows`
     Swatman, Varbanescu, Krasznahorkay, Pimentel (2022). Modelling Performance Loss due to Thread Imbalance in Stochastic Variable-Length SIMT Workloads. MASCOTS. :: 10.1109/MASCOTS56607.2022.00026
