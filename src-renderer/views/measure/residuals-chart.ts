@@ -24,7 +24,7 @@ const LETTER_PX = 6.4;
 
 const lineCount = (axes: readonly ResidualAxis[]) => axes.reduce((sum, { rows }) => sum + rows.length, 0);
 
-/** Returns the height of a line at which all lines fit the given room, px, within bounds. */
+/** Returns the height of a line, px, with which all lines fit the room, between the smallest and the largest height. */
 export function residualRowPx(axes: readonly ResidualAxis[], roomPx: number): number {
   const fit = Math.floor((roomPx - TOP - BOTTOM - axes.length * HEAD) / Math.max(1, lineCount(axes)));
   return Math.max(MIN_ROW, Math.min(MAX_ROW, fit));

@@ -16,7 +16,7 @@ export interface ScatterFrame {
 
 /** The margin around the outermost points, as a fraction of the span (logarithmic). */
 const MARGIN = 0.07;
-/** The smallest ratio that a frame spans. In a smaller one, noise would look like an effect. */
+/** The smallest ratio that a frame spans. In a smaller frame, noise would look like an effect. */
 const MIN_RATIO = 1.06;
 
 /**

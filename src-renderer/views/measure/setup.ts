@@ -281,8 +281,8 @@ function nameWords(name: string): readonly string[] {
 }
 
 /**
- * Whether a measured device may be a device of the catalogue: its name has a word with digits of the catalogue's name
- * or, if that has none, any of its words.
+ * Whether a measured device may be a device of the catalogue: the two names share a word with digits or, if the
+ * catalogue's name has no such word, any word.
  */
 export function isSameDevice(predictedFor: string, measuredOn: string): boolean {
   const measured = new Set(nameWords(measuredOn));

@@ -27,7 +27,7 @@ export interface PmfMark {
 export interface PmfInput {
   readonly law: LengthLaw;
   readonly mean: number;
-  /** The expected longest unit of groups of some sizes. */
+  /** For some group sizes, the expected longest unit of a group. */
   readonly depths: readonly PmfMark[];
   /** The width of the plot, px. Bars that would be thinner than 2 px are combined. */
   readonly widthPx: number;
