@@ -206,7 +206,7 @@ function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[
             unit: 'in use',
             text: (best, { device }) =>
               device.kind === 'cpu' ? `${count(best.design.gridBlocks)} of ${count(device.cores)}` : '–',
-            hint: 'Cores that share the work, of all cores of the CPU',
+            hint: 'Cores that share the work, out of all cores of the CPU',
           }),
         ]
       : []),
@@ -231,7 +231,7 @@ function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[
         evidence && !best.hasEvidence
           ? `not ${kindsText([best.kind])}`
           : (evidence?.agreement.map(({ dataset }) => dataset).join(', ') ?? 'none'),
-      hint: 'Measurements with which predicted times of the device were compared, and whether they include this way to distribute the work; see Models, Evidence',
+      hint: 'Measurements with which predicted times of the device were compared, and whether they include kernels that distribute the work in this way; see Models, Evidence',
     }),
   ];
 }

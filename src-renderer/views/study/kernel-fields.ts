@@ -111,7 +111,7 @@ function onceFields(speak: Term): readonly KernelField[] {
       'combine',
       'Combining step',
       'instr.',
-      `Instructions of one combining step. If u ${speak('thread', 'many')} share a unit, they combine their results at its end, in a tree of log₂u steps.`,
+      `Instructions of one combining step. If u ${speak('thread', 'many')} share a unit, they combine their results at the end of the unit, in a tree of log₂u steps.`,
     ),
     field(
       'refill',
@@ -123,7 +123,7 @@ function onceFields(speak: Term): readonly KernelField[] {
       'search',
       'Search step',
       'instr.',
-      'Instructions of one step of a binary search: each slot searches for the start of its even share (merge path, even non-zeros).',
+      'Instructions of one step of the binary search by which a slot finds the start of its even share (merge path, even non-zeros).',
     ),
     field('carry', 'Carry', 'instr.', 'Instructions to hand over a unit that is cut by the end of an even share.'),
   ];
@@ -157,13 +157,13 @@ function sharingFields(speak: Term): readonly KernelField[] {
       'chainInstructions',
       'Longest chain',
       'instr.',
-      'Instructions of an iteration that must run one after another. If the value is not given, all of them must.',
+      'Instructions of an iteration that must run one after another. If the value is not given, all instructions count.',
     ),
     field(
       'dependentExchanges',
       'Exchanges per iteration',
       '',
-      `Shuffles and accesses to ${speak('sharedMemory')} in an iteration that wait for one another.`,
+      `Shuffles and accesses to ${speak('sharedMemory')} that wait for one another in an iteration.`,
     ),
   ];
 }
