@@ -64,7 +64,8 @@ export function readOutput(stdout: string, stderr: string, timed = true): Result
       else if (name === 'correct') said[name] = value === true && said[name] !== false;
       else said[name] = value;
     }
-    if (timesNs.length > MAX_TIMES) return badInput(`One run of the program printed more than ${MAX_TIMES} measured times.`);
+    if (timesNs.length > MAX_TIMES)
+      return badInput(`One run of the program printed more than ${MAX_TIMES} measured times.`);
   }
   if (timed && timesNs.length === 0)
     return badInput(`The program printed no time. ${EXPECTED}. ${lastWords(stderr, stdout)}`);
