@@ -1,6 +1,5 @@
-import { CELL_FIELDS, GROUP, PAIR, WIDTH } from './activity.ts';
+import { CELL_FIELDS, GROUP, PAIR, WIDTH, type ActivityProfile } from './activity.ts';
 import { estimateNormalMaximum } from './drain.ts';
-import type { BlockLaw } from './law.ts';
 
 /**
  * How differently the schedulers of a multiprocessor are loaded by one block. Each scheduler that the block uses has m
@@ -8,7 +7,6 @@ import type { BlockLaw } from './law.ts';
  * Both are in iterations.
  */
 export class SchedulerShares {
-  /** The number of schedulers that a block uses. */
   readonly schedulers: number;
   /** E[the largest D] − E[D]. */
   readonly depthLead: number;
@@ -17,10 +15,13 @@ export class SchedulerShares {
   /** The correlation of S and D, 0…1. */
   readonly correlation: number;
 
-  constructor({ fresh, groupsPerBlock }: BlockLaw, schedulers: number) {
-    const k = Math.min(schedulers, groupsPerBlock);
-    const m = groupsPerBlock / k;
-    const { data, cells } = fresh;
+  /**
+   * @param fresh activity of a block from its start
+   * @param schedulers number of schedulers that the block uses, at most one for each of its groups
+   */
+  constructor({ data, cells, groupsPerBlock }: ActivityProfile, schedulers: number) {
+    this.schedulers = schedulers;
+    const m = groupsPerBlock / schedulers;
     let groupBeyond = 0;
     for (let c = 0; c < cells; c++) groupBeyond += data[c * CELL_FIELDS + WIDTH] * data[c * CELL_FIELDS + GROUP];
     let lead = 0;
@@ -34,11 +35,11 @@ export class SchedulerShares {
     for (let c = 0, at = 0; c < cells; c++, at += CELL_FIELDS) {
       const width = data[at + WIDTH];
       const alive = data[at + GROUP];
-      const ended = 1 - alive;
+      const ended = Math.max(0, 1 - alive);
       const othersEnded = Math.pow(ended, m - 1);
       const allEnded = othersEnded * ended;
       groupBeyond -= width * alive;
-      lead += width * (allEnded - Math.pow(allEnded, k));
+      lead += width * (allEnded - Math.pow(allEnded, schedulers));
       // Var X = 2∬ P(X ≤ u)·P(X > v) over u < v, and likewise for two variables (Hoeffding).
       const groupBefore = groupEnded + 0.5 * width * ended;
       groupVariance += 2 * width * alive * groupBefore;
@@ -51,7 +52,6 @@ export class SchedulerShares {
     }
     const workDeviation = Math.sqrt(m * groupVariance);
     const depthDeviation = Math.sqrt(depthVariance);
-    this.schedulers = schedulers;
     // The correlated part of the depths of a block makes its schedulers equally late, so it is left out.
     const apart = groupsVary > 0 ? Math.sqrt(1 - Math.min(1, Math.max(0, groupsAgree / groupsVary))) : 0;
     this.depthLead = apart * lead;
@@ -61,7 +61,10 @@ export class SchedulerShares {
       const independent = workDeviation * Math.sqrt(1 - this.correlation * this.correlation);
       this.workLead =
         apart *
-        Math.hypot((this.correlation * workDeviation * lead) / depthDeviation, estimateNormalMaximum(k) * independent);
+        Math.hypot(
+          (this.correlation * workDeviation * lead) / depthDeviation,
+          estimateNormalMaximum(schedulers) * independent,
+        );
     } else {
       this.correlation = 1;
       this.workLead = 0;
@@ -77,13 +80,12 @@ export class SchedulerShares {
  * pace of a multiprocessor contains only a·E[the largest D] + b·E[S]. The other blocks of the multiprocessor do not
  * change the difference: in a closed network of R blocks, each with two servers of exponential times, a round takes R +
  * 1/2 mean times.
+ * @param own mean number of active groups of the block on each of its schedulers
  * @param pace cycles per iteration at the mean number of active groups
  * @param slope further cycles per iteration for each further active group of a scheduler
  */
-export function computeJoinCycles(law: BlockLaw, schedulers: number, pace: number, slope: number): number {
-  if (law.shares?.schedulers !== schedulers) law.shares = new SchedulerShares(law, schedulers);
-  const { depthLead, workLead, correlation } = law.shares;
-  const own = (law.groupsPerBlock * law.meanGroup) / (law.meanBlock * Math.min(schedulers, law.groupsPerBlock));
+export function computeJoinCycles(shares: SchedulerShares, own: number, pace: number, slope: number): number {
+  const { depthLead, workLead, correlation } = shares;
   const depth = Math.max(0, pace - slope * own) * depthLead;
   const work = slope * workLead;
   return Math.sqrt(depth * depth + work * work + 2 * correlation * depth * work) - depth;

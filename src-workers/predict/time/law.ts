@@ -48,7 +48,7 @@ export interface BlockLaw {
   stationary: ActivityProfile | null;
   /** Renewal process of a slot; made on demand by `getRenewal`. */
   renewal: Renewal | null;
-  /** How differently the block loads the schedulers of a multiprocessor; made on demand by `computeJoinCycles`. */
+  /** How differently the block loads the schedulers of a multiprocessor; made on demand. */
   shares: SchedulerShares | null;
 }
 

@@ -5,7 +5,7 @@ import { AGE_FIELDS, getStationaryProfile } from './block-law.ts';
 import type { BlockLaw } from './law.ts';
 import { computeDrainCycles, computeLastBlockCycles, type ExactLives } from './drain.ts';
 import { computeMeanCycles, countFurther, findMostCompeting } from './cycles.ts';
-import { computeJoinCycles } from './join.ts';
+import { computeJoinCycles, SchedulerShares } from './join.ts';
 import { computeDispatch, extendRenewal, PHASE_FIELDS, getRenewal, countWavesUntilStationary } from './renewal.ts';
 import type { Residency } from './residency.ts';
 
@@ -120,7 +120,8 @@ export function computeFewWavesCycles(wave: Wave): number {
   const slots = multiprocessors * R;
   const before = Math.ceil(gridBlocks / slots) - 1;
   const last = computeOneWaveCycles({ ...wave, gridBlocks: gridBlocks - before * slots });
-  const together = before * block.top * cyclesPerIteration[R * block.groupsPerBlock] + last;
+  const pace = cyclesPerIteration[R * block.groupsPerBlock] + computeUnevenCyclesOfFull(residency);
+  const together = before * block.top * pace + last;
   return untied + tied * (together - untied);
 }
 
@@ -255,7 +256,9 @@ function getJoinCycles(residency: Residency): number {
     const fast = computeMeanCycles(cyclesPerIteration, below, deviation, cap);
     const slow = computeMeanCycles(cyclesPerIteration, above, deviation, cap);
     const slope = (q * issueShare * Math.max(0, slow - fast)) / (above - below);
-    join = computeJoinCycles(block, q, 0.5 * (fast + slow), slope);
+    const used = Math.min(q, block.groupsPerBlock);
+    if (block.shares?.schedulers !== used) block.shares = new SchedulerShares(block.fresh, used);
+    join = computeJoinCycles(block.shares, active / used, 0.5 * (fast + slow), slope);
   }
   const uneven = block.meanPair * computeUnevenCyclesOfFull(residency);
   residency.joinCycles = Math.hypot(uneven, join) - uneven;
