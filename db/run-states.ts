@@ -46,7 +46,7 @@ export function runStates(
   function saveMeasuringDevice(runId: number, device: unknown): null {
     return write(() => {
       if (ownRow(runId).measuringDevice !== null)
-        refuse('conflict', `Run ${runId} already has the device that measures it.`, { runId });
+        refuse('conflict', `Run ${runId} already has a measuring device, which cannot be replaced.`, { runId });
       run('UPDATE runs SET measuring_device = ? WHERE id = ?', toJson('device', device), runId);
       return null;
     });

@@ -34,7 +34,10 @@ export interface Bundle {
   readonly cases: number;
   /** The state of the cache before each launch, on a CUDA device. */
   readonly cache?: CacheState;
-  /** How many designs can be chosen, if no CUDA device can run every design of the sweep. */
+  /**
+   * How many valid designs of the device a CUDA device can run, and which limits exclude the others. Null if it can run
+   * all of them, or if the request names its designs.
+   */
   readonly leftOut: RunnableDesigns | null;
   readonly packed: readonly string[];
   readonly bytes: number;

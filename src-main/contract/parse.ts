@@ -47,8 +47,8 @@ function jsonStart(value: unknown, most: number): string {
 type Issue = v.BaseIssue<unknown>;
 
 /**
- * Picks the most helpful issue. For a union, this is an issue of the option that is a list or an object like the value.
- * Valibot's paths in a union start at the value of the union; the returned path starts at the root.
+ * Picks the most helpful issue. For a union, this is an issue of the option of the same kind (list or object) as the
+ * value. Valibot's paths in a union start at the value of the union; the returned path starts at the root.
  */
 function meant(issue: Issue): Issue {
   if (issue.type !== 'union') return issue;

@@ -19,7 +19,7 @@ const AT_WORD = 0.8;
 const WITHIN = 0.5;
 const HIDDEN = 0.25;
 const ABBREVIATED = 0.1;
-/** The bonus for a whole word: `sort` finds Sort by the time before the shorter Sorting. */
+/** The bonus for a whole word: `sort` finds "Sort by the time" before "Sorting", although that is shorter. */
 const WHOLE_WORD = 0.02;
 /** For every `LETTERS_PER_SLIP` letters of a typed word, one letter may be missing. */
 const LETTERS_PER_SLIP = 4;

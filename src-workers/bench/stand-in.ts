@@ -101,13 +101,15 @@ function overhead(profile: UnitLoopProfile, u: number) {
   const loadCount = loads.each + Math.sign(loads.rate);
   const streamedCount = streamed.each + Math.sign(streamed.rate);
   const integers =
-    // The first term adds to the result, counts down to 0 and, for dealt units, finds the lane's iteration.
+    // The first term is for the instructions that add to the result, count down to 0 and, for dealt units, find the
+    // lane's iteration.
     (u === 1 ? OWN.one : profile.sharing === 'deal' ? OWN.dealt : OWN.split) +
     exchanges +
     // Each load has a 64-bit address. The chain adds two links, and a check if only some passes have another load.
     (loadCount > 0 ? loadCount + 2 : 0) +
     (loads.rate > 0 ? 3 : 0) +
-    // Each streamed load has an address, the advance of this address, its wrap, and a link.
+    // Each streamed load needs four integer instructions: its address, the advance of the address, the wrap at the end
+    // of the table, and the link of the loaded value into the chain.
     4 * streamedCount +
     (streamed.rate > 0 ? 2 : 0);
   return { exchanges, loads, streamed, integers, instructions: integers + exchanges + loadCount + streamedCount + 1 };

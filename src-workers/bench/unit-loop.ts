@@ -94,7 +94,7 @@ export function unitOrder(
       return ok(byLength(lengths));
     case 'window-sort': {
       const window = balancing.units;
-      // All units are sorted once. The units of a window, in this sorted order, are the order of the window.
+      // All units are sorted by length once. Then each window takes its own units in this order.
       const next = Float64Array.from({ length: Math.ceil(units / window) }, (_, w) => w * window);
       const order = new Uint32Array(units);
       for (const unit of byLength(lengths)) order[next[Math.floor(unit / window)]++] = unit;

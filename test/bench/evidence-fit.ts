@@ -222,7 +222,7 @@ function pick({ matrices, microseconds }: MeasuredTimes, chosen: readonly number
   return { matrices: own, microseconds: Float64Array.from(chosen, (at) => microseconds[at]) };
 }
 
-/** Fits the four-number model to all matrices, and without each fold. `implementation` is an id of `models/spmv`. */
+/** Fits the four-number model once to all matrices, and once for each fold to the matrices outside it. `implementation` is an id of `models/spmv`. */
 function fitFourNumbers(
   implementation: string,
   device: GpuDevice,

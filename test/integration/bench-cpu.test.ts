@@ -252,7 +252,7 @@ test('a case that exceeds its time is stopped, and its threads end', async () =>
     {
       type: 'failed',
       case: 'stream-1',
-      message: 'The case was stopped, because it took longer than its limit of 1000 ms.',
+      message: 'stopped, because it took longer than the limit of 1000 ms',
     },
     { type: 'done' },
   ]);

@@ -459,7 +459,7 @@ describe('conditions of a launch', () => {
 
 describe('iterations of every shape', () => {
   it.each<UnitLoopProfile>([
-    // The profiles have the fewest steps, many steps, and units that are dealt to their threads.
+    // One profile has the fewest steps, one has many, and one deals the iterations of a unit to its threads.
     {
       ...PROFILE,
       instructionsPerIteration: 12,
@@ -908,7 +908,7 @@ describe('a bundle on a machine without Lockstep', () => {
     });
     await writeFile(join(place, 'results.jsonl'), '{"type":"plan"}\n');
     expect((await script()).stderr).toBe('results.jsonl belongs to another plan; move it away first\n');
-    expect(await readImportFile(folder)).toFail(null, /has no results\.jsonl/);
+    expect(await readImportFile(folder)).toFail(null, /has neither results\.jsonl/);
   });
 });
 

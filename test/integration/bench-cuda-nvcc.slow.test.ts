@@ -59,7 +59,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
     ];
     const workload = { ...WORKLOAD, lengths: Uint32Array.of(1), profile: PROFILE };
     objects = unwrap(await cudaPlan(planOf(cases, { workload }), NO_FILES)).objects;
-    // Both cores are used, because the host program takes as long as the unit loops together.
+    // Two compilations run side by side, because the host program takes as long to compile as all unit loops.
     await Promise.all(
       [[objects[0]], objects.slice(1)].map(async (several) => {
         for (const object of several) {

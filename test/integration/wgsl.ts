@@ -21,7 +21,7 @@ export function bufferOf(words: Iterable<number>, kind: 'storage' | 'uniform' = 
 }
 
 interface WgslLaunch {
-  /** Buffers of the binding groups that a launch changes, by the number of the group. */
+  /** Buffers to bind before this launch, by the number of the binding group. Other groups keep their buffers. */
   readonly groups: Readonly<Record<number, readonly GPUBuffer[]>>;
   readonly workgroups: number;
 }

@@ -263,7 +263,7 @@ describe('a run of several implementations', () => {
     ];
     expect(implementationChoice(close)).toEqual([
       'Fastest: x on A; y on B.',
-      'Predictions cannot rule out: y on A; x on B.',
+      'Too close to the fastest to be ruled out by predicted times: y on A; x on B.',
     ]);
     const clear = ['A', 'B', 'C'].map((name) => on(name, row('x', 1, true), row('y', 2, false)));
     expect(implementationChoice(clear)).toEqual(['Fastest: x on all 3 devices.']);

@@ -52,6 +52,7 @@ With --json:
                leftOut  {designs, runnable, limits: [{quantity, atMost}]} if the target cannot run the whole sweep
                part     {units, ofUnits, designsLeftOut} if fewer units were measured
                probe    {ofRepeats, ofDesigns, estimateMs, fullMs} if a probe chose how much is measured
+               (fewer cases than ofDesigns are spread over the chosen designs)
                program  {exec, build}; cases then also have the digest and the implementation
                kernel   {file, name}
   --list       {targets: [{id, backend, available, label, device, advice}]}
@@ -90,7 +91,10 @@ export function addBench(program: Command, { terminal, withEngine, withRuns }: C
       '--target <target>',
       'where: cuda:0, hip:0, webgpu or cpu; opencl:0 and emulation for --kernel (bench --list prints the available ones)',
     )
-    .option('--exec <command>', 'measure with your own program, which runs once for every launch (see below)')
+    .option(
+      '--exec <command>',
+      'measure with your own program, which is run until it has timed all launches (see below)',
+    )
     .option('--build <command>', 'compile the program of --exec first, once for all designs with the same command')
     .option('--kernel <file>', 'measure your own kernel, described by this manifest, on the target (see below)')
     .option('--top <count>', 'the best designs by prediction (default: 20)', positive)

@@ -18,7 +18,11 @@ import { type Terminal, usage, failure } from '../output.ts';
 import { saveDevice } from './devices.ts';
 
 export function addImport(program: Command, { terminal, withEngine }: CommandLine): void {
-  command(program, 'import <file>', 'measurements made elsewhere as a run; also a study or a device (JSON)')
+  command(
+    program,
+    'import <file>',
+    'import measurements from elsewhere, which become a run; also a study or a device (JSON)',
+  )
     .option('--device <name>', 'device of the measurements, if the file does not name it')
     .option(
       '--run <run>',

@@ -88,7 +88,8 @@ With --json: {entry, name, arch, entries, registersPerThread, sharedMemoryBytesP
   work: [{device, threadsPerUnit, instructions: {measured, predicted}, l2Sectors, dramBytes}]}; a value is null if the file does not
   show it, and loss and work exist only with --into. from is sass, ptx, ptxas, cubin or ncu; loop counts from 0. A phase is
   {instructions, integerShare, fp64Share, specialShare, chainInstructions, dependentExchanges, dependentLoads, bytes},
-  without the values that are 0. The prologue is for a thread, combine for a step of the tree, unit and refill for a unit.
+  without the values that are 0. The figures of prologue are per thread, those of unit and refill per unit, and those
+  of combine per step in which threads combine the results of a unit.
   sharing is deal or split.`,
     )
     .action((file: string, options: InspectOptions) =>

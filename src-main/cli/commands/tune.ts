@@ -137,7 +137,9 @@ function report(
 ): void {
   if (best === null || expectedRegret === null) {
     const [reason] = failureReasons({ history });
-    terminal.say(`No design could be measured${reason ? `: ${reason}` : '.'} ${STOPPED[stopped](within)}`);
+    terminal.say(
+      `No design could be measured${reason ? `: ${reason.replace(/\.$/, '')}` : ''}. ${STOPPED[stopped](within)}`,
+    );
     return;
   }
   const { unit, cell } = timeCells([best.predictedMs, best.measuredMs, best.expectedMs]);

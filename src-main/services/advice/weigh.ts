@@ -19,7 +19,7 @@ export async function weighedDesigns(
 ): Promise<Result<ReadonlyMap<number, UncertainDesign>>> {
   if (designs.length > MAX_WEIGHED)
     return badInput(
-      `Expected losses of ${designs.length} designs would take too long. List at most ${MAX_WEIGHED} designs.`,
+      `Computing the expected losses of ${designs.length} designs would take too long. List at most ${MAX_WEIGHED} designs.`,
     );
   const refused = tooLarge(view.ranking.axes);
   if (refused) return refused;

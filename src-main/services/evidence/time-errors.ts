@@ -40,7 +40,7 @@ export function expectedTimes(device: Device, kind: ImplementationKind): Expecte
   const [widest] = known.toSorted((one, other) => width(other) - width(one));
   const { low, high, count, startMicroseconds } = widest ?? data.unmeasured;
   const rounded = (value: number): number => Number(value.toPrecision(2));
-  const took = `90 % of the launches took ${rounded(low)} to ${rounded(high)} times the predicted time, which includes ${rounded(startMicroseconds)} µs for the start`;
+  const took = `90 % of the launches took ${rounded(low)} to ${rounded(high)} times the sum of the predicted time and ${rounded(startMicroseconds)} µs for the start`;
   const some = `${count.toLocaleString('en')} measured`;
   const what = `${ofKind.length > 0 ? '' : 'none with '}${kindsText([kind])}`;
   const none = !evidence

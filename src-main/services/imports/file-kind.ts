@@ -27,7 +27,7 @@ export async function readImportFile(path: string): Promise<Result<Uint8Array>> 
   const results = names.filter((name) => /^results(-\d+)?\.jsonl$/.test(name)).sort();
   if (results.length === 0)
     return badInput(
-      `${path} has no results.jsonl, and no results-0.jsonl, …. Specify a file, or the folder of a bundle that was measured.`,
+      `${path} has neither results.jsonl nor parts of it (results-0.jsonl and so on). Specify a file, or the folder of a bundle that was measured.`,
     );
   // Each part begins with the plan. Reading the joined parts checks that all plans are the same.
   const parts: Uint8Array[] = [];

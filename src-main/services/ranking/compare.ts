@@ -89,7 +89,9 @@ export function implementationChoice(devices: readonly DeviceBest[]): readonly s
       .map(([name, on]) => `${name} on ${on.length === all && all > 1 ? `all ${all} devices` : listed.format(on)}`)
       .join('; ');
   const fast = `Fastest: ${where(fastest)}.`;
-  return close.size === 0 ? [fast] : [fast, `Predictions cannot rule out: ${where(close)}.`];
+  return close.size === 0
+    ? [fast]
+    : [fast, `Too close to the fastest to be ruled out by predicted times: ${where(close)}.`];
 }
 
 /** Names the devices on which a simulation contradicts the compared prediction. */

@@ -62,7 +62,7 @@ export async function pageTarget(gpu: GPU | undefined): Promise<MeasuringTarget>
     return target(
       false,
       'This window has no WebGPU',
-      'Use a browser with WebGPU, over https or on this machine; in Chromium see chrome://gpu.',
+      'Open this page in a browser with WebGPU, over https or from localhost. In Chromium, chrome://gpu shows what is missing.',
     );
   try {
     const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });

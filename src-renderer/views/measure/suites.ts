@@ -87,7 +87,7 @@ export function matrixPowerRows(
     const measuredMean = valueOf(each, 'meanLoss');
     const measuredAggregate = valueOf(each, 'aggregateLoss');
     if (measuredMean === null && measuredAggregate === null) return [];
-    // Two cases measure each loss, in lockstep and independently, and share one row.
+    // A loss is computed from two cases, which share a row: units in lockstep, and units in separate groups.
     const key = `${parameters.lengths} ${parameters.unitsPerGroup} ${parameters.synchronised}`;
     if (seen.has(key)) return [];
     seen.add(key);

@@ -84,7 +84,7 @@ async function measureCase(
   const workers: Worker[] = [];
   const failure = await new Promise<string | null>((settle) => {
     const timer = setTimeout(
-      () => settle(`The case was stopped, because it took longer than its limit of ${plan.caseTimeLimitMs} ms.`),
+      () => settle(`stopped, because it took longer than the limit of ${plan.caseTimeLimitMs} ms`),
       plan.caseTimeLimitMs,
     );
     const leave = (message: string | null): void => {

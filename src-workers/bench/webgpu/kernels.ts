@@ -157,7 +157,7 @@ ${MAIN_INPUT}
   });
 }
 
-/** Returns the maximum of every `together` consecutive lengths. */
+/** Splits the lengths into groups of `together` consecutive ones, and returns the maximum of each group. */
 function deepest(lengths: Uint32Array, together: number): Uint32Array {
   const depths = new Uint32Array(lengths.length / together);
   lengths.forEach((length, unit) => {

@@ -26,7 +26,7 @@ export function expectedDivergence(law: LengthLaw, lanes: number, shape: StackSh
   return { divergentBranches: Math.max(0, distinct - 1), spills };
 }
 
-/** Terms of e^{f·z} − 1 that are smaller by this factor than the result for n lanes have no effect. */
+/** A term of e^{f·z} − 1 is left out if it can change a probability for n lanes by less than this. */
 const NEGLIGIBLE = 1e-18;
 
 /** Computes P(D = d): d distinct lengths above 0 among n lanes; array of length n + 1. */

@@ -65,7 +65,7 @@ function chainCycles(device: GpuDevice, instructions: number, exchanges: number,
   );
 }
 
-/** Cycles that one thread group needs for a piece of code: its latency alone, and its issue on the multiprocessor. */
+/** Cycles that one thread group needs for a piece of code: the latency if the group runs alone, and the time for which it occupies the issue. */
 export interface Demand {
   readonly latencyCycles: number;
   readonly issueCycles: number;

@@ -108,7 +108,7 @@ function checkGroup(n: number, balancing: WholeUnitBalancing, unitsPerThread: nu
 interface DepthModel extends StepLaw {
   /** Number of values that the model keeps and does not share with other models. */
   readonly numbers: number;
-  /** For a flattened loop, laws of a lane's sum over several rounds, one for each kind of lane. */
+  /** For a flattened loop, laws of the iterations of a lane over several rounds, one for each pattern of buckets of its units. */
   readonly laneSums?: LaneLaws;
 }
 

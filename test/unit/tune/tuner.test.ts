@@ -5,8 +5,8 @@ import { createTuner, shownSkill, type TuningSpace } from '../../../src-workers/
 import { forAllOf } from '../../for-all.ts';
 
 /**
- * Makes a grid of sizes in which times increase with the distance from one design. `wrong` is the error of ln(time)
- * along the first coordinate.
+ * Makes a grid of designs whose predicted times increase with the distance from one of them. `wrong` is the error of
+ * ln(time) along the first coordinate.
  */
 function grid(side: number, wrong: number): { readonly space: TuningSpace; readonly trueMs: Float64Array } {
   const x = Float64Array.from({ length: side * side }, (_, at) => Math.floor(at / side));
