@@ -79,7 +79,9 @@ test('a newcomer cancels a probe, measures six designs in the page and sees wher
 
   // Six designs are too few for a calibration, and the view says how many it needs.
   await page.keyboard.press('c');
-  await expect(page.getByText('Measure at least 9 designs, spread over the ranking.')).toBeVisible();
+  await expect(
+    page.getByText(/needs at least 9 measured designs .* measured designs: 6\)\. Measure more/),
+  ).toBeVisible();
 });
 
 test('a measurement is cancelled, resumed, cancelled in a window that does not measure it, and resumed to its end', async ({
