@@ -57,7 +57,7 @@ it.skipIf(lacks('g++'))(
     expect(steps['studies']).toMatchObject({
       state: 'partial',
       figures: { geometric: { measured: 4, before: { designs: 4 } } },
-      problems: [expect.stringMatching(/^geometric: .* parameters need \d+ measured designs/)],
+      problems: [expect.stringMatching(/^geometric: .* fit needs at least \d+ measured designs/)],
     });
     expect([steps['spmv'].state, steps['tuned'].state]).toEqual(['complete', 'complete']);
     expect(steps['spmv'].figures).toMatchObject({

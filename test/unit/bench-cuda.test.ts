@@ -126,19 +126,19 @@ describe('the plan that the CUDA program reads', () => {
   it.each<[RegExp, BenchCase]>([
     [/^The case id "a b" must have 1 to 200 characters/, { ...power, id: 'a b' }],
     [
-      /^case p: The name of the probe "a\\nend" may contain only/,
+      /^Case p cannot be prepared: The name of the probe "a\\nend" may contain only/,
       { id: 'p', benchmark: 'probe', parameters: brokenProbe },
     ],
-    [/^case limits: The probe limits has the argument "a=1 b"/, probe('limits', { 'a=1 b': 1 })],
+    [/^Case limits cannot be prepared: The probe limits has the argument "a=1 b"/, probe('limits', { 'a=1 b': 1 })],
     [/bytes must be a whole number of at least 0, not 0.5/, probe('bandwidth', { bytes: 0.5 })],
-    [/^case x: threads per unit must be a power/, unitLoop('x', { threadsPerUnit: 3 })],
-    [/^case x: the register cap must be/, unitLoop('x', { registerCap: 0 })],
-    [/^case x: The balancing row-split is for the cores/, unitLoop('x', { balancing: 'row-split' })],
-    [/^case x: balancing "luck" is not valid\. Use none, /, unitLoop('x', { balancing: 'luck' })],
-    [/^case power: 33 units in a work group exceed the limit of 32/, powerOf({ unitsPerGroup: 33 })],
-    [/^case power: .*chaos/, powerOf({ lengths: 'chaos(1)' })],
+    [/^Case x cannot be prepared: threads per unit must be a power/, unitLoop('x', { threadsPerUnit: 3 })],
+    [/^Case x cannot be prepared: the register cap must be/, unitLoop('x', { registerCap: 0 })],
+    [/^Case x cannot be prepared: The balancing row-split is for the cores/, unitLoop('x', { balancing: 'row-split' })],
+    [/^Case x cannot be prepared: balancing "luck" is not valid\. Use none, /, unitLoop('x', { balancing: 'luck' })],
+    [/^Case power cannot be prepared: 33 units in a work group exceed the limit of 32/, powerOf({ unitsPerGroup: 33 })],
+    [/^Case power cannot be prepared: .*chaos/, powerOf({ lengths: 'chaos(1)' })],
     [
-      /^case s: The benchmark stream does not run on a CUDA device/,
+      /^Case s cannot be prepared: The benchmark stream does not run on a CUDA device/,
       { id: 's', benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 8 } },
     ],
   ])('refuses a case: %s', async (message, one) => {
@@ -147,7 +147,7 @@ describe('the plan that the CUDA program reads', () => {
 
   it('refuses plans for other targets, without repeats or workload, and with two cases of one name', async () => {
     const made = (...plan: Parameters<typeof planOf>) => cudaPlan(planOf(...plan), NO_FILES);
-    const noWorkload = /^case a: The plan has a unit loop, but no workload/;
+    const noWorkload = /^Case a cannot be prepared: The plan has a unit loop, but no workload/;
     expect(await made([], { backend: 'cpu' })).toFail(null, 'the plan is for cpu, not for cuda or hip');
     expect(await made([], { repeats: 0 })).toFail(null, /^repeats of the plan must be .*, not 0/);
     expect(await made([unitLoop('a', {})], { workload: null })).toFail(null, noWorkload);

@@ -82,7 +82,7 @@ export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promi
     if (ids.has(one.id)) return badInput(`two cases are called ${one.id}`);
     ids.add(one.id);
     const settings = await writer.settings(one);
-    if (!settings.ok) return fail(settings.error.code, `Case ${one.id} cannot be prepared. ${settings.error.message}`);
+    if (!settings.ok) return fail(settings.error.code, `Case ${one.id} cannot be prepared: ${settings.error.message}`);
     const words = Object.entries(settings.value).map(([key, value]) => `${key}=${value}`);
     cases.push(['case', one.id, one.benchmark, ...words].join(' '));
   }
