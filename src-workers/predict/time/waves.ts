@@ -100,12 +100,14 @@ export function computeOneWaveCycles({ residency, gridBlocks, multiprocessors }:
   const lives = findExactLives(block, gridBlocks);
   const few = Math.floor(gridBlocks / multiprocessors);
   const fuller = gridBlocks - few * multiprocessors;
-  const drain = (blocks: number, on: number): number =>
-    Math.max(
+  const drain = (blocks: number, on: number): number => {
+    const uneven = computeUnevenCycles(residency, blocks);
+    return Math.max(
       computeDrainCycles(fresh, blocks, on, cyclesPerIteration, schedulers, lives) +
-        computeMeanPair(block) * computeUnevenCycles(residency, blocks),
+        (uneven === 0 ? 0 : computeMeanPair(block) * uneven),
       block.meanGroup * cyclesOfFullest(residency, blocks),
     );
+  };
   const full = fuller > 0 ? drain(few + 1, fuller) : 0;
   return few > 0 ? Math.max(full, drain(few, multiprocessors)) : full;
 }
