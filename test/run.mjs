@@ -267,7 +267,7 @@ const checks = async () => {
 };
 /** The selected test files for each runner. Playwright's filter is a regular expression. */
 const files = all
-  ? { browser: '', other: '' }
+  ? { browser: '', other: '--maxWorkers=3' } // Many slow tests wait for the programs that they start.
   : { browser: String.raw`'e2e/[\w-]+\.test\.ts$'`, other: "--exclude '**/*.slow.test.ts'" };
 /** Browser test files have their own hosts and databases, and often wait, so two run at a time. */
 const browser = () =>
