@@ -2,9 +2,9 @@ import { keptWith } from './kept.ts';
 
 /**
  * Memory that several caches share. If it is full, the value that takes the least time per byte to make again is
- * dropped; if several take equal time, the least recently used of them. This is the GreedyDual-Size algorithm of Cao
- * and Irani, Cost-Aware WWW Proxy Caching Algorithms, USITS 1997. Some laws take a hundred times longer per byte than
- * others, so dropping by the last use alone would keep the wrong laws.
+ * dropped, or the least recently used of equal ones: GreedyDual-Size of Cao and Irani, Cost-Aware WWW Proxy Caching
+ * Algorithms, USITS 1997. Some laws take a hundred times longer per byte than others, so dropping by the last use alone
+ * would keep the wrong laws.
  */
 export interface Budget {
   bytes: number;
@@ -19,7 +19,6 @@ export interface Budget {
 interface Entry {
   before: Entry;
   after: Entry;
-  /** Position of this entry's list in `Budget.lists`. */
   readonly list: number;
   /** Time to make the value, ns per byte, rounded to a power of two. */
   readonly cost: number;
@@ -32,10 +31,7 @@ interface Entry {
 const LOWEST_COST = -4;
 const COSTS = 16;
 
-/**
- * Creates a budget.
- * @param bytes maximum size of all values, as the caches count it
- */
+/** @param bytes maximum size of all values, as the caches count it */
 export function createBudget(bytes: number): Budget {
   return {
     bytes,
@@ -81,8 +77,7 @@ function dropOne(budget: Budget): void {
 
 /**
  * Makes a cache whose values share a budget.
- * @param costMs usual time to make a value. It is not measured, because on a busy machine measured times would rank
- * values by chance
+ * @param costMs usual time to make a value: on a busy machine, measured times would rank values by chance
  * @param sizeOf size of a value, bytes
  */
 export function createSizedCache<Key, T>(

@@ -10,8 +10,8 @@ export function compactNumbers(values: CompactNumbers): CompactNumbers {
 }
 
 /**
- * Finds the largest value; infinite if any value is not a whole number below 2³². The loop has a function of its own,
- * because V8 would leave the optimised code of a longer function at the end of every loop.
+ * Infinite if any value is not a whole number below 2³². The loop has a function of its own, because V8 would leave the
+ * optimised code of a longer function at the end of every loop.
  */
 function findLargestWhole(values: CompactNumbers): number {
   let most = 0;
@@ -29,7 +29,6 @@ export function copyCompactly(values: CompactNumbers): CompactNumbers {
   return compact === values ? values.slice() : compact;
 }
 
-/** Returns whether two arrays have the same values, whatever their kinds. */
 export function isEqual(one: CompactNumbers, other: CompactNumbers): boolean {
   if (one.length !== other.length) return false;
   // A loop is faster than a callback here: an order has millions of lengths.
@@ -37,7 +36,6 @@ export function isEqual(one: CompactNumbers, other: CompactNumbers): boolean {
   return true;
 }
 
-/** Makes an array of the same kind as another one. */
 export function makeNumbers<Numbers extends CompactNumbers>(like: Numbers, length: number): Numbers {
   return new (like.constructor as new (length: number) => Numbers)(length);
 }

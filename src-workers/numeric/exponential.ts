@@ -5,7 +5,7 @@ const LOWEST = -40;
 
 const DECAY = Float64Array.from({ length: -LOWEST * STEPS + 1 }, (_, i) => Math.exp(-i / STEPS));
 
-/** Computes 1 − e^x for −40 < x ≤ 0, with a relative error below 2e-5. */
+/** 1 − e^x for −40 < x ≤ 0, with a relative error below 2e-5. */
 export function computeAny(x: number): number {
   const steps = -x * STEPS;
   const i = (steps + 0.5) | 0;
@@ -22,8 +22,8 @@ const NOT_ALL = Float64Array.from(
 );
 
 /**
- * Computes 1 − e^(−e^z): the probability that at least one of many has not ended, where z is ln(−ln P(all ended)). The
- * relative error is below 5e-5; the result is 0 for z < −40.
+ * 1 − e^(−e^z): the probability that at least one of many has not ended, where z is ln(−ln P(all ended)). The relative
+ * error is below 5e-5; the result is 0 for z < −40.
  */
 export function notAll(z: number): number {
   if (z >= HIGHEST_LOG) return 1;

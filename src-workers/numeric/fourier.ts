@@ -12,7 +12,7 @@ export function fourier(size: number): FFT {
   return transform;
 }
 
-/** Returns the smallest power of two ≥ max(value, 2). */
+/** The smallest power of two ≥ max(value, 2). */
 export function powerOfTwoAtLeast(value: number): number {
   let power = 2;
   while (power < value) power *= 2;

@@ -12,8 +12,7 @@ export function kept<Key, T>(cache: Map<Key, T>, max: number, key: Key, make: ()
 }
 
 /**
- * Returns the cached value of an owner and a key, or makes it. Each owner keeps up to `max` values (see `kept`), which
- * are released together with the owner.
+ * Like `kept`, with up to `max` values for each owner, which are released together with the owner.
  * @param make gets the other values of the owner
  */
 export function keptFor<Owner extends object, Key, T>(

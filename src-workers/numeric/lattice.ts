@@ -3,16 +3,13 @@ import type { LengthLaw } from '../domain/workload.ts';
 /** Points and masses on integers; the masses need not sum to 1. */
 export type Masses = Pick<LengthLaw, 'support' | 'probability'>;
 
-/**
- * Returns the greatest common divisor.
- * @param a,b whole numbers ≥ 0; the divisor of 0 and b is b
- */
+/** @param a,b whole numbers ≥ 0; the divisor of 0 and b is b */
 export function greatestCommonDivisor(a: number, b: number): number {
   while (b > 0) [a, b] = [b, a % b];
   return a;
 }
 
-/** Returns the largest step for which every support point is support[0] plus a multiple of it; 1 for a single point. */
+/** The largest step for which every support point is support[0] plus a multiple of it; 1 for a single point. */
 export function latticeStep(support: Float64Array): number {
   let step = 0;
   for (let i = 1; i < support.length && step !== 1; i++) {
@@ -23,7 +20,7 @@ export function latticeStep(support: Float64Array): number {
 
 /**
  * Moves masses onto the lattice origin, origin + step, …: each point is shared between its two neighbours. The mean is
- * kept exactly; the variance grows by at most step²/4. Masses stay non-negative.
+ * kept exactly; the variance grows by at most step²/4.
  * @param origin at most masses.support[0]
  * @returns masses on every lattice point up to the last one reached, points of probability 0 included
  */
@@ -42,8 +39,8 @@ export function spreadOnLattice(masses: Masses, origin: number, step: number): M
 }
 
 /**
- * Returns an interval for the sum of `count` independent draws. The sum lies beyond either end with a probability of at
- * most `excluded`: Chernoff's bound at its best exponent, clipped to the range of the sums.
+ * Returns an interval that the sum of `count` independent draws leaves at either end with a probability of at most
+ * `excluded`: Chernoff's bound at its best exponent, clipped to the range of the sums.
  */
 export function sumWindow(
   law: Masses,
@@ -95,7 +92,7 @@ export function sumWindow(
   return { low: Math.max(count * first, Math.floor(-reach(-1))), high: Math.min(count * last, Math.ceil(reach(1))) };
 }
 
-/** Returns the i-th multiple of the golden ratio modulo 1. Any number of consecutive multiples fill 0…1 evenly. */
+/** The i-th multiple of the golden ratio modulo 1: any number of consecutive multiples fill 0…1 evenly. */
 export function goldenTurn(i: number): number {
   return (i * 0.6180339887498949) % 1;
 }

@@ -1,4 +1,4 @@
-/** Nodes and positive weights of a quadrature rule: ∫ f ≈ Σ weights[i]·f(nodes[i]). Nodes increase. */
+/** ∫ f ≈ Σ weights[i]·f(nodes[i]), with ascending nodes and positive weights. */
 export interface QuadratureRule {
   readonly nodes: Float64Array;
   readonly weights: Float64Array;
@@ -68,8 +68,8 @@ export function gaussRule(alpha: Float64Array, beta: Float64Array): QuadratureRu
 
 /**
  * Computes the Gauss rule of a discrete measure (positive masses at points), with recurrence coefficients by the
- * Stieltjes procedure. It is stable as long as `count` is far below the number of points. Source: Gautschi, SIAM J.
- * Sci. Stat. Comput. 3 (1982), doi:10.1137/0903018.
+ * Stieltjes procedure, which is stable for a `count` far below the number of points. Source: Gautschi, SIAM J. Sci.
+ * Stat. Comput. 3 (1982), doi:10.1137/0903018.
  */
 export function discreteGaussRule(points: Float64Array, masses: Float64Array, count: number): QuadratureRule {
   const alpha = new Float64Array(count);

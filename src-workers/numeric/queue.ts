@@ -7,7 +7,7 @@ export interface IndexedQueue {
   pop(): number;
   /** Moves the first entry to its place after its key has grown. */
   settle(): void;
-  /** Returns the first entry; the result is undefined if the queue is empty. */
+  /** Undefined if the queue is empty. */
   first(): number;
   size(): number;
   clear(): void;
@@ -18,7 +18,6 @@ export function indexedQueue(key: Float64Array): IndexedQueue {
   const heap = new Int32Array(key.length);
   let size = 0;
   const before = (a: number, b: number): boolean => key[a] < key[b] || (key[a] === key[b] && a < b);
-  /** Puts an entry at the top and moves it down to its place. */
   const sink = (moved: number): void => {
     const own = key[moved];
     let i = 0;

@@ -2,14 +2,14 @@ import { mersenne } from 'pure-rand/generator/mersenne';
 import type { LengthLaw } from '../domain/workload.ts';
 
 /**
- * A source of independent uniform doubles in [0, 1). Functions that need random numbers get one as an argument, so that
- * a seed fixes the result.
+ * Independent uniform doubles in [0, 1). Functions that need random numbers get a source, so that a seed fixes the
+ * result.
  */
 export type UniformSource = () => number;
 
 /**
- * Makes a source by MT19937 with 53 random bits per double (two 32-bit outputs each). Source: Matsumoto and Nishimura,
- * ACM TOMACS 8 (1998), doi:10.1145/272991.272995.
+ * MT19937 with 53 random bits per double (two 32-bit outputs each). Source: Matsumoto and Nishimura, ACM TOMACS 8
+ * (1998), doi:10.1145/272991.272995.
  * @param seed an integer, of which the low 32 bits are used
  */
 export function mersenneTwister(seed: number): UniformSource {
@@ -22,8 +22,8 @@ export function mersenneTwister(seed: number): UniformSource {
 }
 
 /**
- * Makes a sampler of a discrete law: it draws an index in constant time, by an alias table that is built in linear
- * time. Each draw takes one double. Source: Vose, IEEE Trans. Softw. Eng. 17 (1991), doi:10.1109/32.92917.
+ * Makes a sampler of a discrete law by an alias table: linear time to build, constant time and one double for each
+ * draw. Source: Vose, IEEE Trans. Softw. Eng. 17 (1991), doi:10.1109/32.92917.
  * @param keep each probability times the number of probabilities, so that the mean is 1; the sampler overwrites it
  */
 export function aliasSampler(keep: Float64Array): (uniform: UniformSource) => number {
@@ -49,15 +49,15 @@ export function aliasSampler(keep: Float64Array): (uniform: UniformSource) => nu
   };
 }
 
-/** Makes a sampler that draws lengths from a law in constant time. Each draw takes one double. */
+/** Each draw takes constant time and one double. */
 export function lengthSampler({ support, probability }: LengthLaw): (uniform: UniformSource) => number {
   const draw = aliasSampler(probability.map((p) => p * probability.length));
   return (uniform) => support[draw(uniform)];
 }
 
 /**
- * Makes a source of uniform numbers that takes little time, to spread a sample. The numbers are not random enough for a
- * simulation. Source: Numerical Recipes' quick generator, state·1664525 + 1013904223 modulo 2³².
+ * A quick source to spread a sample, not random enough for a simulation. Source: Numerical Recipes' quick generator,
+ * state·1664525 + 1013904223 modulo 2³².
  */
 export function quickGenerator(seed: number): UniformSource {
   let state = seed + 1;
@@ -67,12 +67,12 @@ export function quickGenerator(seed: number): UniformSource {
   };
 }
 
-/** Draws a number of the standard normal law. Source: Box and Muller, Ann. Math. Stat. 29 (1958). */
+/** Source: Box and Muller, Ann. Math. Stat. 29 (1958). */
 export function standardNormal(uniform: UniformSource): number {
   return Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 }
 
-/** Puts values in a random order, in place (Fisher and Yates, as in Durstenfeld 1964, doi:10.1145/364520.364540). */
+/** In place (Fisher and Yates, as in Durstenfeld 1964, doi:10.1145/364520.364540). */
 export function shuffle(values: number[] | Float64Array | Uint32Array, uniform: UniformSource): void {
   for (let at = values.length - 1; at > 0; at -= 1) {
     const other = Math.floor(uniform() * (at + 1));
@@ -82,7 +82,7 @@ export function shuffle(values: number[] | Float64Array | Uint32Array, uniform: 
   }
 }
 
-/** Returns the numbers 0 … count − 1 in an order without pattern: Fisher and Yates, by the quick generator. */
+/** The numbers 0 … count − 1 in an order without pattern: Fisher and Yates, by the quick generator. */
 export function arbitraryOrder(count: number, seed: number): Int32Array {
   const order = new Int32Array(count);
   const uniform = quickGenerator(seed);

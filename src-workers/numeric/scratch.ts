@@ -1,7 +1,6 @@
 /**
- * Makes a function that returns the same memory in each call, filled with zeros, for values that the next call may
- * overwrite. Large arrays that are made for one call leave gaps in the memory of the process that are seldom returned
- * to the system.
+ * Makes a function that returns the same memory in each call, filled with zeros. Large arrays that are made for one
+ * call leave gaps in the memory of the process that are seldom returned to the system.
  */
 export function createScratch(): (length: number) => Float64Array {
   let memory = new Float64Array(0);

@@ -14,8 +14,7 @@ export function findCell(edges: Float64Array | Int32Array, value: number): numbe
 }
 
 /**
- * Finds the first integer in low … high for which `holds` returns true, by bisection; `high` if there is none before
- * it.
+ * Finds the first integer in low … high for which `holds` returns true, by bisection; `high` if there is none below.
  * @param holds must return true for every integer above the first one for which it returns true
  */
 export function firstIndex(low: number, high: number, holds: (index: number) => boolean): number {

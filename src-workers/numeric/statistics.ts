@@ -2,7 +2,7 @@ function ascendingOrder(values: Float64Array): Uint32Array {
   return Uint32Array.from(values, (_, i) => i).sort((a, b) => values[a] - values[b]);
 }
 
-/** Computes ranks by value, from 1. Equal values keep their order. */
+/** Ranks by value, from 1. Equal values keep their order. */
 export function ordinalRanks(values: ArrayLike<number>): readonly number[] {
   const order = Array.from(values, (_, at) => at).sort((a, b) => values[a] - values[b] || a - b);
   const ranks = new Array<number>(values.length);
@@ -10,7 +10,7 @@ export function ordinalRanks(values: ArrayLike<number>): readonly number[] {
   return ranks;
 }
 
-/** Computes ranks from 1. Equal values get the mean of their ranks. */
+/** Ranks from 1. Equal values get the mean of their ranks. */
 function fractionalRanks(values: Float64Array): Float64Array {
   const order = ascendingOrder(values);
   const ranks = new Float64Array(values.length);
@@ -24,7 +24,7 @@ function fractionalRanks(values: Float64Array): Float64Array {
 }
 
 /**
- * Computes Pearson's correlation, −1…1.
+ * Pearson's correlation, −1…1.
  * @param a,b same length ≥ 2, no NaN
  * @returns NaN if all values of one side are equal
  */
@@ -45,8 +45,7 @@ export function pearson(a: Float64Array, b: Float64Array): number {
 }
 
 /**
- * Computes Spearman's rank correlation, −1…1: Pearson's correlation of the ranks, where equal values share their mean
- * rank.
+ * Spearman's rank correlation, −1…1.
  * @param a,b same length ≥ 2, no NaN
  * @returns NaN if all values of one side are equal
  */
@@ -60,15 +59,13 @@ export interface PairCounts {
   readonly score: number;
   /** n(n − 1)/2. */
   readonly pairs: number;
-  /** Pairs of equal values in `a`, and in `b`. */
   readonly tiedA: number;
   readonly tiedB: number;
 }
 
 /**
- * Counts concordant minus discordant pairs in O(n log n). After a sort by a, then b, every swap of a merge sort by b is
- * a discordant pair.
- * Source: Knight, J. Amer. Statist. Assoc. 61 (1966), doi:10.1080/01621459.1966.10480879.
+ * Counts concordant minus discordant pairs in O(n log n): after a sort by a, then b, every swap of a merge sort by b is
+ * a discordant pair. Source: Knight, J. Amer. Statist. Assoc. 61 (1966), doi:10.1080/01621459.1966.10480879.
  * @param a,b same length, no NaN
  */
 export function concordance(a: Float64Array, b: Float64Array): PairCounts {
@@ -116,8 +113,8 @@ function tiedPairs(order: Uint32Array, equal: (i: number, j: number) => boolean)
 }
 
 /**
- * Computes Kendall's τ-b, −1…1. It takes ties into account, so that only columns with the same order and the same ties
- * reach 1. Source: Kendall, Biometrika 33 (1945), doi:10.1093/biomet/33.3.239.
+ * Kendall's τ-b, −1…1: only columns with the same order and the same ties reach 1. Source: Kendall, Biometrika 33
+ * (1945), doi:10.1093/biomet/33.3.239.
  * @param a,b same length ≥ 2, no NaN
  * @returns NaN if all values of one side are equal
  */
@@ -126,10 +123,7 @@ export function kendall(a: Float64Array, b: Float64Array): number {
   return score / Math.sqrt((pairs - tiedA) * (pairs - tiedB));
 }
 
-/**
- * Computes the mean.
- * @param values at least one
- */
+/** @param values at least one */
 export function mean(values: Float64Array | readonly number[]): number {
   let sum = 0;
   for (const value of values) sum += value;
@@ -137,8 +131,8 @@ export function mean(values: Float64Array | readonly number[]): number {
 }
 
 /**
- * Computes a quantile by linear interpolation between order statistics (Hyndman and Fan's type 7, Amer. Statist. 50
- * (1996), doi:10.1080/00031305.1996.10473566).
+ * Interpolates linearly between order statistics (Hyndman and Fan's type 7, Amer. Statist. 50 (1996),
+ * doi:10.1080/00031305.1996.10473566).
  * @param sorted ascending, at least one value
  * @param fraction 0…1
  */
@@ -159,18 +153,12 @@ export function weightedQuantile(values: Float64Array, weights: Float64Array, ta
   return values[position < 0 ? values.length - 1 : position];
 }
 
-/**
- * Computes the median.
- * @param values at least one, no NaN; the array is not changed
- */
+/** @param values at least one, no NaN; the array is not changed */
 export function median(values: Float64Array): number {
   return sortedQuantile(values.slice().sort(), 0.5);
 }
 
-/**
- * Computes the median of |x − centre|. Multiplied by `MAD_TO_DEVIATION`, it estimates the standard deviation of a
- * normal law.
- */
+/** The median of |x − centre|; times `MAD_TO_DEVIATION`, an estimate of the standard deviation of a normal law. */
 export function medianAbsoluteDeviation(values: Float64Array, centre: number): number {
   return median(values.map((value) => Math.abs(value - centre)));
 }
@@ -187,12 +175,11 @@ export interface MedianInterval {
 }
 
 /**
- * Finds the narrowest symmetric pair of order statistics that encloses the median with at least the given confidence.
- * It holds for any law, because the number of draws below the median is Bin(n, ½). Source: David and Nagaraja, Order
- * Statistics, 3rd ed. (2003), section 7.1, doi:10.1002/0471722162.
+ * Finds the narrowest symmetric pair of order statistics that encloses the median with at least the given confidence,
+ * for any law: the number of draws below the median is Bin(n, ½). Source: David and Nagaraja, Order Statistics, 3rd ed.
+ * (2003), section 7.1, doi:10.1002/0471722162.
  * @param confidenceFraction 0…1
- * @returns `null` if even the smallest and the largest value do not enclose the median with this confidence (fewer than
- * 6 values at 95 %)
+ * @returns `null` if there are too few values (fewer than 6 at 95 %)
  */
 export function medianInterval(count: number, confidenceFraction: number): MedianInterval | null {
   // P(Bin(n, ½) = k) = C(n, k)/2ⁿ is computed by logarithms, because 2⁻ⁿ underflows for long series.
@@ -210,9 +197,9 @@ export function medianInterval(count: number, confidenceFraction: number): Media
 }
 
 /**
- * Computes the Theil–Sen estimator: the median slope over all pairs of points. It is useful even if a quarter of the
- * points are arbitrary. It takes n²/2 steps and memory for as many numbers. Source: Sen, J. Amer. Statist. Assoc. 63
- * (1968), doi:10.1080/01621459.1968.10480934.
+ * The Theil–Sen estimator, the median slope over all pairs of points, tolerates a quarter of arbitrary points. It takes
+ * n²/2 steps and memory for as many numbers. Source: Sen, J. Amer. Statist. Assoc. 63 (1968),
+ * doi:10.1080/01621459.1968.10480934.
  * @param y at least two values, at x = 0, 1, 2, …
  */
 export function theilSenSlope(y: Float64Array): number {

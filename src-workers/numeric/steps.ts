@@ -1,7 +1,6 @@
 /**
- * A thread counts the steps of its task in shared memory. The thread that waits for the task can see there whether the
- * task hangs, and can ask it to stop. A stopped task ends between two steps, so that the tables of its thread stay
- * valid.
+ * A thread counts the steps of its task in shared memory, where the waiting thread can see whether the task hangs, and
+ * can ask it to stop. A stopped task ends between two steps, so that the tables of its thread stay valid.
  */
 
 /** Cells of a thread: its number of steps, and whether its task must stop. */

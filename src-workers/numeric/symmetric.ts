@@ -1,4 +1,3 @@
-/** Computes the dot product of two vectors of the same length. */
 export function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let sum = 0;
   for (let i = 0; i < a.length; i += 1) sum += a[i] * b[i];
@@ -6,8 +5,7 @@ export function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
 }
 
 /**
- * Computes the lower factor L of a positive definite A = L·Lᵀ. Source: Golub and Van Loan, Matrix Computations, §4.2
- * (Cholesky).
+ * The lower factor L of a positive definite A = L·Lᵀ. Source: Golub and Van Loan, Matrix Computations, §4.2 (Cholesky).
  */
 export function choleskyFactor(a: readonly ArrayLike<number>[]): readonly Float64Array[] {
   const n = a.length;

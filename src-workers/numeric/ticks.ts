@@ -1,5 +1,3 @@
-/** Round numbers for the ticks of an axis, and labels that do not overlap. */
-
 /** Returns a round step that gives about `target` ticks over a span. */
 export function niceStep(span: number, target = 4): number {
   const rough = span / target;
@@ -8,9 +6,7 @@ export function niceStep(span: number, target = 4): number {
   return Number((step * size).toPrecision(3));
 }
 
-/**
- * Returns the number of decimals that all multiples of a step need, so that all labels of an axis have the same number.
- */
+/** The number of decimals that all multiples of a step need. */
 export function stepDecimals(step: number): number {
   let decimals = 0;
   while (
@@ -50,7 +46,7 @@ export function niceBounds(low: number, high: number): Bounds {
 const FACTORS = [[1, 1.5, 2, 3, 4, 5, 6, 8], [1, 2, 3, 5], [1, 2, 5], [1, 3], [1]] as const;
 
 interface LogTickLimits {
-  /** Maximum number of ticks. If even the powers of ten exceed it, there are no ticks. */
+  /** If even the powers of ten exceed the maximum, there are no ticks. */
   readonly max?: number;
   /** Minimum distance between neighbours, as a fraction of the axis. */
   readonly apartFraction?: number;

@@ -11,14 +11,11 @@ import { makeResidency, type Residency } from './time/residency.ts';
 import type { Caches, DepthLaws, LawCaches, LawKey } from './tables.ts';
 
 /**
- * The laws that a worker keeps after it has computed them. A law depends on its balancing, its key and the units of the
- * plan. A key contains the values of a design instead of positions on axes, so plans with other axes share the laws.
+ * A law depends on its balancing, its key and the units of the plan. A key contains the values of a design instead of
+ * positions on axes, so plans with other axes share the laws.
  */
 
-/**
- * Creates empty caches.
- * @param budget memory for the laws; other caches may share it
- */
+/** @param budget memory for the laws; other caches may share it */
 export function createCaches(budget = threadBudget): Caches {
   return {
     budget,
@@ -31,7 +28,7 @@ export function createCaches(budget = threadBudget): Caches {
   };
 }
 
-/** Returns the cached laws of a balancing, which is identified by its text. */
+/** The laws of a balancing, which is identified by its text. */
 export function getLawCaches({ budget, laws }: Caches, balancing: string): LawCaches {
   return kept(laws, Infinity, balancing, () => ({
     depths: createSizedCache(budget, DEPTH_LAW_MS, () => DEPTH_LAW_BYTES),
@@ -40,12 +37,10 @@ export function getLawCaches({ budget, laws }: Caches, balancing: string): LawCa
   }));
 }
 
-/** Returns the depth law of a key. `make` computes it if it is not cached. */
 export function getCachedDepth({ depths }: LawCaches, key: LawKey, make: () => GroupDepth): DepthLaws {
   return depths(key, () => ({ means: make(), blocks: [] }));
 }
 
-/** The values that determine a residency of a depth law. */
 interface ResidencyKey {
   readonly groupsPerBlock: number;
   readonly lastFilled: number;
@@ -56,7 +51,6 @@ interface ResidencyKey {
   readonly schedulers: Schedulers;
 }
 
-/** Returns the residency of a depth law for a key, and makes it if it is not cached. */
 export function getCachedResidency({ arena }: Caches, laws: DepthLaws, key: ResidencyKey): Residency {
   const { groupsPerBlock, lastFilled, at, residentBlocks, cyclesPerIteration, schedulers } = key;
   let known = laws.blocks[groupsPerBlock];

@@ -11,14 +11,13 @@ import type { Phase } from '../domain/kernel.ts';
 // -- Time: fitted --
 
 /**
- * Waves are out of phase once 2π²·waves·(σ_B/E[B])² exceeds this. Fitted on 500 random designs (0.5 to 10 tried). With
- * less than 2, the prediction misses the step that the last wave of equal blocks makes (up to 20 % of the time); more
- * than 3 changes nothing.
+ * Waves are out of phase once 2π²·waves·(σ_B/E[B])² exceeds this. Fitted on 500 random designs (0.5 to 10 tried): below
+ * 2, the prediction misses the step that the last wave of equal blocks makes (up to 20 % of the time); above 3, nothing
+ * changes.
  */
 export const SMEARED = 3;
 /**
- * Number of mean residual lives after which the ages of blocks count as stationary. Fitted on 500 random designs (3–24
- * tried).
+ * Mean residual lives after which the ages of blocks count as stationary. Fitted on 500 random designs (3–24 tried).
  */
 export const RESIDUAL_LIVES = 12;
 /** Minimum number of waves that are followed one by one. */
@@ -29,10 +28,9 @@ export const SHORTEST_PHASE_MEMORY = 3;
  */
 export const LONGEST_PHASE_MEMORY = 48;
 /**
- * The latest possible multiprocessor is a bound on the slowest one, and it is reached if the ranking of the
- * multiprocessors never changes. This exponent sets how sharply the influence of the bound fades as the ranking changes
- * more. Fitted on 500 random designs (2 to 16 tried): without the bound, times of launches with a few very long units
- * are up to 30 % too short.
+ * The latest possible multiprocessor is a bound on the slowest one, which is reached if the ranking of the
+ * multiprocessors never changes. The exponent sets how sharply the influence of the bound fades. Fitted on 500 random
+ * designs (2 to 16 tried): without the bound, times of launches with a few very long units are up to 30 % too short.
  */
 export const ALIGNMENT_POWER = 8;
 /**
@@ -40,14 +38,14 @@ export const ALIGNMENT_POWER = 8;
  * to end at different times. Chosen: this shortcut only saves time.
  */
 export const RARELY_LONGEST = 0.5;
-/** A probability below this that all multiprocessors end together counts as 0. Chosen: this only saves time. */
+/** A smaller probability that all multiprocessors end together counts as 0. Chosen: this only saves time. */
 export const NEVER_TIED = 1e-3;
 
 // -- Time: resolution --
 
-/** Number of cells for the bulk of each law (without its tail). */
+/** Cells for the bulk of each law (without its tail). */
 export const BULK_CELLS = 3;
-/** Number of cells for each factor of e in the upper tail of a block's life. */
+/** Cells for each factor of e in the upper tail of a block's life. */
 export const TAIL_CELLS = 0.5;
 /** The widest cell, as a fraction of E[B]. */
 export const WIDEST_CELL_OF_BLOCK = 0.2;
@@ -57,19 +55,19 @@ export const WIDEST_CELL_OF_TIME = 0.5;
 export const NEGLIGIBLE_LIFE = 1e-9;
 /** Two ages of a block share a record if their shares of active groups differ by less than this. */
 export const AGE_STEP = 0.1;
-/** Number of rows of a sorted window's law for each factor of e in its tail. */
+/** Rows of a sorted window's law for each factor of e in its tail. */
 export const TAIL_EDGES = 1.5;
-/** Number of edges of a sampled law at quantiles of its groups' depths. */
+/** Edges of a sampled law at quantiles of its groups' depths. */
 export const GROUP_EDGES = 24;
-/** Number of edges of a sampled law at quantiles of its blocks' lives. */
+/** Edges of a sampled law at quantiles of its blocks' lives. */
 export const BLOCK_EDGES = 48;
-/** Number of group depths from which the edges for groups are picked. */
+/** Group depths from which the edges for groups are picked. */
 export const SAMPLE_QUANTILES = 128;
 /** Minimum number of points of the renewal grid per E[B]; above it, one point per standard deviation of B. */
 export const POINTS_PER_BLOCK = 8;
-/** Maximum number of points of the renewal grid per E[B]. */
+/** Of the renewal grid. */
 export const MAX_POINTS_PER_BLOCK = 20;
-/** Number of samples of the slots' activity per E[B]. */
+/** Samples of the slots' activity per E[B]. */
 export const SAMPLES_PER_BLOCK = 4;
 /** Blocks of neighbouring ages are added as one if a slot has at most this number of them on average. */
 export const LUMP_ACTIVITY = 0.25;
@@ -79,24 +77,21 @@ export const LUMP_SPAN = 0.4;
 export const IMPOSSIBLE_LOG = 25;
 /** An event is taken as certain if the logarithm of its odds is at least this (a probability of 1 − 1e-9). */
 export const ALL_BUT_CERTAIN = 20.7;
-/**
- * If the probability that any block of the device is active is below this, it is assumed that two blocks are never
- * active at once.
- */
+/** Below this probability that any block of the device is active, two blocks are assumed never to be active at once. */
 export const AT_MOST_ONE_ACTIVE = 1e-2;
 /**
- * If the share of issue in the cycles that one more group costs is below this, schedulers are assumed to have no effect
- * on the time.
+ * Below this share of issue in the cycles that one more group costs, schedulers are assumed to have no effect on the
+ * time.
  */
 export const LEAST_ISSUE_SHARE = 0.05;
-/** Number of schedulers in a wave of known blocks whose time is computed in full. An estimate finds the slowest. */
+/** Schedulers in a wave of known blocks whose time is computed in full. An estimate finds the slowest. */
 export const SLOWEST_CANDIDATES = 6;
 
 // -- Depth: resolution --
 
 /** A depth law with at most this many rows is not reduced. */
 export const DEPTH_ROWS = 48;
-/** Number of groups in the largest block whose law determines the rows of a depth law. */
+/** Groups in the largest block whose law determines the rows of a depth law. */
 export const LARGE_BLOCK = 32;
 /** A tail with this probability no longer matters, even for the longest of a million depths. */
 export const NEGLIGIBLE_DEPTH = 1e-10;
@@ -113,17 +108,16 @@ export const MAX_POINTS = 512;
 export const IN_STEP_DEVIATION = 0.05;
 /** A sum of lengths is computed up to this number of standard deviations above its mean. */
 export const SUM_REACH = 6;
-/** Number of points of the transforms that count starts. */
+/** Points of the transforms that count starts. */
 export const START_POINTS = 2 ** 14;
 /** Minimum number of rounds that are followed one by one, even if `START_POINTS` are too few for their lengths. */
 export const MIN_FOLLOWED_ROUNDS = 4;
-/** Number of units of a fetching lane that are followed one by one. */
+/** Units of a fetching lane that are followed one by one. */
 export const FETCHED_ROUNDS = 48;
-/** Number of units of a fetching lane that are followed even if lengths must be rounded to fit `START_POINTS`. */
+/** Units of a fetching lane that are followed even if lengths must be rounded to fit `START_POINTS`. */
 export const MIN_FETCHED_ROUNDS = 12;
 /**
- * Factor by which the last point of a transform of starts is damped. Beyond that point, the rate of starts counts as
- * settled.
+ * Factor by which the last point of a transform of starts is damped. Beyond it, the rate of starts counts as settled.
  */
 export const DAMPED_SPECTRUM = 1e-7;
 /**
@@ -134,13 +128,13 @@ export const FOLLOWED_ROUNDS = 32;
 
 // -- Depth: lanes that fetch. Resolution --
 
-/** Number of lattice points for the renewal equation of a lane. */
+/** Lattice points for the renewal equation of a lane. */
 export const FETCH_LATTICE_POINTS = 300;
 /** The rate of starts counts as settled after this many steps. For nearly equal lengths it may settle later. */
 export const LONGEST_TRANSIENT = 4096;
 /**
- * The law of the time at which the units run out is divided into parts. Each part has at most this probability, and a
- * separate law of residual lives.
+ * Maximum probability of a part of the law of the time at which the units run out; each part has a law of residual
+ * lives.
  */
 export const PART_PROBABILITY = 1 / 6;
 /** Maximum width of a part outside the tails, divided by the mean plus the standard deviation of a length. */
@@ -150,9 +144,8 @@ export const TAIL_PROBABILITY = 1e-3;
 /** The law of the time at which the units run out is cut off at this number of standard deviations. */
 export const TIME_REACH = 6.4;
 
-/** Number of units of a given order that the simulated ("played") groups fetch. */
+/** Units of a given order that the simulated ("played") groups fetch. */
 export const PLAYED_UNITS = 2 ** 14;
-/** Minimum number of played groups. */
 export const MIN_PLAYED_GROUPS = 4;
 /** Maximum number of unfinished fetches that are examined when the units have run out. */
 export const LAST_LIVES = 2 ** 16;
@@ -165,13 +158,12 @@ export const SMOOTH_TERMS = 16;
 export const SMOOTH_SKEWNESS = 0.5;
 /** Sums of more draws than this are computed as Pearson III laws, whatever their skewness is. */
 export const SMOOTH_DRAWS = 256;
-/** Number of lattice points of the transforms for sums that are not computed as Pearson III laws. */
+/** Lattice points of the transforms for sums that are not computed as Pearson III laws. */
 export const TRANSFORM_POINTS = 1024;
 /** A larger skewness of a Pearson III law is reduced to this, because the normal grid does not resolve it. */
 export const LARGEST_SKEWNESS = 4;
 /**
- * If the base of Wilson and Hilferty's cube is below this, the cube counts as 0. Chosen: such a cube is far below the
- * rounding error of the sum.
+ * Below this base of Wilson and Hilferty's cube, the cube counts as 0. Chosen: far below the rounding error of the sum.
  */
 export const LOWEST_CUBE_BASE = 1e-4;
 /** −ln of the probability that a sum lies beyond one end of its window. Chosen: e⁻²³ is 1e-10, as for depths. */
@@ -181,16 +173,13 @@ export const WINDOW_INFORMATION = 23;
  * Chosen: stopping early only saves time.
  */
 export const WORTHWHILE_WINDOW = 0.99;
-/**
- * A window with at least this many units counts as a full sort. Its loss is below 1.001 for any group that fits a
- * device.
- */
+/** A larger window counts as a full sort. Its loss is below 1.001 for any group that fits a device. */
 export const LARGEST_WINDOW_UNITS = 2 ** 20;
 /** Maximum number of cached laws of flattened lanes. With many buckets, each takes some hundred kilobytes. */
 export const KEPT_LANE_LAWS = 96;
 /** Maximum number of values in the cached depths of a law. The geometric example needs between 2**20 and 2**21. */
 export const KEPT_DEPTH_NUMBERS = 2 ** 21;
-/** Number of atoms to which a lane's sum is reduced for its mean loss, which then has three correct digits. */
+/** Atoms to which a lane's sum is reduced for its mean loss, which then has three correct digits. */
 export const LOSS_POINTS = 192;
 /**
  * Maximum size of the terms that are left out when a mean loss is computed from moments. The error was below twice this
@@ -210,100 +199,91 @@ export const BUCKET_STEPS_PER_OCTAVE = 32;
 export const FETCHED_STEPS_PER_OCTAVE = 12;
 /** Blocks with one unit less (the last ones) get no separate law if they are at most this fraction of all blocks. */
 export const NEGLIGIBLE_BLOCKS = 1 / 64;
-/** Number of groups that are assumed to fetch from one counter. Beyond some hundreds, it has no effect. */
+/** Groups that are assumed to fetch from one counter. Beyond some hundreds, their number has no effect. */
 export const FETCHING_GROUPS = 1024;
-/** Number of lengths that are kept of a sorted order: all lengths, or evenly spaced ranks of as many windows as fit. */
+/** Kept lengths of a sorted order: all lengths, or evenly spaced ranks of as many windows as fit. */
 export const ORDER_LENGTHS = 2 ** 18;
 /**
- * Number of units of a given order that a balancing arranges to represent all repetitions. If the workload has more
- * lengths, all of them are arranged.
+ * Units of a given order that a balancing arranges to represent all repetitions. If the workload has more lengths, all
+ * of them are arranged.
  */
 export const GIVEN_UNITS = 2 ** 18;
 /** All blocks of a launch with sorted or bucketed units are computed only up to this many groups. */
 export const KNOWN_GROUPS = 10_240;
 /** All blocks of a launch with sorted or bucketed units are computed only up to this many group rounds (units / n). */
 export const KNOWN_LOOKUPS = 2 ** 16;
-/** Number of lengths that are read for a sample: its number of groups times the number of rounds. */
+/** Lengths that are read for a sample: its number of groups times the number of rounds. */
 export const SAMPLED_LOOKUPS = 4096;
-/** Minimum number of groups of a sample. */
 export const MIN_SAMPLED_GROUPS = 160;
-/** Maximum number of groups of a sample. */
 export const MAX_SAMPLED_GROUPS = 480;
-/** Minimum number of blocks of a sample. */
 export const MIN_SAMPLED_BLOCKS = 48;
-/** Maximum number of blocks of a sample. */
 export const MAX_SAMPLED_BLOCKS = 256;
-/** Number of candidates from which the blocks of a sample are chosen. */
+/** Candidates from which the blocks of a sample are chosen. */
 export const SAMPLE_CANDIDATES = 256;
-/** Number of the longest candidates that are always in the sample. */
+/** The longest candidates that are always in the sample. */
 export const LONGEST_SAMPLED_BLOCKS = 16;
 /** Step between sampled blocks of fully sorted units, as a fraction of the number of blocks that are longer. */
 export const LONGEST_SPACING = 0.25;
-/** Number of the longest units that are kept if not every length of a sorted order is kept. */
+/** The longest units that are kept if not every length of a sorted order is kept. */
 export const LONGEST_UNITS = 4096;
-/**
- * Steps per iteration to which the bounds of candidates are rounded. Chosen: candidates with closer bounds are equally
- * good.
- */
+/** Steps per iteration to which the bounds of candidates are rounded. Chosen: closer candidates are equally good. */
 export const BOUND_STEPS = 16;
-/** Number of groups of a block that are computed if depths rise steadily from group to group. */
+/** Groups of a block that are computed if depths rise steadily from group to group. */
 export const STEADY_GROUPS = 4;
 /** Maximum number of groups of a launch in a given order that are all computed. A larger launch is sampled. */
 export const MAX_GIVEN_GROUPS = 2 ** 17;
 /**
- * Number of lengths, or of longest lengths of n units, that are read for a launch in a given order. If a launch has
- * more, a sample represents all.
+ * Lengths, or longest lengths of n units, that are read for a launch in a given order. Beyond them, a sample represents
+ * all.
  */
 export const MAX_GIVEN_LOOKUPS = 2 ** 22;
 /** Minimum number of rounds that are added up to represent all rounds. */
 export const MIN_GIVEN_ROUNDS = 64;
-/** Number of lengths that are read to count the setups of lanes out of step in a launch that is played in full. */
+/** Lengths that are read to count the setups of lanes out of step in a launch that is played in full. */
 export const GIVEN_SETUP_LOOKUPS = 2 ** 16;
-/** Number of lengths that are read to count the setups of lanes out of step if a launch is only sampled. */
+/** Lengths that are read to count the setups of lanes out of step if a launch is only sampled. */
 export const SAMPLED_SETUP_LOOKUPS = 2 ** 12;
-/** Number of lengths that are read for a lower limit of the depths of flattened loops (`findSureTotal`). */
+/** Lengths that are read for a lower limit of the depths of flattened loops (`findSureTotal`). */
 export const BOUND_LOOKUPS = 2 ** 14;
 /** Minimum number of groups in the sample from which `findSureTotal` derives a lower limit. */
 export const MIN_BOUND_GROUPS = 24;
-/** Maximum number of groups in the sample of `findSureTotal`. */
 export const MAX_BOUND_GROUPS = 128;
-/** Number of standard errors by which the limit of `findSureTotal` is below the mean of its sample. */
+/** Standard errors by which the limit of `findSureTotal` is below the mean of its sample. */
 export const BOUND_ERRORS = 4.5;
 /** Maximum number of unit starts that are read for a launch with even shares. */
 export const MAX_SHARE_LOOKUPS = 2 ** 20;
-/** Number of lanes that are summed side by side. Chosen: this only saves time. */
+/** Lanes that are summed side by side. Chosen: this only saves time. */
 export const LANES_AT_ONCE = 2 ** 11;
 /** Maximum number of groups of known blocks from which a law is made. */
 export const MAX_LAW_GROUPS = 2 ** 11;
 /** Minimum number of blocks from which a law is made. */
 export const MIN_GIVEN_BLOCKS = 48;
-/** Number of lengths, or of longest lengths of n units, that are read for a law of known blocks. */
+/** Lengths, or longest lengths of n units, that are read for a law of known blocks. */
 export const LAW_LOOKUPS = 2 ** 13;
 /** A round of a flattened group takes about as long to add up as this many look-ups of the longest of n units. */
 export const LANES_OF_LOOKUP = 8;
-/** Number of groups with the longest units of an order whose blocks are always in a sample. */
+/** Groups with the longest units of an order whose blocks are always in a sample. */
 export const LONGEST_GROUPS = 8;
 /** Maximum number of groups of a launch in a given order that is played block by block. */
 export const PLAYED_GROUPS = 2 ** 13;
 /** An order has one running sum for each stretch of this many units. Shorter stretches would take more memory. */
 export const SUMMED_UNITS = 32;
-/** Number of parts of a launch that are compared with each other if it has more than `PLAYED_GROUPS` groups. */
+/** Parts of a launch that are compared with each other if it has more than `PLAYED_GROUPS` groups. */
 export const TREND_PARTS = 16;
 /** A launch with more than `PLAYED_GROUPS` groups is played only if its parts deviate from their mean by this share. */
 export const TREND = 0.1;
 /**
- * Number of bins in which active groups are counted up to the last dispatch; a power of two. The longest life of a
- * block takes three bins less.
+ * Bins in which active groups are counted up to the last dispatch; a power of two. The longest life takes three less.
  */
 export const LIFE_BINS = 128;
-/** Number of block orders over which a wave of sorted or bucketed units is averaged: an order and its reverse. */
+/** Block orders over which a wave of sorted or bucketed units is averaged: an order and its reverse. */
 export const BLOCK_ORDERS = 2;
 
 // -- Design: resolution --
 
-/** Number of lengths to which a law is reduced before classes are chosen. */
+/** Lengths to which a law is reduced before classes are chosen. */
 export const CLASS_POINTS = 192;
-/** Number of lengths at which the classes may be cut. */
+/** Lengths at which the classes may be cut. */
 export const CLASS_CUTS = 24;
 /** The block size that the search for the best classes assumes if a whole block shares a unit. */
 export const NOMINAL_BLOCK = 256;
@@ -327,21 +307,20 @@ export const WIDE_COMBINE: Phase = { instructions: 15, dependentExchanges: 4 };
 export const LAUNCH_FLOOR_MS = 0.0025;
 
 /**
- * Cycles between the starts of two blocks on the whole device, for an NVIDIA device that was not measured. Assumed: an
- * H100 starts a block of up to 512 threads every 0.604 ns, or 1.2 cycles (test/data/measured/README.md).
+ * Cycles between the starts of two blocks on an NVIDIA device that was not measured. Assumed: an H100 starts a block of
+ * up to 512 threads every 0.604 ns, or 1.2 cycles (test/data/measured/README.md).
  */
 export const BLOCK_START_CYCLES = 1.2;
 
 /**
  * Achieved bandwidth divided by the bandwidth of the data sheet, for a device without a measured value. Assumed: the
- * median of 41 fits to the SpMV times of `db/evidence`, over kernels and GPUs. Four of five fits are between 0.38 and
- * 0.90.
+ * median of 41 fits to the SpMV times of `db/evidence`, of which four of five are between 0.38 and 0.90.
  */
 export const ACHIEVED_BANDWIDTH = 0.67;
 
 // -- Limits --
 
-/** Number of values in a slab, a piece of memory for block laws. */
+/** Values in a slab, a piece of memory for block laws. */
 export const SLAB_LENGTH = 1 << 15;
 /** If this many slabs are in use, the block laws of other designs are dropped. So the slabs stay in a core's cache. */
 export const MAX_SLABS = 8;
@@ -358,29 +337,26 @@ export const KEPT_BYTES = 32 * 2 ** 20;
 export const KEPT_BYTES_PER_LENGTH = 16;
 /** Memory for depth laws and launches that only one task needs, bytes. */
 export const TASK_BYTES = 16 * 2 ** 20;
-/** Size of a depth law with its table, bytes. */
+/** With its table. */
 export const DEPTH_LAW_BYTES = 16 * 2 ** 10;
-/** Size of a launch without its values, bytes. */
+/** Without its values. */
 export const LAUNCH_BYTES = 2 ** 10;
-/** Upper bound of the size of a `Pace`, bytes: its size with the table of cycles, which most paces never make. */
+/** An upper bound: with the table of cycles, which most paces never make. */
 export const PACE_BYTES = 1536;
-/** Size of an order of units without its values, bytes. */
+/** Without its values. */
 export const ORDER_BYTES = 2 ** 10;
 /**
- * Mean time to compute a depth law, ms. Caches decide by this and the next four times what to drop first. The first
- * three were measured on the example spmv-skewed.
+ * Mean time to compute a depth law. Caches decide by this and the next four times what to drop first. The first three
+ * were measured on the example spmv-skewed.
  */
 export const DEPTH_LAW_MS = 2;
-/** Mean time to compute a launch from its blocks without setup, ms. */
+/** Mean time to compute a launch from its blocks without setup. */
 export const LAUNCH_MS = 0.3;
-/** Mean time to compute the blocks of a launch without setup, ms. */
+/** Mean time to compute the blocks of a launch without setup. */
 export const PLAIN_LAUNCH_MS = 0.5;
-/** Mean time to compute a pace with its table, ms. */
+/** Mean time to compute a pace with its table. */
 export const PACE_MS = 0.005;
-/**
- * Time to put units into an order, and to compute all its launches again, ms. Chosen: only its magnitude matters,
- * because caches compare such times.
- */
+/** Time to put units into an order, and to compute all its launches again. Chosen: only its magnitude matters. */
 export const ORDER_MS = 50;
 /** Maximum number of entries in the ordered lengths of a CPU. Partitions read all of them for every number of cores. */
 export const MAX_ENTRIES = 2 ** 20;
@@ -390,8 +366,7 @@ export const MAX_ENTRIES = 2 ** 20;
 /** A breakdown names the longest unit as the cause if it takes at least this fraction of a launch's time. */
 export const LONGEST_SHARE = 0.5;
 /**
- * A probability below this counts as 0, and a probability above 1 minus this counts as 1, because a few replications of
- * a simulation could not show the difference. The longest unit then counts as certainly below, or certainly above, a
- * gap between two lengths.
+ * A probability below this counts as 0, and above 1 minus this as 1, because a few replications of a simulation could
+ * not show the difference. The longest unit is then certainly below, or above, a gap between two lengths.
  */
 export const OPEN_PROBABILITY = 1e-3;

@@ -11,9 +11,8 @@ import { staircaseMs } from '../models/contention/time.ts';
 import { bundleLengths, type CompactOrder } from './ordered.ts';
 
 /**
- * A design for a CPU partitions the units over some of its cores. Its time is the time that the memory traffic of these
- * cores takes, by the two-phase model: the staircase on the max-rate curve (models/contention). Instructions have no
- * cost here.
+ * A design for a CPU partitions the units over some of its cores. Its time is that of their memory traffic by the
+ * two-phase model: the staircase on the max-rate curve (models/contention). Instructions have no cost.
  */
 
 const PARTITION_OF: Readonly<Record<PartitionBalancing['kind'], CpuPartition>> = {
@@ -22,7 +21,7 @@ const PARTITION_OF: Readonly<Record<PartitionBalancing['kind'], CpuPartition>> =
   'merge-path': 'merge-path',
 };
 
-/** Loads of the partitions of one workload, computed on demand. All CPUs share them. */
+/** Loads of the partitions of one workload, computed on demand and shared by all CPUs. */
 export interface CpuLoads {
   readonly kernel: Pick<KernelProfile, 'bytesPerIteration' | 'bytesPerUnit'>;
   readonly units: number;
@@ -55,10 +54,6 @@ export interface CpuPrediction {
   readonly loss: number;
 }
 
-/**
- * Predicts the time of a design on a CPU.
- * @param cores number of cores in use, from 1 to the number of the device
- */
 export function predictCpu(
   loads: CpuLoads,
   device: CpuDevice,
@@ -70,9 +65,8 @@ export function predictCpu(
 }
 
 /**
- * Explains the time of a CPU design by three idealised machines, each closer to the design: all bytes at full bandwidth
- * → + at the bandwidth of the cores in use (latency: too few cores to keep the memory busy) → + uneven loads
- * (imbalance).
+ * Explains the time by three idealised machines, each closer to the design: all bytes at full bandwidth → + at the
+ * bandwidth of the cores in use (latency: too few cores to keep the memory busy) → + uneven loads (imbalance).
  */
 export function explainCpu(
   loads: CpuLoads,

@@ -22,11 +22,8 @@ import { getGivenOrder } from './plan.ts';
 import type { DepthLaws, DepthOfDesign, SharedByCaps } from './tables.ts';
 import { isSorted } from './time/dealt-launch.ts';
 
-/** The depths of the work groups of a design. */
-
 /**
- * Returns the values that all register caps of a design share. The values of the last design are reused if this design
- * differs from it only in the register cap.
+ * Returns the values that all register caps of a design share: those of the last design if it differs only in the cap.
  */
 export function getSharedByCaps(candidate: GpuCandidate): SharedByCaps {
   const { predictor, deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } =
@@ -107,13 +104,10 @@ export function computeDepths(candidate: GpuCandidate): DepthOfDesign {
   }
 }
 
-/** The values of a design whose blocks all have the same number of units and whose slots search nothing. */
+/** For a design whose blocks all have the same number of units and whose slots search nothing. */
 const OF_ONE_KIND = { shorter: null, fullerBlocks: 0, searchShare: 0 };
 
-/**
- * Computes the depths of even shares. All slots run the same number of items, so groups differ only by the setups of
- * their units.
- */
+/** All slots run the same number of items, so groups differ only by the setups of their units. */
 function computeEvenShareDepths(candidate: GpuCandidate, balancing: EvenShareBalancing): DepthOfDesign {
   const { predictor, itemsPerSlot: items, unitsPerGroup, meanUnitsPerThread: unitsPerSlot } = candidate;
   const { law } = predictor.plan;
@@ -139,14 +133,13 @@ function computeEvenShareDepths(candidate: GpuCandidate, balancing: EvenShareBal
   return ofDepth(laws.means, laws, 1, laws.means.meanDepth);
 }
 
-/** The starts of shares by law, so that predictors of the same units share them. */
+/** By law, so that predictors of the same units share the starts. */
 const knownStarts = new WeakMap<LengthLaw, Map<EvenShareBalancing['kind'], ShareStarts>>();
 
 function getShareStarts(law: LengthLaw, balancing: EvenShareBalancing): ShareStarts {
   return keptFor(knownStarts, law, Infinity, balancing.kind, () => computeShareStarts(law, balancing));
 }
 
-/** Returns the depth law of one work group. */
 function getDepthLaws(candidate: GpuCandidate, { units, key: unitsKey }: TabulatedUnits): DepthLaws {
   const { predictor, balancing, unitsPerGroup, loopAt, balancingAt } = candidate;
   const { plan } = predictor;
@@ -172,7 +165,6 @@ function getDepthLaws(candidate: GpuCandidate, { units, key: unitsKey }: Tabulat
   });
 }
 
-/** Returns the order in which groups fetch, if the units have a given order. */
 function getFetchedOrder(
   { predictor: { plan, fetchedOrders }, unitsPerGroup }: GpuCandidate,
   fetch: number | 'group' = 1,

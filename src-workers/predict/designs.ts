@@ -103,15 +103,12 @@ export interface PlayableDesign {
   /** Units in flight in one block. The last thread group of a block may be partly empty. */
   readonly slotsPerBlock: number;
   readonly groupsPerBlock: number;
-  /**
-   * Number of thread groups of a work group. It is more than 1 if the threads of a unit span several thread groups,
-   * which run in step.
-   */
+  /** More than 1 if the threads of a unit span several thread groups, which run in step. */
   readonly threadGroupsPerGroup: number;
   readonly residentBlocks: number;
   readonly gridBlocks: number;
   /**
-   * Setup iterations before the first iteration of each unit. They include the work to combine the results of several
+   * Setup iterations before the first iteration of each unit, including the combination of the results of several
    * thread groups.
    */
   readonly setupIterations: number;
@@ -128,15 +125,13 @@ export interface PlayableDesign {
   /** Milliseconds of one cycle of t(w), from the clock and `computeIterationFactor`. */
   readonly msPerCycle: number;
   /**
-   * The shortest time of the launch in cycles of t(w): the time in which the device starts its blocks one after
-   * another.
+   * The time in which the device starts the blocks one after another, a lower limit of the launch, in cycles of t(w).
    */
   readonly leastCycles: number;
-  /** Time before the launch, ms. It is not part of the kernel's time. */
+  /** Time before the launch, which is not part of the kernel's time. */
   readonly balancingMs: number;
 }
 
-/** A launch of a design, and the predictor of its units. */
 export interface PlayableLaunch {
   readonly predictor: Predictor;
   readonly design: PlayableDesign;
@@ -158,7 +153,7 @@ export function listPlayableLaunches(whole: Predictor, index: number): readonly 
   }));
 }
 
-/** Computes the milliseconds of balancing before the launch of a valid design on a GPU; 0 for any other design. */
+/** The milliseconds of balancing before the launch of a valid design on a GPU; 0 for any other design. */
 export function computeBalancingTime(whole: Predictor, index: number): number {
   const { candidate } = examineDesign(whole, index);
   return candidate.invalid === 0 ? computeBalancingMs(candidate) : 0;

@@ -27,7 +27,7 @@ import type { Predictor } from './tables.ts';
  * Explains the predicted time of a valid design as a sum of parts. The parts are differences between idealised
  * machines, each one step closer to the design, so their sum is exactly the predicted time: all lanes busy and
  * issue-bound → + cooperation → + lockstep → + spills → + real number of active groups (latency) → + blocks → + last
- * wave → + reconvergence stack → + balancing. `explainCpu` explains the time on a CPU.
+ * wave → + reconvergence stack → + balancing.
  */
 export function explainDesign(whole: Predictor, index: number): Breakdown | null {
   const { candidate } = examineDesign(whole, index);
@@ -38,7 +38,6 @@ export function explainDesign(whole: Predictor, index: number): Breakdown | null
   return explainCpu(getCpuLoads(predictor), device, balancing, gridBlocks);
 }
 
-/** Adds up the parts of a mixed design over its launches. */
 function explainClasses(candidate: Candidate, classes: readonly ClassCandidate[]): Breakdown {
   const each = classes.map(({ candidate: own }) => explainLaunch(own));
   const longest = each.reduce((a, b) => (b.timeMs > a.timeMs ? b : a));
@@ -166,8 +165,8 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
 }
 
 /**
- * Returns the iterations of a round of the launch. The mean round of a single loop assumes independent draws
- * (`ofDraws`). In a given order neighbours are similar, so their lanes end together more often and lose less.
+ * The mean round of a single loop assumes independent draws (`ofDraws`). In a given order neighbours are similar, so
+ * their lanes end together more often and lose less.
  */
 function roundIterations(candidate: GpuCandidate, { aggregateLoss }: TimedOnGpu, ofDraws: number): number {
   const isDealt = isInGivenOrder(candidate) && keepsOrder(candidate.balancing);
@@ -175,8 +174,7 @@ function roundIterations(candidate: GpuCandidate, { aggregateLoss }: TimedOnGpu,
 }
 
 /**
- * Finds the longest length that units are expected to reach: the largest that at least half a unit is expected to have.
- * For a list of lengths, it is the longest length.
+ * Finds the largest length that at least half a unit is expected to reach; for a list of lengths, the longest length.
  */
 function findLongestLength({ law, units }: SweepPlan): number {
   let tail = 0;

@@ -14,9 +14,7 @@ import { computeIterationFactor } from './launch-costs.ts';
 import type { SharedByCaps } from './tables.ts';
 import type { CycleTable } from './time/cycles.ts';
 
-/** The cycles that a launch spends on fetching its units. */
-
-/** Returns the cost of the fetches of a candidate; `null` if it fetches nothing. */
+/** `null` if the candidate fetches nothing. */
 function getFetchCost(candidate: GpuCandidate, { depths: { means, scale } }: SharedByCaps): FetchCost | null {
   if (!means.fetches) return null;
   const { workingBlocks, shape, device } = candidate;
@@ -25,7 +23,6 @@ function getFetchCost(candidate: GpuCandidate, { depths: { means, scale } }: Sha
   return { ...cost, fetching: { ...cost.fetching, iterations: cost.fetching.iterations * scale } };
 }
 
-/** Computes the cycles that fetches add to the launch of a candidate. */
 export function computeFetchingCycles(candidate: GpuCandidate): number {
   return candidate.balancing.kind === 'dynamic-fetch' ? getFetchingCycles(candidate, getSharedByCaps(candidate)) : 0;
 }
@@ -43,7 +40,7 @@ export function computeCounterCycles({ predictor, balancing, device, unitsPerGro
   return predictor.plan.units / unitsAtOnce / lanes / ADDITIONS_PER_CYCLE;
 }
 
-/** Returns the mean number of thread groups that fetch on a multiprocessor. */
+/** The mean number of thread groups that fetch on a multiprocessor. */
 function countFetchingGroups({ workingBlocks, shape, device }: GpuCandidate): number {
   const threadGroups = workingBlocks * shape.groupsPerBlock * shape.threadGroupsPerGroup;
   return threadGroups / Math.min(device.multiprocessors, workingBlocks);

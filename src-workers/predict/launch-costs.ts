@@ -12,11 +12,8 @@ import { countSliceUnits } from './depth/padded.ts';
 import type { Candidate, GpuCandidate } from './design/candidate.ts';
 import { preparePipeline } from './predictor.ts';
 
-/** The costs of a launch that do not depend on how its units are dealt. */
-
 /**
- * Computes the time in which a device starts all blocks of a launch, ms, which is a lower limit of its time. The result
- * is 0 if the rate of starts is unknown.
+ * The time in which a device starts all blocks of a launch, ms, a lower limit of its time; 0 if the rate is unknown.
  */
 export function computeBlockStartsMs({ device, gridBlocks }: GpuCandidate): number {
   const assumed = device.vendor === 'nvidia' ? (BLOCK_START_CYCLES * 1e3) / device.clockMhz : 0;
@@ -24,16 +21,15 @@ export function computeBlockStartsMs({ device, gridBlocks }: GpuCandidate): numb
 }
 
 /**
- * Returns the shortest time of a launch, ms. It is 0 if the device's own launch time is known, because that time is
- * added separately.
+ * The shortest time of a launch, ms; 0 if the device's own launch time is known, because that time is added separately.
  */
 export function computeLaunchFloorMs({ launchMicroseconds }: GpuDevice): number {
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
 }
 
 /**
- * Computes the time of an iteration of the launch divided by the time in the cycle table. The factor contains the other
- * phases and the reconvergence stack.
+ * The time of an iteration of the launch divided by the time in the cycle table, with the other phases and the
+ * reconvergence stack.
  */
 export function computeIterationFactor(candidate: GpuCandidate): number {
   return getPace(candidate).iterationFactor * computeStackFactor(candidate);
@@ -42,8 +38,7 @@ export function computeIterationFactor(candidate: GpuCandidate): number {
 /**
  * Computes the factor ≥ 1 by which the reconvergence stack lengthens the life of a work group. A group whose lanes
  * leave the loop at different iterations pushes, pops and spills, at a published cost per event (`deviceStack`). The
- * group waits in the meantime and other groups may run, so the cycles count as latency of its iterations. The factor is
- * 1 if there is no stack.
+ * group waits in the meantime and other groups may run, so the cycles count as latency of its iterations.
  */
 export function computeStackFactor(candidate: GpuCandidate): number {
   const { balancing, device, deviceAt, unitsPerGroup, threadsPerUnit } = candidate;
@@ -68,7 +63,7 @@ export function computeStackFactor(candidate: GpuCandidate): number {
   return factor;
 }
 
-/** Computes the milliseconds of balancing before a candidate's launch and of the starts of its launches; 0 on a CPU. */
+/** The milliseconds of balancing before a candidate's launch and of the starts of its launches; 0 on a CPU. */
 export function computeBalancingMs({ predictor, device, balancing, classes }: Candidate): number {
   if (device.kind === 'cpu' || !(isLockstep(balancing) || balancing.kind === 'mixed')) return 0;
   const { units, kernel } = predictor.plan;

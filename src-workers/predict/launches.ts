@@ -30,7 +30,6 @@ import { makeResidency, makeResidencyOnDemand, type Residency } from './time/res
 
 /** The launch of a design: independent blocks of a depth law, or blocks to which its listed units are dealt. */
 
-/** Makes the launch whose time is computed. */
 export function makeLaunch(candidate: GpuCandidate, { laws, shorter, fullerBlocks }: DepthOfDesign): TimedLaunch {
   const { balancing, workingBlocks, meanUnitsPerThread, device } = candidate;
   if (laws === null || isSorted(balancing)) return timeDealtLaunch(candidate);
@@ -40,13 +39,12 @@ export function makeLaunch(candidate: GpuCandidate, { laws, shorter, fullerBlock
   return shorter ? { ...launch, shorter: getResidency(candidate, shorter), fullerBlocks } : launch;
 }
 
-/** Returns the blocks of a depth law, at the residency of the candidate. */
 function getResidency(candidate: GpuCandidate, laws: DepthLaws): Residency {
   const { predictor, deviceAt, capAt, shape, threadsPerUnit, unitsPerGroup, blockAt, balancing } = candidate;
   const { groupsPerBlock: W, residentBlocks } = shape;
   const { axes } = predictor.plan;
   const slotsPerBlock = axes.blockThreads[blockAt] / threadsPerUnit;
-  // Lanes that fetch have units until the units run out, and lanes with even shares are equally long. So no group is
+  // Lanes that fetch have units until the units run out, and lanes with even shares are equally long, so no group is
   // partly empty.
   const isFull = balancing.kind === 'dynamic-fetch' || isEvenShare(balancing);
   const lastFilled = isFull ? 1 : slotsPerBlock / unitsPerGroup - (W - 1);
@@ -61,7 +59,6 @@ function getResidency(candidate: GpuCandidate, laws: DepthLaws): Residency {
   });
 }
 
-/** Makes a launch of listed units from all its blocks or their law (see `getDealtLaunch`). */
 function timeDealtLaunch(candidate: GpuCandidate): TimedLaunch {
   const launch = getDealtLaunch(candidate);
   const { residentBlocks } = candidate.shape;
@@ -94,15 +91,12 @@ export function makeDealing(candidate: GpuCandidate): Dealing {
   };
 }
 
-/**
- * Returns whether slots take even shares of units in a given order. In that case groups differ by the setups of these
- * units.
- */
+/** Whether slots take even shares of units in a given order, so that groups differ by the setups of these units. */
 export function hasGivenShares(candidate: GpuCandidate): boolean {
   return isEvenShare(candidate.balancing) && isInGivenOrder(candidate) && getPace(candidate).setupIterations > 0;
 }
 
-/** Returns the launch of a candidate whose units are listed: they have a given order, or they are sorted. */
+/** For a candidate whose units are listed: they have a given order, or they are sorted. */
 export function getDealtLaunch(candidate: GpuCandidate): DealtLaunch {
   const { predictor, balancing, balancingAt, device, gridBlocks, shape, unitsPerGroup, itemsPerSlot } = candidate;
   const { plan, meanLength } = predictor;
@@ -120,8 +114,7 @@ export function getDealtLaunch(candidate: GpuCandidate): DealtLaunch {
       isSorted(balancing) &&
       keepsLanes(countWindowUnits(balancing, plan.units), dealing);
   const dealt: Dealing = isLoopAlike ? { ...dealing, loop: 'nested' } : dealing;
-  // The key need not contain the number of groups per block, which follows from its other numbers. It is exact for up
-  // to 2³¹ − 1 blocks.
+  // The number of groups per block follows from the other numbers. The key is exact for up to 2³¹ − 1 blocks.
   const key =
     (((gridBlocks * 2048 + dealing.slotsPerBlock) * 128 + unitsPerGroup) * 2 + Number(everyBlock)) * 2 +
     Number(dealt.loop === 'flattened');

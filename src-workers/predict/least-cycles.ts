@@ -12,11 +12,9 @@ import { getOrder, isInGivenOrder } from './orders.ts';
 import { getGivenOrder } from './plan.ts';
 import { countWindowUnits, isSorted } from './time/dealt-launch.ts';
 
-/** Lower limits of the cycles of a launch, from its longest unit and from its work. */
-
 /**
- * Computes the cycles of the longest unit alone on a multiprocessor, a lower limit of the launch. The result is 0 for
- * even shares, because they cut units.
+ * Computes the cycles of the longest unit alone on a multiprocessor, a lower limit of the launch; 0 for even shares,
+ * which cut units.
  */
 export function computeAloneCycles(candidate: GpuCandidate): number {
   if (isEvenShare(candidate.balancing)) return 0;
@@ -99,7 +97,7 @@ function countFlattenedIterations(candidate: GpuCandidate): number {
   return (plan.units / candidate.unitsPerGroup) * longest + dealing.setupIterations * starts;
 }
 
-/** Returns whether the lanes of a group start their units together, or have one unit each. */
+/** Whether the lanes of a group start their units together, or have one unit each. */
 function takesTurns({ predictor, loopAt, meanUnitsPerThread, unitsPerGroup }: GpuCandidate): boolean {
   return predictor.plan.axes.loop[loopAt] === 'nested' || meanUnitsPerThread <= 1 || unitsPerGroup === 1;
 }
@@ -133,7 +131,7 @@ export function computeCloseBusyCycles(candidate: GpuCandidate): number {
   return computeBusyCycles(candidate, sure * iterations);
 }
 
-/** Returns whether blocks differ in the number and the lengths of their units only by chance. */
+/** Whether blocks differ in the number and the lengths of their units only by chance. */
 function isDealtAlike(candidate: GpuCandidate): boolean {
   const { balancing } = candidate;
   return !isInGivenOrder(candidate) && !isSorted(balancing) && balancing.kind !== 'dynamic-fetch';

@@ -7,12 +7,11 @@ import { moments } from '../models/workload/laws.ts';
 import { computeLossInOrder } from './dealing/given.ts';
 
 /**
- * Reports the losses of a workload by group size (Swatman 2022). Independent units have them in closed form, with
- * quantiles from the distribution; units in a given order have exact losses.
+ * Reports the losses of a workload by group size (Swatman 2022): in closed form for independent units, exact for units
+ * in a given order.
  * @param lengths lengths of the units in their order; `null` if there is none
  * @param groupSizes units per group, each ≥ 1
- * @param quantiles whether to compute quantiles too, which takes up to half a second for each group size; the rest
- * takes some milliseconds
+ * @param quantiles whether to compute quantiles too, which takes up to half a second for each group size
  */
 export function reportLoss(
   law: LengthLaw,

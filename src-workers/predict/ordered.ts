@@ -4,7 +4,7 @@ import { lengthSampler, mersenneTwister } from '../numeric/random.ts';
 import { countLengths } from '../models/workload/generated.ts';
 import { MAX_ENTRIES } from './constants.ts';
 
-/** Lengths of units in their order. A law does not contain this order. */
+/** Lengths of units in their order, which a law does not contain. */
 export interface OrderedLengths<Lengths extends CompactNumbers = Float64Array> {
   /**
    * Iterations of each unit. A workload with more units repeats these, and a workload with fewer units takes the first
@@ -20,7 +20,6 @@ export interface OrderedLengths<Lengths extends CompactNumbers = Float64Array> {
 /** Ordered lengths in any kind of array. A predictor keeps them in the smallest kind that holds them. */
 export type CompactOrder = OrderedLengths<CompactNumbers>;
 
-/** Makes the order that a workload gives its units. */
 export function makeGivenLengths<Lengths extends CompactNumbers>(iterations: Lengths): OrderedLengths<Lengths> {
   return { units: iterations.length, iterations, given: true };
 }
@@ -40,9 +39,7 @@ export function drawLengths(law: LengthLaw, units: number, seed: number): Ordere
   return { units: iterations.length, iterations, given: false };
 }
 
-/**
- * Returns the same lengths in at most `MAX_ENTRIES` entries. If there are more, each entry bundles neighbouring units.
- */
+/** If there are more than `MAX_ENTRIES` lengths, each entry bundles neighbouring units. */
 export function bundleLengths<Lengths extends CompactNumbers>({
   units,
   iterations,
@@ -87,12 +84,10 @@ export function repeatUnits<Lengths extends CompactNumbers>(lengths: Lengths, un
   return all;
 }
 
-/**
- * Number of consecutive units that a part keeps together, because neighbours are similar and designs run them together.
- */
+/** Consecutive units that a part keeps together, because neighbours are similar and designs run them together. */
 const STRETCH = 256;
 
-/** Keeps a part of the units: stretches spread evenly over all of them, or all units if there are at most `part`. */
+/** Keeps stretches spread evenly over all units, or all units if there are at most `part`. */
 export function takePart<Lengths extends CompactNumbers>(lengths: Lengths, part: number): Lengths {
   if (part >= lengths.length) return lengths;
   const out = lengths.slice(0, part) as Lengths;

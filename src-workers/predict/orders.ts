@@ -6,15 +6,11 @@ import { makePaddedLaw } from './depth/padded.ts';
 import type { GpuCandidate } from './design/candidate.ts';
 import type { Predictor } from './tables.ts';
 
-/**
- * Returns whether the units of a candidate have the order of the workload, or an order that a balancing derives from
- * it.
- */
+/** Whether the units of a candidate have the order of the workload, or one that a balancing derives from it. */
 export function isInGivenOrder({ predictor, balancing }: GpuCandidate): boolean {
   return predictor.plan.ordered?.given === true && balancing.kind !== 'shuffle';
 }
 
-/** Returns the order of a design's units, if the workload gives an order. */
 export function getOrder(
   { predictor: { plan }, unitsPerGroup }: GpuCandidate,
   balancing: GivenBalancing,

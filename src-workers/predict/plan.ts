@@ -30,12 +30,12 @@ export interface SweepPlan {
   >;
 }
 
-/** Returns the lengths of the units in the order in which launches take them; `null` if they are independent draws. */
+/** `null` if the units are independent draws. */
 export function getGivenOrder({ ordered }: Pick<SweepPlan, 'ordered'>): CompactNumbers | null {
   return ordered?.given ? ordered.iterations : null;
 }
 
-/** Returns the plan with another number of units. Its designs are the same, with the blocks that these units need. */
+/** The designs are the same, with the blocks that these units need. */
 export function replanUnits(plan: SweepPlan, units: number): SweepPlan {
   const { law, ordered } = plan;
   const own = ordered?.given ? makeUnitLaw(law.label, ordered, units) : law;

@@ -21,14 +21,12 @@ import { getGivenOrder, type SweepPlan } from './plan.ts';
 import type { Allowed, Caches, Predictor } from './tables.ts';
 
 /**
- * Creates the predictor of a plan. Values that every design needs and that take little time are computed at once, and
- * laws on demand.
+ * Values that every design needs and that take little time are computed at once, and laws on demand.
  * @param caches caches of another predictor whose plan has the same units (see `Predictor`)
  */
 export function createPredictor(plan: SweepPlan, caches: Caches = createCaches(), isClass = false): Predictor {
   const { implementations } = plan.axes;
-  // A plan without an order does not reduce the memory that the last order needed, because the user may return to that
-  // order.
+  // A plan without an order keeps the memory of the last order, to which the user may return.
   if (!isClass && plan.ordered) makeRoomForOrders(plan.ordered.iterations.length);
   if (!implementations) return makePredictor(plan, caches, null, isClass);
   // A kernel influences laws only through its setup, which the keys of the laws contain, so implementations share
@@ -54,10 +52,7 @@ function markAllowed(axes: SpaceAxes, allows: Implementation['allows']): Allowed
 /** The tables that a predictor of lanes or tiles takes over from the predictor of whole units. */
 type OfUnits = Partial<Pick<Predictor, 'shapes' | 'elements' | 'cpuLoads'>>;
 
-/**
- * Makes a predictor.
- * @param allowed values of the axes that the plan's kernel supports; `null` for all
- */
+/** @param allowed values of the axes that the plan's kernel supports; `null` for all */
 function makePredictor(
   plan: SweepPlan,
   caches: Caches,
@@ -152,8 +147,8 @@ export function getDealtPredictor(predictor: Predictor, threadsAt: number): Pred
 }
 
 /**
- * Returns the predictor for designs whose blocks take units by tiles. It has the units in the order of the tiles. Units
- * without an order keep their predictor, since draws have the same law everywhere.
+ * Returns the predictor for designs whose blocks take units by tiles. Units without an order keep their predictor,
+ * since draws have the same law everywhere.
  */
 export function getTiledPredictor(predictor: Predictor, tile: Tile): Predictor {
   const { plan, tiled, caches, shapes, cpuLoads } = predictor;
@@ -170,16 +165,16 @@ export function getTiledPredictor(predictor: Predictor, tile: Tile): Predictor {
   });
 }
 
-/** Stores a given order in the smallest kind of array, because many other orders are derived from it. */
+/** The smallest kind of array, because many other orders are derived from a given order. */
 const getCompact = keptWith(compactNumbers);
 
-/** Laws of lanes, by the law of their units and the threads per unit. */
+/** By the law of the units and the threads per unit. */
 const getLaneLaw = createOwnedCache<LengthLaw, number, LengthLaw>(
   threadBudget,
   ORDER_MS,
   ({ support, probability }) => ORDER_BYTES + support.byteLength + probability.byteLength,
 );
-/** Orders of lanes, by the order of their units and the threads per unit. */
+/** By the order of the units and the threads per unit. */
 const getLaneOrder = createOwnedCache<CompactNumbers, number, CompactNumbers>(
   threadBudget,
   ORDER_MS,

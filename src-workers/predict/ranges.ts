@@ -101,7 +101,6 @@ export function writeInto(columns: PredictionColumns, i: number, candidate: Cand
   } else columns.timeMs[i] = NaN;
 }
 
-/** Predicts one range: the designs first … first + count − 1. */
 export function predictChunk(predictor: Predictor, first: number, count: number): PredictionChunk {
   return predictRanges(predictor, [{ first, count }])[0];
 }

@@ -19,10 +19,7 @@ import type { Residency } from './time/residency.ts';
 /** Tables of one plan in one worker. Designs compute them on demand, and all later designs share them. */
 export interface Predictor {
   readonly plan: SweepPlan;
-  /**
-   * One predictor for each implementation, over the same space. With a single implementation, the list contains only
-   * this predictor.
-   */
+  /** One predictor for each implementation, over the same space, or only this predictor. */
   readonly implementations: readonly Predictor[];
   /** Whether the implementation supports each value of the axes that it may restrict; `null` if it supports all. */
   readonly allowed: Allowed | null;
@@ -42,16 +39,16 @@ export interface Predictor {
   readonly paces: Paces;
   /** E[longest of all units] for independent units, iterations. No launch of whole units ends earlier. */
   readonly longestLength: number;
-  /** The longest unit of the given lengths, iterations. */
+  /** Of the given lengths, iterations. */
   readonly longestGiven: number;
   /**
-   * The widest gap between two neighbouring lengths, iterations. A gap counts only if it is uncertain whether the
-   * longest unit is below or above it.
+   * The widest gap between two neighbouring lengths, iterations, of which it is uncertain whether the longest unit is
+   * below or above it.
    */
   readonly openStep: number;
-  /** Loads of the cores of CPUs; `null` if no CPU is predicted. */
+  /** `null` if no CPU is predicted. */
   readonly cpuLoads: CpuLoads | null;
-  /** Laws of padded units, by the number of units in a slice (see `depth/padded.ts`). */
+  /** Laws of padded units, by the number of units in a slice. */
   readonly paddedLaws: Map<number, LengthLaw>;
   /** Whether the units are one class of a mixed design. */
   readonly isClass: boolean;
@@ -76,8 +73,8 @@ export interface UnitClass {
 }
 
 /**
- * A number or a text that identifies a law. It is a text if a law depends on more than a number: on a setup that
- * cooperation lengthens, or on the items of a share.
+ * Identifies a law. A text is needed if a law depends on a setup that cooperation lengthens, or on the items of a
+ * share.
  */
 export type LawKey = number | string;
 
@@ -90,27 +87,23 @@ export interface Allowed {
   readonly blockThreads: readonly boolean[];
 }
 
-/** The cost of the iterations of a launch. */
 export interface Pace {
-  /**
-   * Returns the cycles of an iteration by active work groups, computed at the first call. `iterationFactor` scales them
-   * to the launch.
-   */
+  /** Returns the cycles of an iteration by active work groups. `iterationFactor` scales them to the launch. */
   readonly getCycles: () => CycleTable;
   /** Returns the minimum number of cycles per iteration of a group, with at most this number of active groups. */
   readonly findBestRate: (groups: number) => number;
   readonly iterationFactor: number;
-  /** The schedulers of a multiprocessor. Their groups are counted in work groups. */
+  /** Their groups are counted in work groups. */
   readonly schedulers: Schedulers;
-  /** Pipeline parameters of a mean round, for costs that are not in the table. */
+  /** Of a mean round, for costs that are not in the table. */
   readonly pipeline: PipelineParameters;
   /** Cycles of an iteration and of the start of a unit, for a group that is alone on its multiprocessor. */
   readonly aloneCycles: { readonly step: number; readonly start: number };
-  /** Cycles to issue one iteration, for a thread group. */
+  /** To issue one iteration, for a thread group. */
   readonly stepIssueCycles: number;
-  /** Cycles to issue a mean round, for a thread group; `null` if a launch consists of iterations only. */
+  /** To issue a mean round, for a thread group; `null` if a launch consists of iterations only. */
   readonly roundIssueCycles: number | null;
-  /** Cycles to move the data of a mean round, for a thread group. */
+  /** To move the data of a mean round, for a thread group. */
   readonly transferCycles: number;
   /** Iterations that each start of a unit adds to a group. */
   readonly setupIterations: number;
@@ -118,9 +111,9 @@ export interface Pace {
   readonly overheadIterations: number;
 }
 
-/** The paces of one predictor. Designs whose kernel consists of iterations only share tables. */
+/** Designs whose kernel consists of iterations only share tables. */
 export interface Paces {
-  /** Whether the kernel consists of iterations only, without any other phase. */
+  /** Whether the kernel consists of iterations only. */
   readonly hasNoPhases: boolean;
   /** Whether the kernel combines the results of threads that share a unit. */
   readonly combines: boolean;
@@ -132,19 +125,19 @@ export interface Paces {
 
 /** The mean work of a work group for one unit of each slot, or for an even share. */
 export interface MeanRound {
-  /** Iterations, > 0. */
+  /** > 0. */
   readonly iterations: number;
-  /** Number of starts of units for which the group waits, > 0. It is 1 if its lanes start together. */
+  /** Starts of units for which the group waits, > 0; 1 if its lanes start together. */
   readonly starts: number;
   readonly lanes: number;
-  /** Units of each lane. */
+  /** Of each lane. */
   readonly units: number;
 }
 
 export interface Caches {
-  /** The memory that the depth laws and launches may take. */
+  /** For depth laws and launches. */
   readonly budget: Budget;
-  /** The laws by the text of the balancing, because its position on the axis changes with the axis. */
+  /** By the text of the balancing, because its position on the axis changes with the axis. */
   readonly laws: Map<string, LawCaches>;
   /** The memory of the block laws. */
   readonly arena: Arena;
@@ -158,7 +151,6 @@ export interface Caches {
   readonly classes: Map<string, Caches>;
 }
 
-/** The cached laws of one balancing. */
 export interface LawCaches {
   readonly depths: (key: LawKey, make: () => DepthLaws) => DepthLaws;
   /** Launches of listed units. */
@@ -175,7 +167,7 @@ export interface DepthLaws {
 
 export interface CachedBlock {
   readonly law: BlockLaw;
-  /** Residencies by device and register cap. */
+  /** By device and register cap. */
   readonly residencies: (Residency | undefined)[];
 }
 

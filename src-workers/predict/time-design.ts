@@ -18,8 +18,8 @@ import type { Predictor } from './tables.ts';
 import { findRegime, type TimedLaunch } from './time/regimes.ts';
 
 /**
- * The prediction of a valid design: depth of a group (`depths.ts`) → dealing (`launches.ts`) → time of the launch.
- * Invalid designs were found before, by `design/candidate.ts`. See README.md.
+ * The prediction of a valid design: depth of a group (`depths.ts`) → dealing (`launches.ts`) → time of the launch. See
+ * README.md.
  */
 
 export interface TimedDesign {
@@ -31,7 +31,7 @@ export interface TimedDesign {
 }
 
 export interface TimedOnGpu extends TimedDesign {
-  /** The time by which starting the blocks lengthens the launch, ms. */
+  /** The time by which starting the blocks lengthens the launch. */
   blockStartsMs: number;
   depth: DepthMeans;
   /** Mean units per slot divided by the number of units of the depth law. */
@@ -41,11 +41,10 @@ export interface TimedOnGpu extends TimedDesign {
    */
   searchShare: number;
   launch: TimedLaunch;
-  /** The part of the time that fetching units takes, ms. */
+  /** The part of the time that fetching units takes. */
   fetchingMs: number;
 }
 
-/** Writes the time and losses of a valid candidate into `out`. */
 export function timeDesign(candidate: Candidate, out: TimedDesign): void {
   if (isOneLaunch(candidate)) timeOnGpu(candidate, out as TimedOnGpu);
   else if (isOnCpu(candidate)) {
@@ -58,10 +57,7 @@ export function timeDesign(candidate: Candidate, out: TimedDesign): void {
   } else timeClasses(candidate, candidate.classes!, out);
 }
 
-/**
- * Adds up the launches of a mixed design, because they run one after another. The losses are for all its units
- * together.
- */
+/** Adds up the launches of a mixed design, which run one after another. The losses are for all its units together. */
 function timeClasses(candidate: Candidate, classes: readonly ClassCandidate[], out: TimedDesign): void {
   const timed = {} as TimedOnGpu;
   let timeMs = computeBalancingMs(candidate);
@@ -94,8 +90,8 @@ export function timeOnGpu(candidate: GpuCandidate, out: TimedOnGpu): void {
   const regime = findRegime(launch);
   const cycles = regime.cycles(launch) * depths.timeScale;
   const alone = computeAloneCycles(candidate) / getPace(candidate).iterationFactor;
-  // If units have a given order, the sampled blocks may have less work than the launch. The time is therefore at least
-  // the time that all the work needs.
+  // If units have a given order, the sampled blocks may have less work than the launch, so the time is at least the
+  // time that all the work needs.
   const busy = depths.laws === null ? computeBusyCycles(candidate) : 0;
   const fetching = getFetchingCycles(candidate, shared);
   const msPerCycle = computeIterationFactor(candidate) / (device.clockMhz * 1e3);

@@ -1,5 +1,3 @@
-/** Finds the best design of each cell of a map. */
-
 /** One axis of the design space, in the form that the map uses. */
 export interface CellAxis {
   /** Distance in design numbers between two neighbouring positions. */
@@ -10,12 +8,9 @@ export interface CellAxis {
 }
 
 export interface BestOfCells {
-  /** Best time of each cell, ms; NaN if the cell has no valid design. */
+  /** Best time of each cell; NaN if the cell has no valid design. */
   readonly timeMs: Float64Array;
-  /**
-   * The fastest design of each cell; the first one if several are equally fast; NO_DESIGN if the cell has no valid
-   * design.
-   */
+  /** The fastest design of each cell, the first of equally fast ones; NO_DESIGN if the cell has no valid design. */
   readonly designIndex: Uint32Array;
 }
 
@@ -51,8 +46,7 @@ export function bestOfCells(
 }
 
 /**
- * Returns the cell of the design whose number is `after` above the number of the first design; −1 if the axes do not
- * reach this design.
+ * The cell of the design `after` numbers above the first design; −1 if the axes do not reach this design.
  * @param axes by stride, descending
  */
 function cellOfDesign(after: number, axes: readonly CellAxis[]): number {

@@ -8,14 +8,14 @@ export interface ComparedDesigns extends Pick<Ranking, 'axes' | 'strides' | 'cou
 }
 
 /**
- * The relative difference up to which two times of one launch are equal. Such times agree only to rounding, because the
- * same work is added up in another order.
+ * The relative difference up to which two times of one launch are equal: they differ by rounding if the same work is
+ * added up in another order.
  */
 const SAME_TIME = 1e-9;
 
 /**
- * Groups equal designs: designs whose differences have no effect. They agree in device, implementation, threads per
- * unit, balancing, block size, blocks, effective register cap and, to 1e-9, time. The form of the loop then makes no
+ * Groups equal designs, whose differences have no effect. They agree in device, implementation, threads per unit,
+ * balancing, block size, blocks, effective register cap and, to 1e-9, time; the form of the loop then makes no
  * difference. A cap has no effect if the compiler uses no more registers without it. In a fetching launch, blocks that
  * start when no unit is left have no effect.
  * @param registersPerThread registers that the compiler uses without a cap, if there are no implementations
@@ -53,10 +53,7 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
     fetches[Math.floor(design / strides[AXIS.balancing]) % counts[AXIS.balancing]];
   const blocksOf = (design: number, fetching: boolean): number =>
     fetching && waves[design] > 1 ? Math.round(gridBlocks[design] / waves[design]) : gridBlocks[design];
-  /**
-   * Groups the entries of one set.
-   * @param offsets distances of the entries from `base`
-   */
+  /** @param offsets distances of the entries from `base` */
   const gather = (base: number, offsets: Iterable<number>, fetching: boolean): void => {
     newest.clear();
     let many = 0;
@@ -104,7 +101,6 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
   return first;
 }
 
-/** A list of designs in which equal designs share one row. */
 export interface GroupedList {
   readonly list: Uint32Array;
   /** Number of designs of the original list that each row represents; 0 for a row that belongs to an opened row. */

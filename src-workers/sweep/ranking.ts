@@ -5,7 +5,6 @@ import { kept } from '../numeric/kept.ts';
 import { firstIndex } from '../numeric/search.ts';
 import { sortByKey, sortByValue, type SortValues } from './sort.ts';
 
-/** Columns of a run that a ranking can be sorted by: a float column, or an axis of the design space. */
 export type SortColumn =
   | 'timeMs'
   | 'meanLoss'
@@ -23,7 +22,7 @@ export type SortColumn =
   | 'registerCap'
   | 'blockThreads';
 
-/** The designs to keep. Positions are on an axis; ranges include both ends. */
+/** Positions are on an axis; ranges include both ends. */
 export interface RankingFilter {
   readonly positions: Readonly<Partial<Record<number, ReadonlySet<number>>>>;
   readonly ranges: readonly {
@@ -32,24 +31,24 @@ export interface RankingFilter {
     readonly to: number;
   }[];
   readonly validity: 'valid' | 'invalid' | 'all';
-  /** Keeps only designs that are invalid for this reason (a code). */
+  /** A code. */
   readonly invalidReason?: number | undefined;
 }
 
 /**
  * The predictions of a run, with the permutations that were computed so far. A design is identified by its number in
- * the space. The columns have one entry per design. For a run that keeps only the best designs, they have one entry per
- * kept design (`entryOf`, `designAt`).
+ * the space. The columns have one entry per design or, if a run keeps only the best designs, per kept design
+ * (`entryOf`, `designAt`).
  */
 export interface Ranking {
   readonly axes: SpaceAxes;
   readonly columns: PredictionColumns;
-  /** The designs of the entries, ascending; null if entry n is design n. */
+  /** Ascending; null if entry n is design n. */
   readonly designs: Uint32Array | null;
   /** Strides of the axes in a design index (AXIS_ORDER). */
   readonly strides: readonly number[];
   readonly counts: readonly number[];
-  /** Waves of blocks of each entry: gridBlocks / (multiprocessors × residentBlocks). */
+  /** Waves of blocks of each entry. */
   readonly waves: Float64Array;
   readonly sorted: Map<string, Uint32Array>;
   readonly lists: Map<string, Uint32Array>;
@@ -59,7 +58,7 @@ export interface Ranking {
   firstEquals: Uint32Array | null;
 }
 
-/** Maximum number of cached lists and masks; each takes 1 to 4 MB per million designs. */
+/** Each list or mask takes 1 to 4 MB per million designs. */
 const MAX_LISTS = 12;
 const MAX_MASKS = 6;
 
@@ -92,12 +91,12 @@ export function createRanking(
   };
 }
 
-/** Returns the first entry whose design is at least `design`; `entries` if there is none. */
+/** The first entry whose design is at least `design`; `entries` if there is none. */
 function firstEntry(designs: Uint32Array | null, entries: number, design: number): number {
   return designs ? firstIndex(0, entries, (entry) => designs[entry] >= design) : Math.min(design, entries);
 }
 
-/** Returns the entry of a design in the columns; −1 if the ranking does not contain the design. */
+/** −1 if the ranking does not contain the design. */
 export function entryOf({ designs, columns: { timeMs } }: Ranking, design: number): number {
   if (!designs) return design < timeMs.length ? design : -1;
   const entry = firstEntry(designs, designs.length, design);
@@ -108,7 +107,7 @@ export function designAt({ designs }: Ranking, entry: number): number {
   return designs ? designs[entry] : entry;
 }
 
-/** Returns the predicted time of a design, ms; NaN if it is invalid or the ranking does not contain it. */
+/** The predicted time of a design, ms; NaN if it is invalid or the ranking does not contain it. */
 export function timeOf(ranking: Ranking, design: number): number {
   const { designs, columns } = ranking;
   if (!designs) return columns.timeMs[design];
@@ -116,19 +115,19 @@ export function timeOf(ranking: Ranking, design: number): number {
   return entry < 0 ? NaN : columns.timeMs[entry];
 }
 
-/** Returns the number of designs of the space, even if the ranking contains only the best of them. */
+/** The number of designs of the space, even if the ranking contains only the best of them. */
 export function sizeOf({ counts }: Ranking): number {
   return productOf(counts);
 }
 
-/** Returns the waves of blocks that a launch takes on a device; 0 if no block fits on a multiprocessor. */
+/** The waves of blocks that a launch takes on a device; 0 if no block fits on a multiprocessor. */
 export function wavesOn(device: Device, gridBlocks: number, residentBlocks: number): number {
   // A CPU starts all shares at once.
   const slots = device.kind === 'cpu' ? gridBlocks : device.multiprocessors * residentBlocks;
   return slots > 0 ? gridBlocks / slots : 0;
 }
 
-/** Returns the position of a design on an axis (index into AXIS_ORDER). */
+/** @param axis index into AXIS_ORDER */
 export function axisPosition(ranking: Ranking, axis: number, design: number): number {
   return Math.floor(design / ranking.strides[axis]) % ranking.counts[axis];
 }
@@ -154,7 +153,6 @@ function axisOrder({ axes }: Ranking, axis: AxisColumn): Uint32Array {
   return ranks;
 }
 
-/** Returns the rank of every entry's position on an axis. */
 function axisKeys(ranking: Ranking, axis: AxisColumn): Uint16Array {
   const ranks = axisOrder(ranking, axis);
   const stride = ranking.strides[AXIS[axis]];
@@ -263,7 +261,7 @@ function findPassing(ranking: Ranking, filter: RankingFilter): Uint8Array {
 }
 
 /**
- * Returns the mask of a filter: 1 for each entry, valid or not, that passes its positions and ranges; null without a
+ * Returns a mask that is 1 for each entry, valid or not, that passes the filter's positions and ranges; null without a
  * filter.
  */
 export function passingDesigns(ranking: Ranking, { positions, ranges }: RankingFilter): Uint8Array | null {
@@ -273,7 +271,6 @@ export function passingDesigns(ranking: Ranking, { positions, ranges }: RankingF
   return kept(ranking.masks, MAX_MASKS, key, () => findPassing(ranking, filter));
 }
 
-/** Lists the entries of a list whose mask is 1, in the order of the list. */
 function masked(list: Uint32Array, mask: Uint8Array): Uint32Array {
   const out = new Uint32Array(list.length);
   let size = 0;
@@ -285,7 +282,6 @@ function masked(list: Uint32Array, mask: Uint8Array): Uint32Array {
   return out.slice(0, size);
 }
 
-/** Returns a text that identifies a filter in the caches. */
 function filterKey(filter: RankingFilter): string {
   const positions = Object.entries(filter.positions).map(
     ([axis, set]) => `${axis}:${[...(set ?? [])].sort((a, b) => a - b).join('.')}`,

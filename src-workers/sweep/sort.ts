@@ -1,17 +1,16 @@
-/** Sorts designs by a column. The results are permutations in typed arrays, for millions of rows. */
+/** The results are permutations in typed arrays, for millions of rows. */
 
 const BITS = 11;
 const BUCKETS = 1 << BITS;
 const MASK = BUCKETS - 1;
 
-/** The values of a column. None of them may be NaN. */
+/** None of the values may be NaN. */
 export type SortValues = Float64Array | Float32Array | Uint16Array;
 
 /**
- * Sorts `items` by ascending `values[item]`; stable. No value may be NaN. Radix passes sort by the values rounded to
- * float32, whose bits are mapped so that unsigned order is numeric order. A final pass sorts neighbours that are equal
- * as float32 by their exact values. A pass in which all keys agree is skipped, because columns with few distinct values
- * are common.
+ * Sorts `items` by ascending `values[item]`; stable. Radix passes sort by the values rounded to float32, whose bits are
+ * mapped so that unsigned order is numeric order. A final pass sorts neighbours that are equal as float32 by their
+ * exact values. A pass in which all keys agree is skipped, because columns with few distinct values are common.
  */
 export function sortByValue(items: Uint32Array, values: SortValues): Uint32Array {
   const size = items.length;
@@ -66,7 +65,6 @@ export function sortByValue(items: Uint32Array, values: SortValues): Uint32Array
   return order;
 }
 
-/** Sorts items with equal keys by their values. */
 function separateNeighbours(order: Uint32Array, keys: Uint32Array, values: SortValues): void {
   const size = order.length;
   for (let start = 0; start < size;) {

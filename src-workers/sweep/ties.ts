@@ -5,16 +5,13 @@ import { firstIndex } from '../numeric/search.ts';
 import { timeOf, type Ranking } from './ranking.ts';
 
 /**
- * The tie band is never narrower than this: the model cannot distinguish designs that are closer. Among the best
- * designs of a study with unsorted units, predictions differ from the event simulator by a median of 0.3 to 1.5 % (`npm
- * run bench simulations`). For the random designs of `npm run bench composite` the difference is smaller.
+ * The tie band is never narrower than this, because the model cannot distinguish closer designs: among the best designs
+ * of a study with unsorted units, predictions differ from the event simulator by a median of 0.3 to 1.5 % (`npm run
+ * bench simulations`), and less for the random designs of `npm run bench composite`.
  */
 export const AGREEMENT_FRACTION = 0.015;
 
-/**
- * Properties of a design that decide how far the errors of two predictions differ. Designs of the same place differ
- * only in other properties, such as the block size.
- */
+/** Properties of a design that decide how far the errors of two predictions differ. */
 export interface TiePlace {
   readonly device: Device;
   /** Position on the axis of implementations. */
@@ -25,25 +22,22 @@ export interface TiePlace {
 /** The largest differences at which two designs of a space are tied; plain data, for workers. */
 export interface TieTable {
   /**
-   * Number of consecutive designs that have the same device, implementation, threads per unit, loop and balancing: a
-   * family.
+   * Number of consecutive designs with the same device, implementation, threads per unit, loop and balancing (a
+   * family).
    */
   readonly perFamily: number;
   readonly placeOf: Uint16Array;
   /** The device (its position) and the kind of implementation of each place. */
   readonly kinds: readonly { readonly device: number; readonly kind: ImplementationKind }[];
   /**
-   * The largest difference of tied times, divided by the faster time. Indexed by the place of the faster design, then
-   * of the slower one.
+   * The largest difference of tied times, divided by the faster time, by the place of the faster design, then of the
+   * slower one.
    */
   readonly fractions: Float64Array;
   readonly places: number;
 }
 
-/**
- * Makes the tie table of a space.
- * @param fraction returns the largest tied time divided by the fastest, minus 1, for a faster design at `best`
- */
+/** @param fraction returns the largest tied time divided by the fastest, minus 1, for a faster design at `best` */
 export function tieTable(axes: SpaceAxes, fraction: (best: TiePlace, other: TiePlace) => number): TieTable {
   const counts = axisCounts(axes);
   const families = productOf(counts.slice(0, AXIS.launch));
@@ -109,7 +103,7 @@ function placeOfDesign({ perFamily, placeOf }: TieTable, design: number): number
   return placeOf[Math.floor(design / perFamily)];
 }
 
-/** Returns the largest time of `other` divided by the time of `best`, minus 1, at which the two are tied. */
+/** The largest time of `other` divided by the time of `best`, minus 1, at which the two are tied. */
 export function tieFraction(table: TieTable, best: number, other: number): number {
   return table.fractions[placeOfDesign(table, best) * table.places + placeOfDesign(table, other)];
 }
@@ -117,7 +111,7 @@ export function tieFraction(table: TieTable, best: number, other: number): numbe
 /** The designs that cannot be distinguished from the fastest of a list. */
 export interface Ties {
   readonly count: number;
-  /** Returns whether a design with a predicted time is tied, even if the list does not contain it. */
+  /** Whether a design with a predicted time is tied, even if the list does not contain it. */
   isTied(design: number): boolean;
 }
 

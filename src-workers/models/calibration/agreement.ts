@@ -7,9 +7,8 @@ import { bestOfFirst, randomMeasurements } from './search.ts';
 export interface MeasuredDesigns {
   readonly predictedMs: Float64Array;
   readonly measuredMs: Float64Array;
-  /** The value of each design on each axis. */
   readonly axes?: readonly { readonly axis: string; readonly values: readonly (string | number)[] }[] | undefined;
-  /** Number of valid designs of the run; by default the number of measured designs. */
+  /** By default the number of measured designs. */
   readonly designsOfRun?: number | undefined;
 }
 
@@ -23,7 +22,7 @@ export interface Estimate {
 /** The result of measuring the first k designs of the model's ranking, compared with random designs. */
 export interface Shortlist {
   readonly k: number;
-  /** Best measured time of the k designs, ms. It is an expected value if equal predictions leave their order open. */
+  /** Best measured time of the k designs, ms; an expected value if equal predictions leave their order open. */
   readonly bestMs: number;
   /** `bestMs` divided by the best measured time of all designs, minus 1; ≥ 0. */
   readonly regret: number;
@@ -42,9 +41,9 @@ export interface AxisValueResiduals {
 export interface AxisResiduals {
   readonly axis: string;
   /**
-   * Share of the residuals' variance that the axis alone explains, 0…1, minus the share that the same number of groups
-   * explains by chance (ε²; Kelley, Proc. Natl. Acad. Sci. 21 (1935), doi:10.1073/pnas.21.9.554). `null` if every value
-   * has one design, or if all residuals are equal.
+   * Share of the residuals' variance that the axis explains, 0…1, minus the share that chance explains with as many
+   * groups (ε²; Kelley, Proc. Natl. Acad. Sci. 21 (1935), doi:10.1073/pnas.21.9.554). `null` if every value has one
+   * design, or if all residuals are equal.
    */
   readonly explained: number | null;
   /** Numbers in ascending order, texts in the order of their first occurrence. */
@@ -59,41 +58,35 @@ export interface Agreement {
   readonly kendall: Estimate;
   /** Median of measured/predicted: the best single factor to scale the predictions. */
   readonly scale: Estimate;
-  /** Median error of the scaled predictions. */
   readonly medianError: Estimate;
   readonly p95Error: Estimate;
   readonly unscaled: { readonly medianError: number; readonly p95Error: number };
   /** ln(measured / (scale · predicted)) of each design. */
   readonly residuals: Float64Array;
-  /** The axes in descending order of `explained`. */
+  /** Sorted by descending `explained`. */
   readonly axes: readonly AxisResiduals[];
   readonly shortlists: readonly Shortlist[];
-  /** Caveats of the figures, one sentence each. */
   readonly notes: readonly string[];
 }
 
 export interface AgreementOptions {
-  /** Random source of the bootstrap. */
   readonly uniform: UniformSource;
-  /** Lengths of the shortlists. A length above the number of designs is ignored. */
+  /** A length above the number of designs is ignored. */
   readonly shortlists?: readonly number[];
 }
 
 const SHORTLISTS = [1, 2, 5, 10, 20];
-/** Minimum number of designs for an interval. With fewer designs, resampling cannot show the spread. */
+/** With fewer designs, resampling cannot show the spread. */
 const MIN_BOOTSTRAP = 8;
 const RESAMPLES = 1000;
 /**
- * Maximum number of designs that are drawn in all resamples together. With more designs, fewer resamples are drawn,
- * because the intervals are narrow.
+ * Maximum number of designs drawn in all resamples together. Intervals of many designs are narrow without more
+ * resamples.
  */
 const MAX_DRAWN = 400_000;
 const MIN_RESAMPLES = 100;
 
-/**
- * Judges how well predictions agree with measurements, over the measured designs.
- * @returns `bad-input` if columns differ in length, fewer than 2 designs were measured, or a time is not positive
- */
+/** @returns `bad-input` if columns differ in length, fewer than 2 designs were measured, or a time is not positive */
 export function agreement(input: MeasuredDesigns, options: AgreementOptions): Result<Agreement> {
   const { predictedMs, measuredMs, axes = [] } = input;
   const n = measuredMs.length;
@@ -159,8 +152,8 @@ function computeFigures(predicted: Float64Array, measured: Float64Array): Figure
 }
 
 /**
- * Computes percentile intervals over resampled designs. Resamples without a correlation do not count for the
- * correlation. Source: Efron, Ann. Statist. 7 (1979), doi:10.1214/aos/1176344552.
+ * Computes percentile intervals over resampled designs (Efron, Ann. Statist. 7 (1979), doi:10.1214/aos/1176344552).
+ * Resamples without a correlation do not count for the correlation.
  */
 function bootstrap(
   predicted: Float64Array,

@@ -5,12 +5,12 @@ import { saturatingCores, type BandwidthCurve, type MemorySystem } from '../cont
 /** A STREAM measurement on the first `cores` cores. */
 export interface MeasuredBandwidth {
   readonly cores: number;
-  /** Bandwidth of the first `cores` cores together, 10⁹ bytes per second. */
+  /** Bandwidth of all these cores together, 10⁹ bytes per second. */
   readonly bandwidthGbS: number;
 }
 
 export interface BandwidthCalibration {
-  /** The bandwidths BW_i by number of cores, from 0 to the largest measured number, linear between the measurements. */
+  /** BW_i by number of cores, from 0 to the largest measured number, linear between the measurements. */
   readonly curve: BandwidthCurve;
   /** β, the bandwidth of one core, and ρ, the highest bandwidth of any number of cores. */
   readonly memory: MemorySystem;
@@ -19,8 +19,7 @@ export interface BandwidthCalibration {
 }
 
 /**
- * Computes the staircase of contention from measurements: BW_i for every number of cores (Langguth, Cai, Trotter). If a
- * number of cores was measured several times, the median counts.
+ * Computes BW_i for every number of cores (Langguth, Cai, Trotter). The median of repeated measurements counts.
  * @returns `bad-input` without a measurement of one core, which β needs, or if a bandwidth is not positive
  */
 export function calibrateBandwidth(measured: readonly MeasuredBandwidth[]): Result<BandwidthCalibration> {

@@ -16,22 +16,18 @@ export interface DivergenceFit {
   readonly baseCycles: Readonly<Record<LoopKernel, number | null>>;
   readonly cyclesPerDivergentBranch: number;
   readonly branchStandardError: number | null;
-  /** Cycles to spill a chunk of the reconvergence stack and load it back; `null` if the times show no spill. */
+  /** Cycles of one chunk of the reconvergence stack; `null` if the times show no spill. */
   readonly cyclesPerSpillAndLoad: number | null;
-  /** Share of the variance within each kernel that the fit explains, 0…1. */
+  /** Share of the variance within each kernel, 0…1. */
   readonly explained: number;
 }
 
-/**
- * A spill step is reported only if it is above 0 by this many standard errors, because chance does not produce such a
- * step.
- */
+/** A smaller spill step, in standard errors, can be chance, so it is not reported. */
 const SPILL_SIGNIFICANCE = 4;
 
 /**
  * Fits cycles = base + a·(divergent branches) + s·(spills) by least squares, with the counts of the emulated
- * reconvergence stack. a is the slope over n, and s the step from n = 16 on. A step that could be chance is omitted,
- * and the device then has no reconvergence stack.
+ * reconvergence stack. A step s that could be chance is omitted: the device then has no reconvergence stack.
  * @returns `bad-input` with fewer than 4 runs, fewer than two numbers of lanes, or cycles that are not numbers
  */
 export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceFit> {
@@ -56,7 +52,6 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
   const branches = Float64Array.from(counts, (run) => run.divergentBranches);
   const spills = Float64Array.from(counts, (run) => run.spills);
   const cycles = Float64Array.from(runs, (run) => run.cycles);
-  // Each kernel has its own base, so only differences within a kernel count.
   const centred = (values: Float64Array) => {
     const means = kernels.map((loops) => {
       const own = values.filter((_, i) => runs[i].loops === loops);

@@ -6,81 +6,69 @@ import { solveSymmetric } from '../../numeric/symmetric.ts';
 
 export interface FitParameter {
   readonly name: string;
-  /** The value before the fit. It is kept if the data do not determine the parameter. */
+  /** The value if the data do not determine the parameter. */
   readonly initial: number;
   readonly lower: number;
-  /** Upper bound, above `lower`; may be Infinity. */
+  /** Above `lower`; may be Infinity. */
   readonly upper: number;
-  /** Whether the fit moves the parameter itself or its logarithm; a logarithm requires `lower` > 0. */
+  /** Whether the fit moves the parameter itself or its logarithm, which requires `lower` > 0. */
   readonly coordinate: 'linear' | 'log';
-  /**
-   * Step of numeric derivatives, in the coordinate. It is small, but above the rounding errors and steps of the model.
-   */
+  /** Step of numeric derivatives, in the coordinate, above the rounding errors and steps of the model. */
   readonly step: number;
   /** The parameter counts as known if its standard error is at most this, in the coordinate. */
   readonly knownWithin: number;
-  /**
-   * Whether the model takes much longer at a new value of this parameter. If so, the parameter is only refined from the
-   * best result.
-   */
+  /** Whether the model is slow at a new value, so that the parameter is only refined from the best result. */
   readonly slow?: boolean;
 }
 
 export interface FitProblem {
   /**
-   * The parameters in descending order of importance. If the data cannot separate several of them, the later ones keep
-   * their initial values.
+   * In descending order of importance. If the data cannot separate several parameters, the later ones keep their
+   * initial values.
    */
   readonly parameters: readonly FitParameter[];
-  /** Returns the times of all designs by the model, ms, for values in the order of `parameters`. */
+  /** Returns the times of all designs, ms, for values in the order of `parameters`. */
   readonly predict: (values: readonly number[]) => Float64Array;
   /** Returns the times without the approximations of `predict`, for the result of a fit. */
   readonly predictExactly?: (values: readonly number[]) => Float64Array;
   readonly measuredMs: Float64Array;
   /** Standard error of each measured time divided by that time; 0 if unknown. */
   readonly relativeErrors: Float64Array;
-  /** Sets of start values, at least one. The fit descends from each of them and keeps the best result. */
+  /** At least one; the fit descends from each. */
   readonly starts: readonly (readonly number[])[];
 }
 
 export interface FittedParameters {
   readonly values: readonly number[];
-  /**
-   * Standard errors in the units of the parameters; `null` if the parameter was held at its initial value, or if only a
-   * bound is known.
-   */
+  /** In the units of the parameters; `null` if the parameter was held, or if only a bound is known. */
   readonly standardErrors: readonly (number | null)[];
   readonly held: readonly boolean[];
-  /** Times of all designs, ms, including the designs excluded from the fit. */
+  /** Times of all designs, ms, also of those excluded from the fit. */
   readonly predictedMs: Float64Array;
 }
 
 /**
- * Huber's loss is quadratic within this many standard deviations. It then has 95 % efficiency for normal errors (Huber
- * 1981, doi:10.1002/0471725250).
+ * Huber's loss is quadratic within this many standard deviations: 95 % efficiency for normal errors (Huber 1981,
+ * doi:10.1002/0471725250).
  */
 const HUBER_DEVIATIONS = 1.345;
-/** The standard deviation for the first fit, ln units, because there are no residuals yet. */
+/** The standard deviation for the first fit, ln units, which has no residuals yet. */
 const FIRST_HUBER = 0.2;
-/** The number of further fits. Each of them uses the standard deviation of the residuals after the previous fit. */
+/** Number of further fits, each with the standard deviation of the residuals after the previous fit. */
 const ROUNDS = 3;
-/** The smallest standard deviation that is used, because deviations below 0.01 % have no effect. */
+/** Deviations below 0.01 % have no effect. */
 const MIN_DEVIATION = 1e-4;
-/**
- * The 95 % quantile of χ² with one degree of freedom. A parameter is held at its initial value if the fit gets worse by
- * no more than this.
- */
+/** The 95 % quantile of χ² with one degree of freedom: the largest cost of holding a parameter at its initial value. */
 const HOLD_COST = 3.841459;
 
-/** Returns the minimum number of designs for a fit of this many parameters: two more, so that the fit can be judged. */
+/** Two more designs than parameters, so that the fit can be judged. */
 export function minDesigns(parameters: number): number {
   return parameters + 2;
 }
 
 /**
  * Fits ln(predicted) to ln(measured) by Huber's loss, with Levenberg–Marquardt in bounded coordinates from every start.
- * Parameters that the data do not determine are held at their initial values, beginning with the last one. The result
- * is deterministic.
+ * Parameters that the data do not determine are held at their initial values, beginning with the last one.
  * @param included designs to fit; all if omitted
  * @returns `bad-input` if there are too few designs, a measured time is not positive, or the model has no time for a
  * design
@@ -116,7 +104,7 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
     const coordinates = best.coordinates.slice();
     coordinates[unknown] = toCoordinate(parameters[unknown], parameters[unknown].initial);
     const held = descend(problem, coordinates, free, loss);
-    // The variance is at least `MIN_DEVIATION` squared, so that a negligible cost is always allowed.
+    // The minimum variance lets a negligible cost pass.
     const allowed = best.cost + (HOLD_COST / 2) * Math.max(variance(best, loss, free), MIN_DEVIATION ** 2);
     if (held.cost <= allowed) best = held;
     else bounded[unknown] = true;
@@ -136,8 +124,7 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
 }
 
 /**
- * Predicts every design's time, ms, by a fit that excludes the design. The designs are divided into `folds` parts at
- * random, and each fit excludes one part.
+ * Predicts every design's time, ms, by a fit that excludes the design and the rest of its random fold.
  * @param folds 2 … number of designs
  */
 export function heldOutPredictions(problem: FitProblem, folds: number, uniform: UniformSource): Result<Float64Array> {
@@ -157,17 +144,14 @@ export function heldOutPredictions(problem: FitProblem, folds: number, uniform: 
   return ok(predictedMs);
 }
 
-/** Assigns each design a fold, 0 … folds − 1. The folds are nearly equal in size. */
+/** Assigns each design a fold, 0 … folds − 1, of nearly equal sizes. */
 export function dealFolds(count: number, folds: number, uniform: UniformSource): Uint32Array {
   const fold = Uint32Array.from({ length: count }, (_, i) => i % folds);
   shuffle(fold, uniform);
   return fold;
 }
 
-/**
- * Computes the errors of a calibration.
- * @param predictedMs,measuredMs same length ≥ 1, positive
- */
+/** @param predictedMs,measuredMs same length ≥ 1, positive */
 export function calibrationFigures(predictedMs: Float64Array, measuredMs: Float64Array): CalibrationFigures {
   const errors = predictedMs.map((time, i) => Math.abs(time / measuredMs[i] - 1)).sort();
   const correlation = spearman(predictedMs, measuredMs);
@@ -217,7 +201,7 @@ function toValue({ coordinate, lower, upper }: FitParameter, x: number): number 
 }
 
 interface Loss {
-  /** Weights of the designs: 0 for an excluded design; below 1 if the time is uncertain. */
+  /** 0 for an excluded design; below 1 if the time is uncertain. */
   readonly weights: Float64Array;
   /** The residual above which the loss grows linearly, ln units. */
   readonly huber: number;
@@ -242,7 +226,7 @@ function evaluate(problem: FitProblem, coordinates: readonly number[], { weights
   return { coordinates, residuals, cost: Number.isNaN(cost) ? Infinity : cost };
 }
 
-/** Makes the loss of the next fit, from the robust deviation of the residuals about zero. */
+/** Takes the robust deviation of the residuals about zero. */
 function lossAfter(fit: Fit, problem: FitProblem, base: Float64Array): Loss {
   const sizes = fit.residuals.filter((_, i) => base[i] > 0).map(Math.abs);
   const deviation = Math.max(MIN_DEVIATION, MAD_TO_DEVIATION * median(sizes));
@@ -255,10 +239,7 @@ function lossAfter(fit: Fit, problem: FitProblem, base: Float64Array): Loss {
 const MAX_STEPS = 60;
 const MAX_DAMPING = 1e9;
 
-/**
- * Minimises the loss by Levenberg–Marquardt with reweighted residuals. A parameter is fixed at a bound that a step
- * would cross.
- */
+/** Minimises the loss by Levenberg–Marquardt. A parameter is fixed at a bound that a step would cross. */
 function descend(problem: FitProblem, start: readonly number[], free: readonly boolean[], loss: Loss): Fit {
   const { parameters } = problem;
   const lower = parameters.map((parameter) => toCoordinate(parameter, parameter.lower));
@@ -302,7 +283,7 @@ function descend(problem: FitProblem, start: readonly number[], free: readonly b
   return fit;
 }
 
-/** Computes JᵀWJ and JᵀWr, where W are the weights of the loss. Rows of parameters that are not free are 0. */
+/** Computes JᵀWJ and JᵀWr with the weights W of the loss; 0 for parameters that are not free. */
 function normalEquations(
   problem: FitProblem,
   fit: Fit,
@@ -315,7 +296,7 @@ function normalEquations(
   const columns = parameters.map((parameter, j) => {
     if (!free[j]) return null;
     const coordinates = fit.coordinates.slice();
-    // At the upper bound the step goes inwards, because the model is not defined beyond it.
+    // The model is not defined beyond the upper bound.
     const end = toCoordinate(parameter, parameter.upper);
     const step = coordinates[j] + parameter.step > end ? -parameter.step : parameter.step;
     coordinates[j] += step;
@@ -342,10 +323,7 @@ function normalEquations(
   return { normal, gradient };
 }
 
-/**
- * Computes the variance of the residuals under Huber's loss: Σψ²/(N − k) divided by the squared share of unclipped
- * residuals.
- */
+/** The variance under Huber's loss: Σψ²/(N − k) divided by the squared share of unclipped residuals. */
 function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly boolean[]): number {
   let designs = 0;
   let clipped = 0;
@@ -361,23 +339,19 @@ function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly b
   return squares / Math.max(1, designs - free.filter(Boolean).length) / (kept * kept);
 }
 
-/**
- * If the other parameters inflate a parameter's variance by this factor, it is a combination of them, to numeric
- * accuracy.
- */
+/** A parameter whose variance the others inflate by this factor is a combination of them, to numeric accuracy. */
 const MAX_INFLATION = 1e6;
 
 /**
- * Computes standard errors in coordinates, from the curvature at the end (Huber 1981, section 7.6). They are infinite
- * if a parameter has no influence or cannot be distinguished from others, and 0 if it is not free.
+ * Computes standard errors in coordinates, from the curvature at the end (Huber 1981, section 7.6): infinite if a
+ * parameter has no influence or cannot be distinguished from others, 0 if it is not free.
  */
 function standardErrors(problem: FitProblem, fit: Fit, free: readonly boolean[], loss: Loss): number[] {
   const { normal } = normalEquations(problem, fit, free, loss);
   const residualVariance = Math.max(variance(fit, loss, free), MIN_DEVIATION ** 2);
   const errors = problem.parameters.map((_, j) => (free[j] ? Infinity : 0));
   const active = errors.map((_, j) => j).filter((j) => free[j] && normal[j][j] > 0);
-  // With a unit diagonal, a pivot near 0 shows a combination of other parameters, whatever the units of the parameters
-  // are.
+  // With a unit diagonal, a pivot near 0 shows a combination of other parameters in any units.
   const scaled = active.map((i) => active.map((j) => normal[i][j] / Math.sqrt(normal[i][i] * normal[j][j])));
   active.forEach((j, at) => {
     const unit = active.map((_, i) => (i === at ? 1 : 0));

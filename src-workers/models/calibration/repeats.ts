@@ -11,37 +11,31 @@ import {
 import { normalUpperTail } from '../workload/normal.ts';
 
 /**
- * Summary of the repeats of one measurement. Times of a kernel are skewed and have outliers, so the summary is the
- * median with its interval by order statistics: Hoefler and Belli, SC 2015, doi:10.1145/2807591.2807644.
+ * Times of a kernel are skewed and have outliers, so the summary is the median with its interval by order statistics:
+ * Hoefler and Belli, SC 2015, doi:10.1145/2807591.2807644.
  */
 export interface RepeatsSummary {
   readonly repeats: number;
-  /** Number of launches before the counted ones. */
   readonly warmUps: number;
   readonly medianNs: number;
   /** Confidence interval of the median, at least 95 %; `null` with fewer than 6 repeats. */
   readonly interval: { readonly lowNs: number; readonly highNs: number; readonly coverageFraction: number } | null;
   readonly minNs: number;
   readonly maxNs: number;
-  /** Positions of repeats far from the median (see `outlierPositions`). */
   readonly outliers: readonly number[];
-  /**
-   * Number of repeats at the start that were slower than the second half of all repeats. Above 0, more warm-up was
-   * needed.
-   */
+  /** Number of repeats at the start that were slower than the second half: above 0, more warm-up was needed. */
   readonly slowStarts: number;
-  /** The trend of the times from first to last repeat; `null` with fewer than `MIN_TREND` repeats. */
+  /** `null` with fewer than `MIN_TREND` repeats. */
   readonly drift: Trend | null;
   readonly warnings: readonly RepeatWarning[];
 }
 
-/** A monotone trend of a series. */
 export interface Trend {
   /** Change from the first to the last value along the Theil–Sen line, divided by the median: 0.02 for 2 % slower. */
   readonly relativeChange: number;
   /** Two-sided p-value of the Mann–Kendall test against no trend. */
   readonly pValue: number;
-  /** Whether the trend is both beyond chance and large enough to matter. */
+  /** Whether the trend is beyond chance and large enough to matter. */
   readonly significant: boolean;
 }
 
@@ -55,20 +49,18 @@ export type RepeatWarning = (typeof REPEAT_WARNINGS)[number]['code'];
 
 const CONFIDENCE = 0.95;
 /**
- * The modified z-score from which a repeat is an outlier. Iglewicz, Hoaglin, How to Detect and Handle Outliers (1993),
- * ISBN 9780873892476.
+ * The modified z-score of an outlier (Iglewicz, Hoaglin, How to Detect and Handle Outliers, 1993, ISBN 9780873892476).
  */
 const OUTLIER_SCORE = 3.5;
-/** A difference below 1 % is never flagged, because it does not decide between designs. */
+/** A difference below 1 % does not decide between designs. */
 const RELEVANT = 0.01;
 const TREND_SIGNIFICANCE = 0.01;
-/** Minimum number of values of a trend. With 5 values, even a strictly monotone series has p = 2/5! > 0.01. */
+/** With 5 values, even a strictly monotone series has p = 2/5! > 0.01. */
 export const MIN_TREND = 6;
 /** Minimum number of repeats whose second half shows the steady state. */
 const MIN_STEADY = 6;
 
 /**
- * Summarises the repeats of one measurement.
  * @param timesNs times of all launches in order, including warm-ups
  * @param warmUp whether each launch was a warm-up; same length
  * @returns `bad-input` if lengths differ, a time is negative or not a number, or no launch counts
@@ -119,9 +111,8 @@ export function summariseRepeats(timesNs: ArrayLike<number>, warmUp: ArrayLike<b
 }
 
 /**
- * Estimates the standard deviation about a centre robustly, from the median absolute deviation. If more than half of
- * the values are equal (a coarse clock), the estimate comes from the mean absolute deviation. Source: Iglewicz and
- * Hoaglin (1993).
+ * Estimates the standard deviation from the median absolute deviation, or from the mean absolute deviation if more than
+ * half of the values are equal (a coarse clock). Source: Iglewicz and Hoaglin (1993).
  */
 function robustDeviation(values: Float64Array, centre: number): number {
   const byMedian = MAD_TO_DEVIATION * medianAbsoluteDeviation(values, centre);
@@ -130,7 +121,6 @@ function robustDeviation(values: Float64Array, centre: number): number {
   return Math.sqrt(Math.PI / 2) * mean(values.map((value) => Math.abs(value - centre)));
 }
 
-/** Finds the repeats whose modified z-score exceeds 3.5 and that differ from the median by 1 % or more. */
 function outlierPositions(times: Float64Array): number[] {
   const centre = median(times);
   const beyond = Math.max(RELEVANT * centre, OUTLIER_SCORE * robustDeviation(times, centre));
@@ -141,7 +131,6 @@ function outlierPositions(times: Float64Array): number[] {
   return found;
 }
 
-/** Counts the repeats at the start that are slow outliers of the second half. */
 function slowStartCount(times: Float64Array): number {
   if (times.length < MIN_STEADY) return 0;
   const steady = times.subarray(times.length >> 1);
@@ -151,13 +140,10 @@ function slowStartCount(times: Float64Array): number {
   return first < 0 ? times.length : first;
 }
 
-/** The tests of a trend compare all pairs, so longer series are first reduced to the medians of this many blocks. */
+/** A trend compares all pairs, so longer series are first reduced to the medians of this many blocks. */
 const MAX_TREND = 512;
 
-/**
- * Finds the trend of a series.
- * @param values at least `MIN_TREND` values, in order
- */
+/** @param values at least `MIN_TREND` values, in order */
 export function findTrend(values: Float64Array): Trend {
   const blocks = Math.min(values.length, MAX_TREND);
   const series =
@@ -179,12 +165,12 @@ export function findTrend(values: Float64Array): Trend {
   };
 }
 
-/** Maximum length for which the law of the test is computed exactly, if there are no ties. */
+/** Maximum length for which the exact law of the test is computed. */
 const MAX_EXACT = 12;
 
 /**
  * Computes the two-sided p-value of Kendall's score of a series against its order, under the assumption of independent
- * repeats without trend. It is exact for short series without ties, otherwise normal with the correction for ties and
+ * repeats without trend: exact for short series without ties, otherwise normal with the correction for ties and
  * continuity. Sources: Mann, Econometrica 13 (1945), doi:10.2307/1907187; Kendall, Rank Correlation Methods, 4th ed.
  * (1975).
  */
@@ -209,7 +195,7 @@ export function mannKendall(series: Float64Array): number {
 /** Computes P(|score| ≥ s) over all orders of n different values. The score is n(n − 1)/2 − 2·inversions. */
 function exactScoreTail(n: number, score: number): number {
   const pairs = (n * (n - 1)) / 2;
-  // probability[k] is the probability of k inversions. The m-th value adds from 0 to m − 1 inversions with equal
+  // probability[k] is the probability of k inversions. The m-th value adds 0 to m − 1 inversions with equal
   // probability.
   let probability = new Float64Array(pairs + 1);
   probability[0] = 1;

@@ -1,13 +1,8 @@
 import { firstIndex } from '../../numeric/search.ts';
 
 /**
- * Computes exactly how good the best of random measurements is. If k of N values are drawn without replacement, their
- * minimum is the i-th smallest value with probability C(N − i, k − 1) / C(N, k).
- */
-
-/**
- * Returns the sum over i of `value(i)` times the probability that the minimum of `draws` draws is the i-th smallest
- * (from 0).
+ * Of k values drawn without replacement from N, the minimum is the i-th smallest with probability C(N − i, k − 1)/C(N,
+ * k). Returns the mean of `value(i)`, with i from 0.
  */
 function meanOfLeast(count: number, draws: number, value: (i: number) => number): number {
   let probability = draws / count;
@@ -26,22 +21,18 @@ function meanOfLeast(count: number, draws: number, value: (i: number) => number)
  * @param known the best value so far; a worse draw does not replace it
  */
 export function expectedExcess(sorted: Float64Array, draws: number, known = Infinity): number {
-  // The mean of the differences has no rounding error if the draws cannot miss the best value.
+  // A mean of differences has no rounding error if the draws cannot miss the best value.
   return meanOfLeast(sorted.length, draws, (i) => Math.min(known, sorted[i]) - sorted[0]);
 }
 
-/**
- * Returns the minimum number of random measurements whose best is expected to be at most `target` (≥ the smallest
- * value).
- */
+/** The minimum number of random measurements whose best is expected to be at most `target` (≥ the smallest value). */
 export function randomMeasurements(sorted: Float64Array, target: number): number {
   const excess = target - sorted[0];
   return firstIndex(1, sorted.length, (draws) => expectedExcess(sorted, draws) <= excess);
 }
 
 /**
- * Computes the expected best measured time of the model's first k designs. Designs with equal predictions are taken in
- * random order, because the model does not say which to measure first.
+ * Computes the expected best measured time of the model's first k designs, with equal predictions in random order.
  * @param k 1 … number of designs
  */
 export function bestOfFirst(predicted: Float64Array, measured: Float64Array, k: number): number {

@@ -1,18 +1,17 @@
 import type { TimeRatio, Verdict } from '../../domain/benchmark.ts';
 import { median, medianInterval } from '../../numeric/statistics.ts';
 
-/** The confidence of each median's interval. Both intervals together have a confidence of 95 %. */
+/** The confidence of each median's interval; both together have 95 %. */
 const COVERAGE = Math.sqrt(0.95);
 
-/** Minimum number of repeats on each side for a verdict. */
+/** Minimum number of repeats on each side. */
 export const MIN_VERDICT_REPEATS = 7;
 
 /**
- * Compares the medians of the repeats of two measurements. Each median has an interval by order statistics, for any law
- * of the times (Hoefler and Belli, SC 2015, doi:10.1145/2807591.2807644), and the quotients of the limits bound the
- * ratio. The verdict is `slower` if the whole interval is above 1 + threshold, `faster` if it is below 1 / (1 +
- * threshold), `same` if it lies between, and otherwise `cannot-tell`. Repeats of one session do not show the variation
- * between sessions, so a threshold below this variation is useless.
+ * Compares the medians of the repeats of two measurements. Each median has an interval by order statistics (Hoefler and
+ * Belli, SC 2015, doi:10.1145/2807591.2807644), and the quotients of the limits bound the ratio. The verdict is
+ * `slower` if the whole interval is above 1 + threshold, `faster` below 1/(1 + threshold), `same` between, and
+ * otherwise `cannot-tell`. A threshold below the variation between sessions is useless.
  *
  * @param beforeMs,afterMs at least one time each, in any order, ≥ 0
  * @param threshold relative difference that does not count, ≥ 0

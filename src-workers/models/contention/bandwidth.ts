@@ -1,20 +1,18 @@
 import type { CpuDevice } from '../../domain/device.ts';
 
-/** β and ρ of a machine. A `CpuDevice` has both. */
+/** β and ρ of a machine. */
 export type MemorySystem = Pick<CpuDevice, 'singleCoreBandwidthGbS' | 'fullBandwidthGbS'>;
 
-/** Bandwidth by active cores, GB/s: entry i is BW_i, for i active cores; entry 0 is 0. Length: cores + 1. */
+/** Bandwidth by active cores, GB/s: entry i is BW_i, entry 0 is 0. Length: cores + 1. */
 export type BandwidthCurve = Float64Array;
 
-/**
- * Returns K = ⌈ρ/β⌉: the fewest cores that use the full bandwidth, if each core could use its own bandwidth in full.
- */
+/** K = ⌈ρ/β⌉: the fewest cores that use the full bandwidth, if each core uses its own in full. */
 export function saturatingCores(memory: MemorySystem): number {
   return Math.ceil(memory.fullBandwidthGbS / memory.singleCoreBandwidthGbS);
 }
 
 /**
- * Returns the max-rate curve: BW_i = min(i·β, ρ). Gropp, Olson, Samfass, EuroMPI 2016, doi:10.1145/2966884.2966919, as
+ * The max-rate curve: BW_i = min(i·β, ρ). Gropp, Olson, Samfass, EuroMPI 2016, doi:10.1145/2966884.2966919, as
  * Langguth, Cai, Trotter apply it to cores.
  */
 export function maxRateCurve(memory: MemorySystem, cores: number): BandwidthCurve {
@@ -23,7 +21,7 @@ export function maxRateCurve(memory: MemorySystem, cores: number): BandwidthCurv
   );
 }
 
-/** Returns the milliseconds to move `bytes` at `gbPerSecond` (10⁹ bytes). */
+/** Milliseconds to move `bytes` at `gbPerSecond` (10⁹ bytes). */
 export function transferMs(bytes: number, gbPerSecond: number): number {
   return bytes / (gbPerSecond * 1e6);
 }

@@ -5,25 +5,20 @@ import { staircaseMs } from './time.ts';
 export interface CoreSweep {
   /** Entry c − 1 is the time with c cores, ms. */
   readonly timeMs: Float64Array;
-  /** The smallest number of cores with the shortest time. Times that differ only by rounding are equal. */
+  /** The smallest number of cores with the shortest time, but for rounding. */
   readonly bestCores: number;
-  /** The fewest cores whose time is within `ENOUGH_FRACTION` of the shortest time; more cores are wasted. */
+  /** The fewest cores whose time is within `ENOUGH_FRACTION` of the shortest time. */
   readonly enoughCores: number;
 }
 
-/** A number of cores is enough if its time exceeds the shortest time by at most this fraction. */
 export const ENOUGH_FRACTION = 0.01;
 
-/**
- * Times that differ by at most this fraction differ only by rounding, so the smaller number of cores is chosen. The
- * fraction is far above the rounding errors of a staircase of a thousand steps.
- */
+/** Times that differ by at most this differ only by rounding: far above the rounding errors of a thousand steps. */
 const SAME_FRACTION = 1e-9;
 
 /**
- * Computes the time by the staircase for 1 … all cores of the curve. On the max-rate curve, the staircase is the
- * two-phase model. Fewer cores can be faster if the loads contain a task that does not shrink with more cores
- * (`indivisibleTaskLoads`).
+ * Computes the time by the staircase for 1 … all cores of the curve. Fewer cores can be faster if a task does not
+ * shrink with more cores (`indivisibleTaskLoads`).
  * @param loadBytesFor loads of a number of cores, one entry each
  */
 export function coreSweep(curve: BandwidthCurve, loadBytesFor: (cores: number) => Float64Array): CoreSweep {
@@ -36,7 +31,6 @@ export function coreSweep(curve: BandwidthCurve, loadBytesFor: (cores: number) =
   };
 }
 
-/** Static partitions of a sparse matrix over cores. */
 export const CPU_PARTITIONS = [
   { id: 'even-rows', label: 'Even rows', split: evenRows },
   { id: 'even-non-zeros', label: 'Even non-zeros', split: evenNonZeros },
@@ -54,7 +48,6 @@ export interface SparseTraffic {
   readonly bytesPerRow: number;
 }
 
-/** Returns the bytes that each worker of a partition moves. */
 export function partitionLoads(partition: Partition, traffic: SparseTraffic): Float64Array {
   return partition.nonZeros.map(
     (nonZeros, w) => nonZeros * traffic.bytesPerNonZero + partition.rows[w] * traffic.bytesPerRow,

@@ -2,7 +2,6 @@ import type { CpuDevice } from '../../domain/device.ts';
 import { metric, type DeviceMetric } from '../occupancy/device-metrics.ts';
 import { saturatingCores } from './bandwidth.ts';
 
-/** The figures of a CPU in the contention models, for comparison, like `DEVICE_METRICS` for GPUs. */
 // prettier-ignore
 export const CPU_METRICS: readonly DeviceMetric<CpuDevice>[] = [
   metric<CpuDevice>('cores', 'Cores', '', 'higher', (d) => d.cores),

@@ -24,7 +24,7 @@ interface PublishedAmdahl {
 }
 
 interface PublishedTriangular extends PublishedAmdahl {
-  /** The prediction of the staircase. It cannot be repeated, because the bandwidths by active cores are not printed. */
+  /** The staircase cannot be reproduced, because the bandwidths by active cores are not printed. */
   readonly staircase: PublishedPrediction;
   readonly phase1Percent: number;
 }

@@ -1,9 +1,6 @@
-/** The work of the processors of a shared memory machine, bytes per processor. The order has no effect in any model. */
-
 /**
- * Returns the unbalanced workload of a dense triangular matrix with the same number of rows per processor: processor i
- * of P gets a share ∝ 2i − 1.
- * @param totalBytes ΣM
+ * The loads of a dense triangular matrix with the same number of rows per processor: processor i of P gets a share ∝ 2i
+ * − 1.
  * @returns array of length `cores`, ascending, with the sum `totalBytes`
  */
 export function triangularLoads(totalBytes: number, cores: number): Float64Array {
@@ -11,9 +8,8 @@ export function triangularLoads(totalBytes: number, cores: number): Float64Array
 }
 
 /**
- * Returns the workload of Amdahl's law, with half of the work on one processor: M₁ = (P + 1)·S, and S on each other
- * processor, with S = ΣM/(2P).
- * @param totalBytes ΣM
+ * The loads of Amdahl's law, with half of the work on one processor: M₁ = (P + 1)·S, and S = ΣM/(2P) on each other
+ * processor.
  * @returns array of length `cores`, the large load first, with the sum `totalBytes`
  */
 export function amdahlLoads(totalBytes: number, cores: number): Float64Array {
@@ -22,8 +18,7 @@ export function amdahlLoads(totalBytes: number, cores: number): Float64Array {
 }
 
 /**
- * Returns the loads if an indivisible task has a core of its own, and other work is spread evenly over the other cores.
- * Fewer cores can then be faster, because the task shares the memory with fewer others.
+ * The loads if an indivisible task has a core of its own, and other work is spread evenly over the other cores.
  * @returns array of length `cores`; a single core gets everything
  */
 export function indivisibleTaskLoads(taskBytes: number, restBytes: number, cores: number): Float64Array {
@@ -31,17 +26,17 @@ export function indivisibleTaskLoads(taskBytes: number, restBytes: number, cores
   return Float64Array.from({ length: cores }, (_, i) => (i === 0 ? taskBytes : restBytes / (cores - 1)));
 }
 
-/** Returns ΣM, the sum of all loads. */
+/** ΣM. */
 export function totalLoad(loadBytes: Float64Array): number {
   return loadBytes.reduce((sum, load) => sum + load, 0);
 }
 
-/** Returns M₁, the largest load; 0 if there is none. */
+/** M₁; 0 if there is no load. */
 export function largestLoad(loadBytes: Float64Array): number {
   return loadBytes.reduce((largest, load) => Math.max(largest, load), 0);
 }
 
-/** Returns M₁ ≥ M₂ ≥ …, in the numbering of the models; index 0 is M₁. */
+/** M₁ ≥ M₂ ≥ …; index 0 is M₁. */
 export function descending(loadBytes: Float64Array): Float64Array {
   return loadBytes.slice().sort().reverse();
 }

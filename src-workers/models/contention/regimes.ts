@@ -23,8 +23,7 @@ export interface RegimePoint {
 
 /**
  * Finds the regime of a machine with `cores` active cores, where one core has `imbalance` times the mean load and the
- * others have equal loads (Amdahl's loads have imbalance (P + 1)/2). If two models are equally close, the earlier of
- * `CONTENTION_REGIMES` is chosen.
+ * others have equal loads. Of equally close models, the first of `CONTENTION_REGIMES` is chosen.
  * @param imbalance M₁ divided by the mean load, 1 … `cores`
  */
 export function findRegime(memory: MemorySystem, cores: number, imbalance: number): RegimePoint {
@@ -39,24 +38,19 @@ export function findRegime(memory: MemorySystem, cores: number, imbalance: numbe
   return { ...best!, phase2Fraction: phases.phase2Ms / phases.timeMs };
 }
 
-/** Relative difference below which two models are equally close, so that rounding does not decide between them. */
+/** Relative difference of equally close models, so that rounding does not decide between them. */
 const TIE = 1e-12;
 
-/** Regimes over a grid, for a phase diagram. */
 export interface RegimeMap {
   readonly cores: readonly number[];
   readonly imbalances: readonly number[];
-  /**
-   * The points, one row for each entry of `cores`; `null` if the imbalance exceeds the number of cores, which is
-   * impossible.
-   */
+  /** One row for each entry of `cores`; `null` if the imbalance exceeds the number of cores, which is impossible. */
   readonly points: readonly (RegimePoint | null)[];
   /** Below K = ⌈ρ/β⌉ cores there is no contention. */
   readonly saturatingCores: number;
   /**
    * For each entry of `cores`, the imbalance at which the longest task alone takes as long as all work at full
-   * bandwidth: M₁/β = ΣM/ρ gives the imbalance P·β/ρ. This line separates "only the total counts" from "only the
-   * longest task counts".
+   * bandwidth: M₁/β = ΣM/ρ gives P·β/ρ.
    */
   readonly balanceLine: readonly number[];
 }

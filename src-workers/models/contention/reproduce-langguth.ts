@@ -20,22 +20,20 @@ const table = makeTables(
   'Langguth, Cai, Trotter, Modelling Load Imbalance in Shared Memory Multicore Systems, slides, Simula',
 );
 
-/** The tolerance follows from the printed digits: β, ρ and most results are printed to 0.01 GB/s. */
+/** β, ρ and most results are printed to 0.01 GB/s. */
 const BANDWIDTH_TOLERANCE = 0.001;
 
-/**
- * Half a unit of the last printed digit, plus the effect of rounding the measurement to which the error is relative.
- */
+/** Half a unit of the last printed digit, plus the effect of rounding the measurement. */
 const TRIANGULAR_ERROR_TOLERANCE_POINTS = 0.6;
 /**
  * Half a unit of the last of two decimals, plus the effect of 0.005 GB/s in a measured 20 GB/s, for predictions up to 6
- * times as large as the measurement.
+ * times the measurement.
  */
 const AMDAHL_ERROR_TOLERANCE_POINTS = 0.2;
 /** Half a unit of the last printed digit (0.1 points), plus the effect of rounding β and ρ. */
 const PHASE_TOLERANCE_POINTS = 0.06;
 
-/** An arbitrary total, because a bandwidth does not depend on it. */
+/** A bandwidth does not depend on the total. */
 const TOTAL_BYTES = 1e9;
 
 type Loads = (totalBytes: number, cores: number) => Float64Array;
@@ -51,8 +49,8 @@ function twoPhaseBandwidth(cpu: PublishedCpu, form: TwoPhaseForm, knee: number):
 }
 
 /**
- * Compares both result tables of the slides, with their printed errors, with our models. Where the printed formula does
- * not give the printed table, the values of the formula are compared too.
+ * Compares both result tables of the slides with our models, and the printed formula where it does not give the printed
+ * table.
  */
 export function reproduceLangguth(): ReproductionTable[] {
   return [...triangular(), ...amdahl()];
@@ -67,10 +65,7 @@ function makeRows(
   return LANGGUTH_CPUS.map((cpu, i) => reproductionRow(cpu.cpu, paper(i), ours(cpu), tolerance, errorKind));
 }
 
-/**
- * Makes the rows for the printed errors of one column, in points. Our errors come from our prediction and the printed
- * measurement.
- */
+/** Makes the rows for the printed errors of one column, in points, with our prediction and the printed measurement. */
 function errorRows(
   what: string,
   ours: (cpu: PublishedCpu) => number,
@@ -151,15 +146,11 @@ function triangular(): ReproductionTable[] {
   ];
 }
 
-/**
- * The largest amount by which a measured bandwidth exceeds the max-rate curve, as a fraction, read from the plots of
- * the slides.
- */
+/** The largest amount by which a measured bandwidth exceeds the max-rate curve, as a fraction, read from the plots. */
 const STAIRCASE_EXCESS = 0.005;
 
 /**
- * Checks that the printed staircase is at most the bound, with a tolerance of `STAIRCASE_EXCESS`. If it is below the
- * bound, both values of the row are the printed one.
+ * Checks that the printed staircase is at most the bound. Below the bound, both values of the row are the printed one.
  */
 function staircaseRows(bound: (cpu: PublishedCpu) => number): ReproductionRow[] {
   return LANGGUTH_CPUS.map((cpu, i) => {

@@ -2,39 +2,37 @@ import { maxRateCurve, saturatingCores, transferMs, type BandwidthCurve, type Me
 import { descending, largestLoad, totalLoad } from './loads.ts';
 
 /**
- * Time of an unbalanced, memory-bound computation on P cores: the models of Langguth, Cai, Trotter, "Modelling Load
- * Imbalance in Shared Memory Multicore Systems" (slides). The loads M_i are in bytes, one per processor, in any order.
- * β is the bandwidth of one core alone, ρ the bandwidth of all cores. Times are in milliseconds.
+ * The models of Langguth, Cai, Trotter, "Modelling Load Imbalance in Shared Memory Multicore Systems" (slides), for the
+ * time of an unbalanced, memory-bound computation on P cores. The loads M_i are in bytes, one per processor, in any
+ * order. β is the bandwidth of one core alone, ρ that of all cores.
  */
 
-/** Returns M₁·P/ρ, the time of the longest task with the bandwidth that each core has while all cores are active. */
+/** M₁·P/ρ: the longest task with the bandwidth that each core has while all cores are active. */
 export function fullContentionMs(memory: MemorySystem, loadBytes: Float64Array): number {
   return transferMs(largestLoad(loadBytes) * loadBytes.length, memory.fullBandwidthGbS);
 }
 
-/** Returns M₁/β, the time of the longest task as if it ran alone. */
+/** M₁/β: the longest task alone. */
 export function noContentionMs(memory: MemorySystem, loadBytes: Float64Array): number {
   return transferMs(largestLoad(loadBytes), memory.singleCoreBandwidthGbS);
 }
 
-/** Returns ΣM/ρ, the time of all work at the full bandwidth to the end. */
+/** ΣM/ρ: all work at the full bandwidth to the end. */
 export function noImbalanceMs(memory: MemorySystem, loadBytes: Float64Array): number {
   return transferMs(totalLoad(loadBytes), memory.fullBandwidthGbS);
 }
 
-/** A time interval with a constant number of active cores. */
 export interface ContentionStep {
   readonly fromMs: number;
   readonly toMs: number;
   readonly activeCores: number;
-  /** Bandwidth of all active cores together. */
   readonly bandwidthGbS: number;
 }
 
 /**
- * Computes the steps of the staircase. While i cores are active, each moves data at BW_i/i, and the core with the least
- * remaining work stops first. Source: Thune, Reinemo, Skeie, Cai, IEEE Transactions on Parallel and Distributed Systems
- * 34 (2023), 1580–1593.
+ * Computes the staircase: while i cores are active, each moves data at BW_i/i, and the core with the least remaining
+ * work stops first. Source: Thune, Reinemo, Skeie, Cai, IEEE Transactions on Parallel and Distributed Systems 34
+ * (2023), 1580–1593.
  * @param curve bandwidth by active cores; throws `RangeError` if it is shorter than the number of loads
  * @returns the steps in order of time, without empty ones; no steps if there is no work
  */
@@ -55,33 +53,26 @@ export function staircaseSteps(curve: BandwidthCurve, loadBytes: Float64Array): 
   return steps;
 }
 
-/** Computes the time of the staircase (see `staircaseSteps`). */
 export function staircaseMs(curve: BandwidthCurve, loadBytes: Float64Array): number {
   return staircaseSteps(curve, loadBytes).at(-1)?.toMs ?? 0;
 }
 
 /**
- * The two forms of the two-phase time.
+ * `derived` is the slides' formula: T = (Σ_{i>K} M_i + K·M_K)/ρ + (M₁ − M_K)/β. With K = ⌈ρ/β⌉ it equals the staircase
+ * on the max-rate curve.
  *
- * `derived`: T = (Σ_{i>K} M_i + K·M_K)/ρ + (M₁ − M_K)/β, the slides' formula. With K = ⌈ρ/β⌉ it equals the staircase on
- * the max-rate curve.
- *
- * `tabulated`: T = (ΣM − (M₁ − M_K))/ρ + (M₁ − M_K)/β, which gives the slides' table of triangular workloads. It counts
- * the work above M_K of processors 2 … K in the first phase. It is never less than `derived`, and equal to it for
- * Amdahl's loads.
+ * `tabulated` gives the slides' table of triangular workloads: T = (ΣM − (M₁ − M_K))/ρ + (M₁ − M_K)/β. It counts the
+ * work above M_K of processors 2 … K in the first phase, so it is never less than `derived`.
  */
 export type TwoPhaseForm = 'derived' | 'tabulated';
 
 export interface TwoPhases {
-  /** Time in which the whole bandwidth is in use. */
   readonly phase1Ms: number;
-  /** Time in which the bandwidth of one core limits the longest task. */
   readonly phase2Ms: number;
   readonly timeMs: number;
 }
 
 /**
- * Computes the two-phase model.
  * @param knee K, the number of cores at which the bandwidth saturates, ≥ 1: `saturatingCores(memory)`, or a source's
  * `kneeCores`; with fewer loads than K, M_K is 0
  */
@@ -101,12 +92,12 @@ export function twoPhases(
   return { phase1Ms, phase2Ms, timeMs: phase1Ms + phase2Ms };
 }
 
-/** Returns the bandwidth that follows from a time: ΣM/T, GB/s. The slides print every result in this form. */
+/** ΣM/T, GB/s: the form of every result of the slides. */
 export function effectiveBandwidthGbS(loadBytes: Float64Array, timeMs: number): number {
   return totalLoad(loadBytes) / (timeMs * 1e6);
 }
 
-/** The models by name, for menus and tables, in ascending order of accuracy. */
+/** In ascending order of accuracy. */
 export const CONTENTION_MODELS = [
   { id: 'no-imbalance', label: 'No imbalance', formula: 'ΣM/ρ' },
   { id: 'no-contention', label: 'No contention', formula: 'M₁/β' },
@@ -117,10 +108,7 @@ export const CONTENTION_MODELS = [
 ] as const;
 export type ContentionModel = (typeof CONTENTION_MODELS)[number]['id'];
 
-/**
- * Computes the time by one of the models, ms. Both two-phase forms use K = ⌈ρ/β⌉ here. The staircase uses `curve`, by
- * default the max-rate curve of the machine.
- */
+/** Computes the time by one of the models, ms, with K = ⌈ρ/β⌉ in both two-phase forms. */
 export function contentionMs(
   model: ContentionModel,
   memory: MemorySystem,

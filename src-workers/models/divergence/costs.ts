@@ -1,16 +1,14 @@
 import type { GpuDevice } from '../../domain/device.ts';
 import type { StackRun } from './emulator.ts';
 
-/** Cycles that the reconvergence stack costs one thread group. */
 export interface StackCosts {
   /** Cycles of the push, the synchronisation command and the pop of one divergent branch. */
   readonly cyclesPerDivergentBranch: number;
-  /** Cycles to spill one chunk and load it back. */
   readonly cyclesPerSpillAndLoad: number;
 }
 
 /**
- * Costs as printed in Bialas, Strzelecki 2015 (arXiv:1504.01650). For Maxwell, the paper gives 26 cycles per divergent
+ * Printed costs of Bialas, Strzelecki 2015 (arXiv:1504.01650). For Maxwell, the paper gives 26 cycles per divergent
  * branch in its fit (section IV) and 24 in its summary.
  */
 export const STACK_COSTS = {
@@ -19,14 +17,13 @@ export const STACK_COSTS = {
   'maxwell-summary': { cyclesPerDivergentBranch: 24, cyclesPerSpillAndLoad: 176 },
 } as const satisfies Readonly<Record<string, StackCosts>>;
 
-/** The operations of one thread group on its stack. Expected numbers need not be whole. */
+/** The operations of one thread group on its stack; expected numbers need not be whole. */
 export interface Divergence {
   readonly divergentBranches: number;
-  /** Number of chunks that are spilled and loaded back. */
+  /** Chunks that are spilled and loaded back. */
   readonly spills: number;
 }
 
-/** Returns the cycles that the stack adds to a run without divergence. */
 export function stackCycles(costs: StackCosts, divergence: Divergence): number {
   return (
     costs.cyclesPerDivergentBranch * divergence.divergentBranches + costs.cyclesPerSpillAndLoad * divergence.spills
@@ -34,9 +31,8 @@ export function stackCycles(costs: StackCosts, divergence: Divergence): number {
 }
 
 /**
- * Returns the cycles of a run on a device where every instruction takes the same time: the instructions of the program
- * without divergence, plus the costs of the stack. The cost of a divergent branch includes the carrier instruction that
- * it executes in addition.
+ * The cycles of a run if every instruction takes the same time. The cost of a divergent branch includes the carrier
+ * instruction that it executes in addition.
  * @param cyclesPerInstruction 0 leaves only the cycles of the stack
  */
 export function runCycles(run: StackRun, costs: StackCosts, cyclesPerInstruction: number): number {
@@ -46,15 +42,13 @@ export function runCycles(run: StackRun, costs: StackCosts, cyclesPerInstruction
 export interface DeviceStack {
   /** `null` if the device has no reconvergence stack, or its costs are not published. */
   readonly costs: StackCosts | null;
-  /** The reason for `costs`, as a text for users. */
+  /** A text for users. */
   readonly reason: string;
 }
 
 /**
- * Returns the reconvergence stack of a device. Maxwell's cost of a divergent branch is taken from the fit, unless
- * `maxwell` selects the summary. Sources: Bialas, Strzelecki 2015; NVIDIA, "Tesla V100 GPU Architecture" (WP-08608),
- * section "Independent Thread Scheduling"; LLVM, "User Guide for AMDGPU Backend", and the AMD ISA guides: EXEC mask and
- * scalar branches.
+ * Sources: Bialas, Strzelecki 2015; NVIDIA, "Tesla V100 GPU Architecture" (WP-08608), section "Independent Thread
+ * Scheduling"; LLVM, "User Guide for AMDGPU Backend", and the AMD ISA guides: EXEC mask and scalar branches.
  */
 export function deviceStack(
   device: Pick<GpuDevice, 'occupancy'>,
@@ -107,15 +101,12 @@ export function deviceStack(
 }
 
 export interface DivergenceCycles {
-  /** Additional cycles of one thread group for its stack. */
+  /** Additional cycles of one thread group. */
   readonly cycles: number;
   readonly reason: string;
 }
 
-/**
- * Computes the cost of divergence for a thread group of a device, for a composite prediction.
- * @param divergence operations of one thread group over its whole life: from a run, or `expectedDivergence`
- */
+/** @param divergence operations of one thread group over its whole life: from a run, or `expectedDivergence` */
 export function divergenceCycles(
   device: Pick<GpuDevice, 'occupancy'>,
   divergence: Divergence,

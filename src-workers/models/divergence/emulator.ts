@@ -10,57 +10,49 @@ import { checkProgram, STACK_LANES, type Operand, type Program } from './program
 export interface Token {
   readonly mask: number;
   readonly id: 'SYNC' | 'DIV';
-  /** Position in the program where the lanes of the mask continue. */
   readonly pc: number;
 }
 
-/** The fast part of the stack. Entries that do not fit are spilled from its bottom, and loaded back when needed. */
+/** The fast part of the stack: entries that do not fit are spilled from its bottom, and loaded back when needed. */
 export interface StackShape {
   readonly fastEntries: number;
-  /** Number of entries that one spill or load moves. */
   readonly chunkEntries: number;
 }
 
-/**
- * The stack holds 16 tokens of 64 bits on the chip. They move in chunks of four (32 bytes). The paper infers this for
- * Kepler and Maxwell.
- */
+/** 16 tokens of 64 bits on the chip, moved in chunks of four (32 bytes), as the paper infers for Kepler and Maxwell. */
 export const PUBLISHED_STACK: StackShape = { fastEntries: 16, chunkEntries: 4 };
 
 export interface StackEvent {
   readonly kind: 'push' | 'pop';
-  /** Index of the executed instruction that caused the event, from 0. */
+  /** Index of the executed instruction, from 0. */
   readonly step: number;
   readonly token: Token;
 }
 
 export interface StackRun {
-  /** Number of executed instructions. The arrays below have one entry for each. */
+  /** Number of executed instructions; the arrays below have one entry for each. */
   readonly executed: number;
-  /** Position of the instruction in the program. */
   readonly programCounters: Uint32Array;
-  /** Active mask after each instruction. */
+  /** The mask after each instruction. */
   readonly activeMasks: Uint32Array;
   /** Tokens on the stack after each instruction. */
   readonly depths: Uint16Array;
   readonly maxDepth: number;
   readonly pushes: number;
   readonly pops: number;
-  /** Number of branches that only some active lanes take: the number of pushed DIV tokens. */
+  /** Number of pushed DIV tokens. */
   readonly divergentBranches: number;
   readonly spills: number;
   readonly loads: number;
-  /** Pushes and pops in order, from which the state of the stack at any step can be drawn. */
+  /** Pushes and pops in order. */
   readonly events: readonly StackEvent[];
 }
 
 const MAX_INSTRUCTIONS = 1_000_000;
 
 /**
- * Runs one thread group to the end of a program.
- *
- * @param registers initial values per lane, of the same length and at most 32 lanes, all active; registers without a
- * name start at 0
+ * @param registers initial values per lane, of the same length and at most 32 lanes, all active; other registers start
+ * at 0
  * @returns the run, or `bad-input` if the program pops an empty stack, does not end, or fails `checkProgram`
  */
 export function runProgram(

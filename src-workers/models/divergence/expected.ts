@@ -6,13 +6,12 @@ import { PUBLISHED_STACK, type StackShape } from './emulator.ts';
  * Computes the divergence of one loop whose n lanes draw their lengths from a law. Lanes of equal length leave
  * together, so every distinct length except one costs a divergent branch:
  *
- *     E[divergent branches] = Σ_x (1 − (1 − f(x))ⁿ) − 1
+ * E[divergent branches] = Σ_x (1 − (1 − f(x))ⁿ) − 1
  *
- * Spills follow from the number D of distinct lengths above 0. (Lanes of length 0 leave before the loop, and their
- * token is gone by then.) There are at most D tokens. The first spill occurs when the fast part is full, and each
- * further chunk causes one more. The law of D comes from Π_x (1 + y·(e^{f(x)·z} − 1)): n! times its coefficient at
- * yᵈ·zⁿ is P(D = d). Both formulas are derived here and checked against the emulator of Bialas, Strzelecki 2015. The
- * time is proportional to support × n².
+ * Spills follow from the number D of distinct lengths above 0, because lanes of length 0 leave before the loop. The
+ * first spill occurs when the fast part is full, and each further chunk causes one more. The law of D comes from Π_x (1
+ * + y·(e^{f(x)·z} − 1)): n! times its coefficient at yᵈ·zⁿ is P(D = d). Both formulas are derived here and checked
+ * against the emulator. The time is proportional to support × n².
  * @param lanes n, 1 … 64
  */
 export function expectedDivergence(law: LengthLaw, lanes: number, shape: StackShape = PUBLISHED_STACK): Divergence {
@@ -26,10 +25,10 @@ export function expectedDivergence(law: LengthLaw, lanes: number, shape: StackSh
   return { divergentBranches: Math.max(0, distinct - 1), spills };
 }
 
-/** A term of e^{f·z} − 1 is left out if it can change a probability for n lanes by less than this. */
+/** A smaller change of a probability for n lanes is left out. */
 const NEGLIGIBLE = 1e-18;
 
-/** Computes P(D = d): d distinct lengths above 0 among n lanes; array of length n + 1. */
+/** P(D = d) for d distinct lengths above 0 among n lanes; array of length n + 1. */
 export function distinctLengths(law: LengthLaw, lanes: number): Float64Array {
   const size = lanes + 1;
   // state[d·size + k] is the coefficient at yᵈ·zᵏ of the product so far.
@@ -49,7 +48,7 @@ export function distinctLengths(law: LengthLaw, lanes: number): Float64Array {
       last = j;
     }
     const step = length === 0 ? 0 : 1;
-    // The loop runs downwards, so that a row is read before this length is added to it.
+    // A row is read before this length is added to it.
     for (let d = lanes - step; d >= 0; d--) {
       for (let k = lanes - 1; k >= 0; k--) {
         const from = state[d * size + k];

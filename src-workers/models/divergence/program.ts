@@ -4,14 +4,14 @@ import { ok, type Result, badInput } from '../../domain/result.ts';
 export type Operand = number | { readonly register: string };
 
 /**
- * One instruction of a small SIMT machine with a reconvergence stack, reduced to what the stack needs. Targets are
- * positions in the program; a target equal to the program's length ends the program.
+ * One instruction of a small SIMT machine with a reconvergence stack. A target is a position in the program; the
+ * program's length ends the program.
  *
  * - `ssy`: pushes a SYNC token (active mask, target), so that the lanes can meet again at the target.
  * - `branch`: jumps where the predicate holds; pushes a DIV token for the active lanes that do not jump, if any.
  * - `less`: sets the predicate in the active lanes to left < right.
  * - `set`, `add`: change integer registers of the active lanes.
- * - `work`: any other instruction, from NOP to floating-point arithmetic.
+ * - `work`: any other instruction.
  *
  * `pop` is the pop-bit (`.S`): a token is popped before the instruction executes. It is not allowed on `ssy` and
  * `branch`.
@@ -30,10 +30,10 @@ export interface Program {
   readonly instructions: readonly Instruction[];
 }
 
-/** Lanes of one thread group on devices with this stack; masks have 32 bits. */
+/** Masks have 32 bits. */
 export const STACK_LANES = 32;
 
-/** Returns a failure for targets outside the program, and for a pop-bit where the machine would ignore it. */
+/** Refuses targets outside the program, and a pop-bit where the machine would ignore it. */
 export function checkProgram(program: Program): Result<Program> {
   const { instructions } = program;
   for (const [position, instruction] of instructions.entries()) {
@@ -52,8 +52,7 @@ export function checkProgram(program: Program): Result<Program> {
 }
 
 /**
- * A loop of M iterations per lane (register `M`), in the order of its disassembly: the count is tested once before the
- * loop and after each pass. Bialas, Strzelecki 2015, Listing 3, without the timers.
+ * A loop of M iterations per lane, in the order of its disassembly: Bialas, Strzelecki 2015, Listing 3, without timers.
  */
 export const SINGLE_LOOP: Program = {
   name: 'single loop',
@@ -97,10 +96,8 @@ export const DOUBLE_LOOP: Program = {
 };
 
 /**
- * Returns loop limits with n divergent lanes: 32, except in the last n lanes. These have 31, 30, … 32 − n (Bialas,
- * Strzelecki 2015, Table I).
+ * Loop limits with n divergent lanes: 32, and 31, 30, … 32 − n in the last n lanes (Bialas, Strzelecki 2015, Table I).
  * @param divergentLanes n, 0 … 31
- * @returns one limit per lane
  */
 export function loopLimits(divergentLanes: number): number[] {
   return Array.from({ length: STACK_LANES }, (_, lane) =>

@@ -17,7 +17,7 @@ const table = makeTables(
 /** The summary says "about 20 %", so values between 17.5 and 22.5 pass. */
 const OVERHEAD_TOLERANCE_POINTS = 2.5;
 
-/** Returns the slope of the least-squares line through (0, y₀), (1, y₁), … */
+/** The slope of the least-squares line through (0, y₀), (1, y₁), … */
 function slope(values: readonly number[]): number {
   const middle = (values.length - 1) / 2;
   const height = mean(values);
@@ -25,7 +25,6 @@ function slope(values: readonly number[]): number {
   return covariance / values.reduce((sum, _, i) => sum + (i - middle) ** 2, 0);
 }
 
-/** Lists each n whose run has more spills than the run of n − 1. */
 function jumps(timings: LoopTimings): number[] {
   return timings.divergentLanes.filter((n) => n > 0 && timings.spills[n] > timings.spills[n - 1]);
 }
@@ -39,10 +38,7 @@ export function reproduceBialas(): ReproductionTable[] {
   return [counts(single, 1), counts(double, 2), spills(single, double), cycles(single, double, maxwell)];
 }
 
-/**
- * Checks that the number of pushes follows the paper's closed form, that there are as many pops, and that the deepest
- * stack has n + `extra` tokens.
- */
+/** Checks the pushes by the paper's closed form, as many pops, and a deepest stack of n + `extra` tokens. */
 function counts(timings: LoopTimings, extra: number): ReproductionTable {
   const { kernel, divergentLanes, runs } = timings;
   const rows = divergentLanes.flatMap((n) => [
@@ -56,7 +52,7 @@ function counts(timings: LoopTimings, extra: number): ReproductionTable {
 }
 
 function spills(single: LoopTimings, double: LoopTimings): ReproductionTable {
-  /** Checks the statement "jumps every four steps" for both loops. */
+  /** Checks the statement "jumps every four steps". */
   const everyFour = (timings: LoopTimings) =>
     jumps(timings)
       .slice(1)

@@ -1,7 +1,6 @@
 import type { LengthLaw } from '../../domain/workload.ts';
 import { lossMoments } from '../imbalance/closed-form.ts';
 
-/** One choice of threads per unit. */
 export interface GranularityRow {
   /** u: threads that share one unit. */
   readonly threadsPerUnit: number;
@@ -11,17 +10,14 @@ export interface GranularityRow {
   readonly depth: number;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
-  /**
-   * Lane iterations per iteration of work, by mean loss; the next field has them by aggregate loss. Both are 1 on a
-   * device without lockstep.
-   */
+  /** Lane iterations per iteration of work, by mean and by aggregate loss; 1 on a device without lockstep. */
   readonly laneCostMean: number;
   readonly laneCostAggregate: number;
 }
 
 /**
- * Returns φ(u) = (1−σ)/u + σ + κ·log₂u: the time of an iteration shared by u threads divided by the time of one thread
- * alone (Amdahl's law plus a tree of cooperation steps). φ(1) = 1.
+ * φ(u) = (1−σ)/u + σ + κ·log₂u: the time of an iteration shared by u threads divided by the time of one thread alone
+ * (Amdahl's law plus a tree of cooperation steps).
  * @param serialFraction σ, 0…1: the part of an iteration that does not get faster
  * @param cooperationCost κ ≥ 0: cost of one cooperation step, as a fraction of an iteration
  */
@@ -30,8 +26,7 @@ export function costFactor(threadsPerUnit: number, serialFraction: number, coope
 }
 
 /**
- * Computes the lane cost loss(n)·u·φ(u), n = ω/u, for every power-of-two number of threads per unit up to the
- * thread-group width ω.
+ * Computes the lane cost loss(n)·u·φ(u), n = ω/u, for every power of two u up to the thread-group width ω.
  * @param law iterations of one lane between two lockstep points
  * @param threadGroupWidth ω, a power of two; a RangeError otherwise
  * @returns rows by ascending threads per unit

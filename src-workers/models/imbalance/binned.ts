@@ -6,26 +6,24 @@ import { lossDistribution, lossDistributionCost, type LossDistribution } from '.
 /** Number of bins for the logarithm of the loss, which lies between 0 and ln n. */
 const LOG_BINS = 2 ** 16;
 /**
- * Probability that is neglected: that a sum lies beyond one end of the transform's window, or that the longest unit is
- * too short to matter.
+ * Neglected probability that a sum lies beyond one end of the window, or that the longest unit is too short to matter.
  */
 const EXCLUDED = 1e-13;
 /** The rounding noise of the transform. Smaller probabilities count as 0. */
 const NOISE = 1e-17;
 /** All lengths are handled together if transform points times lengths (about 30 ns each) are at most this. */
 const WHOLE_BUDGET = 5e6;
-/** Maximum of transform points times lengths for one octave, if the lengths are handled octave by octave. */
+/** The same limit for one octave. */
 const OCTAVE_BUDGET = 1.2e6;
 /** Number of lattice points for the estimate of a window. */
 const WINDOW_POINTS = 1024;
 
-/** Maximum number of operations for which the exact distribution is preferred (about 0.1 s). */
+/** Maximum number of operations of the exact distribution (about 0.1 s). */
 const EXACT_OPERATIONS = 3e7;
 const EXACT_OUTCOMES = 1e6;
 
 /**
- * Computes the distribution of the loss for any law and group size, within about half a second. It is exact if that is
- * fast enough, otherwise binned; `method` and `resolution` say which.
+ * Computes the distribution of the loss within about half a second: exact if that is fast enough, otherwise binned.
  * @param n integer ≥ 1; a RangeError otherwise
  */
 export function affordableLossDistribution(law: LengthLaw, n: number): LossDistribution {
@@ -126,21 +124,17 @@ interface Panel {
   /** Lengths are on origin + step·(0, 1, …). */
   readonly origin: number;
   readonly step: number;
-  /**
-   * Masses of the lengths below the counted lengths. They are separate from `counted`, because a coarse lattice may
-   * merge points of the two.
-   */
+  /** Lengths below the counted ones, apart because a coarse lattice may merge points of the two. */
   readonly below: Masses;
-  /** Masses of the counted lengths. The panel counts the groups that have at least one of these lengths. */
+  /** The panel counts the groups that have at least one of these lengths. */
   readonly counted: Masses;
   readonly window: { readonly low: number; readonly high: number };
-  /** Exact probability of the panel. The result from the lattice is scaled to this probability. */
+  /** Exact probability, to which the result from the lattice is scaled. */
   readonly expected: number;
 }
 
 /**
- * Reduces a law to fewer points. Chernoff windows of the reduced law are also valid for the original, because spreading
- * raises the moments.
+ * Reduces a law to fewer points. Its Chernoff windows are valid for the original, because spreading raises the moments.
  */
 function coarsened(masses: Masses, step: number): Masses {
   const { support } = masses;
@@ -150,8 +144,8 @@ function coarsened(masses: Masses, step: number): Masses {
 }
 
 /**
- * Widens a window of sums for lengths that are spread on a lattice. Each length moves by less than a step. The
- * probability that all together move further than the added width is at most `EXCLUDED` (Hoeffding).
+ * Widens a window of sums for lengths that each move by less than a lattice step. All together move further with a
+ * probability of at most `EXCLUDED` (Hoeffding).
  */
 function widened(window: Panel['window'], n: number, step: number): Panel['window'] {
   const reach = step * Math.min(n, Math.sqrt((-n * Math.log(EXCLUDED)) / 2));
@@ -184,8 +178,7 @@ function addPanel(bins: LogBins, panel: Panel): void {
   const im = new Float64Array(half + 1);
   const powerRe = new Float64Array(half + 1);
   const powerIm = new Float64Array(half + 1);
-  // Each transform serves two values of the longest length: one as the real part of the sums, one as the imaginary
-  // part.
+  // Each transform serves two values of the longest length, as the real and the imaginary part of the sums.
   const packed = new Float64Array(2 * size);
   const sums = new Float64Array(2 * size);
   const panelMass = new Float64Array(LOG_BINS);

@@ -1,13 +1,11 @@
 import type { LengthLaw } from '../../domain/workload.ts';
 import { discreteGaussRule, type QuadratureRule } from '../../numeric/quadrature.ts';
 
-/** Performance loss of work groups of n units in lockstep. Every loss is ≥ 1; 1 is no loss. */
+/** Performance loss of work groups of n units in lockstep; ≥ 1, where 1 is no loss. */
 export interface LossMoments {
-  /** Units per work group. */
   readonly n: number;
   /** E[X_W(n)]: Swatman's mean over groups of lockstep cost divided by ideal cost. */
   readonly meanLoss: number;
-  /** Standard deviation of X_W(n). */
   readonly standardDeviationLoss: number;
   /** E[W_(n:n)] / E[W]: total lockstep time divided by total work, the loss of a long-running workload. */
   readonly aggregateLoss: number;
@@ -19,16 +17,13 @@ interface LogRule {
   /** The rest of an integral is dropped if it is below this fraction of the integral. */
   readonly droppedFraction: number;
   /**
-   * At the nodes s = 1, e^−h, e^−2h, … the integrand is nearly constant, and their masses are geometric. A few nodes of
-   * a Gauss rule replace this infinite series of nodes.
+   * A few Gauss nodes replace the infinite series of nodes s = 1, e^−h, e^−2h, … where the integrand is nearly
+   * constant.
    */
   readonly tail: QuadratureRule;
 }
 
-/**
- * At the left end of a rule, s·S is at most this for every possible sum S. Six Gauss nodes below it are then exact to
- * 1e-12.
- */
+/** The maximum of s·S at the left end of a rule. Six Gauss nodes below it are then exact to 1e-12. */
 const TAIL_REACH = 2;
 
 function logRule(step: number, droppedFraction: number, tailNodes: number): LogRule {
@@ -37,36 +32,32 @@ function logRule(step: number, droppedFraction: number, tailNodes: number): LogR
   return { step, droppedFraction, tail: discreteGaussRule(points, masses, tailNodes) };
 }
 
-/** The rule with which the error of a mean is below 1e-12. */
+/** The error of a mean is below 1e-12. */
 const FULL_RULE = logRule(0.3, 1e-13, 6);
-/** The rule with which the error of a mean is below 2e-5. It has a third of the nodes of the full rule. */
+/** The error of a mean is below 2e-5, with a third of the nodes of the full rule. */
 const QUICK_RULE = logRule(0.7, 1e-6, 4);
 
 /**
- * Computes the mean, the standard deviation and the aggregate performance loss for several group sizes in one pass,
- * without the distribution.
+ * Computes mean, standard deviation and aggregate performance loss for several group sizes in one pass, without the
+ * distribution.
  *
  * With M the longest of n units and S their sum, X = n·M/S (Eq. 5, Swatman et al. 2022,
- * doi:10.1109/MASCOTS56607.2022.00026), and 1/S = ∫₀^∞ e^{−Ss} ds, so
+ * doi:10.1109/MASCOTS56607.2022.00026), and 1/S = ∫₀^∞ e^{−Ss} ds, so E[X] = n ∫₀^∞ E[M e^{−Ss}] ds and E[X²] = n² ∫₀^∞
+ * s E[M² e^{−Ss}] ds.
  *
- *     E[X]  = n  ∫₀^∞   E[M  e^{−Ss}] ds
- *     E[X²] = n² ∫₀^∞ s E[M² e^{−Ss}] ds
- *
- * and E[M e^{−Ss}] = Σ_v v·(G_v(s)ⁿ − G_{v−}(s)ⁿ), G_v(s) = Σ_{j≤v} f(j)e^{−js} (Eq. 7, tilted by e^{−js}). A group
+ * E[M e^{−Ss}] = Σ_v v·(G_v(s)ⁿ − G_{v−}(s)ⁿ), with G_v(s) = Σ_{j≤v} f(j)e^{−js} (Eq. 7, tilted by e^{−js}). A group
  * whose units are all empty has loss 1 by convention.
  *
- * The integral is computed by the trapezoidal rule in log s. For every single exponential its relative error is 2|Γ(1 +
- * 2πi/h)| (times 2π/h for the second moment) at any rate. So 2e-13 of the mean bounds the error for every law, even a
- * skewed one.
+ * The trapezoidal rule in log s has a relative error of 2|Γ(1 + 2πi/h)| (times 2π/h for the second moment) for every
+ * exponential. So 2e-13 of the mean bounds the error for every law, even a skewed one.
  *
  * @param groupSizes integers ≥ 1, in any order; a RangeError otherwise
- * @returns one entry per group size, in the order of `groupSizes`
  */
 export function lossMoments(law: AtomLaw, groupSizes: readonly number[]): LossMoments[] {
   return momentsByRule(law, groupSizes, FULL_RULE);
 }
 
-/** Computes mean losses as in `lossMoments`, with a relative error below 2e-5. */
+/** Computes mean losses with a relative error below 2e-5. */
 export function quickMeanLosses(law: AtomLaw, groupSizes: readonly number[]): number[] {
   return momentsByRule(law, groupSizes, QUICK_RULE).map(({ meanLoss }) => meanLoss);
 }
@@ -79,7 +70,6 @@ function momentsByRule(law: AtomLaw, groupSizes: readonly number[], rule: LogRul
       throw new RangeError(`A group cannot have ${n} units. The number must be an integer of 1 or more.`);
   }
   const { support, probability } = law;
-  // A constant law has no loss.
   if (support.length === 1) {
     return groupSizes.map((n) => ({ n, meanLoss: 1, standardDeviationLoss: 0, aggregateLoss: 1 }));
   }
@@ -107,7 +97,6 @@ function momentsByRule(law: AtomLaw, groupSizes: readonly number[], rule: LogRul
   for (let k = 1, converged = false; !converged; k++) {
     const s = tailStart * Math.exp(k * rule.step);
     addNode(s, s * rule.step);
-    // Beyond this s, the integrand falls at least as fast as e^{−s·smallestSum}.
     converged = groupSizes.every((n, i) => {
       const reach = 1 / smallestSum[i];
       return (
@@ -133,9 +122,9 @@ function momentsByRule(law: AtomLaw, groupSizes: readonly number[], rule: LogRul
 }
 
 /**
- * Returns a function that computes E[M e^{−Ss}] and E[M² e^{−Ss}] for every group size at one s, in buffers that are
- * kept between calls. The differences D_n = G_vⁿ − G_{v−}ⁿ are built without subtraction, by D_{a+b} = D_a·G_v^b +
- * G_{v−}^a·D_b. So every term keeps its relative accuracy, and all powers of two come from the same squarings.
+ * Returns a function that computes E[M e^{−Ss}] and E[M² e^{−Ss}] for every group size at one s, in kept buffers. The
+ * differences D_n = G_vⁿ − G_{v−}ⁿ are built without subtraction, by D_{a+b} = D_a·G_v^b + G_{v−}^a·D_b, so every term
+ * keeps its relative accuracy, and all powers of two come from the same squarings.
  */
 function tiltedMaximum(law: AtomLaw, groupSizes: readonly number[]) {
   const start = law.support[0] === 0 ? 1 : 0;
@@ -150,7 +139,7 @@ function tiltedMaximum(law: AtomLaw, groupSizes: readonly number[]) {
   const levels = Math.floor(Math.log2(largest)) + 1;
   const maximum = new Float64Array(groupSizes.length);
   const maximumSquared = new Float64Array(groupSizes.length);
-  /** Products of the powers so far, for group sizes that are not powers of two. */
+  /** For group sizes that are not powers of two. */
   const products = groupSizes.map((n) => {
     if (Number.isInteger(Math.log2(n))) return null;
     return { power: new Float64Array(count), difference: new Float64Array(count), empty: 1 };
@@ -168,8 +157,7 @@ function tiltedMaximum(law: AtomLaw, groupSizes: readonly number[]) {
     let gapFactor = 1;
     let decay = 1;
     for (; used < count && lengths[used] <= longest; used++) {
-      // If gaps are equal, one multiplication replaces an exponential. An exact exponential every 64 steps bounds the
-      // rounding error of the product.
+      // Equal gaps need no new exponential. An exact one every 64 steps bounds the rounding error of the product.
       if (used % 64 === 0) {
         decay = Math.exp(-s * lengths[used]);
       } else {

@@ -6,12 +6,12 @@ import { weightedQuantile } from '../../numeric/statistics.ts';
 /** Law of the performance loss X_W(n) of one work group. */
 export interface LossDistribution {
   readonly n: number;
-  /** Possible losses, strictly increasing, ≥ 1. An exact loss is n·(longest unit)/(sum of the group). */
+  /** Possible losses, strictly increasing, ≥ 1. */
   readonly loss: Float64Array;
   /** P(X = loss[i]) > 0; sums to 1 within rounding. */
   readonly probability: Float64Array;
   /**
-   * `exact`: one outcome per irreducible fraction. `binned`: outcomes closer than `resolution` are replaced by their
+   * `exact`: one outcome per irreducible fraction. `binned`: closer outcomes than `resolution` are replaced by their
    * mean.
    */
   readonly method: 'exact' | 'binned';
@@ -19,11 +19,11 @@ export interface LossDistribution {
   readonly resolution: number;
 }
 
-/** Maximum number of fused multiply-adds in `lossDistribution`; a larger number would take more than a few seconds. */
+/** Maximum number of fused multiply-adds: a few seconds. */
 const MAX_OPERATIONS = 2e9;
 /** Maximum number of pairs (longest, sum); each takes several times 16 bytes. */
 const MAX_OUTCOMES = 1.6e7;
-/** Maximum group size; the binomial coefficients of larger groups overflow a double. */
+/** The binomial coefficients of larger groups overflow a double. */
 const MAX_EXACT_UNITS = 1024;
 
 export function lossDistributionCost(
@@ -43,11 +43,9 @@ export function lossDistributionCost(
  *
  * The differences of convolution powers in Eq. 10 lose digits to cancellation. Instead, support points are added one at
  * a time in ascending order: g(x; i, a) = Σ_k C(i,k) f(a)^k g(x − ka; i − k, a−), with k units of length a. The terms k
- * ≥ 1 of i = n are the groups whose longest unit is a. Only positive terms are added, so every probability is accurate
- * to a few n·EPS. Equal fractions give equal doubles: below 2^26 the quotients of two different fractions always
- * differ.
- * @returns `unsupported` if the result needs too much work or memory; `binnedLossDistribution` (binned.ts) is then the
- * alternative
+ * ≥ 1 of i = n are the groups whose longest unit is a. All terms are positive, so every probability is accurate to a
+ * few n·EPS. Below 2^26, equal fractions give equal doubles, and different fractions differ.
+ * @returns `unsupported` if the result needs too much work or memory; `binnedLossDistribution` is the alternative
  */
 export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribution> {
   if (!Number.isInteger(n) || n < 1)
@@ -81,8 +79,7 @@ export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribu
     const cell = (support[a] - first) / step;
     const powers = Float64Array.from({ length: n + 1 }, (_, k) => probability[a] ** k);
     const withLongest = new Float64Array(n * cell + 1);
-    // The loop starts at the largest group, so that the sums of smaller groups do not yet include this length when they
-    // are read.
+    // Downwards, the sums of smaller groups do not yet include this length when they are read.
     for (let i = n; i >= 1; i--) {
       const target = i === n ? withLongest : sums[i];
       for (let k = 1; k <= i; k++) {
@@ -112,7 +109,6 @@ function addScaled(target: Float64Array, shift: number, source: Float64Array, en
   for (let c = 0; c <= end; c++) target[shift + c] += factor * source[c];
 }
 
-/** Returns the rows 0…n of binomial coefficients. */
 function pascalTriangle(n: number): readonly Float64Array[] {
   const rows = [Float64Array.of(1)];
   for (let i = 1; i <= n; i++) {
@@ -122,7 +118,7 @@ function pascalTriangle(n: number): readonly Float64Array[] {
   return rows;
 }
 
-/** Merges ascending lists of losses. Equal losses become one outcome with the sum of their probabilities. */
+/** Merges ascending lists of losses, and adds the probabilities of equal losses. */
 function mergedOutcomes(losses: readonly Float64Array[], masses: readonly Float64Array[]) {
   const total = losses.reduce((sum, list) => sum + list.length, 0);
   const sorted = new Float64Array(total);
@@ -137,8 +133,7 @@ function mergedOutcomes(losses: readonly Float64Array[], masses: readonly Float6
   const loss = sorted.slice(0, distinct);
   const probability = new Float64Array(distinct);
 
-  // A grid over the losses gives the place at which the search in each list starts; from there the search walks
-  // forward.
+  // A grid over the losses gives the place at which the search in each list starts.
   const low = loss[0];
   const scale = loss.length / (loss[distinct - 1] - low || 1);
   const grid = new Int32Array(distinct + 2);
@@ -159,13 +154,12 @@ function mergedOutcomes(losses: readonly Float64Array[], masses: readonly Float6
   return { loss, probability };
 }
 
-/** Returns the smallest loss x with P(X ≤ x) ≥ q, for q in 0…1. */
+/** The smallest loss x with P(X ≤ x) ≥ q, for q in 0…1. */
 export function quantile(distribution: LossDistribution, q: number): number {
   // The probabilities sum to 1 only within rounding.
   return weightedQuantile(distribution.loss, distribution.probability, q * (1 - 1e-12));
 }
 
-/** Equal-width bins of a loss distribution, for plots. */
 export interface LossHistogram {
   /** bins + 1 edges; edges[0] = 1. The last bin also holds the losses above its upper edge, at most 1e-5 of all. */
   readonly edges: Float64Array;
@@ -173,10 +167,9 @@ export interface LossHistogram {
   readonly probability: Float64Array;
 }
 
-/** Makes bins of equal width from 1 to the loss that only 1e-5 of the groups exceed. */
+/** The bins reach from 1 to the loss that only 1e-5 of the groups exceed. */
 export function lossHistogram(distribution: LossDistribution, bins: number): LossHistogram {
   const top = quantile(distribution, 1 - 1e-5);
-  // A law with a single outcome also needs bins of some width.
   const width = (top > 1 ? top - 1 : 1) / bins;
   const probability = new Float64Array(bins);
   for (let i = 0; i < distribution.loss.length; i++) {

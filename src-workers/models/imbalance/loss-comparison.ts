@@ -2,18 +2,16 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import { affordableLossDistribution } from './binned.ts';
 import { lossHistogram } from './distribution.ts';
 
-/** Modelled, simulated and measured losses in the same bins, as in Fig. 2 of Swatman et al. 2022. */
+/** Losses in the same bins, as in Fig. 2 of Swatman et al. 2022. */
 export interface LossComparison {
-  /** bins + 1 edges. The first edge is 1. The first and the last bin also hold the losses beyond the edges. */
+  /** bins + 1 edges, from 1. The first and the last bin also hold the losses beyond the edges. */
   readonly edges: Float64Array;
-  /** Probability of each bin in the model. */
   readonly modelled: Float64Array;
   /** Share of the samples in each bin, one array per set of samples. */
   readonly observed: readonly Float64Array[];
 }
 
 /**
- * Compares the modelled loss of groups of n units with observed losses.
  * @param samples sets of losses per group, simulated or measured, none of them empty; noise may put measured losses
  * below 1
  * @param bins number of bins, ≥ 1; the model determines their edges

@@ -1,7 +1,7 @@
 import type { LengthLaw } from '../../domain/workload.ts';
 import { lengthSampler, type UniformSource } from '../../numeric/random.ts';
 
-/** A sampled figure with its standard error; ±1.96 standard errors is the 95 % confidence interval. */
+/** A sampled figure; ±1.96 standard errors is the 95 % confidence interval. */
 export interface Estimate {
   readonly value: number;
   readonly standardError: number;
@@ -12,15 +12,13 @@ export interface SampledLoss {
   readonly groups: number;
   readonly meanLoss: Estimate;
   readonly aggregateLoss: Estimate;
-  /** Standard deviation of the sampled X_W(n). */
   readonly standardDeviationLoss: number;
 }
 
 /**
- * Estimates the mean and the aggregate loss from `groups` work groups of n sampled units. This checks the models,
- * because it shares no formula with them. It is Algorithm 1 of Swatman et al. 2022
- * (doi:10.1109/MASCOTS56607.2022.00026) without the device. The aggregate loss has the standard error of a ratio of
- * sums (delta method).
+ * Estimates the mean and the aggregate loss from sampled work groups: Algorithm 1 of Swatman et al. 2022
+ * (doi:10.1109/MASCOTS56607.2022.00026) without the device. It checks the models, because it shares no formula with
+ * them. The aggregate loss has the standard error of a ratio of sums (delta method).
  * @param n,groups integers ≥ 1
  */
 export function sampledLoss(law: LengthLaw, n: number, groups: number, uniform: UniformSource): SampledLoss {

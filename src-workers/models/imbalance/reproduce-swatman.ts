@@ -18,28 +18,20 @@ const table = makeTables(
     'Variable-Length SIMT Workloads, MASCOTS 2022, doi:10.1109/MASCOTS56607.2022.00026',
 );
 
-/** Half a unit of the last printed digit. */
 const PRINTED_DIGIT = 0.0005;
 /** Number of simulated groups in the paper (section IV-B). */
 const PAPER_GROUPS = 2 ** 18;
-/** Number of groups in our sample. */
 const SAMPLED_GROUPS = 2 ** 15;
 const SEED = 2022;
-/**
- * Maximum deviation of a sampled figure from its expectation, in standard errors. A larger deviation counts as an
- * error.
- */
+/** Maximum deviation of a sampled figure from its expectation, in standard errors. */
 const STANDARD_ERRORS = 4.5;
-/**
- * Claims of the paper (abstract, section IV-C): relative distance of the model from the simulation, and from the
- * measurement.
- */
+/** Claims of the paper (abstract, section IV-C): relative distance of the model from simulation and measurement. */
 const SIMULATION_MARGIN = 0.001;
 const MEASUREMENT_MARGIN = 0.02;
 /** Tolerance for measured means that miss the paper's margin. */
 const MEASUREMENT_TOLERANCE = 0.03;
 
-/** The workloads of the paper, with infinite supports truncated at its ε = 1e-6. */
+/** The paper truncates infinite supports at ε = 1e-6. */
 const LAWS: Readonly<Record<string, () => LengthLaw>> = {
   'binomial(40,0.5)': () => unwrap(binomialLaw(40, 0.5)),
   'geometric(0.05)': () => unwrap(geometricLaw(0.05)),
@@ -48,9 +40,7 @@ const LAWS: Readonly<Record<string, () => LengthLaw>> = {
   'negative-binomial(5,0.3)': () => unwrap(negativeBinomialLaw(5, 0.3)),
 };
 
-/**
- * Compares Table I and the authors' public data with the closed form and our Monte Carlo. It takes less than a second.
- */
+/** Compares Table I and the authors' public data with the closed form and our Monte Carlo, in less than a second. */
 export function reproduceSwatman(): ReproductionTable[] {
   const moments = new Map<string, ReturnType<typeof lossMoments>[number]>();
   const key = (workload: string, n: number) => `${workload}, n = ${n}`;
@@ -113,8 +103,7 @@ export function reproduceSwatman(): ReproductionTable[] {
 }
 
 /**
- * Computes the relative error as the paper defines it under Table I: the distance from the modelled mean, divided by
- * the modelled mean.
+ * The relative error as the paper defines it under Table I: the distance from the modelled mean, divided by that mean.
  */
 function computeMargin(row: ReproductionRow): number {
   return Math.abs(row.paper / row.ours - 1);
@@ -124,7 +113,6 @@ function largestMargin(rows: readonly ReproductionRow[]): number {
   return Math.max(...rows.map(computeMargin));
 }
 
-/** Says whether the paper's margin holds on these rows, and where it does not. */
 function claim(rows: readonly ReproductionRow[], margin: number): string {
   const broken = rows.filter((row) => computeMargin(row) > margin);
   if (broken.length === 0) return `holds: ${percent(largestMargin(rows))} at most.`;

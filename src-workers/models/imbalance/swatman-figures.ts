@@ -49,13 +49,11 @@ export interface PublicGroups {
   readonly measuredAggregate: number;
 }
 
-/** Number of groups from which every row of `PUBLIC_GROUPS` was computed. */
 export const PUBLIC_GROUP_COUNT = 131_072;
 
 /**
- * Means over the per-group data that the same authors published with their code (github.com/stephenswat/smite,
- * Unlicense). The data are of another run than Table I. At n = 1 there is no loss, so the rows with n = 1 show the
- * error of the measurement.
+ * Means over the per-group data that the authors published with their code (github.com/stephenswat/smite, Unlicense),
+ * of another run than Table I. At n = 1 there is no loss, so these rows show the error of the measurement.
  */
 // prettier-ignore
 export const PUBLIC_GROUPS: readonly PublicGroups[] = ([

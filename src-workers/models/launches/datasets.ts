@@ -1,25 +1,23 @@
 import type { Dataset } from '../../domain/evidence.ts';
 
-/** Measured launches of kernels other than SpMV. A new set needs an entry here and a reader in `evidence/shapes.ts`. */
+/** A new set of measured launches needs an entry here and a reader in `evidence/shapes.ts`. */
 export interface LaunchDataset extends Dataset {
-  /** Whether the data show which of two designs is faster. Losses of groups do not show this. */
+  /** Whether the data show which of two designs is faster; losses of groups do not. */
   readonly decides: boolean;
-  /** Whether times are predicted only up to a factor. The factor comes from the other designs of the family. */
+  /** Whether times are predicted only up to a factor, which comes from the other designs of the family. */
   readonly proportional: boolean;
   /**
-   * What weakens the figures, as part of a sentence that is shown wherever the figures are shown. Launches with a
-   * caveat are not used for tie bands, for ranges of times or for chances.
+   * What weakens the figures, as part of a sentence that is shown with them. Launches with a caveat are not used for
+   * tie bands, for ranges of times or for chances.
    */
   readonly caveat?: string;
-  /** Unit of the measurements: `µs`, `ms`, or empty for a plain number. */
+  /** `µs`, `ms`, or empty for a plain number. */
   readonly unit: string;
   readonly gpus: readonly LaunchGpu[];
 }
 
 export interface LaunchGpu {
-  /** The name of the device in the source. */
   readonly column: string;
-  /** The id of the device in the catalogue. */
   readonly device: string;
   readonly implementation: string;
   readonly takes: string;
@@ -30,7 +28,7 @@ const CONVOLUTION = {
   takes: 'one thread per tile of outputs, without shared memory; designs differ in block size and grid',
 };
 
-/** Our launches on an H100. The reader of both data sets is `evidence/h100.ts`. */
+/** The reader of both data sets is `evidence/h100.ts`. */
 const H100 = {
   source:
     'Our launches on one H100, 27 November 2026, timed by CUDA events; each time is the median of 7 or 9 launches',
@@ -63,7 +61,6 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
     unit: 'ms',
     gpus: [
       { column: 'A100', device: 'nvidia-a100-pcie-40gb', ...CONVOLUTION },
-      // The times were measured on one of the two dies.
       { column: 'MI250X', device: 'amd-mi250x-gcd', ...CONVOLUTION },
     ],
   },

@@ -10,22 +10,17 @@ import {
   sectorBytes,
 } from './traffic.ts';
 
-/** The properties of a launch on which the traffic of its accesses depends. */
 export interface AccessingThreads {
   /** u: threads that share a unit, ≥ 1. */
   readonly threadsPerUnit: number;
   /** Resident threads of a multiprocessor, > 0. */
   readonly residentThreads: number;
-  /** Shared memory of the blocks of the resident threads, bytes. */
+  /** Shared memory of the resident blocks, bytes. */
   readonly sharedMemoryBytes: number;
   /** Mean length of a unit, iterations; also the number of elements of its runs. */
   readonly unitElements: number;
 }
 
-/**
- * Describes the default launch: one thread for each unit, long units, as many threads as the device can hold, and no
- * shared memory.
- */
 function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): AccessingThreads {
   const residentThreads = limits.maxThreadGroupsPerMultiprocessor * threadGroupWidth;
   return { threadsPerUnit: 1, residentThreads, sharedMemoryBytes: 0, unitElements: Infinity };
@@ -36,14 +31,11 @@ function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): Accessing
  * kernel, or the sum over its accesses.
  *
  * - `along-unit`: u threads read u consecutive elements of their unit. The rest of a sector serves the next iterations
- *   if it stays in the first-level cache (`hitFraction` of all that resident threads touch in an iteration); otherwise
- *   the sector is read again (`bytesAlongRun`).
+ * if it stays in the first-level cache; otherwise the sector is read again (`bytesAlongRun`).
  * - `across-lanes`: whole sectors are used, so the traffic is the element.
  * - `scattered`: whole sectors per element, for the part of the gathers that miss (`countMisses`).
  *
- * An array with a footprint is read repeatedly, from the first-level cache, the level-2 cache or device memory. It is
- * assumed to get half of each cache. `randomHitFraction` gives the hits of gathers, `hitFraction` the hits of other
- * reads.
+ * An array with a footprint is read repeatedly, and is assumed to get half of each cache.
  * @param taking the launch; by default one thread per unit, long units, full multiprocessors, no shared memory
  */
 export function bytesOfIteration(
@@ -61,8 +53,7 @@ export function bytesOfIteration(
   // Bytes from device memory and from the level-2 cache are two resources; the scarcer one sets the pace.
   const { memoryBandwidthGbS, achievedBandwidthFraction = 1, randomSectorsGbS, cachedSectorsGbS } = device;
   const achievedGbS = achievedBandwidthFraction * memoryBandwidthGbS;
-  // The bandwidth of the cache was measured with sectors at random addresses, and all of its traffic is assumed to be
-  // like that.
+  // All traffic of the cache is assumed to be at random addresses, at which its bandwidth was measured.
   const random = randomSectorsGbS === undefined ? 1 : Math.max(1, achievedGbS / randomSectorsGbS);
   const ofCache = cachedSectorsGbS === undefined ? CACHE_BANDWIDTH_RATIO : cachedSectorsGbS / achievedGbS;
   let far = 0;
@@ -83,12 +74,12 @@ export function bytesOfIteration(
  * Bandwidth of the level-2 cache divided by the peak bandwidth of device memory, assumed for every device. Measured,
  * GB/s: 2,155 / 900 on a V100 (Jia et al., 2018, arXiv:1804.06826), 2,720 / 1,229 on an MI100, 4,300 to 5,100 / 1,638
  * on an MI210, 5,400 / 2,039 on an A100 (github.com/te42kyfo/gpu-benches, gpu-l2-cache). A ratio of 3.1 fits the
- * evidence no better: in the columns of the MI100, one median error falls by 0.4 %, and two rise by 0.7 and 1.5 %.
+ * evidence no better: on the MI100, one median error falls by 0.4 %, and two rise by 0.7 and 1.5 %.
  */
 const CACHE_BANDWIDTH_RATIO = 2.3;
 
 /**
- * Fraction of gathers that need a separate sector from device memory. It is assumed. It was chosen for the products of
+ * Fraction of gathers that need a separate sector from device memory. It is assumed for the products of
  * `test/data/cycle-sim`, whose columns are random. Fits to the SpMV times of `db/evidence` have a median of 0.13 (four
  * of five are 0.02 to 0.25), because rows and neighbours share sectors.
  */
@@ -96,8 +87,7 @@ const GATHER_MISS_FRACTION = 0.4;
 
 /**
  * Returns the fraction of sectors that miss the first-level cache, and the fraction of these misses that also miss the
- * level-2 cache. Sectors hit a cache if they fit in it. Gathers also share some of the sectors that do not fit. The
- * shared sectors hit either cache with equal probability.
+ * level-2 cache. Gathers also share some of the sectors that do not fit, which hit either cache with equal probability.
  */
 function countMisses(
   { l2Bytes }: GpuDevice,
@@ -116,8 +106,8 @@ function countMisses(
 
 /**
  * Computes the fraction of a run's sectors that an iteration finds in the first-level cache because the previous
- * iteration needed them. While a thread group waits for a load, other groups touch their sectors and may evict these.
- * Unrolled iterations that wait together are not affected.
+ * iteration needed them. While a thread group waits for a load, other groups may evict its sectors. Unrolled iterations
+ * that wait together are not affected.
  */
 function computeReuse(
   device: GpuDevice,
@@ -134,8 +124,7 @@ function computeReuse(
 }
 
 /**
- * Computes the bytes of an array that all resident threads touch in one iteration. A cache keeps whole lines, even if
- * it has fetched only one sector of them.
+ * The bytes of an array that resident threads touch in one iteration. A cache keeps whole lines, even for one sector.
  */
 function touchedBytes(
   { pattern, elementBytes, missFraction = GATHER_MISS_FRACTION }: MemoryAccess,
@@ -154,7 +143,7 @@ function touchedBytes(
   }
 }
 
-/** Computes the bytes of the sectors that are read for one element of one lane. */
+/** The bytes of the sectors that are read for one element of one lane. */
 function sectorTraffic(
   { pattern, elementBytes }: MemoryAccess,
   { threadsPerUnit, unitElements }: AccessingThreads,
@@ -181,9 +170,9 @@ function wholeSectors(bytes: number, sector: number): number {
  */
 export const LEVEL_2_LATENCY = 0.42;
 /**
- * Latency of a load from a page whose address is known, divided by the latency of the device. The latency of the device
- * was measured at random addresses in 1 GB, so it includes address translation: 296 of 496 cycles on Turing (Jia et
- * al., 2019, arXiv:1903.07486; sources of the catalogue). Assumed for every device.
+ * Latency of a load from a known page divided by the latency of the device, which was measured at random addresses in 1
+ * GB and so includes address translation: 296 of 496 cycles on Turing (Jia et al., 2019, arXiv:1903.07486; sources of
+ * the catalogue). Assumed for every device.
  */
 const NEAR_PAGE_LATENCY = 0.6;
 /** Latency of a first-level hit divided by the latency of device memory. Assumed for every device. */

@@ -3,8 +3,7 @@ import type { GpuDevice, OccupancyRules } from '../../domain/device.ts';
 const KIB = 1024;
 
 /**
- * Data cache of a multiprocessor. With `withShared`, shared memory takes part of the cache, and `largestKib` is the
- * cache's largest size.
+ * Data cache of a multiprocessor. With `withShared`, shared memory takes part of it, and at most `largestKib` remain.
  */
 interface FirstLevelCache {
   readonly kib: number;
@@ -13,7 +12,7 @@ interface FirstLevelCache {
 }
 const own = (kib: number): FirstLevelCache => ({ kib, withShared: false, largestKib: kib });
 const withShared = (kib: number, largestKib = kib): FirstLevelCache => ({ kib, withShared: true, largestKib });
-/** The cache of devices that have no first-level cache, or whose loads from device memory do not use it by default. */
+/** No first-level cache, or a cache that loads from device memory do not use by default. */
 const NONE = own(0);
 
 /**
@@ -23,9 +22,9 @@ const NONE = own(0);
  * Kepler, Maxwell and Pascal other than GP100 (6.0) load from device memory through the level-2 cache alone, unless
  * code opts in or marks data read-only (Kepler, Maxwell and Pascal Tuning Guides).
  *
- * 10.0 is in the guide. For 12.0 the guide has 100 KiB, the largest shared memory, but 128 were measured (Chips and
- * Cheese, "Blackwell: Nvidia's massive GPU"). Assumed: 6.2 is like 6.1, 7.2 like 7.0 (its published size is the same),
- * 10.3 and 11.0 like 10.0, 12.1 like 12.0.
+ * For 12.0 the guide has 100 KiB, the largest shared memory, but 128 were measured (Chips and Cheese, "Blackwell:
+ * Nvidia's massive GPU"). Assumed: 6.2 is like 6.1, 7.2 like 7.0 (its published size is the same), 10.3 and 11.0 like
+ * 10.0, 12.1 like 12.0.
  */
 const NVIDIA: Readonly<Record<string, FirstLevelCache>> = {
   '1.3': NONE,
@@ -56,9 +55,9 @@ const NVIDIA: Readonly<Record<string, FirstLevelCache>> = {
 };
 
 /**
- * Returns the vector cache of a multiprocessor. On RDNA a multiprocessor has two compute units. Source: ROCm
- * documentation, "AMD GPU specifications" (L1 vector cache of GCN and CDNA, L0 vector cache of a compute unit of RDNA):
- * 16 KiB up to CDNA 2 and RDNA 2, 32 KiB from CDNA 3 and RDNA 3 on.
+ * ROCm documentation, "AMD GPU specifications" (L1 vector cache of GCN and CDNA, L0 vector cache of a compute unit of
+ * RDNA): 16 KiB up to CDNA 2 and RDNA 2, 32 KiB from CDNA 3 and RDNA 3 on. An RDNA multiprocessor has two compute
+ * units.
  */
 function ofAmd(isa: string): FirstLevelCache {
   if (/^gfx9(42|50)$/.test(isa)) return own(32);
@@ -80,8 +79,8 @@ const INTEL: Readonly<Record<string, FirstLevelCache>> = {
 };
 
 /**
- * The size is not public. 8 KiB was measured on the M1 (P. Turner, metal-benchmarks) and is assumed for all: the M3 and
- * M4 share one memory among registers, cache and threadgroup memory, whose size is unknown.
+ * The size is not public. 8 KiB was measured on the M1 (P. Turner, metal-benchmarks) and is assumed for all devices:
+ * the M3 and M4 share one memory of unknown size among registers, cache and threadgroup memory.
  */
 const APPLE = own(8);
 
@@ -101,7 +100,7 @@ function describeCache(rules: OccupancyRules): FirstLevelCache {
 }
 
 /**
- * Returns the first-level data cache of a multiprocessor, bytes; 0 if loads do not use one, or if its size is unknown.
+ * The first-level data cache of a multiprocessor, bytes; 0 if loads do not use one, or if its size is unknown.
  * @param sharedMemoryBytes shared memory of the resident blocks; on many devices the cache gets the rest
  */
 export function firstLevelCacheBytes({ occupancy }: Pick<GpuDevice, 'occupancy'>, sharedMemoryBytes: number): number {

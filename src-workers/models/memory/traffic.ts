@@ -1,22 +1,15 @@
 import type { GpuDevice } from '../../domain/device.ts';
 
 /**
- * Bytes that a kernel moves in a whole launch, by the pattern of its accesses.
- *
- * A load moves whole sectors. The requests of a thread group in one instruction are merged, so the pattern decides how
- * many bytes of a sector are used before it leaves the first-level cache.
- */
-
-/**
- * Returns the size of a transfer of the level-2 cache, bytes. NVIDIA: 32 (CUDA C++ Best Practices Guide, 10.2.1); AMD:
- * 64 (CDNA ISA guides, L2 requests).
+ * A transfer of the level-2 cache, bytes. NVIDIA: 32 (CUDA C++ Best Practices Guide, 10.2.1); AMD: 64 (CDNA ISA guides,
+ * L2 requests).
  */
 export function sectorBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
   return vendor === 'amd' ? 64 : 32;
 }
 
 /**
- * Returns the bytes per tag of a first-level cache. NVIDIA: 128, in which single sectors are fetched (Jia et al., 2018,
+ * Bytes per tag of a first-level cache. NVIDIA: 128, in which single sectors are fetched (Jia et al., 2018,
  * arXiv:1804.06826); AMD: 64 (CDNA ISA guides). For other vendors 64 is assumed.
  */
 export function lineBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
@@ -24,14 +17,14 @@ export function lineBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
 }
 
 /**
- * Exponent that sets how sharply the hit rate falls when a footprint exceeds the cache. For a cyclic pass over an LRU
- * cache the hit rate would be a step; hashed sets and other replacement soften it. The value is assumed; values of 2 to
- * 4 fit the times of `db/evidence` equally well.
+ * Sharpness of the fall of the hit rate when a footprint exceeds the cache. For a cyclic pass over an LRU cache the hit
+ * rate would be a step; hashed sets and other replacement soften it. The value is assumed; 2 to 4 fit the times of
+ * `db/evidence` equally well.
  */
 const CAPACITY_SHARPNESS = 3;
 
 /**
- * Returns the fraction of accesses that hit a cache which the same launch filled before, 0…1.
+ * The fraction of accesses that hit a cache which the same launch filled before, 0…1.
  * @param footprintBytes bytes touched between two uses, ≥ 0
  * @param cacheBytes 0 if there is no cache of this level
  */
@@ -42,8 +35,8 @@ export function hitFraction(footprintBytes: number, cacheBytes: number): number 
 }
 
 /**
- * Returns the fraction of random accesses that hit a cache: the part of the footprint that the cache holds. If
- * footprint and cache are about equal, `CAPACITY_SHARPNESS` softens the fraction.
+ * The fraction of random accesses that hit a cache: the part of the footprint that the cache holds, softened by
+ * `CAPACITY_SHARPNESS` if both are about equal.
  * @param footprintBytes size of the array, > 0
  */
 export function randomHitFraction(footprintBytes: number, cacheBytes: number): number {
@@ -52,11 +45,9 @@ export function randomHitFraction(footprintBytes: number, cacheBytes: number): n
 }
 
 /**
- * Computes the traffic of one element, bytes, if each lane walks along its own run (a thread per CSR row), or several
- * threads walk along one run together. A read may begin anywhere in a sector. If runs are short, the other elements of
- * the sector serve neighbouring lanes. They serve the next iterations only if the sector stays in the first-level
- * cache.
- * @param elementBytes size of an element
+ * Computes the traffic of one element, bytes, if lanes walk along runs of their own (a thread per CSR row), or several
+ * threads walk along one run together. A read may begin anywhere in a sector. The other elements of the sector serve
+ * neighbouring lanes if runs are short, and the next iterations only if the sector stays in the first-level cache.
  * @param runElements mean elements of a run
  * @param reuseFraction fraction of sectors that stay until they are used up, 0…1
  * @param sector bytes of a sector

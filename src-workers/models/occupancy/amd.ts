@@ -18,17 +18,15 @@ export interface AmdOccupancyRules {
   readonly limits: DeviceLimits;
   readonly simds: number;
   readonly waveSlotsPerSimd: number;
-  /** Vector registers of one SIMD, counted per lane, and their allocation granule. */
+  /** Of one SIMD, counted per lane. */
   readonly vectorRegistersPerSimd: number;
   readonly vectorRegisterGranule: number;
-  /**
-   * Scalar registers of one SIMD and their granule; `null` if every wave has a fixed set, which never limits occupancy.
-   */
+  /** Of one SIMD; `null` if every wave has a fixed set, which never limits occupancy. */
   readonly scalarRegistersPerSimd: number | null;
   readonly scalarRegisterGranule: number;
   readonly maxScalarRegistersPerWave: number;
   readonly ldsGranuleBytes: number;
-  /** Number of barriers. A block of more than one wave needs one barrier. */
+  /** A block of more than one wave needs one barrier. */
   readonly barriers: number;
 }
 
@@ -61,13 +59,10 @@ const ISAS: Readonly<Record<string, Family>> = {
   gfx1201: 'rdna3-full',
 };
 
-/** Every known AMD instruction set, by its LLVM name. */
+/** By their LLVM names. */
 export const AMD_ISAS: readonly string[] = Object.keys(ISAS);
 
-/**
- * Constants of each family for waves of 64 lanes. With waves of 32 lanes, the vector registers and their granule
- * double.
- */
+/** Constants for waves of 64 lanes. With waves of 32 lanes, the vector registers and their granule double. */
 const FAMILIES = {
   gcn2: { slots: 10, vectors: 256, granule: 4, scalars: 512, scalarGranule: 8, perThread: 256, ldsUnit: 512 },
   gcn3: { slots: 10, vectors: 256, granule: 4, scalars: 800, scalarGranule: 16, perThread: 256, ldsUnit: 512 },
@@ -131,7 +126,7 @@ const RULES: ReadonlyMap<string, AmdOccupancyRules> = new Map(
   }),
 );
 
-/** Returns the rules of an instruction set (`gfx90a`) at a wave size; `unsupported` if the pair does not exist. */
+/** @returns `unsupported` if the instruction set (`gfx90a`) or the wave size does not exist */
 export function amdOccupancyRules(isa: string, waveSize: number): Result<AmdOccupancyRules> {
   const rules = RULES.get(`${isa}/${waveSize}`);
   if (rules) return ok(rules);
@@ -141,7 +136,7 @@ export function amdOccupancyRules(isa: string, waveSize: number): Result<AmdOccu
   );
 }
 
-/** Counts the waves that the register files of a multiprocessor hold. Each SIMD has one, and holds whole waves. */
+/** The waves that the register files of a multiprocessor hold. Each SIMD has one file, with whole waves. */
 function countWaves(simds: number, registers: number, granule: number, used: number): number {
   return simds * Math.floor(registers / roundUpTo(used, granule));
 }

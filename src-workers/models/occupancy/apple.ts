@@ -4,9 +4,8 @@ import { type BlockUsage, type Residency, computeResidency, fitSharedMemory, rou
 
 /**
  * The allocation rules of an Apple GPU core of families 7 (M1) and 8 (M2). Registers are allocated by 8 halves of 16
- * bits, threads in pairs of SIMD groups. Apple publishes the width of a SIMD group and the limits of a threadgroup;
- * others measured the register file, resident threads and threadgroup memory of a core. From family 9 (M3, M4) on, the
- * register file is a cache that is filled on demand, so these rules are an estimate.
+ * bits, threads in pairs of SIMD groups. From family 9 (M3, M4) on, the register file is a cache that is filled on
+ * demand, so these rules are an estimate.
  *
  * Sources: Apple, "Metal Feature Set Tables" (1,024 threads and 32 KiB per threadgroup); Mesa, agx_register_allocate.c
  * and agx_occupancy.c, threads by registers (reproduced exactly, see the tests); Turner, "Metal Benchmarks"
@@ -19,11 +18,10 @@ export interface AppleOccupancyRules {
 }
 
 const WIDTH = 32;
-/** The register file has 208 KiB, counted in 32-bit registers. */
+/** 208 KiB of 32-bit registers. */
 const REGISTERS = 53_248;
-/** The granule is 8 halves of 16 bits. */
+/** 8 halves of 16 bits. */
 export const APPLE_REGISTER_GRANULE = 4;
-/** SIMD groups are resident in pairs. */
 const GROUP_GRANULE = 2;
 
 const LIMITS: DeviceLimits = {
@@ -43,10 +41,10 @@ const RULES: ReadonlyMap<number, AppleOccupancyRules> = new Map(
   [7, 8, 9].map((gpuFamily) => [gpuFamily, { gpuFamily, limits: LIMITS }]),
 );
 
-/** Every known `MTLGPUFamily`, by its number. */
+/** By the number of `MTLGPUFamily`. */
 export const APPLE_GPU_FAMILIES: readonly number[] = [...RULES.keys()];
 
-/** Returns the rules of a GPU family; `unsupported` if it is not known. */
+/** @returns `unsupported` if the family is not known */
 export function appleOccupancyRules(gpuFamily: number): Result<AppleOccupancyRules> {
   const rules = RULES.get(gpuFamily);
   if (rules) return ok(rules);

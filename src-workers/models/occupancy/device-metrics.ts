@@ -1,33 +1,26 @@
 import type { GpuDevice } from '../../domain/device.ts';
 
-/** One line of a comparison of devices, declared as data for the interface, the command line and reports. */
 export interface DeviceMetric<Kind = GpuDevice> {
   readonly id: string;
   readonly label: string;
-  /** Unit of the values; `''` for a count or ratio. */
+  /** `''` for a count or ratio. */
   readonly unit: string;
-  /** Which values are better; `none` if neither (a width, a year). */
+  /** `none` if no values are better (a width, a year). */
   readonly better: 'higher' | 'lower' | 'none';
   readonly value: (device: Kind) => number;
 }
 
-/**
- * Returns the peak FP32 arithmetic, 10⁹ thread instructions per second: every lane issues one per cycle, without dual
- * issue.
- */
+/** Peak FP32 arithmetic, 10⁹ thread instructions per second: one per lane and cycle, without dual issue. */
 export function peakInstructionsGigaPerSecond(device: GpuDevice): number {
   return (device.multiprocessors * device.fp32LanesPerMultiprocessor * device.clockMhz) / 1000;
 }
 
-/**
- * Returns the thread groups in flight that hide the latency of dependent arithmetic (Little's law): latency × lanes /
- * width.
- */
+/** Thread groups in flight that hide the latency of dependent arithmetic (Little's law): latency × lanes / width. */
 function groupsToHideArithmetic(device: GpuDevice): number {
   return (device.dependentIssueLatencyCycles * device.fp32LanesPerMultiprocessor) / device.threadGroupWidth;
 }
 
-/** Returns the bytes in flight on the whole device that keep the memory busy (Little's law), KiB. */
+/** KiB in flight on the whole device that keep the memory busy (Little's law). */
 function kibInFlight(device: GpuDevice): number {
   const latencySeconds = device.memoryLatencyCycles / (device.clockMhz * 1e6);
   return (latencySeconds * device.memoryBandwidthGbS * 1e9) / 1024;
@@ -76,13 +69,12 @@ export interface DeviceComparisonRow {
   readonly label: string;
   readonly unit: string;
   readonly better: DeviceMetric['better'];
-  /** One value for each device, in the given order. */
+  /** One for each device, in the given order. */
   readonly values: readonly number[];
   /** Indices of the devices with the best value; empty if no values are better than others, or if all are equal. */
   readonly best: readonly number[];
 }
 
-/** Compares some metrics of devices of one kind. */
 export function deviceComparison<Kind>(
   metrics: readonly DeviceMetric<Kind>[],
   devices: readonly Kind[],

@@ -2,7 +2,6 @@ import type { DeviceLimits } from '../../domain/device.ts';
 import { ok, type Result, unsupported } from '../../domain/result.ts';
 import { type BlockUsage, type Residency, computeResidency, fitSharedMemory, roundUpTo } from './usage.ts';
 
-/** Widths of a thread group that Intel's compilers choose from. */
 export type IntelSimdWidth = 8 | 16 | 32;
 
 /**
@@ -20,9 +19,9 @@ export interface IntelOccupancyRules {
   readonly architecture: string;
   readonly simdWidth: IntelSimdWidth;
   readonly limits: DeviceLimits;
-  /** 32-bit registers of a lane in small mode. */
+  /** 32-bit registers of a lane. */
   readonly smallModeRegisters: number;
-  /** Number of barriers. A block of more than one thread group needs one. */
+  /** A block of more than one thread group needs a barrier. */
   readonly barriers: number;
   /** The allocation sizes of local memory, bytes, ascending. */
   readonly localMemorySizes: readonly number[];
@@ -53,7 +52,6 @@ const ROWS: Readonly<Record<string, Row>> = {
   'xe2-hpg': { engines: 8, threadsPerEngine: 8, registerBytes: 64, largeMode: true, widths: [16, 32], localKib: 128, localSizesKib: STEPS_KIB, blockThreads: 1024, blocks: 64, barriers: 64 },
 };
 
-/** Every known Intel architecture. */
 export const INTEL_ARCHITECTURES: readonly string[] = Object.keys(ROWS);
 
 const SMALL_MODE_REGISTERS = 128;
@@ -90,7 +88,7 @@ const RULES: ReadonlyMap<string, IntelOccupancyRules> = new Map(
   ),
 );
 
-/** Returns the rules of an architecture (`xe-hpg`) at a group width; `unsupported` if the pair does not exist. */
+/** @returns `unsupported` if the architecture (`xe-hpg`) or the width does not exist */
 export function intelOccupancyRules(architecture: string, simdWidth: number): Result<IntelOccupancyRules> {
   const rules = RULES.get(`${architecture}/${simdWidth}`);
   if (rules) return ok(rules);

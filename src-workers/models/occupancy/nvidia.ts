@@ -13,14 +13,14 @@ export interface NvidiaOccupancyRules {
   /** The device catalogue repeats these numbers as `limits`. */
   readonly limits: DeviceLimits;
   /**
-   * Maximum number of registers per thread in the allocator of `cuda_occupancy.h`. From 7.0 on, it is one more than
-   * `limits.maxRegistersPerThread`, because a compiler uses at most 255.
+   * Maximum of the allocator of `cuda_occupancy.h`. From 7.0 on, it is one more than `limits.maxRegistersPerThread`,
+   * because a compiler uses at most 255.
    */
   readonly allocatableRegistersPerThread: number;
   /** Registers are allocated in multiples of this number, to each thread group or (1.x) to a whole block. */
   readonly registerAllocationUnit: number;
   readonly registersAllocatedTo: 'threadGroup' | 'block';
-  /** Parts of the register file. A thread group is in one part, and the groups of a block are distributed evenly. */
+  /** A thread group is in one part, and the groups of a block are distributed evenly. */
   readonly registerFileParts: number;
   readonly sharedMemoryAllocationUnitBytes: number;
   /** Shared memory that the system reserves for every block, in addition to the kernel's shared memory. */
@@ -33,11 +33,11 @@ const KIB = 1024;
 interface Row {
   readonly warps: number;
   readonly blocks: number;
-  /** Shared memory of a multiprocessor, KiB. */
+  /** Of a multiprocessor, KiB. */
   readonly sharedKib: number;
-  /** Maximum shared memory of a block (opt-in), KiB. */
+  /** Maximum of a block (opt-in), KiB. */
   readonly blockSharedKib: number;
-  /** Registers in units of 1,024. */
+  /** In units of 1,024. */
   readonly registersKi?: number;
   readonly blockRegistersKi?: number;
   readonly registersPerThread?: number;
@@ -93,7 +93,7 @@ function expand(computeCapability: string, row: Row): NvidiaOccupancyRules {
     computeCapability,
     limits: {
       maxThreadsPerBlock: major === 1 ? 512 : 1024,
-      // The limit of a grid in x.
+      // In x.
       maxGridBlocks: major < 3 ? 65535 : 2 ** 31 - 1,
       maxBlocksPerMultiprocessor: row.blocks,
       maxThreadGroupsPerMultiprocessor: row.warps,
@@ -116,10 +116,13 @@ const RULES: ReadonlyMap<string, NvidiaOccupancyRules> = new Map(
   Object.entries(ROWS).map(([computeCapability, row]) => [computeCapability, expand(computeCapability, row)]),
 );
 
-/** Every compute capability with known rules, oldest first. */
+/** Oldest first. */
 export const NVIDIA_COMPUTE_CAPABILITIES: readonly string[] = [...RULES.keys()];
 
-/** Returns the rules of a compute capability written as `major.minor`; `unsupported` if it is not in the table. */
+/**
+ * @param computeCapability `major.minor`
+ * @returns `unsupported` if it is not in the table
+ */
 export function nvidiaOccupancyRules(computeCapability: string): Result<NvidiaOccupancyRules> {
   const rules = RULES.get(computeCapability);
   if (rules) return ok(rules);
@@ -129,9 +132,6 @@ export function nvidiaOccupancyRules(computeCapability: string): Result<NvidiaOc
   );
 }
 
-/**
- * Returns the number of blocks that the register file holds; 0 if a thread needs more than `maxPerThread` registers.
- */
 function registerLimit(
   rules: NvidiaOccupancyRules,
   warps: number,
@@ -141,8 +141,7 @@ function registerLimit(
   const { limits, registerAllocationUnit, registerFileParts } = rules;
   if (registersPerThread > maxPerThread) return 0;
   if (registersPerThread === 0) return Infinity;
-  // Registers are allocated as if the block had a number of thread groups that divides evenly over the parts of the
-  // register file.
+  // Registers are allocated as if the thread groups of a block divided evenly over the parts of the register file.
   const chargedWarps = roundUpTo(warps, registerFileParts);
   if (rules.registersAllocatedTo === 'block') {
     const blockRegisters = roundUpTo(chargedWarps * WARP * registersPerThread, registerAllocationUnit);
@@ -187,10 +186,7 @@ export function nvidiaResidency(
   });
 }
 
-/**
- * Computes the resident blocks of a launch on a compute capability. A launch that cannot run gives 0 blocks; an unknown
- * capability or an invalid usage is a failure.
- */
+/** @returns 0 blocks for a launch that cannot run; a failure for an unknown capability or an invalid usage */
 export function nvidiaResidentBlocks(computeCapability: string, usage: BlockUsage): Result<Residency> {
   const rules = nvidiaOccupancyRules(computeCapability);
   if (!rules.ok) return rules;

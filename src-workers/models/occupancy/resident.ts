@@ -6,7 +6,7 @@ import { intelOccupancyRules, intelResidency } from './intel.ts';
 import { nvidiaOccupancyRules, nvidiaResidency } from './nvidia.ts';
 import { type BlockUsage, type Residency, checkUsage, computeResidency, fitSharedMemory } from './usage.ts';
 
-/** Computes the resident blocks of a device without known allocation rules, from its limits and without rounding. */
+/** Takes the limits of a device without known allocation rules, without rounding. */
 function genericResidency(limits: DeviceLimits, width: number, usage: BlockUsage): Residency {
   const groups = Math.ceil(usage.blockThreads / width);
   const registers = usage.registersPerThread * groups * width;
@@ -24,8 +24,8 @@ function genericResidency(limits: DeviceLimits, width: number, usage: BlockUsage
 }
 
 /**
- * Returns the limits and width that follow from a family's occupancy rules; `null` for `generic`, which has only
- * limits. A catalogue entry repeats these numbers and must agree with them.
+ * Returns the limits and width that follow from a family's occupancy rules, with which a catalogue entry must agree;
+ * `null` for `generic`, which has only limits.
  */
 export function limitsByRules(rules: OccupancyRules): Result<{ limits: DeviceLimits; width: number } | null> {
   switch (rules.family) {
@@ -51,10 +51,9 @@ export function limitsByRules(rules: OccupancyRules): Result<{ limits: DeviceLim
 }
 
 /**
- * Computes the resident blocks of a multiprocessor, by the allocation rules of the device's family (`nvidia.ts`,
- * `amd.ts`, `intel.ts`, `apple.ts`). A launch that the device refuses has 0 blocks, and `limitedBy` says why. Throws
- * `FailureError` if the usage is invalid or the device names unknown rules. Callers check both first (`checkUsage`,
- * `validateDevice`), so such an error is a bug. A call takes well under a microsecond.
+ * Computes the resident blocks of a multiprocessor, by the allocation rules of the device's family. A launch that the
+ * device refuses has 0 blocks, and `limitedBy` says why. Throws `FailureError` for an invalid usage or unknown rules,
+ * which callers check before (`checkUsage`, `validateDevice`). A call takes well under a microsecond.
  */
 export function residentBlocks(device: GpuDevice, usage: BlockUsage): Residency {
   const checked = unwrap(checkUsage(usage));
@@ -80,7 +79,7 @@ export function residentBlocks(device: GpuDevice, usage: BlockUsage): Residency 
 export type OccupancyAxis = 'blockThreads' | 'registersPerThread' | 'sharedMemoryBytesPerBlock';
 
 export interface OccupancyPoint {
-  /** Value on the axis: threads, registers or bytes. */
+  /** Threads, registers or bytes. */
   readonly x: number;
   /** Occupancy, 0…1. */
   readonly y: number;
@@ -89,8 +88,8 @@ export interface OccupancyPoint {
 const SHARED_MEMORY_STEP_BYTES = 1024;
 
 /**
- * Computes the occupancy for every value of one property of the launch that the device allows, with the other
- * properties fixed. Block sizes step by a thread group, registers by 1 from 1, shared memory by 1 KiB from 0.
+ * Computes the occupancy for every allowed value of one property, with the other properties fixed. Block sizes step by
+ * a thread group, registers by 1 from 1, shared memory by 1 KiB from 0.
  */
 export function occupancyCurve(device: GpuDevice, usage: BlockUsage, axis: OccupancyAxis): OccupancyPoint[] {
   const { limits, threadGroupWidth } = device;

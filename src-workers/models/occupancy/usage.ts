@@ -6,7 +6,7 @@ export interface BlockUsage {
   readonly blockThreads: number;
   /** 32-bit registers per thread (vector registers on AMD, accumulation registers included on CDNA 2 and later). */
   readonly registersPerThread: number;
-  /** Bytes of shared memory, static and dynamic together. */
+  /** Static and dynamic together. */
   readonly sharedMemoryBytesPerBlock: number;
   /** Scalar registers of one wavefront, for AMD before RDNA. If omitted, they set no limit. */
   readonly scalarRegistersPerThreadGroup?: number;
@@ -21,7 +21,7 @@ export interface ResidencyLimits {
 }
 
 export interface Residency {
-  /** Resident blocks; 0 if the block cannot be launched at all. `limitedBy` then names the cause. */
+  /** 0 if the block cannot be launched at all; `limitedBy` then names the cause. */
   readonly blocksPerMultiprocessor: number;
   readonly threadGroupsPerMultiprocessor: number;
   /** Resident thread groups divided by thread-group slots, 0…1. */
@@ -35,10 +35,7 @@ export function roundUpTo(value: number, unit: number): number {
   return Math.ceil(value / unit) * unit;
 }
 
-/**
- * Returns the number of blocks whose shared memory fits, if each gets `allocated` bytes; 0 if a block asks for more
- * than it may have.
- */
+/** The number of blocks whose shared memory fits; 0 if a block asks for more than it may have. */
 export function fitSharedMemory(
   { sharedMemoryBytesPerMultiprocessor: all, maxSharedMemoryBytesPerBlock: most }: DeviceLimits,
   { sharedMemoryBytesPerBlock: bytes }: BlockUsage,
@@ -48,10 +45,7 @@ export function fitSharedMemory(
   return allocated === 0 ? Infinity : Math.floor(all / allocated);
 }
 
-/**
- * Computes the smallest of the four limits, and the resources that set it.
- * @param groupsPerBlock thread groups of a block, which limit the blocks by the slots of the multiprocessor
- */
+/** @param groupsPerBlock thread groups of a block, which limit the blocks by the slots of the multiprocessor */
 export function computeResidency(
   { maxThreadsPerBlock, maxThreadGroupsPerMultiprocessor: slots }: DeviceLimits,
   { blockThreads }: BlockUsage,
@@ -83,8 +77,8 @@ const FIELDS = [
 ] as const;
 
 /**
- * Returns a failure for a usage that no compiler could produce: negative, fractional, not a number, or above 2³¹−1. A
- * usage that is only too large for the device is valid and gives 0 blocks.
+ * Refuses a usage that no compiler could produce: negative, fractional, not a number, or above 2³¹−1. A usage that is
+ * only too large for the device is valid and gives 0 blocks.
  */
 export function checkUsage(usage: BlockUsage): Result<BlockUsage> {
   for (const [field, least] of FIELDS) {

@@ -4,16 +4,13 @@ import { firstIndex } from '../../numeric/search.ts';
 
 /** Static partitions of sparse rows over p workers (CPU cores, blocks, lanes). */
 export interface Partition {
-  /**
-   * Rows that each worker finishes; their sum is the number of rows. A row that is cut counts for the worker that has
-   * its end.
-   */
+  /** Rows that each worker finishes. A row that is cut counts for the worker that has its end. */
   readonly rows: Float64Array;
-  /** Entries (non-zeros) of each worker; their sum is the number of entries. */
+  /** Entries (non-zeros) of each worker. */
   readonly nonZeros: Float64Array;
 }
 
-/** Returns the partition by even rows: worker w of p gets rows ⌊w·R/p⌋ to ⌊(w+1)·R/p⌋. */
+/** Worker w of p gets rows ⌊w·R/p⌋ to ⌊(w+1)·R/p⌋. */
 export function evenRows(rowLengths: CompactNumbers, workers: number): Partition {
   const ends = getRowEnds(rowLengths);
   return partition(workers, (w) => {
@@ -22,10 +19,7 @@ export function evenRows(rowLengths: CompactNumbers, workers: number): Partition
   });
 }
 
-/**
- * Returns the partition by even non-zeros: worker w of p gets entries ⌊w·N/p⌋ to ⌊(w+1)·N/p⌋. Empty rows belong to the
- * entry before them.
- */
+/** Worker w of p gets entries ⌊w·N/p⌋ to ⌊(w+1)·N/p⌋. Empty rows belong to the entry before them. */
 export function evenNonZeros(rowLengths: CompactNumbers, workers: number): Partition {
   const ends = getRowEnds(rowLengths);
   const total = ends.length === 0 ? 0 : ends[ends.length - 1];
@@ -37,9 +31,8 @@ export function evenNonZeros(rowLengths: CompactNumbers, workers: number): Parti
 }
 
 /**
- * Returns the partition by merge path: the ends of rows are merged with the entries, and the list is cut into equal
- * parts. So no worker gets more than ⌈(R + N)/p⌉ rows and entries together. Merrill, Garland, SC 2016,
- * doi:10.1109/SC.2016.57.
+ * The ends of rows are merged with the entries, and the list is cut into equal parts. So no worker gets more than ⌈(R +
+ * N)/p⌉ rows and entries together. Merrill, Garland, SC 2016, doi:10.1109/SC.2016.57.
  */
 export function mergePath(rowLengths: CompactNumbers, workers: number): Partition {
   const ends = getRowEnds(rowLengths);
@@ -52,7 +45,7 @@ export function mergePath(rowLengths: CompactNumbers, workers: number): Partitio
   });
 }
 
-/** Returns the largest load divided by the mean load of the workers, ≥ 1; 1 if there is no load. */
+/** The largest load divided by the mean load of the workers, ≥ 1; 1 if there is no load. */
 export function loadImbalance(loads: Float64Array): number {
   let sum = 0;
   let largest = 0;

@@ -56,7 +56,7 @@ export function pipelineParameters(
   };
 }
 
-/** Returns the latency, cycles, of a chain of dependent instructions, exchanges and loads. */
+/** The latency, cycles, of a chain of dependent instructions, exchanges and loads. */
 function chainCycles(device: GpuDevice, instructions: number, exchanges: number, loads: number): number {
   return (
     instructions * device.dependentIssueLatencyCycles +
@@ -65,13 +65,13 @@ function chainCycles(device: GpuDevice, instructions: number, exchanges: number,
   );
 }
 
-/** Cycles that one thread group needs for a piece of code: the latency if the group runs alone, and the time for which it occupies the issue. */
+/** Cycles that a thread group needs for a piece of code: the latency if it runs alone, and its time of issue. */
 export interface Demand {
   readonly latencyCycles: number;
   readonly issueCycles: number;
 }
 
-/** Computes the demand of a phase of a kernel; zero if the kernel has no such phase. */
+/** Zero if the kernel has no such phase. */
 export function phaseDemand(device: GpuDevice, phase: Phase | undefined): Demand {
   if (!phase) return { latencyCycles: 0, issueCycles: 0 };
   const { instructions, integerShare = 0, fp64Share = 0, specialShare = 0 } = phase;
@@ -83,7 +83,7 @@ export function phaseDemand(device: GpuDevice, phase: Phase | undefined): Demand
   };
 }
 
-/** Returns one multiprocessor's even share of the device-memory bandwidth, bytes per cycle. */
+/** One multiprocessor's even share of the device-memory bandwidth, bytes per cycle. */
 export function bytesPerMultiprocessorCycle(device: GpuDevice): number {
   return (device.memoryBandwidthGbS * 1e9) / (device.multiprocessors * device.clockMhz * 1e6);
 }

@@ -13,11 +13,11 @@ import { wavesTime } from './soft-saturation.ts';
 export interface LaunchSurface {
   readonly blocks: readonly number[];
   readonly threadsPerBlock: readonly number[];
-  /** The values, one row for each entry of `blocks`; length blocks × threadsPerBlock. */
+  /** One row for each entry of `blocks`; length blocks × threadsPerBlock. */
   readonly values: Float64Array;
 }
 
-/** The axes of Fig. 1: 16 … 1248 blocks, 32 … 1024 threads. 78 × 32 = 2,496 launches, as many as in the paper. */
+/** The axes of Fig. 1: 2,496 launches, as many as in the paper. */
 export const FIGURE_1_BLOCKS: readonly number[] = Array.from({ length: 78 }, (_, i) => 16 * (i + 1));
 export const FIGURE_1_THREADS: readonly number[] = Array.from({ length: 32 }, (_, i) => 32 * (i + 1));
 
@@ -30,7 +30,7 @@ function surface(
   return { blocks, threadsPerBlock, values };
 }
 
-/** Computes the time by Eq. 1–3, ms: the denominator of κ, with the paper's τ. Fig. 1 (a) shows it. */
+/** The time by Eq. 1–3, ms, as in Fig. 1 (a): the denominator of κ, with the paper's τ. */
 function equationTimeMs(blocks: number, threadsPerBlock: number): number {
   return HASAN_IDEAL_TIME_MS / hasanEfficiency(HASAN_KEPLER20, blocks, threadsPerBlock);
 }
@@ -45,7 +45,7 @@ export interface HasanModelSurfaces {
 }
 
 /**
- * Computes the model surfaces over launches, by default the launches of Fig. 1 (Hasan et al. 2014,
+ * Computes the model surfaces over launches, by default those of Fig. 1 (Hasan et al. 2014,
  * doi:10.1007/978-3-662-44917-2_65). The caption of the paper's Fig. 2 swaps the ranges of the axes: no block has 1,248
  * threads.
  * @param soft τ and c in ms: `fitHasan()`
@@ -65,7 +65,7 @@ export function hasanModelSurfaces(
 }
 
 export interface HasanMeasuredSurfaces {
-  /** Time and efficiency as in Fig. 2 (a) and (b), for the launches in Table 2: 160 of the 2,496. */
+  /** Time, ms, and efficiency as in Fig. 2 (a) and (b), for the launches in Table 2: 160 of the 2,496. */
   readonly timeMs: LaunchSurface;
   readonly efficiency: LaunchSurface;
   /** Predicted minus measured efficiency, percentage points. */
@@ -73,10 +73,7 @@ export interface HasanMeasuredSurfaces {
   readonly softErrorPoints: LaunchSurface;
 }
 
-/**
- * Computes the surfaces of Table 2 and the errors of both models in it.
- * @param soft τ and c in ms: `fitHasan()`
- */
+/** @param soft τ and c in ms: `fitHasan()` */
 export function hasanMeasuredSurfaces(soft: PipelineParameters): HasanMeasuredSurfaces {
   const blocks = HASAN_TABLE_2.map((row) => row.blocks);
   const timeMs = Float64Array.from(HASAN_TABLE_2.flatMap((row) => row.timeMs));

@@ -3,22 +3,18 @@
  * Analysis for Compute-Intensive Tasks on GPUs", NPC 2014, doi:10.1007/978-3-662-44917-2_65: Eq. 1–3 as printed.
  */
 
-/** The device parameters of Table 1. */
 export interface HasanDevice {
-  /** ρ_sm: multiprocessors. */
+  /** ρ_sm. */
   readonly multiprocessors: number;
-  /** ρ_w: maximum number of resident thread groups of a multiprocessor. */
+  /** ρ_w, of a multiprocessor. */
   readonly residentThreadGroups: number;
-  /** ρ_b: maximum number of resident blocks of a multiprocessor. */
+  /** ρ_b, of a multiprocessor. */
   readonly residentBlocks: number;
-  /** σ_w: lanes of a thread group. */
+  /** σ_w. */
   readonly threadGroupWidth: number;
 }
 
-/**
- * Kepler K20 as in the paper. It has 64·32·13 resident threads; the jump at 208 blocks comes from 16 blocks on each of
- * 13 SMs.
- */
+/** Kepler K20 as in the paper. The jump at 208 blocks comes from 16 blocks on each of 13 SMs. */
 export const HASAN_KEPLER20: HasanDevice = {
   multiprocessors: 13,
   residentThreadGroups: 64,
@@ -29,15 +25,12 @@ export const HASAN_KEPLER20: HasanDevice = {
 /** τ in the figures of the paper, ms (Fig. 1). */
 export const HASAN_IDEAL_TIME_MS = 14.5;
 
-/** Computes Eq. 1, ξ_rb: time from the waves of resident blocks, in the unit of `idealTime` (τ). */
+/** Eq. 1, ξ_rb: time from the waves of resident blocks, in the unit of `idealTime` (τ). */
 export function residentBlockTime(device: HasanDevice, blocks: number, idealTime: number): number {
   return Math.max(1, Math.ceil(blocks / (device.residentBlocks * device.multiprocessors))) * idealTime;
 }
 
-/**
- * Computes Eq. 2, ξ_rw: time from the resident thread groups, in the unit of `idealTime` (τ). It is printed without a
- * ceiling.
- */
+/** Eq. 2, ξ_rw: time from the resident thread groups, in the unit of `idealTime` (τ), printed without a ceiling. */
 export function residentThreadGroupTime(
   device: HasanDevice,
   blocks: number,
@@ -47,7 +40,7 @@ export function residentThreadGroupTime(
   return ((blocks * threadsPerBlock) / residentThreads(device)) * idealTime;
 }
 
-/** Computes Eq. 3, κ: execution efficiency, 0…1. τ cancels, so it is set to 1. */
+/** Eq. 3, κ: execution efficiency, 0…1. τ cancels. */
 export function hasanEfficiency(device: HasanDevice, blocks: number, threadsPerBlock: number): number {
   const fits = blocks * threadsPerBlock <= residentThreads(device);
   const waves = fits ? 1 : residentBlockTime(device, blocks, 1);
@@ -58,12 +51,12 @@ function residentThreads(device: HasanDevice): number {
   return device.residentThreadGroups * device.threadGroupWidth * device.multiprocessors;
 }
 
-/** Columns of Table 2: threads per block. */
+/** Columns of Table 2. */
 export const HASAN_THREADS_PER_BLOCK = [32, 64, 96, 128, 160, 192, 224, 256, 288, 320] as const;
 
 /**
- * Table 2: measured time, ms, of the Sum of Binomial Series benchmark on a Kepler K20; one row per number of blocks,
- * one time per entry of `HASAN_THREADS_PER_BLOCK`. Figures as printed in the paper (doi above).
+ * Table 2 as printed (doi above): measured time, ms, of the Sum of Binomial Series benchmark on a Kepler K20, one per
+ * entry of `HASAN_THREADS_PER_BLOCK`.
  */
 export const HASAN_TABLE_2: readonly { readonly blocks: number; readonly timeMs: readonly number[] }[] = [
   { blocks: 16, timeMs: [14.61, 14.61, 14.62, 14.63, 14.62, 14.62, 14.62, 14.62, 14.63, 14.64] },

@@ -10,7 +10,7 @@ export interface ClassLanes {
   readonly special: number;
   /** FP32 instructions that read three different registers. */
   readonly threeRegisters: number;
-  /** All classes together: the issue rate of the schedulers. */
+  /** The issue rate of the schedulers for all classes together. */
   readonly issue: number;
 }
 
@@ -71,15 +71,11 @@ export interface ClassShares {
   readonly integerShare?: number;
   readonly fp64Share?: number;
   readonly specialShare?: number;
-  /** Instructions that read three different registers; they are a part of the FP32 instructions. */
+  /** A part of the FP32 instructions. */
   readonly threeRegisterShare?: number;
 }
 
-/**
- * Computes the lanes that a mix of instructions keeps busy. The scarcest class sets the throughput; without fractions,
- * the result is the FP32 lanes.
- * @returns results per cycle of a multiprocessor
- */
+/** @returns results per cycle of a multiprocessor, set by the scarcest class; without fractions the FP32 lanes */
 export function mixedLanes(
   device: GpuDevice,
   { integerShare = 0, fp64Share = 0, specialShare = 0, threeRegisterShare = 0 }: ClassShares,

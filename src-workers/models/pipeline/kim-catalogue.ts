@@ -9,17 +9,16 @@ import { bytesPerMultiprocessorCycle } from './derive.ts';
 import type { KimDevice, KimFunctionalUnit, KimLaunch, KimRegisterFile } from './kim.ts';
 
 /**
- * Describes a device of the catalogue in the terms of Kim's poster, for one kernel. Limits and state buffers come from
- * the device's occupancy rules.
+ * Describes a device of the catalogue in the terms of Kim's poster, for one kernel.
  *
  * Two functional units represent the kernel's iteration. The arithmetic unit has the latency of the dependent
  * instructions, and is as wide as the thread groups that hide it (latency × lanes/ω). Device memory is a unit of the
- * same form, with the width given by its bandwidth. Lanes and bandwidth are those of a whole multiprocessor, so each
- * unit counts once and there is one partition.
+ * same form, with the width given by its bandwidth. Both are those of a whole multiprocessor, so each unit counts once
+ * and there is one partition.
  *
- * Unlike the occupancy model, the poster's formula leaves out three things: that a register file is split, that
- * registers or barriers may run out for other reasons, and what the system reserves for a block (this is added to the
- * launch). N_slot is therefore at least the `residentBlocks`.
+ * The poster's formula leaves out that a register file is split, that registers or barriers may run out for other
+ * reasons, and what the system reserves for a block (this is added to the launch). N_slot is therefore at least the
+ * `residentBlocks`.
  */
 export function kimDevice(device: GpuDevice, kernel: KernelProfile): KimDevice {
   const { limits, threadGroupWidth } = device;
@@ -46,7 +45,7 @@ export function kimDevice(device: GpuDevice, kernel: KernelProfile): KimDevice {
   };
 }
 
-/** Describes a launch of the kernel in the poster's terms, including the shared memory that the system reserves. */
+/** Includes the shared memory that the system reserves. */
 export function kimLaunch(
   device: GpuDevice,
   kernel: KernelProfile,
@@ -75,7 +74,7 @@ function arithmetic(device: GpuDevice, kernel: KernelProfile): KimFunctionalUnit
   };
 }
 
-/** Returns the memory unit; an empty list if the kernel does not wait for device memory or moves no bytes. */
+/** Empty if the kernel does not wait for device memory or moves no bytes. */
 function memory(device: GpuDevice, kernel: KernelProfile): KimFunctionalUnit[] {
   const latencyCycles = kernel.dependentLoadsPerIteration * device.memoryLatencyCycles;
   const bytes = kernel.bytesPerIteration * device.threadGroupWidth;
@@ -89,7 +88,7 @@ interface Allocation {
   readonly granularity: number;
   readonly sharedMemoryGranularityBytes: number;
   readonly reservedBytes: number;
-  /** A second register file, with registers per thread group, if scalar registers can run out. */
+  /** Registers per thread group, if scalar registers can run out. */
   readonly scalarFile?: KimRegisterFile;
 }
 
@@ -99,8 +98,7 @@ function allocation(device: GpuDevice): Allocation {
     case 'nvidia': {
       const found = unwrap(nvidiaOccupancyRules(rules.computeCapability));
       return {
-        // Before compute capability 2.0, registers are allocated to a whole block, so there is no granularity per
-        // thread.
+        // Before compute capability 2.0, registers are allocated to a whole block.
         granularity:
           found.registersAllocatedTo === 'block' ? 1 : found.registerAllocationUnit / device.threadGroupWidth,
         sharedMemoryGranularityBytes: found.sharedMemoryAllocationUnitBytes,

@@ -6,28 +6,27 @@
  */
 
 export interface KimLaunch {
-  /** B, threads per block. */
+  /** B. */
   readonly threadsPerBlock: number;
-  /** G, blocks of the grid. */
+  /** G. */
   readonly gridBlocks: number;
-  /** S, shared memory of a block. */
+  /** S, of a block. */
   readonly sharedMemoryBytesPerBlock: number;
   /** r_i: registers per thread of each register file i (vector, scalar, …). */
   readonly registersPerThread: readonly number[];
 }
 
 export interface KimRegisterFile {
-  /** L_RiT: maximum number of registers of one thread. */
+  /** L_RiT, of one thread. */
   readonly maxPerThread: number;
-  /** L_RiB: maximum number of registers, r_i·b, of one block. */
+  /** L_RiB, of r_i·b for one block. */
   readonly maxPerBlock: number;
-  /** R_i: registers of the multiprocessor, in the same unit as r_i·b. */
+  /** R_i, of the multiprocessor, in the same unit as r_i·b. */
   readonly registers: number;
   /** r_i,min: registers are allocated in multiples of this number. */
   readonly granularity: number;
 }
 
-/** The execution of instructions of one kind on a multiprocessor. */
 export interface KimFunctionalUnit {
   readonly name: string;
   /** Σu in the poster's formula: cycles of this unit that the kernel needs, summed over its instructions' latencies. */
@@ -39,42 +38,42 @@ export interface KimFunctionalUnit {
 }
 
 export interface KimDevice {
-  /** ω, lanes of a thread group. */
+  /** ω. */
   readonly threadGroupWidth: number;
-  /** n_mp, multiprocessors. */
+  /** n_mp. */
   readonly multiprocessors: number;
-  /** L_TB: maximum number of threads of a block. */
+  /** L_TB. */
   readonly maxThreadsPerBlock: number;
-  /** L_TG: maximum number of threads of a grid. */
+  /** L_TG. */
   readonly maxThreadsPerGrid: number;
-  /** L_SB: maximum shared memory of a block, bytes. */
+  /** L_SB. */
   readonly maxSharedMemoryBytesPerBlock: number;
-  /** N_1: block slots. */
+  /** N_1. */
   readonly blockSlots: number;
-  /** N_2: thread-group slots. */
+  /** N_2. */
   readonly threadGroupSlots: number;
-  /** Shared memory of a multiprocessor, bytes. */
+  /** Of a multiprocessor. */
   readonly sharedMemoryBytes: number;
-  /** s_min: shared memory is allocated in multiples of this, bytes. */
+  /** s_min: shared memory is allocated in multiples of this. */
   readonly sharedMemoryGranularityBytes: number;
   readonly registerFiles: readonly KimRegisterFile[];
-  /** p: partitions (schedulers) over which the functional units are split. */
+  /** p: schedulers over which the functional units are split. */
   readonly partitions: number;
   readonly functionalUnits: readonly KimFunctionalUnit[];
 }
 
-/** Returns b = ⌈B/ω⌉. */
+/** b = ⌈B/ω⌉. */
 export function groupsPerBlock(device: KimDevice, launch: KimLaunch): number {
   return Math.ceil(launch.threadsPerBlock / device.threadGroupWidth);
 }
 
-/** Returns g = ⌈G/n_mp⌉. */
+/** g = ⌈G/n_mp⌉. */
 export function blocksPerMultiprocessor(device: KimDevice, launch: KimLaunch): number {
   return Math.ceil(launch.gridBlocks / device.multiprocessors);
 }
 
 /**
- * Applies the limit checker: B ≤ L_TB, B·G ≤ L_TG, S ≤ L_SB, r_i ≤ L_RiT, b·r_i ≤ L_RiB.
+ * The limit checker: B ≤ L_TB, B·G ≤ L_TG, S ≤ L_SB, r_i ≤ L_RiT, b·r_i ≤ L_RiB.
  * @returns one sentence for each broken limit, with the value and the limit
  */
 export function brokenLimits(device: KimDevice, launch: KimLaunch): string[] {
@@ -94,9 +93,9 @@ export function brokenLimits(device: KimDevice, launch: KimLaunch): string[] {
 }
 
 /**
- * Computes N_slot from the state buffers: the blocks that are resident at once on a multiprocessor. It is the minimum
- * over block slots, thread-group slots, shared memory and each register file. Memory and registers are allocated in
- * whole multiples of their granularity (the poster divides by the smallest allocation that holds the block).
+ * N_slot, the resident blocks of a multiprocessor by its state buffers: the minimum over block slots, thread-group
+ * slots, shared memory and each register file. Memory and registers are allocated in whole multiples of their
+ * granularity (the poster divides by the smallest allocation that holds the block).
  */
 export function residentBlockSlots(device: KimDevice, launch: KimLaunch): number {
   const b = groupsPerBlock(device, launch);
@@ -116,9 +115,9 @@ export function residentBlockSlots(device: KimDevice, launch: KimLaunch): number
 }
 
 /**
- * Computes fu(c) of the functional units, the cycles for c thread groups: the work of the slowest unit divided by its
- * copies and partitions, times the issues that c thread groups need; at least 1. The poster's brackets are read as
- * ceilings: with floors, a unit wider than c would cost nothing. fu(0) is 0.
+ * fu(c), the cycles of the functional units for c thread groups: the work of the slowest unit divided by its copies and
+ * partitions, times the issues that c thread groups need; at least 1. The poster's brackets are read as ceilings: with
+ * floors, a unit wider than c would cost nothing. fu(0) is 0.
  */
 export function functionalUnitCycles(device: KimDevice, threadGroups: number): number {
   if (threadGroups === 0) return 0;
@@ -131,7 +130,7 @@ export function functionalUnitCycles(device: KimDevice, threadGroups: number): n
 }
 
 /**
- * Computes the time by the block scheduler: T(g, b) = ⌊g/N_slot⌋·fu(b·N_slot) + fu(b·(g mod N_slot)), cycles.
+ * The block scheduler: T(g, b) = ⌊g/N_slot⌋·fu(b·N_slot) + fu(b·(g mod N_slot)), cycles.
  * @returns NaN if no block fits on a multiprocessor (`residentBlockSlots` is 0)
  */
 export function kimCycles(device: KimDevice, launch: KimLaunch): number {
@@ -145,22 +144,22 @@ export function kimCycles(device: KimDevice, launch: KimLaunch): number {
 }
 
 /**
- * Returns whether a kernel deadlocks if each of its blocks waits for all others. With g > N_slot, the waiting blocks
- * hold all slots, and some blocks never start. The poster finds the sizes of the state buffers by such kernels.
+ * Whether a kernel deadlocks if each of its blocks waits for all others: with g > N_slot, the waiting blocks hold all
+ * slots. The poster finds the sizes of the state buffers by such kernels.
  */
 export function deadlocks(device: KimDevice, launch: KimLaunch): boolean {
   return blocksPerMultiprocessor(device, launch) > residentBlockSlots(device, launch);
 }
 
-/** Times by size of the grid. The arrays have one entry for each g. */
+/** The arrays have one entry for each g. */
 export interface KimGridSeries {
-  /** b, thread groups per block. */
+  /** b. */
   readonly groupsPerBlock: number;
-  /** N_slot, resident blocks. */
+  /** N_slot. */
   readonly residentBlocks: number;
   /** g = 1, 2, … */
   readonly blocksPerMultiprocessor: readonly number[];
-  /** T(g, b), cycles. */
+  /** T(g, b). */
   readonly cycles: readonly number[];
   /** fu(b·g): the cycles of the same thread groups if no block had to wait for a slot. */
   readonly boundCycles: readonly number[];
@@ -169,8 +168,8 @@ export interface KimGridSeries {
 }
 
 /**
- * Computes the block allocation inefficiency: T(g, b) for g = 1 … `maxBlocksPerMultiprocessor`; the poster shows it for
- * b ≥ 2. The number of blocks of `launch` is ignored.
+ * Computes T(g, b) for g = 1 … `maxBlocksPerMultiprocessor`; the poster shows it for b ≥ 2. The number of blocks of
+ * `launch` is ignored.
  * @returns `cycles` is NaN if no block fits on a multiprocessor
  */
 export function kimGridSeries(device: KimDevice, launch: KimLaunch, maxBlocksPerMultiprocessor: number): KimGridSeries {

@@ -34,9 +34,7 @@ const kimTable = makeTables(
   'H. Kim, GPGPU Performance Modeling using Microbenchmarks, poster, Seoul National University',
 );
 
-/**
- * Rows of Table 2 (numbers of blocks) to which the soft-saturation model is fitted. The other eleven rows are held out.
- */
+/** Rows of Table 2 (numbers of blocks) of the fit; the other eleven rows are held out. */
 export const HASAN_FITTED_BLOCKS: readonly number[] = [16, 112, 208, 320, 432];
 
 /** Upper end of the prediction error that the paper claims, %. */
@@ -48,7 +46,6 @@ const HELD_OUT_TOLERANCE_PERCENT = 1.5;
 /** Maximum relative error of a single held-out time: the scatter of the fitted rows, rounded up. */
 const CELL_TOLERANCE = 0.1;
 
-/** Makes a launch on the paper's Kepler K20, in the terms of the soft-saturation model. */
 export function hasanWaveLaunch(blocks: number, threadsPerBlock: number): WaveLaunch {
   const { multiprocessors, residentThreadGroups, residentBlocks, threadGroupWidth } = HASAN_KEPLER20;
   const groupsPerBlock = Math.ceil(threadsPerBlock / threadGroupWidth);
@@ -59,7 +56,6 @@ export function hasanWaveLaunch(blocks: number, threadsPerBlock: number): WaveLa
   };
 }
 
-/** Converts one row of Table 2 to launches of the soft-saturation model. */
 export function hasanLaunches(blocks: number, timeMs: readonly number[]): MeasuredLaunch[] {
   return timeMs.map((time, i) => ({ ...hasanWaveLaunch(blocks, HASAN_THREADS_PER_BLOCK[i]), timeMs: time }));
 }
@@ -128,7 +124,7 @@ function hasanSoftSaturation(): ReproductionTable[] {
   ];
 }
 
-/** A device as in the poster's case study: simple register allocation, and four block slots from the register file. */
+/** The poster's case study: simple register allocation, and four block slots. */
 const KIM_CASE: KimDevice = {
   threadGroupWidth: 64,
   multiprocessors: 1,
@@ -146,8 +142,7 @@ const KIM_CASE: KimDevice = {
 
 /**
  * Reproduces figures that follow from the poster's formulas, because the poster prints no table of numbers. In its case
- * study of block allocation, time over g grows by one full wave every N_slot blocks, so the step is at g = N_slot·k +
- * 1.
+ * study, time over g grows by one full wave every N_slot blocks, so the step is at g = N_slot·k + 1.
  */
 export function reproduceKim(): ReproductionTable[] {
   const launch = (gridBlocks: number): KimLaunch => ({
@@ -242,10 +237,7 @@ function kimLimits(): ReproductionTable {
 /** Runs the poster's microbenchmarks on the model itself. They must find the parameters of the model. */
 function kimMicrobenchmarks(): ReproductionTable {
   const { functionalUnits, multiprocessors, blockSlots, threadGroupSlots, sharedMemoryBytes, registerFiles } = KIM_ALL;
-  /**
-   * Finds the largest value from 1 on for which `holds` returns true. A microbenchmark does the same: it increases the
-   * value until the device refuses it.
-   */
+  /** A microbenchmark increases a value until the device refuses it. */
   const largest = (holds: (value: number) => boolean) => {
     let value = 0;
     while (holds(value + 1)) value++;
@@ -279,7 +271,7 @@ function kimMicrobenchmarks(): ReproductionTable {
         0,
       ),
     ),
-    // The value is Σu / (m_u·p) = 40 / (2·2), computed by hand.
+    // Σu / (m_u·p) = 40 / (2·2), computed by hand.
     reproductionRow('latency of the slowest unit, cycles, measured with one thread group', 10, time(1), 0),
     reproductionRow(
       'width of the slowest unit: the most thread groups that take no longer than one',

@@ -5,12 +5,12 @@ import { dot, solveSymmetric } from '../../numeric/symmetric.ts';
 /**
  * Soft-saturation waves: cycles of an iteration on one multiprocessor (SM), by its number of thread groups.
  *
- *     fu(w) = (τᵖ + (c·q·⌈w/q⌉)ᵖ)^(1/p)
+ * fu(w) = (τᵖ + (c·q·⌈w/q⌉)ᵖ)^(1/p)
  *
- * With few thread groups an iteration costs its latency τ, whatever their number. With many thread groups, the SM
- * issues one iteration of each in turn, so the cost grows by c per thread group, in whole rounds of the q schedulers. p
- * is the softness of the knee between the two: as p → ∞, fu approaches max(τ, c·w). The form is this project's own; the
- * waves around it are the block scheduler of Kim's poster, "GPGPU Performance Modeling using Microbenchmarks".
+ * With few thread groups an iteration costs its latency τ. With many, the SM issues one iteration of each in turn, so
+ * the cost grows by c per thread group, in whole rounds of the q schedulers. p is the softness of the knee between the
+ * two: as p → ∞, fu approaches max(τ, c·w). The form is this project's own; the waves around it are the block scheduler
+ * of Kim's poster, "GPGPU Performance Modeling using Microbenchmarks".
  */
 
 /**
@@ -30,15 +30,14 @@ export function cyclesPerIteration(parameters: PipelineParameters, groups: numbe
 
 /**
  * Softness of the knee between memory traffic and the rest of an iteration. Traffic queues before the memory is
- * saturated, so this knee is softer than the knee of issue. The value is assumed; it was fitted to the times of
+ * saturated, so this knee is softer than that of issue. The value is assumed; it was fitted to the times of
  * `db/evidence` with a simpler model.
  */
 const MEMORY_SOFTNESS = 2.5;
 
 /**
  * Computes fu(w) if each thread group also moves data through a memory that serves the groups one after another.
- * @param transferCycles cycles of one thread group on the multiprocessor's share of the memory, ≥ 0; with 0 the result
- * is fu(w)
+ * @param transferCycles cycles of one thread group on the multiprocessor's share of the memory, ≥ 0
  */
 export function cyclesWithTraffic(parameters: PipelineParameters, transferCycles: number, groups: number): number {
   const cycles = cyclesPerIteration(parameters, groups);
@@ -50,8 +49,8 @@ export function cyclesWithTraffic(parameters: PipelineParameters, transferCycles
 }
 
 /**
- * Cycles by which an iteration gets longer for each further cycle of latency, of issue per thread group, and of
- * transfer per thread group: the derivatives of `cyclesWithTraffic`.
+ * Derivatives of `cyclesWithTraffic`: cycles by which an iteration gets longer for each further cycle of latency, of
+ * issue per thread group, and of transfer per thread group.
  */
 export interface MarginalCycles {
   readonly latency: number;
@@ -59,10 +58,7 @@ export interface MarginalCycles {
   readonly transfer: number;
 }
 
-/**
- * Computes the derivatives of fu. fu is homogeneous of degree one, so its derivatives, each times its quantity, sum to
- * fu (Euler).
- */
+/** fu is homogeneous of degree one, so its derivatives, each times its quantity, sum to fu (Euler). */
 export function marginalCycles(parameters: PipelineParameters, transferCycles: number, groups: number): MarginalCycles {
   const { latencyCycles, issueCycles, kneeSoftness: p, schedulers } = parameters;
   const inner = cyclesPerIteration(parameters, groups);
@@ -88,8 +84,8 @@ export function cycleTable(parameters: PipelineParameters, maxGroups: number): F
 }
 
 /**
- * Returns the cycles at a number of active thread groups that need not be whole (an expected number), linear between
- * the entries of the table. Outside the table, the nearest entry counts.
+ * Returns the cycles at an expected number of active thread groups, linear between the entries of the table. Outside
+ * the table, the nearest entry counts.
  */
 export function interpolateCycles(table: Float64Array, groups: number): number {
   const last = table.length - 1;
@@ -101,7 +97,7 @@ export function interpolateCycles(table: Float64Array, groups: number): number {
 
 /** A launch of equal blocks, for one multiprocessor. */
 export interface WaveLaunch {
-  /** b: thread groups per block. */
+  /** b. */
   readonly groupsPerBlock: number;
   /** g: number of blocks that this multiprocessor runs in total. */
   readonly blocksPerMultiprocessor: number;
@@ -110,9 +106,8 @@ export interface WaveLaunch {
 }
 
 /**
- * Computes the time of a launch whose thread groups each run one iteration, or the whole kernel if τ and c are for the
- * whole kernel: T(g, b) = ⌊g/N⌋·fu(b·N) + fu(b·(g mod N)), the block scheduler of Kim's poster with the soft-saturation
- * fu.
+ * Computes T(g, b) = ⌊g/N⌋·fu(b·N) + fu(b·(g mod N)), the block scheduler of Kim's poster with the soft-saturation fu.
+ * Thread groups run one iteration, or the whole kernel if τ and c are for the whole kernel.
  */
 export function wavesTime(parameters: PipelineParameters, launch: WaveLaunch): number {
   const { groupsPerBlock, blocksPerMultiprocessor, residentBlocks } = launch;
@@ -123,15 +118,15 @@ export function wavesTime(parameters: PipelineParameters, launch: WaveLaunch): n
 }
 
 export interface MeasuredLaunch extends WaveLaunch {
-  /** Measured time of the launch, > 0. The fitted τ and c have the same unit. */
+  /** > 0. The fitted τ and c have the same unit. */
   readonly timeMs: number;
 }
 
 const MAX_SOFTNESS = 64;
 
 /**
- * Fits τ, c and p by least squares on ln(time), with Levenberg–Marquardt in ln τ, ln c, ln p (all positive). q is the
- * candidate with the smallest sum of squares.
+ * Fits τ, c and p by least squares on ln(time), with Levenberg–Marquardt in ln τ, ln c, ln p. q is the candidate with
+ * the smallest sum of squares.
  * @param rows at least 3 measured launches with positive times; some must be latency-bound and some not, to separate τ
  * from c
  * @param fixed candidates for q, the schedulers per multiprocessor
@@ -169,8 +164,8 @@ function levenbergMarquardt(rows: readonly MeasuredLaunch[], schedulers: number)
   };
   const sumOfSquares = (r: Float64Array) => r.reduce((sum, value) => sum + value * value, 0);
 
-  // Start values: τ as if latency bounded every wave, and c as if issue bounded every thread group. Each comes from the
-  // row for which it is smallest.
+  // Start values: τ as if latency bounded every wave, and c as if issue bounded every thread group, each from the row
+  // for which it is smallest.
   let floor = Infinity;
   let perGroup = Infinity;
   for (const row of rows) {

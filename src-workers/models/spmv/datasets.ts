@@ -1,10 +1,7 @@
 import type { Dataset } from '../../domain/evidence.ts';
 
-/** A GPU of a data set, and the implementations measured on it. */
 export interface MeasuredGpu {
-  /** The name in the source. */
   readonly column: string;
-  /** The id in the catalogue. */
   readonly device: string;
   readonly implementations: readonly MeasuredImplementation[];
   /**
@@ -21,13 +18,11 @@ export interface MeasuredImplementation {
   readonly implementation: string;
 }
 
-/** Measured times of matrices, and their source. A new data set needs an entry here and its file in `db/evidence`. */
+/** A new data set needs an entry here and its file in `db/evidence`. */
 export interface SpmvDataset extends Dataset {
   readonly file: string;
   readonly gpus: readonly MeasuredGpu[];
-  /**
-   * The GPUs with too few measured matrices for a fit. They are only predicted, as a GPU without measurements would be.
-   */
+  /** GPUs with too few measured matrices for a fit. They are predicted as a GPU without measurements would be. */
   readonly unseen: readonly MeasuredGpu[];
   /** Whether the source does not name the GPU. The data sheet of another GPU is then used. */
   readonly unnamed?: boolean;
@@ -110,7 +105,6 @@ export const SPMV_DATASETS: readonly SpmvDataset[] = [
   },
 ];
 
-/** Returns the ids of all devices that were measured. */
 export function evidenceDevices(): readonly string[] {
   return [...new Set(SPMV_DATASETS.flatMap(({ gpus, unseen }) => [...gpus, ...unseen].map(({ device }) => device)))];
 }

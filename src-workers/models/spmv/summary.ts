@@ -4,7 +4,7 @@ export interface MatrixSummary {
   readonly rows: number;
   readonly columns: number;
   readonly nonzeros: number;
-  /** Row lengths: minimum, quartiles, maximum, mean, variance (of the population), skewness. */
+  /** Of the row lengths, with the variance of the population. */
   readonly min: number;
   readonly q1: number;
   readonly median: number;
@@ -20,9 +20,9 @@ export interface MatrixSummary {
 export const SLICE_ROWS = 64;
 
 /**
- * Computes the cells of the rows if each `together` consecutive rows are padded to the longest of them. The result lies
- * between nonzeros and rows × max. At 64 the result is exact if `slicedCells` is known. Between the known points 1, 64
- * and all rows, cells grow as a power of `together`.
+ * Computes the cells of the rows if each `together` consecutive rows are padded to the longest of them. At 64 the
+ * result is exact if `slicedCells` is known. Between the known points 1, 64 and all rows, cells grow as a power of
+ * `together`.
  * @param together ≥ 1, not necessarily an integer
  */
 export function paddedCells(matrix: MatrixSummary, together: number): number {
@@ -51,8 +51,7 @@ function independentCells(matrix: MatrixSummary, together: number): number {
 const STEPS = 64;
 
 /**
- * Returns a quantile of the row lengths: linear between the quartiles. The last quarter rises as a power that gives the
- * mean.
+ * Linear between the quartiles; the last quarter rises as a power that gives the mean.
  * @param fraction 0…1
  */
 export function rowQuantile({ min, q1, median, q3, max, mean }: MatrixSummary, fraction: number): number {

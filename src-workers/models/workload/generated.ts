@@ -1,7 +1,7 @@
 import { ok, type Result, badInput } from '../../domain/result.ts';
 import type { CompactNumbers } from '../../numeric/compact.ts';
 
-/** Real irregular loops that need no file. Omitted arguments take the defaults below. */
+/** Real irregular loops that need no file. */
 export type GeneratedExample =
   | { readonly kind: 'collatz'; readonly count: number }
   | { readonly kind: 'mandelbrot'; readonly width: number; readonly height: number; readonly maxIterations: number };
@@ -14,10 +14,7 @@ export const DEFAULT_MANDELBROT: GeneratedExample & { kind: 'mandelbrot' } = {
   maxIterations: 1000,
 };
 
-/**
- * The largest start of an orbit. Every orbit from a start up to this stays below 2^53, so doubles are exact; the
- * highest point is about 6.0e13.
- */
+/** Every orbit from a start up to this stays below 2^53, so doubles are exact; the highest point is about 6.0e13. */
 export const MAX_COLLATZ_COUNT = 10_000_000;
 export const MAX_MANDELBROT_PIXELS = 2 ** 24;
 /** Maximum of pixels times iterations: a few seconds of one core. */
@@ -55,7 +52,6 @@ export function exampleLengths(example: GeneratedExample): Result<Float64Array> 
 
 const SHORT_LENGTHS = 65_536;
 
-/** Counts the occurrences of each length. */
 export function countLengths(lengths: CompactNumbers): Map<number, number> {
   const counts = new Map<number, number>();
   // Even among millions of lengths, most are short. An array counts these ten times as fast as a map.
@@ -70,8 +66,8 @@ export function countLengths(lengths: CompactNumbers): Map<number, number> {
 }
 
 /**
- * Computes the total stopping times of 1…count: steps of n → n/2 or 3n+1 until 1 (0 for n = 1; OEIS A006577). `count` ≤
- * `MAX_COLLATZ_COUNT`; otherwise orbits may exceed the exact integers.
+ * Computes the total stopping times of 1…count: steps of n → n/2 or 3n+1 until 1 (OEIS A006577), exact for `count` ≤
+ * `MAX_COLLATZ_COUNT`.
  */
 export function collatzLengths(count: number): Float64Array {
   const lengths = new Float64Array(count);
@@ -90,7 +86,7 @@ export function collatzLengths(count: number): Float64Array {
 
 /**
  * Computes the iterations of z → z² + c until |z| > 2, at most `maxIterations`, at the pixel centres of −2…0.5 ×
- * −1.25…1.25, row by row from the top. It uses additions and multiplications only, so every machine counts the same.
+ * −1.25…1.25, row by row from the top. Additions and multiplications alone give the same counts on every machine.
  */
 export function mandelbrotLengths(width: number, height: number, maxIterations: number): Float64Array {
   const lengths = new Float64Array(width * height);

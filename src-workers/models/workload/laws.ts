@@ -7,18 +7,12 @@ import { normalUpperTail } from './normal.ts';
 
 /** The mass that is cut from the upper tail of an infinite support by default. */
 export const DEFAULT_TRUNCATION = 1e-6;
-/** Maximum number of points of a law: two columns of doubles, 16 MB. A loss table over them takes about a second. */
+/** Two columns of doubles take 16 MB. A loss table over them takes about a second. */
 export const MAX_SUPPORT_POINTS = 1_000_000;
-/**
- * Maximum amount by which the sum of stated probabilities or weights may differ from 1: three printed digits. Stated
- * values are then renormalised.
- */
+/** Maximum distance of a sum of stated probabilities or weights from 1: three printed digits. */
 export const PROBABILITY_SUM_TOLERANCE = 1e-3;
 
-/**
- * A point is dropped if its probability, divided by the probability of the mode, is below this. It would be subnormal
- * after scaling.
- */
+/** A point is dropped if its probability relative to the mode is below this: it would be subnormal after scaling. */
 const NEGLIGIBLE_WEIGHT = 1e-290;
 /** Mass beyond the last computed weight, as a fraction of the truncation. It only affects `truncatedMass`. */
 const TAIL_BEYOND = 1e-9;
@@ -34,8 +28,8 @@ export interface MixturePart {
 }
 
 /**
- * Makes binomial(trials, p): successes in `trials` tries, 0…trials. Fails unless trials is an integer ≥ 0 and 0 ≤ p ≤
- * 1, or if more than `MAX_SUPPORT_POINTS` lengths are possible.
+ * binomial(trials, p): successes in `trials` tries, 0…trials. Fails unless trials is an integer ≥ 0 and 0 ≤ p ≤ 1, or
+ * if more than `MAX_SUPPORT_POINTS` lengths are possible.
  */
 export function binomialLaw(trials: number, p: number): Result<LengthLaw> {
   const label = `binomial(${trials},${p})`;
@@ -54,8 +48,8 @@ export function binomialLaw(trials: number, p: number): Result<LengthLaw> {
 }
 
 /**
- * Makes geometric(p): tries up to and including the first success, 1, 2, … Fails unless 0 < p ≤ 1 and 1e-15 ≤
- * truncation ≤ 0.5, or if too many lengths remain.
+ * geometric(p): tries up to and including the first success, 1, 2, … Fails unless 0 < p ≤ 1 and 1e-15 ≤ truncation ≤
+ * 0.5, or if too many lengths remain.
  */
 export function geometricLaw(p: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `geometric(${p})`;
@@ -76,7 +70,7 @@ export function geometricLaw(p: number, truncation = DEFAULT_TRUNCATION): Result
 }
 
 /**
- * Makes poisson(mean): 0, 1, 2, … Fails unless the mean is finite and ≥ 0 and 1e-15 ≤ truncation ≤ 0.5, or if too many
+ * poisson(mean): 0, 1, 2, … Fails unless the mean is finite and ≥ 0 and 1e-15 ≤ truncation ≤ 0.5, or if too many
  * lengths remain.
  */
 export function poissonLaw(mean: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
@@ -93,7 +87,7 @@ export function poissonLaw(mean: number, truncation = DEFAULT_TRUNCATION): Resul
   });
 }
 
-/** Makes uniform(a, b): a…b, both ends included. Fails unless a and b are integers with 0 ≤ a ≤ b. */
+/** uniform(a, b): a…b, both ends included. Fails unless a and b are integers with 0 ≤ a ≤ b. */
 export function uniformLaw(a: number, b: number): Result<LengthLaw> {
   const label = `uniform(${a},${b})`;
   if (!isLength(a)) return mustBe(label, 'a', a, 'an integer ≥ 0');
@@ -105,8 +99,8 @@ export function uniformLaw(a: number, b: number): Result<LengthLaw> {
 }
 
 /**
- * Makes negative-binomial(r, p): failures before the r-th success, 0, 1, 2, …; r may be any real number > 0. Fails
- * unless r > 0, 0 < p ≤ 1 and 1e-15 ≤ truncation ≤ 0.5, or if too many lengths remain.
+ * negative-binomial(r, p): failures before the r-th success, 0, 1, 2, …; r may be any real number > 0. Fails unless r >
+ * 0, 0 < p ≤ 1 and 1e-15 ≤ truncation ≤ 0.5, or if too many lengths remain.
  */
 export function negativeBinomialLaw(r: number, p: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `negative-binomial(${r},${p})`;
@@ -126,7 +120,7 @@ export function negativeBinomialLaw(r: number, p: number, truncation = DEFAULT_T
   });
 }
 
-/** Makes zipf(s, max): P(k) ∝ k^−s for k = 1…max. Fails unless s is finite and ≥ 0 and max is an integer ≥ 1. */
+/** zipf(s, max): P(k) ∝ k^−s for k = 1…max. Fails unless s is finite and ≥ 0 and max is an integer ≥ 1. */
 export function zipfLaw(s: number, max: number): Result<LengthLaw> {
   const label = `zipf(${s},${max})`;
   if (!(s >= 0 && s < Infinity)) return mustBe(label, 's', s, 'a finite number ≥ 0');
@@ -137,8 +131,8 @@ export function zipfLaw(s: number, max: number): Result<LengthLaw> {
 }
 
 /**
- * Makes lognormal(μ, σ): ⌈e^N⌉ for a normal N of mean μ and standard deviation σ, 1, 2, … Fails unless μ is finite, σ
- * is finite and > 0, and 1e-15 ≤ truncation ≤ 0.5, or if too many lengths remain.
+ * lognormal(μ, σ): ⌈e^N⌉ for a normal N of mean μ and standard deviation σ, 1, 2, … Fails unless μ is finite, σ is
+ * finite and > 0, and 1e-15 ≤ truncation ≤ 0.5, or if too many lengths remain.
  */
 export function lognormalLaw(mu: number, sigma: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `lognormal(${mu},${sigma})`;
@@ -161,7 +155,7 @@ export function lognormalLaw(mu: number, sigma: number, truncation = DEFAULT_TRU
   return ok(normalised(label, 1, weights, tail(last)));
 }
 
-/** Makes constant(k): every unit has length k. Fails unless k is an integer ≥ 0. */
+/** constant(k): every unit has length k. Fails unless k is an integer ≥ 0. */
 export function constantLaw(k: number): Result<LengthLaw> {
   const label = `constant(${k})`;
   if (!isLength(k)) return mustBe(label, 'k', k, 'an integer ≥ 0');
@@ -169,7 +163,7 @@ export function constantLaw(k: number): Result<LengthLaw> {
 }
 
 /**
- * Makes categorical(length:probability, …). The probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE` and are
+ * categorical(length:probability, …). The probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE` and are
  * renormalised; points of probability 0 are dropped. Fails on an invalid or repeated length, an invalid probability, or
  * no points.
  */
@@ -197,9 +191,8 @@ export function categoricalLaw(points: readonly CategoricalPoint[], label?: stri
 }
 
 /**
- * Makes mixture(weight*law, …): with probability `weight`, the length of a unit comes from that law. The weights must
- * sum to 1 within `PROBABILITY_SUM_TOLERANCE` and are renormalised. The truncated mass is the weighted sum over the
- * parts.
+ * mixture(weight*law, …): with probability `weight`, the length of a unit comes from that law. The weights must sum to
+ * 1 within `PROBABILITY_SUM_TOLERANCE` and are renormalised.
  */
 export function mixtureLaw(parts: readonly MixturePart[]): Result<LengthLaw> {
   const label = `mixture(${parts.map((part) => `${part.weight}*${part.law.label}`).join(',')})`;
@@ -228,8 +221,8 @@ export function mixtureLaw(parts: readonly MixturePart[]): Result<LengthLaw> {
 }
 
 /**
- * Makes the law of observed lengths. `counts` maps a length to its number of occurrences (or to any weight ≥ 0). Fails
- * on a length that is not an integer ≥ 0, an invalid count, or if nothing was counted.
+ * The law of observed lengths. `counts` maps a length to its number of occurrences (or to any weight ≥ 0). Fails on a
+ * length that is not an integer ≥ 0, an invalid count, or if nothing was counted.
  */
 export function empiricalLaw(counts: ReadonlyMap<number, number>, label = 'empirical'): Result<LengthLaw> {
   for (const [length, count] of counts) {
@@ -257,7 +250,7 @@ export function moments(law: LengthLaw): LawMoments {
   };
 }
 
-/** Computes P(W ≤ support[i]) for every i; the last is exactly 1. */
+/** P(W ≤ support[i]) for every i; the last is exactly 1. */
 export function cumulative(law: LengthLaw): Float64Array {
   const out = new Float64Array(law.probability.length);
   let sum = 0;
@@ -270,8 +263,8 @@ export function cumulative(law: LengthLaw): Float64Array {
 }
 
 /**
- * Returns the smallest length whose cumulative probability reaches q, 0 ≤ q ≤ 1 (clamped). Rounding errors of the sum
- * are allowed for: the 0.8 quantile of uniform(1, 10) is 8.
+ * The smallest length whose cumulative probability reaches q, 0 ≤ q ≤ 1 (clamped), but for rounding: the 0.8 quantile
+ * of uniform(1, 10) is 8.
  */
 export function quantile(law: LengthLaw, q: number): number {
   const { support, probability } = law;
@@ -282,7 +275,7 @@ interface UnimodalShape {
   readonly mode: number;
   /** The largest possible length, or Infinity. */
   readonly last: number;
-  /** Returns P(k+1) / P(k). */
+  /** P(k+1) / P(k). */
   readonly ratioUp: (k: number) => number;
   /** Mass to cut from an infinite tail; 0 for a finite support. */
   readonly truncation: number;
@@ -362,7 +355,7 @@ function pointMass(label: string, length: number): LengthLaw {
   return { label, support: Float64Array.of(length), probability: Float64Array.of(1), truncatedMass: 0 };
 }
 
-/** Computes Neumaier's compensated sum of `term(0)` … `term(count − 1)`. */
+/** Neumaier's compensated sum of `term(0)` … `term(count − 1)`. */
 function compensatedSum(count: number, term: (i: number) => number): number {
   let sum = 0;
   let lost = 0;
@@ -383,7 +376,7 @@ function isTruncation(value: number): boolean {
   return value >= 1e-15 && value <= 0.5;
 }
 
-/** Applies an increasing function to the lengths of a law. */
+/** @param of an increasing function */
 export function mappedLaw({ support, probability, ...law }: LengthLaw, of: (length: number) => number): LengthLaw {
   const values: number[] = [];
   const masses: number[] = [];
@@ -412,5 +405,5 @@ function tooManyPoints(label: string, points: number): Result<never> {
   );
 }
 
-/** Shortens a label for a message, because the label of a law of a thousand points would not be readable. */
+/** The label of a law of a thousand points would not be readable. */
 const inMessage = (label: string): string => shortened(label, 80);

@@ -1,16 +1,13 @@
-/**
- * From this argument on, the continued fraction needs fewer terms than the series, and does not lose digits as 1 − erf
- * does.
- */
+/** From here on, the continued fraction needs fewer terms than the series, and does not lose digits as 1 − erf does. */
 const SERIES_LIMIT = 2;
 
 /**
- * Computes P(N > z) of the standard normal: ½ erfc(z/√2), relative error below 5e-13 for z ≥ 0. Source: Abramowitz and
- * Stegun 7.1.6 (series of positive terms) and 7.1.14 (continued fraction).
+ * P(N > z) of the standard normal: ½ erfc(z/√2), relative error below 5e-13 for z ≥ 0. Source: Abramowitz and Stegun
+ * 7.1.6 (series of positive terms) and 7.1.14 (continued fraction).
  */
 export function normalUpperTail(z: number): number {
   if (z < 0) return 1 - normalUpperTail(-z);
-  // For a larger z, the tail is below the smallest double.
+  // The tail is below the smallest double.
   if (z > 39) return 0;
   const x = z * Math.SQRT1_2;
   const density = Math.exp(-x * x) / Math.sqrt(Math.PI);
@@ -23,14 +20,13 @@ export function normalUpperTail(z: number): number {
     }
     return 0.5 - density * sum;
   }
-  // The fraction is evaluated from the inside out. At x = 2, 60 levels reach the last digit; larger x need fewer
-  // levels.
+  // From the inside out: at x = 2, 60 levels reach the last digit; larger x need fewer.
   let fraction = x;
   for (let level = 60; level >= 1; level--) fraction = x + level / 2 / fraction;
   return density / fraction / 2;
 }
 
-/** Computes z with P(N ≤ z) = p, 0 < p < 1, within 4.5e-4. Source: Abramowitz and Stegun 26.2.23. */
+/** z with P(N ≤ z) = p, 0 < p < 1, within 4.5e-4. Source: Abramowitz and Stegun 26.2.23. */
 export function normalQuantile(p: number): number {
   if (p < 0.5) return -normalQuantile(1 - p);
   const t = Math.sqrt(-2 * Math.log(1 - p));

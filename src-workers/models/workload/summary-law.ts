@@ -15,33 +15,27 @@ export interface SummaryFigures {
 }
 export const SUMMARY_FIGURES = ['min', 'q1', 'median', 'q3', 'max', 'mean', 'sd', 'skewness'] as const;
 
-/**
- * A section with at most this many lengths keeps all of them. A longer one gets this many points, denser at its lower
- * end.
- */
+/** A longer section gets this many points, denser at its lower end, instead of all of its lengths. */
 const SECTION_POINTS = 20_000;
-/**
- * Without a maximum, a law ends this many spreads above the mean. An exponential law has e⁻²⁰ of its mass beyond that.
- */
+/** Without a maximum, a law ends this many spreads above the mean: e⁻²⁰ of an exponential law are beyond. */
 const TAIL_SPREADS = 20;
-/** Tolerance of the mean, as a fraction of the range, because people round figures. */
+/** As a fraction of the range, because people round figures. */
 const MEAN_TOLERANCE = 1e-3;
 const SPREAD_TOLERANCE = 0.01;
 const SKEWNESS_TOLERANCE = 0.05;
-/** Minimum probability of a stated end. It is too small to change a moment. */
+/** Minimum probability of a stated end, too small to change a moment. */
 const END_MASS = 1e-12;
 const MAX_STEPS = 300;
 
 /**
- * Makes the law of least assumption with the given figures: the law of maximum entropy among all laws with these
- * quartiles, moments and ends.
+ * Makes the law of maximum entropy among all laws with these quartiles, moments and ends.
  *
  * Between two quartiles, its probability is exp of a polynomial. The polynomial is the same in every section, and a
  * factor gives each section its mass. The moments are fitted, so the law is marked `fitted`. Source: Jaynes, Phys. Rev.
  * 106 (1957), doi:10.1103/PhysRev.106.620.
  *
  * Without `min`, lengths begin at 0; without `max`, they end 20 spreads above the mean. Fails if figures are missing,
- * out of range or out of order. If no lengths have all of the figures, the message says what would be possible.
+ * out of range, out of order, or impossible together; the message then says what would be possible.
  */
 export function summaryLaw(figures: SummaryFigures, label: string): Result<LengthLaw> {
   const checked = checkFigures(figures, label);
@@ -133,7 +127,6 @@ function checkFigures(figures: SummaryFigures, label: string): Result<Ends> {
   return ok({ low, high: max ?? Math.ceil(Math.max(mean, before?.value ?? 0) + TAIL_SPREADS * reach) });
 }
 
-/** Lengths between two figures, and their total probability. */
 interface Section {
   readonly mass: number;
   readonly points: Float64Array;
@@ -152,8 +145,7 @@ function makeSections({ q1, median, q3 }: SummaryFigures, { low, high }: Ends): 
   let from = low;
   let below = 0;
   return [...inner, { share: 1, value: high }].map(({ share, value }, at) => {
-    // A section begins above the previous one. If two figures are equal, the whole mass of the section is at that
-    // length.
+    // A section begins above the previous one. If two figures are equal, its whole mass is at that length.
     const section = { mass: share - below, ...pointsBetween(at === 0 || value === from ? from : from + 1, value) };
     from = value;
     below = share;
@@ -174,8 +166,7 @@ function pointsBetween(first: number, last: number): Omit<Section, 'mass'> {
   for (let i = 1; i <= SECTION_POINTS; i += 1) {
     const upTo = i === SECTION_POINTS ? last : Math.floor(first + (last - first) * (i / SECTION_POINTS) ** 3);
     if (upTo <= before) continue;
-    // The first and last lengths get points of their own, so that the law has exactly the given shortest and longest
-    // length.
+    // The first and last lengths get points of their own, so that the law has exactly the given ends.
     points.push(before < first ? first : upTo === last ? last : Math.round((before + 1 + upTo) / 2));
     widths.push(upTo - before);
     before = upTo;
@@ -280,9 +271,7 @@ function dual(
   return { value, gradient, hessian, weights };
 }
 
-/**
- * Computes −H⁻¹g by elimination with pivots on the diagonal, for at most three unknowns. A small ridge keeps H regular.
- */
+/** Computes −H⁻¹g by elimination with pivots on the diagonal. A small ridge keeps H regular. */
 function newtonStep(hessian: readonly (readonly number[])[], gradient: readonly number[]): number[] {
   const n = gradient.length;
   const ridge = 1e-14 + 1e-12 * hessian.reduce((sum, row, j) => sum + row[j], 0);

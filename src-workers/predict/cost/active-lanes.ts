@@ -2,7 +2,6 @@ import { isEvenShare, isPadded, type LockstepBalancing } from '../../domain/desi
 import type { LengthLaw } from '../../domain/workload.ts';
 import type { Predictor } from '../tables.ts';
 
-/** The part of a work group's lanes that are still active while the group runs. */
 export interface ActiveLanes {
   /** Mean fraction of the lanes that are still active when a lane reads, 0…1. */
   readonly ofReads: number;
@@ -14,20 +13,16 @@ export interface ActiveLanes {
   any(units: number, probability: number): number;
 }
 
-/** The active lanes of groups whose lanes all end together. */
 const ALL: ActiveLanes = { ofReads: 1, any: (units, probability) => 1 - (1 - probability) ** units };
 
-/**
- * Number of steps that approximate the survival function. The results are accurate to a few per cent at best, so more
- * steps would not help.
- */
+/** Steps of the approximate survival function. The results are accurate to a few per cent at best. */
 const STEPS = 48;
 
 const known = new WeakMap<LengthLaw, ActiveLanes>();
 
 /**
- * Counts the active lanes under a balancing. Independent units of a group start together and end apart. If the
- * balancing makes neighbours equally long, all lanes stay active.
+ * Independent units of a group start together and end apart. If the balancing makes neighbours equally long, all lanes
+ * stay active.
  */
 export function countActiveLanes({ plan: { law } }: Predictor, balancing: LockstepBalancing): ActiveLanes {
   const areAlike = isEvenShare(balancing) || isPadded(balancing) || !['none', 'shuffle'].includes(balancing.kind);
@@ -56,7 +51,7 @@ function countActiveLanesOfLaw({ support, probability }: LengthLaw): ActiveLanes
   };
 }
 
-/** Reduces the survival function to a few steps (span and mean value). They are narrower where survival is small. */
+/** Reduces the survival function to a few steps (span and mean value), which are narrower where survival is small. */
 function coarsenSurvival(support: Float64Array, probability: Float64Array): readonly [number[], number[]] {
   const spans = [support[0]];
   const shares = [1];

@@ -2,20 +2,16 @@ import type { LockstepBalancing, MixedBalancing } from '../../domain/design.ts';
 import type { GpuDevice } from '../../domain/device.ts';
 import type { KernelProfile } from '../../domain/kernel.ts';
 
-/**
- * Cost of ordering the units before the launch. It is a lower bound: each pass is assumed to use the full bandwidth of
- * the device memory. `fetch-cost.ts` has the cost of fetching during the launch.
- */
+/** Cost of ordering the units before the launch: a lower bound, with the full bandwidth of the device memory. */
 export interface BalancingCost {
-  /** Device-memory traffic, bytes read and written. */
+  /** Read and written. */
   readonly bytes: number;
-  /** Number of kernel launches, which run one after another. */
+  /** Kernel launches, which run one after another. */
   readonly passes: number;
 }
 
-/** Bytes of a sorting key. The key is the length of a unit. */
+/** The key is the length of a unit. */
 const KEY_BYTES = 4;
-/** Bytes of the index of a unit. */
 const INDEX_BYTES = 4;
 
 /**
@@ -24,13 +20,13 @@ const INDEX_BYTES = 4;
  */
 const RADIX_PASSES = 4;
 
-/** Units of the largest window whose keys and indices fit in 48 KiB, the shared memory that every CUDA block has. */
+/** The largest window whose keys and indices fit in 48 KiB, the shared memory that every CUDA block has. */
 const SHARED_WINDOW_UNITS = (48 * 1024) / (KEY_BYTES + INDEX_BYTES);
 
-/** Smallest transfer of a random read from device memory, bytes (a 32-byte sector on CUDA). */
+/** Smallest transfer of a random read from device memory (a 32-byte sector on CUDA). */
 const SECTOR_BYTES = 32;
 
-/** Time to start a dependent kernel in a stream, ms. Assumed: current devices take about this time. */
+/** Time to start a dependent kernel in a stream. Assumed: current devices take about this time. */
 export const PASS_OVERHEAD_MS = 0.003;
 
 const NO_COST: BalancingCost = { bytes: 0, passes: 0 };
@@ -83,7 +79,7 @@ export function computeBalancingCost(
   }
 }
 
-/** Computes the time of this cost on a device, ms: the traffic at peak bandwidth, and the time to start the passes. */
+/** The traffic at peak bandwidth, and the time to start the passes. */
 export function computeBalancingMilliseconds(device: GpuDevice, cost: BalancingCost): number {
   const trafficMs = cost.bytes / (device.memoryBandwidthGbS * 1e6);
   return trafficMs + cost.passes * PASS_OVERHEAD_MS;

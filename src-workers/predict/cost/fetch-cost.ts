@@ -12,17 +12,16 @@ import type { CycleTable } from '../time/cycles.ts';
 export const ADDITIONS_PER_CYCLE = 0.68;
 
 /**
- * Returns whether the additions of a thread group's lanes reach the counter as one. nvcc, and LLVM for AMD devices,
- * merge them: if each lane of a loop fetches, nvcc's code for sm_90 has one ATOMG for all active lanes.
+ * Whether the additions of a thread group's lanes reach the counter as one. nvcc, and LLVM for AMD devices, merge them:
+ * if each lane of a loop fetches, nvcc's code for sm_90 has one ATOMG for all active lanes.
  */
 export const mergesAdditions = ({ vendor }: Pick<GpuDevice, 'vendor'>): boolean =>
   vendor === 'nvidia' || vendor === 'amd';
 
 /**
  * The latency of an atomic addition divided by the latency of a load from device memory. The counter stays in the L2
- * cache. A load that hits L2 takes 193 of 434 cycles on a V100 and 200 of 552 on an A100 (Jia et al., 2018,
- * arXiv:1804.06826; Abdelkhalik et al., 2022, arXiv:2208.11174). The addition takes some cycles more. Assumed for every
- * device.
+ * cache, where a load takes 193 of 434 cycles on a V100 and 200 of 552 on an A100 (Jia et al., 2018, arXiv:1804.06826;
+ * Abdelkhalik et al., 2022, arXiv:2208.11174), and the addition some cycles more. Assumed for every device.
  */
 const LATENCY_SHARE = 0.5;
 
@@ -33,10 +32,7 @@ const LATENCY_SHARE = 0.5;
 export interface FetchCost {
   /** Cycles before the first iteration, when all fetchers of the device access the counter at once. */
   readonly startCycles: number;
-  /**
-   * The phase until the units run out. The next field is the phase after that, in which every fetcher finds once that
-   * no unit is left.
-   */
+  /** The phase until the units run out, and the phase in which every fetcher finds once that no unit is left. */
   readonly fetching: FetchingPhase;
   readonly last: FetchingPhase;
 }
@@ -44,14 +40,13 @@ export interface FetchCost {
 export interface FetchingPhase {
   /** Iterations of a group. Each of them has the extra cycles below. */
   readonly iterations: number;
-  /** Latency that fetching adds to an iteration, cycles. Other groups run in the meantime, as with any latency. */
+  /** Latency that fetching adds to an iteration. Other groups run in the meantime, as with any latency. */
   readonly latencyCycles: number;
   /** Cycles that the counter needs to serve one iteration of all groups of the device. */
   readonly counterCycles: number;
 }
 
 /**
- * Computes the cost of fetching from one counter.
  * @param groups number of groups of the device that fetch
  * @param iterationFactor time of an iteration of the launch divided by the time of an iteration of the pipeline; it
  * does not lengthen fetches
@@ -78,8 +73,8 @@ export function computeFetchCost(
 }
 
 /**
- * Computes the cycles of an iteration of w active thread groups in a phase. The counter is an additional resource, and
- * the scarcest resource sets the throughput.
+ * The cycles of an iteration of `groups` active thread groups. The counter is an additional resource, and the scarcest
+ * resource sets the throughput.
  */
 function computeFetchingCycles(pipeline: PipelineParameters, phase: FetchingPhase, groups: number): number {
   const turns = pipeline.schedulers * Math.ceil(groups / pipeline.schedulers);
@@ -93,10 +88,7 @@ function computeFetchingCycles(pipeline: PipelineParameters, phase: FetchingPhas
   );
 }
 
-/**
- * Tabulates `computeFetchingCycles` for 0 … `maxGroups` work groups of `threadGroupsPerGroup` thread groups, for the
- * simulator.
- */
+/** Tabulates `computeFetchingCycles` for 0 … `maxGroups` work groups, for the simulator. */
 export function makeFetchingTable(
   pipeline: PipelineParameters,
   { fetching }: FetchCost,
@@ -117,7 +109,6 @@ export function computeFetchCycles(pipeline: PipelineParameters, cost: FetchCost
   return startCycles + computePhaseCycles(pipeline, fetching, groups) + computePhaseCycles(pipeline, last, groups);
 }
 
-/** Returns the cycles that a phase adds to a launch; `groups` as in `computeFetchCycles`. */
 export function computePhaseCycles(pipeline: PipelineParameters, phase: FetchingPhase, groups: number): number {
   const below = Math.max(1, Math.floor(groups));
   const slower = (w: number): number => computeFetchingCycles(pipeline, phase, w) - cyclesPerIteration(pipeline, w);

@@ -62,9 +62,9 @@ function makeRound(
   return { iterations: plain, starts: Math.max(1, (withStarts.meanDepth - depth.meanDepth) / each) };
 }
 
-/** Returns whether a lane runs one loop over the iterations of all its units. */
+/** Whether a lane runs one loop over the iterations of all its units. */
 export function isOneLoop({ predictor, balancing, loopAt }: GpuCandidate): boolean {
-  // If a group fetches its units together, they also end together. So the loops are nested even if the design states a
+  // Units that a group fetches together also end together, so the loops are nested even if the design states a
   // flattened loop.
   if (balancing.kind === 'dynamic-fetch') return balancing.fetch !== 'group';
   return predictor.plan.axes.loop[loopAt] === 'flattened' || isEvenShare(balancing);

@@ -27,18 +27,16 @@ import { added, computePhaseDemands, computeStepFactor, times } from './phases.t
  *
  * Time is counted in iterations (README.md), but a kernel also has phases that run once per thread or once per unit.
  * Their cost in iterations depends on the launch: with few active groups it is a ratio of latencies, on a full
- * multiprocessor a ratio of issue cycles. At any time, the groups of a multiprocessor are in different phases. So
- * latency, issue and traffic of a mean round are added up first, and the soft knee (Eq. 3.6, `soft-saturation.ts`) is
- * computed from the sums. The knee is homogeneous of degree one, so its derivatives divide its cycles among the phases
- * without a remainder.
+ * multiprocessor a ratio of issue cycles. The groups of a multiprocessor are in different phases, so latency, issue and
+ * traffic of a mean round are added up first, and the soft knee (Eq. 3.6, `soft-saturation.ts`) is computed from the
+ * sums. The knee is homogeneous of degree one, so its derivatives divide its cycles among the phases without a
+ * remainder.
  */
 
 /** Above this number of rounds, a phase that runs once per thread has no weight. */
 const MOST_ROUNDS = 64;
 
-/**
- * Moves the number of rounds of a slot to one of four values per power of two, so that launches share laws and tables.
- */
+/** Rounds to one of four values per power of two, so that launches share laws and tables. */
 function roundToScale(rounds: number): number {
   if (!(rounds > 1)) return 1;
   if (rounds >= MOST_ROUNDS) return MOST_ROUNDS;
@@ -47,8 +45,8 @@ function roundToScale(rounds: number): number {
 }
 
 /**
- * Returns the pace of a candidate. A family (all launches of one block size and register cap) has no launch yet, so it
- * gets a lower bound: full multiprocessors and many rounds.
+ * Returns the pace of a candidate. A family (all launches of one block size and register cap) gets a lower bound: full
+ * multiprocessors and many rounds.
  */
 export function getPace(candidate: GpuCandidate): Pace {
   if (candidate.pace) return candidate.pace;
@@ -85,13 +83,13 @@ export function getPace(candidate: GpuCandidate): Pace {
   return (candidate.pace = isShare ? make() : paces.known(key, make));
 }
 
-/** Returns whether a launch consists of iterations only, and these move no data. */
+/** Whether a launch consists of iterations that move no data. */
 function isPlain({ predictor: { paces }, balancing, shape, threadsPerUnit }: GpuCandidate): boolean {
   if (!paces.hasNoPhases || shape.bytesPerIteration > 0 || shape.threadGroupsPerGroup > 1) return false;
   return !isEvenShare(balancing) && (threadsPerUnit === 1 || !paces.combines);
 }
 
-/** Returns the pace of a launch that consists of iterations only. It is the pace of the pipeline. */
+/** The pace of the pipeline, for a launch that consists of iterations only. */
 function getPlainPace(candidate: GpuCandidate, isSingle: boolean, isFetching: boolean): Pace {
   const { device } = candidate;
   const { plan, paces } = candidate.predictor;
@@ -142,8 +140,8 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   const width = device.threadGroupWidth;
   const cap = axes.registerCap[candidate.capAt];
   const measured = plan.pipeline[device.id] !== undefined;
-  // Measured issue cycles already contain the traffic, so here the traffic only scales them. Derived issue cycles get
-  // it as a separate demand (`transfer`).
+  // Measured issue cycles already contain the traffic, which only scales them. Derived issue cycles get the traffic as
+  // a separate demand (`transfer`).
   const step = preparePipeline(plan, device, cap, measured ? shape.bytesPerIteration : 0);
   const isSingle = isOneLoop(candidate);
   const cost =
@@ -176,7 +174,7 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   };
   const phases = computePhaseDemands(kernel, device, u, {
     missShare: computeMissShare(kernel, device, isSingle, balancing, lanes, isFamily ? lanes : starts, rounds),
-    // This is the load that waits for the counter. `fetch-cost.ts` has the cost of the addition itself.
+    // The load that waits for the counter; `fetch-cost.ts` has the cost of the addition itself.
     loadsElsewhere: balancing.kind === 'dynamic-fetch' ? 1 : 0,
     off,
   });
@@ -223,8 +221,8 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
       : getSchedulers(pipeline, threadGroupsPerGroup, computeIssueShare(pipeline, transfer, partsAmong(activeGroups)));
   let table: CycleTable | null = null;
   return {
-    // Most designs are only compared by their bounds, which need a few entries of the table, so the table is made on
-    // demand. An accessor instead of a method would double the memory of a pace.
+    // Most designs are only compared by their bounds, so the table is made on demand. An accessor instead of a method
+    // would double the memory of a pace.
     getCycles: () =>
       (table ??= smoothRounds(makeGroupTable(pipeline, transfer, threadGroupsPerGroup, most), schedulers.count)),
     findBestRate: (groups) =>
@@ -244,14 +242,14 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   };
 }
 
-/** Computes the share that issue, as opposed to traffic, has in the cycles that a further group costs, 0…1. */
+/** The share that issue, as opposed to traffic, has in the cycles that a further group costs, 0…1. */
 function computeIssueShare({ issueCycles }: PipelineParameters, transferCycles: number, part: MarginalCycles): number {
   const issue = part.issue * issueCycles;
   const both = issue + part.transfer * transferCycles;
   return both > 0 ? issue / both : 0;
 }
 
-/** Returns the schedulers of a multiprocessor. A work group of several thread groups occupies as many schedulers. */
+/** A work group of several thread groups occupies as many schedulers. */
 function getSchedulers({ schedulers }: PipelineParameters, threadGroups: number, issueShare: number): Schedulers {
   const count = schedulers / threadGroups;
   if (issueShare < LEAST_ISSUE_SHARE || !Number.isInteger(count) || count === 1) return ONE_SCHEDULER;
@@ -286,7 +284,7 @@ function findBestRate(
   return best;
 }
 
-/** Makes the cycle table by number of active work groups. The thread groups of a work group run in step. */
+/** Tabulates cycles by number of active work groups. The thread groups of a work group run in step. */
 function makeGroupTable(
   pipeline: PipelineParameters,
   transferCycles: number,
@@ -301,9 +299,9 @@ function makeGroupTable(
 
 /**
  * Computes the fraction of a unit's loads that wait for device memory, 0…1. The data of neighbouring units share
- * sectors. In nested loops, groups that start together all wait for their sectors. In later rounds, a neighbour has
- * already fetched most of the sectors. If lanes start units one at a time, the first of them fetches the sectors for
- * the others. Half of a unit's bytes are assumed to be reads.
+ * sectors. In nested loops, groups that start together all wait for their sectors; in later rounds, a neighbour has
+ * already fetched most of them. If lanes start units one at a time, the first of them fetches the sectors for the
+ * others. Half of a unit's bytes are assumed to be reads.
  */
 function computeMissShare(
   { unit, refill }: KernelProfile,

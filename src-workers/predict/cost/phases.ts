@@ -5,11 +5,7 @@ import { costFactor } from '../../models/granularity/granularity.ts';
 import { phaseDemand as derivedDemand, type Demand } from '../../models/pipeline/derive.ts';
 import { WIDE_COMBINE } from '../constants.ts';
 
-/** Computes the demands of a kernel's phases on a device. */
-
-/**
- * Computes the time of an iteration of a lane that shares its unit, divided by the time of a thread with a whole unit.
- */
+/** The time of an iteration of a lane that shares its unit, divided by the time of a thread with a whole unit. */
 export function computeStepFactor(
   { sharing, serialFraction, cooperationCost }: KernelProfile,
   threadsPerUnit: number,
@@ -17,32 +13,26 @@ export function computeStepFactor(
   return sharing === 'deal' ? 1 : costFactor(threadsPerUnit, serialFraction, cooperationCost);
 }
 
-/** Adds up several demands that follow one another. */
 export const added = (...demands: readonly Demand[]): Demand => ({
   latencyCycles: demands.reduce((sum, { latencyCycles }) => sum + latencyCycles, 0),
   issueCycles: demands.reduce((sum, { issueCycles }) => sum + issueCycles, 0),
 });
-/** Multiplies a demand by `count`. */
 export const times = ({ latencyCycles, issueCycles }: Demand, count: number): Demand => ({
   latencyCycles: latencyCycles * count,
   issueCycles: issueCycles * count,
 });
 
-/** Properties of a launch that the demands of phases depend on. */
 interface Circumstances {
   /** Fraction of a unit's loads that wait for device memory, 0…1. */
   readonly missShare: number;
-  /** Number of loads at the start of a unit whose cost is added elsewhere. */
+  /** Loads at the start of a unit whose cost is added elsewhere. */
   readonly loadsElsewhere: number;
   /** Measured figures divided by derived figures. */
   readonly off: Demand;
 }
 const PLAIN: Circumstances = { missShare: 1, loadsElsewhere: 0, off: { latencyCycles: 1, issueCycles: 1 } };
 
-/**
- * Computes the demands of the phases of a kernel with u threads per unit. The results of a unit are combined in log₂ u
- * steps.
- */
+/** Computes the demands of the phases of a kernel. The results of a unit are combined in log₂ u steps. */
 export function computePhaseDemands(
   kernel: KernelProfile,
   device: GpuDevice,
@@ -60,7 +50,7 @@ export function computePhaseDemands(
   return {
     prologue: phaseDemand(device, kernel.prologue),
     unit,
-    /** If the kernel states no refill phase, a change of the unit costs as much as its start and its end. */
+    /** Without a refill phase, a change of the unit costs as much as its start and its end. */
     refill: kernel.refill ? added(phaseDemand(device, kernel.refill, missShare), combine, wide) : unit,
     search: phaseDemand(device, kernelPhase(kernel, 'search')),
     carry: phaseDemand(device, kernelPhase(kernel, 'carry')),

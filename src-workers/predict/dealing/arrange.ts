@@ -8,21 +8,18 @@ import { threadBudget } from '../memory.ts';
 import { repeatUnits } from '../ordered.ts';
 import type { GivenBalancing, GivenOrder } from './given.ts';
 
-/**
- * The cached orders, first by the lengths of a workload, then by units and balancing. All devices, kernels and setups
- * share them.
- */
+/** By the lengths of a workload, then by units and balancing. All devices, kernels and setups share the orders. */
 const getKnownOrder = createOwnedCache<CompactNumbers, string, GivenOrder>(threadBudget, ORDER_MS, sizeOfOrder);
 
 /**
- * Returns the size of an order, bytes. The size already includes the longest units of its groups of 2, 4, 8 … units,
- * which launches compute later: these are at most as many values as the order has.
+ * In bytes, including the longest units of its groups of 2, 4, 8 … units, which launches compute later: they are at
+ * most as many values as the order has.
  */
 function sizeOfOrder({ lengths, work }: GivenOrder): number {
   return ORDER_BYTES + 2 * lengths.byteLength + (work === lengths ? 0 : work.byteLength);
 }
 
-/** Returns the cached result of `arrangeUnits`. `law` is the law of the units. */
+/** @param law law of the units */
 export function arrangeKnownUnits(
   lengths: CompactNumbers,
   units: number,
@@ -97,9 +94,9 @@ export function arrangeUnits(
 }
 
 /**
- * Returns the units that are cut into windows. If the lengths repeat in whole windows, these are the lengths
- * themselves; otherwise they are the first units, at most `most`. Their number of windows is odd. The number of slots
- * is a power of two, so with an even number of windows a slot would meet the same windows every few rounds.
+ * Returns the units that are cut into windows: the lengths if they repeat in whole windows, otherwise the first units,
+ * at most `most`, in an odd number of windows. The number of slots is a power of two, so with an even number a slot
+ * would meet the same windows every few rounds.
  */
 function sortInWindows(own: CompactNumbers, units: number, window: number, most: number): CompactNumbers {
   const repeats = own.length % window === 0 && units % window === 0;
@@ -109,8 +106,8 @@ function sortInWindows(own: CompactNumbers, units: number, window: number, most:
 }
 
 /**
- * Puts units into the buckets of their lengths, the shortest first, and keeps their given order inside each bucket. If
- * a cut falls on a length, the first units of that length go to the lower bucket.
+ * Puts units into the buckets of their lengths, the shortest first, in their given order inside each bucket. If a cut
+ * falls on a length, the first units of that length go to the lower bucket.
  * @param own lengths of the first units
  * @param units number of units; they repeat these lengths
  */
@@ -161,7 +158,7 @@ function placeInBuckets(lengths: CompactNumbers, { next, last, room }: Buckets):
   return out;
 }
 
-/** Returns the repeated lengths in ascending order. If the lengths repeat as a whole, they are sorted only once. */
+/** If the lengths repeat as a whole, they are sorted only once. */
 function sortRepeats(own: CompactNumbers, repeated: CompactNumbers): CompactNumbers {
   const repeats = repeated.length / own.length;
   if (!Number.isInteger(repeats) || repeats === 1) return repeated.slice().sort();

@@ -1,15 +1,14 @@
-/** Blocks with the depths of their groups. */
 export interface ListedBlocks {
   readonly groupsPerBlock: number;
   /** Depth of each group, iterations. Group g of block b is at b·W_b + g. */
   readonly depths: Float64Array;
-  /** Mean depth of the groups of each block. */
+  /** Of the groups of each block. */
   readonly means: Float64Array;
   /** Largest depth of the groups of each block. */
   readonly lives: Float64Array;
 }
 
-/** The blocks of a launch of at most one wave, with their depths. */
+/** The blocks of a launch of at most one wave. */
 export interface PlacedBlocks extends ListedBlocks {
   /** Block numbers in the order of dispatch. */
   readonly order: Int32Array;
@@ -34,16 +33,13 @@ export function listBlocks(depths: Float64Array, groupsPerBlock: number): Listed
   return { groupsPerBlock: W, depths, means, lives };
 }
 
-/**
- * Places blocks with their depths in the order of dispatch.
- * @param order block numbers in the order of dispatch; `null` for ascending numbers
- */
+/** @param order block numbers in the order of dispatch; `null` for ascending numbers */
 export function placeBlocks(depths: Float64Array, groupsPerBlock: number, order: Int32Array | null): PlacedBlocks {
   const blocks = listBlocks(depths, groupsPerBlock);
   return { ...blocks, order: order ?? Int32Array.from(blocks.means, (_, b) => b) };
 }
 
-/** Sorts a row by insertion. Rows are short, and rows of sorted units are nearly sorted already. */
+/** Sorts by insertion. Rows are short, and rows of sorted units are nearly sorted already. */
 export function sortRow(values: Float64Array, from: number, count: number): void {
   for (let i = from + 1; i < from + count; i++) {
     const value = values[i];

@@ -3,18 +3,17 @@ import { kept } from '../../numeric/kept.ts';
 import { BOUND_ERRORS } from '../constants.ts';
 
 /**
- * The way in which a launch deals its units to its slots, for both the prediction and the simulator. A slot is u
- * threads that share a unit. In round j, slot s takes the unit at position j·slots + s of the order (a grid-stride
- * loop).
+ * The way in which a launch deals its units to its slots, for the prediction and the simulator. A slot is u threads
+ * that share a unit. In round j, slot s takes the unit at position j·slots + s of the order (a grid-stride loop).
  */
 export interface Dealing {
-  /** Number of units, ≥ 1. Slots beyond the last unit are empty. */
+  /** ≥ 1. Slots beyond the last unit are empty. */
   readonly units: number;
   /** n: slots of a work group, which run in lockstep. */
   readonly unitsPerGroup: number;
-  /** W_b: work groups of a block. */
+  /** W_b. */
   readonly groupsPerBlock: number;
-  /** Slots of a block; fewer than n·W_b if its last group is not full. */
+  /** Fewer than n·W_b if the last group of a block is not full. */
   readonly slotsPerBlock: number;
   readonly gridBlocks: number;
   readonly loop: LoopForm;
@@ -26,22 +25,19 @@ export interface Dealing {
 export interface UnitOrder {
   /** Returns the length of the unit at a position, iterations. A launch asks for each position once. */
   lengthAt(position: number): number;
-  /**
-   * Writes the lengths of `count` consecutive units into `out`. If this is missing, `lengthAt` is called for each unit.
-   */
+  /** Writes the lengths of `count` consecutive units into `out`. */
   readonly lengthsInto?: (out: Float64Array, position: number, count: number) => void;
-  /** Returns the result of `sumLongest` for this order, iterations. */
   longestSum(first: number, count: number, stride: number): number;
   /**
-   * Returns whether lengths never decrease within the `count` consecutive units at each of the positions first, first +
-   * stride, …. In that case a flattened loop takes as long as a nested one, apart from setup.
+   * Whether lengths never decrease within the `count` consecutive units at each of the positions first, first + stride,
+   * …. If so, a flattened loop takes as long as a nested one, apart from setup.
    */
   ascends(first: number, count: number, stride: number): boolean;
 }
 
 /**
- * Adds up the longest of `count` consecutive units at each of the positions first, first + stride, … below `units`. The
- * result is in iterations. The last position may have fewer units.
+ * Adds up the longest of `count` consecutive units, iterations, at each of the positions first, first + stride, … below
+ * `units`. The last position may have fewer units.
  */
 export function sumLongest(
   longestOf: (position: number, count: number) => number,
@@ -57,8 +53,7 @@ export function sumLongest(
 }
 
 /**
- * Scratch space of `computeGroupDepth`. It holds the work of each lane so far, and the iterations at which lanes start
- * a unit.
+ * Scratch space of `computeGroupDepth`: the work of each lane so far, and the iterations at which lanes start a unit.
  */
 export interface DealingScratch {
   readonly lanes: Float64Array;
@@ -76,17 +71,16 @@ export interface DealingScratch {
   count: number;
 }
 
-/** Whole iterations below this number have an entry each, because most starts are small and a set would be slower. */
+/** Whole iterations below this have an entry each, because most starts are small and a set would be slower. */
 const SMALL_STARTS = 4096;
 /** The largest number of a group that an entry can hold. */
 const MAX_GROUP = 2 ** 31 - 1;
 /** Initial capacity of the set of starts beyond the small ones. Most groups need less. */
 const FIRST_STARTS = 256;
 
-/** The scratch space of this thread for each number of units per group. */
+/** By number of units per group. */
 const scratches = new Map<number, DealingScratch>();
 
-/** Returns the scratch space of this thread. All launches with the same number of units per group share it. */
 export function getDealingScratch({ unitsPerGroup }: Pick<Dealing, 'unitsPerGroup'>): DealingScratch {
   return kept(scratches, Infinity, unitsPerGroup, () => ({
     lanes: new Float64Array(unitsPerGroup),
@@ -100,7 +94,7 @@ export function getDealingScratch({ unitsPerGroup }: Pick<Dealing, 'unitsPerGrou
   }));
 }
 
-/** Empties the set of starts, for the next group. */
+/** Empties the set of starts. */
 export function beginGroup(scratch: DealingScratch): void {
   if (scratch.group === MAX_GROUP) {
     scratch.smallStarts.fill(0);
@@ -124,7 +118,7 @@ export function addStart(scratch: DealingScratch, iteration: number): number {
     return 1;
   }
   const mask = starts.length - 1;
-  // This is Fibonacci hashing of the whole part of the iteration. Fractional starts with the same whole part collide.
+  // Fibonacci hashing of the whole part of the iteration. Fractional starts with the same whole part collide.
   let at = (Math.imul(iteration, 0x9e3779b1) >>> 12) & mask;
   for (; startsOf[at] === group; at = (at + 1) & mask) if (starts[at] === iteration) return 0;
   startsOf[at] = group;
@@ -143,10 +137,7 @@ function growStarts(scratch: DealingScratch): void {
   starts.forEach((start, at) => startsOf[at] === group && addStart(scratch, start));
 }
 
-/**
- * Returns whether lanes of a group start units at different iterations, so that the group runs the setup several times
- * per round.
- */
+/** Whether lanes of a group start units at different iterations, so that the group runs several setups per round. */
 export function hasDivergentSetup({ loop, setupIterations, unitsPerGroup }: Dealing): boolean {
   return loop === 'flattened' && setupIterations > 0 && unitsPerGroup > 1;
 }
@@ -195,7 +186,7 @@ export function computeGroupDepth(
 
 /**
  * Computes the depth of a group of a flattened loop with divergent setup, if lengths never decrease from lane to lane.
- * Neighbouring lanes with the same work form a class, which is followed as one lane. A class splits where the next
+ * Neighbouring lanes with the same work form a class, which is followed as one lane, and which splits where the next
  * lengths of its lanes differ.
  */
 function computeAscendingDepth(

@@ -8,19 +8,18 @@ import type { Dealing } from './deal.ts';
 import { sumRepeated } from './given.ts';
 
 /**
- * Even shares. A launch of S slots cuts its items into shares of ⌈items / S⌉ items. So all slots with work, except the
- * last of them, have equally many items, whatever the lengths are. In a non-zero split, items are the iterations of all
- * units. In a merge path, the end of each unit is an item too (Merrill and Garland 2016, doi:10.1109/SC.2016.57). A
- * slot searches the offsets of the units for the start of its share. If the end of its share cuts a unit, the slot
- * passes on the partial result of that unit. The kernel already has the offsets, for example as the row offsets of a
- * compressed matrix.
+ * Even shares. A launch of S slots cuts its items into shares of ⌈items / S⌉ items, so all slots with work, except the
+ * last of them, have equally many items. In a non-zero split, items are the iterations of all units. In a merge path,
+ * the end of each unit is an item too (Merrill and Garland 2016, doi:10.1109/SC.2016.57). A slot searches the offsets
+ * of the units, which the kernel already has, for the start of its share. If the end of its share cuts a unit, the slot
+ * passes on the partial result of that unit.
  */
 
-/** The shares of a launch. The prediction derives them from the mean length, the simulator from the sum of lengths. */
+/** The prediction derives the shares from the mean length, the simulator from the sum of lengths. */
 export interface EvenShares {
-  /** Number of items of every working slot except the last, integer ≥ 1. */
+  /** Items of every working slot except the last, integer ≥ 1. */
   readonly itemsPerSlot: number;
-  /** Number of slots that get at least one item. */
+  /** Slots that get at least one item. */
   readonly workingSlots: number;
 }
 
@@ -30,17 +29,16 @@ export function computeEvenShares(items: number, slots: number): EvenShares {
   return { itemsPerSlot, workingSlots: Math.ceil(atLeastOne / itemsPerSlot - 1e-9) };
 }
 
-/** Returns the number of items that a unit has in addition to its iterations. */
+/** The items that a unit has in addition to its iterations. */
 function countEndsPerUnit({ kind }: EvenShareBalancing): number {
   return kind === 'merge-path' ? 1 : 0;
 }
 
-/** Computes the number of items of all units from their mean length. */
 export function computeMeanItems(balancing: EvenShareBalancing, units: number, meanLength: number): number {
   return units * (meanLength + countEndsPerUnit(balancing));
 }
 
-/** Returns the number of steps of a binary search in the offsets of the units. */
+/** The steps of a binary search in the offsets of the units. */
 export function countSearchSteps(units: number): number {
   return Math.ceil(Math.log2(units + 1));
 }
@@ -59,10 +57,7 @@ export interface SharedUnits {
 
 let nextId = 0;
 
-/**
- * Counts the items of units whose lengths are known.
- * @param lengths lengths of the first units; more units repeat them
- */
+/** @param lengths lengths of the first units; more units repeat them */
 export function indexSharedUnits(balancing: EvenShareBalancing, lengths: CompactNumbers, units: number): SharedUnits {
   const own = lengths.subarray(0, units);
   const more = countEndsPerUnit(balancing);
@@ -72,25 +67,21 @@ export function indexSharedUnits(balancing: EvenShareBalancing, lengths: Compact
   return { each, ends, items: sumRepeated(each, units), id: nextId++ };
 }
 
-/**
- * The cached shared units, first by the lengths of a workload, then by units and balancing. All devices, kernels and
- * setups share them.
- */
+/** By the lengths of a workload, then by units and balancing. All devices, kernels and setups share the units. */
 const getIndexedUnits = createOwnedCache<CompactNumbers, string, SharedUnits>(
   threadBudget,
   ORDER_MS,
   ({ each, ends }) => ORDER_BYTES + each.byteLength + ends.byteLength,
 );
 
-/** Returns the cached result of `indexSharedUnits`. */
 export function getSharedUnits(balancing: EvenShareBalancing, lengths: CompactNumbers, units: number): SharedUnits {
   const key = `${units} ${balancing.kind}`;
   return getIndexedUnits(lengths, key, () => indexSharedUnits(balancing, lengths, units));
 }
 
 /**
- * Maximum number of items of a share that get a mark each (64 MB of marks). In longer shares, some items share a mark.
- * Such shares take minutes to process.
+ * Maximum number of items of a share that get a mark each (64 MB of marks). In longer shares, which take minutes to
+ * process, some items share a mark.
  */
 const MAX_MARKS = 2 ** 26;
 
@@ -118,7 +109,6 @@ export function computeShareDepth(
   return computeDepthOfStarts(shared, dealing, itemsPerSlot, overheadIterations, block, group, starts);
 }
 
-/** Returns the result of `computeShareDepth` for a known number of starts. */
 export function computeDepthOfStarts(
   { items }: SharedUnits,
   { unitsPerGroup: n, slotsPerBlock, setupIterations }: Dealing,

@@ -42,16 +42,15 @@ interface Fetched {
 }
 
 /**
- * Simulates some of the groups. To take units as independent draws would be wrong: lanes that end together fetch
- * neighbours, which have similar lengths and often end together again.
+ * Simulates some of the groups. Independent draws would be wrong: lanes that end together fetch neighbours, which have
+ * similar lengths and often end together again.
  *
- * The simulated ("played") groups take turns at the units as all groups would. They represent all groups, so after each
- * fetch they skip the units that the other groups fetch in the meantime. If lanes have very many units, each played
- * lane gets fewer.
+ * The simulated ("played") groups take turns at the units as all groups would, so after each fetch they skip the units
+ * that the other groups fetch in the meantime. If lanes have very many units, each played lane gets fewer.
  *
  * When the units run out, at time T, every lane still runs the rest of its last units. Units that were fetched together
- * end with the longest of them; the other lanes of a group are independent. The simulation gives the order of fetches,
- * and the lengths give the time of each fetch. T follows from the fact that all work is either done by T or left at T.
+ * end with the longest of them; the other lanes of a group are independent. T follows from the fact that all work is
+ * either done by T or left at T.
  */
 function createFetchingGroup(fetched: Fetched, unitsPerLane: number, setupIterations: number): FetchingGroup {
   const { units, lanes, mean } = fetched;
@@ -217,7 +216,7 @@ function computeLastLives(
 
 /** Makes the law of the sum of `from` and the longest unfinished fetch of a group. */
 function computeDepthAfter(from: number, lives: Float64Array, weight: number, groups: number): DiscreteLaw {
-  // This is the mean number of unfinished fetches of a group.
+  // The mean number of unfinished fetches of a group.
   const alive = Math.max(1, (lives.length * weight) / groups);
   const values = [from];
   const survival: number[] = [];

@@ -36,25 +36,18 @@ import {
 } from './given.ts';
 import { createRecentLaunches, createRecentStarts } from './recent.ts';
 
-/**
- * Scratch arrays of one launch without setup, with a value for each group, block or lane. The results are kept in
- * compact copies.
- */
+/** Scratch arrays of one launch without setup. The results are kept in compact copies. */
 const getDepths = createScratch();
 const getWork = createScratch();
 const getLanes = createScratch();
 const getSampledDepths = createScratch();
 
-/** A launch of units in a given order. */
 export interface GivenLaunch {
-  /**
-   * Depth of each group, iterations, block by block. If a sample was enough, this is scratch memory that the next
-   * launch overwrites.
-   */
+  /** Depth of each group, iterations, block by block. If a sample was enough, the next launch overwrites it. */
   readonly depths: Float64Array;
   /** Number of blocks of the launch that each sampled block represents; `null` if all weights are equal. */
   readonly weights: Float64Array | null;
-  /** Means of a group: over all its work if it has even shares, otherwise over one unit per slot. */
+  /** Over all work of a group if it has even shares, otherwise over one unit per slot. */
   readonly means: DepthMeans;
 }
 
@@ -96,7 +89,7 @@ export function computeGivenLaunch(
   };
 }
 
-/** Computes the blocks of a launch without setup. Designs that differ only in their setup share them. */
+/** Computes the blocks of a launch without setup, which designs with other setups share. */
 function computePlainLaunch(order: GivenOrder, dealing: Dealing, meanLength: number, isSample: boolean): PlainLaunch {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
   const { blocks, weights } = chooseBlocks(order, dealing, isSample);
@@ -150,10 +143,7 @@ function computeStarts(
   return rounds;
 }
 
-/**
- * Computes the mean of some values with the weights of their blocks.
- * @param each number of values of each block, which share its weight
- */
+/** @param each number of values of each block, which share its weight */
 function computeWeightedMean(values: Float64Array, weights: Float64Array | null, each: number): number {
   if (!weights) return addUp(values) / values.length;
   let sum = 0;
@@ -165,7 +155,6 @@ function computeWeightedMean(values: Float64Array, weights: Float64Array | null,
 /** The blocks that are computed. */
 interface ChosenBlocks {
   readonly blocks: Int32Array;
-  /** See `GivenLaunch`. */
   readonly weights: Float64Array | null;
 }
 
@@ -186,7 +175,6 @@ function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
   const kept = order.lengths.length;
   const period = order.part === 1 ? Math.ceil(kept / slotsPerBlock) : G;
   const fuller = Math.ceil((units % slots) / slotsPerBlock);
-  // The blocks with one more round and the remaining blocks are counted separately.
   const counts = [fuller, G - fuller].map((all) => Math.min(all, Math.ceil((wanted * all) / G)));
   const even = new Int32Array(counts[0] + counts[1]);
   const weights = new Float64Array(even.length);
@@ -197,8 +185,7 @@ function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
   addPart(0, counts[0], 0, fuller);
   addPart(counts[0], counts[1], fuller, G - fuller);
   const certain = period > wanted ? findLongestBlocks(order, dealing).filter((block) => !even.includes(block)) : [];
-  // Each of the kept lengths recurs in this many slots. The weight of a block with the longest units must not exceed
-  // that number.
+  // Each of the kept lengths recurs in this many slots, the limit of the weight of a block with the longest units.
   const repeats = order.part === 1 ? units / kept : 1 / order.part;
   const times = Math.max(1, Math.min(repeats, slots / greatestCommonDivisor(slots, kept)));
   const left = 1 - (certain.length * times) / G;
@@ -268,13 +255,9 @@ export function computeShareLaunch(
   };
 }
 
-/** The starts of units in the most recent launches of even shares. */
 const recentStarts = createRecentStarts();
 
-/**
- * Returns the result of `countGroupStarts` for each group of some blocks. It is cached, because launches that differ in
- * their setup share it.
- */
+/** Counts the starts of each group of some blocks. Launches that differ in their setup share the cached result. */
 function keepStarts(shared: SharedUnits, dealing: Dealing, itemsPerSlot: number, blocks: Int32Array): Float64Array {
   const { unitsPerGroup, groupsPerBlock: W, slotsPerBlock, gridBlocks } = dealing;
   const key = `${shared.id} ${unitsPerGroup} ${slotsPerBlock} ${gridBlocks} ${itemsPerSlot} ${blocks.length}`;
@@ -303,15 +286,15 @@ function addUp(values: CompactNumbers): number {
   return total;
 }
 
-/** Returns the number of rounds that each examined round represents. It is above 1 if there are very many rounds. */
+/** The number of rounds that each examined round represents: above 1 if there are very many rounds. */
 function countRoundsEach(rounds: number, lookups: number): number {
   return Math.max(1, Math.floor(Math.min(rounds / MIN_GIVEN_ROUNDS, lookups / MAX_GIVEN_LOOKUPS)));
 }
 
 /**
  * Computes the depths of the groups of some blocks, block by block, for nested loops without setup. Groups start at
- * multiples of a divisor of n, usually of n itself. So the longest unit of each run of that many units is computed once
- * and then looked up.
+ * multiples of a divisor of n, usually of n itself, so the longest unit of each run of that many units is computed
+ * once.
  */
 function computeNestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): Float64Array {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
@@ -387,7 +370,7 @@ function scaleBy(values: Float64Array, factor: number): void {
   if (factor !== 1) for (let i = 0; i < values.length; i++) values[i] *= factor;
 }
 
-/** Returns whether some parts of a launch have more work than others. */
+/** Whether some parts of a launch have more work than others. */
 export function hasTrend(order: GivenOrder, { units, slotsPerBlock, gridBlocks }: Dealing): boolean {
   const { lengths } = order;
   const kept = lengths.length;
@@ -424,13 +407,13 @@ function computeRunningSums(values: CompactNumbers): Float64Array {
   return sums;
 }
 
-/** Returns whether the parts deviate from their mean by more than chance and `TREND` together allow. */
+/** Whether the parts deviate from their mean by more than chance and `TREND` together allow. */
 function deviates(parts: Float64Array, chance: number): boolean {
   const mean = addUp(parts) / parts.length;
   return addUp(parts.map((part) => (part - mean) ** 2)) / parts.length - chance > (TREND * mean) ** 2;
 }
 
-/** Returns whether known blocks live longer in some parts of the launch, by more than chance explains. */
+/** Whether known blocks live longer in some parts of the launch, by more than chance explains. */
 export function areLongerInParts(depths: Float64Array, groupsPerBlock: number): boolean {
   const { means } = listBlocks(depths, groupsPerBlock);
   const each = Math.floor(means.length / TREND_PARTS);
@@ -444,10 +427,7 @@ export function areLongerInParts(depths: Float64Array, groupsPerBlock: number): 
   return deviates(parts, within / each);
 }
 
-/**
- * Picks `count` blocks that represent G blocks, of which `first` is the first. It picks one block from each of `count`
- * equal stretches.
- */
+/** Picks one block from each of `count` equal stretches of G blocks, of which `first` is the first. */
 function spreadBlocks(G: number, count: number, first = 0): Int32Array {
   const blocks = new Int32Array(count);
   for (let i = 0; i < count; i++) {
@@ -503,10 +483,7 @@ function chooseLanes({ units, slotsPerBlock, gridBlocks: G }: Dealing, blocks: I
   return { blocks: wanted < count ? spreadBlocks(count, wanted).map((at) => blocks[at]) : blocks, rounds, each };
 }
 
-/**
- * Computes two kinds of sums, in iterations: the work of the longest lane of each group of some blocks, and the work of
- * all lanes of each block.
- */
+/** Computes the work of the longest lane of each group of some blocks, and of all lanes of each block, iterations. */
 function computeLongestLanes(
   reader: GivenReader,
   dealing: Dealing,
@@ -573,8 +550,7 @@ function countShareStarts(
 }
 
 /**
- * Makes a counter for flattened loops: it counts the iterations in which any lane of a group starts a unit. `depth` is
- * the depth of the group.
+ * Counts the iterations of a flattened loop in which any lane of a group starts a unit. `depth` is the group's depth.
  */
 function createStartCounter(
   reader: GivenReader,
@@ -590,8 +566,8 @@ function createStartCounter(
 }
 
 /**
- * Finds a number of iterations that all work groups of a flattened loop together almost certainly exceed. It is the
- * mean of a sample of groups minus its sampling error.
+ * Finds a number of iterations that all work groups of a flattened loop together almost certainly exceed: the mean of a
+ * sample of groups minus its sampling error.
  */
 export function findFewestLaneIterations(order: GivenOrder, dealing: Dealing): number {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
@@ -645,8 +621,8 @@ function computeLaneWork(
 function addUpRounds(sums: Float64Array, values: CompactNumbers, first: number, stride: number, end: number): void {
   const period = values.length;
   let position = first;
-  // Four rounds are added at once, because that saves reading and writing the sums. Each of these rounds must have a
-  // value for every sum and lie within one repetition of the values.
+  // Adding four rounds at once saves reading and writing the sums. Each round must have a value for every sum and lie
+  // within one repetition of the values.
   const fits = (from: number): boolean => from % period <= period - sums.length;
   for (; position + 3 * stride <= end - sums.length; position += 4 * stride) {
     const [a, b, c, d] = [position, position + stride, position + 2 * stride, position + 3 * stride];

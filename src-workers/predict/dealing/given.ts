@@ -18,7 +18,7 @@ export type GivenBalancing =
   | Exclude<WholeUnitBalancing, { kind: 'shuffle' | 'full-sort' | 'dynamic-fetch' }>
   | PaddedBalancing;
 
-/** Returns whether units keep their given neighbours under a balancing, at least approximately. */
+/** Whether units keep their given neighbours under a balancing, at least approximately. */
 export function keepsOrder(balancing: LockstepBalancing): balancing is GivenBalancing {
   return (
     balancing.kind !== 'shuffle' &&
@@ -28,7 +28,7 @@ export function keepsOrder(balancing: LockstepBalancing): balancing is GivenBala
   );
 }
 
-/** Returns whether blocks start in random order. This is assumed for units that are fully sorted or in buckets. */
+/** Whether blocks start in random order, as assumed for units that are fully sorted or in buckets. */
 export function startsAtRandom({ kind }: LockstepBalancing): boolean {
   return kind === 'full-sort' || kind === 'quantile-buckets' || kind === 'best-buckets';
 }
@@ -38,28 +38,27 @@ export interface GivenOrder {
   readonly units: number;
   /** Lengths of the first units, including padding. The other units repeat them. */
   readonly lengths: CompactNumbers;
-  /** Lengths of the first units without padding. */
+  /** The lengths without padding. */
   readonly work: CompactNumbers;
   /**
-   * Kept units divided by all units, 0…1. It is below 1 if buckets contain more units than can be kept; evenly spaced
-   * groups then represent all groups.
+   * Kept units divided by all units, 0…1: below 1 if buckets contain more units than can be kept. Evenly spaced groups
+   * then represent all groups.
    */
   readonly part: number;
   /** For each n, the longest of each n consecutive units, up to the group after which the groups repeat. */
   readonly longest: Map<number, CompactNumbers>;
   /** The results of `rankLongestGroups`, by n. */
   readonly longestAt: Map<number, Int32Array>;
-  /** Running sums of the lengths (`computeRunningSums`), iterations; `null` until they are needed. */
+  /** `null` until they are needed. */
   sums: Float64Array | null;
   /** The results of `getLossOfGroups`, by n. */
   readonly losses: Map<number, GivenLoss>;
-  /** A number that identifies the order in the cache of launches; see `dealing/given-launch.ts`. */
+  /** Identifies the order in the cache of launches. */
   readonly id: number;
 }
 
 /** The groups of a launch without setup. */
 export interface PlainLaunch {
-  /** Numbers of the computed blocks. */
   readonly blocks: Int32Array;
   /** Number of blocks that each computed block represents; `null` if all weights are equal. */
   readonly weights: Float64Array | null;
@@ -132,10 +131,7 @@ export function sumRepeated(values: CompactNumbers, count: number): number {
   return ((count - rest) / values.length) * sum + first;
 }
 
-/**
- * Returns the longest of each n consecutive units, starting with the first unit, up to the group after which the groups
- * repeat.
- */
+/** Returns the longest of each n consecutive units, up to the group after which the groups repeat. */
 export function getLongestOfGroups(order: GivenOrder, n: number): CompactNumbers {
   const { units, lengths, part } = order;
   if (n === 1) return lengths;
@@ -144,7 +140,6 @@ export function getLongestOfGroups(order: GivenOrder, n: number): CompactNumbers
     const kept = lengths.length;
     const all = part === 1 ? units : kept;
     const groups = Math.min(Math.ceil(all / n), kept / greatestCommonDivisor(kept, n));
-    // Each value is one of the lengths, so an array of the same type can hold them.
     longest = makeNumbers(lengths, groups);
     for (let group = 0, at = 0; group < groups; group++) {
       let most = 0;
@@ -177,7 +172,6 @@ export function rankLongestGroups(order: GivenOrder, n: number): Int32Array {
   return at;
 }
 
-/** Returns the losses of an order's groups of n consecutive units. */
 export function getLossOfGroups(order: GivenOrder, n: number): GivenLoss {
   let loss = order.losses.get(n);
   if (!loss)
@@ -219,8 +213,7 @@ export function computeLossInOrder(lengths: CompactNumbers, units: number, n: nu
     work += times * sum;
     losses += times * (sum > 0 ? (lanes * most) / sum : 1);
   };
-  // The last group is counted separately. It may be cut short, unlike the groups with the same lengths in earlier
-  // repetitions.
+  // The last group may be cut short, unlike the groups with the same lengths in earlier repetitions.
   for (let group = 0; group < period; group++) {
     const times = whole + (group < tail ? 1 : 0) - (group === (groups - 1) % period ? 1 : 0);
     if (times > 0) count(group, times);

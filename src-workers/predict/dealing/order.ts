@@ -7,9 +7,8 @@ import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
 
 /**
  * Units sorted by length, the shortest first, within windows of M consecutive units. The lengths are an even sample of
- * the law: the k-th of N units has the (k + ½)/N quantile. The number of kept units is limited. If there are more
- * units, as many windows as fit represent all windows. If a single window has more units, evenly spaced ranks represent
- * all its ranks.
+ * the law: the k-th of N units has the (k + ½)/N quantile. If there are more units than can be kept, as many windows as
+ * fit represent all windows, or evenly spaced ranks all ranks of a single window.
  */
 export interface SortedOrder {
   readonly law: LengthLaw;
@@ -26,7 +25,7 @@ export interface SortedOrder {
   readonly longest: Float64Array;
   /** The results of `getMeanLongest`, by units per group. */
   readonly longestMeans: Map<number, number>;
-  /** A number that identifies the order in the cache of samples; see `dealing/sample.ts`. */
+  /** Identifies the order in the cache of samples. */
   readonly id: number;
 }
 
@@ -46,8 +45,8 @@ export interface SortedReader extends UnitOrder {
   /** M, the number of units of a window. */
   readonly window: number;
   /**
-   * Returns the mean depth of the groups of the launch, iterations, with one setup per round. The result is NaN if
-   * groups cross the ends of windows, because the mean is then unknown.
+   * Returns the mean depth of the groups of the launch, iterations, with one setup per round; NaN if groups cross the
+   * ends of windows.
    */
   meanDepth(dealing: Dealing): number;
   /** Whether one window contains all units. Depths then rise steadily from slot to slot. */
@@ -56,17 +55,14 @@ export interface SortedReader extends UnitOrder {
   readonly id: number;
 }
 
-/** Sorted orders by law, then by units and window. They do not depend on device, kernel or setup. */
+/** By units and window. Orders do not depend on device, kernel or setup. */
 const sortedBefore = new WeakMap<LengthLaw, Map<string, SortedOrder>>();
-/** Maximum number of cached orders of a law. It is enough for all windows of a study, at a few numbers of units. */
+/** Enough for all windows of a study, at a few numbers of units. */
 const MAX_ORDERS = 8;
 
 let nextId = 0;
 
-/**
- * Makes the order of units that are sorted within windows.
- * @param window M, between 1 and the number of units
- */
+/** @param window M, between 1 and the number of units */
 export function makeSortedOrder(law: LengthLaw, units: number, window: number): SortedOrder {
   return keptFor(sortedBefore, law, MAX_ORDERS, `${units} ${window}`, (orders) => {
     const ranks = Math.min(window, ORDER_LENGTHS);
@@ -128,8 +124,7 @@ function sampleEvenly({ support, probability }: LengthLaw, count: number, first 
 }
 
 /**
- * Returns whether no group crosses the end of a window. If so, the last lane of a group has its longest unit in every
- * round.
+ * Whether no group crosses the end of a window, so that the last lane of a group has its longest unit in every round.
  */
 export function keepsLanes(window: number, { units, unitsPerGroup, slotsPerBlock }: Dealing): boolean {
   return (
@@ -139,7 +134,6 @@ export function keepsLanes(window: number, { units, unitsPerGroup, slotsPerBlock
   );
 }
 
-/** Reads a sorted order in the way a launch with this dealing does. */
 export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   const { window: M, units, ranks, lengths, longest } = order;
   // Lengths repeat after the kept windows. If a window has fewer ranks than units, only one window is kept.
@@ -156,7 +150,7 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
     for (let end = position - (position % M) + M - 1; end < last; end += M) most = Math.max(most, lengthAt(end));
     return most;
   };
-  /** Returns whether windows end only where a run of `count` units ends. */
+  /** Whether windows end only where a run of `count` units ends. */
   const isAligned = (first: number, count: number, stride: number): boolean =>
     steady || (M % count === 0 && first % count === 0 && stride % count === 0);
   return {
@@ -203,8 +197,8 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
 }
 
 /**
- * Finds a lower limit of the longest unit of a group, iterations, averaged over a launch. The limit is 0 if groups
- * cross the ends of windows. A last window that is not full contains only its shortest units, so it is left out.
+ * Finds a lower limit of the longest unit of a group, iterations, averaged over a launch; 0 if groups cross the ends of
+ * windows. A last window that is not full contains only its shortest units, so it is left out.
  */
 export function findSureLongest(order: SortedOrder, dealing: Dealing): number {
   const { window, units } = order;
@@ -213,7 +207,7 @@ export function findSureLongest(order: SortedOrder, dealing: Dealing): number {
   return (getMeanLongest(order, unitsPerGroup) * Math.floor(units / window) * window) / units;
 }
 
-/** Returns the longest unit of n consecutive units, iterations, averaged over all groups of n. */
+/** The longest unit of n consecutive units, iterations, averaged over all groups of n. */
 function getMeanLongest({ lengths, longestMeans }: SortedOrder, n: number): number {
   let mean = longestMeans.get(n);
   if (mean === undefined) {

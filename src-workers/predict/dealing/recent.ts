@@ -3,17 +3,14 @@ import type { CompactNumbers } from '../../numeric/compact.ts';
 import { LAUNCH_BYTES, PLAIN_LAUNCH_MS } from '../constants.ts';
 import { threadBudget } from '../memory.ts';
 
-/** Blocks of a launch without setup. Designs that differ only in their setup share them. */
+/** Blocks of a launch without setup, which designs with other setups share. */
 interface PlainBlocks {
   readonly blocks: Int32Array;
   readonly weights: Float64Array | null;
   readonly depths: CompactNumbers;
 }
 
-/**
- * Makes a cache of the most recent launches of all orders. The size of a launch includes its starts, which are added
- * later: there are as many of them as depths.
- */
+/** The size of a launch includes its starts, which are added later: there are as many of them as depths. */
 export function createRecentLaunches<Launch extends PlainBlocks>(): (key: string, make: () => Launch) => Launch {
   return createSizedCache(
     threadBudget,
@@ -23,7 +20,6 @@ export function createRecentLaunches<Launch extends PlainBlocks>(): (key: string
   );
 }
 
-/** Makes a cache of the most recent starts of units. */
 export function createRecentStarts(): (key: string, make: () => Float64Array) => Float64Array {
   return createSizedCache(threadBudget, PLAIN_LAUNCH_MS, ({ byteLength }) => LAUNCH_BYTES + byteLength);
 }

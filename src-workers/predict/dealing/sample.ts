@@ -23,7 +23,6 @@ import { sortRow } from './blocks.ts';
 import { createRecentLaunches, createRecentStarts } from './recent.ts';
 import { keepsLanes, type PlainSample, type SortedReader } from './order.ts';
 
-/** Depths of the groups of sampled blocks, iterations. */
 export interface SampledBlocks {
   readonly groupsPerBlock: number;
   /** A row of W_b depths for each block, the shortest depth first. */
@@ -32,12 +31,10 @@ export interface SampledBlocks {
   readonly weights: Float64Array | null;
 }
 
-/** Returns whether a launch is small enough to compute every group. */
 export function canListBlocks({ units, unitsPerGroup, groupsPerBlock, gridBlocks }: Dealing): boolean {
   return gridBlocks * groupsPerBlock <= KNOWN_GROUPS && units <= KNOWN_LOOKUPS * unitsPerGroup;
 }
 
-/** Computes all blocks of a launch, in their order. */
 export function computeAllBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
   return addSetup(order, dealing, samplePlainly(order, dealing, 'all', chooseEveryBlock));
 }
@@ -49,9 +46,9 @@ function chooseEveryBlock(_order: SortedReader, { gridBlocks }: Dealing): Chosen
 type ChosenBlocks = Pick<PlainSample, 'blocks' | 'weights'>;
 
 /**
- * Samples the blocks of a launch. It contains the blocks with the longest unit of a window, if they are few. For any
- * other block, its longest units give an upper bound on its life that is quick to compute. The blocks with the highest
- * bounds are all kept; the other blocks are sampled in even steps.
+ * Samples the blocks of a launch. The sample contains the blocks with the longest unit of a window, if they are few.
+ * For any other block, its longest units give an upper bound on its life that is quick to compute. The blocks with the
+ * highest bounds are all kept; the other blocks are sampled in even steps.
  */
 export function sampleBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
   return addSetup(order, dealing, samplePlainly(order, dealing, 'some', chooseBlocks));
@@ -94,8 +91,8 @@ function chooseBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
 }
 
 /**
- * Finds the blocks that contain the longest unit of any window; returns no blocks if there are too many for a sample.
- * Windows and rounds can repeat in step, and then one slot has the longest unit of many windows.
+ * Finds the blocks that contain the longest unit of any window; none if they are too many for a sample. Windows and
+ * rounds can repeat in step, and then one slot has the longest unit of many windows.
  */
 function findEndBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
   const slots = slotsPerBlock * gridBlocks;
@@ -106,9 +103,9 @@ function findEndBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dea
 }
 
 /**
- * Picks blocks of fully sorted units. They get closer together towards the longest blocks, because only the longest are
- * active at the end. Blocks whose slots have one additional unit come first. Lives rise among these blocks, and again
- * among the remaining ones.
+ * Picks blocks of fully sorted units, closer together towards the longest blocks, because only the longest are active
+ * at the end. Blocks whose slots have one additional unit come first. Lives rise among these blocks, and again among
+ * the remaining ones.
  * @param wanted number of blocks of a sample in even steps
  */
 function chooseSteadyBlocks({ units, slotsPerBlock, gridBlocks: G }: Dealing, wanted: number): ChosenBlocks {
@@ -165,7 +162,7 @@ function computeModularInverse(a: number, m: number): number {
 
 const recentSamples = createRecentLaunches<PlainSample>();
 
-/** Computes blocks of a launch without setup. They are cached, because most loops and setups share them. */
+/** Most loops and setups share the cached blocks. */
 function samplePlainly(
   order: SortedReader,
   dealing: Dealing,
@@ -207,13 +204,11 @@ function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array):
   return counts;
 }
 
-/** The numbers of starts in recent samples. `findFewestStarts` derives lower limits from them. */
 const recentStarts = createRecentStarts();
 
 /**
- * Finds a number of starts that all groups together almost certainly exceed, if lanes are out of step. A start is an
- * iteration in which any lane of a group starts a unit. The number is the mean of a sample of groups minus its sampling
- * error.
+ * Finds a number of starts that all groups together almost certainly exceed, if lanes are out of step: the mean of a
+ * sample of groups minus its sampling error. A start is an iteration in which any lane of a group starts a unit.
  */
 export function findFewestStarts(order: SortedReader, dealing: Dealing): number {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
@@ -272,8 +267,7 @@ function addSetup(order: SortedReader, dealing: Dealing, sample: PlainSample): S
     total += weight * W;
     for (let g = 0; g < W; g++) sum += weight * depths[at + g];
   }
-  // If the mean over all groups of the launch is known, the sample is scaled to it, so that a sampling error favours no
-  // design.
+  // If the mean over all groups is known, the sample is scaled to it, so that a sampling error favours no design.
   const known = weights ? order.meanDepth({ ...dealing, setupIterations: perRound }) : NaN;
   const scale = known > 0 && sum > 0 ? (known * total) / sum : 1;
   const starts = isSetupApart ? (sample.starts ??= countStarts(order, dealing, blocks)) : null;

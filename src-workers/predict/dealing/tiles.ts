@@ -5,9 +5,9 @@ import { ORDER_BYTES, ORDER_MS } from '../constants.ts';
 import { threadBudget } from '../memory.ts';
 
 /**
- * Units in the rows of an image or a grid, taken by blocks of width × height slots. Each block takes one tile. Slots
- * lie row by row in the tile (x fastest), and tiles lie row by row in the image. Slots beyond the right and lower edges
- * have units of length 0. After this reordering, the launch is treated like a launch of one row.
+ * Units in the rows of an image or a grid, taken by blocks of width × height slots, one tile each. Slots lie row by row
+ * in the tile (x fastest), and tiles lie row by row in the image. Slots beyond the right and lower edges have units of
+ * length 0. After this reordering, the launch is treated like a launch of one row.
  */
 
 /** The slots of a block: `width` side by side, `height` above one another. Both are ≥ 1. */
@@ -16,41 +16,36 @@ export interface Tile {
   readonly height: number;
 }
 
-/** The units of an image in the order of its tiles. */
 export interface TiledUnits {
   /** Iterations at each place of an image; 0 for a place without a unit. */
   readonly lengths: CompactNumbers;
   /** Number of places of all images, including places without a unit. */
   readonly units: number;
-  /** Law of the lengths at all places. */
+  /** Of the lengths at all places. */
   readonly law: LengthLaw;
 }
 
-/** Returns the number of rows of one image. More units repeat the image; fewer units use its first rows. */
+/** The rows of one image. More units repeat the image; fewer units use its first rows. */
 export function countRows(lengths: number, units: number, width: number): number {
   return Math.ceil(Math.min(lengths, units) / width);
 }
 
-/**
- * The cached tiled orders, first by the lengths of a workload, then by units, rows and tiles. All devices, kernels and
- * setups share them.
- */
+/** By the lengths of a workload, then by units, rows and tiles. All devices, kernels and setups share the orders. */
 const getTiledUnits = createOwnedCache<CompactNumbers, string, TiledUnits>(
   threadBudget,
   ORDER_MS,
   ({ lengths, law }) => ORDER_BYTES + lengths.byteLength + law.support.byteLength + law.probability.byteLength,
 );
-/** Maximum number of cached values for the tiles of a workload (64 MB). */
+/** 64 MB. */
 const MAX_NUMBERS = 2 ** 23;
 
-/** Returns the maximum number of cached tiled orders of a workload. */
 export function countMostTiles(lengths: number): number {
   return Math.max(2, Math.min(64, Math.floor(MAX_NUMBERS / lengths)));
 }
 
 /**
- * Returns the units of `lengths` in the order of tiles, which is cached. If the units end inside an image, the first
- * tiles of it that contain the remaining units are taken.
+ * Returns the units of `lengths` in the order of tiles, which is cached. If the units end inside an image, its first
+ * tiles that contain the remaining units are taken.
  * @param law law of `units` units
  * @param width units of a row, ≥ 1
  */
@@ -90,10 +85,7 @@ function arrangeByTiles(image: CompactNumbers, width: number, tile: Tile): Compa
   return out;
 }
 
-/**
- * Finds the first tiles of an image that contain at least `wanted` units, and returns their numbers of places and
- * units.
- */
+/** Counts places and units of the first tiles of an image that contain at least `wanted` units. */
 function findPlaces(wanted: number, length: number, width: number, tile: Tile): { places: number; units: number } {
   let places = 0;
   let units = 0;

@@ -7,11 +7,11 @@ import {
 } from '../constants.ts';
 
 /**
- * Units per slot for which depth laws are tabulated. A grid may leave any mean number of units per slot. One law for
- * each mean would cost much and gain little, because one more term hardly changes the shape of a sum.
+ * Units per slot for which depth laws are tabulated. A grid may leave any mean number of units per slot, but one law
+ * for each mean would gain little, because one more term hardly changes the shape of a sum.
  */
 export interface TabulatedUnits {
-  /** Units of a slot; a whole number if the launch deals units out. */
+  /** A whole number if the launch deals units out. */
   readonly units: number;
   /** Mean units per slot divided by the tabulated number, about 1. */
   readonly scale: number;
@@ -29,10 +29,7 @@ export interface DealtUnits extends TabulatedUnits {
   readonly timeScale: number;
 }
 
-/**
- * Tabulates the units per slot of a launch that deals units round by round. The first slots get the units of the last
- * round.
- */
+/** For a launch that deals units round by round. The first slots get the units of the last round. */
 export function tabulateUnits(meanUnits: number, gridBlocks: number): DealtUnits {
   if (meanUnits > COUNTED_UNITS) {
     const units = Math.round(2 ** (Math.round(Math.log2(meanUnits) * DEALT_STEPS_PER_OCTAVE) / DEALT_STEPS_PER_OCTAVE));
@@ -50,8 +47,8 @@ export function tabulateUnits(meanUnits: number, gridBlocks: number): DealtUnits
 }
 
 /**
- * Tabulates the units per slot of a launch that deals units from buckets. The result need not be whole. It is rounded
- * up, because the additional units of some slots are the longest ones.
+ * For a launch that deals units from buckets. The result need not be whole. It is rounded up, because the additional
+ * units of some slots are the longest ones.
  */
 export function tabulateRounds(meanUnits: number): TabulatedUnits {
   const octave = Math.max(0, Math.floor(Math.log2(meanUnits)));
@@ -61,7 +58,7 @@ export function tabulateRounds(meanUnits: number): TabulatedUnits {
   return { units, scale: meanUnits / units, key: Math.round(units * BUCKET_STEPS_PER_OCTAVE) };
 }
 
-/** Tabulates the units per slot of a launch whose slots fetch units. The result need not be a whole number. */
+/** For a launch whose slots fetch units. The result need not be a whole number. */
 export function tabulateFetches(meanUnits: number): TabulatedUnits {
   // A slot sometimes has a unit even if the mean is below one.
   const key = Math.max(0, Math.round(Math.log2(meanUnits) * FETCHED_STEPS_PER_OCTAVE));

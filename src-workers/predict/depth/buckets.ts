@@ -4,7 +4,7 @@ import { computeMasses, type DiscreteLaw } from './discrete-law.ts';
 export interface Bucket {
   /** Share of all units, 0…1; the shares of all buckets add up to 1. */
   readonly share: number;
-  /** Law of the lengths inside the bucket. */
+  /** Of the lengths inside the bucket. */
   readonly law: DiscreteLaw;
 }
 
@@ -46,11 +46,11 @@ export function makeQuantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
 }
 
 /**
- * Makes at most k buckets of contiguous lengths that minimise Σ share·E[longest of n within the bucket]. The result is
- * exact, by dynamic programming over the support (O(k·points²) time, O(points²) memory). It is enough to cut between
- * different lengths: if the units of one length were divided between two buckets, the cost would be concave in the
- * share t that goes to the lower bucket, so its minimum is at t = 0 or at the largest t. (Its terms are −(P+t)^(1−n) in
- * the lower bucket and −(F+t)ⁿ·(P+t)^(1−n) in the upper one.)
+ * Makes at most k buckets of contiguous lengths that minimise Σ share·E[longest of n within the bucket], exactly, by
+ * dynamic programming over the support (O(k·points²) time, O(points²) memory). It is enough to cut between different
+ * lengths: the cost is concave in the share t of one length's units that goes to the lower of two buckets, so its
+ * minimum is at t = 0 or at the largest t. (Its terms are −(P+t)^(1−n) in the lower bucket and −(F+t)ⁿ·(P+t)^(1−n) in
+ * the upper one.)
  */
 export function findBestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[] {
   const { values } = law;
@@ -141,7 +141,7 @@ function normaliseBuckets(buckets: readonly Bucket[]): Bucket[] {
 export interface RoundPattern {
   /** Share of the slots, 0…1. */
   readonly weight: number;
-  /** Number of units from each bucket. Their sum is the number of rounds of these slots. */
+  /** Units from each bucket; their sum is the number of rounds of these slots. */
   readonly counts: readonly number[];
 }
 

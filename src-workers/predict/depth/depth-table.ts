@@ -9,8 +9,8 @@ import { DEPTH_ROWS, HIGHEST_LOG, LARGE_BLOCK, LOWEST_LOG, NEGLIGIBLE_DEPTH } fr
 export interface DepthTable {
   readonly edges: Float64Array;
   /**
-   * P(longest of 2ʲ consecutive groups > v), one row for each j. Each entry is the mean over the virtual times of its
-   * step. Rows for more than `LARGE_BLOCK` groups are computed on demand.
+   * P(longest of 2ʲ consecutive groups > v), one row for each j, as means over the virtual times of each step. Rows for
+   * more than `LARGE_BLOCK` groups are computed on demand.
    */
   readonly doublings: Float64Array[];
   /** ln(−ln(1 − P)) of the rows of `doublings`, computed on demand. */
@@ -24,7 +24,7 @@ export interface DepthTable {
 
 const tables = new WeakMap<StepLaw, DepthTable>();
 
-/** Returns the table of a depth law. It is computed only once per law, because a setup only moves its edges. */
+/** Laws that differ in their setup share a table, because a setup only moves its edges. */
 export function getDepthTable(depth: GroupDepth): DepthTable {
   let table = tables.get(depth);
   if (!table) {
@@ -64,8 +64,8 @@ function makeTable(source: StepLaw): DepthTable {
 }
 
 /**
- * Picks the ends of the steps. A sum changes equally in every step. Its terms are the laws of one and of many groups,
- * the logarithm of the tail and, with half the weight, the value.
+ * Picks the ends of the steps. A sum changes equally in every step: the laws of one and of many groups, the logarithm
+ * of the tail and, with half the weight, the value.
  */
 function pickValues(values: Float64Array): Int32Array {
   const n = values.length;
@@ -107,7 +107,6 @@ function computeRowMeans(values: Float64Array, valueAt: Int32Array, survival: Fl
   return rows;
 }
 
-/** Returns P(longest of 2ʲ consecutive groups > v) of every row. */
 export function getDoubling(table: DepthTable, j: number): Float64Array {
   const known = table.doublings[j];
   if (known) return known;
@@ -130,8 +129,8 @@ function getLogs(table: DepthTable, j: number): Float64Array {
 }
 
 /**
- * Returns P(longest of `groups` consecutive groups > v) in every step. The result is exact for powers of two. For other
- * numbers of groups, the logarithm of −ln P(all ended) is interpolated, which is exact if groups are independent.
+ * Returns P(longest of `groups` consecutive groups > v) in every step, exact for powers of two. For other numbers of
+ * groups, the logarithm of −ln P(all ended) is interpolated, which is exact if groups are independent.
  * @param groups ≥ 1; a fraction if the last group is partly empty
  * @param scratch receives the result unless the table already has it
  */

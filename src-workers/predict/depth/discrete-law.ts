@@ -14,8 +14,7 @@ import {
 } from '../constants.ts';
 
 /**
- * A law of depths or lengths with few atoms. `values` strictly increase, and `survival[i]` = P(X > values[i]), so the
- * last entry is 0.
+ * A law of depths or lengths. `values` strictly increase, and `survival[i]` = P(X > values[i]), so the last entry is 0.
  */
 export interface DiscreteLaw {
   readonly values: Float64Array;
@@ -29,7 +28,6 @@ export interface Cumulants {
   readonly third: number;
 }
 
-/** Makes a law from the probabilities of its atoms, whose `values` strictly increase. */
 export function fromMasses(values: Float64Array, masses: Float64Array): DiscreteLaw {
   return { values, survival: survivalFrom(masses.slice()) };
 }
@@ -45,7 +43,7 @@ function survivalFrom(masses: Float64Array): Float64Array {
   return masses;
 }
 
-/** Computes P(X = values[i]). */
+/** P(X = values[i]). */
 export function computeMasses({ survival }: DiscreteLaw): Float64Array {
   const masses = new Float64Array(survival.length);
   let above = 1;
@@ -62,7 +60,7 @@ export function listAtoms(law: DiscreteLaw) {
   return { support: law.values.filter((_, i) => masses[i] > 0), probability: masses.filter((mass) => mass > 0) };
 }
 
-/** Returns the law of the largest of `count` independent draws. `count` > 0 may be a fraction. */
+/** The law of the largest of `count` independent draws. `count` > 0 may be a fraction. */
 export function takeMaximum(law: DiscreteLaw, count: number): DiscreteLaw {
   if (count === 1) return law;
   const survival = new Float64Array(law.survival.length);
@@ -95,7 +93,6 @@ export function takeMaximumInto(out: Float64Array, survival: Float64Array, count
   }
 }
 
-/** Returns the law of X + offset. */
 export function shiftLaw(law: DiscreteLaw, offset: number): DiscreteLaw {
   return offset === 0 ? law : { values: law.values.map((v) => v + offset), survival: law.survival };
 }
@@ -116,7 +113,7 @@ export function computeCumulants(law: DiscreteLaw): Cumulants {
   return { mean, variance, third };
 }
 
-/** Computes E[X] = ∫ P(X > v) dv, for values of any sign. */
+/** E[X] = ∫ P(X > v) dv, for values of any sign. */
 export function computeMean(values: Float64Array, survival: Float64Array): number {
   let mean = values[0];
   for (let i = 1; i < values.length; i++) mean += (values[i] - values[i - 1]) * survival[i - 1];
@@ -126,7 +123,6 @@ export function computeMean(values: Float64Array, survival: Float64Array): numbe
 /**
  * Moves the law onto `grid`. Every atom is divided between the two grid points around it, so that the mean stays the
  * same.
- *
  * @param grid strictly increasing; atoms outside it move to its nearest end
  */
 export function moveToGrid(law: DiscreteLaw, grid: Float64Array): DiscreteLaw {
@@ -158,9 +154,9 @@ export function moveToGrid(law: DiscreteLaw, grid: Float64Array): DiscreteLaw {
 }
 
 /**
- * Picks at most `maxPoints` of the law's own values, including both ends. They are evenly spaced in a weighted sum of
- * the value, the probability and the logarithm of the tail. This resolves the bulk and the range, and also the far
- * tail, which determines the maximum of many draws.
+ * Picks at most `maxPoints` of the law's own values, including both ends, evenly spaced in a weighted sum of the value,
+ * the probability and the logarithm of the tail. This resolves the bulk and the range, and also the far tail, which
+ * determines the maximum of many draws.
  */
 export function makeCoarseGrid(law: DiscreteLaw, maxPoints = MAX_POINTS): Float64Array {
   const { values, survival } = law;
@@ -206,10 +202,7 @@ export function mergeValues(a: Float64Array, b: Float64Array): Float64Array {
   return merged.slice(0, count);
 }
 
-/**
- * Merges the values of all laws to at most `maxPoints`. The mixture of all laws with equal weights decides which values
- * are kept.
- */
+/** Merges the values of all laws to at most `maxPoints`, by the mixture of all laws with equal weights. */
 export function makeCommonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS): Float64Array {
   if (laws.length === 1) return makeCoarseGrid(laws[0], maxPoints);
   const candidates = listCandidateValues(laws, maxPoints);
@@ -226,10 +219,7 @@ export function makeCommonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POI
   return makeCoarseGrid({ values: candidates, survival }, maxPoints);
 }
 
-/**
- * Lists the values of all laws. If the laws have too many different values, the result is 2·`maxPoints` evenly spaced
- * values instead.
- */
+/** Lists the values of all laws. If they are too many, the result is 2·`maxPoints` evenly spaced values instead. */
 function listCandidateValues(laws: readonly DiscreteLaw[], maxPoints: number): Float64Array {
   let union = laws[0].values;
   for (let i = 1; i < laws.length && union.length <= 4 * maxPoints; i++) union = mergeValues(union, laws[i].values);
@@ -245,7 +235,7 @@ function listCandidateValues(laws: readonly DiscreteLaw[], maxPoints: number): F
   return even;
 }
 
-/** A law from which terms of a sum are drawn, with its cumulants. */
+/** A law from which terms of a sum are drawn. */
 export interface SumTerm {
   readonly law: DiscreteLaw;
   readonly cumulants: Cumulants;
@@ -267,7 +257,7 @@ export function addLaws(terms: readonly SumTerm[], counts: readonly number[]): D
   return addLawsEach(terms, [counts])[0];
 }
 
-/** Returns the laws of sums of the same terms, one for each list of counts. They share the transforms of the terms. */
+/** Like `addLaws` for several lists of counts, which share the transforms of the terms. */
 export function addLawsEach(terms: readonly SumTerm[], countLists: readonly (readonly number[])[]): DiscreteLaw[] {
   const laws = countLists.map((counts) => addSimply(terms, counts));
   const hard = countLists.filter((_, i) => laws[i] === null);
@@ -275,9 +265,7 @@ export function addLawsEach(terms: readonly SumTerm[], countLists: readonly (rea
   return laws.map((law) => law ?? transformed.shift()!);
 }
 
-/**
- * Returns the law of the sum if the sum is a single draw, a constant, or smooth; `null` if it must be computed in full.
- */
+/** The law of the sum if it is a single draw, a constant, or smooth; `null` if it must be computed in full. */
 function addSimply(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw | null {
   const total = { mean: 0, variance: 0, third: 0, squaredVariance: 0, count: 0, lowest: 0 };
   terms.forEach(({ law, cumulants }, i) => {
@@ -302,10 +290,7 @@ function addSimply(terms: readonly SumTerm[], counts: readonly number[]): Discre
     : null;
 }
 
-/**
- * Moves all mass below `lowest` to `lowest`, and moves the other values towards `lowest` so that the mean stays the
- * same.
- */
+/** Moves all mass below `lowest` to `lowest`, and the other values towards `lowest` so that the mean stays the same. */
 function raiseTo(lowest: number, law: DiscreteLaw): DiscreteLaw {
   if (law.values[0] >= lowest) return law;
   const first = Math.max(0, law.values.findIndex((value) => value > lowest) - 1);
@@ -317,8 +302,7 @@ function raiseTo(lowest: number, law: DiscreteLaw): DiscreteLaw {
 }
 
 /**
- * Standard normal quantiles on an even grid. Each has the mass around it, and the first and the last also have the tail
- * beyond.
+ * Standard normal quantiles on an even grid, each with the mass around it, the first and the last also with the tail.
  */
 const NORMAL_GRID = (() => {
   const points = 321;
@@ -445,7 +429,7 @@ function addByTransform(terms: readonly SumTerm[], countLists: readonly (readonl
   return laws;
 }
 
-/** The scratch arrays are kept between calls; each call would otherwise leave hundreds of kilobytes of garbage. */
+/** Without scratch arrays, each call would leave hundreds of kilobytes of garbage. */
 const spectrumScratch: Float64Array[] = [];
 const cellScratch = new Int32Array(TRANSFORM_POINTS);
 const massScratch = new Float64Array(TRANSFORM_POINTS);
@@ -477,8 +461,7 @@ function makeLatticeLaw(masses: Float64Array, part: number, origin: number, star
 }
 
 /**
- * Computes the masses on the lattice that starts at the law's first value, wrapped to the transform's size. The mean is
- * unchanged.
+ * The masses on the lattice that starts at the law's first value, wrapped to the transform's size, with the same mean.
  */
 function computeLatticeMasses({ values, survival }: DiscreteLaw, step: number): Float64Array {
   const cells = massScratch.fill(0);
@@ -502,8 +485,7 @@ function computeLatticeMasses({ values, survival }: DiscreteLaw, step: number): 
 const HALF = TRANSFORM_POINTS / 2;
 
 /**
- * Multiplies powers of the spectra. These are spectra of real sequences, so only the first half of the bins and the
- * middle one are used.
+ * Multiplies powers of spectra of real sequences, of which only the first half of the bins and the middle one are used.
  */
 function multiplyPowersInto(
   product: Float64Array,
@@ -514,7 +496,6 @@ function multiplyPowersInto(
   for (let k = 0; k <= 2 * HALF; k += 2) product[k] = 1;
   const largest = exponents.reduce((a, b) => Math.max(a, b), 0);
   if (largest === 0) return;
-  // All powers share the same squarings.
   for (let bit = 2 ** Math.floor(Math.log2(largest)); bit >= 1; bit /= 2) {
     if (2 * bit <= largest) multiplyInto(product, product);
     for (let i = 0; i < spectra.length; i++) if (exponents[i] & bit) multiplyInto(product, spectra[i]);
@@ -547,8 +528,8 @@ function joinInto(both: Float64Array, one: Float64Array, other: Float64Array): v
 
 /**
  * Returns a distance from the mean of the sum, above it (`sign` 1) or below it (−1), that the sum exceeds with
- * negligible probability. This is Chernoff's bound, minimised over exponents that are powers of √2. Every exponent
- * gives a valid bound, and the bound has a single minimum over the exponents.
+ * negligible probability: Chernoff's bound, minimised over exponents that are powers of √2. Every exponent gives a
+ * valid bound, and the bound has a single minimum over the exponents.
  */
 function boundTail(terms: readonly SumTerm[], counts: readonly number[], sign: 1 | -1): number {
   let longest = 0;
@@ -583,7 +564,7 @@ function boundTail(terms: readonly SumTerm[], counts: readonly number[], sign: 1
   return reach;
 }
 
-/** Returns ln E[e^{±(X − mean)·θ}] with θ = 2^(halves/2); infinite if it overflows. */
+/** ln E[e^{±(X − mean)·θ}] with θ = 2^(halves/2); infinite if it overflows. */
 function getLogMoment({ law, cumulants, logMoments }: SumTerm, sign: 1 | -1, halves: number): number {
   const key = 2 * halves + (sign > 0 ? 1 : 0);
   let log = logMoments.get(key);
@@ -602,9 +583,7 @@ function getLogMoment({ law, cumulants, logMoments }: SumTerm, sign: 1 | -1, hal
   return log;
 }
 
-/**
- * Finds the largest step that divides every value of every set, counted from the set's first value; 0 if there is none.
- */
+/** The largest step that divides every value of every set, counted from the set's first value; 0 if there is none. */
 function findCommonStep(sets: readonly Float64Array[]): number {
   let step = 0;
   for (const values of sets) {

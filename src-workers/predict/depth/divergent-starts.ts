@@ -16,7 +16,7 @@ import {
 /**
  * Computes the number of iterations of a work group in which any lane starts a unit, if every lane starts its next unit
  * as soon as its last one ends (flattened loops, dynamic fetch). While a lane prepares the first iteration of a unit,
- * the other lanes wait. Lockstep issues this setup once for each iteration at which a unit starts, not once per round.
+ * the other lanes wait, so lockstep issues this setup once for each iteration at which a unit starts.
  *
  * All lanes start their first unit together, and a lane starts round j + 1 after the sum S_j of j lengths. With a(t) =
  * Σ_{j<m} P(S_j = t), none of the n lanes starts a unit at iteration t with probability (1 − a(t))ⁿ. This is exact if
@@ -30,8 +30,7 @@ export function computeIndependentStarts(law: LengthLaw, sizes: readonly number[
   const { mean, standardDeviation } = moments(law);
   if (rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION)
     return sizes.map(() => ({ starts: rounds, perRound: 1 }));
-  // After some rounds, each round adds as much as the round before it. So the last computed rounds represent all later
-  // ones.
+  // After some rounds, each round adds as much as the round before it.
   let followed = Math.min(rounds, FOLLOWED_ROUNDS);
   while (followed > MIN_FOLLOWED_ROUNDS && computeReach([law], [followed]) > START_POINTS) followed -= 1;
   const [untilLast, all] = computeOrderedStarts([law], sizes, [[followed - 1], [followed]]);
@@ -48,7 +47,7 @@ interface RoundStarts {
 
 /**
  * Counts starts of units if every lane takes `counts[b]` units of `laws[b]`, one law after another, for example from
- * buckets. As in `computeIndependentStarts`, the starts a(t) of a lane follow from its partial sums.
+ * buckets.
  * @param sizes n ≥ 1 of each wanted result, ascending
  * @param patterns counts of each pattern of lanes
  * @returns for each pattern and n, a number between 1 and n·m
@@ -117,9 +116,7 @@ export function computeOrderedStarts(
   });
 }
 
-/**
- * Finds an upper limit, almost never exceeded, of the latest start of a lane that takes `counts[b]` units of `laws[b]`.
- */
+/** An upper limit, almost never exceeded, of the latest start of a lane that takes `counts[b]` units of `laws[b]`. */
 function computeReach(laws: readonly LengthLaw[], counts: readonly number[]): number {
   let mean = 0;
   let variance = 0;
@@ -201,10 +198,7 @@ interface FetchedStarts {
   readonly iterations: number;
 }
 
-/**
- * Returns P(X = t)·damping^t at t = 0, step, 2·step, …, wrapped from the last point to the first. The mean stays the
- * same.
- */
+/** P(X = t)·damping^t at t = 0, step, 2·step, …, wrapped from the last point to the first, with the same mean. */
 function computeMasses({ support, probability }: LengthLaw, step: number, size: number, damping: number): Float64Array {
   const masses = new Float64Array(size);
   for (let i = 0; i < support.length; i += 1) {

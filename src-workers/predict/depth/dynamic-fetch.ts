@@ -23,9 +23,9 @@ import {
 
 interface RenewalFields {
   readonly step: number;
-  /** P(a unit is empty). A lane that fetches an empty unit fetches again at once. */
+  /** A lane that fetches an empty unit fetches again at once. */
   readonly emptyProbability: number;
-  /** Mean and variance of the non-empty lengths, steps. */
+  /** Of the non-empty lengths, steps. */
   readonly mean: number;
   readonly variance: number;
   /** P(length > x steps) of a non-empty unit, x = 0, 1, …. */
@@ -36,17 +36,15 @@ interface RenewalFields {
   readonly starts: Float64Array;
   /** Mean number of non-empty units that a lane has started by step t, for the same t as `starts`. */
   readonly startedMean: Float64Array;
-  /** Variance of the number whose mean is `startedMean`. */
   readonly startedVariance: Float64Array;
 }
 
 /**
  * The renewal process of a lane that fetches one unit after another: its rate of starts and the law of its units.
- * Lengths are in steps of `step`.
  *
  * This is a class because of a fault of V8's optimised code (Node 24): two results of one object literal shared the
- * memory of their numbers, so a later law changed `step`, `mean` and `variance` of an earlier one. This happened in a
- * third of the runs of `test/golden/fetching.slow.test.ts` after another file.
+ * memory of their numbers, so a later law changed `step`, `mean` and `variance` of an earlier one, in a third of the
+ * runs of `test/golden/fetching.slow.test.ts` after another file.
  */
 export class Renewals implements RenewalFields {
   readonly step;
@@ -141,9 +139,9 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
  * soon as it has finished one.
  *
  * Until the units run out, at time T, the lanes are n independent renewal processes. P(T ≤ t) is the probability that
- * together they have started n·m units by t. The number of started units is assumed to be normal, with the mean and
- * variance of the processes. At T, one lane starts the last unit, and the other lanes finish their current units. Their
- * residual lives follow from the renewal rate. The depth is T plus the longest of these lives.
+ * together they have started n·m units by t, a number that is assumed to be normal, with the mean and variance of the
+ * processes. At T, one lane starts the last unit, and the other lanes finish their current units. Their residual lives
+ * follow from the renewal rate. The depth is T plus the longest of these lives.
  *
  * The law is exact for constant lengths and otherwise an approximation (the tests give its error against a simulation).
  * @param poolGroups groups that fetch from one pool, with n·m units each on average; with more groups, T varies less
@@ -172,7 +170,7 @@ export function computeDynamicGroupDepth(
     const end = (units * mean - meanResidual - (mean - meanResidual) / lanes) * step;
     const last = shiftLaw({ values: lengths, survival: computeLastLane(renewals, residual, n, poolGroups) }, end);
     const deviation = Math.sqrt((units * (variance + emptyProbability * mean * mean)) / lanes);
-    // This deviation of T is smaller than a cell of the grid of lives, so it is left out.
+    // A deviation of T below a cell of the grid of lives is left out.
     if (deviation < 0.5) return last;
     const noise = makeSmoothLaw(0, deviation * step, 0);
     return addLaws([makeSumTerm(last), makeSumTerm(noise)], [1, 1]);
@@ -201,8 +199,7 @@ export function computeDynamicGroupDepth(
       if (time < starts.length) {
         advanceLives(alive, renewals, aliveAt, time);
         aliveAt = time;
-        // If all lanes start a unit in the same step, at the beginning or because lengths are equal, there may be too
-        // few units for all of them.
+        // If all lanes start a unit in the same step, there may be too few units for all of them.
         const before = time === 0 ? 0 : renewals.startedMean[time - 1];
         const share =
           to === from + 1 && starts[time] > 0 ? Math.min(1, Math.max(0, (units - before) / starts[time])) : 1;
@@ -258,14 +255,14 @@ export function countLastFetches({ survival, mean }: Renewals, n: number, unitsP
 }
 
 /**
- * Computes the law of the step T at which n lanes have started n·units units, from step `first` on. The result is
- * `null` if all of it lies beyond the step at which the renewal rate settles.
+ * Computes the law of the step T at which n lanes have started n·units units, from step `first` on; `null` if all of it
+ * lies beyond the step at which the renewal rate settles.
  * @param extraVariance variance, per lane, of the number of units itself
  */
 function computeExhaustionTimes(renewals: Renewals, n: number, units: number, extraVariance: number) {
   const { mean, variance, startedMean, startedVariance } = renewals;
   const known = startedMean.length;
-  // Returns the expected number of started units minus the number of all units, in standard deviations.
+  // The expected number of started units minus the number of all units, in standard deviations.
   const excess = (t: number): number => {
     const beyond = Math.max(0, t - known + 1);
     const at = Math.min(t, known - 1);
@@ -306,7 +303,7 @@ function advanceLives(alive: Float64Array, { survival, starts }: Renewals, from:
   }
 }
 
-/** Computes P(a lane has more than x steps left) after the rate of starts has settled at 1/mean. */
+/** P(a lane has more than x steps left) after the rate of starts has settled at 1/mean. */
 function computeSettledLives({ survival, mean }: Renewals): Float64Array {
   const residual = new Float64Array(survival.length);
   let sum = 0;
@@ -317,7 +314,7 @@ function computeSettledLives({ survival, mean }: Renewals): Float64Array {
   return residual;
 }
 
-/** Returns the greatest common divisor of whole values; 0 if a value is not whole. */
+/** The greatest common divisor of whole values; 0 if a value is not whole. */
 function findWholeStep(values: Float64Array): number {
   let step = 0;
   for (const value of values) {

@@ -8,9 +8,9 @@ import { prepareRenewals } from './dynamic-fetch.ts';
 /**
  * Starts of units on the lanes of a group whose slots take even shares. Each lane sets up its own units, and the other
  * lanes wait. A share starts anywhere in a unit, so a lane is a stationary renewal process. An item is the first of a
- * unit with probability ρ. If it is, the item k places later is also a first item with probability u(k). The
- * probability that none of n independent lanes starts a unit at a given item is (1 − ρ)ⁿ, and at either of two items (1
- * − 2ρ + ρ·u(k))ⁿ. So mean and variance of the number of items with a start are exact. Its law is taken as normal.
+ * unit with probability ρ. If it is, the item k places later is also a first item with probability u(k). None of n
+ * independent lanes starts a unit at a given item with probability (1 − ρ)ⁿ, and at either of two items with (1 − 2ρ +
+ * ρ·u(k))ⁿ. So mean and variance of the number of items with a start are exact. Its law is taken as normal.
  */
 export interface ShareStarts {
   /** ρ, the probability that an item is the first of a unit. */
@@ -18,23 +18,20 @@ export interface ShareStarts {
   /** u(k) at multiples of `step` items, k ≥ 1. Beyond the last entry, u(k) is ρ. */
   readonly step: number;
   readonly again: Float64Array;
-  /** `CovarianceSums` by n. */
+  /** By n. */
   readonly sums: Map<number, CovarianceSums>;
 }
 
 /**
- * Two sums over the distances of 1 to k items. `plain` adds the covariance of two items at each distance, and
- * `weighted` adds it times the distance. Entry i is for k = i steps.
+ * Sums over the distances of 1 to k items: the covariance of two items at each distance (`plain`), and the covariance
+ * times the distance (`weighted`). Entry i is for k = i steps.
  */
 interface CovarianceSums {
   readonly plain: Float64Array;
   readonly weighted: Float64Array;
 }
 
-/**
- * Computes the starts of units for a balancing. A non-zero split skips empty units. On a merge path, the end of a unit
- * is also an item.
- */
+/** A non-zero split skips empty units. On a merge path, the end of a unit is also an item. */
 export function computeShareStarts(law: LengthLaw, { kind }: EvenShareBalancing): ShareStarts {
   const whole = fromMasses(law.support, law.probability);
   const renewals = prepareRenewals(kind === 'merge-path' ? shiftLaw(whole, 1) : whole);
@@ -55,9 +52,7 @@ function computeCovarianceSums({ rate, step, again }: ShareStarts, n: number): C
   return { plain, weighted };
 }
 
-/**
- * Computes the mean and deviation of the number of items, after the first one, at which any of n lanes starts a unit.
- */
+/** Mean and deviation of the number of items, after the first one, at which any of n lanes starts a unit. */
 function computeStartMoments(starts: ShareStarts, items: number, n: number): { mean: number; deviation: number } {
   const { rate, step, again, sums } = starts;
   const later = items - 1;
@@ -70,10 +65,7 @@ function computeStartMoments(starts: ShareStarts, items: number, n: number): { m
   return { mean: later * (1 - none), deviation: Math.sqrt(Math.max(0, variance)) };
 }
 
-/**
- * Computes the law of the depth of a group whose slots take even shares.
- * @param overhead iterations for search and carry, in addition to items and setups
- */
+/** @param overhead iterations for search and carry, in addition to items and setups */
 export function computeEvenShareDepth(
   law: LengthLaw,
   starts: ShareStarts,

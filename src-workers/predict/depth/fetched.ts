@@ -13,7 +13,7 @@ export interface FetchedOrder {
 }
 
 export interface FetchingGroup {
-  /** Law of the group's depth without setups, iterations. */
+  /** Depth without setups, iterations. */
   readonly depth: DiscreteLaw;
   /** Iterations until the units run out, without setups. */
   readonly iterations: number;

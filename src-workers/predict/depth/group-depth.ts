@@ -108,11 +108,10 @@ function checkGroup(n: number, balancing: WholeUnitBalancing, unitsPerThread: nu
 interface DepthModel extends StepLaw {
   /** Number of values that the model keeps and does not share with other models. */
   readonly numbers: number;
-  /** For a flattened loop, laws of the iterations of a lane over several rounds, one for each pattern of buckets of its units. */
+  /** For a flattened loop, laws of the iterations of a lane over several rounds, one for each pattern of buckets. */
   readonly laneSums?: LaneLaws;
 }
 
-/** The depth of a group without setup, and what follows from it. */
 interface PlainDepth {
   readonly model: DepthModel;
   /** E[depth] of one group, iterations. */
@@ -130,9 +129,7 @@ function makePlainDepth(model: DepthModel): PlainDepth {
 /** The most recently used depths of a law, and the number of values in them. */
 const getDepthsOf = keptWith((_law: PreparedLaw) => ({ depths: new Map<string, PlainDepth>(), numbers: 0 }));
 
-/**
- * Returns the depths of a design without setup. They are cached, because designs with other setups usually share them.
- */
+/** Designs with other setups usually share the cached depths. */
 function getPlainDepth(group: WorkGroup, poolGroups: number): PlainDepth {
   const { prepared, n, balancing, loop, rounds } = group;
   const cache = getDepthsOf(prepared);
@@ -212,7 +209,7 @@ function makeIndependentGroups({ parts, values }: LaneLaws, draws: number): Dept
         if (of !== model || (groupsPerBlock !== groups && groupsPerBlock !== 2 * groups)) {
           takeMaximumInto(part, law.survival, draws * groupsPerBlock);
         } else if (groupsPerBlock !== groups) {
-          // This doubles the number of groups: 1 − (1 − p)² = p·(2 − p).
+          // Doubling the number of groups: 1 − (1 − p)² = p·(2 − p).
           for (let i = 0; i < points; i++) part[i] *= 2 - part[i];
         }
         if (p === 0) for (let i = 0; i < points; i++) out[i] = weight * part[i];
@@ -225,17 +222,14 @@ function makeIndependentGroups({ parts, values }: LaneLaws, draws: number): Dept
   return model;
 }
 
-/** The last result of `makeIndependentGroups`. It is kept because a table requests twice as many groups each time. */
+/** The last result of `makeIndependentGroups`, kept because a table requests twice as many groups each time. */
 const lastSurvival: { of: unknown; groups: number; readonly parts: Float64Array[] } = {
   of: null,
   groups: 0,
   parts: [],
 };
 
-/**
- * Makes the depth law of sorted windows for one unit per slot. The law is exact even for a block, although its groups
- * are neighbours in a window.
- */
+/** Makes the depth law of sorted windows for one unit per slot, exact even for a block, whose groups are neighbours. */
 function makeWindowModel(prepared: PreparedLaw, window: SortedWindow): DepthModel {
   const { law } = prepared;
   return {
@@ -250,10 +244,7 @@ function makeWindowModel(prepared: PreparedLaw, window: SortedWindow): DepthMode
   };
 }
 
-/**
- * Makes the law of a full sort for one unit per slot. The lanes of a group, and the groups of a block, are equally
- * long.
- */
+/** For one unit per slot of a full sort. The lanes of a group, and the groups of a block, are equally long. */
 function makeSortedModel({ law }: PreparedLaw): DepthModel {
   return { values: law.values, numbers: 0, survivalInto: (out) => out.set(law.survival) };
 }

@@ -50,7 +50,7 @@ export function makeLaneLaws(parts: readonly WeightedLaw[], sizes: readonly numb
   };
 }
 
-/** Lane laws of flattened loops, by buckets and number of rounds. Only the most recently used ones are kept. */
+/** By buckets and number of rounds. */
 const keptSums = new WeakMap<PreparedLaw, Map<string, LaneLaws>>();
 
 /**
@@ -126,14 +126,14 @@ export function computeMeanLoss(
   }
 }
 
-/** Computes the mean loss of n draws from each bucket. */
+/** The mean loss of n draws from each bucket. */
 function computeBucketLoss(prepared: PreparedLaw, { buckets, key }: BucketSet, n: number): number {
   return getShared(prepared, `loss ${key} ${n}`, () =>
     buckets.reduce((sum, { share, law }) => sum + share * lossMoments(listAtoms(law), [n])[0].meanLoss, 0),
   );
 }
 
-/** Computes the mean losses for each n. The summed lengths of the n lanes are independent draws from `sum`. */
+/** The mean losses for each n, if the summed lengths of the n lanes are independent draws from `sum`. */
 function computeLaneSumLosses(sum: DiscreteLaw, sizes: readonly number[]): number[] {
   const cumulants = computeCumulants(sum);
   const losses = sizes.map((n) => computeMomentLoss(sum, cumulants, n));
@@ -143,7 +143,7 @@ function computeLaneSumLosses(sum: DiscreteLaw, sizes: readonly number[]): numbe
   return losses.map((loss) => loss ?? quick.shift()!);
 }
 
-/** Computes E[longest of n] / E[X]. */
+/** E[longest of n] / E[X]. */
 function computeAggregate(law: DiscreteLaw, n: number): number {
   const longest = takeMaximum(law, n);
   return computeMean(longest.values, longest.survival) / computeMean(law.values, law.survival);
@@ -182,7 +182,7 @@ function computeMomentLoss(law: DiscreteLaw, { mean, variance, third }: Cumulant
   const leftOut = (Math.abs(third) / (squared * mean) + 3 * spread * spread) / (n * n);
   if (leftOut > LARGEST_MOMENT_TERM) return null;
   const others = takeMaximum(law, n - 1).survival;
-  // From the top down, this computes E[longest of x and the other lanes] for each x, and E[longest of n].
+  // From the top down: E[longest of x and the other lanes] for each x, and E[longest of n].
   let longest = values[0];
   let beyond = 0;
   let covariance = 0;

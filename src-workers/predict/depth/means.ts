@@ -1,12 +1,10 @@
 import type { GroupDepth } from '../../domain/depth.ts';
 
-/** Mean cost and mean losses of a work group. */
 export type DepthMeans = Pick<GroupDepth, 'meanDepth' | 'meanWork' | 'aggregateLoss' | 'meanLoss' | 'fetches'>;
 
 /**
  * Computes the means over two kinds of group. One kind has one more unit per slot, because the units do not divide
  * evenly over the grid.
- * @param fewer,more means of the two kinds of group
  * @param share share of the groups with more units, 0…1
  */
 export function mixMeans(fewer: DepthMeans, more: DepthMeans, share: number): DepthMeans {

@@ -6,7 +6,7 @@ import { moments } from '../../models/workload/laws.ts';
 import { listAtoms, fromMasses, takeMaximum } from './discrete-law.ts';
 import { makeGroupDepthLaw } from './group-depth.ts';
 
-/** Returns the number of units of a slice: all units, or S consecutive units. */
+/** All units, or S consecutive units. */
 export function countSliceUnits(balancing: PaddedBalancing, units: number): number {
   return balancing.kind === 'padded' ? units : Math.min(balancing.units, units);
 }
@@ -23,10 +23,9 @@ export function makePaddedLaw(law: LengthLaw, slice: number, units: number, long
 }
 
 /**
- * Computes the law of the depth of work groups of `n` units that are padded to their slices. All lanes of a slice are
- * equally long, so a group takes as long as the longest slice that it overlaps. A slice that is longer than a group
- * also covers neighbouring groups. The law is exact if slices, groups and blocks are multiples of one another.
- *
+ * Computes the depth law of work groups of `n` units that are padded to their slices. A group takes as long as the
+ * longest slice that it overlaps. A slice that is longer than a group also covers neighbouring groups. The law is exact
+ * if slices, groups and blocks are multiples of one another.
  * @param padded `makePaddedLaw` of `law` and `slice`
  * @param unitsPerThread m, integer ≥ 1
  */

@@ -13,7 +13,7 @@ import {
   type DiscreteLaw,
 } from './discrete-law.ts';
 
-/** A law of lengths, with results that are computed once for it and shared by all designs with this law. */
+/** A law of lengths, with results that all designs with this law share. */
 export interface PreparedLaw {
   readonly source: LengthLaw;
   /** The law reduced to at most MAX_POINTS atoms. */
@@ -38,15 +38,12 @@ export const prepareLaw = keptWith((source: LengthLaw): PreparedLaw => {
   return { source, law, cumulants: computeCumulants(law), shared: new Map() };
 });
 
-/** Returns a law reduced to at most `MAX_POINTS` atoms. */
+/** Reduced to at most `MAX_POINTS` atoms. */
 export function getCoarseLaw(law: LengthLaw): DiscreteLaw {
   return prepareLaw(law).law;
 }
 
-/**
- * Returns the value of `key` for this law, and computes it at the first call. The key names everything else on which
- * the value depends.
- */
+/** Computes the value of `key` at the first call. The key names everything else on which the value depends. */
 export function getShared<T>({ shared }: PreparedLaw, key: string, make: () => T): T {
   if (!shared.has(key)) shared.set(key, make());
   return shared.get(key) as T;
@@ -56,13 +53,10 @@ export function makeLengthLaw(law: DiscreteLaw): LengthLaw {
   return { label: '', truncatedMass: 0, ...listAtoms(law) };
 }
 
-/**
- * Common numbers of units per group. Computing the results for all of them together takes little longer than for the
- * largest alone.
- */
+/** Common numbers of units per group. All of them together take little longer than the largest alone. */
 export const COMMON_SIZES = [2, 4, 8, 16, 32, 64];
 
-/** Lists the group sizes that are computed together with n. */
+/** The group sizes that are computed together with n. */
 export function listGroupSizes(n: number): readonly number[] {
   return COMMON_SIZES.includes(n) ? COMMON_SIZES : [n];
 }
@@ -95,7 +89,7 @@ export function getBuckets(prepared: PreparedLaw, n: number, balancing: WholeUni
 }
 
 /**
- * Lists the buckets into which `balancing` cuts the lengths, shortest first. The interface shows their thresholds.
+ * Lists the buckets, shortest first.
  * @returns share of the units, and shortest and longest length, of each bucket
  */
 export function listBucketRanges(

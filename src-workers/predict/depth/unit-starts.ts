@@ -125,7 +125,7 @@ export function countGroupFetches(
   };
 }
 
-/** Returns the cached result of `countLastFetches`. From two fetches on, their number has no effect. */
+/** From two fetches on, their number has no effect. */
 function countSharedLastFetches(prepared: PreparedLaw, fetch: number | 'group', n: number, fetches: number): number {
   const most = Math.min(2, fetches);
   return getShared(prepared, `last fetches ${fetch} ${n} ${most}`, () => {
@@ -134,14 +134,14 @@ function countSharedLastFetches(prepared: PreparedLaw, fetch: number | 'group', 
   });
 }
 
-/** Returns the renewals of a fetcher (see `getFetchedLaw`); `null` if all units are empty. */
+/** The renewals of a fetcher (see `getFetchedLaw`); `null` if all units are empty. */
 export function getRenewals(prepared: PreparedLaw, fetch: number | 'group', n: number): Renewals | null {
   return getShared(prepared, `renewals ${nameFetch(fetch, n)}`, () =>
     prepareRenewals(getFetchedLaw(prepared, fetch, n)),
   );
 }
 
-/** Returns the law of the work of a fetcher between two fetches: a unit, a chunk, or the longest unit of a group. */
+/** The law of the work of a fetcher between two fetches: a unit, a chunk, or the longest unit of a group. */
 export function getFetchedLaw(prepared: PreparedLaw, fetch: number | 'group', n: number): DiscreteLaw {
   const { law } = prepared;
   if (fetch === 'group') return takeMaximum(law, n);
@@ -154,15 +154,12 @@ function nameFetch(fetch: number | 'group', n: number): string {
 
 type StartsOfRounds = (rounds: number) => { readonly starts: number; readonly iterations: number };
 
-/** Returns the starts of single units in groups of n lanes that fetch. */
+/** The starts of single units in groups of n lanes that fetch. */
 function getFetchedUnits(prepared: PreparedLaw, n: number): StartsOfRounds {
   return getFetchedStarts(prepared, () => prepared.source, n, 'units');
 }
 
-/**
- * Returns the result of `computeFetchedStarts` for groups of n lanes, which is computed together with the other common
- * group sizes. `name` identifies the law.
- */
+/** The starts in groups of n lanes, computed together with the other common group sizes. `name` identifies the law. */
 function getFetchedStarts(prepared: PreparedLaw, law: () => LengthLaw, n: number, name: string): StartsOfRounds {
   const sizes = listGroupSizes(n);
   const fetched = getShared(prepared, `fetched ${name} ${sizes.join()}`, () => computeFetchedStarts(law(), sizes));

@@ -34,7 +34,7 @@ export function computeWindowActivity({ units, n }: SortedWindow, groups: number
   const perWindow = units / n;
   const stride = greatestCommonDivisor(groups, perWindow);
   const binomial = createBinomialWindow(units);
-  // Σ P(active) and Σ r·P(active) up to the r-th group. The sums cover only groups whose state is not certain.
+  // Σ P(active) and Σ r·P(active) up to the r-th group, over groups whose state is not certain.
   const sums = new Float64Array(perWindow + 1);
   const moments = new Float64Array(perWindow + 1);
   return (survival: number, out: WindowActivity): void => {
@@ -55,7 +55,7 @@ export function computeWindowActivity({ units, n }: SortedWindow, groups: number
     const momentTo = (r: number): number =>
       r <= ended ? 0 : r <= open ? moments[r] : moments[open] + (r * (r + 1) - open * (open + 1)) / 2;
     const chance = (r: number): number => sumTo(r) - sumTo(r - 1);
-    // Returns the expected number of pairs of active groups among the groups from + 1 … to.
+    // The expected number of pairs of active groups among the groups from + 1 … to.
     const pairsIn = (from: number, to: number): number =>
       to * (sumTo(to) - sumTo(from)) - (momentTo(to) - momentTo(from));
     const all = sumTo(perWindow);
@@ -95,7 +95,7 @@ export function computeWindowActivity({ units, n }: SortedWindow, groups: number
   };
 }
 
-/** Computes P(longest of `groups` consecutive groups > x) for every x of the law; see `computeWindowActivity`. */
+/** P(longest of `groups` consecutive groups > x) for every x of the law; see `computeWindowActivity`. */
 export function computeWindowSurvival(law: DiscreteLaw, window: SortedWindow, groups: number): Float64Array {
   const activity = computeWindowActivity(window, groups);
   const out: WindowActivity = { block: 0, group: 0, pair: 0 };
@@ -108,7 +108,7 @@ export function computeWindowSurvival(law: DiscreteLaw, window: SortedWindow, gr
 
 /**
  * Computes the survival functions of blocks of a sorted window with one unit per slot. They are exact at the ends of
- * each step. Within a step, they are logarithmic means.
+ * each step, and logarithmic means within.
  * @param groups W_b, integer ≥ 1
  * @param setupIterations setup of each unit, iterations
  */
@@ -146,16 +146,15 @@ export function computeWindowSteps(
   return { steps, block, group, either, lattice: isLattice(steps) };
 }
 
-/** Computes the mean of a quantity that falls exponentially from a to b. */
+/** The mean of a quantity that falls exponentially from a to b. */
 function computeLogarithmicMean(a: number, b: number): number {
   if (!(b > 0) || a - b < 1e-6 * a) return (a + b) / 2;
   return (a - b) / Math.log(a / b);
 }
 
 /**
- * Computes the mean over the groups of a window of E[longest]/E[mean length]. It equals the mean loss, apart from the
- * spread of the lengths at one place of the window. That spread vanishes as the window grows (it is largest at M = 4n:
- * see the test).
+ * Computes the mean over the groups of a window of E[longest]/E[mean length]: the mean loss, apart from the spread of
+ * the lengths at one place of the window, which vanishes as the window grows (it is largest at M = 4n: see the test).
  */
 export function computeWindowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
   const { units, n } = window;
@@ -206,8 +205,8 @@ export function computeWindowMeanLoss(law: DiscreteLaw, window: SortedWindow): n
 }
 
 /**
- * Computes binomial probabilities of M trials near their mode. Values below 1e-18 of the value at the mode are dropped;
- * the sum is 1.
+ * Computes binomial probabilities of M trials near their mode, with the sum 1. Values below 1e-18 of the value at the
+ * mode are dropped.
  */
 export function createBinomialWindow(trials: number) {
   const buffer = new Float64Array(trials + 1);

@@ -47,19 +47,18 @@ export interface Candidate {
   gridBlocks: number;
   /** Maximum number of units of a slot in the launch. */
   unitsPerThread: number;
-  /** Number of blocks that have any work. */
+  /** Blocks that have any work. */
   workingBlocks: number;
   /** Mean number of units of a slot in a working block. */
   meanUnitsPerThread: number;
-  /** Number of items of a slot, if slots take even shares. */
+  /** Of a slot, if slots take even shares. */
   itemsPerSlot: number;
   /** The launch of each class of a mixed design; `null` for any other design. */
   classes: readonly ClassCandidate[] | null;
-  /** The cost of the candidate's iterations, which `cost/pace.ts` computes on demand. */
+  /** Computed on demand by `cost/pace.ts`. */
   pace: Pace | null;
 }
 
-/** A candidate of one launch on a GPU. */
 export interface GpuCandidate extends Candidate {
   device: GpuDevice;
   balancing: LockstepBalancing;
@@ -70,13 +69,12 @@ export interface CpuCandidate extends Candidate {
   balancing: PartitionBalancing;
 }
 
-/** The launch of the units of one class. */
 export interface ClassCandidate {
   readonly units: UnitClass;
   readonly candidate: GpuCandidate;
 }
 
-/** Returns whether an examined candidate is one launch on a GPU; a mixed design has one launch for each class. */
+/** A mixed design has one launch for each class. */
 export function isOneLaunch(candidate: Candidate): candidate is GpuCandidate {
   return candidate.device.kind === 'gpu' && isLockstep(candidate.balancing);
 }
@@ -135,12 +133,11 @@ function violates(
   return false;
 }
 
-/** Returns the number of units of a slot after one fetch. */
 export function countUnitsPerFetch({ fetch }: Extract<LockstepBalancing, { kind: 'dynamic-fetch' }>): number {
   return typeof fetch === 'number' ? fetch : 1;
 }
 
-/** Returns whether the implementation supports the values at some positions. */
+/** Whether the implementation supports the values at some positions. */
 function allows({ allowed }: Predictor, positions: Int32Array): boolean {
   return (
     allowed === null ||
@@ -153,9 +150,8 @@ function allows({ allowed }: Predictor, positions: Int32Array): boolean {
 }
 
 /**
- * Finds the predictor that knows the units of a design, starting from the predictor of the implementation. If blocks
- * take units by tiles, this is a predictor of the tiled order. If threads are dealt the iterations of a unit, it is a
- * predictor of the lanes.
+ * Finds the predictor that knows the units of a design: of the implementation, of the tiled order if blocks take units
+ * by tiles, or of the lanes if threads are dealt the iterations of a unit.
  */
 function findOwnPredictor(whole: Predictor, positions: Int32Array): Predictor {
   const implementation = whole.implementations[positions[AXIS.implementation]];
@@ -169,15 +165,13 @@ function findOwnPredictor(whole: Predictor, positions: Int32Array): Predictor {
 }
 
 /**
- * Finds the tile of units that a block takes. The result is `null` if the block is one row, or if the width is
- * impossible: it must divide the threads of the block and be a multiple of the threads per unit, and the tile must fit
- * in the image.
+ * Finds the tile of units that a block takes; `null` if the block is one row, or if the width is impossible: it must
+ * divide the threads of the block and be a multiple of the threads per unit, and the tile must fit in the image.
  */
 function findTile({ plan, balancing }: Predictor, positions: Int32Array): Tile | null {
   const { axes, width, units, ordered } = plan;
   const blockWidth = getBlockWidth(axes, positions[AXIS.blockWidth]);
-  // Only the balancing `none` keeps units in their places. Other balancings move units, and a slot that fetches takes
-  // the next unit.
+  // Only the balancing `none` keeps units in their places: a slot that fetches takes the next unit.
   if (blockWidth === null || width === undefined || balancing[positions[AXIS.balancing]].kind !== 'none') return null;
   const tile = {
     width: blockWidth / axes.threadsPerUnit[positions[AXIS.threadsPerUnit]],
@@ -194,7 +188,6 @@ export function examine(whole: Predictor, positions: Int32Array, candidate: Cand
   examineOwn(findOwnPredictor(whole, positions), positions, candidate);
 }
 
-/** Examines the design with an index. */
 export function examineDesign(
   whole: Predictor,
   index: number,
@@ -312,8 +305,8 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
     launch = resolveLaunch(ONE_EACH, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
   candidate.gridBlocks = launch.gridBlocks;
   candidate.unitsPerThread = launch.unitsPerThread;
-  // Not every block has work. In a fetching launch, blocks after the first wave find no units left. Even shares are
-  // whole numbers of items, so the last shares may be empty.
+  // In a fetching launch, blocks after the first wave find no units left. Even shares are whole numbers of items, so
+  // the last shares may be empty.
   candidate.workingBlocks = launch.gridBlocks;
   const fetching = balancing.kind === 'dynamic-fetch';
   if (fetching) candidate.workingBlocks = Math.min(launch.gridBlocks, device.multiprocessors * shape.residentBlocks);
@@ -338,14 +331,14 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
   else candidate.invalid = 0;
 }
 
-/** Returns whether some blocks have no work although every slot has at most one item. */
+/** Whether some blocks have no work although every slot has at most one item. */
 function hasIdleShares({ itemsPerSlot, workingBlocks, gridBlocks }: Candidate): boolean {
   return itemsPerSlot <= 1 && workingBlocks < gridBlocks;
 }
 
 const ONE_EACH = { kind: 'units-per-thread', value: 1 } as const;
 
-/** Examines the launches of a mixed design. Its grid is the sum of their grids. */
+/** The grid of a mixed design is the sum of the grids of its launches. */
 function examineClasses(
   predictor: Predictor,
   balancing: MixedBalancing,
@@ -388,10 +381,7 @@ function examineClasses(
     candidate.invalid = REASON.constraint;
 }
 
-/**
- * Returns whether the settings for GPUs have their plain values. These settings have no meaning on a CPU, so the plain
- * values represent all others.
- */
+/** Whether the settings for GPUs have their plain values, which represent all others on a CPU. */
 function isPlain({ plan: { axes }, balancing }: Predictor, positions: Int32Array): boolean {
   return (
     axes.threadsPerUnit[positions[AXIS.threadsPerUnit]] === 1 &&

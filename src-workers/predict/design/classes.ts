@@ -12,19 +12,15 @@ import { getGivenOrder, type SweepPlan } from '../plan.ts';
 import { createPredictor, preparePipeline } from '../predictor.ts';
 import type { Predictor, UnitClass } from '../tables.ts';
 
-/**
- * Maximum number of class plans that are kept with their laws, because edits of a kernel often choose the same classes.
- */
+/** Maximum number of class plans that are kept with their laws. Edits of a kernel often choose the same classes. */
 const KEPT_CLASSES = 16;
-/** The units of each class. The key is the order of all units. */
+/** By the order of all units. */
 const givenClasses = new WeakMap<Float64Array, Map<string, Pick<SweepPlan, 'units' | 'ordered' | 'law'> | null>>();
 
-/** Returns the number of threads that share a unit of a class, in blocks of this size. */
 export function resolveThreads(threads: LengthClass['threads'], device: GpuDevice, blockThreads: number): number {
   return threads === 'block' ? blockThreads : threads === 'group' ? device.threadGroupWidth : threads;
 }
 
-/** Returns the non-empty classes of a mixed balancing on a device. */
 export function getClasses(predictor: Predictor, balancing: MixedBalancing, deviceAt: number): readonly UnitClass[] {
   const device = predictor.plan.axes.devices[deviceAt] as GpuDevice;
   let byDevice = predictor.classes.get(balancing);
@@ -90,10 +86,9 @@ function makeClassPlan(
 }
 
 /**
- * Chooses at most `most` classes. Their threads and thresholds minimise the estimated total time of their launches. The
- * time of a launch is estimated from the work of its lockstep groups over all multiprocessors, its longest unit and its
- * start. Dynamic programming finds the choice that is optimal for this estimate among a limited set of cuts. The
- * prediction later computes the launches in full.
+ * Chooses at most `most` classes whose threads and thresholds minimise the estimated total time of their launches, by
+ * dynamic programming over a limited set of cuts. The time of a launch is estimated from the work of its lockstep
+ * groups over all multiprocessors, its longest unit and its start.
  */
 export function chooseClasses(
   { plan, longestLength, meanLength }: Predictor,
@@ -162,10 +157,7 @@ interface PossibleClass {
   readonly depth: number;
 }
 
-/**
- * Finds the classes into which a law may be cut. They do not depend on the kernel, so they stay valid when it is
- * edited.
- */
+/** The possible classes do not depend on the kernel, so they stay valid when it is edited. */
 const findPossibleClasses = keptWith((law: LengthLaw) => {
   const { support, probability } = coarsenLaw(law);
   // A class may end after each of these positions of the law.
@@ -185,7 +177,7 @@ const findPossibleClasses = keptWith((law: LengthLaw) => {
     return { share, depth };
   };
   /**
-   * Lists the possible classes by the position of their first cut, then of their last.
+   * By the position of the first cut, then of the last.
    * @param n units of a group
    * @param lanes lanes to which a unit is dealt
    */

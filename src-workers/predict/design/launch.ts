@@ -1,6 +1,5 @@
 import type { GridLaunch, Launch } from '../../domain/space.ts';
 
-/** The resolved value of the launch axis for one design. */
 export interface ResolvedLaunch {
   readonly gridBlocks: number;
   /** Maximum number of units of a slot of u threads. */
@@ -11,11 +10,7 @@ export interface ResolvedLaunch {
   readonly everyBlockWorks: boolean;
 }
 
-/**
- * Resolves a value of the launch axis.
- * @param units units of the workload
- * @param slotsPerBlock units in flight in one block: blockThreads / threadsPerUnit, ≥ 1
- */
+/** @param slotsPerBlock units in flight in one block: blockThreads / threadsPerUnit, ≥ 1 */
 export function resolveLaunch(
   launch: GridLaunch,
   units: number,
@@ -24,8 +19,7 @@ export function resolveLaunch(
 ): ResolvedLaunch {
   if (launch.kind === 'units-per-thread') {
     const gridBlocks = Math.ceil(units / (slotsPerBlock * launch.value));
-    // The last block may be partly empty, so the mean can be below the value of the axis. No slot gets more units than
-    // this value.
+    // The last block may be partly empty, so the mean can be below the value of the axis, which no slot exceeds.
     return {
       gridBlocks,
       unitsPerThread: launch.value,

@@ -17,16 +17,12 @@ export interface Shape {
   readonly residentBlocks: number;
   /** W_b: work groups of a block. */
   readonly groupsPerBlock: number;
-  /**
-   * Number of thread groups of a work group. It is more than 1 if the threads of a unit span several thread groups,
-   * which then run in step.
-   */
+  /** More than 1 if the threads of a unit span several thread groups, which then run in step. */
   readonly threadGroupsPerGroup: number;
   readonly occupancyFraction: number;
   readonly limitedBy: number;
   /** Bytes of device memory that one lane moves in an iteration; 0 on a CPU. */
   readonly bytesPerIteration: number;
-  /** The properties of the threads that decide how they read the arrays of the kernel. */
   readonly accessing: AccessingThreads;
 }
 
@@ -40,10 +36,7 @@ const NO_SHAPE = {
   accessing: { threadsPerUnit: 1, residentThreads: 1, sharedMemoryBytes: 0, unitElements: 1 },
 };
 
-/**
- * Makes the shape of blocks on a GPU with this number of registers per thread and threads per unit.
- * @param meanLength mean length of the units, iterations
- */
+/** @param meanLength mean length of the units, iterations */
 export function makeShape(
   plan: SweepPlan,
   device: GpuDevice,
@@ -83,7 +76,7 @@ export function makeShape(
   };
 }
 
-/** Makes the shape of a launch on a CPU: one thread on each core. */
+/** One thread on each core. */
 export function makeCoresShape(device: CpuDevice, launch: Launch): Shape {
   if (launch.kind !== 'cores') return { ...NO_SHAPE, invalid: REASON['not-on-device'] };
   if (launch.value > device.cores) return { ...NO_SHAPE, invalid: REASON.cores };

@@ -1,20 +1,20 @@
 import { take, type Arena } from './arena.ts';
 
 /**
- * Activity of identical block slots in virtual time, if no new block replaces a block that has ended: which blocks and
- * groups still run. Virtual time is divided into cells. Each cell has one record of `CELL_FIELDS` numbers, and every
- * probability in it is the mean over the cell.
+ * Activity of identical block slots in virtual time, if no new block replaces a block that has ended. Virtual time is
+ * divided into cells. Each cell has one record of `CELL_FIELDS` numbers, and every probability in it is the mean over
+ * the cell.
  */
 export interface ActivityProfile {
-  /** W_b, the work groups of a block. */
+  /** W_b. */
   readonly groupsPerBlock: number;
   readonly cells: number;
   readonly data: Float64Array;
 }
 
-/** Layout of a cell's record: the constants below are the positions of its numbers. */
+/** The constants below are the positions of the numbers in a cell's record. */
 export const CELL_FIELDS = 11;
-/** Position of the width of the cell, in iterations. */
+/** Width of the cell, iterations. */
 export const WIDTH = 0;
 /** P(a slot's block is active). A block is active while any of its groups has iterations left. */
 export const BLOCK = 1;
@@ -35,9 +35,9 @@ export const OWN = 8;
 /** Variance of the number of active groups of a slot whose block is active. */
 export const OWN_VARIANCE = 9;
 /**
- * P(another group of the block has ended | a group is active), 0…1. It is 0 if all groups of a block end together. This
- * probability times the mean number of active groups is the variance that each further scheduler adds: with q
- * schedulers, q times the active groups of one scheduler have the variance of all groups plus q − 1 times this product.
+ * P(another group of the block has ended | a group is active), 0…1. Times the mean number of active groups, it is the
+ * variance that each further scheduler adds: with q schedulers, q times the active groups of one scheduler have the
+ * variance of all groups plus q − 1 times this product.
  */
 export const APART = 10;
 

@@ -1,7 +1,6 @@
 /**
  * Source of small arrays, which are cut from large ones (slabs). A sweep makes tens of thousands of laws per second,
- * and allocating a buffer for each costs more than filling it. All arrays of an arena are released together, and their
- * memory is reused.
+ * and allocating a buffer for each costs more than filling it. All arrays of an arena are released together.
  */
 export interface Arena {
   readonly slabLength: number;
@@ -10,22 +9,16 @@ export interface Arena {
   at: number;
   /** Number of values of the current slab that are in use. */
   used: number;
-  /** Functions that are called when the arrays are released, so that the objects that hold arrays drop them. */
+  /** Called when the arrays are released, so that the objects that hold arrays drop them. */
   readonly forget: (() => void)[];
 }
 
-/**
- * Creates an arena.
- * @param slabLength number of values in each slab
- */
+/** @param slabLength number of values in each slab */
 export function createArena(slabLength: number): Arena {
   return { slabLength, slabs: [], at: 0, used: 0, forget: [] };
 }
 
-/**
- * Releases every array of the arena. The memory is used again, so whoever still holds an array will see it change;
- * `forget` prevents this.
- */
+/** Releases every array of the arena. Whoever still holds an array will see it change; `forget` prevents this. */
 export function clearArena(arena: Arena): void {
   arena.at = 0;
   arena.used = 0;

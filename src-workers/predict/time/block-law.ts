@@ -41,7 +41,7 @@ import type { BlockLaw } from './law.ts';
  */
 export const ROW_FIELDS = 7;
 
-/** Finds the row whose times contain y, searching upwards from row `from`. That row must not lie beyond y. */
+/** Finds the row whose times contain y, searching upwards from row `from`, which must not lie beyond y. */
 function findRow(rows: Float64Array, from: number, y: number): number {
   let i = from;
   for (const last = rows.length - ROW_FIELDS; i < last && rows[i + ROW_FIELDS] <= y;) i += ROW_FIELDS;
@@ -81,8 +81,8 @@ export function writeBlockSurvivalInto(out: Float64Array, { rows }: BlockLaw, fi
 }
 
 /**
- * Number of values in the record of an age: its weight, the mean and the variance of the active groups, and the
- * variance that each further scheduler adds (`APART` times the mean).
+ * Values in the record of an age: its weight, the mean and the variance of the active groups, and the variance that
+ * each further scheduler adds (`APART` times the mean).
  */
 export const AGE_FIELDS = 4;
 
@@ -126,7 +126,6 @@ export function makeBlockLaw(table: DepthTable, groupsPerBlock: number, arena: A
   return tabulateBlockLaw({ steps, block, group: partly, either: oneOfTwo, lattice }, W, lastFilled, arena);
 }
 
-/** Makes the block law of a depth law, in an arena of its own. */
 export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): BlockLaw {
   return makeBlockLaw(getDepthTable(depth), groupsPerBlock, createArena(1 << 10));
 }
@@ -193,11 +192,11 @@ function tabulateBlockLaw(laws: StepLaws, W: number, lastFilled: number, arena: 
   };
 }
 
-/** Maximum number of edges of a sampled law. */
+/** Of a sampled law. */
 const MAX_EDGES = GROUP_EDGES + BLOCK_EDGES + 2;
 const edgesOfSample = new Float64Array(MAX_EDGES);
 
-/** Makes the law of the life of blocks whose steps are known. Clearing the arena makes it invalid. */
+/** Clearing the arena makes the law invalid. */
 export function makeSteppedBlockLaw(laws: StepLaws, groupsPerBlock: number, arena: Arena): BlockLaw {
   return tabulateBlockLaw(laws, groupsPerBlock, 1, arena);
 }
@@ -229,7 +228,7 @@ export function makeSampledSteps({ depths, weights, groupsPerBlock: W }: Sampled
       }
       // The part of the last row during which the group lives. The earlier rows are added up below.
       const part = (depth - from) * perIteration;
-      // This counts the pairs that end with this group: one pair with each group that lives longer.
+      // The pairs that end with this group: one pair with each group that lives longer.
       const pairs = (W - 1 - i) * perPair;
       group[row] += part;
       pair[row] += part * pairs;
@@ -270,7 +269,6 @@ function chooseSampledEdges(edges: Float64Array, depths: Float64Array, W: number
   }
   lives.sort();
   const most = lives[blocks - 1];
-  // A part of the groups suffices to estimate their quantiles.
   const groups = new Float64Array(Math.min(depths.length, SAMPLE_QUANTILES));
   for (let i = 0; i < groups.length; i++) groups[i] = depths[Math.floor(((i + 0.5) * depths.length) / groups.length)];
   groups.sort();
@@ -325,8 +323,7 @@ function chooseCellEdges(arena: Arena, rows: Float64Array, meanBlock: number): F
 }
 
 /**
- * Computes the integrals up to the first `count` edges of the cells for a block of this age. They are valid until the
- * next call.
+ * Computes the integrals up to the first `count` edges of the cells for a block of this age, valid until the next call.
  */
 export function computeIntegrals(law: BlockLaw, age: number, count: number): Float64Array {
   if (integrals.length < 3 * count) integrals = new Float64Array(6 * count);
@@ -349,7 +346,7 @@ function makeFreshProfile(arena: Arena, rows: Float64Array, edges: Float64Array,
   return profile;
 }
 
-/** Computes the records of the ages. Ages with about the same share of active groups share a record. */
+/** Ages with about the same share of active groups share a record. */
 function computeAges(
   arena: Arena,
   { groupsPerBlock: W, cells, data }: ActivityProfile,
@@ -391,10 +388,7 @@ function computeAges(
   return ages;
 }
 
-/**
- * Returns the future activity of a slot that has been refilled for a very long time, if no block replaces its current
- * one.
- */
+/** Returns the future activity of a slot that has always been refilled, if no block replaces its current one. */
 export function getStationaryProfile(law: BlockLaw): ActivityProfile {
   return (law.stationary ??= makeStationaryProfile(law));
 }

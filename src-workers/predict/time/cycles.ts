@@ -6,11 +6,11 @@
 export type CycleTable = Float64Array;
 
 /**
- * The schedulers of a multiprocessor. A thread group stays with one of them and competes for issue slots only with the
- * other groups of its scheduler. Its memory traffic competes with the traffic of all groups.
+ * A thread group stays with one scheduler of its multiprocessor and competes for issue slots only with the other groups
+ * of its scheduler. Its memory traffic competes with the traffic of all groups.
  */
 export interface Schedulers {
-  /** q, the number of schedulers, integer ≥ 1. */
+  /** q, integer ≥ 1. */
   readonly count: number;
   /** α: the share that issue, as opposed to memory traffic, has in the cycles that a further group costs, 0…1. */
   readonly issueShare: number;
@@ -20,9 +20,9 @@ export interface Schedulers {
 export const ONE_SCHEDULER: Schedulers = { count: 1, issueShare: 0 };
 
 /**
- * Returns the number of groups w for which t(w) is the pace of one scheduler. It is a weighted mean: the groups of the
- * whole multiprocessor count by the share of traffic, and q times the scheduler's own groups count by the share of
- * issue. If there are at most q groups, each has a scheduler to itself and waits for no other group.
+ * Returns the number of groups w for which t(w) is the pace of one scheduler: a weighted mean of the groups of the
+ * whole multiprocessor (by the share of traffic) and q times the scheduler's own groups (by the share of issue). If
+ * there are at most q groups, each has a scheduler to itself and waits for no other group.
  */
 export function countCompeting(own: number, all: number, { count, issueShare }: Schedulers): number {
   if (own <= 1 && all <= count) return all;
@@ -30,8 +30,8 @@ export function countCompeting(own: number, all: number, { count, issueShare }: 
 }
 
 /**
- * Returns the number of schedulers beyond the first, weighted by the share α of issue: α(q − 1). The result is smaller
- * if so few groups are active on a multiprocessor that most of them have a scheduler of their own.
+ * The number of schedulers beyond the first, weighted by the share α of issue: α(q − 1); less if so few groups are
+ * active on a multiprocessor that most of them have a scheduler of their own.
  */
 export function countFurther({ count, issueShare }: Schedulers, active = Infinity): number {
   return issueShare * (count - 1) * Math.min(1, active / count);
@@ -61,7 +61,7 @@ export function smoothRounds(cyclesPerIteration: CycleTable, q: number): CycleTa
   });
 }
 
-/** Interpolates t linearly between whole w. The result is t(1) below one group and t(cap) above `cap` groups. */
+/** Linear between whole w; t(1) below one group and t(cap) above `cap` groups. */
 export function interpolateCycles(cyclesPerIteration: CycleTable, groups: number, cap: number): number {
   if (groups <= 1) return cyclesPerIteration[1];
   if (groups >= cap) return cyclesPerIteration[cap];
@@ -72,8 +72,8 @@ export function interpolateCycles(cyclesPerIteration: CycleTable, groups: number
 
 /**
  * Computes E[t(w)], in cycles per iteration, for a number of active groups with this mean and standard deviation, and
- * at most `cap` groups. Two points with these moments represent the law. They lie one deviation to either side of the
- * mean, or at unequal distances near the cap.
+ * at most `cap` groups. Two points with these moments represent the law, one deviation to either side of the mean, or
+ * at unequal distances near the cap.
  */
 export function computeMeanCycles(
   cyclesPerIteration: CycleTable,

@@ -20,7 +20,7 @@ export function isSorted(balancing: LockstepBalancing): balancing is SortedBalan
   return balancing.kind === 'window-sort' || balancing.kind === 'full-sort';
 }
 
-/** Returns M, the number of units in each sorted window. */
+/** M, the number of units in each sorted window. */
 export function countWindowUnits(balancing: SortedBalancing, units: number): number {
   return balancing.kind === 'window-sort' ? Math.min(balancing.units, units) : units;
 }
@@ -37,23 +37,17 @@ export interface DealtLaunch {
   readonly placed: readonly PlacedBlocks[];
   /** Blocks of units in a given order that start in that order; `null` if they start in random order. */
   readonly inOrder: ListedBlocks | null;
-  /**
-   * Means over groups that take one unit per slot in a given order; `null` for sorted units, whose law has the means.
-   */
+  /** Over groups that take one unit per slot in a given order; `null` for sorted units, whose law has the means. */
   readonly means: DepthMeans | null;
-  /**
-   * Survival functions of the lives of the blocks. The time of placed blocks does not need them, so they are then made
-   * on demand.
-   */
+  /** Survival functions of the lives of the blocks, which placed blocks need only on demand. */
   steps: StepLaws | null;
-  /** Law of a block's life, in the memory of an arena; made on demand by `makeDealtBlockLaw`. */
+  /** In the memory of an arena; made on demand by `makeDealtBlockLaw`. */
   law: BlockLaw | null;
   /** Number of values that the launch keeps. */
   readonly size: number;
 }
 
 /**
- * Deals sorted units to a launch.
  * @param everyBlock whether the launch fits the device at once, so that each block matters; otherwise a sample is
  * enough
  */
@@ -85,9 +79,8 @@ export function computeSortedLaunch(
 }
 
 /**
- * Returns whether the law of the units gives the lives of the blocks. It does if each slot has at most one unit and no
- * group crosses the end of a window. A sample of the blocks would miss most of the longest blocks, and these decide
- * when the launch ends.
+ * Whether the law of the units gives the lives of the blocks: each slot has at most one unit, and no group crosses the
+ * end of a window. A sample would miss most of the longest blocks, which decide when the launch ends.
  */
 function hasWindowLaw(
   { window, units }: SortedOrder,
@@ -98,7 +91,7 @@ function hasWindowLaw(
 
 const UNORDERED = { inOrder: null, means: null, steps: null, law: null };
 
-/** Puts blocks in random order. Blocks of fully sorted or bucketed units are assumed to start in such an order. */
+/** Puts blocks in random order, as assumed for blocks of fully sorted or bucketed units. */
 function placeRandomly(depths: Float64Array, groupsPerBlock: number, gridBlocks: number): readonly PlacedBlocks[] {
   const blocks = listBlocks(depths, groupsPerBlock);
   return Array.from({ length: BLOCK_ORDERS }, (_, v) => {
@@ -108,7 +101,6 @@ function placeRandomly(depths: Float64Array, groupsPerBlock: number, gridBlocks:
 }
 
 /**
- * Deals units in a given order to a launch; see `computeSortedLaunch`.
  * @param launchOf makes the blocks of the launch, or a sample of them
  * @param startsInOrder whether the blocks start in their order; otherwise they start in random order
  * @param hasTrend whether blocks live longer in some parts of the launch than in others
@@ -122,10 +114,9 @@ export function computeOrderedLaunch(
 ): DealtLaunch {
   const { groupsPerBlock, gridBlocks } = dealing;
   const isPlaced = !startsInOrder && everyBlock && canListBlocks(dealing);
-  // Blocks that start in random order are represented by a law, unless each block matters. Blocks that start in order
-  // are represented by a law if there are many of them and no part of the launch has longer blocks than another. The
-  // last block is not counted, because it may be partly empty. Adding up the lanes of a flattened loop takes longer, so
-  // such a loop is played only up to half as many groups.
+  // A law represents blocks that start in random order, unless each block matters, and many blocks that start in order,
+  // unless some parts of the launch have longer blocks. The last block is not counted, because it may be partly empty.
+  // Adding up the lanes of a flattened loop takes longer, so such a loop is played only up to half as many groups.
   const played = dealing.loop === 'nested' ? PLAYED_GROUPS : PLAYED_GROUPS / 2;
   if (!isPlaced && (!startsInOrder || (gridBlocks - 1) * groupsPerBlock >= played)) {
     if (!startsInOrder || !hasTrend()) {
@@ -144,16 +135,13 @@ export function computeOrderedLaunch(
   return { ...launch, placed, size: (1 + placed.length) * depths.length };
 }
 
-/** Sorts the depths of each block, the shortest first. */
+/** The shortest depth of each block first. */
 function sortRows(depths: Float64Array, W: number): Float64Array {
   for (let at = 0; at < depths.length; at += W) sortRow(depths, at, W);
   return depths;
 }
 
-/**
- * Makes the law of the blocks of a launch.
- * @param arena holds the law; clearing it makes `launch.law` invalid
- */
+/** @param arena holds the law; clearing it makes `launch.law` invalid */
 export function makeDealtBlockLaw(launch: DealtLaunch, arena: Arena): BlockLaw {
   if (!launch.steps) {
     const blocks = launch.inOrder ?? launch.placed[0];

@@ -96,8 +96,8 @@ export function computeLastBlockCycles(
 }
 
 /**
- * Computes the expected time of one multiprocessor, cycles. It has two short loops, because the compiler does not
- * inline functions into a longer one.
+ * The expected time of one multiprocessor, cycles, in a short loop of its own: the compiler does not inline functions
+ * into a longer one.
  */
 function computeMeanDrain(
   { cells, data }: ActivityProfile,
@@ -120,8 +120,7 @@ function computeMeanDrain(
       meanTime += h * slots * b * interpolateCycles(cyclesPerIteration, data[c + OWN], cap);
       continue;
     }
-    // The mean and the deviation are of the active groups of all slots. If it is possible that no group is active, they
-    // are conditional on at least one active group.
+    // If it is possible that no group is active, mean and deviation are conditional on at least one active group.
     let mean = slots * data[c + ACTIVE];
     const further = countFurther(schedulers, mean);
     const spread = schedulers.issueShare * further * data[c + ACTIVE] * data[c + APART];
@@ -139,7 +138,7 @@ function computeMeanDrain(
   return meanTime;
 }
 
-/** Results of `writeSlowestInto` for `computeDrainCycles`; the constants below are their positions. */
+/** Results of `writeSlowestInto`; the constants below are their positions. */
 const slowest = new Float64Array(4);
 /** Cycles in which any block of the device is active. */
 const LONGEST_TIME = 0;
@@ -202,9 +201,9 @@ function writeSlowestInto(
     longestTime += t * aliveAnywhere;
     const ended = 1 - data[c + GROUP];
     if (ended > 0) {
-      // This is the maximum number of groups that are active on any multiprocessor, by the first terms of the
-      // Cornish–Fisher expansion. Groups that end together form a clump, and the number of clumps has the skewness of a
-      // binomial number.
+      // The maximum number of groups that are active on any multiprocessor, by the first terms of the Cornish–Fisher
+      // expansion. Groups that end together form a clump, and the number of clumps has the skewness of a binomial
+      // number.
       const clump = active > 0 ? slotVariance / (ended * active) : 0;
       const skewed = skewing * (ended - data[c + GROUP]) * clump;
       const shift = Math.min(cap - all, top * Math.sqrt(slots * slotVariance) + Math.max(0, skewed));
@@ -240,9 +239,7 @@ function computeLogNone(longer: number, active: number): number {
 
 const maxima: number[] = [0, 0];
 
-/**
- * Estimates E[max of n standard normals], within 1 % for every n ≥ 1 (Blom 1958: the quantile at (n − 3/8)/(n + 1/4)).
- */
+/** E[max of n standard normals], within 1 % for every n ≥ 1 (Blom 1958: the quantile at (n − 3/8)/(n + 1/4)). */
 export function estimateNormalMaximum(n: number): number {
   const known = maxima[n];
   if (known !== undefined) return known;

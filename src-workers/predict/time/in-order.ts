@@ -23,9 +23,9 @@ const getState = createScratch();
  * clock that runs at t(w), where w counts the groups that compete on this scheduler. A block ends at the latest of
  * these clocks. (In the event simulation, each scheduler counts its own iterations.)
  *
- * Up to the last dispatch, w is a mean over bins of time; `LIFE_BINS` bins cover the longest life. A group that ends
- * inside a bin counts for a part of this bin, so that no iteration is lost. After the last dispatch, each scheduler
- * runs alone, group by group, and the slowest decides.
+ * Up to the last dispatch, w is a mean over bins of time. A group that ends inside a bin counts for a part of this bin,
+ * so that no iteration is lost. After the last dispatch, each scheduler runs alone, group by group, and the slowest
+ * decides.
  * @param blocks all blocks, or a sample of them; for a sample, the time up to the last dispatch is scaled up
  * @param gridBlocks G
  * @param residentBlocks R
@@ -93,10 +93,7 @@ export function computeInOrderCycles(
     }
   };
 
-  /**
-   * Advances the clocks of a multiprocessor by a part of a bin. A block that ends here ends at the latest of these
-   * clocks.
-   */
+  /** Advances the clocks of a multiprocessor by a part of a bin. */
   const tick = (m: number, part: number): void => {
     const end = (m + 1) * q;
     let all = 0;

@@ -3,8 +3,8 @@ import { estimateNormalMaximum } from './drain.ts';
 
 /**
  * How differently the schedulers of a multiprocessor are loaded by one block. Each scheduler that the block uses has m
- * of its groups. The sum S of their depths is the scheduler's work, and the longest depth D is its time in the block.
- * Both are in iterations.
+ * of its groups. The sum S of their depths is the scheduler's work, and the longest depth D is its time in the block,
+ * both in iterations.
  */
 export class SchedulerShares {
   readonly schedulers: number;
@@ -12,7 +12,7 @@ export class SchedulerShares {
   readonly depthLead: number;
   /** E[the largest S] − E[S]. */
   readonly workLead: number;
-  /** The correlation of S and D, 0…1. */
+  /** Of S and D, 0…1. */
   readonly correlation: number;
 
   /**

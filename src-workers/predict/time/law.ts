@@ -34,7 +34,7 @@ export interface BlockLaw {
   readonly meanResidual: number;
   /** Standard deviation of B, iterations. */
   readonly blockDeviation: number;
-  /** The longest life, iterations. */
+  /** Iterations. */
   readonly longest: number;
   /** The longest life whose probability is not negligible, iterations. */
   readonly top: number;
@@ -53,9 +53,8 @@ export interface BlockLaw {
 }
 
 /**
- * The renewal process of a block slot that is refilled whenever its block ends: the expected number of blocks that
- * start in the slot, at each point of a grid of virtual time. The grid grows on demand, and no result depends on the
- * order of the calls.
+ * The renewal process of a block slot that is refilled whenever its block ends. The grid of virtual time grows on
+ * demand, and no result depends on the order of the calls.
  */
 export interface Renewal {
   readonly law: BlockLaw;
@@ -81,13 +80,13 @@ export interface Renewal {
    */
   readonly ages: Float64Array;
   /**
-   * Means over the slots at every `pointsPerSample`-th point: `SAMPLE_FIELDS` numbers for each sample. Valid below
+   * Means over the slots at every `pointsPerSample`-th point: records of `SAMPLE_FIELDS` numbers. Valid below
    * `sampled`.
    */
   samples: Float64Array;
   sampled: number;
   readonly pointsPerSample: number;
-  /** The dispatches that were computed last, by their grid point. */
+  /** By grid point. */
   readonly dispatches: Map<number, Dispatch>;
 }
 

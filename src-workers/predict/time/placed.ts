@@ -7,14 +7,11 @@ const slowest = { scheduler: new Int32Array(SLOWEST_CANDIDATES), estimate: new F
 const getFirst = createScratch();
 const getSecond = createScratch();
 
-/**
- * Returns the place of a block slot's first group among the groups of its multiprocessor. Group i has scheduler i mod
- * q.
- */
+/** The place of a block slot's first group among the groups of its multiprocessor. Group i has scheduler i mod q. */
 export const findFirstPlace = (slot: number, multiprocessors: number, groupsPerBlock: number): number =>
   Math.floor(slot / multiprocessors) * groupsPerBlock;
 
-/** Computes the time in cycles of a launch of at most one wave whose blocks are listed; see `computeSlowestCycles`. */
+/** Computes the time in cycles of a launch of at most one wave whose blocks are listed. */
 export function computePlacedCycles(
   blocks: PlacedBlocks,
   multiprocessors: number,
@@ -70,7 +67,6 @@ export function computeSlowestCycles(
   return launch;
 }
 
-/** Blocks that multiprocessors hold, and the iterations that each of them has run. */
 interface HeldBlocks extends ListedBlocks {
   readonly held: Int32Array;
   readonly elapsed: Float64Array | null;
@@ -142,8 +138,7 @@ function computeCycles(
   const { count: q } = schedulers;
   const m = Math.floor(s / q);
   const cap = cyclesPerIteration.length - 1;
-  // The array has the ends of the scheduler's own groups first, and then the ends of the other groups of its
-  // multiprocessor.
+  // `first` has the ends of the scheduler's own groups, `second` those of the other groups of its multiprocessor.
   let own = 0;
   let others = 0;
   for (let b = m; b < held.length; b += M) {

@@ -13,13 +13,12 @@ import {
   computeOneWaveCycles,
 } from './waves.ts';
 
-/** A launch to be timed. */
 export interface TimedLaunch {
-  /** The blocks; if they have different numbers of units per slot, the blocks with the larger number. */
+  /** If the blocks have different numbers of units per slot, the blocks with the larger number. */
   readonly residency: Residency;
   /** G: blocks that get work, integer ≥ 1. */
   readonly gridBlocks: number;
-  /** M, the number of multiprocessors, integer ≥ 1. */
+  /** M, integer ≥ 1. */
   readonly multiprocessors: number;
   /**
    * All blocks with their depths, for several orders that are equally likely. Empty unless the blocks are listed and
@@ -35,22 +34,22 @@ export interface TimedLaunch {
    * slots that have more.
    */
   readonly fullerBlocks: number;
-  /** Mean number of units that a lane fetches, if lanes fetch from a shared counter; otherwise 0. */
+  /** Mean number of units that a lane fetches from a shared counter; otherwise 0. */
   readonly fetchedUnits: number;
 }
 
 /** One way to compute the time of a launch. */
 export interface Regime {
   readonly id: RegimeId;
-  /** Returns whether this way fits the launch, provided that no earlier way in the table does. */
+  /** Whether this way fits the launch, provided that no earlier way in the table does. */
   when(launch: TimedLaunch): boolean;
-  /** Computes the expected time, cycles. */
+  /** The expected time, cycles. */
   cycles(launch: TimedLaunch): number;
 }
 
 /**
- * The ways to compute the time of a launch. The first one that fits is used. Titles, sources and measured accuracies
- * are in `domain/regime.ts`, for the interface.
+ * The first way that fits is used. Titles, sources and measured accuracies are in `domain/regime.ts`, for the
+ * interface.
  */
 export const REGIMES: readonly Regime[] = [
   { id: 'given-order', when: ({ inOrder }) => inOrder !== null, cycles: computeGivenOrderCycles },
@@ -63,13 +62,12 @@ export const REGIMES: readonly Regime[] = [
   { id: 'many-waves', when: () => true, cycles: computeManyWavesCycles },
 ];
 
-/** Returns the regime that computes the time of a launch. */
 export function findRegime(launch: TimedLaunch): Regime {
   for (const regime of REGIMES) if (regime.when(launch)) return regime;
   throw new TypeError('No regime fits the launch.');
 }
 
-/** Computes the expected time of a launch, cycles. */
+/** The expected time of a launch, cycles. */
 export function computeLaunchCycles(launch: TimedLaunch): number {
   return findRegime(launch).cycles(launch);
 }
@@ -101,7 +99,7 @@ function computeGivenOrderCycles({ inOrder, gridBlocks, multiprocessors, residen
   );
 }
 
-/** Returns the mean time over the orders in which the blocks may start, cycles. */
+/** The mean time over the orders in which the blocks may start, cycles. */
 function computePlacedBlocksCycles({ placed, multiprocessors, residency }: TimedLaunch): number {
   const { cyclesPerIteration, schedulers } = residency;
   let sum = 0;
@@ -109,9 +107,7 @@ function computePlacedBlocksCycles({ placed, multiprocessors, residency }: Timed
   return sum / placed.length;
 }
 
-/**
- * Returns whether lanes fetch more than one unit each, while some multiprocessors hold one block more than the others.
- */
+/** Whether lanes fetch more than one unit each, while some multiprocessors hold one block more than the others. */
 function isUnevenFetch({ fetchedUnits, gridBlocks, multiprocessors, residency }: TimedLaunch): boolean {
   return (
     fetchedUnits > 1 &&
@@ -141,8 +137,8 @@ function computeUnevenFetchCycles({ residency, gridBlocks, multiprocessors, fetc
 }
 
 /**
- * Computes the cycles of a launch whose first blocks have one additional unit per slot. The time is interpolated
- * between launches of each kind of block alone, by the shares of the two kinds.
+ * The first blocks have one additional unit per slot. The time is interpolated between launches of each kind of block
+ * alone, by the shares of the two kinds.
  */
 function computeUnevenGridCycles(launch: TimedLaunch): number {
   const none = timeKind(launch, launch.shorter!, launch.gridBlocks);
@@ -151,10 +147,7 @@ function computeUnevenGridCycles(launch: TimedLaunch): number {
   return none + launch.fullerBlocks * Math.max(0, timeBothKinds(launch, 1, none) - none);
 }
 
-/**
- * Computes the cycles of a launch with both kinds of block.
- * @param none time of a launch whose blocks all have the smaller number of units, cycles
- */
+/** @param none time of a launch whose blocks all have the smaller number of units, cycles */
 function timeBothKinds(launch: TimedLaunch, fullerBlocks: number, none: number): number {
   const { residency, gridBlocks } = launch;
   const part = fullerBlocks / gridBlocks;

@@ -15,12 +15,11 @@ import { writeBlockSurvivalInto, computeIntegrals, writeIntegralsInto } from './
 import type { BlockLaw, Dispatch, Renewal } from './law.ts';
 
 /**
- * A phase has four values: its iterations, the mean and the variance of the active groups of a slot, and the variance
- * that each further scheduler adds (`APART` times the mean).
+ * Values of a phase: its iterations, the mean and the variance of the active groups of a slot, and the variance that
+ * each further scheduler adds (`APART` times the mean).
  */
 export const PHASE_FIELDS = 4;
 
-/** Returns the renewal process of a block law, and makes it at the first call. */
 export function getRenewal(law: BlockLaw): Renewal {
   return (law.renewal ??= prepareRenewal(law));
 }
@@ -130,7 +129,7 @@ export function extendRenewal(renewal: Renewal, waves: number): number {
   return k - 1;
 }
 
-/** A sample has two values: the means over the slots of P(group active) and of P(two groups active). */
+/** Values of a sample: the means over the slots of P(group active) and of P(two groups active). */
 const SAMPLE_FIELDS = 2;
 
 /** Writes the activity of the slots in the cell after grid point `k`. */
@@ -175,8 +174,7 @@ function getPhasesBefore(renewal: Renewal, k: number): Float64Array {
     sampleInto(phases, at + 1, renewal, whole * pointsPerSample + (rest >> 1));
     counted += rest * phases[at + 1];
   }
-  // Each sample represents the points around it. The samples are scaled so that their sum is the known total of the
-  // active groups.
+  // Each sample represents the points around it. The samples are scaled to the known total of the active groups.
   let total = 0;
   const last = ages.length - 3;
   const all = ages[last + 2] + ages[last];

@@ -7,7 +7,7 @@ import { ONE_SCHEDULER, type CycleTable, type Schedulers } from './cycles.ts';
  */
 export interface Residency {
   readonly block: BlockLaw;
-  /** R, blocks that a multiprocessor holds. */
+  /** R. */
   readonly residentBlocks: number;
   readonly cyclesPerIteration: CycleTable;
   readonly schedulers: Schedulers;
@@ -21,7 +21,6 @@ export interface Residency {
 }
 
 /**
- * Makes a residency.
  * @param residentBlocks R, integer ≥ 1
  * @param cyclesPerIteration t(w) for w from 0 to at least R·W_b groups
  */
@@ -43,7 +42,7 @@ export function makeResidency(
   };
 }
 
-/** Makes a residency whose block law is computed at its first use. */
+/** The block law is computed at its first use. */
 export function makeResidencyOnDemand(
   blockLaw: () => BlockLaw,
   residentBlocks: number,

@@ -12,23 +12,23 @@ import type { Residency } from './residency.ts';
 /** A grid of independent blocks on M multiprocessors. */
 export interface Wave {
   readonly residency: Residency;
-  /** G, the number of blocks, integer ≥ 1. */
+  /** G, integer ≥ 1. */
   readonly gridBlocks: number;
-  /** M, the number of multiprocessors, integer ≥ 1. */
+  /** M, integer ≥ 1. */
   readonly multiprocessors: number;
 }
 
-/** Returns whether all groups end with their block, and all blocks end at the same time. */
+/** Whether all groups end with their block, and all blocks end at the same time. */
 export function hasEqualBlocks({ residency: { block } }: Wave): boolean {
   return block.blockDeviation <= 1e-7 * block.meanBlock && block.meanGroup >= (1 - 1e-9) * block.meanBlock;
 }
 
-/** Returns whether the launch fits the device at once. */
+/** Whether the launch fits the device at once. */
 export function isOneWave({ residency, gridBlocks, multiprocessors }: Wave): boolean {
   return gridBlocks <= residency.residentBlocks * multiprocessors;
 }
 
-/** Returns whether the launch ends before its waves have drifted out of phase. */
+/** Whether the launch ends before its waves have drifted out of phase. */
 export function isFewWaves({ residency, gridBlocks, multiprocessors }: Wave): boolean {
   const { block, residentBlocks } = residency;
   const waves = gridBlocks / (multiprocessors * residentBlocks);
@@ -37,9 +37,7 @@ export function isFewWaves({ residency, gridBlocks, multiprocessors }: Wave): bo
   return started[last] >= nearly;
 }
 
-/**
- * Returns t(w) of the fullest scheduler of a multiprocessor that holds `blocks` blocks, whose groups are all active.
- */
+/** t(w) of the fullest scheduler of a multiprocessor that holds `blocks` blocks, whose groups are all active. */
 function cyclesOfFullest({ block, cyclesPerIteration, schedulers }: Residency, blocks: number): number {
   return cyclesPerIteration[findMostCompeting(blocks * block.groupsPerBlock, schedulers, cyclesPerIteration)];
 }
@@ -55,16 +53,15 @@ function computeUnevenCycles(residency: Residency, blocks: number): number {
 }
 
 /**
- * Returns the result of `computeUnevenCycles` for a full multiprocessor whose ended blocks are replaced. A block waits
- * for its groups on the fullest scheduler. A block of few groups may have none there, so its iterations take the mean
- * time.
+ * `computeUnevenCycles` for a full multiprocessor whose ended blocks are replaced. A block waits for its groups on the
+ * fullest scheduler. A block of few groups may have none there, so its iterations take the mean time.
  */
 function computeUnevenCyclesOfFull(residency: Residency): number {
   const { block, schedulers, residentBlocks } = residency;
   return block.groupsPerBlock > schedulers.count / 2 ? computeUnevenCycles(residency, residentBlocks) : 0;
 }
 
-/** Computes the iterations in which two groups of a multiprocessor are both active. */
+/** The iterations in which two groups of a multiprocessor are both active. */
 function computeMeanPair({ groupsPerBlock, meanPair, fresh: { data, cells } }: BlockLaw): number {
   if (groupsPerBlock > 1) return meanPair;
   // The groups belong to different blocks.
@@ -74,7 +71,7 @@ function computeMeanPair({ groupsPerBlock, meanPair, fresh: { data, cells } }: B
   return sum;
 }
 
-/** Computes the cycles of a launch whose blocks are all equal. The last wave ends with the fullest scheduler. */
+/** The last wave ends with the fullest scheduler. */
 export function computeEqualBlocksCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks } = residency;
   const perMultiprocessor = Math.ceil(gridBlocks / multiprocessors);
@@ -90,10 +87,7 @@ function findExactLives({ fresh, isExact }: BlockLaw, gridBlocks: number): Exact
   return isExact ? { fresh, gridBlocks } : null;
 }
 
-/**
- * Computes the cycles of a launch whose blocks all start at once, so that it only drains. Some multiprocessors hold one
- * block more.
- */
+/** All blocks start at once, so the launch only drains. Some multiprocessors hold one block more. */
 export function computeOneWaveCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, cyclesPerIteration, schedulers } = residency;
   const { fresh } = block;
@@ -112,7 +106,7 @@ export function computeOneWaveCycles({ residency, gridBlocks, multiprocessors }:
   return few > 0 ? Math.max(full, drain(few, multiprocessors)) : full;
 }
 
-/** Computes the cycles of a launch whose blocks start according to the renewal equation, and then drain. */
+/** Blocks start according to the renewal equation, and then drain. */
 export function computeFewWavesCycles(wave: Wave): number {
   const untied = computeUntiedCycles(wave);
   const tied = computeTiedShare(wave);
@@ -186,7 +180,7 @@ function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): num
   const q = schedulers.count;
   const groups = R * W;
   const own = Math.max(1, Math.floor(groups / q));
-  // This is a binomial sum over the groups of a scheduler: no shorter group, one shorter group, and so on.
+  // A binomial sum over the groups of a scheduler: no shorter group, one shorter group, and so on.
   let term = Math.pow(topShare, own);
   let evenOwn = term;
   const slowest = cyclesPerIteration[groups];
@@ -202,8 +196,8 @@ function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): num
 }
 
 /**
- * Computes the cycles of a launch that is stationary until the last dispatch and then drains. By Wald's identity the
- * blocks of a slot take waves·E[B] iterations, including the residual life at the last dispatch.
+ * The launch is stationary until the last dispatch and then drains. By Wald's identity the blocks of a slot take
+ * waves·E[B] iterations, including the residual life at the last dispatch.
  */
 export function computeManyWavesCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
