@@ -31,7 +31,6 @@ interface Entry {
 const LOWEST_COST = -4;
 const COSTS = 16;
 
-/** @param bytes maximum size of all values, as the caches count it */
 export function createBudget(bytes: number): Budget {
   return {
     bytes,
@@ -63,7 +62,6 @@ function rankLast({ floor, lists }: Budget, entry: Entry): void {
   list.before = entry;
 }
 
-/** Drops the value with the lowest rank, which is the first one of a list. */
 function dropOne(budget: Budget): void {
   let lowest: Entry | null = null;
   for (const list of budget.lists)

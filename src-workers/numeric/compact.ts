@@ -9,10 +9,7 @@ export function compactNumbers(values: CompactNumbers): CompactNumbers {
   return most < 2 ** 32 && !(values instanceof Uint32Array) ? new Uint32Array(values) : values;
 }
 
-/**
- * Infinite if any value is not a whole number below 2³². The loop has a function of its own, because V8 would leave the
- * optimised code of a longer function at the end of every loop.
- */
+/** Infinite if a value is not a whole number below 2³². V8 would leave the code of a longer function after the loop. */
 function findLargestWhole(values: CompactNumbers): number {
   let most = 0;
   for (let at = 0; at < values.length; at++) {

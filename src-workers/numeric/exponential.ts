@@ -21,10 +21,7 @@ const NOT_ALL = Float64Array.from(
   (_, i) => -Math.expm1(-Math.exp(LOWEST + i / STEPS)),
 );
 
-/**
- * 1 − e^(−e^z): the probability that at least one of many has not ended, where z is ln(−ln P(all ended)). The relative
- * error is below 5e-5; the result is 0 for z < −40.
- */
+/** 1 − e^(−e^z), where z is ln(−ln P(all ended)); relative error below 5e-5, 0 for z < −40. */
 export function notAll(z: number): number {
   if (z >= HIGHEST_LOG) return 1;
   const steps = (z - LOWEST) * STEPS;

@@ -11,10 +11,7 @@ export function kept<Key, T>(cache: Map<Key, T>, max: number, key: Key, make: ()
   return keep(cache, max, key, cache.get(key) ?? make());
 }
 
-/**
- * Like `kept`, with up to `max` values for each owner, which are released together with the owner.
- * @param make gets the other values of the owner
- */
+/** Like `kept` for each owner, whose values are released with it; `make` gets the owner's other values. */
 export function keptFor<Owner extends object, Key, T>(
   caches: WeakMap<Owner, Map<Key, T>>,
   owner: Owner,

@@ -38,10 +38,7 @@ export function spreadOnLattice(masses: Masses, origin: number, step: number): M
   return { support: Float64Array.from(spread, (_, j) => origin + j * step), probability: spread };
 }
 
-/**
- * Returns an interval that the sum of `count` independent draws leaves at either end with a probability of at most
- * `excluded`: Chernoff's bound at its best exponent, clipped to the range of the sums.
- */
+/** The sum of `count` draws leaves the interval at either end with probability ≤ `excluded` (Chernoff). */
 export function sumWindow(
   law: Masses,
   count: number,

@@ -1,7 +1,4 @@
-/**
- * A priority queue of small integers, ordered by `key[i]`, then by i. A key may change only while its entry is outside
- * the queue.
- */
+/** Small integers ordered by `key[i]`, then by i. A key may change only while its entry is outside the queue. */
 export interface IndexedQueue {
   push(index: number): void;
   pop(): number;

@@ -1,10 +1,7 @@
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { LengthLaw } from '../domain/workload.ts';
 
-/**
- * Independent uniform doubles in [0, 1). Functions that need random numbers get a source, so that a seed fixes the
- * result.
- */
+/** Independent uniform doubles in [0, 1), passed as an argument, so that a seed fixes the result. */
 export type UniformSource = () => number;
 
 /**
@@ -55,10 +52,7 @@ export function lengthSampler({ support, probability }: LengthLaw): (uniform: Un
   return (uniform) => support[draw(uniform)];
 }
 
-/**
- * A quick source to spread a sample, not random enough for a simulation. Source: Numerical Recipes' quick generator,
- * state·1664525 + 1013904223 modulo 2³².
- */
+/** Spreads samples quickly; not for simulations. Source: Numerical Recipes' quick generator, modulo 2³². */
 export function quickGenerator(seed: number): UniformSource {
   let state = seed + 1;
   return () => {
@@ -67,7 +61,6 @@ export function quickGenerator(seed: number): UniformSource {
   };
 }
 
-/** Source: Box and Muller, Ann. Math. Stat. 29 (1958). */
 export function standardNormal(uniform: UniformSource): number {
   return Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 }

@@ -1,7 +1,4 @@
-/**
- * Makes a function that returns the same memory in each call, filled with zeros. Large arrays that are made for one
- * call leave gaps in the memory of the process that are seldom returned to the system.
- */
+/** Zeros in the same memory for each call: large arrays made for one call leave gaps in the memory of the process. */
 export function createScratch(): (length: number) => Float64Array {
   let memory = new Float64Array(0);
   return (length) => {

@@ -1,7 +1,4 @@
-/**
- * Finds the cell that holds a value, by bisection. A value outside all cells belongs to the first or last one.
- * @param edges ascending; cell i is from edges[i] to edges[i + 1]
- */
+/** Bisects ascending edges: cell i is from edges[i] to edges[i + 1]. The end cells have the outside values. */
 export function findCell(edges: Float64Array | Int32Array, value: number): number {
   let low = 0;
   let high = edges.length - 1;
@@ -13,10 +10,7 @@ export function findCell(edges: Float64Array | Int32Array, value: number): numbe
   return low;
 }
 
-/**
- * Finds the first integer in low … high for which `holds` returns true, by bisection; `high` if there is none below.
- * @param holds must return true for every integer above the first one for which it returns true
- */
+/** The first integer in low … high from which on `holds` returns true, by bisection; `high` if there is none below. */
 export function firstIndex(low: number, high: number, holds: (index: number) => boolean): number {
   while (low < high) {
     const middle = Math.floor((low + high) / 2);

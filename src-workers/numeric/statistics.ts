@@ -23,11 +23,7 @@ function fractionalRanks(values: Float64Array): Float64Array {
   return ranks;
 }
 
-/**
- * Pearson's correlation, −1…1.
- * @param a,b same length ≥ 2, no NaN
- * @returns NaN if all values of one side are equal
- */
+/** Pearson's correlation, −1…1, of at least 2 values without NaN; NaN if all values of one side are equal. */
 export function pearson(a: Float64Array, b: Float64Array): number {
   const meanA = mean(a);
   const meanB = mean(b);
@@ -44,20 +40,14 @@ export function pearson(a: Float64Array, b: Float64Array): number {
   return ab / Math.sqrt(aa * bb);
 }
 
-/**
- * Spearman's rank correlation, −1…1.
- * @param a,b same length ≥ 2, no NaN
- * @returns NaN if all values of one side are equal
- */
+/** Spearman's rank correlation, −1…1, of at least 2 values without NaN; NaN if all values of one side are equal. */
 export function spearman(a: Float64Array, b: Float64Array): number {
   return pearson(fractionalRanks(a), fractionalRanks(b));
 }
 
-/** Counts of the pairs (i, j), i < j, of two columns. */
 export interface PairCounts {
   /** Pairs in the same order in both columns, minus pairs in opposite order. */
   readonly score: number;
-  /** n(n − 1)/2. */
   readonly pairs: number;
   readonly tiedA: number;
   readonly tiedB: number;
@@ -100,7 +90,6 @@ export function concordance(a: Float64Array, b: Float64Array): PairCounts {
   return { score: pairs - tiedA - tiedB + tiedBoth - 2 * swaps, pairs, tiedA, tiedB };
 }
 
-/** Counts the pairs within runs of equal neighbours. */
 function tiedPairs(order: Uint32Array, equal: (i: number, j: number) => boolean): number {
   let pairs = 0;
   for (let start = 0; start < order.length;) {
@@ -123,7 +112,6 @@ export function kendall(a: Float64Array, b: Float64Array): number {
   return score / Math.sqrt((pairs - tiedA) * (pairs - tiedB));
 }
 
-/** @param values at least one */
 export function mean(values: Float64Array | readonly number[]): number {
   let sum = 0;
   for (const value of values) sum += value;
@@ -143,10 +131,7 @@ export function sortedQuantile(sorted: ArrayLike<number>, fraction: number): num
   return position > below ? low + (position - below) * (sorted[below + 1] - low) : low;
 }
 
-/**
- * Returns the smallest value whose cumulative weight reaches `target`, or the last value if none does.
- * @param values ascending, at least one; one weight for each
- */
+/** The smallest of ascending values whose cumulative weight reaches `target`, or the last value if none does. */
 export function weightedQuantile(values: Float64Array, weights: Float64Array, target: number): number {
   let sum = 0;
   const position = weights.findIndex((weight) => (sum += weight) >= target);

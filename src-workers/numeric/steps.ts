@@ -1,7 +1,4 @@
-/**
- * A thread counts the steps of its task in shared memory, where the waiting thread can see whether the task hangs, and
- * can ask it to stop. A stopped task ends between two steps, so that the tables of its thread stay valid.
- */
+/** The waiting thread sees the steps, and can stop a task between two steps, so that its thread's tables stay valid. */
 
 /** Cells of a thread: its number of steps, and whether its task must stop. */
 const CELLS = 2;
@@ -11,10 +8,7 @@ export function sharedSteps(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(THREADS * CELLS * Int32Array.BYTES_PER_ELEMENT));
 }
 
-/**
- * Returns the shared cells of a thread. Thread numbers only increase, and the numbers of one pool differ by less than
- * THREADS, so no two threads of a pool share cells.
- */
+/** Thread numbers increase and differ by less than THREADS in a pool, so no two threads of a pool share cells. */
 export function viewSteps(shared: Int32Array, threadId: number): Int32Array {
   const from = (threadId % THREADS) * CELLS;
   return shared.subarray(from, from + CELLS);
@@ -27,10 +21,7 @@ export function shareSteps(cells: Int32Array): void {
   own = cells;
 }
 
-/**
- * Counts a step: one design or one replication.
- * @throws if the task was stopped
- */
+/** One design or one replication; throws if the task was stopped. */
 export function countStep(): void {
   own[0] += 1;
   if (Atomics.load(own, 1) !== 0) throw new Error('The task was stopped.');

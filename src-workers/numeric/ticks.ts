@@ -1,4 +1,3 @@
-/** Returns a round step that gives about `target` ticks over a span. */
 export function niceStep(span: number, target = 4): number {
   const rough = span / target;
   const size = 10 ** Math.floor(Math.log10(rough));
@@ -17,7 +16,6 @@ export function stepDecimals(step: number): number {
   return decimals;
 }
 
-/** Lists the multiples of a step from `low` to `high`, both included. */
 export function multiples(low: number, high: number, step: number): number[] {
   const first = Math.ceil(low / step - 1e-9);
   return Array.from({ length: Math.max(0, Math.floor(high / step + 1e-9) - first + 1) }, (_, i) =>
@@ -52,7 +50,6 @@ interface LogTickLimits {
   readonly apartFraction?: number;
 }
 
-/** Lists round numbers between two values for a logarithmic axis, as many as the limits allow. */
 export function logTicks(low: number, high: number, { max = Infinity, apartFraction = 0 }: LogTickLimits): number[] {
   if (!(low > 0 && high > low)) return [];
   const span = Math.log(high / low);

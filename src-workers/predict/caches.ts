@@ -10,10 +10,7 @@ import type { CycleTable, Schedulers } from './time/cycles.ts';
 import { makeResidency, type Residency } from './time/residency.ts';
 import type { Caches, DepthLaws, LawCaches, LawKey } from './tables.ts';
 
-/**
- * A law depends on its balancing, its key and the units of the plan. A key contains the values of a design instead of
- * positions on axes, so plans with other axes share the laws.
- */
+/** A key has the values of a design instead of positions on axes, so plans with other axes share the laws. */
 
 /** @param budget memory for the laws; other caches may share it */
 export function createCaches(budget = threadBudget): Caches {
@@ -28,7 +25,6 @@ export function createCaches(budget = threadBudget): Caches {
   };
 }
 
-/** The laws of a balancing, which is identified by its text. */
 export function getLawCaches({ budget, laws }: Caches, balancing: string): LawCaches {
   return kept(laws, Infinity, balancing, () => ({
     depths: createSizedCache(budget, DEPTH_LAW_MS, () => DEPTH_LAW_BYTES),
@@ -70,7 +66,6 @@ export function getCachedResidency({ arena }: Caches, laws: DepthLaws, key: Resi
   return (known.residencies[at] = makeResidency(known.law, residentBlocks, cyclesPerIteration, schedulers));
 }
 
-/** Drops the current block laws if little memory for further ones is left. */
 export function makeRoom({ arena }: Caches): void {
   if (arena.at >= MAX_SLABS) clearArena(arena);
 }

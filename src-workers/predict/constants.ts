@@ -16,11 +16,8 @@ import type { Phase } from '../domain/kernel.ts';
  * changes.
  */
 export const SMEARED = 3;
-/**
- * Mean residual lives after which the ages of blocks count as stationary. Fitted on 500 random designs (3–24 tried).
- */
+/** Mean residual lives until the ages of blocks are stationary. Fitted on 500 random designs (3–24 tried). */
 export const RESIDUAL_LIVES = 12;
-/** Minimum number of waves that are followed one by one. */
 export const SHORTEST_PHASE_MEMORY = 3;
 /**
  * Maximum number of waves that are followed one by one. Fitted on 500 random designs: the 95th percentile of the
@@ -33,10 +30,7 @@ export const LONGEST_PHASE_MEMORY = 48;
  * designs (2 to 16 tried): without the bound, times of launches with a few very long units are up to 30 % too short.
  */
 export const ALIGNMENT_POWER = 8;
-/**
- * If more than this fraction of a multiprocessor's groups end before the longest life, the multiprocessors are assumed
- * to end at different times. Chosen: this shortcut only saves time.
- */
+/** Above this fraction of groups that end before the longest life, multiprocessors end apart. Chosen: saves time. */
 export const RARELY_LONGEST = 0.5;
 /** A smaller probability that all multiprocessors end together counts as 0. Chosen: this only saves time. */
 export const NEVER_TIED = 1e-3;
@@ -61,13 +55,10 @@ export const TAIL_EDGES = 1.5;
 export const GROUP_EDGES = 24;
 /** Edges of a sampled law at quantiles of its blocks' lives. */
 export const BLOCK_EDGES = 48;
-/** Group depths from which the edges for groups are picked. */
 export const SAMPLE_QUANTILES = 128;
 /** Minimum number of points of the renewal grid per E[B]; above it, one point per standard deviation of B. */
 export const POINTS_PER_BLOCK = 8;
-/** Of the renewal grid. */
 export const MAX_POINTS_PER_BLOCK = 20;
-/** Samples of the slots' activity per E[B]. */
 export const SAMPLES_PER_BLOCK = 4;
 /** Blocks of neighbouring ages are added as one if a slot has at most this number of them on average. */
 export const LUMP_ACTIVITY = 0.25;
@@ -79,10 +70,7 @@ export const IMPOSSIBLE_LOG = 25;
 export const ALL_BUT_CERTAIN = 20.7;
 /** Below this probability that any block of the device is active, two blocks are assumed never to be active at once. */
 export const AT_MOST_ONE_ACTIVE = 1e-2;
-/**
- * Below this share of issue in the cycles that one more group costs, schedulers are assumed to have no effect on the
- * time.
- */
+/** Below this share of issue in the cycles of one more group, schedulers are assumed to have no effect. */
 export const LEAST_ISSUE_SHARE = 0.05;
 /** Schedulers in a wave of known blocks whose time is computed in full. An estimate finds the slowest. */
 export const SLOWEST_CANDIDATES = 6;
@@ -108,7 +96,6 @@ export const MAX_POINTS = 512;
 export const IN_STEP_DEVIATION = 0.05;
 /** A sum of lengths is computed up to this number of standard deviations above its mean. */
 export const SUM_REACH = 6;
-/** Points of the transforms that count starts. */
 export const START_POINTS = 2 ** 14;
 /** Minimum number of rounds that are followed one by one, even if `START_POINTS` are too few for their lengths. */
 export const MIN_FOLLOWED_ROUNDS = 4;
@@ -116,26 +103,17 @@ export const MIN_FOLLOWED_ROUNDS = 4;
 export const FETCHED_ROUNDS = 48;
 /** Units of a fetching lane that are followed even if lengths must be rounded to fit `START_POINTS`. */
 export const MIN_FETCHED_ROUNDS = 12;
-/**
- * Factor by which the last point of a transform of starts is damped. Beyond it, the rate of starts counts as settled.
- */
+/** Damping of the last point of a transform of starts, beyond which the rate of starts counts as settled. */
 export const DAMPED_SPECTRUM = 1e-7;
-/**
- * Maximum number of rounds of independent lanes that are followed one by one. Chosen: later rounds differ little, so
- * each of them counts as much as the last followed round.
- */
+/** Rounds of independent lanes that are followed. Chosen: later rounds count as much as the last of them. */
 export const FOLLOWED_ROUNDS = 32;
 
 // -- Depth: lanes that fetch. Resolution --
 
-/** Lattice points for the renewal equation of a lane. */
 export const FETCH_LATTICE_POINTS = 300;
 /** The rate of starts counts as settled after this many steps. For nearly equal lengths it may settle later. */
 export const LONGEST_TRANSIENT = 4096;
-/**
- * Maximum probability of a part of the law of the time at which the units run out; each part has a law of residual
- * lives.
- */
+/** Maximum probability of a part of the law of T, when the units run out. Each part has a law of residual lives. */
 export const PART_PROBABILITY = 1 / 6;
 /** Maximum width of a part outside the tails, divided by the mean plus the standard deviation of a length. */
 export const PART_WIDTH = 1 / 4;
@@ -154,24 +132,17 @@ export const LAST_LIVES = 2 ** 16;
 
 /** Sums of this many terms of comparable variance are computed as Pearson III laws with the same three cumulants. */
 export const SMOOTH_TERMS = 16;
-/** Maximum skewness of a sum for which `SMOOTH_TERMS` holds. */
 export const SMOOTH_SKEWNESS = 0.5;
 /** Sums of more draws than this are computed as Pearson III laws, whatever their skewness is. */
 export const SMOOTH_DRAWS = 256;
-/** Lattice points of the transforms for sums that are not computed as Pearson III laws. */
 export const TRANSFORM_POINTS = 1024;
 /** A larger skewness of a Pearson III law is reduced to this, because the normal grid does not resolve it. */
 export const LARGEST_SKEWNESS = 4;
-/**
- * Below this base of Wilson and Hilferty's cube, the cube counts as 0. Chosen: far below the rounding error of the sum.
- */
+/** Below this base of Wilson and Hilferty's cube, the cube counts as 0, far below the rounding error of a sum. */
 export const LOWEST_CUBE_BASE = 1e-4;
 /** −ln of the probability that a sum lies beyond one end of its window. Chosen: e⁻²³ is 1e-10, as for depths. */
 export const WINDOW_INFORMATION = 23;
-/**
- * The search for the narrowest window continues while the next window is narrower than this fraction of the last one.
- * Chosen: stopping early only saves time.
- */
+/** The search for a window goes on while the next is narrower than this fraction. Chosen: stopping saves time. */
 export const WORTHWHILE_WINDOW = 0.99;
 /** A larger window counts as a full sort. Its loss is below 1.001 for any group that fits a device. */
 export const LARGEST_WINDOW_UNITS = 2 ** 20;
@@ -181,10 +152,7 @@ export const KEPT_LANE_LAWS = 96;
 export const KEPT_DEPTH_NUMBERS = 2 ** 21;
 /** Atoms to which a lane's sum is reduced for its mean loss, which then has three correct digits. */
 export const LOSS_POINTS = 192;
-/**
- * Maximum size of the terms that are left out when a mean loss is computed from moments. The error was below twice this
- * in all laws tried.
- */
+/** Maximum size of the terms left out of a mean loss by moments. Its error was below twice this in all laws tried. */
 export const LARGEST_MOMENT_TERM = 1e-4;
 
 // -- Dealing: resolution --
@@ -203,10 +171,7 @@ export const NEGLIGIBLE_BLOCKS = 1 / 64;
 export const FETCHING_GROUPS = 1024;
 /** Kept lengths of a sorted order: all lengths, or evenly spaced ranks of as many windows as fit. */
 export const ORDER_LENGTHS = 2 ** 18;
-/**
- * Units of a given order that a balancing arranges to represent all repetitions. If the workload has more lengths, all
- * of them are arranged.
- */
+/** Units of a given order that are arranged to represent all; all lengths of a workload that has more. */
 export const GIVEN_UNITS = 2 ** 18;
 /** All blocks of a launch with sorted or bucketed units are computed only up to this many groups. */
 export const KNOWN_GROUPS = 10_240;
@@ -218,9 +183,7 @@ export const MIN_SAMPLED_GROUPS = 160;
 export const MAX_SAMPLED_GROUPS = 480;
 export const MIN_SAMPLED_BLOCKS = 48;
 export const MAX_SAMPLED_BLOCKS = 256;
-/** Candidates from which the blocks of a sample are chosen. */
 export const SAMPLE_CANDIDATES = 256;
-/** The longest candidates that are always in the sample. */
 export const LONGEST_SAMPLED_BLOCKS = 16;
 /** Step between sampled blocks of fully sorted units, as a fraction of the number of blocks that are longer. */
 export const LONGEST_SPACING = 0.25;
@@ -232,10 +195,7 @@ export const BOUND_STEPS = 16;
 export const STEADY_GROUPS = 4;
 /** Maximum number of groups of a launch in a given order that are all computed. A larger launch is sampled. */
 export const MAX_GIVEN_GROUPS = 2 ** 17;
-/**
- * Lengths, or longest lengths of n units, that are read for a launch in a given order. Beyond them, a sample represents
- * all.
- */
+/** Lengths, or longest lengths of n units, that are read for a launch in a given order; beyond, a sample. */
 export const MAX_GIVEN_LOOKUPS = 2 ** 22;
 /** Minimum number of rounds that are added up to represent all rounds. */
 export const MIN_GIVEN_ROUNDS = 64;
@@ -245,18 +205,14 @@ export const GIVEN_SETUP_LOOKUPS = 2 ** 16;
 export const SAMPLED_SETUP_LOOKUPS = 2 ** 12;
 /** Lengths that are read for a lower limit of the depths of flattened loops (`findSureTotal`). */
 export const BOUND_LOOKUPS = 2 ** 14;
-/** Minimum number of groups in the sample from which `findSureTotal` derives a lower limit. */
 export const MIN_BOUND_GROUPS = 24;
 export const MAX_BOUND_GROUPS = 128;
 /** Standard errors by which the limit of `findSureTotal` is below the mean of its sample. */
 export const BOUND_ERRORS = 4.5;
-/** Maximum number of unit starts that are read for a launch with even shares. */
 export const MAX_SHARE_LOOKUPS = 2 ** 20;
 /** Lanes that are summed side by side. Chosen: this only saves time. */
 export const LANES_AT_ONCE = 2 ** 11;
-/** Maximum number of groups of known blocks from which a law is made. */
 export const MAX_LAW_GROUPS = 2 ** 11;
-/** Minimum number of blocks from which a law is made. */
 export const MIN_GIVEN_BLOCKS = 48;
 /** Lengths, or longest lengths of n units, that are read for a law of known blocks. */
 export const LAW_LOOKUPS = 2 ** 13;
@@ -272,18 +228,14 @@ export const SUMMED_UNITS = 32;
 export const TREND_PARTS = 16;
 /** A launch with more than `PLAYED_GROUPS` groups is played only if its parts deviate from their mean by this share. */
 export const TREND = 0.1;
-/**
- * Bins in which active groups are counted up to the last dispatch; a power of two. The longest life takes three less.
- */
+/** Bins of active groups up to the last dispatch; a power of two. The longest life takes three less. */
 export const LIFE_BINS = 128;
 /** Block orders over which a wave of sorted or bucketed units is averaged: an order and its reverse. */
 export const BLOCK_ORDERS = 2;
 
 // -- Design: resolution --
 
-/** Lengths to which a law is reduced before classes are chosen. */
 export const CLASS_POINTS = 192;
-/** Lengths at which the classes may be cut. */
 export const CLASS_CUTS = 24;
 /** The block size that the search for the best classes assumes if a whole block shares a unit. */
 export const NOMINAL_BLOCK = 256;
@@ -339,22 +291,14 @@ export const KEPT_BYTES_PER_LENGTH = 16;
 export const TASK_BYTES = 16 * 2 ** 20;
 /** With its table. */
 export const DEPTH_LAW_BYTES = 16 * 2 ** 10;
-/** Without its values. */
 export const LAUNCH_BYTES = 2 ** 10;
 /** An upper bound: with the table of cycles, which most paces never make. */
 export const PACE_BYTES = 1536;
-/** Without its values. */
 export const ORDER_BYTES = 2 ** 10;
-/**
- * Mean time to compute a depth law. Caches decide by this and the next four times what to drop first. The first three
- * were measured on the example spmv-skewed.
- */
+/** Mean time to compute a depth law. Caches drop values by these five times; three were measured on spmv-skewed. */
 export const DEPTH_LAW_MS = 2;
-/** Mean time to compute a launch from its blocks without setup. */
 export const LAUNCH_MS = 0.3;
-/** Mean time to compute the blocks of a launch without setup. */
 export const PLAIN_LAUNCH_MS = 0.5;
-/** Mean time to compute a pace with its table. */
 export const PACE_MS = 0.005;
 /** Time to put units into an order, and to compute all its launches again. Chosen: only its magnitude matters. */
 export const ORDER_MS = 50;

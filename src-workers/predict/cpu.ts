@@ -10,10 +10,7 @@ import { totalLoad } from '../models/contention/loads.ts';
 import { staircaseMs } from '../models/contention/time.ts';
 import { bundleLengths, type CompactOrder } from './ordered.ts';
 
-/**
- * A design for a CPU partitions the units over some of its cores. Its time is that of their memory traffic by the
- * two-phase model: the staircase on the max-rate curve (models/contention). Instructions have no cost.
- */
+/** A CPU design takes the time of its cores' memory traffic, by the staircase on the max-rate curve. */
 
 const PARTITION_OF: Readonly<Record<PartitionBalancing['kind'], CpuPartition>> = {
   'row-split': 'even-rows',
@@ -21,7 +18,6 @@ const PARTITION_OF: Readonly<Record<PartitionBalancing['kind'], CpuPartition>> =
   'merge-path': 'merge-path',
 };
 
-/** Loads of the partitions of one workload, computed on demand and shared by all CPUs. */
 export interface CpuLoads {
   readonly kernel: Pick<KernelProfile, 'bytesPerIteration' | 'bytesPerUnit'>;
   readonly units: number;

@@ -22,9 +22,7 @@ import { getGivenOrder } from './plan.ts';
 import type { DepthLaws, DepthOfDesign, SharedByCaps } from './tables.ts';
 import { isSorted } from './time/dealt-launch.ts';
 
-/**
- * Returns the values that all register caps of a design share: those of the last design if it differs only in the cap.
- */
+/** The values that all register caps of a design share: those of the last design if it differs only in the cap. */
 export function getSharedByCaps(candidate: GpuCandidate): SharedByCaps {
   const { predictor, deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } =
     candidate;
@@ -146,8 +144,7 @@ function getDepthLaws(candidate: GpuCandidate, { units, key: unitsKey }: Tabulat
   if (isEvenShare(balancing))
     throw new TypeError(`The balancing ${balancing.kind} cuts units, so no depth follows from their law.`);
   const loop = plan.axes.loop[loopAt];
-  // Groups of fully sorted units have the same law, whatever their number of units. The form of the loop matters only
-  // if lanes are independent and take more than one unit.
+  // The law of fully sorted groups does not depend on their size, and that of equal or single units on the loop.
   const group = balancing.kind === 'full-sort' ? 0 : unitsPerGroup;
   const isLoopAlike = isSorted(balancing) || balancing.kind === 'dynamic-fetch' || units === 1;
   const key = (unitsKey * 128 + group) * 2 + Number(loop === 'flattened' && !isLoopAlike);

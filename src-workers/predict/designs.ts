@@ -44,7 +44,6 @@ function advance(positions: Int32Array, counts: readonly number[]): void {
   }
 }
 
-/** Describes the design at an index, with the resources that it needs on its device. */
 export function describeDesign(
   predictor: Predictor,
   index: number,
@@ -107,26 +106,18 @@ export interface PlayableDesign {
   readonly threadGroupsPerGroup: number;
   readonly residentBlocks: number;
   readonly gridBlocks: number;
-  /**
-   * Setup iterations before the first iteration of each unit, including the combination of the results of several
-   * thread groups.
-   */
+  /** Before the first iteration of each unit, with the combination of the results of several thread groups. */
   readonly setupIterations: number;
   /** Iterations that every group runs in addition to its share of the items, if slots take even shares. */
   readonly overheadIterations: number;
   /** t(w) for w = 0 … maximum number of work groups of a multiprocessor. */
   readonly cyclesPerIteration: CycleTable;
   readonly schedulers: Schedulers;
-  /**
-   * Cycles before the first iteration of a fetching launch, t(w) while units remain, and cycles of the last fetches;
-   * `null` for other launches.
-   */
+  /** `null` for launches that fetch nothing. */
   readonly fetches: SimulatedFetches | null;
   /** Milliseconds of one cycle of t(w), from the clock and `computeIterationFactor`. */
   readonly msPerCycle: number;
-  /**
-   * The time in which the device starts the blocks one after another, a lower limit of the launch, in cycles of t(w).
-   */
+  /** The time in which the device starts the blocks one after another, in cycles of t(w). */
   readonly leastCycles: number;
   /** Time before the launch, which is not part of the kernel's time. */
   readonly balancingMs: number;

@@ -51,7 +51,6 @@ function explainClasses(candidate: Candidate, classes: readonly ClassCandidate[]
   return longestUnit && longestUnit.timeMs >= LONGEST_SHARE * timeMs ? { ...whole, longestUnit } : whole;
 }
 
-/** Computes the rates that several launches together achieve over their total time. */
 function addAchieved(each: readonly Breakdown[], timeMs: number): Achieved {
   const over = (of: (one: Achieved) => number | null): number | null => {
     const values = each.map((one) => of(one.achieved));
@@ -96,8 +95,7 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
   const lockstep = spilledMs / spills;
   const useful = Math.min(iterations, isEvenShare(balancing) ? Infinity : predictor.meanLength);
   const cooperating = (roundsMs * throughput(useful)) / spills;
-  // With one thread per unit all lanes are busy. If several threads that share a unit are faster in total, their time
-  // is the limit.
+  // If several threads that share a unit are faster in total than one thread per unit, their time is the limit.
   const alone = preparePipeline(plan, device, null, 0).issueCycles * predictor.elements;
   const ideal = Math.min(
     cooperating,
@@ -115,8 +113,7 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
     Math.max(1, interpolateCycles(getCycles(), active) / active / shape.threadGroupsPerGroup / pipeline.issueCycles);
   const active = Math.min(groups, Math.ceil(groupsPerMultiprocessor));
   const latencyMs = msWith(active);
-  // A slot is free only when the last group of its block ends. The first wave is never refilled, so its tail belongs to
-  // the last wave.
+  // The first wave is never refilled, so the tail of its blocks belongs to the last wave.
   const refilled = Math.max(0, 1 - groups / groupsPerMultiprocessor);
   const { meanBlock, meanGroup } = timed.launch.residency.block;
   // Mean fraction of a block's groups that are active while the block holds its slot.
@@ -164,18 +161,13 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
   };
 }
 
-/**
- * The mean round of a single loop assumes independent draws (`ofDraws`). In a given order neighbours are similar, so
- * their lanes end together more often and lose less.
- */
+/** `ofDraws` assumes independent draws. Similar neighbours end together more often and lose less. */
 function roundIterations(candidate: GpuCandidate, { aggregateLoss }: TimedOnGpu, ofDraws: number): number {
   const isDealt = isInGivenOrder(candidate) && keepsOrder(candidate.balancing);
   return isDealt && isOneLoop(candidate) ? candidate.predictor.meanLength * aggregateLoss : ofDraws;
 }
 
-/**
- * Finds the largest length that at least half a unit is expected to reach; for a list of lengths, the longest length.
- */
+/** The largest length that at least half a unit is expected to reach; in a list, the longest length. */
 function findLongestLength({ law, units }: SweepPlan): number {
   let tail = 0;
   for (let at = law.support.length - 1; at > 0; at -= 1) {

@@ -40,16 +40,12 @@ export function computeCounterCycles({ predictor, balancing, device, unitsPerGro
   return predictor.plan.units / unitsAtOnce / lanes / ADDITIONS_PER_CYCLE;
 }
 
-/** The mean number of thread groups that fetch on a multiprocessor. */
 function countFetchingGroups({ workingBlocks, shape, device }: GpuCandidate): number {
   const threadGroups = workingBlocks * shape.groupsPerBlock * shape.threadGroupsPerGroup;
   return threadGroups / Math.min(device.multiprocessors, workingBlocks);
 }
 
-/**
- * The cost of fetching in a simulated launch: the cycles before the first iteration, the cycles of an iteration while
- * units are left, and the cycles of the last fetches.
- */
+/** Cycles before the first iteration, of an iteration while units are left, and of the last fetches. */
 export interface SimulatedFetches {
   readonly startCycles: number;
   readonly cyclesPerIteration: CycleTable;

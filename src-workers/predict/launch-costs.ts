@@ -12,25 +12,18 @@ import { countSliceUnits } from './depth/padded.ts';
 import type { Candidate, GpuCandidate } from './design/candidate.ts';
 import { preparePipeline } from './predictor.ts';
 
-/**
- * The time in which a device starts all blocks of a launch, ms, a lower limit of its time; 0 if the rate is unknown.
- */
+/** The time in which a device starts all blocks, ms; 0 if the rate is unknown. */
 export function computeBlockStartsMs({ device, gridBlocks }: GpuCandidate): number {
   const assumed = device.vendor === 'nvidia' ? (BLOCK_START_CYCLES * 1e3) / device.clockMhz : 0;
   return gridBlocks * (device.blockStartNanoseconds ?? assumed) * 1e-6;
 }
 
-/**
- * The shortest time of a launch, ms; 0 if the device's own launch time is known, because that time is added separately.
- */
+/** In ms; 0 if the device's own launch time is known, because that time is added separately. */
 export function computeLaunchFloorMs({ launchMicroseconds }: GpuDevice): number {
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
 }
 
-/**
- * The time of an iteration of the launch divided by the time in the cycle table, with the other phases and the
- * reconvergence stack.
- */
+/** The time of an iteration divided by that of the cycle table, with other phases and the reconvergence stack. */
 export function computeIterationFactor(candidate: GpuCandidate): number {
   return getPace(candidate).iterationFactor * computeStackFactor(candidate);
 }

@@ -44,8 +44,7 @@ function getResidency(candidate: GpuCandidate, laws: DepthLaws): Residency {
   const { groupsPerBlock: W, residentBlocks } = shape;
   const { axes } = predictor.plan;
   const slotsPerBlock = axes.blockThreads[blockAt] / threadsPerUnit;
-  // Lanes that fetch have units until the units run out, and lanes with even shares are equally long, so no group is
-  // partly empty.
+  // Lanes that fetch are full until the units run out, and lanes with even shares are equally long.
   const isFull = balancing.kind === 'dynamic-fetch' || isEvenShare(balancing);
   const lastFilled = isFull ? 1 : slotsPerBlock / unitsPerGroup - (W - 1);
   const { getCycles, schedulers } = getPace(candidate);
@@ -106,8 +105,7 @@ export function getDealtLaunch(candidate: GpuCandidate): DealtLaunch {
   // It matters only for blocks that start in random order whether all of them fit the device at once.
   const everyBlock =
     !(isInOrder && !startsAtRandom(balancing)) && gridBlocks <= shape.residentBlocks * device.multiprocessors;
-  // If lanes keep their places, a flattened loop without setup is as deep as a nested one. If slots have one unit each
-  // or even shares, both loops are the same.
+  // With one unit per slot, with even shares, or if lanes keep their places without setup, both loops are alike.
   const isLoopAlike = isInOrder
     ? gridBlocks * dealing.slotsPerBlock >= plan.units || isEvenShare(balancing)
     : dealing.setupIterations === 0 &&

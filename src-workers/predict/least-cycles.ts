@@ -12,10 +12,7 @@ import { getOrder, isInGivenOrder } from './orders.ts';
 import { getGivenOrder } from './plan.ts';
 import { countWindowUnits, isSorted } from './time/dealt-launch.ts';
 
-/**
- * Computes the cycles of the longest unit alone on a multiprocessor, a lower limit of the launch; 0 for even shares,
- * which cut units.
- */
+/** The longest unit alone on a multiprocessor, a lower limit of the launch; 0 for even shares, which cut units. */
 export function computeAloneCycles(candidate: GpuCandidate): number {
   if (isEvenShare(candidate.balancing)) return 0;
   const { longestGiven, longestLength } = candidate.predictor;
@@ -78,10 +75,7 @@ export function countLosslessIterations(candidate: GpuCandidate): number {
   return (plan.units / unitsPerGroup) * (meanLength + setup);
 }
 
-/**
- * Counts iterations that all work groups of a flattened loop over listed units almost certainly exceed, including the
- * losses of lanes that wait; 0 for other loops.
- */
+/** Including the losses of lanes that wait, for a flattened loop over listed units; 0 for other loops. */
 function countFlattenedIterations(candidate: GpuCandidate): number {
   if (takesTurns(candidate)) return 0;
   const { balancing } = candidate;

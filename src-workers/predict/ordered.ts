@@ -6,10 +6,7 @@ import { MAX_ENTRIES } from './constants.ts';
 
 /** Lengths of units in their order, which a law does not contain. */
 export interface OrderedLengths<Lengths extends CompactNumbers = Float64Array> {
-  /**
-   * Iterations of each unit. A workload with more units repeats these, and a workload with fewer units takes the first
-   * of them.
-   */
+  /** A workload with more units repeats these iterations, and one with fewer units takes the first of them. */
   readonly iterations: Lengths;
   /** Number of units that the entries represent. In a saved run, an entry may bundle several units. */
   readonly units: number;

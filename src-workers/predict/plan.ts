@@ -11,10 +11,7 @@ export interface SweepPlan {
   readonly axes: SpaceAxes;
   readonly law: LengthLaw;
   readonly units: number;
-  /**
-   * The order of the units, in shared memory: given by the workload, or drawn for CPUs to partition. It is `null` if
-   * the workload has no order and there is no CPU, or if designs are only classified.
-   */
+  /** In shared memory: given by the workload, or drawn for CPUs. `null` without either, or for mere classification. */
   readonly ordered: CompactOrder | null;
   /** Units of a row, if the units form an image or a grid. */
   readonly width?: number | undefined;

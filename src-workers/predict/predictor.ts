@@ -20,17 +20,12 @@ import { makeGivenLengths } from './ordered.ts';
 import { getGivenOrder, type SweepPlan } from './plan.ts';
 import type { Allowed, Caches, Predictor } from './tables.ts';
 
-/**
- * Values that every design needs and that take little time are computed at once, and laws on demand.
- * @param caches caches of another predictor whose plan has the same units (see `Predictor`)
- */
+/** @param caches caches of another predictor whose plan has the same units (see `Predictor`) */
 export function createPredictor(plan: SweepPlan, caches: Caches = createCaches(), isClass = false): Predictor {
   const { implementations } = plan.axes;
   // A plan without an order keeps the memory of the last order, to which the user may return.
   if (!isClass && plan.ordered) makeRoomForOrders(plan.ordered.iterations.length);
   if (!implementations) return makePredictor(plan, caches, null, isClass);
-  // A kernel influences laws only through its setup, which the keys of the laws contain, so implementations share
-  // caches.
   const own = implementations.map(({ name, kernel, allows }) =>
     makePredictor({ ...plan, id: `${plan.id}|${name}`, kernel }, caches, markAllowed(plan.axes, allows)),
   );
@@ -146,10 +141,7 @@ export function getDealtPredictor(predictor: Predictor, threadsAt: number): Pred
   return found;
 }
 
-/**
- * Returns the predictor for designs whose blocks take units by tiles. Units without an order keep their predictor,
- * since draws have the same law everywhere.
- */
+/** The designs' blocks take units by tiles. Units without an order keep their predictor. */
 export function getTiledPredictor(predictor: Predictor, tile: Tile): Predictor {
   const { plan, tiled, caches, shapes, cpuLoads } = predictor;
   const given = getGivenOrder(plan);
@@ -168,13 +160,11 @@ export function getTiledPredictor(predictor: Predictor, tile: Tile): Predictor {
 /** The smallest kind of array, because many other orders are derived from a given order. */
 const getCompact = keptWith(compactNumbers);
 
-/** By the law of the units and the threads per unit. */
 const getLaneLaw = createOwnedCache<LengthLaw, number, LengthLaw>(
   threadBudget,
   ORDER_MS,
   ({ support, probability }) => ORDER_BYTES + support.byteLength + probability.byteLength,
 );
-/** By the order of the units and the threads per unit. */
 const getLaneOrder = createOwnedCache<CompactNumbers, number, CompactNumbers>(
   threadBudget,
   ORDER_MS,
@@ -202,8 +192,7 @@ export function preparePipeline(
   });
   const measured = plan.pipeline[device.id];
   if (!measured) return derived;
-  // The measured parameters belong to the kernel as it was compiled. A register cap or another number of threads per
-  // unit scales them by the same factor as derived parameters.
+  // A register cap or other threads per unit scale measured parameters by the same factor as derived ones.
   const measuredKernel = plan.pipelineKernel ?? plan.kernel;
   const uncapped = pipelineParameters(device, measuredKernel, { spilledRegisters: 0, bytesPerIteration });
   return {

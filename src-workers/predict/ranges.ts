@@ -10,7 +10,6 @@ interface Segment {
   readonly deviceAt: number;
   readonly from: number;
   readonly to: number;
-  /** Position of the device's first design in `columns`. */
   readonly offset: number;
 }
 
@@ -72,7 +71,6 @@ export function predictRanges(
   return chunks;
 }
 
-/** Predicts the design at `positions` and writes the result to entry `i`. */
 export function predictInto(
   columns: PredictionColumns,
   i: number,
@@ -85,7 +83,6 @@ export function predictInto(
   writeInto(columns, i, candidate, timed);
 }
 
-/** Predicts an examined candidate and writes the result to entry `i`. */
 export function writeInto(columns: PredictionColumns, i: number, candidate: Candidate, timed: TimedDesign): void {
   columns.invalidReason[i] = candidate.invalid;
   columns.occupancyFraction[i] = candidate.shape.occupancyFraction;

@@ -41,16 +41,12 @@ export interface Predictor {
   readonly longestLength: number;
   /** Of the given lengths, iterations. */
   readonly longestGiven: number;
-  /**
-   * The widest gap between two neighbouring lengths, iterations, of which it is uncertain whether the longest unit is
-   * below or above it.
-   */
+  /** The widest gap between neighbouring lengths, iterations, that the longest unit may or may not exceed. */
   readonly openStep: number;
   /** `null` if no CPU is predicted. */
   readonly cpuLoads: CpuLoads | null;
   /** Laws of padded units, by the number of units in a slice. */
   readonly paddedLaws: Map<number, LengthLaw>;
-  /** Whether the units are one class of a mixed design. */
   readonly isClass: boolean;
   readonly classes: Map<MixedBalancing, (readonly UnitClass[] | undefined)[]>;
   /** The orders in which groups fetch units that have a given order, by units per fetch and lanes of a group. */
@@ -72,13 +68,9 @@ export interface UnitClass {
   readonly predictor: Predictor;
 }
 
-/**
- * Identifies a law. A text is needed if a law depends on a setup that cooperation lengthens, or on the items of a
- * share.
- */
+/** A text if the law depends on a setup that cooperation lengthens, or on the items of a share. */
 export type LawKey = number | string;
 
-/** Whether an implementation supports each position of some axes. */
 export interface Allowed {
   readonly threadsPerUnit: readonly boolean[];
   readonly loop: readonly boolean[];
@@ -93,7 +85,6 @@ export interface Pace {
   /** Returns the minimum number of cycles per iteration of a group, with at most this number of active groups. */
   readonly findBestRate: (groups: number) => number;
   readonly iterationFactor: number;
-  /** Their groups are counted in work groups. */
   readonly schedulers: Schedulers;
   /** Of a mean round, for costs that are not in the table. */
   readonly pipeline: PipelineParameters;
@@ -115,7 +106,6 @@ export interface Pace {
 export interface Paces {
   /** Whether the kernel consists of iterations only. */
   readonly hasNoPhases: boolean;
-  /** Whether the kernel combines the results of threads that share a unit. */
   readonly combines: boolean;
   /** Paces of iterations without other phases, by device, threads per unit, register cap and loop structure. */
   readonly plain: Pace[];
@@ -130,16 +120,13 @@ export interface MeanRound {
   /** Starts of units for which the group waits, > 0; 1 if its lanes start together. */
   readonly starts: number;
   readonly lanes: number;
-  /** Of each lane. */
   readonly units: number;
 }
 
 export interface Caches {
-  /** For depth laws and launches. */
   readonly budget: Budget;
   /** By the text of the balancing, because its position on the axis changes with the axis. */
   readonly laws: Map<string, LawCaches>;
-  /** The memory of the block laws. */
   readonly arena: Arena;
   /** Results of the last design. A design that differs only in its register cap can share them. */
   shared: SharedByCaps | null;
@@ -153,13 +140,11 @@ export interface Caches {
 
 export interface LawCaches {
   readonly depths: (key: LawKey, make: () => DepthLaws) => DepthLaws;
-  /** Launches of listed units. */
   readonly launches: (key: LawKey, make: () => DealtLaunch) => DealtLaunch;
   readonly meanRounds: Map<number, MeanRound>;
 }
 
 export interface DepthLaws {
-  /** The law of a work group's depth, with its means. */
   readonly means: GroupDepth;
   /** Block laws by W_b. Each is for the `lastFilled` of the last design that used it. */
   blocks: (CachedBlock | undefined)[];

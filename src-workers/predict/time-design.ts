@@ -17,16 +17,12 @@ import { computeAloneCycles, computeBusyCycles } from './least-cycles.ts';
 import type { Predictor } from './tables.ts';
 import { findRegime, type TimedLaunch } from './time/regimes.ts';
 
-/**
- * The prediction of a valid design: depth of a group (`depths.ts`) → dealing (`launches.ts`) → time of the launch. See
- * README.md.
- */
+/** Depth of a group (`depths.ts`) → dealing (`launches.ts`) → time of the launch. See README.md. */
 
 export interface TimedDesign {
   timeMs: number;
   meanLoss: number;
   aggregateLoss: number;
-  /** The regime that computed the time. */
   regime: RegimeId;
 }
 
@@ -36,12 +32,9 @@ export interface TimedOnGpu extends TimedDesign {
   depth: DepthMeans;
   /** Mean units per slot divided by the number of units of the depth law. */
   scale: number;
-  /**
-   * Share of the cycles in which slots search for the start of their share and pass on the unit that its end cuts, 0…1.
-   */
+  /** Share of the cycles of slots' searches for their shares and of passing on cut units, 0…1. */
   searchShare: number;
   launch: TimedLaunch;
-  /** The part of the time that fetching units takes. */
   fetchingMs: number;
 }
 
@@ -90,8 +83,7 @@ export function timeOnGpu(candidate: GpuCandidate, out: TimedOnGpu): void {
   const regime = findRegime(launch);
   const cycles = regime.cycles(launch) * depths.timeScale;
   const alone = computeAloneCycles(candidate) / getPace(candidate).iterationFactor;
-  // If units have a given order, the sampled blocks may have less work than the launch, so the time is at least the
-  // time that all the work needs.
+  // Sampled blocks of a given order may have less work than the launch, whose time covers all the work.
   const busy = depths.laws === null ? computeBusyCycles(candidate) : 0;
   const fetching = getFetchingCycles(candidate, shared);
   const msPerCycle = computeIterationFactor(candidate) / (device.clockMhz * 1e3);

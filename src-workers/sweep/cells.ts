@@ -1,4 +1,3 @@
-/** One axis of the design space, in the form that the map uses. */
 export interface CellAxis {
   /** Distance in design numbers between two neighbouring positions. */
   readonly stride: number;
@@ -45,10 +44,7 @@ export function bestOfCells(
   return { timeMs: best, designIndex };
 }
 
-/**
- * The cell of the design `after` numbers above the first design; −1 if the axes do not reach this design.
- * @param axes by stride, descending
- */
+/** The cell of the design `after` numbers above the first; −1 outside the axes, which descend by stride. */
 function cellOfDesign(after: number, axes: readonly CellAxis[]): number {
   let rest = after;
   let cell = 0;
@@ -89,10 +85,7 @@ function walkDesigns(
   walk(0, first, 0);
 }
 
-/**
- * Finds the best of the cells from `from` to `to` (excluded): its time, ms, and its design; NaN and −1 if none is
- * valid.
- */
+/** The best of the cells from `from` to `to` (excluded): its time, ms, and its design; NaN and −1 if none is valid. */
 export function bestCell(
   { timeMs, designIndex }: BestOfCells,
   from = 0,

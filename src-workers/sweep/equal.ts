@@ -7,10 +7,7 @@ export interface ComparedDesigns extends Pick<Ranking, 'axes' | 'strides' | 'cou
   readonly columns: Pick<PredictionColumns, 'timeMs' | 'gridBlocks'>;
 }
 
-/**
- * The relative difference up to which two times of one launch are equal: they differ by rounding if the same work is
- * added up in another order.
- */
+/** The relative difference up to which times are equal: rounding, if the same work is added up in another order. */
 const SAME_TIME = 1e-9;
 
 /**

@@ -31,7 +31,6 @@ export interface RankingFilter {
     readonly to: number;
   }[];
   readonly validity: 'valid' | 'invalid' | 'all';
-  /** A code. */
   readonly invalidReason?: number | undefined;
 }
 
@@ -48,7 +47,6 @@ export interface Ranking {
   /** Strides of the axes in a design index (AXIS_ORDER). */
   readonly strides: readonly number[];
   readonly counts: readonly number[];
-  /** Waves of blocks of each entry. */
   readonly waves: Float64Array;
   readonly sorted: Map<string, Uint32Array>;
   readonly lists: Map<string, Uint32Array>;
@@ -260,10 +258,7 @@ function findPassing(ranking: Ranking, filter: RankingFilter): Uint8Array {
   return mask;
 }
 
-/**
- * Returns a mask that is 1 for each entry, valid or not, that passes the filter's positions and ranges; null without a
- * filter.
- */
+/** 1 for each entry, valid or not, that passes the positions and ranges; null without a filter. */
 export function passingDesigns(ranking: Ranking, { positions, ranges }: RankingFilter): Uint8Array | null {
   if (ranges.length === 0 && Object.keys(positions).length === 0) return null;
   const filter = { positions, ranges, validity: 'all' } as const;
@@ -290,10 +285,7 @@ function filterKey(filter: RankingFilter): string {
   return [filter.validity, filter.invalidReason ?? '', ...positions, ...ranges].join('|');
 }
 
-/**
- * Lists the designs that pass the filter, ascending in the column; invalid ones follow in the order of design numbers.
- * The list is cached, so callers must not write to it. For descending order, read the list from its end.
- */
+/** Ascending in the column, then invalid designs by number. The list is cached, so callers must not write to it. */
 export function rankedDesigns(ranking: Ranking, filter: RankingFilter, column: SortColumn): Uint32Array {
   return kept(ranking.lists, MAX_LISTS, `${column}|${filterKey(filter)}`, () => rank(ranking, filter, column));
 }

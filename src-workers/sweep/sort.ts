@@ -75,8 +75,7 @@ function separateNeighbours(order: Uint32Array, keys: Uint32Array, values: SortV
       end += 1;
     }
     if (!sorted) {
-      // The sort of an Array is stable, as the radix passes are. A run of equal keys is short unless its values are
-      // equal too.
+      // A sort of an Array is stable. A run of equal keys is short unless its values are equal too.
       const run = Array.from(order.subarray(start, end)).sort((a, b) => values[a] - values[b]);
       order.set(run, start);
     }

@@ -21,18 +21,12 @@ export interface TiePlace {
 
 /** The largest differences at which two designs of a space are tied; plain data, for workers. */
 export interface TieTable {
-  /**
-   * Number of consecutive designs with the same device, implementation, threads per unit, loop and balancing (a
-   * family).
-   */
+  /** Consecutive designs with the same device, implementation, threads per unit, loop and balancing (a family). */
   readonly perFamily: number;
   readonly placeOf: Uint16Array;
   /** The device (its position) and the kind of implementation of each place. */
   readonly kinds: readonly { readonly device: number; readonly kind: ImplementationKind }[];
-  /**
-   * The largest difference of tied times, divided by the faster time, by the place of the faster design, then of the
-   * slower one.
-   */
+  /** The largest difference of tied times over the faster time, by the places of the faster and the slower design. */
   readonly fractions: Float64Array;
   readonly places: number;
 }
@@ -108,7 +102,6 @@ export function tieFraction(table: TieTable, best: number, other: number): numbe
   return table.fractions[placeOfDesign(table, best) * table.places + placeOfDesign(table, other)];
 }
 
-/** The designs that cannot be distinguished from the fastest of a list. */
 export interface Ties {
   readonly count: number;
   /** Whether a design with a predicted time is tied, even if the list does not contain it. */
@@ -118,10 +111,7 @@ export interface Ties {
 const NO_TIES: Ties = { count: 0, isTied: () => false };
 const found = new WeakMap<Uint32Array, Ties>();
 
-/**
- * Finds the designs that are tied with the fastest of a list, which ascends in time. They need not be its first
- * entries, because other implementations have wider tie bands. The result is cached for each list.
- */
+/** Other implementations have wider tie bands, so tied designs need not come first. Cached for each list. */
 export function tiesOf(ranking: Ranking, table: TieTable, byTimeList: Uint32Array): Ties {
   if (byTimeList.length === 0) return NO_TIES;
   const known = found.get(byTimeList);

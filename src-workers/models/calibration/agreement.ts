@@ -41,9 +41,8 @@ export interface AxisValueResiduals {
 export interface AxisResiduals {
   readonly axis: string;
   /**
-   * Share of the residuals' variance that the axis explains, 0…1, minus the share that chance explains with as many
-   * groups (ε²; Kelley, Proc. Natl. Acad. Sci. 21 (1935), doi:10.1073/pnas.21.9.554). `null` if every value has one
-   * design, or if all residuals are equal.
+   * Share of the residuals' variance that the axis explains beyond chance, 0…1 (ε²; Kelley, 1935,
+   * doi:10.1073/pnas.21.9.554); `null` if every value has one design, or if all residuals are equal.
    */
   readonly explained: number | null;
   /** Numbers in ascending order, texts in the order of their first occurrence. */
@@ -79,10 +78,7 @@ const SHORTLISTS = [1, 2, 5, 10, 20];
 /** With fewer designs, resampling cannot show the spread. */
 const MIN_BOOTSTRAP = 8;
 const RESAMPLES = 1000;
-/**
- * Maximum number of designs drawn in all resamples together. Intervals of many designs are narrow without more
- * resamples.
- */
+/** Maximum number of designs drawn in all resamples. Many designs have narrow intervals with fewer resamples. */
 const MAX_DRAWN = 400_000;
 const MIN_RESAMPLES = 100;
 
@@ -151,10 +147,7 @@ function computeFigures(predicted: Float64Array, measured: Float64Array): Figure
   };
 }
 
-/**
- * Computes percentile intervals over resampled designs (Efron, Ann. Statist. 7 (1979), doi:10.1214/aos/1176344552).
- * Resamples without a correlation do not count for the correlation.
- */
+/** Percentile intervals (Efron 1979, doi:10.1214/aos/1176344552). Resamples without a correlation are left out. */
 function bootstrap(
   predicted: Float64Array,
   measured: Float64Array,

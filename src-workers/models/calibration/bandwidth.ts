@@ -10,11 +10,9 @@ export interface MeasuredBandwidth {
 }
 
 export interface BandwidthCalibration {
-  /** BW_i by number of cores, from 0 to the largest measured number, linear between the measurements. */
   readonly curve: BandwidthCurve;
   /** β, the bandwidth of one core, and ρ, the highest bandwidth of any number of cores. */
   readonly memory: MemorySystem;
-  /** ⌈ρ/β⌉. */
   readonly saturatingCores: number;
 }
 

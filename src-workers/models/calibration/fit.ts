@@ -22,10 +22,7 @@ export interface FitParameter {
 }
 
 export interface FitProblem {
-  /**
-   * In descending order of importance. If the data cannot separate several parameters, the later ones keep their
-   * initial values.
-   */
+  /** By descending importance: if the data cannot separate several, the later ones keep their initial values. */
   readonly parameters: readonly FitParameter[];
   /** Returns the times of all designs, ms, for values in the order of `parameters`. */
   readonly predict: (values: readonly number[]) => Float64Array;
@@ -47,10 +44,7 @@ export interface FittedParameters {
   readonly predictedMs: Float64Array;
 }
 
-/**
- * Huber's loss is quadratic within this many standard deviations: 95 % efficiency for normal errors (Huber 1981,
- * doi:10.1002/0471725250).
- */
+/** Standard deviations up to which the loss is quadratic, for 95 % efficiency (Huber 1981, doi:10.1002/0471725250). */
 const HUBER_DEVIATIONS = 1.345;
 /** The standard deviation for the first fit, ln units, which has no residuals yet. */
 const FIRST_HUBER = 0.2;
@@ -104,7 +98,6 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
     const coordinates = best.coordinates.slice();
     coordinates[unknown] = toCoordinate(parameters[unknown], parameters[unknown].initial);
     const held = descend(problem, coordinates, free, loss);
-    // The minimum variance lets a negligible cost pass.
     const allowed = best.cost + (HOLD_COST / 2) * Math.max(variance(best, loss, free), MIN_DEVIATION ** 2);
     if (held.cost <= allowed) best = held;
     else bounded[unknown] = true;
@@ -123,10 +116,7 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
   });
 }
 
-/**
- * Predicts every design's time, ms, by a fit that excludes the design and the rest of its random fold.
- * @param folds 2 … number of designs
- */
+/** Predicts each design's time, ms, by a fit without its random fold; 2 ≤ `folds` ≤ number of designs. */
 export function heldOutPredictions(problem: FitProblem, folds: number, uniform: UniformSource): Result<Float64Array> {
   const n = problem.measuredMs.length;
   const fold = dealFolds(n, folds, uniform);
@@ -226,7 +216,6 @@ function evaluate(problem: FitProblem, coordinates: readonly number[], { weights
   return { coordinates, residuals, cost: Number.isNaN(cost) ? Infinity : cost };
 }
 
-/** Takes the robust deviation of the residuals about zero. */
 function lossAfter(fit: Fit, problem: FitProblem, base: Float64Array): Loss {
   const sizes = fit.residuals.filter((_, i) => base[i] > 0).map(Math.abs);
   const deviation = Math.max(MIN_DEVIATION, MAD_TO_DEVIATION * median(sizes));

@@ -48,16 +48,13 @@ export const REPEAT_WARNINGS = [
 export type RepeatWarning = (typeof REPEAT_WARNINGS)[number]['code'];
 
 const CONFIDENCE = 0.95;
-/**
- * The modified z-score of an outlier (Iglewicz, Hoaglin, How to Detect and Handle Outliers, 1993, ISBN 9780873892476).
- */
+/** The modified z-score of an outlier (Iglewicz and Hoaglin 1993, ISBN 9780873892476). */
 const OUTLIER_SCORE = 3.5;
 /** A difference below 1 % does not decide between designs. */
 const RELEVANT = 0.01;
 const TREND_SIGNIFICANCE = 0.01;
 /** With 5 values, even a strictly monotone series has p = 2/5! > 0.01. */
 export const MIN_TREND = 6;
-/** Minimum number of repeats whose second half shows the steady state. */
 const MIN_STEADY = 6;
 
 /**
@@ -110,10 +107,7 @@ export function summariseRepeats(timesNs: ArrayLike<number>, warmUp: ArrayLike<b
   });
 }
 
-/**
- * Estimates the standard deviation from the median absolute deviation, or from the mean absolute deviation if more than
- * half of the values are equal (a coarse clock). Source: Iglewicz and Hoaglin (1993).
- */
+/** By the median absolute deviation, or the mean one if a coarse clock makes most values equal (Iglewicz, Hoaglin). */
 function robustDeviation(values: Float64Array, centre: number): number {
   const byMedian = MAD_TO_DEVIATION * medianAbsoluteDeviation(values, centre);
   if (byMedian > 0) return byMedian;
@@ -195,8 +189,7 @@ export function mannKendall(series: Float64Array): number {
 /** Computes P(|score| ≥ s) over all orders of n different values. The score is n(n − 1)/2 − 2·inversions. */
 function exactScoreTail(n: number, score: number): number {
   const pairs = (n * (n - 1)) / 2;
-  // probability[k] is the probability of k inversions. The m-th value adds 0 to m − 1 inversions with equal
-  // probability.
+  // probability[k] belongs to k inversions. The m-th value adds 0 to m − 1 inversions with equal probability.
   let probability = new Float64Array(pairs + 1);
   probability[0] = 1;
   for (let m = 2; m <= n; m += 1) {

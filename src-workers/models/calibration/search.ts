@@ -31,10 +31,7 @@ export function randomMeasurements(sorted: Float64Array, target: number): number
   return firstIndex(1, sorted.length, (draws) => expectedExcess(sorted, draws) <= excess);
 }
 
-/**
- * Computes the expected best measured time of the model's first k designs, with equal predictions in random order.
- * @param k 1 … number of designs
- */
+/** The expected best measured time of the model's first k designs, k ≥ 1, with equal predictions in random order. */
 export function bestOfFirst(predicted: Float64Array, measured: Float64Array, k: number): number {
   const order = Uint32Array.from(predicted, (_, i) => i).sort((a, b) => predicted[a] - predicted[b]);
   const last = predicted[order[k - 1]];

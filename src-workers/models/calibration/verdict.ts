@@ -4,7 +4,6 @@ import { median, medianInterval } from '../../numeric/statistics.ts';
 /** The confidence of each median's interval; both together have 95 %. */
 const COVERAGE = Math.sqrt(0.95);
 
-/** Minimum number of repeats on each side. */
 export const MIN_VERDICT_REPEATS = 7;
 
 /**

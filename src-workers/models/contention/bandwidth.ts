@@ -11,10 +11,7 @@ export function saturatingCores(memory: MemorySystem): number {
   return Math.ceil(memory.fullBandwidthGbS / memory.singleCoreBandwidthGbS);
 }
 
-/**
- * The max-rate curve: BW_i = min(i·β, ρ). Gropp, Olson, Samfass, EuroMPI 2016, doi:10.1145/2966884.2966919, as
- * Langguth, Cai, Trotter apply it to cores.
- */
+/** BW_i = min(i·β, ρ): Gropp, Olson, Samfass, EuroMPI 2016, doi:10.1145/2966884.2966919, applied to cores. */
 export function maxRateCurve(memory: MemorySystem, cores: number): BandwidthCurve {
   return Float64Array.from({ length: cores + 1 }, (_, i) =>
     Math.min(i * memory.singleCoreBandwidthGbS, memory.fullBandwidthGbS),

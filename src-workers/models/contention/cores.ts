@@ -42,7 +42,6 @@ export const CPU_PARTITIONS = [
 }[];
 export type CpuPartition = (typeof CPU_PARTITIONS)[number]['id'];
 
-/** Memory traffic of a sparse matrix product, bytes. */
 export interface SparseTraffic {
   readonly bytesPerNonZero: number;
   readonly bytesPerRow: number;

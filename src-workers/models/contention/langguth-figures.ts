@@ -8,7 +8,6 @@ export interface PublishedCpu {
   readonly cores: number;
   readonly singleCoreBandwidthGbS: number;
   readonly fullBandwidthGbS: number;
-  /** K, as printed. */
   readonly kneeCores: number;
 }
 

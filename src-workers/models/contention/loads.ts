@@ -26,12 +26,10 @@ export function indivisibleTaskLoads(taskBytes: number, restBytes: number, cores
   return Float64Array.from({ length: cores }, (_, i) => (i === 0 ? taskBytes : restBytes / (cores - 1)));
 }
 
-/** ΣM. */
 export function totalLoad(loadBytes: Float64Array): number {
   return loadBytes.reduce((sum, load) => sum + load, 0);
 }
 
-/** M₁; 0 if there is no load. */
 export function largestLoad(loadBytes: Float64Array): number {
   return loadBytes.reduce((largest, load) => Math.max(largest, load), 0);
 }

@@ -48,10 +48,7 @@ export interface RegimeMap {
   readonly points: readonly (RegimePoint | null)[];
   /** Below K = ⌈ρ/β⌉ cores there is no contention. */
   readonly saturatingCores: number;
-  /**
-   * For each entry of `cores`, the imbalance at which the longest task alone takes as long as all work at full
-   * bandwidth: M₁/β = ΣM/ρ gives P·β/ρ.
-   */
+  /** The imbalance P·β/ρ, by `cores`, at which the longest task takes as long as all work: M₁/β = ΣM/ρ. */
   readonly balanceLine: readonly number[];
 }
 

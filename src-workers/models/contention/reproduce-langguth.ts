@@ -25,15 +25,11 @@ const BANDWIDTH_TOLERANCE = 0.001;
 
 /** Half a unit of the last printed digit, plus the effect of rounding the measurement. */
 const TRIANGULAR_ERROR_TOLERANCE_POINTS = 0.6;
-/**
- * Half a unit of the last of two decimals, plus the effect of 0.005 GB/s in a measured 20 GB/s, for predictions up to 6
- * times the measurement.
- */
+/** Half of the last of two decimals, plus 0.005 GB/s in a measured 20 GB/s, for predictions up to 6 times as large. */
 const AMDAHL_ERROR_TOLERANCE_POINTS = 0.2;
 /** Half a unit of the last printed digit (0.1 points), plus the effect of rounding β and ρ. */
 const PHASE_TOLERANCE_POINTS = 0.06;
 
-/** A bandwidth does not depend on the total. */
 const TOTAL_BYTES = 1e9;
 
 type Loads = (totalBytes: number, cores: number) => Float64Array;
@@ -48,10 +44,7 @@ function twoPhaseBandwidth(cpu: PublishedCpu, form: TwoPhaseForm, knee: number):
   return effectiveBandwidthGbS(bytes, twoPhases(cpu, bytes, form, knee).timeMs);
 }
 
-/**
- * Compares both result tables of the slides with our models, and the printed formula where it does not give the printed
- * table.
- */
+/** Compares both result tables of the slides with our models, and the printed formulas where they differ. */
 export function reproduceLangguth(): ReproductionTable[] {
   return [...triangular(), ...amdahl()];
 }
@@ -149,9 +142,7 @@ function triangular(): ReproductionTable[] {
 /** The largest amount by which a measured bandwidth exceeds the max-rate curve, as a fraction, read from the plots. */
 const STAIRCASE_EXCESS = 0.005;
 
-/**
- * Checks that the printed staircase is at most the bound. Below the bound, both values of the row are the printed one.
- */
+/** Checks that the printed staircase is at most the bound. Below it, both values of the row are the printed one. */
 function staircaseRows(bound: (cpu: PublishedCpu) => number): ReproductionRow[] {
   return LANGGUTH_CPUS.map((cpu, i) => {
     const printed = LANGGUTH_TRIANGULAR[i].staircase[0];

@@ -72,10 +72,7 @@ export interface TwoPhases {
   readonly timeMs: number;
 }
 
-/**
- * @param knee K, the number of cores at which the bandwidth saturates, ≥ 1: `saturatingCores(memory)`, or a source's
- * `kneeCores`; with fewer loads than K, M_K is 0
- */
+/** @param knee K ≥ 1: `saturatingCores(memory)`, or a source's `kneeCores`; with fewer loads than K, M_K is 0 */
 export function twoPhases(
   memory: MemorySystem,
   loadBytes: Float64Array,

@@ -30,11 +30,7 @@ export function stackCycles(costs: StackCosts, divergence: Divergence): number {
   );
 }
 
-/**
- * The cycles of a run if every instruction takes the same time. The cost of a divergent branch includes the carrier
- * instruction that it executes in addition.
- * @param cyclesPerInstruction 0 leaves only the cycles of the stack
- */
+/** Cycles if every instruction takes the same time; the cost of a divergent branch includes its carrier instruction. */
 export function runCycles(run: StackRun, costs: StackCosts, cyclesPerInstruction: number): number {
   return cyclesPerInstruction * (run.executed - run.divergentBranches) + stackCycles(costs, run);
 }
@@ -42,7 +38,6 @@ export function runCycles(run: StackRun, costs: StackCosts, cyclesPerInstruction
 export interface DeviceStack {
   /** `null` if the device has no reconvergence stack, or its costs are not published. */
   readonly costs: StackCosts | null;
-  /** A text for users. */
   readonly reason: string;
 }
 
@@ -101,7 +96,6 @@ export function deviceStack(
 }
 
 export interface DivergenceCycles {
-  /** Additional cycles of one thread group. */
   readonly cycles: number;
   readonly reason: string;
 }

@@ -44,7 +44,6 @@ export interface StackRun {
   readonly divergentBranches: number;
   readonly spills: number;
   readonly loads: number;
-  /** Pushes and pops in order. */
   readonly events: readonly StackEvent[];
 }
 

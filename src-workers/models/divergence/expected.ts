@@ -25,7 +25,6 @@ export function expectedDivergence(law: LengthLaw, lanes: number, shape: StackSh
   return { divergentBranches: Math.max(0, distinct - 1), spills };
 }
 
-/** A smaller change of a probability for n lanes is left out. */
 const NEGLIGIBLE = 1e-18;
 
 /** P(D = d) for d distinct lengths above 0 among n lanes; array of length n + 1. */

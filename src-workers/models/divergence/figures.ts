@@ -15,7 +15,6 @@ export function runLoops(kernel: LoopKernel, divergentLanes: number): StackRun {
   );
 }
 
-/** The number of pushes by the paper. */
 export function publishedPushes(kernel: LoopKernel, divergentLanes: number): number {
   return kernel === 'single' ? divergentLanes + 1 : (divergentLanes * (65 - divergentLanes)) / 2 + 33;
 }
@@ -31,10 +30,7 @@ export interface LoopTimings {
   readonly runs: readonly StackRun[];
 }
 
-/**
- * @param cyclesPerInstruction base cost, which the paper does not print (`keplerCyclesPerInstruction`); 0 gives the
- * stack's cycles alone
- */
+/** @param cyclesPerInstruction see `keplerCyclesPerInstruction`; 0 gives the stack's cycles alone */
 export function loopTimings(kernel: LoopKernel, costs: StackCosts, cyclesPerInstruction: number): LoopTimings {
   const divergentLanes = Array.from({ length: STACK_LANES }, (_, n) => n);
   const runs = divergentLanes.map((n) => runLoops(kernel, n));
@@ -52,10 +48,7 @@ export function loopTimings(kernel: LoopKernel, costs: StackCosts, cyclesPerInst
 export const OVERHEAD_LANES = 14;
 export const SINGLE_LOOP_OVERHEAD = 0.25;
 
-/**
- * Derives the cycles per instruction on Kepler from the ~25 % that 14 divergent lanes cost the single loop in the
- * paper's summary, so the value is only as accurate as that percentage.
- */
+/** Derived from the ~25 % that 14 divergent lanes cost the single loop in the paper, and only as accurate. */
 export function keplerCyclesPerInstruction(): number {
   const run = runLoops('single', OVERHEAD_LANES);
   return runCycles(run, STACK_COSTS.kepler, 0) / SINGLE_LOOP_OVERHEAD / (run.executed - run.divergentBranches);

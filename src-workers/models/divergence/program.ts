@@ -1,6 +1,5 @@
 import { ok, type Result, badInput } from '../../domain/result.ts';
 
-/** A number, or a register: one number per lane. */
 export type Operand = number | { readonly register: string };
 
 /**
@@ -51,9 +50,7 @@ export function checkProgram(program: Program): Result<Program> {
   return ok(program);
 }
 
-/**
- * A loop of M iterations per lane, in the order of its disassembly: Bialas, Strzelecki 2015, Listing 3, without timers.
- */
+/** A loop of M iterations per lane, as disassembled: Bialas, Strzelecki 2015, Listing 3, without timers. */
 export const SINGLE_LOOP: Program = {
   name: 'single loop',
   instructions: [
@@ -95,10 +92,7 @@ export const DOUBLE_LOOP: Program = {
   ],
 };
 
-/**
- * Loop limits with n divergent lanes: 32, and 31, 30, … 32 − n in the last n lanes (Bialas, Strzelecki 2015, Table I).
- * @param divergentLanes n, 0 … 31
- */
+/** Limits with n divergent lanes, 0 … 31: 32, and 31, 30, … 32 − n in the last n (Bialas, Strzelecki, Table I). */
 export function loopLimits(divergentLanes: number): number[] {
   return Array.from({ length: STACK_LANES }, (_, lane) =>
     Math.min(STACK_LANES, 2 * STACK_LANES - 1 - divergentLanes - lane),

@@ -29,7 +29,6 @@ function jumps(timings: LoopTimings): number[] {
   return timings.divergentLanes.filter((n) => n > 0 && timings.spills[n] > timings.spills[n - 1]);
 }
 
-/** Reproduces the paper's counts by the emulator, and its cycles by the printed costs. */
 export function reproduceBialas(): ReproductionTable[] {
   const base = keplerCyclesPerInstruction();
   const single = loopTimings('single', STACK_COSTS.kepler, base);
@@ -52,7 +51,6 @@ function counts(timings: LoopTimings, extra: number): ReproductionTable {
 }
 
 function spills(single: LoopTimings, double: LoopTimings): ReproductionTable {
-  /** Checks the statement "jumps every four steps". */
   const everyFour = (timings: LoopTimings) =>
     jumps(timings)
       .slice(1)

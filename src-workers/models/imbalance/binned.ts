@@ -5,9 +5,7 @@ import { lossDistribution, lossDistributionCost, type LossDistribution } from '.
 
 /** Number of bins for the logarithm of the loss, which lies between 0 and ln n. */
 const LOG_BINS = 2 ** 16;
-/**
- * Neglected probability that a sum lies beyond one end of the window, or that the longest unit is too short to matter.
- */
+/** Neglected probability that a sum lies beyond one end of the window, or that the longest unit is too short. */
 const EXCLUDED = 1e-13;
 /** The rounding noise of the transform. Smaller probabilities count as 0. */
 const NOISE = 1e-17;
@@ -15,17 +13,13 @@ const NOISE = 1e-17;
 const WHOLE_BUDGET = 5e6;
 /** The same limit for one octave. */
 const OCTAVE_BUDGET = 1.2e6;
-/** Number of lattice points for the estimate of a window. */
 const WINDOW_POINTS = 1024;
 
 /** Maximum number of operations of the exact distribution (about 0.1 s). */
 const EXACT_OPERATIONS = 3e7;
 const EXACT_OUTCOMES = 1e6;
 
-/**
- * Computes the distribution of the loss within about half a second: exact if that is fast enough, otherwise binned.
- * @param n integer ≥ 1; a RangeError otherwise
- */
+/** Exact if that takes less than half a second, otherwise binned; a RangeError unless n is an integer ≥ 1. */
 export function affordableLossDistribution(law: LengthLaw, n: number): LossDistribution {
   const { operations, outcomes } = lossDistributionCost(law, n);
   if (operations <= EXACT_OPERATIONS && outcomes <= EXACT_OUTCOMES) {
@@ -69,8 +63,7 @@ export function binnedLossDistribution(law: LengthLaw, n: number): LossDistribut
     const shorter = { support: support.subarray(0, end), probability: probability.subarray(0, end) };
     const longest = support[end - 1];
     const window = sumWindow(coarsened(shorter, ownStep), n, EXCLUDED);
-    // If all lengths fit, one panel on the law's own lattice covers them. Otherwise the upper octave gets a coarser
-    // lattice.
+    // If all lengths fit, one panel covers them. Otherwise the upper octave gets a coarser lattice.
     let start = 0;
     while (start < end && maximumBelow(start + 1) <= EXCLUDED) start++;
     let step = ownStep;
@@ -133,9 +126,7 @@ interface Panel {
   readonly expected: number;
 }
 
-/**
- * Reduces a law to fewer points. Its Chernoff windows are valid for the original, because spreading raises the moments.
- */
+/** The Chernoff windows of the reduced law are valid for the original, because spreading raises the moments. */
 function coarsened(masses: Masses, step: number): Masses {
   const { support } = masses;
   const cells = (support[support.length - 1] - support[0]) / step;
@@ -143,10 +134,7 @@ function coarsened(masses: Masses, step: number): Masses {
   return spreadOnLattice(masses, support[0], step * Math.ceil(cells / WINDOW_POINTS));
 }
 
-/**
- * Widens a window of sums for lengths that each move by less than a lattice step. All together move further with a
- * probability of at most `EXCLUDED` (Hoeffding).
- */
+/** Each length moves by less than a step; all together move further with probability ≤ `EXCLUDED` (Hoeffding). */
 function widened(window: Panel['window'], n: number, step: number): Panel['window'] {
   const reach = step * Math.min(n, Math.sqrt((-n * Math.log(EXCLUDED)) / 2));
   return { low: window.low - reach, high: window.high + reach };

@@ -11,15 +11,11 @@ export interface LossMoments {
   readonly aggregateLoss: number;
 }
 
-/** The trapezoidal rule in log s; the comment of `lossMoments` states its error. */
 interface LogRule {
   readonly step: number;
   /** The rest of an integral is dropped if it is below this fraction of the integral. */
   readonly droppedFraction: number;
-  /**
-   * A few Gauss nodes replace the infinite series of nodes s = 1, e^−h, e^−2h, … where the integrand is nearly
-   * constant.
-   */
+  /** A few Gauss nodes replace the nodes s = 1, e^−h, e^−2h, … where the integrand is nearly constant. */
   readonly tail: QuadratureRule;
 }
 

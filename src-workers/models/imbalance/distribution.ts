@@ -10,10 +10,7 @@ export interface LossDistribution {
   readonly loss: Float64Array;
   /** P(X = loss[i]) > 0; sums to 1 within rounding. */
   readonly probability: Float64Array;
-  /**
-   * `exact`: one outcome per irreducible fraction. `binned`: closer outcomes than `resolution` are replaced by their
-   * mean.
-   */
+  /** `exact`: one outcome per irreducible fraction. `binned`: outcomes closer than `resolution` are merged. */
   readonly method: 'exact' | 'binned';
   /** Largest relative error of a single loss; 0 if the method is exact. */
   readonly resolution: number;
@@ -104,7 +101,6 @@ export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribu
   return ok({ n, ...mergedOutcomes(losses, masses), method: 'exact', resolution: 0 });
 }
 
-/** Adds factor·source[c] to target[shift + c] for c = 0…end. */
 function addScaled(target: Float64Array, shift: number, source: Float64Array, end: number, factor: number): void {
   for (let c = 0; c <= end; c++) target[shift + c] += factor * source[c];
 }
@@ -118,7 +114,6 @@ function pascalTriangle(n: number): readonly Float64Array[] {
   return rows;
 }
 
-/** Merges ascending lists of losses, and adds the probabilities of equal losses. */
 function mergedOutcomes(losses: readonly Float64Array[], masses: readonly Float64Array[]) {
   const total = losses.reduce((sum, list) => sum + list.length, 0);
   const sorted = new Float64Array(total);
@@ -154,7 +149,6 @@ function mergedOutcomes(losses: readonly Float64Array[], masses: readonly Float6
   return { loss, probability };
 }
 
-/** The smallest loss x with P(X ≤ x) ≥ q, for q in 0…1. */
 export function quantile(distribution: LossDistribution, q: number): number {
   // The probabilities sum to 1 only within rounding.
   return weightedQuantile(distribution.loss, distribution.probability, q * (1 - 1e-12));

@@ -28,7 +28,6 @@ const STANDARD_ERRORS = 4.5;
 /** Claims of the paper (abstract, section IV-C): relative distance of the model from simulation and measurement. */
 const SIMULATION_MARGIN = 0.001;
 const MEASUREMENT_MARGIN = 0.02;
-/** Tolerance for measured means that miss the paper's margin. */
 const MEASUREMENT_TOLERANCE = 0.03;
 
 /** The paper truncates infinite supports at ε = 1e-6. */
@@ -40,7 +39,6 @@ const LAWS: Readonly<Record<string, () => LengthLaw>> = {
   'negative-binomial(5,0.3)': () => unwrap(negativeBinomialLaw(5, 0.3)),
 };
 
-/** Compares Table I and the authors' public data with the closed form and our Monte Carlo, in less than a second. */
 export function reproduceSwatman(): ReproductionTable[] {
   const moments = new Map<string, ReturnType<typeof lossMoments>[number]>();
   const key = (workload: string, n: number) => `${workload}, n = ${n}`;
@@ -102,9 +100,7 @@ export function reproduceSwatman(): ReproductionTable[] {
   ];
 }
 
-/**
- * The relative error as the paper defines it under Table I: the distance from the modelled mean, divided by that mean.
- */
+/** As defined under Table I: the distance from the modelled mean, divided by that mean. */
 function computeMargin(row: ReproductionRow): number {
   return Math.abs(row.paper / row.ours - 1);
 }

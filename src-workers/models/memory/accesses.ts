@@ -62,8 +62,7 @@ export function bytesOfIteration(
     const { beyondFirst, beyondSecond } = countMisses(device, access, cache);
     const bytes = sectorTraffic(access, threads, reuseFraction, sector) * beyondFirst;
     near += bytes;
-    // The assumed fraction of gathers that miss was fitted to times, so it already includes the cost of random
-    // addresses.
+    // The assumed fraction of gathers that miss was fitted to times with random addresses.
     const isRandom = access.pattern === 'scattered' && access.footprintBytes !== undefined;
     far += bytes * beyondSecond * (isRandom ? random : 1);
   }
@@ -85,10 +84,7 @@ const CACHE_BANDWIDTH_RATIO = 2.3;
  */
 const GATHER_MISS_FRACTION = 0.4;
 
-/**
- * Returns the fraction of sectors that miss the first-level cache, and the fraction of these misses that also miss the
- * level-2 cache. Gathers also share some of the sectors that do not fit, which hit either cache with equal probability.
- */
+/** The fraction of sectors that miss the first-level cache, and of these, the fraction that also misses level 2. */
 function countMisses(
   { l2Bytes }: GpuDevice,
   { pattern, footprintBytes, missFraction = GATHER_MISS_FRACTION, isWarm = false }: MemoryAccess,
@@ -123,9 +119,7 @@ function computeReuse(
   return 1 - waits * (1 - hitFraction(touched, cache));
 }
 
-/**
- * The bytes of an array that resident threads touch in one iteration. A cache keeps whole lines, even for one sector.
- */
+/** The bytes that resident threads touch in one iteration. A cache keeps whole lines, even for one sector. */
 function touchedBytes(
   { pattern, elementBytes, missFraction = GATHER_MISS_FRACTION }: MemoryAccess,
   { residentThreads, threadsPerUnit, unitElements }: AccessingThreads,
@@ -143,7 +137,6 @@ function touchedBytes(
   }
 }
 
-/** The bytes of the sectors that are read for one element of one lane. */
 function sectorTraffic(
   { pattern, elementBytes }: MemoryAccess,
   { threadsPerUnit, unitElements }: AccessingThreads,

@@ -2,9 +2,7 @@ import type { GpuDevice, OccupancyRules } from '../../domain/device.ts';
 
 const KIB = 1024;
 
-/**
- * Data cache of a multiprocessor. With `withShared`, shared memory takes part of it, and at most `largestKib` remain.
- */
+/** With `withShared`, shared memory takes part of the data cache, of which at most `largestKib` remain. */
 interface FirstLevelCache {
   readonly kib: number;
   readonly withShared: boolean;
@@ -78,10 +76,7 @@ const INTEL: Readonly<Record<string, FirstLevelCache>> = {
   'xe-hpc': withShared(512),
 };
 
-/**
- * The size is not public. 8 KiB was measured on the M1 (P. Turner, metal-benchmarks) and is assumed for all devices:
- * the M3 and M4 share one memory of unknown size among registers, cache and threadgroup memory.
- */
+/** Not public. 8 KiB was measured on the M1 (P. Turner, metal-benchmarks) and is assumed for all Apple devices. */
 const APPLE = own(8);
 
 function describeCache(rules: OccupancyRules): FirstLevelCache {
@@ -99,10 +94,7 @@ function describeCache(rules: OccupancyRules): FirstLevelCache {
   }
 }
 
-/**
- * The first-level data cache of a multiprocessor, bytes; 0 if loads do not use one, or if its size is unknown.
- * @param sharedMemoryBytes shared memory of the resident blocks; on many devices the cache gets the rest
- */
+/** 0 if loads use no first-level cache, or its size is unknown; shared memory takes part of it on many devices. */
 export function firstLevelCacheBytes({ occupancy }: Pick<GpuDevice, 'occupancy'>, sharedMemoryBytes: number): number {
   const { kib, withShared: isCarved, largestKib } = describeCache(occupancy);
   return Math.max(0, Math.min(largestKib * KIB, kib * KIB - (isCarved ? sharedMemoryBytes : 0)));

@@ -1,17 +1,11 @@
 import type { GpuDevice } from '../../domain/device.ts';
 
-/**
- * A transfer of the level-2 cache, bytes. NVIDIA: 32 (CUDA C++ Best Practices Guide, 10.2.1); AMD: 64 (CDNA ISA guides,
- * L2 requests).
- */
+/** Bytes. NVIDIA: CUDA C++ Best Practices Guide, 10.2.1; AMD: CDNA ISA guides, L2 requests. */
 export function sectorBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
   return vendor === 'amd' ? 64 : 32;
 }
 
-/**
- * Bytes per tag of a first-level cache. NVIDIA: 128, in which single sectors are fetched (Jia et al., 2018,
- * arXiv:1804.06826); AMD: 64 (CDNA ISA guides). For other vendors 64 is assumed.
- */
+/** Bytes. NVIDIA: Jia et al., 2018, arXiv:1804.06826; AMD: CDNA ISA guides. For other vendors 64 is assumed. */
 export function lineBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
   return vendor === 'nvidia' ? 128 : 64;
 }

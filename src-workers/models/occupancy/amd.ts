@@ -59,7 +59,6 @@ const ISAS: Readonly<Record<string, Family>> = {
   gfx1201: 'rdna3-full',
 };
 
-/** By their LLVM names. */
 export const AMD_ISAS: readonly string[] = Object.keys(ISAS);
 
 /** Constants for waves of 64 lanes. With waves of 32 lanes, the vector registers and their granule double. */

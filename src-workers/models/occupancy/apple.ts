@@ -41,7 +41,6 @@ const RULES: ReadonlyMap<number, AppleOccupancyRules> = new Map(
   [7, 8, 9].map((gpuFamily) => [gpuFamily, { gpuFamily, limits: LIMITS }]),
 );
 
-/** By the number of `MTLGPUFamily`. */
 export const APPLE_GPU_FAMILIES: readonly number[] = [...RULES.keys()];
 
 /** @returns `unsupported` if the family is not known */

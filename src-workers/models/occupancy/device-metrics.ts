@@ -69,7 +69,6 @@ export interface DeviceComparisonRow {
   readonly label: string;
   readonly unit: string;
   readonly better: DeviceMetric['better'];
-  /** One for each device, in the given order. */
   readonly values: readonly number[];
   /** Indices of the devices with the best value; empty if no values are better than others, or if all are equal. */
   readonly best: readonly number[];

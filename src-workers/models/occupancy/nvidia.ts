@@ -12,10 +12,7 @@ export interface NvidiaOccupancyRules {
   readonly computeCapability: string;
   /** The device catalogue repeats these numbers as `limits`. */
   readonly limits: DeviceLimits;
-  /**
-   * Maximum of the allocator of `cuda_occupancy.h`. From 7.0 on, it is one more than `limits.maxRegistersPerThread`,
-   * because a compiler uses at most 255.
-   */
+  /** From 7.0 on, `cuda_occupancy.h` has one more than `limits.maxRegistersPerThread`: compilers use at most 255. */
   readonly allocatableRegistersPerThread: number;
   /** Registers are allocated in multiples of this number, to each thread group or (1.x) to a whole block. */
   readonly registerAllocationUnit: number;
@@ -33,11 +30,8 @@ const KIB = 1024;
 interface Row {
   readonly warps: number;
   readonly blocks: number;
-  /** Of a multiprocessor, KiB. */
   readonly sharedKib: number;
-  /** Maximum of a block (opt-in), KiB. */
   readonly blockSharedKib: number;
-  /** In units of 1,024. */
   readonly registersKi?: number;
   readonly blockRegistersKi?: number;
   readonly registersPerThread?: number;
@@ -93,7 +87,7 @@ function expand(computeCapability: string, row: Row): NvidiaOccupancyRules {
     computeCapability,
     limits: {
       maxThreadsPerBlock: major === 1 ? 512 : 1024,
-      // In x.
+      // The limit of a grid in x.
       maxGridBlocks: major < 3 ? 65535 : 2 ** 31 - 1,
       maxBlocksPerMultiprocessor: row.blocks,
       maxThreadGroupsPerMultiprocessor: row.warps,
@@ -116,13 +110,9 @@ const RULES: ReadonlyMap<string, NvidiaOccupancyRules> = new Map(
   Object.entries(ROWS).map(([computeCapability, row]) => [computeCapability, expand(computeCapability, row)]),
 );
 
-/** Oldest first. */
 export const NVIDIA_COMPUTE_CAPABILITIES: readonly string[] = [...RULES.keys()];
 
-/**
- * @param computeCapability `major.minor`
- * @returns `unsupported` if it is not in the table
- */
+/** @param computeCapability `major.minor`; `unsupported` if it is not in the table */
 export function nvidiaOccupancyRules(computeCapability: string): Result<NvidiaOccupancyRules> {
   const rules = RULES.get(computeCapability);
   if (rules) return ok(rules);
@@ -173,8 +163,7 @@ export function nvidiaResidency(
   const { limits } = rules;
   const warps = Math.ceil(usage.blockThreads / WARP);
   let registers = registerLimit(rules, warps, usage.registersPerThread, maxRegistersPerThread);
-  // Capability 6.0 also refuses a launch that does not fit the four-part register files of the other Pascal chips, so
-  // that every 6.x binary runs on every 6.x chip.
+  // Capability 6.0 refuses a launch that does not fit other Pascal chips, so that a 6.x binary runs on every 6.x chip.
   if (rules.computeCapability === '6.0' && registers > 0) {
     const sibling = RULES.get('6.1');
     if (sibling && registerLimit(sibling, warps, usage.registersPerThread, maxRegistersPerThread) === 0) registers = 0;

@@ -6,7 +6,6 @@ import { intelOccupancyRules, intelResidency } from './intel.ts';
 import { nvidiaOccupancyRules, nvidiaResidency } from './nvidia.ts';
 import { type BlockUsage, type Residency, checkUsage, computeResidency, fitSharedMemory } from './usage.ts';
 
-/** Takes the limits of a device without known allocation rules, without rounding. */
 function genericResidency(limits: DeviceLimits, width: number, usage: BlockUsage): Residency {
   const groups = Math.ceil(usage.blockThreads / width);
   const registers = usage.registersPerThread * groups * width;
@@ -23,10 +22,7 @@ function genericResidency(limits: DeviceLimits, width: number, usage: BlockUsage
   });
 }
 
-/**
- * Returns the limits and width that follow from a family's occupancy rules, with which a catalogue entry must agree;
- * `null` for `generic`, which has only limits.
- */
+/** The numbers that a catalogue entry must agree with; `null` for `generic`, which has only limits. */
 export function limitsByRules(rules: OccupancyRules): Result<{ limits: DeviceLimits; width: number } | null> {
   switch (rules.family) {
     case 'nvidia': {
@@ -87,10 +83,7 @@ export interface OccupancyPoint {
 
 const SHARED_MEMORY_STEP_BYTES = 1024;
 
-/**
- * Computes the occupancy for every allowed value of one property, with the other properties fixed. Block sizes step by
- * a thread group, registers by 1 from 1, shared memory by 1 KiB from 0.
- */
+/** Block sizes step by a thread group, registers by 1 from 1, shared memory by 1 KiB from 0. */
 export function occupancyCurve(device: GpuDevice, usage: BlockUsage, axis: OccupancyAxis): OccupancyPoint[] {
   const { limits, threadGroupWidth } = device;
   const [first, last, step] = {

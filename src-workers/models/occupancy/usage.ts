@@ -76,10 +76,7 @@ const FIELDS = [
   ['scalarRegistersPerThreadGroup', 0],
 ] as const;
 
-/**
- * Refuses a usage that no compiler could produce: negative, fractional, not a number, or above 2³¹−1. A usage that is
- * only too large for the device is valid and gives 0 blocks.
- */
+/** Refuses a usage that no compiler could produce. A usage that is too large for the device gives 0 blocks. */
 export function checkUsage(usage: BlockUsage): Result<BlockUsage> {
   for (const [field, least] of FIELDS) {
     const value: unknown = usage[field];

@@ -30,10 +30,7 @@ export function evenNonZeros(rowLengths: CompactNumbers, workers: number): Parti
   });
 }
 
-/**
- * The ends of rows are merged with the entries, and the list is cut into equal parts. So no worker gets more than ⌈(R +
- * N)/p⌉ rows and entries together. Merrill, Garland, SC 2016, doi:10.1109/SC.2016.57.
- */
+/** At most ⌈(R + N)/p⌉ row ends and entries per worker. Merrill, Garland, SC 2016, doi:10.1109/SC.2016.57. */
 export function mergePath(rowLengths: CompactNumbers, workers: number): Partition {
   const ends = getRowEnds(rowLengths);
   const total = ends.length === 0 ? 0 : ends[ends.length - 1] + ends.length;

@@ -3,10 +3,7 @@ import type { KernelProfile, Phase, PipelineParameters } from '../../domain/kern
 import { bytesOfIteration } from '../memory/accesses.ts';
 import { mixedLanes } from './instruction-classes.ts';
 
-/**
- * Cycles until the result of a shuffle, or of a load from shared memory, is available. Assumed for every device:
- * microbenchmarks of NVIDIA GPUs find twenty to thirty.
- */
+/** Cycles of a shuffle, or of a load from shared memory. Assumed: NVIDIA GPUs take twenty to thirty. */
 export const EXCHANGE_LATENCY_CYCLES = 25;
 
 export interface PipelineOptions {
@@ -56,7 +53,6 @@ export function pipelineParameters(
   };
 }
 
-/** The latency, cycles, of a chain of dependent instructions, exchanges and loads. */
 function chainCycles(device: GpuDevice, instructions: number, exchanges: number, loads: number): number {
   return (
     instructions * device.dependentIssueLatencyCycles +
@@ -71,7 +67,6 @@ export interface Demand {
   readonly issueCycles: number;
 }
 
-/** Zero if the kernel has no such phase. */
 export function phaseDemand(device: GpuDevice, phase: Phase | undefined): Demand {
   if (!phase) return { latencyCycles: 0, issueCycles: 0 };
   const { instructions, integerShare = 0, fp64Share = 0, specialShare = 0 } = phase;

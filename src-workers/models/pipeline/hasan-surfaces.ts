@@ -73,7 +73,6 @@ export interface HasanMeasuredSurfaces {
   readonly softErrorPoints: LaunchSurface;
 }
 
-/** @param soft τ and c in ms: `fitHasan()` */
 export function hasanMeasuredSurfaces(soft: PipelineParameters): HasanMeasuredSurfaces {
   const blocks = HASAN_TABLE_2.map((row) => row.blocks);
   const timeMs = Float64Array.from(HASAN_TABLE_2.flatMap((row) => row.timeMs));

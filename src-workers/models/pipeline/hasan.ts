@@ -4,13 +4,9 @@
  */
 
 export interface HasanDevice {
-  /** ρ_sm. */
   readonly multiprocessors: number;
-  /** ρ_w, of a multiprocessor. */
   readonly residentThreadGroups: number;
-  /** ρ_b, of a multiprocessor. */
   readonly residentBlocks: number;
-  /** σ_w. */
   readonly threadGroupWidth: number;
 }
 
@@ -51,7 +47,6 @@ function residentThreads(device: HasanDevice): number {
   return device.residentThreadGroups * device.threadGroupWidth * device.multiprocessors;
 }
 
-/** Columns of Table 2. */
 export const HASAN_THREADS_PER_BLOCK = [32, 64, 96, 128, 160, 192, 224, 256, 288, 320] as const;
 
 /**

@@ -6,24 +6,18 @@
  */
 
 export interface KimLaunch {
-  /** B. */
   readonly threadsPerBlock: number;
-  /** G. */
   readonly gridBlocks: number;
-  /** S, of a block. */
   readonly sharedMemoryBytesPerBlock: number;
   /** r_i: registers per thread of each register file i (vector, scalar, …). */
   readonly registersPerThread: readonly number[];
 }
 
 export interface KimRegisterFile {
-  /** L_RiT, of one thread. */
   readonly maxPerThread: number;
-  /** L_RiB, of r_i·b for one block. */
   readonly maxPerBlock: number;
-  /** R_i, of the multiprocessor, in the same unit as r_i·b. */
+  /** In the same unit as r_i·b, for the multiprocessor. */
   readonly registers: number;
-  /** r_i,min: registers are allocated in multiples of this number. */
   readonly granularity: number;
 }
 
@@ -31,30 +25,20 @@ export interface KimFunctionalUnit {
   readonly name: string;
   /** Σu in the poster's formula: cycles of this unit that the kernel needs, summed over its instructions' latencies. */
   readonly latencyCycles: number;
-  /** m_u: number of units of this kind. */
   readonly count: number;
   /** s_u: thread groups that the unit takes in one issue (its width divided by ω). */
   readonly widthThreadGroups: number;
 }
 
 export interface KimDevice {
-  /** ω. */
   readonly threadGroupWidth: number;
-  /** n_mp. */
   readonly multiprocessors: number;
-  /** L_TB. */
   readonly maxThreadsPerBlock: number;
-  /** L_TG. */
   readonly maxThreadsPerGrid: number;
-  /** L_SB. */
   readonly maxSharedMemoryBytesPerBlock: number;
-  /** N_1. */
   readonly blockSlots: number;
-  /** N_2. */
   readonly threadGroupSlots: number;
-  /** Of a multiprocessor. */
   readonly sharedMemoryBytes: number;
-  /** s_min: shared memory is allocated in multiples of this. */
   readonly sharedMemoryGranularityBytes: number;
   readonly registerFiles: readonly KimRegisterFile[];
   /** p: schedulers over which the functional units are split. */
@@ -72,10 +56,7 @@ export function blocksPerMultiprocessor(device: KimDevice, launch: KimLaunch): n
   return Math.ceil(launch.gridBlocks / device.multiprocessors);
 }
 
-/**
- * The limit checker: B ≤ L_TB, B·G ≤ L_TG, S ≤ L_SB, r_i ≤ L_RiT, b·r_i ≤ L_RiB.
- * @returns one sentence for each broken limit, with the value and the limit
- */
+/** B ≤ L_TB, B·G ≤ L_TG, S ≤ L_SB, r_i ≤ L_RiT, b·r_i ≤ L_RiB; one sentence for each broken limit. */
 export function brokenLimits(device: KimDevice, launch: KimLaunch): string[] {
   const broken: string[] = [];
   const check = (what: string, got: number, limit: number) => {
@@ -129,10 +110,7 @@ export function functionalUnitCycles(device: KimDevice, threadGroups: number): n
   return cycles;
 }
 
-/**
- * The block scheduler: T(g, b) = ⌊g/N_slot⌋·fu(b·N_slot) + fu(b·(g mod N_slot)), cycles.
- * @returns NaN if no block fits on a multiprocessor (`residentBlockSlots` is 0)
- */
+/** T(g, b) = ⌊g/N_slot⌋·fu(b·N_slot) + fu(b·(g mod N_slot)), cycles; NaN if no block fits on a multiprocessor. */
 export function kimCycles(device: KimDevice, launch: KimLaunch): number {
   const slots = residentBlockSlots(device, launch);
   if (slots < 1) return NaN;
@@ -143,23 +121,16 @@ export function kimCycles(device: KimDevice, launch: KimLaunch): number {
   );
 }
 
-/**
- * Whether a kernel deadlocks if each of its blocks waits for all others: with g > N_slot, the waiting blocks hold all
- * slots. The poster finds the sizes of the state buffers by such kernels.
- */
+/** Blocks that wait for all others deadlock if g > N_slot. The poster finds the sizes of the state buffers by this. */
 export function deadlocks(device: KimDevice, launch: KimLaunch): boolean {
   return blocksPerMultiprocessor(device, launch) > residentBlockSlots(device, launch);
 }
 
 /** The arrays have one entry for each g. */
 export interface KimGridSeries {
-  /** b. */
   readonly groupsPerBlock: number;
-  /** N_slot. */
   readonly residentBlocks: number;
-  /** g = 1, 2, … */
   readonly blocksPerMultiprocessor: readonly number[];
-  /** T(g, b). */
   readonly cycles: readonly number[];
   /** fu(b·g): the cycles of the same thread groups if no block had to wait for a slot. */
   readonly boundCycles: readonly number[];

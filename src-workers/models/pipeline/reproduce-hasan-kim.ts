@@ -60,9 +60,7 @@ export function hasanLaunches(blocks: number, timeMs: readonly number[]): Measur
   return timeMs.map((time, i) => ({ ...hasanWaveLaunch(blocks, HASAN_THREADS_PER_BLOCK[i]), timeMs: time }));
 }
 
-/**
- * Compares Table 2 with Eq. 1–3 as printed, the claimed error, and soft-saturation waves fitted on 5 of its 16 rows.
- */
+/** Compares Table 2 with Eq. 1–3, the claimed error, and soft-saturation waves fitted on 5 of its 16 rows. */
 export function reproduceHasan(): ReproductionTable[] {
   return [hasanClaim(), ...hasanSoftSaturation()];
 }
@@ -207,7 +205,6 @@ const SMALL: KimLaunch = {
   registersPerThread: [1, 1],
 };
 
-/** Checks each of the five inequalities, at its limit and just above it. */
 function kimLimits(): ReproductionTable {
   const cases: readonly (readonly [string, Partial<KimLaunch>, Partial<KimLaunch>])[] = [
     ['B ≤ L_TB', { threadsPerBlock: 512 }, { threadsPerBlock: 513 }],

@@ -35,10 +35,7 @@ export function cyclesPerIteration(parameters: PipelineParameters, groups: numbe
  */
 const MEMORY_SOFTNESS = 2.5;
 
-/**
- * Computes fu(w) if each thread group also moves data through a memory that serves the groups one after another.
- * @param transferCycles cycles of one thread group on the multiprocessor's share of the memory, ≥ 0
- */
+/** fu(w) with a memory that serves the groups one after another, `transferCycles` ≥ 0 for each. */
 export function cyclesWithTraffic(parameters: PipelineParameters, transferCycles: number, groups: number): number {
   const cycles = cyclesPerIteration(parameters, groups);
   const transfer = transferCycles * groups;
@@ -48,10 +45,7 @@ export function cyclesWithTraffic(parameters: PipelineParameters, transferCycles
   return larger * Math.pow(1 + Math.pow(ratio, MEMORY_SOFTNESS), 1 / MEMORY_SOFTNESS);
 }
 
-/**
- * Derivatives of `cyclesWithTraffic`: cycles by which an iteration gets longer for each further cycle of latency, of
- * issue per thread group, and of transfer per thread group.
- */
+/** Derivatives of `cyclesWithTraffic` by the cycles of latency, and of issue and transfer per thread group. */
 export interface MarginalCycles {
   readonly latency: number;
   readonly issue: number;
@@ -73,20 +67,14 @@ export function marginalCycles(parameters: PipelineParameters, transferCycles: n
   };
 }
 
-/**
- * Tabulates fu at 0, 1, …, `maxGroups` active thread groups; index 0 is the latency floor τ.
- * @returns array of length `maxGroups` + 1, never decreasing
- */
+/** fu at 0, 1, …, `maxGroups` active thread groups, never decreasing; index 0 is the latency floor τ. */
 export function cycleTable(parameters: PipelineParameters, maxGroups: number): Float64Array {
   const table = new Float64Array(maxGroups + 1);
   for (let groups = 0; groups <= maxGroups; groups++) table[groups] = cyclesPerIteration(parameters, groups);
   return table;
 }
 
-/**
- * Returns the cycles at an expected number of active thread groups, linear between the entries of the table. Outside
- * the table, the nearest entry counts.
- */
+/** Linear between the entries of the table, for an expected number of groups; constant outside. */
 export function interpolateCycles(table: Float64Array, groups: number): number {
   const last = table.length - 1;
   if (!(groups > 0)) return table[0];
@@ -97,7 +85,6 @@ export function interpolateCycles(table: Float64Array, groups: number): number {
 
 /** A launch of equal blocks, for one multiprocessor. */
 export interface WaveLaunch {
-  /** b. */
   readonly groupsPerBlock: number;
   /** g: number of blocks that this multiprocessor runs in total. */
   readonly blocksPerMultiprocessor: number;
@@ -164,8 +151,7 @@ function levenbergMarquardt(rows: readonly MeasuredLaunch[], schedulers: number)
   };
   const sumOfSquares = (r: Float64Array) => r.reduce((sum, value) => sum + value * value, 0);
 
-  // Start values: τ as if latency bounded every wave, and c as if issue bounded every thread group, each from the row
-  // for which it is smallest.
+  // Start values: τ as if latency bounded every wave, c as if issue bounded every thread group, each the smallest.
   let floor = Infinity;
   let perGroup = Infinity;
   for (const row of rows) {

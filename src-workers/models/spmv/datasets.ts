@@ -4,10 +4,7 @@ export interface MeasuredGpu {
   readonly column: string;
   readonly device: string;
   readonly implementations: readonly MeasuredImplementation[];
-  /**
-   * The names of the implementations among which a user of the library chooses. If the library itself chooses among
-   * several of them, its own choice replaces them.
-   */
+  /** Implementations among which a user chooses. The library's own choice replaces those it chooses from. */
   readonly choices: readonly string[];
 }
 

@@ -1,7 +1,6 @@
 import { ok, type Result, badInput } from '../../domain/result.ts';
 import type { CompactNumbers } from '../../numeric/compact.ts';
 
-/** Real irregular loops that need no file. */
 export type GeneratedExample =
   | { readonly kind: 'collatz'; readonly count: number }
   | { readonly kind: 'mandelbrot'; readonly width: number; readonly height: number; readonly maxIterations: number };
@@ -20,10 +19,7 @@ export const MAX_MANDELBROT_PIXELS = 2 ** 24;
 /** Maximum of pixels times iterations: a few seconds of one core. */
 export const MAX_MANDELBROT_ITERATIONS = 2 ** 32;
 
-/**
- * Returns the lengths of an example's units, in the order in which a program would launch them. Neighbours are similar,
- * which a law of lengths cannot show. Fails on sizes out of range.
- */
+/** In the order in which a program would launch the units. Neighbours are similar, which a law cannot show. */
 export function exampleLengths(example: GeneratedExample): Result<Float64Array> {
   switch (example.kind) {
     case 'collatz': {
@@ -65,10 +61,7 @@ export function countLengths(lengths: CompactNumbers): Map<number, number> {
   return counts;
 }
 
-/**
- * Computes the total stopping times of 1…count: steps of n → n/2 or 3n+1 until 1 (OEIS A006577), exact for `count` ≤
- * `MAX_COLLATZ_COUNT`.
- */
+/** Steps of n → n/2 or 3n+1 until 1 (OEIS A006577), exact for `count` ≤ `MAX_COLLATZ_COUNT`. */
 export function collatzLengths(count: number): Float64Array {
   const lengths = new Float64Array(count);
   for (let start = 2; start <= count; start++) {
@@ -101,8 +94,7 @@ export function mandelbrotLengths(width: number, height: number, maxIterations: 
 }
 
 function escapeCount(real: number, imaginary: number, maxIterations: number): number {
-  // Inside the main cardioid and the period-2 disc no orbit escapes. These pixels are half of the image and would take
-  // most of the time.
+  // Inside the main cardioid and the period-2 disc, half of the image, no orbit escapes.
   const fromCusp = real - 0.25;
   const q = fromCusp * fromCusp + imaginary * imaginary;
   if (q * (q + fromCusp) < 0.25 * imaginary * imaginary) return maxIterations;

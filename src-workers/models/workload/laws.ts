@@ -27,10 +27,7 @@ export interface MixturePart {
   readonly law: LengthLaw;
 }
 
-/**
- * binomial(trials, p): successes in `trials` tries, 0…trials. Fails unless trials is an integer ≥ 0 and 0 ≤ p ≤ 1, or
- * if more than `MAX_SUPPORT_POINTS` lengths are possible.
- */
+/** Successes in `trials` tries, 0…trials. Fails unless trials is an integer ≥ 0 and 0 ≤ p ≤ 1. */
 export function binomialLaw(trials: number, p: number): Result<LengthLaw> {
   const label = `binomial(${trials},${p})`;
   if (!isLength(trials)) return mustBe(label, 'trials', trials, 'an integer ≥ 0');
@@ -47,10 +44,7 @@ export function binomialLaw(trials: number, p: number): Result<LengthLaw> {
   });
 }
 
-/**
- * geometric(p): tries up to and including the first success, 1, 2, … Fails unless 0 < p ≤ 1 and 1e-15 ≤ truncation ≤
- * 0.5, or if too many lengths remain.
- */
+/** Tries up to the first success, 1, 2, … Fails unless 0 < p ≤ 1 and 1e-15 ≤ truncation ≤ 0.5. */
 export function geometricLaw(p: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `geometric(${p})`;
   if (!(p > 0 && p <= 1)) return mustBe(label, 'p', p, 'a probability above 0, up to 1');
@@ -69,10 +63,7 @@ export function geometricLaw(p: number, truncation = DEFAULT_TRUNCATION): Result
   return ok({ label, support, probability, truncatedMass: Math.exp(last * logFailure) });
 }
 
-/**
- * poisson(mean): 0, 1, 2, … Fails unless the mean is finite and ≥ 0 and 1e-15 ≤ truncation ≤ 0.5, or if too many
- * lengths remain.
- */
+/** poisson(mean): 0, 1, 2, … Fails unless the mean is finite and ≥ 0 and 1e-15 ≤ truncation ≤ 0.5. */
 export function poissonLaw(mean: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `poisson(${mean})`;
   if (!(mean >= 0 && mean <= Number.MAX_SAFE_INTEGER)) return mustBe(label, 'mean', mean, 'a number ≥ 0');
@@ -98,10 +89,7 @@ export function uniformLaw(a: number, b: number): Result<LengthLaw> {
   return ok({ label, support, probability: new Float64Array(points).fill(1 / points), truncatedMass: 0 });
 }
 
-/**
- * negative-binomial(r, p): failures before the r-th success, 0, 1, 2, …; r may be any real number > 0. Fails unless r >
- * 0, 0 < p ≤ 1 and 1e-15 ≤ truncation ≤ 0.5, or if too many lengths remain.
- */
+/** Failures before the r-th success. Fails unless r > 0 (any real number), 0 < p ≤ 1 and 1e-15 ≤ truncation ≤ 0.5. */
 export function negativeBinomialLaw(r: number, p: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `negative-binomial(${r},${p})`;
   if (!(r > 0 && r <= Number.MAX_SAFE_INTEGER)) return mustBe(label, 'r', r, 'a number > 0');
@@ -130,10 +118,7 @@ export function zipfLaw(s: number, max: number): Result<LengthLaw> {
   return ok(normalised(label, 1, weights, 0));
 }
 
-/**
- * lognormal(μ, σ): ⌈e^N⌉ for a normal N of mean μ and standard deviation σ, 1, 2, … Fails unless μ is finite, σ is
- * finite and > 0, and 1e-15 ≤ truncation ≤ 0.5, or if too many lengths remain.
- */
+/** ⌈e^N⌉ for a normal N, 1, 2, … Fails unless μ is finite, σ finite and > 0, and 1e-15 ≤ truncation ≤ 0.5. */
 export function lognormalLaw(mu: number, sigma: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `lognormal(${mu},${sigma})`;
   if (!Number.isFinite(mu)) return mustBe(label, 'mu', mu, 'a finite number');
@@ -190,10 +175,7 @@ export function categoricalLaw(points: readonly CategoricalPoint[], label?: stri
   return fromWeights(name, weightOf, 0);
 }
 
-/**
- * mixture(weight*law, …): with probability `weight`, the length of a unit comes from that law. The weights must sum to
- * 1 within `PROBABILITY_SUM_TOLERANCE` and are renormalised.
- */
+/** The weights must sum to 1 within `PROBABILITY_SUM_TOLERANCE` and are renormalised. */
 export function mixtureLaw(parts: readonly MixturePart[]): Result<LengthLaw> {
   const label = `mixture(${parts.map((part) => `${part.weight}*${part.law.label}`).join(',')})`;
   let sum = 0;
@@ -220,10 +202,7 @@ export function mixtureLaw(parts: readonly MixturePart[]): Result<LengthLaw> {
   return fromWeights(label, weightOf, truncatedMass);
 }
 
-/**
- * The law of observed lengths. `counts` maps a length to its number of occurrences (or to any weight ≥ 0). Fails on a
- * length that is not an integer ≥ 0, an invalid count, or if nothing was counted.
- */
+/** `counts` maps a length, an integer ≥ 0, to its number of occurrences (or any weight ≥ 0). */
 export function empiricalLaw(counts: ReadonlyMap<number, number>, label = 'empirical'): Result<LengthLaw> {
   for (const [length, count] of counts) {
     if (!isLength(length)) return mustBe(inMessage(label), 'length', length, 'an integer ≥ 0');
@@ -262,10 +241,7 @@ export function cumulative(law: LengthLaw): Float64Array {
   return out;
 }
 
-/**
- * The smallest length whose cumulative probability reaches q, 0 ≤ q ≤ 1 (clamped), but for rounding: the 0.8 quantile
- * of uniform(1, 10) is 8.
- */
+/** The smallest length whose cumulative probability reaches q, but for rounding: 8 for uniform(1, 10) and 0.8. */
 export function quantile(law: LengthLaw, q: number): number {
   const { support, probability } = law;
   return weightedQuantile(support, probability, q - support.length * Number.EPSILON);
@@ -283,10 +259,7 @@ interface UnimodalShape {
   readonly limitRatio: number;
 }
 
-/**
- * Makes a law from the ratios of neighbouring probabilities, outwards from the mode, which has weight 1. So no weight
- * underflows before it is negligible, and no logarithms of factorials are needed, which would lose digits.
- */
+/** From the ratios of neighbouring probabilities, so that no weight underflows before it is negligible. */
 function unimodalLaw(label: string, shape: UnimodalShape): Result<LengthLaw> {
   const { mode, last, ratioUp, truncation, limitRatio } = shape;
   // An infinite tail is followed far beyond its cut, so points that are then cut off are allowed.

@@ -1,10 +1,7 @@
 /** From here on, the continued fraction needs fewer terms than the series, and does not lose digits as 1 − erf does. */
 const SERIES_LIMIT = 2;
 
-/**
- * P(N > z) of the standard normal: ½ erfc(z/√2), relative error below 5e-13 for z ≥ 0. Source: Abramowitz and Stegun
- * 7.1.6 (series of positive terms) and 7.1.14 (continued fraction).
- */
+/** ½ erfc(z/√2), relative error below 5e-13 for z ≥ 0. Source: Abramowitz and Stegun 7.1.6 and 7.1.14. */
 export function normalUpperTail(z: number): number {
   if (z < 0) return 1 - normalUpperTail(-z);
   // The tail is below the smallest double.

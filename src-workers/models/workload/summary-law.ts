@@ -184,10 +184,7 @@ function meanRange(sections: readonly Section[]): readonly [number, number] {
   return [lowest, highest];
 }
 
-/**
- * Computes weights of maximum entropy: the minimum of the convex dual Σ mass · ln Z(λ) − λ · moments, by Newton's
- * method with shortened steps. If no law has the moments, the method ends near the closest law.
- */
+/** Minimises the convex dual Σ mass · ln Z(λ) − λ · moments by shortened Newton steps, or ends near the closest law. */
 function maximumEntropy(
   sections: readonly Section[],
   mean: number,

@@ -20,10 +20,7 @@ const STEPS = 48;
 
 const known = new WeakMap<LengthLaw, ActiveLanes>();
 
-/**
- * Independent units of a group start together and end apart. If the balancing makes neighbours equally long, all lanes
- * stay active.
- */
+/** Independent units of a group end apart. If the balancing makes neighbours equally long, all lanes stay active. */
 export function countActiveLanes({ plan: { law } }: Predictor, balancing: LockstepBalancing): ActiveLanes {
   const areAlike = isEvenShare(balancing) || isPadded(balancing) || !['none', 'shuffle'].includes(balancing.kind);
   if (areAlike) return ALL;

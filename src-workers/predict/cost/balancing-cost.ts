@@ -4,13 +4,10 @@ import type { KernelProfile } from '../../domain/kernel.ts';
 
 /** Cost of ordering the units before the launch: a lower bound, with the full bandwidth of the device memory. */
 export interface BalancingCost {
-  /** Read and written. */
   readonly bytes: number;
-  /** Kernel launches, which run one after another. */
   readonly passes: number;
 }
 
-/** The key is the length of a unit. */
 const KEY_BYTES = 4;
 const INDEX_BYTES = 4;
 
@@ -79,7 +76,6 @@ export function computeBalancingCost(
   }
 }
 
-/** The traffic at peak bandwidth, and the time to start the passes. */
 export function computeBalancingMilliseconds(device: GpuDevice, cost: BalancingCost): number {
   const trafficMs = cost.bytes / (device.memoryBandwidthGbS * 1e6);
   return trafficMs + cost.passes * PASS_OVERHEAD_MS;

@@ -11,10 +11,7 @@ import type { CycleTable } from '../time/cycles.ts';
  */
 export const ADDITIONS_PER_CYCLE = 0.68;
 
-/**
- * Whether the additions of a thread group's lanes reach the counter as one. nvcc, and LLVM for AMD devices, merge them:
- * if each lane of a loop fetches, nvcc's code for sm_90 has one ATOMG for all active lanes.
- */
+/** nvcc, and LLVM for AMD devices, merge the additions of a thread group's lanes (one ATOMG on sm_90). */
 export const mergesAdditions = ({ vendor }: Pick<GpuDevice, 'vendor'>): boolean =>
   vendor === 'nvidia' || vendor === 'amd';
 
@@ -25,10 +22,7 @@ export const mergesAdditions = ({ vendor }: Pick<GpuDevice, 'vendor'>): boolean 
  */
 const LATENCY_SHARE = 0.5;
 
-/**
- * The cost of fetching from one counter in a launch. All cycles are divided by the launch's iteration factor, so that
- * they are cycles of the pipeline.
- */
+/** All cycles are divided by the launch's iteration factor, so that they are cycles of the pipeline. */
 export interface FetchCost {
   /** Cycles before the first iteration, when all fetchers of the device access the counter at once. */
   readonly startCycles: number;
@@ -38,7 +32,6 @@ export interface FetchCost {
 }
 
 export interface FetchingPhase {
-  /** Iterations of a group. Each of them has the extra cycles below. */
   readonly iterations: number;
   /** Latency that fetching adds to an iteration. Other groups run in the meantime, as with any latency. */
   readonly latencyCycles: number;
@@ -72,10 +65,7 @@ export function computeFetchCost(
   };
 }
 
-/**
- * The cycles of an iteration of `groups` active thread groups. The counter is an additional resource, and the scarcest
- * resource sets the throughput.
- */
+/** The counter is an additional resource, and the scarcest resource sets the throughput. */
 function computeFetchingCycles(pipeline: PipelineParameters, phase: FetchingPhase, groups: number): number {
   const turns = pipeline.schedulers * Math.ceil(groups / pipeline.schedulers);
   return cyclesPerIteration(
@@ -100,10 +90,7 @@ export function makeFetchingTable(
   );
 }
 
-/**
- * Computes the cycles that fetching adds to a launch whose groups are all active until the units run out.
- * @param groups mean number of thread groups of a multiprocessor
- */
+/** For groups that are all active until the units run out; `groups`: mean thread groups of a multiprocessor. */
 export function computeFetchCycles(pipeline: PipelineParameters, cost: FetchCost, groups: number): number {
   const { startCycles, fetching, last } = cost;
   return startCycles + computePhaseCycles(pipeline, fetching, groups) + computePhaseCycles(pipeline, last, groups);

@@ -16,8 +16,7 @@ import { moments } from '../../models/workload/laws.ts';
 export function getMeanRound(candidate: GpuCandidate, rounds: number): MeanRound {
   const { predictor, balancing, unitsPerGroup: n, balancingAt } = candidate;
   if (isEvenShare(balancing)) {
-    // An even share counts as one round. A family (all launches of one block size) has no known shares yet, so it gets
-    // a round of one unit.
+    // An even share counts as one round; without a launch (a family), as a round of one unit.
     const { itemsPerSlot, meanUnitsPerThread } = candidate;
     const [items, units] = itemsPerSlot > 0 ? [itemsPerSlot, meanUnitsPerThread] : [predictor.meanLength, 1];
     // The probability that a lane starts a unit at an item. A group starts a unit whenever any of its lanes does.
@@ -64,8 +63,7 @@ function makeRound(
 
 /** Whether a lane runs one loop over the iterations of all its units. */
 export function isOneLoop({ predictor, balancing, loopAt }: GpuCandidate): boolean {
-  // Units that a group fetches together also end together, so the loops are nested even if the design states a
-  // flattened loop.
+  // Units that a group fetches together also end together, whatever loop the design states.
   if (balancing.kind === 'dynamic-fetch') return balancing.fetch !== 'group';
   return predictor.plan.axes.loop[loopAt] === 'flattened' || isEvenShare(balancing);
 }

@@ -44,10 +44,7 @@ function roundToScale(rounds: number): number {
   return Math.round(rounds / step) * step;
 }
 
-/**
- * Returns the pace of a candidate. A family (all launches of one block size and register cap) gets a lower bound: full
- * multiprocessors and many rounds.
- */
+/** A family (all launches of one block size and register cap) gets a lower bound: full multiprocessors, many rounds. */
 export function getPace(candidate: GpuCandidate): Pace {
   if (candidate.pace) return candidate.pace;
   const { device, balancing } = candidate;
@@ -71,8 +68,7 @@ export function getPace(candidate: GpuCandidate): Pace {
     : Math.min(shape.residentBlocks, Math.ceil(workingBlocks / device.multiprocessors));
   const activeGroups = blocks * shape.groupsPerBlock;
   const { residentThreads, sharedMemoryBytes } = shape.accessing;
-  // Blocks of different sizes have the same pace if they activate the same number of groups and threads and use no
-  // shared memory.
+  // Blocks of any size with equally many groups and threads, and no shared memory, have the same pace.
   let key = (deviceAt * axes.threadsPerUnit.length + threadsAt) * axes.registerCap.length + capAt;
   key = (key * axes.loop.length + loopAt) * axes.balancing.length + balancingAt;
   key = key * (axes.blockThreads.length + 1) + (sharedMemoryBytes > 0 ? blockAt + 1 : 0);
@@ -121,10 +117,7 @@ function getPlainPace(candidate: GpuCandidate, isSingle: boolean, isFetching: bo
   };
 }
 
-/**
- * Rounds a setup to five binary digits, so that launches with similar setups share laws. The total time does not
- * change, because the iteration factor is computed with the rounded setup.
- */
+/** Keeps five binary digits, so that launches share laws. The iteration factor keeps the total time the same. */
 function roundSetup(setup: number): number {
   if (!(setup > 0)) return 0;
   const step = 2 ** (Math.floor(Math.log2(setup)) - 4);
@@ -140,8 +133,7 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   const width = device.threadGroupWidth;
   const cap = axes.registerCap[candidate.capAt];
   const measured = plan.pipeline[device.id] !== undefined;
-  // Measured issue cycles already contain the traffic, which only scales them. Derived issue cycles get the traffic as
-  // a separate demand (`transfer`).
+  // Measured issue cycles contain the traffic, which only scales them. Derived ones get it apart (`transfer`).
   const step = preparePipeline(plan, device, cap, measured ? shape.bytesPerIteration : 0);
   const isSingle = isOneLoop(candidate);
   const cost =

@@ -32,7 +32,6 @@ interface Circumstances {
 }
 const PLAIN: Circumstances = { missShare: 1, loadsElsewhere: 0, off: { latencyCycles: 1, issueCycles: 1 } };
 
-/** Computes the demands of the phases of a kernel. The results of a unit are combined in log₂ u steps. */
 export function computePhaseDemands(
   kernel: KernelProfile,
   device: GpuDevice,

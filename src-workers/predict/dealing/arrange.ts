@@ -11,15 +11,11 @@ import type { GivenBalancing, GivenOrder } from './given.ts';
 /** By the lengths of a workload, then by units and balancing. All devices, kernels and setups share the orders. */
 const getKnownOrder = createOwnedCache<CompactNumbers, string, GivenOrder>(threadBudget, ORDER_MS, sizeOfOrder);
 
-/**
- * In bytes, including the longest units of its groups of 2, 4, 8 … units, which launches compute later: they are at
- * most as many values as the order has.
- */
+/** In bytes, with the longest units of its groups of 2, 4, 8 … units, which launches compute later. */
 function sizeOfOrder({ lengths, work }: GivenOrder): number {
   return ORDER_BYTES + 2 * lengths.byteLength + (work === lengths ? 0 : work.byteLength);
 }
 
-/** @param law law of the units */
 export function arrangeKnownUnits(
   lengths: CompactNumbers,
   units: number,
@@ -138,14 +134,12 @@ function sortIntoBuckets(
 }
 
 interface Buckets {
-  /** Position in the output of the next unit of each bucket. */
   readonly next: number[];
   /** The longest length of each bucket, and the number of units of that length for which it still has room. */
   readonly last: readonly number[];
   readonly room: number[];
 }
 
-/** Puts each unit into the first bucket that has room for it. */
 function placeInBuckets(lengths: CompactNumbers, { next, last, room }: Buckets): CompactNumbers {
   const out = makeNumbers(lengths, lengths.length);
   for (let at = 0; at < lengths.length; at++) {

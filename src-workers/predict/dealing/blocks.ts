@@ -2,13 +2,10 @@ export interface ListedBlocks {
   readonly groupsPerBlock: number;
   /** Depth of each group, iterations. Group g of block b is at b·W_b + g. */
   readonly depths: Float64Array;
-  /** Of the groups of each block. */
   readonly means: Float64Array;
-  /** Largest depth of the groups of each block. */
   readonly lives: Float64Array;
 }
 
-/** The blocks of a launch of at most one wave. */
 export interface PlacedBlocks extends ListedBlocks {
   /** Block numbers in the order of dispatch. */
   readonly order: Int32Array;

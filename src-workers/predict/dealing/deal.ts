@@ -11,7 +11,6 @@ export interface Dealing {
   readonly units: number;
   /** n: slots of a work group, which run in lockstep. */
   readonly unitsPerGroup: number;
-  /** W_b. */
   readonly groupsPerBlock: number;
   /** Fewer than n·W_b if the last group of a block is not full. */
   readonly slotsPerBlock: number;
@@ -25,20 +24,13 @@ export interface Dealing {
 export interface UnitOrder {
   /** Returns the length of the unit at a position, iterations. A launch asks for each position once. */
   lengthAt(position: number): number;
-  /** Writes the lengths of `count` consecutive units into `out`. */
   readonly lengthsInto?: (out: Float64Array, position: number, count: number) => void;
   longestSum(first: number, count: number, stride: number): number;
-  /**
-   * Whether lengths never decrease within the `count` consecutive units at each of the positions first, first + stride,
-   * …. If so, a flattened loop takes as long as a nested one, apart from setup.
-   */
+  /** Whether lengths never decrease within these runs. If so, both loops take equally long, apart from setup. */
   ascends(first: number, count: number, stride: number): boolean;
 }
 
-/**
- * Adds up the longest of `count` consecutive units, iterations, at each of the positions first, first + stride, … below
- * `units`. The last position may have fewer units.
- */
+/** The sum of the longest of `count` units at first, first + stride, … below `units`, where fewer units may be left. */
 export function sumLongest(
   longestOf: (position: number, count: number) => number,
   units: number,
@@ -52,14 +44,11 @@ export function sumLongest(
   return sum;
 }
 
-/**
- * Scratch space of `computeGroupDepth`: the work of each lane so far, and the iterations at which lanes start a unit.
- */
+/** The work of each lane so far, and the iterations at which lanes start a unit. */
 export interface DealingScratch {
   readonly lanes: Float64Array;
   /** For the first lane of each class of equal lanes, the end of the class. */
   readonly classEnds: Int32Array;
-  /** Lengths of the units of a round. */
   readonly round: Float64Array;
   /** For each small whole iteration, the last group in which a lane started there. */
   readonly smallStarts: Int32Array;
@@ -67,7 +56,6 @@ export interface DealingScratch {
   /** The number of the group to which each entry of `starts` belongs. */
   startsOf: Int32Array;
   group: number;
-  /** Number of entries of the current group. */
   count: number;
 }
 
@@ -78,7 +66,6 @@ const MAX_GROUP = 2 ** 31 - 1;
 /** Initial capacity of the set of starts beyond the small ones. Most groups need less. */
 const FIRST_STARTS = 256;
 
-/** By number of units per group. */
 const scratches = new Map<number, DealingScratch>();
 
 export function getDealingScratch({ unitsPerGroup }: Pick<Dealing, 'unitsPerGroup'>): DealingScratch {
@@ -94,7 +81,6 @@ export function getDealingScratch({ unitsPerGroup }: Pick<Dealing, 'unitsPerGrou
   }));
 }
 
-/** Empties the set of starts. */
 export function beginGroup(scratch: DealingScratch): void {
   if (scratch.group === MAX_GROUP) {
     scratch.smallStarts.fill(0);
@@ -105,10 +91,7 @@ export function beginGroup(scratch: DealingScratch): void {
   scratch.count = 0;
 }
 
-/**
- * Adds an iteration to the set of the current group.
- * @returns 1 if the set did not contain it, otherwise 0
- */
+/** Adds an iteration to the set of the current group; 1 if it is new, otherwise 0. */
 export function addStart(scratch: DealingScratch, iteration: number): number {
   const { smallStarts, starts, startsOf, group } = scratch;
   const small = iteration | 0;
@@ -233,10 +216,7 @@ function computeAscendingDepth(
   return depth + setupIterations * starts;
 }
 
-/**
- * Finds a number that the total over all groups almost certainly exceeds.
- * @param sample values of some groups, or of all
- */
+/** A number that the total over all groups almost certainly exceeds, from the values of some groups, or of all. */
 export function findSureTotal(sample: Float64Array, groups: number): number {
   let sum = 0;
   for (const value of sample) sum += value;

@@ -19,7 +19,6 @@ import { sumRepeated } from './given.ts';
 export interface EvenShares {
   /** Items of every working slot except the last, integer ≥ 1. */
   readonly itemsPerSlot: number;
-  /** Slots that get at least one item. */
   readonly workingSlots: number;
 }
 
@@ -29,7 +28,6 @@ export function computeEvenShares(items: number, slots: number): EvenShares {
   return { itemsPerSlot, workingSlots: Math.ceil(atLeastOne / itemsPerSlot - 1e-9) };
 }
 
-/** The items that a unit has in addition to its iterations. */
 function countEndsPerUnit({ kind }: EvenShareBalancing): number {
   return kind === 'merge-path' ? 1 : 0;
 }
@@ -38,20 +36,16 @@ export function computeMeanItems(balancing: EvenShareBalancing, units: number, m
   return units * (meanLength + countEndsPerUnit(balancing));
 }
 
-/** The steps of a binary search in the offsets of the units. */
 export function countSearchSteps(units: number): number {
   return Math.ceil(Math.log2(units + 1));
 }
 
-/** The items of units whose lengths are known. */
 export interface SharedUnits {
   /** Items of each of the first units. The other units repeat them. */
   readonly each: CompactNumbers;
   /** Sum of the items up to and including each unit. */
   readonly ends: CompactNumbers;
-  /** Items of all units together. */
   readonly items: number;
-  /** Identifies the units in caches. */
   readonly id: number;
 }
 
@@ -79,10 +73,7 @@ export function getSharedUnits(balancing: EvenShareBalancing, lengths: CompactNu
   return getIndexedUnits(lengths, key, () => indexSharedUnits(balancing, lengths, units));
 }
 
-/**
- * Maximum number of items of a share that get a mark each (64 MB of marks). In longer shares, which take minutes to
- * process, some items share a mark.
- */
+/** Maximum number of marks (64 MB). Items of longer shares, which take minutes, share marks. */
 const MAX_MARKS = 2 ** 26;
 
 /** Makes the scratch space of `countGroupStarts`, which marks the items of a share at which any lane starts a unit. */

@@ -71,7 +71,6 @@ function createFetchingGroup(fetched: Fetched, unitsPerLane: number, setupIterat
   };
 }
 
-/** All fetches of the played groups, in the order of their times. */
 interface PlayedFetches {
   readonly fetches: number;
   /** Number of iterations after which any lane of a group found no unit. */
@@ -80,15 +79,11 @@ interface PlayedFetches {
   readonly before: Float64Array;
   /** Iterations from each fetch until the units run out. */
   readonly age: Float64Array;
-  /** Number of units that all fetches took together. */
   readonly taken: number;
   readonly starts: number;
 }
 
-/**
- * Plays some groups until their units run out.
- * @param units number of units that the played groups take together, evenly spread over the units of the launch
- */
+/** @param units units that the played groups take together, evenly spread over the units of the launch */
 function playGroups(fetched: Fetched, groups: number, units: number, setupIterations: number): PlayedFetches {
   const { lengths, lanes, perFetch } = fetched;
   const kept = lengths.length;
@@ -109,10 +104,7 @@ function playGroups(fetched: Fetched, groups: number, units: number, setupIterat
   let taken = 0;
   let starts = 0;
   let end: Float64Array | null = null;
-  /**
-   * Gives new units to the lanes whose units have ended.
-   * @returns whether any lane of the group is active afterwards
-   */
+  /** Gives new units to the lanes whose units have ended, and returns whether any lane is active. */
   const step = (group: number): boolean => {
     const from = group * lanes;
     const now = due[group];
@@ -214,7 +206,6 @@ function computeLastLives(
   return { lives: Float64Array.from(lives).sort(), weight: skip, workLeft: workLeft * skip };
 }
 
-/** Makes the law of the sum of `from` and the longest unfinished fetch of a group. */
 function computeDepthAfter(from: number, lives: Float64Array, weight: number, groups: number): DiscreteLaw {
   // The mean number of unfinished fetches of a group.
   const alive = Math.max(1, (lives.length * weight) / groups);

@@ -120,7 +120,6 @@ function computePlainLaunch(order: GivenOrder, dealing: Dealing, meanLength: num
   };
 }
 
-/** Counts the setups of each group of a plain launch. */
 function computeStarts(
   order: GivenOrder,
   dealing: Dealing,
@@ -152,7 +151,6 @@ function computeWeightedMean(values: Float64Array, weights: Float64Array | null,
   return sum / (each * addUp(weights));
 }
 
-/** The blocks that are computed. */
 interface ChosenBlocks {
   readonly blocks: Int32Array;
   readonly weights: Float64Array | null;
@@ -198,7 +196,6 @@ function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
   return { blocks, weights: shared };
 }
 
-/** Finds the blocks that contain the longest groups of n units of an order. */
 function findLongestBlocks(
   order: GivenOrder,
   { unitsPerGroup: n, slotsPerBlock, gridBlocks }: Dealing,
@@ -357,7 +354,6 @@ function addUpPart(values: CompactNumbers, first: number, step: number, count: n
   return sum;
 }
 
-/** Finds the longest unit of the last group, iterations. */
 function findLongestUnit({ lengths, part }: GivenOrder, from: number, to: number): number {
   let most = 0;
   const kept = lengths.length;
@@ -466,7 +462,6 @@ function getKeptLaunch({ id }: GivenOrder, key: string, make: () => PlainLaunch)
   });
 }
 
-/** The blocks that are computed, and the number of rounds that each of their rounds represents. */
 interface ChosenLanes {
   readonly blocks: Int32Array;
   readonly rounds: number;
@@ -483,7 +478,6 @@ function chooseLanes({ units, slotsPerBlock, gridBlocks: G }: Dealing, blocks: I
   return { blocks: wanted < count ? spreadBlocks(count, wanted).map((at) => blocks[at]) : blocks, rounds, each };
 }
 
-/** Computes the work of the longest lane of each group of some blocks, and of all lanes of each block, iterations. */
 function computeLongestLanes(
   reader: GivenReader,
   dealing: Dealing,
@@ -527,10 +521,7 @@ function computeLongestLanes(
   return { depths, work: workOf, loss };
 }
 
-/**
- * Counts the starts of units in groups whose lanes are out of step. Counting takes longer than adding up lanes, so only
- * one group of each stretch is counted.
- */
+/** Counting starts takes longer than adding up lanes, so only one group of each stretch is counted. */
 function countShareStarts(
   reader: GivenReader,
   dealing: Dealing,
@@ -549,9 +540,7 @@ function countShareStarts(
   return starts;
 }
 
-/**
- * Counts the iterations of a flattened loop in which any lane of a group starts a unit. `depth` is the group's depth.
- */
+/** Counts the iterations in which any lane of a group starts a unit. `depth` is the group's depth. */
 function createStartCounter(
   reader: GivenReader,
   dealing: Dealing,
@@ -565,10 +554,7 @@ function createStartCounter(
   };
 }
 
-/**
- * Finds a number of iterations that all work groups of a flattened loop together almost certainly exceed: the mean of a
- * sample of groups minus its sampling error.
- */
+/** The mean of a sample of groups minus its sampling error: all groups together almost certainly exceed it. */
 export function findFewestLaneIterations(order: GivenOrder, dealing: Dealing): number {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
   const groups = G * W;
@@ -614,15 +600,11 @@ function computeLaneWork(
   }
 }
 
-/**
- * Adds values to each of some consecutive sums: the values at `first`, `first` + stride … before `end` to the first
- * sum, and the values at the next positions to the next sum. The values repeat.
- */
+/** Adds the values at `first`, `first` + stride … before `end` to the first sum, the next values to the next sum. */
 function addUpRounds(sums: Float64Array, values: CompactNumbers, first: number, stride: number, end: number): void {
   const period = values.length;
   let position = first;
-  // Adding four rounds at once saves reading and writing the sums. Each round must have a value for every sum and lie
-  // within one repetition of the values.
+  // Four rounds at once save reading and writing the sums, if each has a value for every sum in one repetition.
   const fits = (from: number): boolean => from % period <= period - sums.length;
   for (; position + 3 * stride <= end - sums.length; position += 4 * stride) {
     const [a, b, c, d] = [position, position + stride, position + 2 * stride, position + 3 * stride];
@@ -638,7 +620,6 @@ function addRounds(lanes: Float64Array, lengths: CompactNumbers, a: number, b: n
     lanes[lane] += lengths[a + lane] + lengths[b + lane] + (lengths[c + lane] + lengths[d + lane]);
 }
 
-/** Adds to each lane one of `count` lengths from a position on. Beyond the last length, the lengths repeat. */
 function addRound(lanes: Float64Array, lengths: CompactNumbers, position: number, count: number): void {
   const kept = lengths.length;
   for (let lane = 0, from = position % kept; lane < count; from = 0) {

@@ -10,10 +10,7 @@ import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { LONGEST_GROUPS } from '../constants.ts';
 import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
 
-/**
- * Balancings that keep the given order of the units, or part of it. A window keeps its set of units. A bucket keeps the
- * order of its units.
- */
+/** A window keeps its set of units, and a bucket the order of its units. */
 export type GivenBalancing =
   | Exclude<WholeUnitBalancing, { kind: 'shuffle' | 'full-sort' | 'dynamic-fetch' }>
   | PaddedBalancing;
@@ -33,31 +30,24 @@ export function startsAtRandom({ kind }: LockstepBalancing): boolean {
   return kind === 'full-sort' || kind === 'quantile-buckets' || kind === 'best-buckets';
 }
 
-/** The order in which a balancing hands the units of a workload to a launch. */
 export interface GivenOrder {
   readonly units: number;
   /** Lengths of the first units, including padding. The other units repeat them. */
   readonly lengths: CompactNumbers;
   /** The lengths without padding. */
   readonly work: CompactNumbers;
-  /**
-   * Kept units divided by all units, 0…1: below 1 if buckets contain more units than can be kept. Evenly spaced groups
-   * then represent all groups.
-   */
+  /** Kept units divided by all units: below 1 if buckets have too many. Evenly spaced groups then represent all. */
   readonly part: number;
   /** For each n, the longest of each n consecutive units, up to the group after which the groups repeat. */
   readonly longest: Map<number, CompactNumbers>;
-  /** The results of `rankLongestGroups`, by n. */
   readonly longestAt: Map<number, Int32Array>;
   /** `null` until they are needed. */
   sums: Float64Array | null;
   /** The results of `getLossOfGroups`, by n. */
   readonly losses: Map<number, GivenLoss>;
-  /** Identifies the order in the cache of launches. */
   readonly id: number;
 }
 
-/** The groups of a launch without setup. */
 export interface PlainLaunch {
   readonly blocks: Int32Array;
   /** Number of blocks that each computed block represents; `null` if all weights are equal. */
@@ -70,7 +60,6 @@ export interface PlainLaunch {
   readonly loss: GivenLoss;
 }
 
-/** A given order in the form in which a launch reads it. */
 export interface GivenReader extends UnitOrder {
   readonly lengths: CompactNumbers;
   readonly part: number;

@@ -19,17 +19,12 @@ export interface SortedOrder {
   readonly ranks: number;
   /** Lengths of the kept units, iterations. Rank r of window w is at w·ranks + r. */
   readonly lengths: CompactNumbers;
-  /**
-   * The longest units one by one, if a single window contains all units and not all of them are kept; otherwise empty.
-   */
+  /** The longest units one by one, if one window has all units and not all of them are kept; otherwise empty. */
   readonly longest: Float64Array;
-  /** The results of `getMeanLongest`, by units per group. */
   readonly longestMeans: Map<number, number>;
-  /** Identifies the order in the cache of samples. */
   readonly id: number;
 }
 
-/** Blocks of a launch without setup. */
 export interface PlainSample {
   readonly blocks: Int32Array;
   /** Number of blocks of the launch that each row represents; `null` if the rows are all blocks, in their order. */
@@ -40,18 +35,12 @@ export interface PlainSample {
   starts: Float64Array | null;
 }
 
-/** A sorted order in the form in which a launch with a given dealing reads it. */
 export interface SortedReader extends UnitOrder {
-  /** M, the number of units of a window. */
   readonly window: number;
-  /**
-   * Returns the mean depth of the groups of the launch, iterations, with one setup per round; NaN if groups cross the
-   * ends of windows.
-   */
+  /** Mean depth of the launch's groups, with one setup per round; NaN if groups cross the ends of windows. */
   meanDepth(dealing: Dealing): number;
   /** Whether one window contains all units. Depths then rise steadily from slot to slot. */
   readonly steady: boolean;
-  /** Identifies the order in the cache of samples. */
   readonly id: number;
 }
 
@@ -123,9 +112,7 @@ function sampleEvenly({ support, probability }: LengthLaw, count: number, first 
   return sample;
 }
 
-/**
- * Whether no group crosses the end of a window, so that the last lane of a group has its longest unit in every round.
- */
+/** Whether no group crosses the end of a window: the last lane then has the longest unit in every round. */
 export function keepsLanes(window: number, { units, unitsPerGroup, slotsPerBlock }: Dealing): boolean {
   return (
     window === units ||
@@ -196,10 +183,7 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   };
 }
 
-/**
- * Finds a lower limit of the longest unit of a group, iterations, averaged over a launch; 0 if groups cross the ends of
- * windows. A last window that is not full contains only its shortest units, so it is left out.
- */
+/** A lower limit of the mean longest unit of a group. A last window that is not full has its shortest units. */
 export function findSureLongest(order: SortedOrder, dealing: Dealing): number {
   const { window, units } = order;
   const { unitsPerGroup, slotsPerBlock } = dealing;

@@ -3,7 +3,6 @@ import type { CompactNumbers } from '../../numeric/compact.ts';
 import { LAUNCH_BYTES, PLAIN_LAUNCH_MS } from '../constants.ts';
 import { threadBudget } from '../memory.ts';
 
-/** Blocks of a launch without setup, which designs with other setups share. */
 interface PlainBlocks {
   readonly blocks: Int32Array;
   readonly weights: Float64Array | null;

@@ -90,10 +90,7 @@ function chooseBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   return { blocks, weights };
 }
 
-/**
- * Finds the blocks that contain the longest unit of any window; none if they are too many for a sample. Windows and
- * rounds can repeat in step, and then one slot has the longest unit of many windows.
- */
+/** None if they are too many for a sample. If windows and rounds repeat in step, one slot has many longest units. */
 function findEndBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
   const slots = slotsPerBlock * gridBlocks;
   const count = Math.min(slots / greatestCommonDivisor(window, slots), Math.floor(units / window));
@@ -206,10 +203,7 @@ function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array):
 
 const recentStarts = createRecentStarts();
 
-/**
- * Finds a number of starts that all groups together almost certainly exceed, if lanes are out of step: the mean of a
- * sample of groups minus its sampling error. A start is an iteration in which any lane of a group starts a unit.
- */
+/** A sure lower limit of the starts of units, by a sample minus its error, if lanes are out of step. */
 export function findFewestStarts(order: SortedReader, dealing: Dealing): number {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
   const groups = G * W;
@@ -230,10 +224,7 @@ export function findFewestStarts(order: SortedReader, dealing: Dealing): number 
   return findSureTotal(starts, groups);
 }
 
-/**
- * Returns the step between computed groups of a block. In a steady order the depths of the groups in between lie on a
- * line, except in the block in which the last round ends.
- */
+/** In a steady order the depths between computed groups lie on a line, except where the last round ends. */
 function findStrides(
   { steady }: SortedReader,
   { units, slotsPerBlock, gridBlocks, groupsPerBlock: W }: Dealing,

@@ -21,7 +21,6 @@ export interface TiledUnits {
   readonly lengths: CompactNumbers;
   /** Number of places of all images, including places without a unit. */
   readonly units: number;
-  /** Of the lengths at all places. */
   readonly law: LengthLaw;
 }
 

@@ -6,10 +6,7 @@ import {
   NEGLIGIBLE_BLOCKS,
 } from '../constants.ts';
 
-/**
- * Units per slot for which depth laws are tabulated. A grid may leave any mean number of units per slot, but one law
- * for each mean would gain little, because one more term hardly changes the shape of a sum.
- */
+/** One depth law for each mean number of units per slot would gain little: one more term hardly changes a sum. */
 export interface TabulatedUnits {
   /** A whole number if the launch deals units out. */
   readonly units: number;
@@ -18,12 +15,8 @@ export interface TabulatedUnits {
   readonly key: number;
 }
 
-/** Units per slot of one or two kinds of block. */
 export interface DealtUnits extends TabulatedUnits {
-  /**
-   * Number of blocks at the start of the launch whose slots have one additional unit. Below 1, it is the share of the
-   * first block's slots that have an additional unit.
-   */
+  /** Blocks at the start whose slots have one more unit; below 1, the share of the first block's slots. */
   readonly fullerBlocks: number;
   /** Mean units per slot divided by the units for which the time is computed; 1 up to `COUNTED_UNITS` units. */
   readonly timeScale: number;
@@ -46,10 +39,7 @@ export function tabulateUnits(meanUnits: number, gridBlocks: number): DealtUnits
   return { units, fullerBlocks: 0, scale: meanUnits / units, timeScale: 1, key: units };
 }
 
-/**
- * For a launch that deals units from buckets. The result need not be whole. It is rounded up, because the additional
- * units of some slots are the longest ones.
- */
+/** For launches from buckets. It is rounded up, because the additional units of some slots are the longest ones. */
 export function tabulateRounds(meanUnits: number): TabulatedUnits {
   const octave = Math.max(0, Math.floor(Math.log2(meanUnits)));
   const step = 2 ** octave / BUCKET_STEPS_PER_OCTAVE;

@@ -1,17 +1,12 @@
 import { computeMasses, type DiscreteLaw } from './discrete-law.ts';
 
-/** Units of similar length that are dealt together. */
 export interface Bucket {
   /** Share of all units, 0…1; the shares of all buckets add up to 1. */
   readonly share: number;
-  /** Of the lengths inside the bucket. */
   readonly law: DiscreteLaw;
 }
 
-/**
- * Makes k buckets of equal share. The sorted lengths are cut where the cumulative probability passes i/k. Units of the
- * same length may fall on both sides of a cut.
- */
+/** Makes k buckets of equal share. Units of the same length may fall on both sides of a cut. */
 export function makeQuantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
   const masses = computeMasses(law);
   const buckets: Bucket[] = [];

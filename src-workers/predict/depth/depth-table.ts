@@ -2,16 +2,10 @@ import type { GroupDepth, StepLaw } from '../../domain/depth.ts';
 import { notAll } from '../../numeric/exponential.ts';
 import { DEPTH_ROWS, HIGHEST_LOG, LARGE_BLOCK, LOWEST_LOG, NEGLIGIBLE_DEPTH } from '../constants.ts';
 
-/**
- * A depth law reduced to a few steps, so that any block size can be tabulated in a microsecond. Row i covers virtual
- * times `edges[i]` to `edges[i+1]`. Survival is 1 before `edges[0]` and 0 after the last edge.
- */
+/** Any block size is tabulated in a microsecond. Survival is 1 before `edges[0]` and 0 after the last edge. */
 export interface DepthTable {
   readonly edges: Float64Array;
-  /**
-   * P(longest of 2ʲ consecutive groups > v), one row for each j, as means over the virtual times of each step. Rows for
-   * more than `LARGE_BLOCK` groups are computed on demand.
-   */
+  /** P(longest of 2ʲ groups > v) by j, as means over each step. Rows beyond `LARGE_BLOCK` are made on demand. */
   readonly doublings: Float64Array[];
   /** ln(−ln(1 − P)) of the rows of `doublings`, computed on demand. */
   readonly logs: (Float64Array | undefined)[];
@@ -63,10 +57,7 @@ function makeTable(source: StepLaw): DepthTable {
   return { edges, doublings, logs: [], valueAt, lattice: isLattice(edges), source };
 }
 
-/**
- * Picks the ends of the steps. A sum changes equally in every step: the laws of one and of many groups, the logarithm
- * of the tail and, with half the weight, the value.
- */
+/** The laws of one and of many groups, the log tail and half the value together change equally in every step. */
 function pickValues(values: Float64Array): Int32Array {
   const n = values.length;
   const one = survivals[0];
@@ -144,10 +135,7 @@ export function computeRowSurvival(table: DepthTable, groups: number, scratch: F
   return scratch;
 }
 
-/**
- * Probabilities that hold from each step to the next: that a block is active, that a group is active, and that at least
- * one of two groups is active.
- */
+/** Probabilities in each step: that a block, a group, and at least one of two groups is active. */
 export interface StepLaws {
   readonly steps: Float64Array;
   readonly block: Float64Array;

@@ -13,9 +13,7 @@ import {
   WORTHWHILE_WINDOW,
 } from '../constants.ts';
 
-/**
- * A law of depths or lengths. `values` strictly increase, and `survival[i]` = P(X > values[i]), so the last entry is 0.
- */
+/** `values` strictly increase, and `survival[i]` = P(X > values[i]), so the last entry is 0. */
 export interface DiscreteLaw {
   readonly values: Float64Array;
   readonly survival: Float64Array;
@@ -68,10 +66,7 @@ export function takeMaximum(law: DiscreteLaw, count: number): DiscreteLaw {
   return { values: law.values, survival };
 }
 
-/**
- * Writes 1 − (1 − s)^count for every s of `survival` to the start of `out`. Whole powers are built from P(either) = s +
- * t − s·t, which keeps the precision of small tails.
- */
+/** Writes 1 − (1 − s)^count. Whole powers by s + t − s·t keep the precision of small tails. */
 export function takeMaximumInto(out: Float64Array, survival: Float64Array, count: number): void {
   const points = survival.length;
   if (!Number.isInteger(count) || count < 1 || count >= 2 ** 31) {
@@ -235,7 +230,6 @@ function listCandidateValues(laws: readonly DiscreteLaw[], maxPoints: number): F
   return even;
 }
 
-/** A law from which terms of a sum are drawn. */
 export interface SumTerm {
   readonly law: DiscreteLaw;
   readonly cumulants: Cumulants;
@@ -301,9 +295,7 @@ function raiseTo(lowest: number, law: DiscreteLaw): DiscreteLaw {
   return { values: values.map((value) => lowest + (value - lowest) * scale), survival };
 }
 
-/**
- * Standard normal quantiles on an even grid, each with the mass around it, the first and the last also with the tail.
- */
+/** Standard normal quantiles on an even grid, with the mass around each, and the tails at both ends. */
 const NORMAL_GRID = (() => {
   const points = 321;
   const reach = 6.4;
@@ -313,7 +305,6 @@ const NORMAL_GRID = (() => {
   return { z, survival, masses: computeMasses({ values: z, survival }) };
 })();
 
-/** Makes the Pearson III law with the given moments, on the normal grid. */
 export function makeSmoothLaw(mean: number, standardDeviation: number, skewness: number): DiscreteLaw {
   const { z, survival, masses } = NORMAL_GRID;
   const points = z.length;
@@ -380,8 +371,7 @@ function addByTransform(terms: readonly SumTerm[], countLists: readonly (readonl
       sum.margin = Math.ceil(Math.min(sum.draws, 3.5 * Math.sqrt(sum.draws)) + 1);
       step = Math.max(step, (sum.high - sum.low) / (TRANSFORM_POINTS - 2 - 2 * sum.margin));
     }
-    // Both ends of the widest law must lie on the lattice, because sums often reach these ends if many units run to a
-    // limit.
+    // Sums often reach the ends of the widest law, where units run to a limit, so both must lie on the lattice.
     const widest = Math.max(...terms.map(({ law }) => law.values[law.values.length - 1] - law.values[0]));
     step = Math.max(step, widest / Math.max(1, Math.floor(widest / step)));
   }
@@ -460,9 +450,7 @@ function makeLatticeLaw(masses: Float64Array, part: number, origin: number, star
   return { values, survival: survivalFrom(scaled) };
 }
 
-/**
- * The masses on the lattice that starts at the law's first value, wrapped to the transform's size, with the same mean.
- */
+/** Masses on the lattice from the law's first value, wrapped to the transform's size, with the same mean. */
 function computeLatticeMasses({ values, survival }: DiscreteLaw, step: number): Float64Array {
   const cells = massScratch.fill(0);
   let above = 1;
@@ -484,9 +472,7 @@ function computeLatticeMasses({ values, survival }: DiscreteLaw, step: number): 
 
 const HALF = TRANSFORM_POINTS / 2;
 
-/**
- * Multiplies powers of spectra of real sequences, of which only the first half of the bins and the middle one are used.
- */
+/** Spectra of real sequences: only the first half of the bins and the middle one are used. */
 function multiplyPowersInto(
   product: Float64Array,
   spectra: readonly Float64Array[],
@@ -514,7 +500,6 @@ function multiplyInto(target: Float64Array, factor: Float64Array): void {
   }
 }
 
-/** Writes the full spectrum of `one` + i·`other`. */
 function joinInto(both: Float64Array, one: Float64Array, other: Float64Array): void {
   for (let k = 0; k <= 2 * HALF; k += 2) {
     both[k] = one[k] - other[k + 1];

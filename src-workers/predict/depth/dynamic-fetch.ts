@@ -25,7 +25,6 @@ interface RenewalFields {
   readonly step: number;
   /** A lane that fetches an empty unit fetches again at once. */
   readonly emptyProbability: number;
-  /** Of the non-empty lengths, steps. */
   readonly mean: number;
   readonly variance: number;
   /** P(length > x steps) of a non-empty unit, x = 0, 1, …. */
@@ -94,8 +93,7 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
     lengths[count] = j;
     masses[count++] = mass;
   }
-  // `starts` is the rate of starts, u = f∗u plus the first start at step 0. `pairs` is the rate of pairs of starts, u∗u
-  // = u + f∗(u∗u).
+  // `starts` is u = f∗u plus the first start at step 0. `pairs` is the rate of pairs of starts, u∗u = u + f∗(u∗u).
   const starts = new Float64Array(LONGEST_TRANSIENT);
   const pairs = new Float64Array(LONGEST_TRANSIENT);
   // E[N] = Σ u and E[N(N+1)/2] = Σ u∗u.
@@ -278,8 +276,7 @@ function computeExhaustionTimes(renewals: Renewals, n: number, units: number, ex
   let reached = 0;
   for (let t = first; reached < 1; t++) {
     const z = excess(t);
-    // Normal laws of different deviation may cross, but the probability that a growing count has reached a number must
-    // not fall.
+    // Normal laws of different deviation may cross, but P(a growing count has reached a number) must not fall.
     const next = z > TIME_REACH ? 1 : Math.max(reached, 1 - normalUpperTail(z));
     masses.push(next - reached);
     reached = next;

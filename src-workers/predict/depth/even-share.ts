@@ -18,14 +18,10 @@ export interface ShareStarts {
   /** u(k) at multiples of `step` items, k ≥ 1. Beyond the last entry, u(k) is ρ. */
   readonly step: number;
   readonly again: Float64Array;
-  /** By n. */
   readonly sums: Map<number, CovarianceSums>;
 }
 
-/**
- * Sums over the distances of 1 to k items: the covariance of two items at each distance (`plain`), and the covariance
- * times the distance (`weighted`). Entry i is for k = i steps.
- */
+/** Sums over the distances of 1 to i steps of the covariance of two items, and of covariance times distance. */
 interface CovarianceSums {
   readonly plain: Float64Array;
   readonly weighted: Float64Array;

@@ -104,7 +104,6 @@ function checkGroup(n: number, balancing: WholeUnitBalancing, unitsPerThread: nu
   }
 }
 
-/** The law of the depth without setup. */
 interface DepthModel extends StepLaw {
   /** Number of values that the model keeps and does not share with other models. */
   readonly numbers: number;
@@ -187,15 +186,11 @@ function makeBucketModel({ prepared, n, loop, rounds }: WorkGroup, set: BucketSe
   return { ...makeIndependentGroups(laneSums, n), laneSums };
 }
 
-/** Makes the model of groups whose depth is the longest of `draws` independent draws from one law. */
 function makeOneLaw(law: DiscreteLaw, draws = 1): DepthModel {
   return makeIndependentGroups(makeLaneLaws([{ weight: 1, law }]), draws);
 }
 
-/**
- * Makes the model of groups whose depth is the longest of `draws` independent draws. All groups of a block draw from
- * the same law.
- */
+/** The depth is the longest of `draws` independent draws. All groups of a block draw from the same law. */
 function makeIndependentGroups({ parts, values }: LaneLaws, draws: number): DepthModel {
   const points = values.length;
   const model: DepthModel = {

@@ -53,10 +53,7 @@ export function makeLaneLaws(parts: readonly WeightedLaw[], sizes: readonly numb
 /** By buckets and number of rounds. */
 const keptSums = new WeakMap<PreparedLaw, Map<string, LaneLaws>>();
 
-/**
- * Returns the sums of the lanes of a flattened loop. If the buckets do not depend on the number of lanes in a group,
- * all numbers of lanes share the same sums.
- */
+/** If the buckets do not depend on the lanes of a group, all numbers of lanes share the sums. */
 export function getLaneSums(prepared: PreparedLaw, set: BucketSet, n: number, rounds: number): LaneLaws {
   if (set.cutForWidth) return makeLaneLaws(addRounds(prepared, set, 1, rounds), [n]);
   return keptFor(keptSums, prepared, KEPT_LANE_LAWS, `${set.key} ${rounds}`, () =>
@@ -89,10 +86,7 @@ export function makeWindow(units: number, n: number): SortedWindow {
   return { n, units: n * Math.max(1, Math.ceil(units / n)) };
 }
 
-/**
- * Computes Swatman's mean loss of a group: the loss of one round for a nested loop, and of the whole sums otherwise.
- * @param sums the sums of the lanes of a flattened loop; absent with one round or a nested loop
- */
+/** Swatman's mean loss: of one round for a nested loop (without `sums`), and of the whole sums otherwise. */
 export function computeMeanLoss(
   { prepared, n, balancing, rounds }: WorkGroup,
   aggregateLoss: number,
@@ -126,7 +120,6 @@ export function computeMeanLoss(
   }
 }
 
-/** The mean loss of n draws from each bucket. */
 function computeBucketLoss(prepared: PreparedLaw, { buckets, key }: BucketSet, n: number): number {
   return getShared(prepared, `loss ${key} ${n}`, () =>
     buckets.reduce((sum, { share, law }) => sum + share * lossMoments(listAtoms(law), [n])[0].meanLoss, 0),
@@ -149,10 +142,7 @@ function computeAggregate(law: DiscreteLaw, n: number): number {
   return computeMean(longest.values, longest.survival) / computeMean(law.values, law.survival);
 }
 
-/**
- * Computes the mean loss over all patterns, by their weights. Slots of any pattern take equal shares from every bucket,
- * so they have the same mean work.
- */
+/** Slots of any pattern take equal shares from every bucket, so they have the same mean work. */
 function computeLaneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): number {
   let loss = losses.get(n);
   if (loss === undefined) {

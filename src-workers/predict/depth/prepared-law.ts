@@ -22,7 +22,6 @@ export interface PreparedLaw {
   readonly shared: Map<string, unknown>;
 }
 
-/** Work groups of n units that take `rounds` units per slot. */
 export interface WorkGroup<Balancing extends WholeUnitBalancing = WholeUnitBalancing> {
   readonly prepared: PreparedLaw;
   readonly n: number;
@@ -56,12 +55,10 @@ export function makeLengthLaw(law: DiscreteLaw): LengthLaw {
 /** Common numbers of units per group. All of them together take little longer than the largest alone. */
 export const COMMON_SIZES = [2, 4, 8, 16, 32, 64];
 
-/** The group sizes that are computed together with n. */
 export function listGroupSizes(n: number): readonly number[] {
   return COMMON_SIZES.includes(n) ? COMMON_SIZES : [n];
 }
 
-/** The buckets from which groups take their units. */
 export interface BucketSet {
   readonly buckets: readonly Bucket[];
   /** Identifies the set among all bucket sets of one law. */
@@ -88,10 +85,7 @@ export function getBuckets(prepared: PreparedLaw, n: number, balancing: WholeUni
   }
 }
 
-/**
- * Lists the buckets, shortest first.
- * @returns share of the units, and shortest and longest length, of each bucket
- */
+/** Share of the units, and shortest and longest length, of each bucket, shortest first. */
 export function listBucketRanges(
   law: LengthLaw,
   n: number,

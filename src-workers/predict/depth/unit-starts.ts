@@ -17,10 +17,7 @@ import {
 } from './prepared-law.ts';
 import { FOLLOWED_ROUNDS } from '../constants.ts';
 
-/**
- * Counts how often a group runs the setup of a unit: once per round if all lanes start together, and otherwise once for
- * every iteration at which a lane starts a unit. Sorted lanes end together, so they stay in step.
- */
+/** Once per round if all lanes start together, else at every start of a lane. Sorted lanes stay in step. */
 export function countUnitStarts({ prepared, n, balancing, loop, rounds }: WorkGroup): number {
   if (n === 1) return rounds;
   switch (balancing.kind) {
@@ -51,7 +48,6 @@ function countDealtStarts(prepared: PreparedLaw, n: number, rounds: number): num
   return starts + (rounds - followed) * perRound;
 }
 
-/** Counts the starts in groups of n lanes whose units come from one bucket after another. */
 function countBucketStarts(
   prepared: PreparedLaw,
   n: number,
@@ -87,7 +83,6 @@ export function countGroupFetches(
   played: FetchingGroup | undefined,
   depth: number,
 ): GroupFetches {
-  // The fetchers of a group are its lanes, or the group as a whole.
   const fetchers = fetch === 'group' ? 1 : n;
   const once = Math.max(1, fetch === 'group' ? rounds : rounds / fetch);
   const additions = fetchers * (once - 1);
@@ -154,7 +149,6 @@ function nameFetch(fetch: number | 'group', n: number): string {
 
 type StartsOfRounds = (rounds: number) => { readonly starts: number; readonly iterations: number };
 
-/** The starts of single units in groups of n lanes that fetch. */
 function getFetchedUnits(prepared: PreparedLaw, n: number): StartsOfRounds {
   return getFetchedStarts(prepared, () => prepared.source, n, 'units');
 }

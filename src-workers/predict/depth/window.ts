@@ -3,10 +3,7 @@ import { type StepLaws, isLattice } from './depth-table.ts';
 import { GROUP_EDGES, NEGLIGIBLE_LIFE, TAIL_EDGES } from '../constants.ts';
 import type { DiscreteLaw } from './discrete-law.ts';
 
-/**
- * Sorted windows of M units, cut into G = M/n groups of n. The unit of rank r in a window has at most x iterations
- * exactly if at least r of the M units do. So P(X_(r) ≤ x) = P(Bin(M, F(x)) ≥ r).
- */
+/** The unit of rank r has at most x iterations if at least r of M do: P(X_(r) ≤ x) = P(Bin(M, F(x)) ≥ r). */
 export interface SortedWindow {
   /** M, a multiple of n. */
   readonly units: number;
@@ -120,8 +117,7 @@ export function computeWindowSteps(
 ): StepLaws {
   const { values, survival } = law;
   const perBlock = groups * window.n;
-  // A step ends when three quantities together have changed enough: the laws of groups and of blocks, and the logarithm
-  // of the tail.
+  // A step ends when the laws of groups and of blocks and the log tail together have changed enough.
   const monitor = (i: number): number =>
     GROUP_EDGES * (2 - survival[i] - Math.min(1, survival[i] + perBlock / window.units)) -
     TAIL_EDGES * Math.log(Math.max(survival[i], NEGLIGIBLE_LIFE));
@@ -152,18 +148,14 @@ function computeLogarithmicMean(a: number, b: number): number {
   return (a - b) / Math.log(a / b);
 }
 
-/**
- * Computes the mean over the groups of a window of E[longest]/E[mean length]: the mean loss, apart from the spread of
- * the lengths at one place of the window, which vanishes as the window grows (it is largest at M = 4n: see the test).
- */
+/** Mean of E[longest]/E[mean length] over the groups: the mean loss for large windows (least exact at M = 4n). */
 export function computeWindowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
   const { units, n } = window;
   const perWindow = units / n;
   const longest = new Float64Array(perWindow).fill(law.values[0]);
   const mean = new Float64Array(perWindow).fill(law.values[0]);
   const empty = new Float64Array(perWindow).fill(law.values[0] === 0 ? 1 : 0);
-  // For each group, the sum of the gaps of x that it exceeds with certainty. All later groups exceed these gaps too, so
-  // the array stores the differences between groups.
+  // Sums of the gaps of x that a group, and all later groups, certainly exceed, as differences between groups.
   const full = new Float64Array(perWindow + 1);
   const binomial = createBinomialWindow(units);
   for (let x = 0; x < law.values.length - 1; x++) {
@@ -204,10 +196,7 @@ export function computeWindowMeanLoss(law: DiscreteLaw, window: SortedWindow): n
   return sum / perWindow;
 }
 
-/**
- * Computes binomial probabilities of M trials near their mode, with the sum 1. Values below 1e-18 of the value at the
- * mode are dropped.
- */
+/** Binomial probabilities near the mode, with the sum 1, without those below 1e-18 of the mode's. */
 export function createBinomialWindow(trials: number) {
   const buffer = new Float64Array(trials + 1);
   return (p: number): { readonly first: number; readonly masses: Float64Array } => {

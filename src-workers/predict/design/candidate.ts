@@ -30,7 +30,6 @@ import type { Pace, Predictor, UnitClass } from '../tables.ts';
 
 /** One design with its values on all axes, or the reason why it is invalid (a code of INVALID_REASONS, > 0). */
 export interface Candidate {
-  /** Predicts the units of this design. */
   predictor: Predictor;
   invalid: number;
   device: Device;
@@ -47,11 +46,9 @@ export interface Candidate {
   gridBlocks: number;
   /** Maximum number of units of a slot in the launch. */
   unitsPerThread: number;
-  /** Blocks that have any work. */
   workingBlocks: number;
   /** Mean number of units of a slot in a working block. */
   meanUnitsPerThread: number;
-  /** Of a slot, if slots take even shares. */
   itemsPerSlot: number;
   /** The launch of each class of a mixed design; `null` for any other design. */
   classes: readonly ClassCandidate[] | null;
@@ -137,7 +134,6 @@ export function countUnitsPerFetch({ fetch }: Extract<LockstepBalancing, { kind:
   return typeof fetch === 'number' ? fetch : 1;
 }
 
-/** Whether the implementation supports the values at some positions. */
 function allows({ allowed }: Predictor, positions: Int32Array): boolean {
   return (
     allowed === null ||
@@ -149,10 +145,7 @@ function allows({ allowed }: Predictor, positions: Int32Array): boolean {
   );
 }
 
-/**
- * Finds the predictor that knows the units of a design: of the implementation, of the tiled order if blocks take units
- * by tiles, or of the lanes if threads are dealt the iterations of a unit.
- */
+/** The predictor of the implementation, of the tiled order, or of the lanes to which a unit is dealt. */
 function findOwnPredictor(whole: Predictor, positions: Int32Array): Predictor {
   const implementation = whole.implementations[positions[AXIS.implementation]];
   // Even shares deal all items at once, not unit by unit, so they need no predictor of lanes.
@@ -164,10 +157,7 @@ function findOwnPredictor(whole: Predictor, positions: Int32Array): Predictor {
   );
 }
 
-/**
- * Finds the tile of units that a block takes; `null` if the block is one row, or if the width is impossible: it must
- * divide the threads of the block and be a multiple of the threads per unit, and the tile must fit in the image.
- */
+/** `null` if the block is one row, or the width does not fit the block, the threads per unit or the image. */
 function findTile({ plan, balancing }: Predictor, positions: Int32Array): Tile | null {
   const { axes, width, units, ordered } = plan;
   const blockWidth = getBlockWidth(axes, positions[AXIS.blockWidth]);
@@ -305,8 +295,7 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
     launch = resolveLaunch(ONE_EACH, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
   candidate.gridBlocks = launch.gridBlocks;
   candidate.unitsPerThread = launch.unitsPerThread;
-  // In a fetching launch, blocks after the first wave find no units left. Even shares are whole numbers of items, so
-  // the last shares may be empty.
+  // Blocks after the first wave of a fetching launch find no units left. The last even shares may be empty.
   candidate.workingBlocks = launch.gridBlocks;
   const fetching = balancing.kind === 'dynamic-fetch';
   if (fetching) candidate.workingBlocks = Math.min(launch.gridBlocks, device.multiprocessors * shape.residentBlocks);

@@ -151,7 +151,6 @@ export function chooseClasses(
   return classes;
 }
 
-/** The share of the units in a class, and the mean depth of its groups. */
 interface PossibleClass {
   readonly share: number;
   readonly depth: number;
@@ -206,10 +205,7 @@ function listPowersOfTwo(most: number): number[] {
   return Array.from({ length: Math.floor(Math.log2(most)) + 1 }, (_, at) => 2 ** at);
 }
 
-/**
- * Finds positions, from 0 to the number of masses, that cut the masses into about `most` equal parts. The tail has more
- * cuts.
- */
+/** Cuts the masses into about `most` equal parts, with more cuts in the tail. */
 function chooseEvenCuts(masses: Float64Array, most: number): readonly number[] {
   if (masses.length <= most) return Array.from({ length: masses.length + 1 }, (_, at) => at);
   const cuts = [0];
@@ -219,8 +215,7 @@ function chooseEvenCuts(masses: Float64Array, most: number): readonly number[] {
     passed += mass;
     tail -= mass;
     const isNext = Math.floor(passed * most) > Math.floor((passed - mass) * most);
-    // The masses are also cut where the rest falls below a half, a quarter and so on, so that the few long units get
-    // classes of their own.
+    // Cuts where the rest falls below a half, a quarter and so on give the few long units classes of their own.
     const isHalf = tail > 0 && Math.floor(-Math.log2(tail)) > Math.floor(-Math.log2(Math.min(1, tail + mass)));
     if (isNext || isHalf || at === masses.length - 1) cuts.push(at + 1);
   });

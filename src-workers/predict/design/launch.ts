@@ -2,11 +2,9 @@ import type { GridLaunch, Launch } from '../../domain/space.ts';
 
 export interface ResolvedLaunch {
   readonly gridBlocks: number;
-  /** Maximum number of units of a slot of u threads. */
   readonly unitsPerThread: number;
   /** Mean number of units of a slot over the grid, at most `unitsPerThread`. */
   readonly meanUnitsPerThread: number;
-  /** Whether every block has a unit. */
   readonly everyBlockWorks: boolean;
 }
 

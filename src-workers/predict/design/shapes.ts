@@ -15,7 +15,6 @@ export const REASON = Object.fromEntries(INVALID_REASONS.map((reason, code) => [
 export interface Shape {
   readonly invalid: number;
   readonly residentBlocks: number;
-  /** W_b: work groups of a block. */
   readonly groupsPerBlock: number;
   /** More than 1 if the threads of a unit span several thread groups, which then run in step. */
   readonly threadGroupsPerGroup: number;
@@ -76,7 +75,6 @@ export function makeShape(
   };
 }
 
-/** One thread on each core. */
 export function makeCoresShape(device: CpuDevice, launch: Launch): Shape {
   if (launch.kind !== 'cores') return { ...NO_SHAPE, invalid: REASON['not-on-device'] };
   if (launch.value > device.cores) return { ...NO_SHAPE, invalid: REASON.cores };

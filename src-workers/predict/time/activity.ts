@@ -6,7 +6,6 @@ import { take, type Arena } from './arena.ts';
  * the cell.
  */
 export interface ActivityProfile {
-  /** W_b. */
   readonly groupsPerBlock: number;
   readonly cells: number;
   readonly data: Float64Array;

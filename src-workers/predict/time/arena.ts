@@ -1,19 +1,13 @@
-/**
- * Source of small arrays, which are cut from large ones (slabs). A sweep makes tens of thousands of laws per second,
- * and allocating a buffer for each costs more than filling it. All arrays of an arena are released together.
- */
+/** Small arrays, cut from slabs: allocating a buffer for each of a sweep's laws costs more than filling it. */
 export interface Arena {
   readonly slabLength: number;
   readonly slabs: Float64Array[];
-  /** The slab from which arrays are cut at present. */
   at: number;
-  /** Number of values of the current slab that are in use. */
   used: number;
   /** Called when the arrays are released, so that the objects that hold arrays drop them. */
   readonly forget: (() => void)[];
 }
 
-/** @param slabLength number of values in each slab */
 export function createArena(slabLength: number): Arena {
   return { slabLength, slabs: [], at: 0, used: 0, forget: [] };
 }

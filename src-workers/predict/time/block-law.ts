@@ -80,10 +80,7 @@ export function writeBlockSurvivalInto(out: Float64Array, { rows }: BlockLaw, fi
   }
 }
 
-/**
- * Values in the record of an age: its weight, the mean and the variance of the active groups, and the variance that
- * each further scheduler adds (`APART` times the mean).
- */
+/** Weight, mean and variance of the active groups at an age, and `APART` times the mean. */
 export const AGE_FIELDS = 4;
 
 /** Buffers that are reused, and grow on demand. */
@@ -192,7 +189,6 @@ function tabulateBlockLaw(laws: StepLaws, W: number, lastFilled: number, arena: 
   };
 }
 
-/** Of a sampled law. */
 const MAX_EDGES = GROUP_EDGES + BLOCK_EDGES + 2;
 const edgesOfSample = new Float64Array(MAX_EDGES);
 
@@ -322,9 +318,7 @@ function chooseCellEdges(arena: Arena, rows: Float64Array, meanBlock: number): F
   return edges;
 }
 
-/**
- * Computes the integrals up to the first `count` edges of the cells for a block of this age, valid until the next call.
- */
+/** The integrals up to the first `count` edges of the cells for a block of this age, valid until the next call. */
 export function computeIntegrals(law: BlockLaw, age: number, count: number): Float64Array {
   if (integrals.length < 3 * count) integrals = new Float64Array(6 * count);
   writeIntegralsInto(integrals, law, age, law.edges, count);

@@ -5,10 +5,7 @@
  */
 export type CycleTable = Float64Array;
 
-/**
- * A thread group stays with one scheduler of its multiprocessor and competes for issue slots only with the other groups
- * of its scheduler. Its memory traffic competes with the traffic of all groups.
- */
+/** A thread group competes for issue only on its scheduler, and for memory with all groups. */
 export interface Schedulers {
   /** q, integer ≥ 1. */
   readonly count: number;
@@ -29,27 +26,18 @@ export function countCompeting(own: number, all: number, { count, issueShare }: 
   return all + issueShare * (count * own - all);
 }
 
-/**
- * The number of schedulers beyond the first, weighted by the share α of issue: α(q − 1); less if so few groups are
- * active on a multiprocessor that most of them have a scheduler of their own.
- */
+/** α(q − 1), less if so few groups are active that most of them have a scheduler of their own. */
 export function countFurther({ count, issueShare }: Schedulers, active = Infinity): number {
   return issueShare * (count - 1) * Math.min(1, active / count);
 }
 
-/**
- * Returns the largest number of groups that compete if a multiprocessor holds `groups` groups: the number on its
- * fullest scheduler times q, weighted as in `countCompeting` and limited to the table.
- */
+/** The largest number of groups that compete if a multiprocessor holds `groups` groups, limited to the table. */
 export function findMostCompeting(groups: number, schedulers: Schedulers, cyclesPerIteration: CycleTable): number {
   const fullest = countCompeting(Math.ceil(groups / schedulers.count), groups, schedulers);
   return Math.min(Math.ceil(fullest - 1e-9), cyclesPerIteration.length - 1);
 }
 
-/**
- * Makes t(w) linear between the multiples of q. If each scheduler counts its own groups (`countCompeting`), only
- * multiples of q occur, and any other w is a mean of them.
- */
+/** If each scheduler counts its own groups, only multiples of q occur, and any other w is a mean of them. */
 export function smoothRounds(cyclesPerIteration: CycleTable, q: number): CycleTable {
   if (q === 1) return cyclesPerIteration;
   const last = cyclesPerIteration.length - 1;

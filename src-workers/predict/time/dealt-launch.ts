@@ -25,15 +25,10 @@ export function countWindowUnits(balancing: SortedBalancing, units: number): num
   return balancing.kind === 'window-sort' ? Math.min(balancing.units, units) : units;
 }
 
-/**
- * A launch to which listed units are dealt, sorted or in a given order. It has all its blocks, or a sample of them. The
- * device has no influence except on this choice (`everyBlock`).
- */
+/** A launch with listed units: all its blocks, or a sample. The device has no other influence on it. */
 export interface DealtLaunch {
   readonly groupsPerBlock: number;
-  /**
-   * All blocks in the order of their starts, for one or two equally likely orders; empty for a law and for `inOrder`.
-   */
+  /** All blocks in one or two equally likely orders of their starts; empty for a law and for `inOrder`. */
   readonly placed: readonly PlacedBlocks[];
   /** Blocks of units in a given order that start in that order; `null` if they start in random order. */
   readonly inOrder: ListedBlocks | null;
@@ -43,14 +38,10 @@ export interface DealtLaunch {
   steps: StepLaws | null;
   /** In the memory of an arena; made on demand by `makeDealtBlockLaw`. */
   law: BlockLaw | null;
-  /** Number of values that the launch keeps. */
   readonly size: number;
 }
 
-/**
- * @param everyBlock whether the launch fits the device at once, so that each block matters; otherwise a sample is
- * enough
- */
+/** @param everyBlock whether the launch fits the device at once, so that each block matters */
 export function computeSortedLaunch(
   order: SortedOrder,
   balancing: SortedBalancing,
@@ -78,10 +69,7 @@ export function computeSortedLaunch(
   return { ...UNORDERED, groupsPerBlock, placed, size: depths.length + placed.length * 2 * gridBlocks };
 }
 
-/**
- * Whether the law of the units gives the lives of the blocks: each slot has at most one unit, and no group crosses the
- * end of a window. A sample would miss most of the longest blocks, which decide when the launch ends.
- */
+/** Each slot has at most one unit, and no group crosses a window's end. A sample would miss the longest blocks. */
 function hasWindowLaw(
   { window, units }: SortedOrder,
   { unitsPerGroup: n, slotsPerBlock, gridBlocks }: Dealing,

@@ -63,8 +63,7 @@ export function computeDrainCycles(
   const variance = slowest[VARIANCE_OF_TIME];
   const longest = Math.max(0, slowest[LONGEST_TIME] - meanTime);
   const apart = Math.sqrt(longest * longest + top * top * variance);
-  // The latest possible multiprocessor has the most active groups at every time. If the ranking of the multiprocessors
-  // never changes, because of a few very long units, one of them is exactly this late.
+  // If the ranking of the multiprocessors never changes, one has the most active groups at every time.
   const bound = slowest[TOP_TIME] - meanTime;
   if (apart >= bound) return meanTime + bound;
   const aligned = slowest[ALIGNED];
@@ -95,10 +94,7 @@ export function computeLastBlockCycles(
   return time;
 }
 
-/**
- * The expected time of one multiprocessor, cycles, in a short loop of its own: the compiler does not inline functions
- * into a longer one.
- */
+/** The compiler does not inline functions into a longer loop. */
 function computeMeanDrain(
   { cells, data }: ActivityProfile,
   slots: number,
@@ -146,9 +142,7 @@ const LONGEST_TIME = 0;
 const TOP_TIME = 1;
 /** Variance of the time of one multiprocessor, cycles². */
 const VARIANCE_OF_TIME = 2;
-/**
- * Standard deviation of the time of one multiprocessor if its deviations at all times were fully correlated, cycles.
- */
+/** Standard deviation of that time if its deviations at all times were fully correlated, cycles. */
 const ALIGNED = 3;
 
 function writeSlowestInto(
@@ -211,8 +205,7 @@ function writeSlowestInto(
       // step is at least half a group and at least one deviation, so that the difference is not rounding error.
       const step = Math.max(0.5, deviationSlow, all + shift - meanSlow);
       const above = interpolateCycles(cyclesPerIteration, meanSlow + step, cap);
-      // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)). For u < v the covariance is Var w(v)·P(ended by u)/P(ended by v).
-      // Rounding at the cap could make the slope negative, so it is limited to 0.
+      // Var ∫t dv = 2∬ t'(u) t'(v) Cov(w(u), w(v)), Cov = Var w(v)·P(ended by u)/P(ended by v) for u < v; slope ≥ 0.
       const slope = (Math.max(0, above - t) / step) * h;
       const before = slope * ended;
       variance += ((slope * varianceSlow) / ended) * (2 * inner + before);

@@ -106,7 +106,6 @@ export function computeInOrderCycles(
     time[m] = latest;
   };
 
-  /** Runs a multiprocessor until the first of its blocks ends. */
   const advance = (m: number): void => {
     let first = m;
     for (let slot = m + M; slot < slots; slot += M) if (ends[slot] < ends[first]) first = slot;

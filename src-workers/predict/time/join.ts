@@ -12,13 +12,10 @@ export class SchedulerShares {
   readonly depthLead: number;
   /** E[the largest S] − E[S]. */
   readonly workLead: number;
-  /** Of S and D, 0…1. */
+  /** The correlation of S and D, 0…1. */
   readonly correlation: number;
 
-  /**
-   * @param fresh activity of a block from its start
-   * @param schedulers number of schedulers that the block uses, at most one for each of its groups
-   */
+  /** @param fresh activity of a block from its start */
   constructor({ data, cells, groupsPerBlock }: ActivityProfile, schedulers: number) {
     this.schedulers = schedulers;
     const m = groupsPerBlock / schedulers;

@@ -10,9 +10,7 @@ export interface BlockLaw {
   readonly groupsPerBlock: number;
   /** Share of the lanes of a block's last group that have units, 0 < … ≤ 1. */
   readonly lastFilled: number;
-  /**
-   * Whether the lives of the launch's blocks have exactly the frequencies of the law; otherwise they are draws from it.
-   */
+  /** Whether the blocks of a launch have exactly the frequencies of the law; otherwise they are draws. */
   readonly isExact: boolean;
   /** The arena of all arrays of the law, including arrays that are made later. */
   readonly arena: Arena;
@@ -52,10 +50,7 @@ export interface BlockLaw {
   shares: SchedulerShares | null;
 }
 
-/**
- * The renewal process of a block slot that is refilled whenever its block ends. The grid of virtual time grows on
- * demand, and no result depends on the order of the calls.
- */
+/** A block slot that is refilled whenever its block ends. The grid of virtual time grows on demand. */
 export interface Renewal {
   readonly law: BlockLaw;
   /** Spacing of the grid, iterations. */
@@ -74,19 +69,12 @@ export interface Renewal {
   /** The first i > 0 at which a life can end. */
   readonly firstMass: number;
   readonly lastMass: number;
-  /**
-   * Three numbers for each i: the means of P(group active) and of P(two groups active) over [i·step, (i+1)·step), and
-   * the sum of the first mean over all cells before i.
-   */
+  /** For each i, the means of P(group active) and P(two groups active) in cell i, and the sum of the first before i. */
   readonly ages: Float64Array;
-  /**
-   * Means over the slots at every `pointsPerSample`-th point: records of `SAMPLE_FIELDS` numbers. Valid below
-   * `sampled`.
-   */
+  /** Means over the slots at every `pointsPerSample`-th point; `SAMPLE_FIELDS` numbers each. Valid below `sampled`. */
   samples: Float64Array;
   sampled: number;
   readonly pointsPerSample: number;
-  /** By grid point. */
   readonly dispatches: Map<number, Dispatch>;
 }
 
@@ -94,10 +82,7 @@ export interface Renewal {
 export interface Dispatch {
   /** Phases of the time up to the dispatch: `PHASE_FIELDS` numbers each. */
   readonly phases: Float64Array;
-  /**
-   * Mean P(block active), P(group active) and P(two groups active) over a slot's earlier blocks, in each cell after the
-   * point: three values.
-   */
+  /** Mean P(block), P(group) and P(two groups) active over a slot's earlier blocks, in each later cell. */
   readonly left: Float64Array;
   /** `left` as a profile, with the blocks that start at the point itself added (`startedThere` per slot). */
   readonly profile: ActivityProfile;

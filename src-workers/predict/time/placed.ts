@@ -11,7 +11,6 @@ const getSecond = createScratch();
 export const findFirstPlace = (slot: number, multiprocessors: number, groupsPerBlock: number): number =>
   Math.floor(slot / multiprocessors) * groupsPerBlock;
 
-/** Computes the time in cycles of a launch of at most one wave whose blocks are listed. */
 export function computePlacedCycles(
   blocks: PlacedBlocks,
   multiprocessors: number,
@@ -76,10 +75,7 @@ interface HeldBlocks extends ListedBlocks {
   readonly second: Float64Array;
 }
 
-/**
- * Estimates the cycles of a scheduler. The deepest of its groups counts with its own depth, and every other group with
- * the mean depth of its block. The other schedulers of the multiprocessor are assumed to have as many groups.
- */
+/** The deepest group counts with its own depth, every other group with the mean depth of its block. */
 function estimateCycles(
   { means, lives, depths, groupsPerBlock: W, held, elapsed, M, first: ends, second: groupsOf }: HeldBlocks,
   s: number,
@@ -128,7 +124,6 @@ function estimateCycles(
   return time;
 }
 
-/** Computes the cycles of a scheduler, group by group. */
 function computeCycles(
   { depths, groupsPerBlock: W, held, elapsed, M, first, second }: HeldBlocks,
   s: number,

@@ -20,25 +20,18 @@ export interface TimedLaunch {
   readonly gridBlocks: number;
   /** M, integer ≥ 1. */
   readonly multiprocessors: number;
-  /**
-   * All blocks with their depths, for several orders that are equally likely. Empty unless the blocks are listed and
-   * all fit the device at once.
-   */
+  /** All blocks with their depths, in equally likely orders; empty unless all are listed and fit the device at once. */
   readonly placed: readonly PlacedBlocks[];
   /** Blocks of units in a given order that start in that order; otherwise `null`. */
   readonly inOrder: ListedBlocks | null;
   /** The blocks that have one unit less per slot, if the units do not divide evenly over the grid; otherwise `null`. */
   readonly shorter: Residency | null;
-  /**
-   * Number of blocks at the start of the launch that have more units. Below 1, it is the share of the first block's
-   * slots that have more.
-   */
+  /** Blocks at the start that have more units; below 1, the share of the first block's slots. */
   readonly fullerBlocks: number;
   /** Mean number of units that a lane fetches from a shared counter; otherwise 0. */
   readonly fetchedUnits: number;
 }
 
-/** One way to compute the time of a launch. */
 export interface Regime {
   readonly id: RegimeId;
   /** Whether this way fits the launch, provided that no earlier way in the table does. */
@@ -47,10 +40,7 @@ export interface Regime {
   cycles(launch: TimedLaunch): number;
 }
 
-/**
- * The first way that fits is used. Titles, sources and measured accuracies are in `domain/regime.ts`, for the
- * interface.
- */
+/** The first way that fits is used. Titles, sources and accuracies for the interface are in `domain/regime.ts`. */
 export const REGIMES: readonly Regime[] = [
   { id: 'given-order', when: ({ inOrder }) => inOrder !== null, cycles: computeGivenOrderCycles },
   { id: 'known-blocks', when: ({ placed }) => placed.length > 0, cycles: computePlacedBlocksCycles },
@@ -74,7 +64,6 @@ export function computeLaunchCycles(launch: TimedLaunch): number {
 
 const UNKNOWN_PLACES: readonly PlacedBlocks[] = [];
 
-/** Makes a launch of independent blocks of one kind. */
 export function makePlainLaunch(residency: Residency, gridBlocks: number, multiprocessors: number): TimedLaunch {
   return {
     residency,
@@ -136,10 +125,7 @@ function computeUnevenFetchCycles({ residency, gridBlocks, multiprocessors, fetc
   return together + (at(gridBlocks) - together) / fetchedUnits;
 }
 
-/**
- * The first blocks have one additional unit per slot. The time is interpolated between launches of each kind of block
- * alone, by the shares of the two kinds.
- */
+/** Interpolated between launches of each kind of block alone, by the shares of the two kinds. */
 function computeUnevenGridCycles(launch: TimedLaunch): number {
   const none = timeKind(launch, launch.shorter!, launch.gridBlocks);
   if (launch.fullerBlocks >= 1) return timeBothKinds(launch, launch.fullerBlocks, none);

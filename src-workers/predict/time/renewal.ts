@@ -14,10 +14,7 @@ import { take, type Arena } from './arena.ts';
 import { writeBlockSurvivalInto, computeIntegrals, writeIntegralsInto } from './block-law.ts';
 import type { BlockLaw, Dispatch, Renewal } from './law.ts';
 
-/**
- * Values of a phase: its iterations, the mean and the variance of the active groups of a slot, and the variance that
- * each further scheduler adds (`APART` times the mean).
- */
+/** Iterations, mean and variance of a slot's active groups, and `APART` times the mean. */
 export const PHASE_FIELDS = 4;
 
 export function getRenewal(law: BlockLaw): Renewal {
@@ -61,8 +58,7 @@ function prepareRenewal(law: BlockLaw): Renewal {
     if (lastMass === 0 && firstMass === 0) firstMass = i;
     lastMass = i;
   }
-  // Rounding to the grid must not change the mean life, or the waves would drift. If the tail reaches beyond the grid,
-  // this correction is impossible.
+  // Rounding must not change the mean life, or the waves would drift; a tail beyond the grid cannot be corrected.
   const step = alive[span] < 1e-9 ? meanBlock / mean : grid;
   writeBlockSurvivalInto(alive, law, 0, step);
   const times = Float64Array.from({ length: span + 2 }, (_, i) => i * step);
@@ -99,10 +95,7 @@ function growRow(arena: Arena, values: Float64Array, length: number): Float64Arr
   return larger;
 }
 
-/**
- * Extends the process until `waves` blocks have started per slot, or until it is stationary.
- * @returns the last known point
- */
+/** Until `waves` blocks have started per slot, or until it is stationary; returns the last known point. */
 export function extendRenewal(renewal: Renewal, waves: number): number {
   const { masses, points, firstMass, lastMass } = renewal;
   let { starts, started, known: k } = renewal;
@@ -146,7 +139,6 @@ function sampleInto(out: Float64Array, at: number, { starts, ages }: Renewal, k:
   out[at + 1] = pair;
 }
 
-/** Returns the phases before grid point `k`, sample by sample. */
 function getPhasesBefore(renewal: Renewal, k: number): Float64Array {
   const { law, starts, ages, step, pointsPerSample } = renewal;
   const W = law.groupsPerBlock;

@@ -1,13 +1,9 @@
 import type { BlockLaw } from './law.ts';
 import { ONE_SCHEDULER, type CycleTable, type Schedulers } from './cycles.ts';
 
-/**
- * A launch without its grid: a block law on multiprocessors that hold R blocks each, with the cycles of their
- * iterations.
- */
+/** A launch without its grid: a block law on multiprocessors that hold R blocks each. */
 export interface Residency {
   readonly block: BlockLaw;
-  /** R. */
   readonly residentBlocks: number;
   readonly cyclesPerIteration: CycleTable;
   readonly schedulers: Schedulers;
@@ -20,10 +16,7 @@ export interface Residency {
   stationaryMultiprocessors: number;
 }
 
-/**
- * @param residentBlocks R, integer ≥ 1
- * @param cyclesPerIteration t(w) for w from 0 to at least R·W_b groups
- */
+/** @param cyclesPerIteration t(w) for w from 0 to at least R·W_b groups */
 export function makeResidency(
   block: BlockLaw,
   residentBlocks: number,
@@ -42,7 +35,6 @@ export function makeResidency(
   };
 }
 
-/** The block law is computed at its first use. */
 export function makeResidencyOnDemand(
   blockLaw: () => BlockLaw,
   residentBlocks: number,

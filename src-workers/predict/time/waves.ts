@@ -23,7 +23,6 @@ export function hasEqualBlocks({ residency: { block } }: Wave): boolean {
   return block.blockDeviation <= 1e-7 * block.meanBlock && block.meanGroup >= (1 - 1e-9) * block.meanBlock;
 }
 
-/** Whether the launch fits the device at once. */
 export function isOneWave({ residency, gridBlocks, multiprocessors }: Wave): boolean {
   return gridBlocks <= residency.residentBlocks * multiprocessors;
 }
@@ -42,20 +41,14 @@ function cyclesOfFullest({ block, cyclesPerIteration, schedulers }: Residency, b
   return cyclesPerIteration[findMostCompeting(blocks * block.groupsPerBlock, schedulers, cyclesPerIteration)];
 }
 
-/**
- * Computes the cycles by which an iteration takes longer on the fullest scheduler of a multiprocessor than on average,
- * while all groups of its `blocks` blocks are active.
- */
+/** Cycles by which an iteration takes longer on the fullest scheduler than on average, with all groups active. */
 function computeUnevenCycles(residency: Residency, blocks: number): number {
   const groups = blocks * residency.block.groupsPerBlock;
   if (groups % residency.schedulers.count === 0) return 0;
   return cyclesOfFullest(residency, blocks) - residency.cyclesPerIteration[groups];
 }
 
-/**
- * `computeUnevenCycles` for a full multiprocessor whose ended blocks are replaced. A block waits for its groups on the
- * fullest scheduler. A block of few groups may have none there, so its iterations take the mean time.
- */
+/** On a full multiprocessor, a block of few groups may have none on the fullest scheduler. */
 function computeUnevenCyclesOfFull(residency: Residency): number {
   const { block, schedulers, residentBlocks } = residency;
   return block.groupsPerBlock > schedulers.count / 2 ? computeUnevenCycles(residency, residentBlocks) : 0;
@@ -121,11 +114,9 @@ export function computeFewWavesCycles(wave: Wave): number {
   return untied + tied * (together - untied);
 }
 
-/** Extends the renewal process up to the start of the last block. */
 function extendRenewalUpTo(block: BlockLaw, waves: number, slots: number) {
   const renewal = getRenewal(block);
-  // At this point all blocks but half a block have started. Without this margin, rounding could delay the last wave of
-  // equal blocks to the next grid point.
+  // All but half a block have started. Without this margin, rounding could delay the last wave of equal blocks.
   const nearly = waves - 0.5 / slots;
   const last = extendRenewal(renewal, nearly);
   return { renewal, nearly, last, started: renewal.started };
@@ -195,10 +186,7 @@ function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): num
   return share < NEVER_TIED ? 0 : Math.min(1, share);
 }
 
-/**
- * The launch is stationary until the last dispatch and then drains. By Wald's identity the blocks of a slot take
- * waves·E[B] iterations, including the residual life at the last dispatch.
- */
+/** Stationary until the last dispatch. By Wald's identity the blocks of a slot take waves·E[B] iterations. */
 export function computeManyWavesCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
   if (Number.isNaN(residency.stationaryCyclesPerIteration))
@@ -234,10 +222,7 @@ function computeSlotActivity({ block, schedulers }: Residency): { active: number
   return { active, variance };
 }
 
-/**
- * Returns the cycles by which the life of a block is longer because it waits for the scheduler that has most of its
- * work. If that is often the fullest scheduler, the block waits for it anyway.
- */
+/** A block waits for the scheduler with most of its work. If that is often the fullest, it waits for it anyway. */
 function getJoinCycles(residency: Residency): number {
   if (!Number.isNaN(residency.joinCycles)) return residency.joinCycles;
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
@@ -261,10 +246,7 @@ function getJoinCycles(residency: Residency): number {
   return residency.joinCycles;
 }
 
-/**
- * Computes E[t(w)] of a multiprocessor whose slots have blocks of all ages. The age of one slot follows its exact law,
- * since the activity of a single slot is far from normal. The sum over the other slots is taken as normal.
- */
+/** One slot's age follows its exact law, far from normal; the sum over the other slots is taken as normal. */
 function computeStationaryCycles(residency: Residency): number {
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
   const { ages } = block;
