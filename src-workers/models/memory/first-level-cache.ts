@@ -25,18 +25,9 @@ const NONE = own(0);
  * 10.0, 12.1 like 12.0.
  */
 const NVIDIA: Readonly<Record<string, FirstLevelCache>> = {
-  '1.3': NONE,
   '2.0': own(16),
   '2.1': own(16),
-  '3.0': NONE,
-  '3.5': NONE,
-  '3.7': NONE,
-  '5.0': NONE,
-  '5.2': NONE,
-  '5.3': NONE,
   '6.0': own(24),
-  '6.1': NONE,
-  '6.2': NONE,
   '7.0': withShared(128),
   '7.2': withShared(128),
   '7.5': withShared(96, 64),
@@ -70,7 +61,6 @@ function ofAmd(isa: string): FirstLevelCache {
  * Intel's announcement of the B series. No size is confirmed for Xe-LP, so none is assumed.
  */
 const INTEL: Readonly<Record<string, FirstLevelCache>> = {
-  'xe-lp': NONE,
   'xe-hpg': withShared(192),
   'xe2-hpg': withShared(256),
   'xe-hpc': withShared(512),

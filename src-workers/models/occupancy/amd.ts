@@ -17,7 +17,6 @@ export interface AmdOccupancyRules {
   readonly waveSize: 32 | 64;
   readonly limits: DeviceLimits;
   readonly simds: number;
-  readonly waveSlotsPerSimd: number;
   /** Of one SIMD, counted per lane. */
   readonly vectorRegistersPerSimd: number;
   readonly vectorRegisterGranule: number;
@@ -30,56 +29,30 @@ export interface AmdOccupancyRules {
   readonly barriers: number;
 }
 
-type Family = 'gcn2' | 'gcn3' | 'cdna1' | 'cdna2' | 'cdna4' | 'rdna1' | 'rdna2' | 'rdna3-full';
-
-const ISAS: Readonly<Record<string, Family>> = {
-  gfx700: 'gcn2',
-  gfx701: 'gcn2',
-  gfx803: 'gcn3',
-  gfx900: 'gcn3',
-  gfx906: 'gcn3',
-  gfx908: 'cdna1',
-  gfx90a: 'cdna2',
-  gfx942: 'cdna2',
-  gfx950: 'cdna4',
-  gfx1010: 'rdna1',
-  gfx1011: 'rdna1',
-  gfx1012: 'rdna1',
-  gfx1030: 'rdna2',
-  gfx1031: 'rdna2',
-  gfx1032: 'rdna2',
+const ISAS = {
+  gcn2: ['gfx700', 'gfx701'],
+  gcn3: ['gfx803', 'gfx900', 'gfx906', 'gfx908'],
+  cdna2: ['gfx90a', 'gfx942'],
+  cdna4: ['gfx950'],
+  rdna1: ['gfx1010', 'gfx1011', 'gfx1012'],
   // Small RDNA 3 chips have the register file of RDNA 2; the large ones and RDNA 4 have 1.5 times as much.
-  gfx1102: 'rdna2',
-  gfx1103: 'rdna2',
-  gfx1150: 'rdna2',
-  gfx1100: 'rdna3-full',
-  gfx1101: 'rdna3-full',
-  gfx1151: 'rdna3-full',
-  gfx1200: 'rdna3-full',
-  gfx1201: 'rdna3-full',
-};
+  rdna2: ['gfx1030', 'gfx1031', 'gfx1032', 'gfx1102', 'gfx1103', 'gfx1150'],
+  rdna3: ['gfx1100', 'gfx1101', 'gfx1151', 'gfx1200', 'gfx1201'],
+} as const;
+type Family = keyof typeof ISAS;
 
-export const AMD_ISAS: readonly string[] = Object.keys(ISAS);
+export const AMD_ISAS: readonly string[] = Object.values(ISAS).flat();
 
 /** Constants for waves of 64 lanes. With waves of 32 lanes, the vector registers and their granule double. */
 const FAMILIES = {
   gcn2: { slots: 10, vectors: 256, granule: 4, scalars: 512, scalarGranule: 8, perThread: 256, ldsUnit: 512 },
   gcn3: { slots: 10, vectors: 256, granule: 4, scalars: 800, scalarGranule: 16, perThread: 256, ldsUnit: 512 },
-  cdna1: { slots: 10, vectors: 256, granule: 4, scalars: 800, scalarGranule: 16, perThread: 256, ldsUnit: 512 },
   cdna2: { slots: 8, vectors: 512, granule: 8, scalars: 800, scalarGranule: 16, perThread: 512, ldsUnit: 512 },
   cdna4: { slots: 8, vectors: 512, granule: 8, scalars: 800, scalarGranule: 16, perThread: 512, ldsUnit: 1280 },
   rdna1: { slots: 20, vectors: 512, granule: 4, scalars: null, scalarGranule: 128, perThread: 256, ldsUnit: 512 },
   rdna2: { slots: 16, vectors: 512, granule: 8, scalars: null, scalarGranule: 128, perThread: 256, ldsUnit: 1024 },
-  'rdna3-full': {
-    slots: 16,
-    vectors: 768,
-    granule: 12,
-    scalars: null,
-    scalarGranule: 128,
-    perThread: 256,
-    ldsUnit: 1024,
-  },
-} as const;
+  rdna3: { slots: 16, vectors: 768, granule: 12, scalars: null, scalarGranule: 128, perThread: 256, ldsUnit: 1024 },
+} as const satisfies Record<Family, unknown>;
 
 const SIMDS = 4;
 const LDS_BYTES = 65536;
@@ -107,7 +80,6 @@ function expand(isa: string, family: Family, waveSize: 32 | 64): AmdOccupancyRul
       maxSharedMemoryBytesPerBlock: ldsBytes,
     },
     simds: SIMDS,
-    waveSlotsPerSimd: facts.slots,
     vectorRegistersPerSimd: vectors,
     vectorRegisterGranule: facts.granule * widening,
     scalarRegistersPerSimd: facts.scalars,
@@ -119,9 +91,11 @@ function expand(isa: string, family: Family, waveSize: 32 | 64): AmdOccupancyRul
 }
 
 const RULES: ReadonlyMap<string, AmdOccupancyRules> = new Map(
-  Object.entries(ISAS).flatMap(([isa, family]) => {
+  (Object.keys(ISAS) as Family[]).flatMap((family) => {
     const sizes: readonly (32 | 64)[] = family.startsWith('rdna') ? [32, 64] : [64];
-    return sizes.map((waveSize) => [`${isa}/${waveSize}`, expand(isa, family, waveSize)] as const);
+    return ISAS[family].flatMap((isa) =>
+      sizes.map((waveSize) => [`${isa}/${waveSize}`, expand(isa, family, waveSize)] as const),
+    );
   }),
 );
 

@@ -24,25 +24,23 @@ function genericResidency(limits: DeviceLimits, width: number, usage: BlockUsage
 
 /** The numbers that a catalogue entry must agree with; `null` for `generic`, which has only limits. */
 export function limitsByRules(rules: OccupancyRules): Result<{ limits: DeviceLimits; width: number } | null> {
+  if (rules.family === 'generic') return ok(null);
+  const [found, width] = findRules(rules);
+  return found.ok ? ok({ limits: found.value.limits, width }) : found;
+}
+
+function findRules(
+  rules: Exclude<OccupancyRules, { family: 'generic' }>,
+): readonly [Result<{ readonly limits: DeviceLimits }>, number] {
   switch (rules.family) {
-    case 'nvidia': {
-      const found = nvidiaOccupancyRules(rules.computeCapability);
-      return found.ok ? ok({ limits: found.value.limits, width: 32 }) : found;
-    }
-    case 'amd': {
-      const found = amdOccupancyRules(rules.isa, rules.waveSize);
-      return found.ok ? ok({ limits: found.value.limits, width: rules.waveSize }) : found;
-    }
-    case 'intel': {
-      const found = intelOccupancyRules(rules.architecture, rules.simdWidth);
-      return found.ok ? ok({ limits: found.value.limits, width: rules.simdWidth }) : found;
-    }
-    case 'apple': {
-      const found = appleOccupancyRules(rules.gpuFamily);
-      return found.ok ? ok({ limits: found.value.limits, width: 32 }) : found;
-    }
-    case 'generic':
-      return ok(null);
+    case 'nvidia':
+      return [nvidiaOccupancyRules(rules.computeCapability), 32];
+    case 'amd':
+      return [amdOccupancyRules(rules.isa, rules.waveSize), rules.waveSize];
+    case 'intel':
+      return [intelOccupancyRules(rules.architecture, rules.simdWidth), rules.simdWidth];
+    case 'apple':
+      return [appleOccupancyRules(rules.gpuFamily), 32];
   }
 }
 
