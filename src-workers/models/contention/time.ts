@@ -7,21 +7,6 @@ import { descending, largestLoad, totalLoad } from './loads.ts';
  * order. β is the bandwidth of one core alone, ρ that of all cores.
  */
 
-/** M₁·P/ρ: the longest task with the bandwidth that each core has while all cores are active. */
-export function fullContentionMs(memory: MemorySystem, loadBytes: Float64Array): number {
-  return transferMs(largestLoad(loadBytes) * loadBytes.length, memory.fullBandwidthGbS);
-}
-
-/** M₁/β: the longest task alone. */
-export function noContentionMs(memory: MemorySystem, loadBytes: Float64Array): number {
-  return transferMs(largestLoad(loadBytes), memory.singleCoreBandwidthGbS);
-}
-
-/** ΣM/ρ: all work at the full bandwidth to the end. */
-export function noImbalanceMs(memory: MemorySystem, loadBytes: Float64Array): number {
-  return transferMs(totalLoad(loadBytes), memory.fullBandwidthGbS);
-}
-
 export interface ContentionStep {
   readonly fromMs: number;
   readonly toMs: number;
@@ -114,11 +99,11 @@ export function contentionMs(
 ): number {
   switch (model) {
     case 'no-imbalance':
-      return noImbalanceMs(memory, loadBytes);
+      return transferMs(totalLoad(loadBytes), memory.fullBandwidthGbS);
     case 'no-contention':
-      return noContentionMs(memory, loadBytes);
+      return transferMs(largestLoad(loadBytes), memory.singleCoreBandwidthGbS);
     case 'full-contention':
-      return fullContentionMs(memory, loadBytes);
+      return transferMs(largestLoad(loadBytes) * loadBytes.length, memory.fullBandwidthGbS);
     case 'two-phase-tabulated':
       return twoPhases(memory, loadBytes, 'tabulated').timeMs;
     case 'two-phase':

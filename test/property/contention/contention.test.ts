@@ -2,14 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { maxRateCurve, saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
 import { amdahlLoads } from '../../../src-workers/models/contention/loads.ts';
-import {
-  fullContentionMs,
-  noContentionMs,
-  noImbalanceMs,
-  staircaseMs,
-  staircaseSteps,
-  twoPhases,
-} from '../../../src-workers/models/contention/time.ts';
+import { contentionMs, staircaseMs, staircaseSteps, twoPhases } from '../../../src-workers/models/contention/time.ts';
 import { forAll, forAllOf } from '../../for-all.ts';
 
 const loads = fc
@@ -54,9 +47,9 @@ describe('laws of memory contention', () => {
     forAllOf(1000)(memory, loads, (machine, bytes) => {
       fc.pre(saturatingCores(machine) <= bytes.length);
       const { timeMs } = twoPhases(machine, bytes, 'derived');
-      expect(noImbalanceMs(machine, bytes)).toBeLessThanOrEqual(timeMs * (1 + ROUNDING));
-      expect(noContentionMs(machine, bytes)).toBeLessThanOrEqual(timeMs * (1 + ROUNDING));
-      expect(timeMs).toBeLessThanOrEqual(fullContentionMs(machine, bytes) * (1 + ROUNDING));
+      expect(contentionMs('no-imbalance', machine, bytes)).toBeLessThanOrEqual(timeMs * (1 + ROUNDING));
+      expect(contentionMs('no-contention', machine, bytes)).toBeLessThanOrEqual(timeMs * (1 + ROUNDING));
+      expect(timeMs).toBeLessThanOrEqual(contentionMs('full-contention', machine, bytes) * (1 + ROUNDING));
     });
   });
 
