@@ -1,7 +1,6 @@
 import type { Achieved, Breakdown } from '../domain/breakdown.ts';
 import { isEvenShare, isPadded } from '../domain/design.ts';
 import { regimeInfo } from '../domain/regime.ts';
-import { interpolateCycles } from '../models/pipeline/soft-saturation.ts';
 import { ACHIEVED_BANDWIDTH, LONGEST_SHARE } from './constants.ts';
 import { explainCpu } from './cpu.ts';
 import { keepsOrder } from './dealing/given.ts';
@@ -22,6 +21,7 @@ import { isOneLoop, getMeanRound } from './cost/mean-round.ts';
 import { isInGivenOrder } from './orders.ts';
 import { preparePipeline } from './predictor.ts';
 import type { Predictor } from './tables.ts';
+import { interpolateCycles } from './time/cycles.ts';
 
 /**
  * Explains the predicted time of a valid design as a sum of parts. The parts are differences between idealised
@@ -107,10 +107,14 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
     ),
   );
   // The time of a round, per group, if all resident groups stayed active to the end of the launch.
-  const { getCycles, pipeline } = pace;
+  const { pipeline } = pace;
+  const cycles = pace.getCycles();
   const msWith = (active: number): number =>
     spilledMs *
-    Math.max(1, interpolateCycles(getCycles(), active) / active / shape.threadGroupsPerGroup / pipeline.issueCycles);
+    Math.max(
+      1,
+      interpolateCycles(cycles, active, cycles.length - 1) / active / shape.threadGroupsPerGroup / pipeline.issueCycles,
+    );
   const active = Math.min(groups, Math.ceil(groupsPerMultiprocessor));
   const latencyMs = msWith(active);
   // The first wave is never refilled, so the tail of its blocks belongs to the last wave.
@@ -136,7 +140,7 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
     divergence: withStackMs - wholeMs,
     balancing: balancingMs + wholeMs - kernelMs,
   };
-  const perIteration = getCycles()[1] * computeIterationFactor(candidate) * toMs;
+  const perIteration = cycles[1] * computeIterationFactor(candidate) * toMs;
   const length = findLongestLength(plan);
   const longestMs = (length + pace.setupIterations) * perIteration;
   const isCut = isEvenShare(balancing);

@@ -69,18 +69,7 @@ export function marginalCycles(parameters: PipelineParameters, transferCycles: n
 
 /** fu at 0, 1, …, `maxGroups` active thread groups, never decreasing; index 0 is the latency floor τ. */
 export function cycleTable(parameters: PipelineParameters, maxGroups: number): Float64Array {
-  const table = new Float64Array(maxGroups + 1);
-  for (let groups = 0; groups <= maxGroups; groups++) table[groups] = cyclesPerIteration(parameters, groups);
-  return table;
-}
-
-/** Linear between the entries of the table, for an expected number of groups; constant outside. */
-export function interpolateCycles(table: Float64Array, groups: number): number {
-  const last = table.length - 1;
-  if (!(groups > 0)) return table[0];
-  if (groups >= last) return table[last];
-  const below = Math.floor(groups);
-  return table[below] + (groups - below) * (table[below + 1] - table[below]);
+  return Float64Array.from({ length: maxGroups + 1 }, (_, groups) => cyclesPerIteration(parameters, groups));
 }
 
 /** A launch of equal blocks, for one multiprocessor. */

@@ -283,10 +283,9 @@ function makeGroupTable(
   threadGroups: number,
   most: number,
 ): CycleTable {
-  if (threadGroups === 1 && transferCycles === 0) return cycleTable(pipeline, most);
-  const table = new Float64Array(most + 1);
-  for (let w = 0; w <= most; w++) table[w] = cyclesWithTraffic(pipeline, transferCycles, w * threadGroups);
-  return table;
+  return Float64Array.from({ length: most + 1 }, (_, w) =>
+    cyclesWithTraffic(pipeline, transferCycles, w * threadGroups),
+  );
 }
 
 /**

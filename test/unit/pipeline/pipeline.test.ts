@@ -13,10 +13,10 @@ import {
 import {
   cyclesPerIteration,
   fitSoftSaturation,
-  interpolateCycles,
   cycleTable,
   wavesTime,
 } from '../../../src-workers/models/pipeline/soft-saturation.ts';
+import { interpolateCycles } from '../../../src-workers/predict/time/cycles.ts';
 import { KERNEL_DEFAULTS } from '../../../src-workers/domain/provenance.ts';
 import { gpu } from '../../catalogue.ts';
 
@@ -31,9 +31,9 @@ describe('soft saturation', () => {
   it('interpolates its table between whole numbers of groups', () => {
     const table = cycleTable(kepler, 64);
     expect(table).toHaveLength(65);
-    expect(interpolateCycles(table, 36.5)).toBe((table[36] + table[37]) / 2);
-    expect(interpolateCycles(table, -1)).toBe(table[0]);
-    expect(interpolateCycles(table, 100)).toBe(table[64]);
+    expect(interpolateCycles(table, 36.5, 64)).toBe((table[36] + table[37]) / 2);
+    expect(interpolateCycles(table, -1, 64)).toBe(table[1]);
+    expect(interpolateCycles(table, 100, 64)).toBe(table[64]);
   });
 
   it('adds a partial wave to the full ones', () => {
