@@ -21,30 +21,14 @@ export const HASAN_KEPLER20: HasanDevice = {
 /** τ in the figures of the paper, ms (Fig. 1). */
 export const HASAN_IDEAL_TIME_MS = 14.5;
 
-/** Eq. 1, ξ_rb: time from the waves of resident blocks, in the unit of `idealTime` (τ). */
-export function residentBlockTime(device: HasanDevice, blocks: number, idealTime: number): number {
-  return Math.max(1, Math.ceil(blocks / (device.residentBlocks * device.multiprocessors))) * idealTime;
-}
-
-/** Eq. 2, ξ_rw: time from the resident thread groups, in the unit of `idealTime` (τ), printed without a ceiling. */
-export function residentThreadGroupTime(
-  device: HasanDevice,
-  blocks: number,
-  threadsPerBlock: number,
-  idealTime: number,
-): number {
-  return ((blocks * threadsPerBlock) / residentThreads(device)) * idealTime;
-}
-
 /** Eq. 3, κ: execution efficiency, 0…1. τ cancels. */
 export function hasanEfficiency(device: HasanDevice, blocks: number, threadsPerBlock: number): number {
-  const fits = blocks * threadsPerBlock <= residentThreads(device);
-  const waves = fits ? 1 : residentBlockTime(device, blocks, 1);
-  return 1 / (waves + residentThreadGroupTime(device, blocks, threadsPerBlock, 1));
-}
-
-function residentThreads(device: HasanDevice): number {
-  return device.residentThreadGroups * device.threadGroupWidth * device.multiprocessors;
+  const { multiprocessors, residentThreadGroups, residentBlocks, threadGroupWidth } = device;
+  // Eq. 2, ξ_rw/τ, printed without a ceiling.
+  const resident = (blocks * threadsPerBlock) / (residentThreadGroups * threadGroupWidth * multiprocessors);
+  // Eq. 1, ξ_rb/τ, from the waves of resident blocks.
+  const waves = resident <= 1 ? 1 : Math.max(1, Math.ceil(blocks / (residentBlocks * multiprocessors)));
+  return 1 / (waves + resident);
 }
 
 export const HASAN_THREADS_PER_BLOCK = [32, 64, 96, 128, 160, 192, 224, 256, 288, 320] as const;
