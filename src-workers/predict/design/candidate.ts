@@ -80,54 +80,41 @@ export function isOnCpu(candidate: Candidate): candidate is CpuCandidate {
   return candidate.device.kind === 'cpu';
 }
 
-/** The quantities that may differ between launches with the same block size. */
-const OF_LAUNCH: ReadonlySet<SpaceConstraint['quantity']> = new Set(['unitsPerThread', 'gridBlocks', 'waves']);
+type Quantity = SpaceConstraint['quantity'];
 
-function violates(
-  constraints: readonly SpaceConstraint[],
-  plan: SweepPlan,
-  positions: Int32Array,
-  candidate: Candidate,
-  except?: ReadonlySet<SpaceConstraint['quantity']>,
-): boolean {
-  const { device } = candidate;
-  for (const { quantity, atLeast, atMost, multipleOf } of constraints) {
+/** The quantities that may differ between launches with the same block size. */
+const OF_LAUNCH: ReadonlySet<Quantity> = new Set(['unitsPerThread', 'gridBlocks', 'waves']);
+
+function violates({ plan }: Predictor, candidate: Candidate, except?: ReadonlySet<Quantity>): boolean {
+  for (const { quantity, atLeast, atMost, multipleOf } of plan.constraints) {
     if (except?.has(quantity)) continue;
-    let value: number;
-    switch (quantity) {
-      case 'threadsPerUnit':
-        value = candidate.threadsPerUnit;
-        break;
-      case 'unitsPerThread':
-        value = candidate.unitsPerThread;
-        break;
-      case 'blockThreads':
-        if (device.kind === 'cpu') continue;
-        value = plan.axes.blockThreads[positions[AXIS.blockThreads]];
-        break;
-      case 'gridBlocks':
-        value = candidate.gridBlocks;
-        break;
-      case 'registerCap':
-        if (device.kind === 'cpu') continue;
-        value = plan.axes.registerCap[positions[AXIS.registerCap]] ?? plan.kernel.registersPerThread;
-        break;
-      case 'occupancyFraction':
-        value = candidate.shape.occupancyFraction;
-        break;
-      case 'residentBlocks':
-        value = candidate.shape.residentBlocks;
-        break;
-      case 'waves':
-        value =
-          device.kind === 'cpu' ? 1 : candidate.gridBlocks / (device.multiprocessors * candidate.shape.residentBlocks);
-        break;
-    }
+    const value = quantityOf(quantity, plan, candidate);
+    if (value === null) continue;
     if (atLeast !== undefined && value < atLeast) return true;
     if (atMost !== undefined && value > atMost) return true;
     if (multipleOf !== undefined && value % multipleOf !== 0) return true;
   }
   return false;
+}
+
+/** `null` if the device has no such quantity. */
+function quantityOf(quantity: Quantity, { axes, kernel }: SweepPlan, candidate: Candidate): number | null {
+  const { device, shape } = candidate;
+  switch (quantity) {
+    case 'threadsPerUnit':
+    case 'unitsPerThread':
+    case 'gridBlocks':
+      return candidate[quantity];
+    case 'occupancyFraction':
+    case 'residentBlocks':
+      return shape[quantity];
+    case 'blockThreads':
+      return device.kind === 'cpu' ? null : axes.blockThreads[candidate.blockAt];
+    case 'registerCap':
+      return device.kind === 'cpu' ? null : (axes.registerCap[candidate.capAt] ?? kernel.registersPerThread);
+    case 'waves':
+      return device.kind === 'cpu' ? 1 : candidate.gridBlocks / (device.multiprocessors * shape.residentBlocks);
+  }
 }
 
 export function countUnitsPerFetch({ fetch }: Extract<LockstepBalancing, { kind: 'dynamic-fetch' }>): number {
@@ -198,18 +185,15 @@ export function examineFamily(whole: Predictor, positions: Int32Array, candidate
   countStep();
   const predictor = findOwnPredictor(whole, positions);
   examineShape(predictor, positions, candidate);
-  const { plan } = predictor;
-  const { device } = candidate;
-  if (device.kind === 'cpu') {
+  if (candidate.device.kind === 'cpu') {
     if (!isPlain(predictor, positions)) candidate.invalid = REASON['not-on-device'];
-  } else if (candidate.invalid === 0 && violates(plan.constraints, plan, positions, candidate, OF_LAUNCH))
+  } else if (candidate.invalid === 0 && violates(predictor, candidate, OF_LAUNCH))
     candidate.invalid = REASON.constraint;
 }
 
 /** Fills in the fields of a design that do not depend on its launch, and the reasons that make every launch invalid. */
 function examineShape(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
-  const { plan } = predictor;
-  const { axes, kernel } = plan;
+  const { axes } = predictor.plan;
   const device = axes.devices[positions[AXIS.device]];
   const blockThreads = axes.blockThreads[positions[AXIS.blockThreads]];
   const shapeAt =
@@ -242,36 +226,27 @@ function examineShape(predictor: Predictor, positions: Int32Array, candidate: Ca
   candidate.classes = null;
   candidate.invalid = 0;
   if (device.kind === 'cpu') return;
-  const launchValue = axes.launch[positions[AXIS.launch]];
-  if (launchValue.kind === 'cores' || !runsOn(balancing, 'gpu')) {
-    candidate.invalid = REASON['not-on-device'];
-    return;
-  }
-  if (!allows(predictor, positions)) {
-    candidate.invalid = REASON.implementation;
-    return;
-  }
-  if (shape.invalid !== 0) {
-    candidate.invalid = shape.invalid;
-    return;
-  }
-  if (device.threadGroupWidth % threadsPerUnit !== 0 && threadsPerUnit % device.threadGroupWidth !== 0) {
-    candidate.invalid = REASON['group-width'];
-    return;
-  }
-  if (blockThreads % threadsPerUnit !== 0) {
-    candidate.invalid = REASON['block-not-multiple'];
-    return;
-  }
-  if (needsLengths(balancing) && !kernel.lengthsKnownBeforeLaunch) {
-    candidate.invalid = REASON['lengths-unknown'];
-    return;
-  }
-  if (getBlockWidth(axes, positions[AXIS.blockWidth]) !== null && findTile(predictor, positions) === null) {
-    candidate.invalid = REASON['block-shape'];
-    return;
-  }
-  candidate.unitsPerGroup = Math.max(1, Math.min(device.threadGroupWidth, blockThreads) / threadsPerUnit);
+  candidate.invalid = findInvalidShape(predictor, positions, candidate, device.threadGroupWidth);
+  if (candidate.invalid === 0)
+    candidate.unitsPerGroup = Math.max(1, Math.min(device.threadGroupWidth, blockThreads) / threadsPerUnit);
+}
+
+/** The code of the reason that makes every launch on a GPU invalid; 0 if there is none. */
+function findInvalidShape(
+  predictor: Predictor,
+  positions: Int32Array,
+  { shape, threadsPerUnit, balancing, blockAt }: Candidate,
+  width: number,
+): number {
+  const { axes, kernel } = predictor.plan;
+  if (axes.launch[positions[AXIS.launch]].kind === 'cores' || !runsOn(balancing, 'gpu')) return REASON['not-on-device'];
+  if (!allows(predictor, positions)) return REASON.implementation;
+  if (shape.invalid !== 0) return shape.invalid;
+  if (width % threadsPerUnit !== 0 && threadsPerUnit % width !== 0) return REASON['group-width'];
+  if (axes.blockThreads[blockAt] % threadsPerUnit !== 0) return REASON['block-not-multiple'];
+  if (needsLengths(balancing) && !kernel.lengthsKnownBeforeLaunch) return REASON['lengths-unknown'];
+  const isRow = getBlockWidth(axes, positions[AXIS.blockWidth]) === null;
+  return isRow || findTile(predictor, positions) !== null ? 0 : REASON['block-shape'];
 }
 
 function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
@@ -279,20 +254,14 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
   if (candidate.invalid !== 0) return;
   const { plan } = predictor;
   const { device, shape, threadsPerUnit, balancing } = candidate;
-  if (device.kind === 'cpu') {
-    examineOnCpu(predictor, positions, candidate);
-    return;
-  }
-  if (balancing.kind === 'mixed') {
-    examineClasses(predictor, balancing, positions, candidate);
-    return;
-  }
-  const blockThreads = plan.axes.blockThreads[candidate.blockAt];
+  if (device.kind === 'cpu') return examineOnCpu(predictor, positions, candidate);
+  if (balancing.kind === 'mixed') return examineClasses(predictor, balancing, positions, candidate);
+  const slotsPerBlock = plan.axes.blockThreads[candidate.blockAt] / threadsPerUnit;
   const launchValue = plan.axes.launch[positions[AXIS.launch]] as GridLaunch;
-  let launch = resolveLaunch(launchValue, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
+  let launch = resolveLaunch(launchValue, plan.units, slotsPerBlock, device.multiprocessors);
   // A class may have fewer units than the design has slots. Every slot then takes one unit at most.
   if (predictor.isClass && !launch.everyBlockWorks)
-    launch = resolveLaunch(ONE_EACH, plan.units, blockThreads / threadsPerUnit, device.multiprocessors);
+    launch = resolveLaunch(ONE_EACH, plan.units, slotsPerBlock, device.multiprocessors);
   candidate.gridBlocks = launch.gridBlocks;
   candidate.unitsPerThread = launch.unitsPerThread;
   // Blocks after the first wave of a fetching launch find no units left. The last even shares may be empty.
@@ -300,29 +269,20 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
   const fetching = balancing.kind === 'dynamic-fetch';
   if (fetching) candidate.workingBlocks = Math.min(launch.gridBlocks, device.multiprocessors * shape.residentBlocks);
   else if (isEvenShare(balancing)) {
-    const slotsPerBlock = blockThreads / threadsPerUnit;
     const items = computeMeanItems(balancing, plan.units, predictor.meanLength);
     const shares = computeEvenShares(items, launch.gridBlocks * slotsPerBlock);
     candidate.itemsPerSlot = shares.itemsPerSlot;
     candidate.workingBlocks = Math.ceil(shares.workingSlots / slotsPerBlock);
   }
   candidate.meanUnitsPerThread = launch.meanUnitsPerThread * (launch.gridBlocks / candidate.workingBlocks);
-  if (launch.gridBlocks > device.limits.maxGridBlocks) candidate.invalid = REASON['grid-blocks'];
   // Even shares cut units, so there may be more working slots than units.
-  else if (isEvenShare(balancing) ? hasIdleShares(candidate) : !launch.everyBlockWorks)
-    candidate.invalid = REASON['idle-blocks'];
-  else if (
-    fetching &&
-    (candidate.workingBlocks - 1) * (blockThreads / threadsPerUnit) * countUnitsPerFetch(balancing) >= plan.units
-  )
-    candidate.invalid = REASON['idle-blocks'];
-  else if (violates(plan.constraints, plan, positions, candidate)) candidate.invalid = REASON.constraint;
-  else candidate.invalid = 0;
-}
-
-/** Whether some blocks have no work although every slot has at most one item. */
-function hasIdleShares({ itemsPerSlot, workingBlocks, gridBlocks }: Candidate): boolean {
-  return itemsPerSlot <= 1 && workingBlocks < gridBlocks;
+  const isIdle = isEvenShare(balancing)
+    ? candidate.itemsPerSlot <= 1 && candidate.workingBlocks < launch.gridBlocks
+    : !launch.everyBlockWorks ||
+      (fetching && (candidate.workingBlocks - 1) * slotsPerBlock * countUnitsPerFetch(balancing) >= plan.units);
+  if (launch.gridBlocks > device.limits.maxGridBlocks) candidate.invalid = REASON['grid-blocks'];
+  else if (isIdle) candidate.invalid = REASON['idle-blocks'];
+  else if (violates(predictor, candidate)) candidate.invalid = REASON.constraint;
 }
 
 const ONE_EACH = { kind: 'units-per-thread', value: 1 } as const;
@@ -366,8 +326,7 @@ function examineClasses(
   }
   candidate.meanUnitsPerThread = plan.units / (candidate.gridBlocks * blockThreads);
   candidate.invalid = classes.find(({ candidate: own }) => own.invalid !== 0)?.candidate.invalid ?? 0;
-  if (candidate.invalid === 0 && violates(plan.constraints, plan, positions, candidate))
-    candidate.invalid = REASON.constraint;
+  if (candidate.invalid === 0 && violates(predictor, candidate)) candidate.invalid = REASON.constraint;
 }
 
 /** Whether the settings for GPUs have their plain values, which represent all others on a CPU. */
@@ -397,7 +356,6 @@ function examineOnCpu(predictor: Predictor, positions: Int32Array, candidate: Ca
     candidate.workingBlocks = cores;
     candidate.meanUnitsPerThread = plan.units / cores;
     if (cores > plan.units) candidate.invalid = REASON['idle-blocks'];
-    else if (violates(plan.constraints, plan, positions, candidate)) candidate.invalid = REASON.constraint;
-    else candidate.invalid = 0;
+    else if (violates(predictor, candidate)) candidate.invalid = REASON.constraint;
   }
 }
