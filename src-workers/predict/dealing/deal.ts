@@ -1,6 +1,7 @@
 import type { LoopForm } from '../../domain/kernel.ts';
 import { kept } from '../../numeric/kept.ts';
-import { BOUND_ERRORS } from '../constants.ts';
+import { findLargest } from '../../numeric/compact.ts';
+import { BOUND_ERRORS, BOUND_LOOKUPS, MAX_BOUND_GROUPS, MIN_BOUND_GROUPS } from '../constants.ts';
 
 /**
  * The way in which a launch deals its units to its slots, for the prediction and the simulator. A slot is u threads
@@ -214,6 +215,27 @@ function computeAscendingDepth(
   let depth = 0;
   for (let from = 0; from < filled; from = classEnds[from]) depth = Math.max(depth, lanes[from]);
   return depth + setupIterations * starts;
+}
+
+/** Counts the iterations in which any lane of a group starts a unit. `depth` is the group's depth. */
+export function createStartCounter(
+  order: UnitOrder,
+  dealing: Dealing,
+): (block: number, group: number) => { readonly depth: number; readonly starts: number } {
+  const counting: Dealing = { ...dealing, setupIterations: 1 };
+  const scratch = getDealingScratch(counting);
+  return (block, group) => {
+    const withStarts = computeGroupDepth(order, counting, block, group, scratch);
+    const depth = findLargest(scratch.lanes);
+    return { depth, starts: withStarts - depth };
+  };
+}
+
+/** The number of groups in a sample from which `findSureTotal` derives a lower limit. */
+export function countBoundGroups({ units, unitsPerGroup, groupsPerBlock, slotsPerBlock, gridBlocks }: Dealing): number {
+  const lookups = unitsPerGroup * Math.ceil(units / (slotsPerBlock * gridBlocks));
+  const wanted = Math.min(MAX_BOUND_GROUPS, Math.max(MIN_BOUND_GROUPS, Math.floor(BOUND_LOOKUPS / lookups)));
+  return Math.min(gridBlocks * groupsPerBlock, wanted);
 }
 
 /** A number that the total over all groups almost certainly exceeds, from the values of some groups, or of all. */

@@ -1,16 +1,13 @@
 import { goldenTurn, greatestCommonDivisor } from '../../numeric/lattice.ts';
 import {
-  BOUND_LOOKUPS,
   GIVEN_SETUP_LOOKUPS,
   LANES_AT_ONCE,
   LAW_LOOKUPS,
-  MAX_BOUND_GROUPS,
   MAX_GIVEN_GROUPS,
   MAX_GIVEN_LOOKUPS,
   MAX_LAW_GROUPS,
   LANES_OF_LOOKUP,
   MAX_SHARE_LOOKUPS,
-  MIN_BOUND_GROUPS,
   MIN_GIVEN_BLOCKS,
   MIN_GIVEN_ROUNDS,
   SAMPLED_SETUP_LOOKUPS,
@@ -19,11 +16,11 @@ import {
   TREND_PARTS,
 } from '../constants.ts';
 import type { GivenLoss } from '../../domain/loss.ts';
-import { copyCompactly, findLargest, type CompactNumbers } from '../../numeric/compact.ts';
+import { copyCompactly, type CompactNumbers } from '../../numeric/compact.ts';
 import { createScratch } from '../../numeric/scratch.ts';
 import type { DepthMeans } from '../depth/means.ts';
 import { listBlocks, sortRow, type ListedBlocks } from './blocks.ts';
-import { getDealingScratch, computeGroupDepth, findSureTotal, type Dealing } from './deal.ts';
+import { countBoundGroups, createStartCounter, findSureTotal, type Dealing } from './deal.ts';
 import { computeDepthOfStarts, countGroupStarts, createShareScratch, type SharedUnits } from './even-share.ts';
 import {
   rankLongestGroups,
@@ -540,29 +537,13 @@ function countShareStarts(
   return starts;
 }
 
-/** Counts the iterations in which any lane of a group starts a unit. `depth` is the group's depth. */
-function createStartCounter(
-  reader: GivenReader,
-  dealing: Dealing,
-): (block: number, group: number) => { readonly depth: number; readonly starts: number } {
-  const counting: Dealing = { ...dealing, setupIterations: 1 };
-  const scratch = getDealingScratch(counting);
-  return (block, group) => {
-    const withStarts = computeGroupDepth(reader, counting, block, group, scratch);
-    const depth = findLargest(scratch.lanes);
-    return { depth, starts: withStarts - depth };
-  };
-}
-
 /** The mean of a sample of groups minus its sampling error: all groups together almost certainly exceed it. */
 export function findFewestLaneIterations(order: GivenOrder, dealing: Dealing): number {
-  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
+  const { unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
   const groups = G * W;
   const { depths, starts } = getKeptLaunch(order, `bound ${n} ${slotsPerBlock} ${G}`, () => {
-    const lookups = n * Math.ceil(units / (slotsPerBlock * G));
-    const wanted = Math.min(MAX_BOUND_GROUPS, Math.max(MIN_BOUND_GROUPS, Math.floor(BOUND_LOOKUPS / lookups)));
     const countStarts = createStartCounter(readGiven(order, dealing), dealing);
-    const blocks = spreadBlocks(groups, Math.min(groups, wanted));
+    const blocks = spreadBlocks(groups, countBoundGroups(dealing));
     const counted = Array.from(blocks, (group) => countStarts(Math.floor(group / W), group % W));
     return {
       blocks,

@@ -1,24 +1,28 @@
 import {
-  BOUND_LOOKUPS,
   BOUND_STEPS,
-  MIN_BOUND_GROUPS,
   MIN_SAMPLED_BLOCKS,
   MIN_SAMPLED_GROUPS,
   KNOWN_GROUPS,
   KNOWN_LOOKUPS,
   LONGEST_SAMPLED_BLOCKS,
   LONGEST_SPACING,
-  MAX_BOUND_GROUPS,
   MAX_SAMPLED_BLOCKS,
   MAX_SAMPLED_GROUPS,
   SAMPLE_CANDIDATES,
   SAMPLED_LOOKUPS,
   STEADY_GROUPS,
 } from '../constants.ts';
-import { findLargest } from '../../numeric/compact.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { quickGenerator } from '../../numeric/random.ts';
-import { getDealingScratch, computeGroupDepth, findSureTotal, hasDivergentSetup, type Dealing } from './deal.ts';
+import {
+  computeGroupDepth,
+  countBoundGroups,
+  createStartCounter,
+  findSureTotal,
+  getDealingScratch,
+  hasDivergentSetup,
+  type Dealing,
+} from './deal.ts';
 import { sortRow } from './blocks.ts';
 import { createRecentLaunches, createRecentStarts } from './recent.ts';
 import { keepsLanes, type PlainSample, type SortedReader } from './order.ts';
@@ -187,15 +191,12 @@ function samplePlainly(
 function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array): Float64Array {
   const { groupsPerBlock: W } = dealing;
   const counts = new Float64Array(blocks.length * W);
-  const counting = { ...dealing, setupIterations: 1 };
-  const scratch = getDealingScratch(counting);
+  const countOf = createStartCounter(order, dealing);
   const strideOf = findStrides(order, dealing);
   blocks.forEach((block, i) => {
     const stride = strideOf(block);
-    for (let g = 0; g < W; g = g < W - 1 ? Math.min(W - 1, g + stride) : W) {
-      const withStarts = computeGroupDepth(order, counting, block, g, scratch);
-      counts[i * W + g] = withStarts - findLargest(scratch.lanes);
-    }
+    for (let g = 0; g < W; g = g < W - 1 ? Math.min(W - 1, g + stride) : W)
+      counts[i * W + g] = countOf(block, g).starts;
     if (stride > 1) fillBetween(counts, i * W, W, stride);
   });
   return counts;
@@ -205,20 +206,16 @@ const recentStarts = createRecentStarts();
 
 /** A sure lower limit of the starts of units, by a sample minus its error, if lanes are out of step. */
 export function findFewestStarts(order: SortedReader, dealing: Dealing): number {
-  const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
+  const { unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
   const groups = G * W;
   const starts = recentStarts(`${order.id} ${n} ${slotsPerBlock} ${G}`, () => {
-    const lookups = n * Math.ceil(units / (slotsPerBlock * G));
-    const wanted = Math.min(MAX_BOUND_GROUPS, Math.max(MIN_BOUND_GROUPS, Math.floor(BOUND_LOOKUPS / lookups)));
-    const count = Math.min(groups, wanted);
-    const counting = { ...dealing, setupIterations: 1 };
-    const scratch = getDealingScratch(counting);
+    const count = countBoundGroups(dealing);
+    const countOf = createStartCounter(order, dealing);
     const uniform = quickGenerator(0);
     return new Float64Array(count).map((_, at) => {
       // The place within a step is random, because even steps could meet the same place of every window.
       const group = count === groups ? at : Math.floor(((at + uniform()) * groups) / count);
-      const withStarts = computeGroupDepth(order, counting, Math.floor(group / W), group % W, scratch);
-      return withStarts - findLargest(scratch.lanes);
+      return countOf(Math.floor(group / W), group % W).starts;
     });
   });
   return findSureTotal(starts, groups);
