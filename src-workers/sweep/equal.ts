@@ -84,16 +84,12 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
     walk(0, 0);
     return first;
   }
-  const sets = new Map<number, number[]>();
-  for (const [entry, design] of designs.entries()) {
-    const base = loose.reduce(
-      (rest, axis) => rest - (Math.floor(design / strides[axis]) % counts[axis]) * strides[axis],
-      design,
-    );
-    const set = sets.get(base);
-    if (set) set.push(entry);
-    else sets.set(base, [entry]);
-  }
+  const sets = Map.groupBy(designs.keys(), (entry) =>
+    loose.reduce(
+      (rest, axis) => rest - (Math.floor(designs[entry] / strides[axis]) % counts[axis]) * strides[axis],
+      designs[entry],
+    ),
+  );
   for (const [base, entries] of sets) gather(0, entries, isFetching(base));
   return first;
 }

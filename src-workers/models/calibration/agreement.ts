@@ -152,7 +152,7 @@ function bootstrap(
   predicted: Float64Array,
   measured: Float64Array,
   uniform: UniformSource,
-): Record<keyof Figures, { readonly low: number; readonly high: number } | null> | null {
+): Record<keyof Figures, Estimate['interval']> | null {
   const n = predicted.length;
   if (n < MIN_BOOTSTRAP) return null;
   const resamples = Math.max(MIN_RESAMPLES, Math.min(RESAMPLES, Math.floor(MAX_DRAWN / n)));
@@ -183,30 +183,26 @@ function bootstrap(
 }
 
 function axisResiduals(axis: string, values: readonly (string | number)[], residuals: Float64Array): AxisResiduals {
-  const groups = new Map<string | number, number[]>();
-  values.forEach((value, i) => {
-    const group = groups.get(value);
-    if (group) group.push(residuals[i]);
-    else groups.set(value, [residuals[i]]);
-  });
+  const groups = [...Map.groupBy(values.keys(), (i) => values[i])].map(
+    ([value, at]) => [value, Float64Array.from(at, (i) => residuals[i])] as const,
+  );
   const grandMean = mean(residuals);
   const total = residuals.reduce((sum, value) => sum + (value - grandMean) ** 2, 0);
   let within = 0;
-  for (const group of groups.values()) {
-    const groupMean = mean(Float64Array.from(group));
+  for (const [, group] of groups) {
+    const groupMean = mean(group);
     for (const value of group) within += (value - groupMean) ** 2;
   }
   const n = residuals.length;
-  const k = groups.size;
+  const k = groups.length;
   // (SS_between − (k − 1)·MS_within) / SS_total = 1 − (SS_within / (n − k)) / (SS_total / (n − 1)).
   const explained = k < n && total > 0 ? Math.max(0, 1 - (within * (n - 1)) / ((n - k) * total)) : null;
-  const entries = [...groups];
-  if (entries.every(([value]) => typeof value === 'number')) entries.sort(([a], [b]) => Number(a) - Number(b));
+  if (groups.every(([value]) => typeof value === 'number')) groups.sort(([a], [b]) => Number(a) - Number(b));
   return {
     axis,
     explained,
-    values: entries.map(([value, group]) => {
-      const sorted = Float64Array.from(group).sort();
+    values: groups.map(([value, group]) => {
+      const sorted = group.sort();
       return {
         value,
         designs: sorted.length,
