@@ -6,7 +6,6 @@ import {
   type LockstepBalancing,
 } from '../domain/design.ts';
 import type { Device, GpuDevice } from '../domain/device.ts';
-import type { LoopForm } from '../domain/kernel.ts';
 import { AXIS, getBlockWidth, decodeInto } from '../domain/space.ts';
 import {
   examine,
@@ -17,8 +16,10 @@ import {
   type GpuCandidate,
 } from './design/candidate.ts';
 import { getPace } from './cost/pace.ts';
+import type { Dealing } from './dealing/deal.ts';
 import { playFetches, type SimulatedFetches } from './fetches.ts';
 import { computeBalancingMs, computeBlockStartsMs, computeIterationFactor } from './launch-costs.ts';
+import { makeDealing } from './launches.ts';
 import type { Predictor } from './tables.ts';
 import type { CycleTable, Schedulers } from './time/cycles.ts';
 
@@ -93,21 +94,13 @@ function describeClass({ units, candidate }: ClassCandidate): DesignClass {
 }
 
 /** A valid design in the form that the simulator needs: its launch and the cost of its cycles. */
-export interface PlayableDesign {
+export interface PlayableDesign extends Omit<Dealing, 'units'> {
   readonly device: GpuDevice;
   readonly balancing: LockstepBalancing;
-  readonly loop: LoopForm;
-  readonly unitsPerGroup: number;
   readonly unitsPerThread: number;
-  /** Units in flight in one block. The last thread group of a block may be partly empty. */
-  readonly slotsPerBlock: number;
-  readonly groupsPerBlock: number;
   /** More than 1 if the threads of a unit span several thread groups, which run in step. */
   readonly threadGroupsPerGroup: number;
   readonly residentBlocks: number;
-  readonly gridBlocks: number;
-  /** Before the first iteration of each unit, with the combination of the results of several thread groups. */
-  readonly setupIterations: number;
   /** Iterations that every group runs in addition to its share of the items, if slots take even shares. */
   readonly overheadIterations: number;
   /** t(w) for w = 0 … maximum number of work groups of a multiprocessor. */
@@ -151,22 +144,17 @@ export function computeBalancingTime(whole: Predictor, index: number): number {
 }
 
 function makePlayable(candidate: GpuCandidate): PlayableLaunch {
-  const { predictor, device, balancing, shape, threadsPerUnit } = candidate;
-  const { axes } = predictor.plan;
+  const { predictor, device, balancing, shape } = candidate;
+  const { units: _, ...dealing } = makeDealing(candidate);
   const msPerCycle = computeIterationFactor(candidate) / (device.clockMhz * 1e3);
-  const { getCycles, schedulers, setupIterations, overheadIterations } = getPace(candidate);
+  const { getCycles, schedulers, overheadIterations } = getPace(candidate);
   const design: PlayableDesign = {
     device,
     balancing,
-    loop: axes.loop[candidate.loopAt],
-    unitsPerGroup: candidate.unitsPerGroup,
+    ...dealing,
     unitsPerThread: candidate.unitsPerThread,
-    slotsPerBlock: axes.blockThreads[candidate.blockAt] / threadsPerUnit,
-    groupsPerBlock: shape.groupsPerBlock,
     threadGroupsPerGroup: shape.threadGroupsPerGroup,
     residentBlocks: shape.residentBlocks,
-    gridBlocks: candidate.gridBlocks,
-    setupIterations,
     overheadIterations,
     cyclesPerIteration: getCycles(),
     schedulers,
