@@ -11,9 +11,9 @@ import {
   type GivenLaunch,
 } from './dealing/given-launch.ts';
 import { keepsOrder, startsAtRandom } from './dealing/given.ts';
-import { keepsLanes, makeSortedOrder } from './dealing/order.ts';
+import { keepsLanes } from './dealing/order.ts';
 import { countUnitsPerFetch, type GpuCandidate } from './design/candidate.ts';
-import { getOrder, isInGivenOrder } from './orders.ts';
+import { getOrder, getSortedOrder, isInGivenOrder } from './orders.ts';
 import { getGivenOrder } from './plan.ts';
 import type { DepthLaws, DepthOfDesign } from './tables.ts';
 import {
@@ -133,7 +133,7 @@ export function getDealtLaunch(candidate: GpuCandidate): DealtLaunch {
       return computeOrderedLaunch(launch, true, isLonger, dealt, everyBlock);
     }
     if (!isSorted(balancing)) throw new TypeError(`The balancing ${balancing.kind} does not list its units.`);
-    const order = makeSortedOrder(plan.law, plan.units, countWindowUnits(balancing, plan.units));
+    const order = getSortedOrder(plan, balancing);
     return computeSortedLaunch(order, balancing, dealt, everyBlock);
   });
 }

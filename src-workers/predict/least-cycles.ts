@@ -3,14 +3,14 @@ import { getPace } from './cost/pace.ts';
 import { hasDivergentSetup } from './dealing/deal.ts';
 import { findFewestLaneIterations } from './dealing/given-launch.ts';
 import { getLossOfGroups, keepsOrder } from './dealing/given.ts';
-import { findSureLongest, makeSortedOrder, readSorted } from './dealing/order.ts';
+import { findSureLongest, readSorted } from './dealing/order.ts';
 import { findFewestStarts } from './dealing/sample.ts';
 import { computeDepths } from './depths.ts';
 import type { GpuCandidate } from './design/candidate.ts';
 import { hasGivenShares, makeDealing } from './launches.ts';
-import { getOrder, isInGivenOrder } from './orders.ts';
+import { getOrder, getSortedOrder, isInGivenOrder } from './orders.ts';
 import { getGivenOrder } from './plan.ts';
-import { countWindowUnits, isSorted } from './time/dealt-launch.ts';
+import { isSorted } from './time/dealt-launch.ts';
 
 /** The longest unit alone on a multiprocessor, a lower limit of the launch; 0 for even shares, which cut units. */
 export function computeAloneCycles(candidate: GpuCandidate): number {
@@ -39,7 +39,7 @@ function countWorkIterations(candidate: GpuCandidate): number {
     // At least one lane starts a unit at the first item.
     perUnit = (itemsPerSlot + overheadIterations + setupIterations) / meanUnitsPerThread;
   } else if (isSorted(balancing)) {
-    const order = makeSortedOrder(plan.law, plan.units, countWindowUnits(balancing, plan.units));
+    const order = getSortedOrder(plan, balancing);
     perUnit = Math.max(meanLength, findSureLongest(order, makeDealing(candidate))) + setupIterations;
   } else {
     const { means, scale } = computeDepths(candidate);
@@ -85,7 +85,7 @@ function countFlattenedIterations(candidate: GpuCandidate): number {
   if (given !== null && keepsOrder(balancing))
     return findFewestLaneIterations(getOrder(candidate, balancing, given), dealing);
   if (!isSorted(balancing) || !hasDivergentSetup(dealing)) return 0;
-  const order = makeSortedOrder(plan.law, plan.units, countWindowUnits(balancing, plan.units));
+  const order = getSortedOrder(plan, balancing);
   const longest = Math.max(meanLength, findSureLongest(order, dealing));
   const starts = findFewestStarts(readSorted(order, dealing), dealing);
   return (plan.units / candidate.unitsPerGroup) * longest + dealing.setupIterations * starts;

@@ -22,10 +22,7 @@ export function reportLoss(
   const rows = lossMoments(law, groupSizes).map((row) => {
     const distribution = quantiles ? affordableLossDistribution(law, row.n) : null;
     return {
-      n: row.n,
-      meanLoss: row.meanLoss,
-      standardDeviationLoss: row.standardDeviationLoss,
-      aggregateLoss: row.aggregateLoss,
+      ...row,
       givenOrder: lengths && computeLossInOrder(lengths, lengths.length, row.n),
       quantiles: distribution && {
         p50: quantile(distribution, 0.5),

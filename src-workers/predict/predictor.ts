@@ -171,10 +171,6 @@ const getLaneOrder = createOwnedCache<CompactNumbers, number, CompactNumbers>(
   ({ byteLength }) => ORDER_BYTES + byteLength,
 );
 
-function countSpilled(plan: SweepPlan, cap: number | null): number {
-  return cap === null ? 0 : Math.max(0, plan.kernel.registersPerThread - cap);
-}
-
 /**
  * Returns the pipeline parameters of the plan's kernel on a device: measured ones if the study has them, otherwise
  * derived ones.
@@ -187,7 +183,7 @@ export function preparePipeline(
   bytesPerIteration: number,
 ): PipelineParameters {
   const derived = pipelineParameters(device, plan.kernel, {
-    spilledRegisters: countSpilled(plan, cap),
+    spilledRegisters: cap === null ? 0 : Math.max(0, plan.kernel.registersPerThread - cap),
     bytesPerIteration,
   });
   const measured = plan.pipeline[device.id];

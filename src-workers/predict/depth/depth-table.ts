@@ -99,24 +99,19 @@ function computeRowMeans(values: Float64Array, valueAt: Int32Array, survival: Fl
 }
 
 export function getDoubling(table: DepthTable, j: number): Float64Array {
-  const known = table.doublings[j];
-  if (known) return known;
-  const { source, valueAt } = table;
+  return (table.doublings[j] ??= computeDoubling(table, j));
+}
+
+function computeDoubling({ source, valueAt }: DepthTable, j: number): Float64Array {
   const survival = new Float64Array(source.values.length);
   source.survivalInto(survival, 2 ** j);
-  const rows = computeRowMeans(source.values, valueAt, survival);
-  table.doublings[j] = rows;
-  return rows;
+  return computeRowMeans(source.values, valueAt, survival);
 }
 
 function getLogs(table: DepthTable, j: number): Float64Array {
-  const known = table.logs[j];
-  if (known) return known;
-  const logs = getDoubling(table, j).map((p) =>
+  return (table.logs[j] ??= getDoubling(table, j).map((p) =>
     p <= 0 ? LOWEST_LOG : p >= 1 ? HIGHEST_LOG : Math.min(HIGHEST_LOG, Math.log(-Math.log1p(-p))),
-  );
-  table.logs[j] = logs;
-  return logs;
+  ));
 }
 
 /**

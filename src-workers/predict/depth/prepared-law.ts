@@ -37,11 +37,6 @@ export const prepareLaw = keptWith((source: LengthLaw): PreparedLaw => {
   return { source, law, cumulants: computeCumulants(law), shared: new Map() };
 });
 
-/** Reduced to at most `MAX_POINTS` atoms. */
-export function getCoarseLaw(law: LengthLaw): DiscreteLaw {
-  return prepareLaw(law).law;
-}
-
 /** Computes the value of `key` at the first call. The key names everything else on which the value depends. */
 export function getShared<T>({ shared }: PreparedLaw, key: string, make: () => T): T {
   if (!shared.has(key)) shared.set(key, make());

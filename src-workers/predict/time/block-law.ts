@@ -110,7 +110,7 @@ export function makeBlockLaw(table: DepthTable, groupsPerBlock: number, arena: A
   const block = computeRowSurvival(table, W - 1 + lastFilled, survival);
   const group = getDoubling(table, 0);
   const either = W === 1 ? group : getDoubling(table, 1);
-  if (lastFilled === 1) return tabulateBlockLaw({ steps, block, group, either, lattice }, W, 1, arena);
+  if (lastFilled === 1) return makeSteppedBlockLaw({ steps, block, group, either, lattice }, W, arena);
   // The means are over the groups of a block and over their pairs. A share 2/W of the pairs contains the last group.
   const withLast = computeRowSurvival(table, 1 + lastFilled, oneOfTwo);
   for (let i = 0; i < n - 1; i++) {
@@ -120,14 +120,15 @@ export function makeBlockLaw(table: DepthTable, groupsPerBlock: number, arena: A
     partly[i] = mean;
     oneOfTwo[i] = 2 * mean - pair;
   }
-  return tabulateBlockLaw({ steps, block, group: partly, either: oneOfTwo, lattice }, W, lastFilled, arena);
+  return makeSteppedBlockLaw({ steps, block, group: partly, either: oneOfTwo, lattice }, W, arena, lastFilled);
 }
 
 export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): BlockLaw {
   return makeBlockLaw(getDepthTable(depth), groupsPerBlock, createArena(1 << 10));
 }
 
-function tabulateBlockLaw(laws: StepLaws, W: number, lastFilled: number, arena: Arena): BlockLaw {
+/** Clearing the arena makes the law invalid. */
+export function makeSteppedBlockLaw(laws: StepLaws, W: number, arena: Arena, lastFilled = 1): BlockLaw {
   const { steps, block, group, either, lattice } = laws;
   const n = steps.length;
   // Row i holds the probabilities on [step[i−1], step[i]). The first row starts at 0, and the last has no end.
@@ -191,11 +192,6 @@ function tabulateBlockLaw(laws: StepLaws, W: number, lastFilled: number, arena: 
 
 const MAX_EDGES = GROUP_EDGES + BLOCK_EDGES + 2;
 const edgesOfSample = new Float64Array(MAX_EDGES);
-
-/** Clearing the arena makes the law invalid. */
-export function makeSteppedBlockLaw(laws: StepLaws, groupsPerBlock: number, arena: Arena): BlockLaw {
-  return tabulateBlockLaw(laws, groupsPerBlock, 1, arena);
-}
 
 /** Lists the steps in the survival functions of sampled blocks. The lives may depend on each other in any way. */
 export function makeSampledSteps({ depths, weights, groupsPerBlock: W }: SampledBlocks): StepLaws {

@@ -9,7 +9,7 @@ import type { BlockLaw } from './law.ts';
 import { listBlocks, placeBlocks, sortRow, type ListedBlocks, type PlacedBlocks } from '../dealing/blocks.ts';
 import type { Dealing } from '../dealing/deal.ts';
 import { spreadRows, type GivenLaunch } from '../dealing/given-launch.ts';
-import { getCoarseLaw } from '../depth/prepared-law.ts';
+import { prepareLaw } from '../depth/prepared-law.ts';
 import { computeWindowSteps } from '../depth/window.ts';
 import { readSorted, type SortedOrder } from '../dealing/order.ts';
 import { computeAllBlocks, canListBlocks, sampleBlocks } from '../dealing/sample.ts';
@@ -53,7 +53,7 @@ export function computeSortedLaunch(
   if (!everyBlock || !canListBlocks(dealing)) {
     const steps = hasWindowLaw(order, dealing)
       ? computeWindowSteps(
-          getCoarseLaw(order.law),
+          prepareLaw(order.law).law,
           { units: order.window, n: dealing.unitsPerGroup },
           groupsPerBlock,
           dealing.setupIterations,

@@ -11,15 +11,11 @@ import {
   isOneWave,
   computeManyWavesCycles,
   computeOneWaveCycles,
+  type Wave,
 } from './waves.ts';
 
-export interface TimedLaunch {
-  /** If the blocks have different numbers of units per slot, the blocks with the larger number. */
-  readonly residency: Residency;
-  /** G: blocks that get work, integer ≥ 1. */
-  readonly gridBlocks: number;
-  /** M, integer ≥ 1. */
-  readonly multiprocessors: number;
+/** If blocks have different numbers of units per slot, `residency` is for the larger number. */
+export interface TimedLaunch extends Wave {
   /** All blocks with their depths, in equally likely orders; empty unless all are listed and fit the device at once. */
   readonly placed: readonly PlacedBlocks[];
   /** Blocks of units in a given order that start in that order; otherwise `null`. */

@@ -9,7 +9,7 @@ import { computeJoinCycles, SchedulerShares } from './join.ts';
 import { computeDispatch, extendRenewal, PHASE_FIELDS, getRenewal, countWavesUntilStationary } from './renewal.ts';
 import type { Residency } from './residency.ts';
 
-/** A grid of independent blocks on M multiprocessors. */
+/** A grid of blocks that get work, on M multiprocessors. */
 export interface Wave {
   readonly residency: Residency;
   /** G, integer ≥ 1. */
