@@ -1,15 +1,11 @@
 import FFT from 'fft.js';
+import { getOrMake } from './kept.ts';
 
 const transforms = new Map<number, FFT>();
 
 /** Returns a radix-4 transform of `size` complex numbers (a power of two, 2 or more), which is built once per size. */
 export function fourier(size: number): FFT {
-  let transform = transforms.get(size);
-  if (!transform) {
-    transform = new FFT(size);
-    transforms.set(size, transform);
-  }
-  return transform;
+  return getOrMake(transforms, size, () => new FFT(size));
 }
 
 /** The smallest power of two ≥ max(value, 2). */

@@ -11,6 +11,13 @@ export function kept<Key, T>(cache: Map<Key, T>, max: number, key: Key, make: ()
   return keep(cache, max, key, cache.get(key) ?? make());
 }
 
+/** Returns the value of a key in a map, or makes it. */
+export function getOrMake<Key, T extends NonNullable<unknown>>(map: Map<Key, T>, key: Key, make: () => T): T {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, (value = make()));
+  return value;
+}
+
 /** Like `kept` for each owner, whose values are released with it; `make` gets the owner's other values. */
 export function keptFor<Owner extends object, Key, T>(
   caches: WeakMap<Owner, Map<Key, T>>,

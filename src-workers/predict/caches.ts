@@ -1,5 +1,5 @@
 import { createSizedCache } from '../numeric/budget.ts';
-import { kept } from '../numeric/kept.ts';
+import { getOrMake } from '../numeric/kept.ts';
 import { DEPTH_LAW_BYTES, DEPTH_LAW_MS, LAUNCH_BYTES, LAUNCH_MS, MAX_SLABS } from './constants.ts';
 import { getDepthTable } from './depth/depth-table.ts';
 import type { GroupDepth } from '../domain/depth.ts';
@@ -26,7 +26,7 @@ export function createCaches(budget = threadBudget): Caches {
 }
 
 export function getLawCaches({ budget, laws }: Caches, balancing: string): LawCaches {
-  return kept(laws, Infinity, balancing, () => ({
+  return getOrMake(laws, balancing, () => ({
     depths: createSizedCache(budget, DEPTH_LAW_MS, () => DEPTH_LAW_BYTES),
     launches: createSizedCache(budget, LAUNCH_MS, ({ size }) => LAUNCH_BYTES + size * Float64Array.BYTES_PER_ELEMENT),
     meanRounds: new Map(),

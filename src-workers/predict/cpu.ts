@@ -8,6 +8,7 @@ import { maxRateCurve, transferMs } from '../models/contention/bandwidth.ts';
 import { CPU_PARTITIONS, partitionLoads, type CpuPartition } from '../models/contention/cores.ts';
 import { totalLoad } from '../models/contention/loads.ts';
 import { staircaseMs } from '../models/contention/time.ts';
+import { getOrMake } from '../numeric/kept.ts';
 import { bundleLengths, type CompactOrder } from './ordered.ts';
 
 /** A CPU design takes the time of its cores' memory traffic, by the staircase on the max-rate curve. */
@@ -32,16 +33,14 @@ export function createCpuLoads(kernel: CpuLoads['kernel'], units: number, ordere
 /** Computes the bytes that each of `cores` cores moves. The ordered lengths represent all units, in the same order. */
 export function computeCoreLoads(loads: CpuLoads, partition: PartitionBalancing, cores: number): Float64Array {
   const key = `${partition.kind} ${cores}`;
-  const known = loads.bytes.get(key);
-  if (known) return known;
-  const { kernel, units, ordered } = loads;
-  const { split } = CPU_PARTITIONS.find(({ id }) => id === PARTITION_OF[partition.kind])!;
-  const made = partitionLoads(split(ordered.iterations, cores), {
-    bytesPerNonZero: (kernel.bytesPerIteration * units) / ordered.units,
-    bytesPerRow: (kernel.bytesPerUnit * units) / ordered.iterations.length,
+  return getOrMake(loads.bytes, key, () => {
+    const { kernel, units, ordered } = loads;
+    const { split } = CPU_PARTITIONS.find(({ id }) => id === PARTITION_OF[partition.kind])!;
+    return partitionLoads(split(ordered.iterations, cores), {
+      bytesPerNonZero: (kernel.bytesPerIteration * units) / ordered.units,
+      bytesPerRow: (kernel.bytesPerUnit * units) / ordered.iterations.length,
+    });
   });
-  loads.bytes.set(key, made);
-  return made;
 }
 
 export interface CpuPrediction {

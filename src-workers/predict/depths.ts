@@ -1,7 +1,7 @@
 import type { GroupDepth } from '../domain/depth.ts';
 import { isEvenShare, isPadded, type EvenShareBalancing } from '../domain/design.ts';
 import type { LengthLaw } from '../domain/workload.ts';
-import { keptFor } from '../numeric/kept.ts';
+import { getOrMake, keptFor } from '../numeric/kept.ts';
 import { getCachedDepth } from './caches.ts';
 import { FETCHING_GROUPS } from './constants.ts';
 import { getPace } from './cost/pace.ts';
@@ -169,10 +169,8 @@ function getFetchedOrder(
   const given = getGivenOrder(plan);
   if (!given) return undefined;
   const key = fetch === 'group' ? -unitsPerGroup : fetch * 128 + unitsPerGroup;
-  let known = fetchedOrders.get(key);
-  if (!known) {
+  return getOrMake(fetchedOrders, key, () => {
     const order = arrangeKnownUnits(given, plan.units, plan.law, { kind: 'none' }, unitsPerGroup);
-    fetchedOrders.set(key, (known = readFetchedOrder(order, fetch, unitsPerGroup)));
-  }
-  return known;
+    return readFetchedOrder(order, fetch, unitsPerGroup);
+  });
 }

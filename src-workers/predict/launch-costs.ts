@@ -4,6 +4,7 @@ import { deviceStack, divergenceCycles } from '../models/divergence/costs.ts';
 import { expectedDivergence } from '../models/divergence/expected.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { moments } from '../models/workload/laws.ts';
+import { getOrMake } from '../numeric/kept.ts';
 import { BLOCK_START_CYCLES, LAUNCH_FLOOR_MS } from './constants.ts';
 import { computeBalancingCost, computeBalancingMilliseconds, PASS_OVERHEAD_MS } from './cost/balancing-cost.ts';
 import { getPace } from './cost/pace.ts';
@@ -40,20 +41,16 @@ export function computeStackFactor(candidate: GpuCandidate): number {
   if (isEvenShare(balancing)) return 1;
   if (isPadded(balancing) && countSliceUnits(balancing, plan.units) >= unitsPerGroup) return 1;
   const key = deviceAt * 128 + unitsPerGroup;
-  const known = stackFactors.get(key);
-  if (known !== undefined) return known;
-  let factor = 1;
-  if (deviceStack(device).costs !== null) {
+  return getOrMake(stackFactors, key, () => {
+    if (deviceStack(device).costs === null) return 1;
     const { law, kernel } = plan;
     const { cycles } = divergenceCycles(device, expectedDivergence(law, unitsPerGroup));
     const [loss] = lossMoments(law, [unitsPerGroup]);
     const { unit } = computePhaseDemands(kernel, device, threadsPerUnit);
     const step = computeStepFactor(kernel, threadsPerUnit) * preparePipeline(plan, device, null, 0).latencyCycles;
     const latency = moments(law).mean * loss.aggregateLoss * step + unit.latencyCycles;
-    if (latency > 0) factor = 1 + cycles / latency;
-  }
-  stackFactors.set(key, factor);
-  return factor;
+    return latency > 0 ? 1 + cycles / latency : 1;
+  });
 }
 
 /** The milliseconds of balancing before a candidate's launch and of the starts of its launches; 0 on a CPU. */

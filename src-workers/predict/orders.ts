@@ -1,5 +1,6 @@
 import type { LengthLaw } from '../domain/workload.ts';
 import type { CompactNumbers } from '../numeric/compact.ts';
+import { getOrMake } from '../numeric/kept.ts';
 import { arrangeKnownUnits } from './dealing/arrange.ts';
 import type { GivenBalancing, GivenOrder } from './dealing/given.ts';
 import { makeSortedOrder, type SortedOrder } from './dealing/order.ts';
@@ -27,7 +28,5 @@ export function getSortedOrder({ law, units }: SweepPlan, balancing: SortedBalan
 }
 
 export function getPaddedLaw({ plan, paddedLaws, longestLength }: Predictor, slice: number): LengthLaw {
-  let law = paddedLaws.get(slice);
-  if (!law) paddedLaws.set(slice, (law = makePaddedLaw(plan.law, slice, plan.units, longestLength)));
-  return law;
+  return getOrMake(paddedLaws, slice, () => makePaddedLaw(plan.law, slice, plan.units, longestLength));
 }

@@ -8,7 +8,7 @@ import type { LengthLaw } from '../domain/workload.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
 import { compactNumbers, type CompactNumbers } from '../numeric/compact.ts';
 import { createOwnedCache, createSizedCache } from '../numeric/budget.ts';
-import { kept, keptWith } from '../numeric/kept.ts';
+import { getOrMake, kept, keptWith } from '../numeric/kept.ts';
 import { mappedLaw, moments } from '../models/workload/laws.ts';
 import { createCaches, getLawCaches } from './caches.ts';
 import { OPEN_PROBABILITY, ORDER_BYTES, ORDER_MS, PACE_BYTES, PACE_MS } from './constants.ts';
@@ -115,16 +115,14 @@ function makePredictor(
  * @param threadsAt position of the threads per unit on their axis
  */
 export function getDealtPredictor(predictor: Predictor, threadsAt: number): Predictor {
-  const { dealt } = predictor;
+  const { dealt, caches, allowed, isClass } = predictor;
   const threads = predictor.plan.axes.threadsPerUnit[threadsAt];
   const own = predictor.plan.kernelsByThreads?.[threads];
   const plan = own ? { ...predictor.plan, kernel: own, pipelineKernel: predictor.plan.kernel } : predictor.plan;
   const isDealt = plan.kernel.sharing === 'deal' && threads > 1;
   if (!isDealt && !own) return predictor;
-  let found = dealt.get(threadsAt);
-  if (!found && !isDealt)
-    dealt.set(threadsAt, (found = makePredictor(plan, predictor.caches, predictor.allowed, predictor.isClass)));
-  if (!found) {
+  return getOrMake(dealt, threadsAt, () => {
+    if (!isDealt) return makePredictor(plan, caches, allowed, isClass);
     const lane = (length: number): number => Math.ceil(length / threads);
     const ofUnits = plan.ordered && getCompact(plan.ordered.iterations);
     const ordered = ofUnits
@@ -132,13 +130,9 @@ export function getDealtPredictor(predictor: Predictor, threadsAt: number): Pred
       : null;
     const law = getLaneLaw(plan.law, threads, () => mappedLaw(plan.law, lane));
     // Implementations of one workload share the laws of its lanes.
-    const { caches } = predictor;
-    let ofLanes = caches.dealt.get(threads);
-    if (!ofLanes) caches.dealt.set(threads, (ofLanes = createCaches(caches.budget)));
-    found = makePredictor({ ...plan, law, ordered }, ofLanes, predictor.allowed, predictor.isClass, predictor);
-    dealt.set(threadsAt, found);
-  }
-  return found;
+    const ofLanes = getOrMake(caches.dealt, threads, () => createCaches(caches.budget));
+    return makePredictor({ ...plan, law, ordered }, ofLanes, allowed, isClass, predictor);
+  });
 }
 
 /** The designs' blocks take units by tiles. Units without an order keep their predictor. */

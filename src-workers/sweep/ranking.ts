@@ -1,9 +1,9 @@
 import type { PredictionColumns } from '../domain/columns.ts';
 import type { Device } from '../domain/device.ts';
 import { AXIS, axisCounts, type AxisName, type SpaceAxes, axisStrides, productOf } from '../domain/space.ts';
-import { kept } from '../numeric/kept.ts';
+import { getOrMake, kept } from '../numeric/kept.ts';
 import { firstIndex } from '../numeric/search.ts';
-import { sortByKey, sortByValue, type SortValues } from './sort.ts';
+import { sortByKey, sortByValue } from './sort.ts';
 
 export type SortColumn =
   | 'timeMs'
@@ -167,52 +167,29 @@ function axisKeys(ranking: Ranking, axis: AxisColumn): Uint16Array {
   return keys;
 }
 
-function valueColumn(ranking: Ranking, column: SortColumn): SortValues | null {
-  const { columns } = ranking;
-  switch (column) {
-    case 'waves':
-      return ranking.waves;
-    case 'timeMs':
-    case 'unitsPerThread':
-    case 'gridBlocks':
-    case 'meanLoss':
-    case 'aggregateLoss':
-    case 'occupancyFraction':
-    case 'residentBlocks':
-      return columns[column];
-    default:
-      return null;
-  }
-}
-
 /** Lists all valid entries by time, then by design number. All other orders sort equal values in this order. */
 function byTime(ranking: Ranking): Uint32Array {
-  const known = ranking.sorted.get('timeMs');
-  if (known) return known;
-  const { timeMs } = ranking.columns;
-  let valid = 0;
-  for (let design = 0; design < timeMs.length; design += 1) if (!Number.isNaN(timeMs[design])) valid += 1;
-  const items = new Uint32Array(valid);
-  for (let design = 0, at = 0; design < timeMs.length; design += 1)
-    if (!Number.isNaN(timeMs[design])) items[at++] = design;
-  const order = sortByValue(items, timeMs);
-  ranking.sorted.set('timeMs', order);
-  return order;
+  return getOrMake(ranking.sorted, 'timeMs', () => {
+    const { timeMs } = ranking.columns;
+    const items = new Uint32Array(timeMs.length);
+    let valid = 0;
+    for (let design = 0; design < timeMs.length; design += 1)
+      if (!Number.isNaN(timeMs[design])) items[valid++] = design;
+    return sortByValue(items.subarray(0, valid), timeMs);
+  });
 }
 
 /** Lists the valid entries in ascending order of a column; equal values by time. */
 function sortedBy(ranking: Ranking, column: SortColumn): Uint32Array {
-  const known = ranking.sorted.get(column);
-  if (known) return known;
-  const base = byTime(ranking);
-  const values = valueColumn(ranking, column);
-  let order = base;
-  if (isAxis(column)) order = sortByKey(base, axisKeys(ranking, column), ranking.counts[AXIS[column]]);
-  else if (values instanceof Uint16Array)
-    order = sortByKey(base, values, values.reduce((most, value) => (value > most ? value : most), 0) + 1);
-  else if (values && column !== 'timeMs') order = sortByValue(base, values);
-  ranking.sorted.set(column, order);
-  return order;
+  if (column === 'timeMs') return byTime(ranking);
+  return getOrMake(ranking.sorted, column, () => {
+    const base = byTime(ranking);
+    if (isAxis(column)) return sortByKey(base, axisKeys(ranking, column), ranking.counts[AXIS[column]]);
+    const values = column === 'waves' ? ranking.waves : ranking.columns[column];
+    return values instanceof Uint16Array
+      ? sortByKey(base, values, values.reduce((most, value) => (value > most ? value : most), 0) + 1)
+      : sortByValue(base, values);
+  });
 }
 
 function invalidEntries(ranking: Ranking, reason: number | undefined): Uint32Array {

@@ -5,7 +5,7 @@ const BUCKETS = 1 << BITS;
 const MASK = BUCKETS - 1;
 
 /** None of the values may be NaN. */
-export type SortValues = Float64Array | Float32Array | Uint16Array;
+type SortValues = Float64Array | Float32Array | Uint16Array;
 
 /**
  * Sorts `items` by ascending `values[item]`; stable. Radix passes sort by the values rounded to float32, whose bits are

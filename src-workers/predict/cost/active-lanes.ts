@@ -1,5 +1,6 @@
 import { isEvenShare, isPadded, type LockstepBalancing } from '../../domain/design.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
+import { keptWith } from '../../numeric/kept.ts';
 import type { Predictor } from '../tables.ts';
 
 export interface ActiveLanes {
@@ -18,18 +19,13 @@ const ALL: ActiveLanes = { ofReads: 1, any: (units, probability) => 1 - (1 - pro
 /** Steps of the approximate survival function. The results are accurate to a few per cent at best. */
 const STEPS = 48;
 
-const known = new WeakMap<LengthLaw, ActiveLanes>();
-
 /** Independent units of a group end apart. If the balancing makes neighbours equally long, all lanes stay active. */
 export function countActiveLanes({ plan: { law } }: Predictor, balancing: LockstepBalancing): ActiveLanes {
   const areAlike = isEvenShare(balancing) || isPadded(balancing) || !['none', 'shuffle'].includes(balancing.kind);
-  if (areAlike) return ALL;
-  let lanes = known.get(law);
-  if (!lanes) known.set(law, (lanes = countActiveLanesOfLaw(law)));
-  return lanes;
+  return areAlike ? ALL : countActiveLanesOfLaw(law);
 }
 
-function countActiveLanesOfLaw({ support, probability }: LengthLaw): ActiveLanes {
+const countActiveLanesOfLaw = keptWith(({ support, probability }: LengthLaw): ActiveLanes => {
   const [spans, shares] = coarsenSurvival(support, probability);
   let reads = 0;
   let squares = 0;
@@ -46,7 +42,7 @@ function countActiveLanesOfLaw({ support, probability }: LengthLaw): ActiveLanes
       return all > 0 ? anyOf(units, p) / all : p;
     },
   };
-}
+});
 
 /** Reduces the survival function to a few steps (span and mean value), which are narrower where survival is small. */
 function coarsenSurvival(support: Float64Array, probability: Float64Array): readonly [number[], number[]] {

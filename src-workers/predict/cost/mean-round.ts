@@ -6,6 +6,7 @@ import type { GpuCandidate } from '../design/candidate.ts';
 import { isInGivenOrder, getOrder, getPaddedLaw } from '../orders.ts';
 import { getGivenOrder } from '../plan.ts';
 import type { MeanRound } from '../tables.ts';
+import { getOrMake } from '../../numeric/kept.ts';
 import { moments } from '../../models/workload/laws.ts';
 
 /**
@@ -27,12 +28,10 @@ export function getMeanRound(candidate: GpuCandidate, rounds: number): MeanRound
   const loop = isOneLoop(candidate) ? 'flattened' : 'nested';
   const whole = loop === 'nested' ? 1 : Math.max(1, Math.round(rounds));
   const key = (Number(loop === 'flattened') * 128 + n) * 128 + whole;
-  const known = meanRounds.get(key);
-  if (known) return known;
-  const made = { ...makeRound(candidate, loop, whole), lanes: n, units: 1 };
-  const round = { ...made, iterations: Math.max(made.iterations, 1e-9) };
-  meanRounds.set(key, round);
-  return round;
+  return getOrMake(meanRounds, key, () => {
+    const { iterations, starts } = makeRound(candidate, loop, whole);
+    return { iterations: Math.max(iterations, 1e-9), starts, lanes: n, units: 1 };
+  });
 }
 
 function makeRound(

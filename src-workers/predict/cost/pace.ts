@@ -11,6 +11,7 @@ import {
   marginalCycles,
   type MarginalCycles,
 } from '../../models/pipeline/soft-saturation.ts';
+import { getOrMake } from '../../numeric/kept.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { ACHIEVED_BANDWIDTH, LEAST_ISSUE_SHARE } from '../constants.ts';
 import { countSearchSteps } from '../dealing/even-share.ts';
@@ -95,11 +96,7 @@ function getPlainPace(candidate: GpuCandidate, isSingle: boolean, isFetching: bo
   const schedulers = isFetching ? ONE_SCHEDULER : getSchedulers(pipeline, 1, 1);
   const key = `${candidate.deviceAt} ${cap} ${schedulers.count}`;
   const most = device.limits.maxThreadGroupsPerMultiprocessor;
-  let table = paces.tables.get(key);
-  if (!table) {
-    table = smoothRounds(cycleTable(pipeline, most), schedulers.count);
-    paces.tables.set(key, table);
-  }
+  const table = getOrMake(paces.tables, key, () => smoothRounds(cycleTable(pipeline, most), schedulers.count));
   const iterationFactor =
     computeStepFactor(kernel, candidate.threadsPerUnit) + (isSingle ? (kernel.flattenedCost ?? 0) : 0);
   return {

@@ -1,5 +1,5 @@
 import type { LoopForm } from '../../domain/kernel.ts';
-import { kept } from '../../numeric/kept.ts';
+import { getOrMake } from '../../numeric/kept.ts';
 import { findLargest } from '../../numeric/compact.ts';
 import { BOUND_ERRORS, BOUND_LOOKUPS, MAX_BOUND_GROUPS, MIN_BOUND_GROUPS } from '../constants.ts';
 
@@ -70,7 +70,7 @@ const FIRST_STARTS = 256;
 const scratches = new Map<number, DealingScratch>();
 
 export function getDealingScratch({ unitsPerGroup }: Pick<Dealing, 'unitsPerGroup'>): DealingScratch {
-  return kept(scratches, Infinity, unitsPerGroup, () => ({
+  return getOrMake(scratches, unitsPerGroup, () => ({
     lanes: new Float64Array(unitsPerGroup),
     classEnds: new Int32Array(unitsPerGroup),
     round: new Float64Array(unitsPerGroup),

@@ -6,6 +6,7 @@ import {
 } from '../../domain/design.ts';
 import type { GivenLoss } from '../../domain/loss.ts';
 import { makeNumbers, type CompactNumbers } from '../../numeric/compact.ts';
+import { getOrMake } from '../../numeric/kept.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { LONGEST_GROUPS } from '../constants.ts';
 import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
@@ -124,12 +125,11 @@ export function sumRepeated(values: CompactNumbers, count: number): number {
 export function getLongestOfGroups(order: GivenOrder, n: number): CompactNumbers {
   const { units, lengths, part } = order;
   if (n === 1) return lengths;
-  let longest = order.longest.get(n);
-  if (!longest) {
+  return getOrMake(order.longest, n, () => {
     const kept = lengths.length;
     const all = part === 1 ? units : kept;
     const groups = Math.min(Math.ceil(all / n), kept / greatestCommonDivisor(kept, n));
-    longest = makeNumbers(lengths, groups);
+    const longest = makeNumbers(lengths, groups);
     for (let group = 0, at = 0; group < groups; group++) {
       let most = 0;
       for (let i = 0; i < n; i++) {
@@ -139,36 +139,28 @@ export function getLongestOfGroups(order: GivenOrder, n: number): CompactNumbers
       }
       longest[group] = most;
     }
-    order.longest.set(n, longest);
-  }
-  return longest;
+    return longest;
+  });
 }
 
 /** Returns the indices of the longest values of `getLongestOfGroups`; at most `LONGEST_GROUPS` indices. */
 export function rankLongestGroups(order: GivenOrder, n: number): Int32Array {
-  let at = order.longestAt.get(n);
-  if (!at) {
+  return getOrMake(order.longestAt, n, () => {
     const longest = getLongestOfGroups(order, n);
-    at = new Int32Array(Math.min(LONGEST_GROUPS, longest.length)).fill(-1);
+    const at = new Int32Array(Math.min(LONGEST_GROUPS, longest.length)).fill(-1);
     for (let group = 0; group < longest.length; group++) {
       let i = at.length - 1;
       if (at[i] >= 0 && longest[at[i]] >= longest[group]) continue;
       for (; i > 0 && (at[i - 1] < 0 || longest[at[i - 1]] < longest[group]); i--) at[i] = at[i - 1];
       at[i] = group;
     }
-    order.longestAt.set(n, at);
-  }
-  return at;
+    return at;
+  });
 }
 
 export function getLossOfGroups(order: GivenOrder, n: number): GivenLoss {
-  let loss = order.losses.get(n);
-  if (!loss)
-    order.losses.set(
-      n,
-      (loss = computeLossInOrder(order.lengths, order.part === 1 ? order.units : order.lengths.length, n, order.work)),
-    );
-  return loss;
+  const { losses, lengths, part, units, work } = order;
+  return getOrMake(losses, n, () => computeLossInOrder(lengths, part === 1 ? units : lengths.length, n, work));
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { LengthLaw } from '../../domain/workload.ts';
 import { compactNumbers, type CompactNumbers } from '../../numeric/compact.ts';
-import { kept, keptFor } from '../../numeric/kept.ts';
+import { getOrMake, kept, keptFor } from '../../numeric/kept.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
 import { LONGEST_UNITS, ORDER_LENGTHS } from '../constants.ts';
 import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
@@ -193,13 +193,10 @@ export function findSureLongest(order: SortedOrder, dealing: Dealing): number {
 
 /** The longest unit of n consecutive units, iterations, averaged over all groups of n. */
 function getMeanLongest({ lengths, longestMeans }: SortedOrder, n: number): number {
-  let mean = longestMeans.get(n);
-  if (mean === undefined) {
+  return getOrMake(longestMeans, n, () => {
     let sum = 0;
     let count = 0;
     for (let last = n - 1; last < lengths.length; last += n, count++) sum += lengths[last];
-    mean = count > 0 ? sum / count : lengths[lengths.length - 1];
-    longestMeans.set(n, mean);
-  }
-  return mean;
+    return count > 0 ? sum / count : lengths[lengths.length - 1];
+  });
 }

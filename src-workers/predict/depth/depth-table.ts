@@ -1,5 +1,6 @@
 import type { GroupDepth, StepLaw } from '../../domain/depth.ts';
 import { notAll } from '../../numeric/exponential.ts';
+import { keptWith } from '../../numeric/kept.ts';
 import { DEPTH_ROWS, HIGHEST_LOG, LARGE_BLOCK, LOWEST_LOG, NEGLIGIBLE_DEPTH } from '../constants.ts';
 
 /** Any block size is tabulated in a microsecond. Survival is 1 before `edges[0]` and 0 after the last edge. */
@@ -16,28 +17,16 @@ export interface DepthTable {
   readonly source: StepLaw;
 }
 
-const tables = new WeakMap<StepLaw, DepthTable>();
-
 /** Laws that differ in their setup share a table, because a setup only moves its edges. */
-export function getDepthTable(depth: GroupDepth): DepthTable {
-  let table = tables.get(depth);
-  if (!table) {
-    const { withoutSetup } = depth;
-    if (withoutSetup) {
-      const plain = makePlainTable(withoutSetup.law);
-      const edges = plain.edges.map((edge) => edge + withoutSetup.setupDepth);
-      table = { ...plain, edges, lattice: isLattice(edges) };
-    } else table = makePlainTable(depth);
-    tables.set(depth, table);
-  }
-  return table;
-}
+export const getDepthTable = keptWith((depth: GroupDepth): DepthTable => {
+  const { withoutSetup } = depth;
+  if (!withoutSetup) return getPlainTable(depth);
+  const plain = getPlainTable(withoutSetup.law);
+  const edges = plain.edges.map((edge) => edge + withoutSetup.setupDepth);
+  return { ...plain, edges, lattice: isLattice(edges) };
+});
 
-function makePlainTable(law: StepLaw): DepthTable {
-  let table = tables.get(law);
-  if (!table) tables.set(law, (table = makeTable(law)));
-  return table;
-}
+const getPlainTable = keptWith(makeTable);
 
 export const isLattice = (edges: Float64Array): boolean => edges.every((edge) => Number.isInteger(edge));
 

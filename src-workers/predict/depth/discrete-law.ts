@@ -1,4 +1,5 @@
 import { fourier } from '../../numeric/fourier.ts';
+import { getOrMake } from '../../numeric/kept.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { normalUpperTail } from '../../models/workload/normal.ts';
 import {
@@ -552,8 +553,7 @@ function boundTail(terms: readonly SumTerm[], counts: readonly number[], sign: 1
 /** ln E[e^{±(X − mean)·θ}] with θ = 2^(halves/2); infinite if it overflows. */
 function getLogMoment({ law, cumulants, logMoments }: SumTerm, sign: 1 | -1, halves: number): number {
   const key = 2 * halves + (sign > 0 ? 1 : 0);
-  let log = logMoments.get(key);
-  if (log === undefined) {
+  return getOrMake(logMoments, key, () => {
     const { values, survival } = law;
     const exponent = sign * 2 ** (halves / 2);
     let moment = 0;
@@ -562,10 +562,8 @@ function getLogMoment({ law, cumulants, logMoments }: SumTerm, sign: 1 | -1, hal
       moment += (above - survival[i]) * Math.exp(exponent * (values[i] - cumulants.mean));
       above = survival[i];
     }
-    log = Math.log(moment);
-    logMoments.set(key, log);
-  }
-  return log;
+    return Math.log(moment);
+  });
 }
 
 /** The largest step that divides every value of every set, counted from the set's first value; 0 if there is none. */

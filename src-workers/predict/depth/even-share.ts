@@ -1,6 +1,7 @@
 import type { GroupDepth } from '../../domain/depth.ts';
 import type { EvenShareBalancing } from '../../domain/design.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
+import { getOrMake } from '../../numeric/kept.ts';
 import { moments } from '../../models/workload/laws.ts';
 import { fromMasses, takeMaximumInto, shiftLaw, makeSmoothLaw } from './discrete-law.ts';
 import { prepareRenewals } from './dynamic-fetch.ts';
@@ -53,8 +54,7 @@ function computeStartMoments(starts: ShareStarts, items: number, n: number): { m
   const { rate, step, again, sums } = starts;
   const later = items - 1;
   const none = (1 - rate) ** n;
-  let known = sums.get(n);
-  if (!known) sums.set(n, (known = computeCovarianceSums(starts, n)));
+  const known = getOrMake(sums, n, () => computeCovarianceSums(starts, n));
   const reach = Math.min(again.length, Math.floor(later / step));
   const pairs = later * known.plain[reach] - known.weighted[reach];
   const variance = later * none * (1 - none) + 2 * pairs;

@@ -3,7 +3,7 @@ import type { GpuDevice } from '../../domain/device.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { bytesOfIteration } from '../../models/memory/accesses.ts';
 import { createCaches } from '../caches.ts';
-import { kept, keptFor, keptWith } from '../../numeric/kept.ts';
+import { getOrMake, kept, keptFor, keptWith } from '../../numeric/kept.ts';
 import { CLASS_CUTS, CLASS_POINTS, NOMINAL_BLOCK } from '../constants.ts';
 import { computePhaseDemands, computeStepFactor } from '../cost/phases.ts';
 import { PASS_OVERHEAD_MS } from '../cost/balancing-cost.ts';
@@ -22,25 +22,25 @@ export function resolveThreads(threads: LengthClass['threads'], device: GpuDevic
 }
 
 export function getClasses(predictor: Predictor, balancing: MixedBalancing, deviceAt: number): readonly UnitClass[] {
-  const device = predictor.plan.axes.devices[deviceAt] as GpuDevice;
-  let byDevice = predictor.classes.get(balancing);
-  if (!byDevice) predictor.classes.set(balancing, (byDevice = []));
-  let classes = byDevice[deviceAt];
-  if (!classes) {
-    const lengths =
-      typeof balancing.classes === 'number' ? chooseClasses(predictor, device, balancing.classes) : balancing.classes;
-    const ends = lengths.map(({ upTo }) => upTo ?? Infinity);
-    classes = lengths.flatMap(({ threads }, at) => {
-      const above = at === 0 ? -1 : ends[at - 1];
-      const plan = makeClassPlan(predictor.plan, threads, above, ends[at]);
-      if (!plan) return [];
-      const { budget, classes: known } = predictor.caches;
-      const caches = kept(known, KEPT_CLASSES, `${threads} ${above} ${ends[at]}`, () => createCaches(budget));
-      return [{ threads, above, upTo: ends[at], predictor: createPredictor(plan, caches, true) }];
-    });
-    byDevice[deviceAt] = classes;
-  }
-  return classes;
+  const byDevice = getOrMake(predictor.classes, balancing, () => []);
+  return (byDevice[deviceAt] ??= makeClasses(predictor, balancing, predictor.plan.axes.devices[deviceAt] as GpuDevice));
+}
+
+function makeClasses(
+  predictor: Predictor,
+  { classes: wanted }: MixedBalancing,
+  device: GpuDevice,
+): readonly UnitClass[] {
+  const lengths = typeof wanted === 'number' ? chooseClasses(predictor, device, wanted) : wanted;
+  const ends = lengths.map(({ upTo }) => upTo ?? Infinity);
+  return lengths.flatMap(({ threads }, at) => {
+    const above = at === 0 ? -1 : ends[at - 1];
+    const plan = makeClassPlan(predictor.plan, threads, above, ends[at]);
+    if (!plan) return [];
+    const { budget, classes: known } = predictor.caches;
+    const caches = kept(known, KEPT_CLASSES, `${threads} ${above} ${ends[at]}`, () => createCaches(budget));
+    return [{ threads, above, upTo: ends[at], predictor: createPredictor(plan, caches, true) }];
+  });
 }
 
 /** Makes the plan of the units of one class, in their given order; `null` if the class is empty. */
@@ -181,7 +181,7 @@ const findPossibleClasses = keptWith((law: LengthLaw) => {
    * @param lanes lanes to which a unit is dealt
    */
   const classes = (n: number, lanes: number): readonly (readonly PossibleClass[])[] =>
-    kept(known, Infinity, `${n} ${lanes}`, () =>
+    getOrMake(known, `${n} ${lanes}`, () =>
       Array.from({ length: points }, (_, start) =>
         Array.from({ length: points + 1 }, (_, end) => findClass(cuts[start], cuts[end], n, lanes)),
       ),

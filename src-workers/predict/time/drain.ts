@@ -234,9 +234,5 @@ const maxima: number[] = [0, 0];
 
 /** E[max of n standard normals], within 1 % for every n ≥ 1 (Blom 1958: the quantile at (n − 3/8)/(n + 1/4)). */
 export function estimateNormalMaximum(n: number): number {
-  const known = maxima[n];
-  if (known !== undefined) return known;
-  const value = normalQuantile((n - 0.375) / (n + 0.25));
-  maxima[n] = value;
-  return value;
+  return (maxima[n] ??= normalQuantile((n - 0.375) / (n + 0.25)));
 }
