@@ -69,6 +69,7 @@ function addAchieved(each: readonly Breakdown[], timeMs: number): Achieved {
 
 function explainLaunch(candidate: GpuCandidate): Breakdown {
   const { predictor, device, shape, balancing } = candidate;
+  const isCut = isEvenShare(balancing);
   const timed = {} as TimedOnGpu;
   timeOnGpu(candidate, timed);
   const { plan } = predictor;
@@ -77,7 +78,7 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
   const groupsPerMultiprocessor = (candidate.workingBlocks * shape.groupsPerBlock) / device.multiprocessors;
   const pace = getPace(candidate);
   // An even share counts as one round. The time of its search is a separate part, computed below.
-  const rounds = isEvenShare(balancing) ? 1 - timed.searchShare : candidate.meanUnitsPerThread;
+  const rounds = isCut ? 1 - timed.searchShare : candidate.meanUnitsPerThread;
   const round = getMeanRound(candidate, rounds);
   // Converts cycles per thread group and round into milliseconds for all rounds of one multiprocessor.
   const roundsMs = groupsPerMultiprocessor * rounds * shape.threadGroupsPerGroup * toMs;
@@ -93,7 +94,7 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
   const cap = plan.axes.registerCap[candidate.capAt];
   const spills = preparePipeline(plan, device, cap, 0).issueCycles / preparePipeline(plan, device, null, 0).issueCycles;
   const lockstep = spilledMs / spills;
-  const useful = Math.min(iterations, isEvenShare(balancing) ? Infinity : predictor.meanLength);
+  const useful = Math.min(iterations, isCut ? Infinity : predictor.meanLength);
   const cooperating = (roundsMs * throughput(useful)) / spills;
   // If several threads that share a unit are faster in total than one thread per unit, their time is the limit.
   const alone = preparePipeline(plan, device, null, 0).issueCycles * predictor.elements;
@@ -143,7 +144,6 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
   const perIteration = cycles[1] * computeIterationFactor(candidate) * toMs;
   const length = findLongestLength(plan);
   const longestMs = (length + pace.setupIterations) * perIteration;
-  const isCut = isEvenShare(balancing);
   const longestUnit = !isCut && longestMs >= LONGEST_SHARE * timed.timeMs ? { length, timeMs: longestMs } : null;
   const issueMs = roundsMs * issue(iterations) * Math.min(1, kernelMs / latencyMs);
   const transferMs = roundsMs * transferCycles;

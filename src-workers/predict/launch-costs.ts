@@ -1,6 +1,6 @@
 import { isEvenShare, isLockstep, isPadded } from '../domain/design.ts';
 import type { GpuDevice } from '../domain/device.ts';
-import { deviceStack, divergenceCycles } from '../models/divergence/costs.ts';
+import { deviceStack, stackCycles } from '../models/divergence/costs.ts';
 import { expectedDivergence } from '../models/divergence/expected.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { moments } from '../models/workload/laws.ts';
@@ -42,9 +42,10 @@ export function computeStackFactor(candidate: GpuCandidate): number {
   if (isPadded(balancing) && countSliceUnits(balancing, plan.units) >= unitsPerGroup) return 1;
   const key = deviceAt * 128 + unitsPerGroup;
   return getOrMake(stackFactors, key, () => {
-    if (deviceStack(device).costs === null) return 1;
+    const { costs } = deviceStack(device);
+    if (costs === null) return 1;
     const { law, kernel } = plan;
-    const { cycles } = divergenceCycles(device, expectedDivergence(law, unitsPerGroup));
+    const cycles = stackCycles(costs, expectedDivergence(law, unitsPerGroup));
     const [loss] = lossMoments(law, [unitsPerGroup]);
     const { unit } = computePhaseDemands(kernel, device, threadsPerUnit);
     const step = computeStepFactor(kernel, threadsPerUnit) * preparePipeline(plan, device, null, 0).latencyCycles;

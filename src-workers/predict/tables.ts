@@ -59,10 +59,9 @@ export interface Predictor {
   readonly caches: Caches;
 }
 
-/** A class of units in a mixed design: units longer than `above` and at most as long as `upTo`, iterations. */
+/** A class of units in a mixed design: the units at most `upTo` iterations long that no class before it has. */
 export interface UnitClass {
   readonly threads: LengthClass['threads'];
-  readonly above: number;
   readonly upTo: number;
   /** Predicts only the units of this class, without balancing and in one launch. */
   readonly predictor: Predictor;

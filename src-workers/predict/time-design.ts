@@ -3,7 +3,6 @@ import { getPace } from './cost/pace.ts';
 import { makeRoom } from './caches.ts';
 import { predictCpu, type CpuLoads } from './cpu.ts';
 import { isOnCpu, isOneLaunch, type Candidate, type ClassCandidate, type GpuCandidate } from './design/candidate.ts';
-import type { DepthMeans } from './depth/means.ts';
 import { getSharedByCaps } from './depths.ts';
 import { getFetchingCycles } from './fetches.ts';
 import {
@@ -29,9 +28,6 @@ export interface TimedDesign {
 export interface TimedOnGpu extends TimedDesign {
   /** The time by which starting the blocks lengthens the launch. */
   blockStartsMs: number;
-  depth: DepthMeans;
-  /** Mean units per slot divided by the number of units of the depth law. */
-  scale: number;
   /** Share of the cycles of slots' searches for their shares and of passing on cut units, 0…1. */
   searchShare: number;
   launch: TimedLaunch;
@@ -96,8 +92,6 @@ export function timeOnGpu(candidate: GpuCandidate, out: TimedOnGpu): void {
   out.timeMs = (predictor.isClass ? kernelMs : Math.max(kernelMs, computeLaunchFloorMs(device))) + shared.balancingMs;
   out.meanLoss = depths.means.meanLoss;
   out.aggregateLoss = depths.means.aggregateLoss;
-  out.depth = depths.means;
-  out.scale = depths.scale;
   out.searchShare = depths.searchShare;
   out.launch = launch;
 }

@@ -1,4 +1,4 @@
-import { saturatingCores, type MemorySystem } from './bandwidth.ts';
+import type { MemorySystem } from './bandwidth.ts';
 import { contentionMs, twoPhases } from './time.ts';
 
 /** The simple models. The regime of a machine is the model whose time is closest to the two-phase time. */
@@ -46,8 +46,6 @@ export interface RegimeMap {
   readonly imbalances: readonly number[];
   /** One row for each entry of `cores`; `null` if the imbalance exceeds the number of cores, which is impossible. */
   readonly points: readonly (RegimePoint | null)[];
-  /** Below K = ⌈ρ/β⌉ cores there is no contention. */
-  readonly saturatingCores: number;
   /** The imbalance P·β/ρ, by `cores`, at which the longest task takes as long as all work: M₁/β = ΣM/ρ. */
   readonly balanceLine: readonly number[];
 }
@@ -57,7 +55,6 @@ export function regimeMap(memory: MemorySystem, cores: readonly number[], imbala
     cores,
     imbalances,
     points: cores.flatMap((p) => imbalances.map((lambda) => (lambda <= p ? findRegime(memory, p, lambda) : null))),
-    saturatingCores: saturatingCores(memory),
     balanceLine: cores.map((p) => (p * memory.singleCoreBandwidthGbS) / memory.fullBandwidthGbS),
   };
 }

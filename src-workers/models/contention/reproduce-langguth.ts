@@ -32,6 +32,13 @@ const PHASE_TOLERANCE_POINTS = 0.06;
 
 const TOTAL_BYTES = 1e9;
 
+const COLUMNS = [
+  { what: 'full contention', model: 'full-contention', column: 'fullContention' },
+  { what: 'no contention', model: 'no-contention', column: 'noContention' },
+  { what: 'no imbalance', model: 'no-imbalance', column: 'noImbalance' },
+  { what: 'two-phase', model: 'two-phase', column: 'twoPhase' },
+] as const;
+
 type Loads = (totalBytes: number, cores: number) => Float64Array;
 
 function bandwidth(cpu: PublishedCpu, loads: Loads, model: ContentionModel): number {
@@ -73,9 +80,6 @@ function errorRows(
 
 function triangular(): ReproductionTable[] {
   const results = LANGGUTH_TRIANGULAR;
-  const full = (cpu: PublishedCpu) => bandwidth(cpu, triangularLoads, 'full-contention');
-  const none = (cpu: PublishedCpu) => bandwidth(cpu, triangularLoads, 'no-contention');
-  const balanced = (cpu: PublishedCpu) => bandwidth(cpu, triangularLoads, 'no-imbalance');
   const tabulated = (cpu: PublishedCpu) => twoPhaseBandwidth(cpu, 'tabulated', cpu.kneeCores);
   const tabulatedAtCeiling = (cpu: PublishedCpu) => twoPhaseBandwidth(cpu, 'tabulated', saturatingCores(cpu));
   const derived = (cpu: PublishedCpu) => twoPhaseBandwidth(cpu, 'derived', saturatingCores(cpu));
@@ -102,21 +106,17 @@ function triangular(): ReproductionTable[] {
     ),
   ];
 
-  const simple = [
-    { what: 'full contention', ours: full, column: 'fullContention' },
-    { what: 'no contention', ours: none, column: 'noContention' },
-    { what: 'no imbalance', ours: balanced, column: 'noImbalance' },
-  ] as const;
-  const errors = [...simple, { what: 'two-phase', ours: tabulatedAtCeiling, column: 'twoPhase' } as const].flatMap(
-    ({ what, ours, column }) =>
-      errorRows(what, ours, results, (i) => results[i][column], TRIANGULAR_ERROR_TOLERANCE_POINTS),
+  const ours = (model: ContentionModel) => (cpu: PublishedCpu) =>
+    model === 'two-phase' ? tabulatedAtCeiling(cpu) : bandwidth(cpu, triangularLoads, model);
+  const errors = COLUMNS.flatMap(({ what, model, column }) =>
+    errorRows(what, ours(model), results, (i) => results[i][column], TRIANGULAR_ERROR_TOLERANCE_POINTS),
   );
   return [
-    ...simple.map(({ what, ours, column }) =>
+    ...COLUMNS.slice(0, 3).map(({ what, model, column }) =>
       table(
         `Triangular workload, ${what}`,
         'GB/s',
-        makeRows(ours, (i) => results[i][column][0]),
+        makeRows(ours(model), (i) => results[i][column][0]),
       ),
     ),
     table(
@@ -153,20 +153,14 @@ function staircaseRows(bound: (cpu: PublishedCpu) => number): ReproductionRow[] 
 
 function amdahl(): ReproductionTable[] {
   const results = LANGGUTH_AMDAHL;
-  const columns = [
-    { what: 'full contention', model: 'full-contention', printed: (i: number) => results[i].fullContention },
-    { what: 'no contention', model: 'no-contention', printed: (i: number) => results[i].noContention },
-    { what: 'no imbalance', model: 'no-imbalance', printed: (i: number) => results[i].noImbalance },
-    { what: 'two-phase', model: 'two-phase', printed: (i: number) => results[i].twoPhase },
-  ] as const;
   return [
-    ...columns.map(({ what, model, printed }) =>
+    ...COLUMNS.map(({ what, model, column }) =>
       table(
         `Amdahl workload, ${what}`,
         'GB/s',
         makeRows(
           (cpu) => bandwidth(cpu, amdahlLoads, model),
-          (i) => printed(i)[0],
+          (i) => results[i][column][0],
         ),
         model === 'two-phase'
           ? [
@@ -178,8 +172,14 @@ function amdahl(): ReproductionTable[] {
     table(
       'Amdahl workload, error against the measurement',
       '%',
-      columns.flatMap(({ what, model, printed }) =>
-        errorRows(what, (cpu) => bandwidth(cpu, amdahlLoads, model), results, printed, AMDAHL_ERROR_TOLERANCE_POINTS),
+      COLUMNS.flatMap(({ what, model, column }) =>
+        errorRows(
+          what,
+          (cpu) => bandwidth(cpu, amdahlLoads, model),
+          results,
+          (i) => results[i][column],
+          AMDAHL_ERROR_TOLERANCE_POINTS,
+        ),
       ),
     ),
   ];

@@ -94,18 +94,3 @@ export function deviceStack(
       return { costs: null, reason: 'No reconvergence stack is documented for this device, so no cost is counted.' };
   }
 }
-
-export interface DivergenceCycles {
-  readonly cycles: number;
-  readonly reason: string;
-}
-
-/** @param divergence operations of one thread group over its whole life: from a run, or `expectedDivergence` */
-export function divergenceCycles(
-  device: Pick<GpuDevice, 'occupancy'>,
-  divergence: Divergence,
-  maxwell: 'maxwell-fit' | 'maxwell-summary' = 'maxwell-fit',
-): DivergenceCycles {
-  const { costs, reason } = deviceStack(device, maxwell);
-  return { cycles: costs ? stackCycles(costs, divergence) : 0, reason };
-}

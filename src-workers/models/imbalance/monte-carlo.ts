@@ -8,8 +8,6 @@ export interface Estimate {
 }
 
 export interface SampledLoss {
-  readonly n: number;
-  readonly groups: number;
   readonly meanLoss: Estimate;
   readonly aggregateLoss: Estimate;
   readonly standardDeviationLoss: number;
@@ -55,8 +53,6 @@ export function sampledLoss(law: LengthLaw, n: number, groups: number, uniform: 
   // The residuals cost − ratio·sum have mean 0.
   const residual = Math.max(0, lockstepSquared - 2 * ratio * product + ratio * ratio * workSquared);
   return {
-    n,
-    groups,
     meanLoss: { value: mean, standardError: Math.sqrt(variance / groups) },
     aggregateLoss: { value: ratio, standardError: work === 0 ? 0 : Math.sqrt(residual) / work },
     standardDeviationLoss: Math.sqrt(variance),

@@ -39,41 +39,44 @@ const LAWS: Readonly<Record<string, () => LengthLaw>> = {
   'negative-binomial(5,0.3)': () => unwrap(negativeBinomialLaw(5, 0.3)),
 };
 
+interface Row {
+  readonly workload: string;
+  readonly n: number;
+}
+
 export function reproduceSwatman(): ReproductionTable[] {
   const moments = new Map<string, ReturnType<typeof lossMoments>[number]>();
-  const key = (workload: string, n: number) => `${workload}, n = ${n}`;
+  const key = ({ workload, n }: Row) => `${workload}, n = ${n}`;
   for (const [workload, law] of Object.entries(LAWS)) {
-    for (const row of lossMoments(law(), [1, 2, 4, 8, 16, 32])) moments.set(key(workload, row.n), row);
+    for (const row of lossMoments(law(), [1, 2, 4, 8, 16, 32])) moments.set(key({ workload, n: row.n }), row);
   }
-  const ours = (row: { readonly workload: string; readonly n: number }) => moments.get(key(row.workload, row.n))!;
+  const ours = (row: Row) => moments.get(key(row))!;
+  const againstMean = <T extends Row>(
+    rows: readonly T[],
+    printed: (row: T) => number,
+    tolerance: number,
+    errorKind?: ReproductionRow['errorKind'],
+  ) => rows.map((row) => reproductionRow(key(row), printed(row), ours(row).meanLoss, tolerance, errorKind));
 
-  const modelled = TABLE_I.map((row) =>
-    reproductionRow(key(row.workload, row.n), row.modelled, ours(row).meanLoss, PRINTED_DIGIT),
-  );
-  const simulated = TABLE_I.map((row) =>
-    reproductionRow(key(row.workload, row.n), row.simulated, ours(row).meanLoss, SIMULATION_MARGIN, 'relative'),
-  );
-  const measured = TABLE_I.map((row) =>
-    reproductionRow(key(row.workload, row.n), row.measured, ours(row).meanLoss, MEASUREMENT_MARGIN, 'relative'),
-  );
+  const modelled = againstMean(TABLE_I, (row) => row.modelled, PRINTED_DIGIT);
+  const simulated = againstMean(TABLE_I, (row) => row.simulated, SIMULATION_MARGIN, 'relative');
+  const measured = againstMean(TABLE_I, (row) => row.measured, MEASUREMENT_MARGIN, 'relative');
   const uniform = mersenneTwister(SEED);
   const sampled = TABLE_I.map((row) => {
     const estimate = sampledLoss(LAWS[row.workload](), row.n, SAMPLED_GROUPS, uniform);
     const spread = estimate.standardDeviationLoss * Math.sqrt(1 / SAMPLED_GROUPS + 1 / PAPER_GROUPS);
     const tolerance = STANDARD_ERRORS * spread + PRINTED_DIGIT;
-    return reproductionRow(key(row.workload, row.n), row.simulated, estimate.meanLoss.value, tolerance);
+    return reproductionRow(key(row), row.simulated, estimate.meanLoss.value, tolerance);
   });
 
   const publicMean = PUBLIC_GROUPS.map((row) => {
     const tolerance = (STANDARD_ERRORS * ours(row).standardDeviationLoss) / Math.sqrt(PUBLIC_GROUP_COUNT) + 1e-6;
-    return reproductionRow(key(row.workload, row.n), row.simulatedMean, ours(row).meanLoss, tolerance);
+    return reproductionRow(key(row), row.simulatedMean, ours(row).meanLoss, tolerance);
   });
   const publicAggregate = PUBLIC_GROUPS.map((row) =>
-    reproductionRow(key(row.workload, row.n), row.simulatedAggregate, ours(row).aggregateLoss, 0.002, 'relative'),
+    reproductionRow(key(row), row.simulatedAggregate, ours(row).aggregateLoss, 0.002, 'relative'),
   );
-  const publicMeasured = PUBLIC_GROUPS.map((row) =>
-    reproductionRow(key(row.workload, row.n), row.measuredMean, ours(row).meanLoss, MEASUREMENT_TOLERANCE, 'relative'),
-  );
+  const publicMeasured = againstMean(PUBLIC_GROUPS, (row) => row.measuredMean, MEASUREMENT_TOLERANCE, 'relative');
 
   return [
     table('Table I, modelled mean loss', '1', modelled, ['Every printed digit must agree.']),

@@ -13,7 +13,6 @@ import { type BlockUsage, type Residency, computeResidency, fitSharedMemory, rou
  * 1,024 bytes from RDNA 2); GPUOpen, "Occupancy explained", 2024.
  */
 export interface AmdOccupancyRules {
-  readonly isa: string;
   readonly waveSize: 32 | 64;
   readonly limits: DeviceLimits;
   readonly simds: number;
@@ -57,7 +56,7 @@ const FAMILIES = {
 const SIMDS = 4;
 const LDS_BYTES = 65536;
 
-function expand(isa: string, family: Family, waveSize: 32 | 64): AmdOccupancyRules {
+function expand(family: Family, waveSize: 32 | 64): AmdOccupancyRules {
   const facts = FAMILIES[family];
   const workGroupProcessor = family.startsWith('rdna');
   const widening = 64 / waveSize;
@@ -65,7 +64,6 @@ function expand(isa: string, family: Family, waveSize: 32 | 64): AmdOccupancyRul
   const ldsBytes = family === 'cdna4' ? 163840 : LDS_BYTES;
   const registers = SIMDS * vectors * waveSize;
   return {
-    isa,
     waveSize,
     limits: {
       maxThreadsPerBlock: 1024,
@@ -94,7 +92,7 @@ const RULES: ReadonlyMap<string, AmdOccupancyRules> = new Map(
   (Object.keys(ISAS) as Family[]).flatMap((family) => {
     const sizes: readonly (32 | 64)[] = family.startsWith('rdna') ? [32, 64] : [64];
     return ISAS[family].flatMap((isa) =>
-      sizes.map((waveSize) => [`${isa}/${waveSize}`, expand(isa, family, waveSize)] as const),
+      sizes.map((waveSize) => [`${isa}/${waveSize}`, expand(family, waveSize)] as const),
     );
   }),
 );

@@ -13,7 +13,6 @@ import { type BlockUsage, type Residency, computeResidency, fitSharedMemory, rou
  * memory.
  */
 export interface AppleOccupancyRules {
-  readonly gpuFamily: number;
   readonly limits: DeviceLimits;
 }
 
@@ -37,16 +36,11 @@ const LIMITS: DeviceLimits = {
   maxSharedMemoryBytesPerBlock: 32_768,
 };
 
-const RULES: ReadonlyMap<number, AppleOccupancyRules> = new Map(
-  [7, 8, 9].map((gpuFamily) => [gpuFamily, { gpuFamily, limits: LIMITS }]),
-);
-
-export const APPLE_GPU_FAMILIES: readonly number[] = [...RULES.keys()];
+export const APPLE_GPU_FAMILIES: readonly number[] = [7, 8, 9];
 
 /** @returns `unsupported` if the family is not known */
 export function appleOccupancyRules(gpuFamily: number): Result<AppleOccupancyRules> {
-  const rules = RULES.get(gpuFamily);
-  if (rules) return ok(rules);
+  if (APPLE_GPU_FAMILIES.includes(gpuFamily)) return ok({ limits: LIMITS });
   return unsupported(`Apple GPU family ${gpuFamily} is not known. Use one of ${APPLE_GPU_FAMILIES.join(', ')}.`, {
     field: 'gpuFamily',
   });

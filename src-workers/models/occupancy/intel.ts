@@ -16,7 +16,6 @@ export type IntelSimdWidth = 8 | 16 | 32;
  * mode has too few registers, as with `-ze-opt-intel-enable-auto-large-GRF-mode`.
  */
 export interface IntelOccupancyRules {
-  readonly architecture: string;
   readonly simdWidth: IntelSimdWidth;
   readonly limits: DeviceLimits;
   /** 32-bit registers of a lane. */
@@ -58,12 +57,11 @@ const SMALL_MODE_REGISTERS = 128;
 const VALUE_BYTES = 4;
 const KIB = 1024;
 
-function expand(architecture: string, row: Row, simdWidth: IntelSimdWidth): IntelOccupancyRules {
+function expand(row: Row, simdWidth: IntelSimdWidth): IntelOccupancyRules {
   const threads = row.engines * row.threadsPerEngine;
   const smallModeRegisters = (SMALL_MODE_REGISTERS * row.registerBytes) / (VALUE_BYTES * simdWidth);
   const registers = threads * simdWidth * smallModeRegisters;
   return {
-    architecture,
     simdWidth,
     limits: {
       maxThreadsPerBlock: row.blockThreads,
@@ -84,7 +82,7 @@ function expand(architecture: string, row: Row, simdWidth: IntelSimdWidth): Inte
 
 const RULES: ReadonlyMap<string, IntelOccupancyRules> = new Map(
   Object.entries(ROWS).flatMap(([architecture, row]) =>
-    row.widths.map((width) => [`${architecture}/${width}`, expand(architecture, row, width)] as const),
+    row.widths.map((width) => [`${architecture}/${width}`, expand(row, width)] as const),
   ),
 );
 

@@ -128,7 +128,6 @@ export function deadlocks(device: KimDevice, launch: KimLaunch): boolean {
 
 /** The arrays have one entry for each g. */
 export interface KimGridSeries {
-  readonly groupsPerBlock: number;
   readonly residentBlocks: number;
   readonly blocksPerMultiprocessor: readonly number[];
   readonly cycles: readonly number[];
@@ -149,7 +148,6 @@ export function kimGridSeries(device: KimDevice, launch: KimLaunch, maxBlocksPer
   const cycles = g.map((blocks) => kimCycles(device, { ...launch, gridBlocks: blocks * device.multiprocessors }));
   const boundCycles = g.map((blocks) => functionalUnitCycles(device, b * blocks));
   return {
-    groupsPerBlock: b,
     residentBlocks: residentBlockSlots(device, launch),
     blocksPerMultiprocessor: g,
     cycles,

@@ -39,7 +39,7 @@ function makeClasses(
     if (!plan) return [];
     const { budget, classes: known } = predictor.caches;
     const caches = kept(known, KEPT_CLASSES, `${threads} ${above} ${ends[at]}`, () => createCaches(budget));
-    return [{ threads, above, upTo: ends[at], predictor: createPredictor(plan, caches, true) }];
+    return [{ threads, upTo: ends[at], predictor: createPredictor(plan, caches, true) }];
   });
 }
 

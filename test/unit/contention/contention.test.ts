@@ -130,6 +130,5 @@ describe('regimes', () => {
       'no-contention',
     ]);
     expect(map.balanceLine).toEqual([0.5, 2]);
-    expect(map.saturatingCores).toBe(4);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src-workers/domain/result.ts';
-import { deviceStack, divergenceCycles, runCycles, STACK_COSTS } from '../../../src-workers/models/divergence/costs.ts';
+import { deviceStack, runCycles, stackCycles, STACK_COSTS } from '../../../src-workers/models/divergence/costs.ts';
 import { runProgram } from '../../../src-workers/models/divergence/emulator.ts';
 import { expectedDivergence } from '../../../src-workers/models/divergence/expected.ts';
 import { loopTimings, runLoops } from '../../../src-workers/models/divergence/figures.ts';
@@ -65,12 +65,13 @@ describe('costs', () => {
       const rules = device.occupancy;
       if (rules.family !== 'nvidia') throw new Error(device.id);
       const major = Number(rules.computeCapability.split('.')[0]);
-      const expected = major === 3 ? 320 + 168 : major === 5 || major === 6 ? 260 + 352 : 0;
-      expect(divergenceCycles(device, divergence).cycles, device.id).toBe(expected);
+      const expected = major === 3 ? 320 + 168 : major === 5 || major === 6 ? 260 + 352 : null;
+      const { costs } = deviceStack(device);
+      expect(costs && stackCycles(costs, divergence), device.id).toBe(expected);
     }
     for (const device of [...devicesIn('amd'), ...devicesIn('software')]) {
-      const { cycles, reason } = divergenceCycles(device, divergence);
-      expect(cycles).toBe(0);
+      const { costs, reason } = deviceStack(device);
+      expect(costs).toBeNull();
       expect(reason).toMatch(/^No reconvergence stack/);
     }
   });
@@ -80,7 +81,7 @@ describe('costs', () => {
     expect(deviceStack(volta).costs).toBeNull();
     expect(deviceStack(volta).reason).toContain('Independent thread scheduling');
     const maxwell = { occupancy: { family: 'nvidia', computeCapability: '5.2' } } as const;
-    expect(divergenceCycles(maxwell, divergence, 'maxwell-summary').cycles).toBe(240 + 352);
+    expect(stackCycles(deviceStack(maxwell, 'maxwell-summary').costs!, divergence)).toBe(240 + 352);
   });
 });
 

@@ -101,7 +101,6 @@ describe('block allocation', () => {
     const model = kimDevice(device, profile);
     const series = kimGridSeries(model, kimLaunch(device, profile, 192, 1), 6);
     expect(series.residentBlocks).toBe(2);
-    expect(series.groupsPerBlock).toBe(3);
     const perIssue = 20 * 4;
     expect(series.cycles).toEqual([1, 2, 3, 4, 5, 6].map((issues) => issues * perIssue));
     expect(series.boundCycles).toEqual([1, 2, 3, 3, 4, 5].map((issues) => issues * perIssue));
