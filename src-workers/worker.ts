@@ -72,7 +72,7 @@ import type { SimulatedDistribution } from './domain/simulation.ts';
 
 if (workerData instanceof Int32Array) shareSteps(viewSteps(workerData, threadId));
 
-/** Number of recent plans whose predictors are kept. Chunks of a sweep and explanations of a run share their tables. */
+/** Chunks of a sweep and explanations of a run share their tables. */
 const MAX_PREDICTORS = 3;
 const predictors = new Map<string, Predictor>();
 
@@ -85,29 +85,22 @@ interface SharedLaws {
   readonly caches: Caches;
   readonly predictors: Map<string, Predictor>;
 }
-/** Maximum number of workloads whose laws are kept: the study on screen, and its version before the last edit. */
+/** The study on screen, and its version before the last edit. */
 const MAX_LAWS = 2;
-/** Maximum number of kept plans: enough for the devices of a study and a few edits. */
+/** Enough for the devices of a study and a few edits. */
 const MAX_ADVISORS = 6;
 const laws = new Map<string, SharedLaws>();
 
-/**
- * Returns the kept predictor of a plan for advice, or makes one.
- * @param key identifies the units of the plan, on which its laws depend
- */
+/** @param key identifies the units of the plan, on which its laws depend */
 function getAdvisor(plan: SweepPlan, key: string): Predictor {
   const { caches, predictors } = kept(laws, MAX_LAWS, key, () => ({ caches: createCaches(), predictors: new Map() }));
   return kept(predictors, MAX_ADVISORS, plan.id, () => createPredictor(withKnownLengths(plan), caches));
 }
 
-/**
- * Returns the predictor of a plan.
- * @param key the key of a plan that was made for advice; undefined for other plans
- */
+/** @param key the key of a plan that was made for advice; undefined for other plans */
 const findPredictor = (plan: SweepPlan, key: string | undefined): Predictor =>
   key === undefined ? getPredictor(plan) : getAdvisor(plan, key);
 
-/** Number of recent laws, and of recent orders, that are kept. */
 const MAX_LENGTHS = 2;
 const lengthLaws: LengthLaw[] = [];
 const lengthOrders: CompactOrder[] = [];
@@ -143,7 +136,6 @@ function isSameOrder(one: CompactOrder, other: CompactOrder): boolean {
   return one.units === other.units && one.given === other.given && isEqual(one.iterations, other.iterations);
 }
 
-/** The input of a task, which must not change it. */
 type Task<Fields> = Readonly<Fields>;
 type OfPlan<Fields = unknown> = Task<Fields & { plan: SweepPlan }>;
 /** The input of a task on a plan that was made for advice, with the key of its laws. */
@@ -155,7 +147,7 @@ interface PredictOutput {
   readonly best: { readonly timeMs: number; readonly designIndex: number } | null;
 }
 
-/** Predicts ranges of designs. A call is fastest if its ranges need the same tables. */
+/** A call is fastest if its ranges need the same tables. */
 export function predict({ plan, ranges }: OfPlan<{ ranges: readonly DesignRange[] }>): PredictOutput {
   const predictor = getPredictor(plan);
   const chunks = predictRanges(predictor, ranges);
@@ -187,7 +179,6 @@ export function partBounds({ plan, parts }: OfPlan<{ parts: readonly DesignRange
   return shortestOfParts(getPredictor(plan), parts);
 }
 
-/** Finds the fastest designs of a part that are not slower than a limit, and counts the designs that were predicted. */
 export function searchBest(
   task: OfPlan<{ part: DesignRange; wanted: number; limitMs: number }>,
 ): FoundDesigns & { readonly predicted: number } {
@@ -197,9 +188,7 @@ export function searchBest(
   return handedOver({ ...found, predicted }, [found.designs, ...columnArrays(found.columns)]);
 }
 
-/**
- * Returns the design that the rule of the pick chooses from a part, among designs up to a time limit; `null` if none.
- */
+/** Returns the pick from a part, among designs up to a time limit; `null` if none. */
 export function searchPick({
   plan,
   part,
@@ -210,14 +199,13 @@ export function searchPick({
   return kept.picked();
 }
 
-/** Finds the best designs of one device, in a range or a list. */
 export function survey(task: OfAdvice<{ part: DesignPart; ties: TieTable; bestMs?: number }>): Survey {
   const { part, ties, bestMs } = task;
   const predictor = getAdvisor(task.plan, task.key);
   return bestMs === undefined ? surveyDesigns(predictor, part, ties) : surveyFastest(predictor, part, bestMs);
 }
 
-/** A list of designs of a plan. The first `leading` designs are predicted first (`predictPromising`). */
+/** The first `leading` designs are predicted first (`predictPromising`). */
 type GlancedPart = OfAdvice<{
   part: Uint32Array;
   leading: number;
@@ -226,9 +214,9 @@ type GlancedPart = OfAdvice<{
 }>;
 
 /**
- * Finds the fastest designs of several lists until a given time, ms since 1970. The remaining time is divided among the
- * lists. A single law of depths may take longer than everything else together, so a search ends early if another step
- * as slow as the slowest so far would exceed the time.
+ * Finds the fastest designs of several lists until a given time, ms since 1970, which is divided among the lists. A
+ * single law of depths may take longer than everything else together, so a search ends early if another step as slow as
+ * the slowest so far would exceed the time.
  */
 export function glance(task: Task<{ parts: readonly GlancedPart[]; untilMs: number }>): readonly Survey[] {
   const { parts, untilMs } = task;
@@ -246,10 +234,7 @@ export function glance(task: Task<{ parts: readonly GlancedPart[]; untilMs: numb
   });
 }
 
-/**
- * Predicts times of the same designs with changed inputs. The result has one array per change, in the order of the
- * designs. For a null change, nothing is changed.
- */
+/** Predicts times of the same designs with each change of the inputs; a null change changes nothing. */
 export function vary(
   task: OfAdvice<{ designs: Uint32Array; changes: readonly (InputChange | null)[] }>,
 ): readonly Float64Array[] {
@@ -259,22 +244,18 @@ export function vary(
   );
 }
 
-/** Creates caches for laws that no later task needs. */
 const createTaskCaches = (): Caches => createCaches(createBudget(TASK_BYTES));
 
 /**
- * Returns a predictor for one use. It shares the cached laws of the unchanged plan. If the change affects the lengths,
- * it has laws of its own, which are dropped afterwards.
+ * Returns a predictor for one use. It shares the cached laws of the unchanged plan, unless the change affects the
+ * lengths.
  */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
   const own = getAdvisor(plan, key);
   return createPredictor(changedPlan(own.plan, change), changesLengths(change) ? createTaskCaches() : own.caches);
 }
 
-/**
- * Predicts times of the same designs with unknown inputs drawn at random. The result has one array per draw, in the
- * order of the designs.
- */
+/** Predicts times of the same designs with each draw of the unknown inputs. */
 export function draw(
   task: OfAdvice<{ designs: Uint32Array; unknown: Unknown; draws: readonly Draw[] }>,
 ): readonly Float64Array[] {
@@ -287,7 +268,6 @@ export function draw(
   );
 }
 
-/** Returns how sensitive the advice is to one input. */
 export function tryInputs({ plan, key, trial }: OfAdvice<{ trial: TrialOptions }>): InputTrial {
   // Predictors are kept, because the bisection requests its end points again.
   const made = new Map<number, Predictor>();
@@ -335,12 +315,11 @@ export function calibrate(
   return calibrateFromDesigns(task.plan, task.deviceAt, task.measured, options);
 }
 
-/** Computes how well predictions agree with measurements, with intervals from resampling. */
 export function agree({ designs, seed }: Task<{ designs: MeasuredDesigns; seed: number }>): Result<Agreement> {
   return agreement(designs, { uniform: mersenneTwister(seed) });
 }
 
-/** Forbids files: the workloads of a suite are laws by name. */
+/** The workloads of a suite are laws by name. */
 const LAWS_ALONE = {
   openFile: async (path: string): Promise<Result<never>> =>
     unsupported(`The workload of a suite names the file "${path}". Use a law, such as geometric(0.05)`),
@@ -377,7 +356,7 @@ export function unitLengths({
   return handedOver({ lengths, digest }, [lengths]);
 }
 
-/** Resolves the text of a workload: reads its files and computes its examples. Ordered lengths are in shared memory. */
+/** Reads the files of a workload and computes its examples. Ordered lengths are in shared memory. */
 export async function workload(asked: Parameters<typeof workloadWithFiles>[0]): ReturnType<typeof workloadWithFiles> {
   const resolved = await workloadWithFiles(asked);
   if (!resolved.ok) return resolved;
@@ -386,7 +365,6 @@ export async function workload(asked: Parameters<typeof workloadWithFiles>[0]): 
   return handedOver(handed, listArrays({ law, lengths: null }));
 }
 
-/** Returns the law of a study's units in their order. */
 export function unitsLaw(task: Task<{ label: string; ordered: CompactOrder; units: number }>): LengthLaw {
   const law = makeUnitLaw(task.label, task.ordered, task.units);
   return handedOver(law, [law.support, law.probability]);
@@ -432,7 +410,6 @@ export async function cudaFiles(
   return written.ok ? ok(written.value.objects) : written;
 }
 
-/** Packs everything that a machine with a GPU needs to measure a plan. */
 export async function bundle({
   plan,
   sourcesFolder,
@@ -475,7 +452,6 @@ export function evidenceOfGpu(
   return judgeGpuAgain(asked.folder, asked.devices, asked);
 }
 
-/** Reads facts about a kernel from its files. */
 export function inspect(task: Task<{ label: string; texts: KernelTexts; asked: Asked }>): Result<Inspection> {
   return inspectKernel(task.label, task.texts, task.asked);
 }
@@ -484,9 +460,8 @@ export function inspect(task: Task<{ label: string; texts: KernelTexts; asked: A
 const MIN_RANDOM_DRAWS = 100;
 
 /**
- * Proposes the next `count` designs to measure, and estimates the best time from all measurements. `randomMs` is the
- * expected best time of 1, 2, … designs drawn at random, according to the corrected predictions; it is empty if nothing
- * was measured.
+ * Proposes the next `count` designs to measure, and estimates the best time. `randomMs` is the expected best time of 1,
+ * 2, … designs drawn at random, according to the corrected predictions; it is empty if nothing was measured.
  */
 export function tune({
   space,

@@ -12,8 +12,7 @@ import { pickColumns, copyColumns } from './survey.ts';
 /**
  * Finds the best designs of a space too large to predict, by branch and bound (Land & Doig 1960). A branch is a part of
  * the space, or a family: all launches of one device, kernel, balancing, block size and register cap. A branch is
- * skipped if its shortest possible time (`bound.ts`) is above the time of the last kept design. Single designs are
- * skipped by their closer bounds. Memory holds only the kept designs.
+ * skipped if its shortest possible time (`bound.ts`) is above the time of the last kept design.
  */
 
 export interface DesignRange {
@@ -27,7 +26,6 @@ export interface FoundDesigns {
   readonly columns: PredictionColumns;
 }
 
-/** A collection that keeps some of the designs that a search predicts. */
 interface Kept {
   /** Returns the time above which no design is kept, ms. */
   limitMs(): number;
@@ -37,24 +35,19 @@ interface Kept {
   add(design: number): void;
 }
 
-/**
- * The limit is updated whenever this share of the wanted number of designs was added. More frequent updates save no
- * time.
- */
+/** The limit is updated when this share of the wanted designs was added. More frequent updates save no time. */
 const MERGED_FRACTION = 0.05;
 
 /** Lists of designs have room for at least this many, unless fewer can be added. */
 const MIN_KEPT = 256;
 
 export interface BestKept extends Kept {
-  /** Adds the result of another search, up to the wanted number. */
   merge(found: FoundDesigns): void;
   found(): FoundDesigns;
 }
 
 /**
- * Makes a collection of the fastest of all added designs. Of equally fast designs, the first ones in the space are
- * kept.
+ * Keeps the fastest of all added designs, and of equally fast designs the first of the space.
  * @param limitMs a time that at least `wanted` designs are known not to exceed
  * @param most maximum number of designs that can be added
  */
@@ -109,17 +102,13 @@ export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): B
   };
 }
 
-/** The properties of a design that `PICK_RULE` compares. */
 export interface PickedDesign {
   readonly design: number;
   readonly timeMs: number;
   readonly gridBlocks: number;
 }
 
-/**
- * Makes a collection of the one design that `PICK_RULE` chooses among all designs up to a given time; null if there is
- * none.
- */
+/** Keeps the one design that `PICK_RULE` chooses among all designs up to a given time; null if there is none. */
 export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): PickedDesign | null } {
   const columns = allocateChunk(0, 2);
   let held = 0;
@@ -145,26 +134,18 @@ export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): P
   };
 }
 
-/**
- * The parts of a space, in its order: one or several families of designs that share laws, or a piece of a large one.
- */
+/** Parts of a space, in its order. A part has one or several families that share laws, or a piece of a large family. */
 export interface SpaceParts {
   readonly count: number;
   at(part: number): DesignRange;
 }
 
-/**
- * The approximate maximum number of parts. Each part has a fixed cost, so it should contain some milliseconds of work:
- * about `MIN_PART_DESIGNS` designs.
- */
+/** The approximate maximum number of parts. A part has a fixed cost, so it should hold some milliseconds of work. */
 const MAX_PARTS = 16_384;
 const MIN_PART_DESIGNS = 2048;
 const MAX_UNIT = 65_536;
 
-/**
- * Divides a space into parts.
- * @param counts number of values of each axis, in AXIS_ORDER
- */
+/** @param counts number of values of each axis, in AXIS_ORDER */
 export function spaceParts(counts: readonly number[]): SpaceParts {
   const size = productOf(counts);
   const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
@@ -178,11 +159,11 @@ export function spaceParts(counts: readonly number[]): SpaceParts {
   };
 }
 
-/** Designs of a part that share laws, since they differ only in launch, register cap and block size. */
+/** Designs of a part that share laws. */
 interface LawFamily {
   /** Positions of the first launch, with the first block size and cap. */
   readonly positions: Int32Array;
-  /** Number of the first launch in the whole space. The next field is the number of launches in the part. */
+  /** Number of the first launch in the whole space. */
   readonly launch: number;
   readonly launches: number;
 }
@@ -201,7 +182,7 @@ function* lawFamilies(counts: readonly number[], { first, count }: DesignRange):
 
 /**
  * Computes the shortest time that any design of each part can have, ms; Infinity if none can run.
- * @param parts in the order of the space; several may belong to one law family, with the same block sizes and caps
+ * @param parts in the order of the space; parts of one law family have the same block sizes and caps
  */
 export function shortestOfParts(predictor: Predictor, parts: readonly DesignRange[]): Float64Array {
   const perFamily = productOf(predictor.counts.slice(AXIS.launch));
@@ -231,10 +212,7 @@ function shortestOfPart(predictor: Predictor, part: DesignRange): number {
   return least;
 }
 
-/**
- * Predicts the designs of a part that can be kept, and adds them.
- * @returns the number of predicted designs
- */
+/** Predicts the designs of a part that can be kept, adds them, and returns the number of predicted designs. */
 export function searchPart(predictor: Predictor, part: DesignRange, kept: Kept): number {
   const { counts } = predictor;
   const [caps, blocks] = [counts[AXIS.registerCap], counts[AXIS.blockThreads]];
@@ -265,8 +243,7 @@ export function searchPart(predictor: Predictor, part: DesignRange, kept: Kept):
           positions[AXIS.registerCap] = cap;
           examine(predictor, positions, candidate);
           if (candidate.invalid !== 0) continue;
-          // All grids of a fetching design that are larger than the device have the same bound, so one of them is
-          // enough.
+          // All grids of a fetching design that are larger than the device have the same bound, so one is enough.
           const isFetching = candidate.balancing.kind === 'dynamic-fetch';
           if (!isFetching || candidate.workingBlocks !== working[cap]) {
             bound[cap] = closestBound(candidate);

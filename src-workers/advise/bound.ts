@@ -19,44 +19,40 @@ import { isSorted } from '../predict/time/dealt-launch.ts';
 import { AXIS, decodeInto } from '../domain/space.ts';
 
 /**
- * Slack below a bound. A bound is the least time that a launch needs. Predicted times are approximations, so a
- * predicted time may be below its bound by the error of the approximation. This slack is not proven to be enough. It is
- * enough for the designs of 335 random studies in all regimes (`test/unit/random-studies.ts`, some in each run of the
- * tests) and of the examples.
+ * Slack below a bound. Predicted times are approximations, so a predicted time may be below its bound. The slack is not
+ * proven to be enough, but it is for the designs of 335 random studies in all regimes (`test/unit/random-studies.ts`)
+ * and of the examples.
  */
 const SLACK = 0.005;
 /**
- * Slack of a single loop over sorted units. It is larger, because only a sample of their starts is counted. No time was
- * below its bound in 480 random studies.
+ * Slack of a single loop over sorted units, larger because only a sample of their starts is counted. It was enough in
+ * 480 random studies.
  */
 const SORTED_SLACK = 0.015;
 /** Slack of a family, whose pace is rounded differently from the paces of its launches. */
 const FAMILY_SLACK = 0.04;
 /**
- * Slack of a family with a single loop that moves data. In the collatz example with 8 bytes per iteration, a time is 9
- * % below its bound.
+ * Slack of a family with a single loop that moves data: a time of the collatz example with 8 bytes per iteration is 9 %
+ * below its bound.
  */
 const MOVING_FAMILY_SLACK = 0.12;
 /**
  * Slack of a single loop that moves data; the second value is for units in a given order. The pace uses a mean round,
- * which may lose more than the launch does: in the example mandelbrot with 16 bytes per iteration, a time is 9 % below
+ * which may lose more than the launch does: a time of the mandelbrot example with 16 bytes per iteration is 9 % below
  * its bound.
  */
 const MOVING_SLACK = 0.04;
 const MOVING_IN_ORDER_SLACK = 0.12;
 /**
- * Additional slack for the counter from which lanes fetch. The error reached 13 % where multiprocessors hold different
- * numbers of blocks.
+ * Additional slack for the counter from which lanes fetch: 13 % where multiprocessors hold different numbers of blocks.
  */
 const COUNTER_SLACK = 0.25;
 
 /**
- * Number of designs that are predicted in order of their bounds, the smallest first. It is small, because each design
- * may need other laws than the previous one.
+ * Number of designs that are predicted in order of their bounds. It is small, because each design may need other laws.
  */
 const BEST_FIRST = 48;
 
-/** Bounds of the times of designs, for one predictor. */
 interface Bounds {
   /** Returns why a design cannot run, as a code of the columns; 0 if it can run. */
   invalidReason(design: number): number;
@@ -65,11 +61,11 @@ interface Bounds {
   /**
    * Returns a lower bound of a design's time, ms; NaN if the design is invalid, 0 on a CPU. It assumes that no lane
    * waits for another, that all multiprocessors do the same work, and that each always holds as many work groups as it
-   * can. It is raised to the time of the longest unit alone, which is also a lower bound. No law of depths is needed.
+   * can. The longest unit alone is also a lower bound. No law of depths is needed.
    */
   shortest(design: number): number;
   /**
-   * Returns a closer lower bound of a valid design. It includes the time in which lanes wait, and needs the law of
+   * Returns a closer lower bound of a valid design, which includes the time in which lanes wait and needs the law of
    * depths.
    */
   withLoss(design: number): number;
@@ -90,7 +86,6 @@ export function boundsOf(predictor: Predictor): Bounds {
   return {
     invalidReason: (design) => examined(design).invalid,
     ofFamily(design) {
-      // The first launch represents the family.
       const first = design - (design % perFamily) + (design % perLaunch);
       let ms = families.get(first);
       if (ms === undefined) {
@@ -109,36 +104,34 @@ type BusyCycles = (candidate: GpuCandidate) => number;
 
 /**
  * Computes a lower bound of the times of all launches with the given values of the other axes, ms, as in
- * `Bounds.shortest`; Infinity if none can run. The position of the launch does not matter. The bound is 0 if launches
- * have nothing in common: on a CPU, and for mixed designs.
+ * `Bounds.shortest`; Infinity if none can run. It is 0 if launches have nothing in common: on a CPU, and for mixed
+ * designs.
  */
 export function shortestOfFamily(predictor: Predictor, positions: Int32Array, candidate: Candidate): number {
   positions[AXIS.launch] = 0;
   examineFamily(predictor, positions, candidate);
   if (candidate.invalid !== 0) return Infinity;
   if (!isOneLaunch(candidate)) return 0;
-  // In a single loop over units in their order, a lane's short units may balance its long ones, so lanes may lose less
+  // In a single loop over units in their order, short units of a lane may balance its long ones, so lanes may lose less
   // than the mean round assumes.
   const isMoving = isOneLoop(candidate) && getPace(candidate).transferCycles > 0;
   if (isMoving && getGivenOrder(candidate.predictor.plan) !== null) return 0;
   return launchesMs(candidate, familyCycles);
 }
 
-/** Computes the busy cycles if all multiprocessors hold as many thread groups as possible. */
 function familyCycles(candidate: GpuCandidate): number {
   const { shape, device } = candidate;
   const rate = getPace(candidate).findBestRate(shape.residentBlocks * shape.groupsPerBlock);
   return (countFewestIterations(candidate) / device.multiprocessors) * rate;
 }
 
-/** Computes a lower bound of a valid design, ms, that includes the time in which lanes wait (see `Bounds.withLoss`). */
+/** Computes a lower bound of a valid design, ms (`Bounds.withLoss`). */
 export function closestBound(candidate: Candidate): number {
   return launchesMs(candidate, lossyCycles);
 }
 
 /**
- * Computes the time of the launch of a design, or of the launches of its classes, and of the work before it, ms; 0 on a
- * CPU.
+ * Computes the time of a design's launch, or of the launches of its classes, and of the work before, ms; 0 on a CPU.
  */
 function launchesMs(candidate: Candidate, busy: BusyCycles): number {
   const before = computeBalancingMs(candidate);
@@ -162,7 +155,6 @@ function getSlack(candidate: GpuCandidate): number {
   return isSorted(candidate.balancing) ? SORTED_SLACK : SLACK;
 }
 
-/** Computes the busy cycles if no lane waited for another. */
 function fullyBusyCycles(candidate: GpuCandidate): number {
   const { shape, workingBlocks, device } = candidate;
   const blocks = Math.min(shape.residentBlocks, Math.ceil(workingBlocks / device.multiprocessors));
@@ -170,25 +162,18 @@ function fullyBusyCycles(candidate: GpuCandidate): number {
   return (countLosslessIterations(candidate) / device.multiprocessors) * rate;
 }
 
-/** Computes the busy cycles including the time in which lanes wait, and the cost of fetches. */
 function lossyCycles(candidate: GpuCandidate): number {
   return computeCloseBusyCycles(candidate) + computeFetchingCycles(candidate);
 }
 
-/** Ends a search early, before it is complete. */
 export interface Hurry {
-  /**
-   * Returns whether the search must end.
-   * @param isFound whether a valid design is known
-   */
+  /** @param isFound whether a valid design is known */
   readonly isOver: (isFound: boolean) => boolean;
   /** Number of designs at the start of the list that are predicted before the search. */
   readonly leading: number;
 }
 
-/**
- * Predictions for a list of designs, and the number of designs that might be near the fastest but were not predicted.
- */
+/** The predictions, and the number of designs that might be near the fastest but were not predicted. */
 interface Promising {
   readonly columns: PredictionColumns;
   readonly unreached: number;
@@ -198,11 +183,10 @@ interface Promising {
  * Predicts the designs of a list that can be within `fraction` of its fastest, one entry per design. Every other design
  * gets the time NaN, and its reason if it is invalid.
  *
- * The search is best first (Hart, Nilsson & Raphael 1968). Its next design is always the one with the smallest bound,
- * for which it computes a closer bound, or the time if there is no closer bound. After some predictions the fastest
- * time hardly improves. The other designs then follow in the order in which neighbours share the most laws.
+ * The search is best first (Hart, Nilsson & Raphael 1968): it computes a closer bound, or else the time, of the design
+ * with the smallest bound. After some predictions the fastest time hardly improves. The other designs then follow in
+ * the order in which neighbours share the most laws.
  * @param bestMs the known time of another design, as if it were in the list
- * @param hurry ends the search early
  */
 export function predictPromising(
   predictor: Predictor,
@@ -268,10 +252,7 @@ export function predictPromising(
   return { columns, unreached };
 }
 
-/**
- * Returns a function that numbers designs so that designs with equal laws are together: by block size, launch and
- * register cap, as in `predictRanges`.
- */
+/** Returns a function that numbers designs by block size, launch and register cap, so that equal laws are together. */
 function neighbourly(counts: readonly number[]): (design: number) => number {
   const [launches, caps, blocks] = [counts[AXIS.launch], counts[AXIS.registerCap], counts[AXIS.blockThreads]];
   return (design) => {

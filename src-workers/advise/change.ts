@@ -15,20 +15,20 @@ import { makeUnitLaw } from '../predict/ordered.ts';
 import { replanUnits, type SweepPlan } from '../predict/plan.ts';
 
 /**
- * A change of one input of a plan to another value. For the input `spread`, the value is a factor that stretches
- * lengths about their mean.
+ * A change of one input of a plan. For the input `spread`, the value is a factor that stretches lengths about their
+ * mean.
  */
 export interface InputChange {
   readonly input: VariedInput | OwnInput;
   readonly value: number;
 }
 
-/** Returns whether a change alters the lengths. Laws are cached by their inputs, so other changes need no new laws. */
+/** Laws are cached by their inputs, so changes of other inputs need no new laws. */
 export function changesLengths({ input }: InputChange): boolean {
   return kernelInput(input) === null;
 }
 
-/** Returns the plan with one changed input. It has the same designs, but other designs may be valid. */
+/** Returns the plan with one changed input. The designs stay, but other designs may be valid. */
 export function changedPlan(plan: SweepPlan, { input, value }: InputChange): SweepPlan {
   const id = `${plan.id}|${input}=${value}`;
   switch (input) {
@@ -39,21 +39,19 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
       const law = stretchedLaw(plan.law, value, moments(plan.law).mean);
       if (!plan.ordered) return { ...plan, id, law };
       const ordered = { ...plan.ordered, iterations: stretchedOrder(plan.ordered.iterations, value) };
-      // The models expect that the law of a plan with a given order is the law of the units in that order.
+      // The law of a plan with a given order must be the law of the units in that order.
       return { ...plan, id, ordered, law: ordered.given ? makeUnitLaw(law.label, ordered, plan.units) : law };
     }
     default: {
       const { field, implementation } = kernelInput(input)!;
       const number = field as KernelNumber;
-      // An absent phase differs from a phase without instructions, so an absent phase stays absent if the value does
-      // not change.
+      // An absent phase differs from a phase without instructions, so it stays absent if the value does not change.
       const changedKernel = (kernel: KernelProfile): KernelProfile =>
         kernelValue(kernel, number) === value ? kernel : withKernelValue(kernel, number, value);
       const changed = implementation === null ? { ...plan, id, kernel: changedKernel(plan.kernel) } : { ...plan, id };
       const { implementations } = plan.axes;
       if (!implementations) return changed;
-      // Returns whether an input of the study applies to an implementation, which it does if the implementation has no
-      // value of its own.
+      // An input of the study applies to every implementation that has no value of its own.
       const follows = (one: Implementation, at: number): boolean =>
         implementation === null ? !one.own.includes(field) : at === implementation;
       const axes = {
@@ -68,9 +66,8 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
 }
 
 /**
- * Returns a law whose lengths are `factor` times as far from the mean. Lengths are whole numbers, so the probability of
- * a length between two whole numbers is divided between both, and the mean stays the same. Negative lengths become 0,
- * and all lengths are then scaled to keep the mean.
+ * Returns a law whose lengths are `factor` times as far from the mean. The probability of a length between two whole
+ * numbers is divided between both. Negative lengths become 0, and all lengths are then scaled to keep the mean.
  */
 export function stretchedLaw(law: LengthLaw, factor: number, mean: number): LengthLaw {
   const moved = law.support.map((length) => Math.max(0, mean + (length - mean) * factor));
@@ -93,9 +90,8 @@ export function stretchedLaw(law: LengthLaw, factor: number, mean: number): Leng
 }
 
 /**
- * Stretches ordered lengths as `stretchedLaw` stretches a law. Kernels run whole iterations, so each length is rounded,
- * and the rounding error is carried over to the next lengths. So a length between two whole numbers is rounded to each
- * of them as often as the law says.
+ * Stretches ordered lengths as `stretchedLaw` stretches a law. Each length is rounded to a whole iteration, and the
+ * rounding error is carried over to the next length.
  */
 export function stretchedOrder(iterations: CompactNumbers, factor: number): Float64Array {
   let sum = 0;

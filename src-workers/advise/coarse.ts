@@ -1,14 +1,10 @@
 import { AXIS, axisCounts, decodeInto, encode, type SpaceAxes, productOf } from '../domain/space.ts';
 
-/**
- * The approximate number of designs in a first estimate. To predict them takes some milliseconds once their laws are
- * known.
- */
+/** The approximate number of designs in a first estimate, which takes some milliseconds once the laws are known. */
 const COARSE_DESIGNS = 512;
 /** Minimum number of block sizes and of launches in each family. */
 const MIN_PER_AXIS = 2;
 
-/** Returns the positions of the block sizes and launches that represent the others. */
 export function coarseAxes(axes: SpaceAxes): {
   readonly blocks: readonly number[];
   readonly launches: readonly number[];
@@ -30,8 +26,8 @@ export function coarseAxes(axes: SpaceAxes): {
 }
 
 /**
- * Returns a subset of the designs of one device: all values of every axis, but only a few block sizes and launches,
- * which represent the others. Designs that share the most laws are neighbours in the list.
+ * Lists the designs of one device with all values of every axis, but only a few block sizes and launches. Neighbours in
+ * the list share the most laws.
  */
 export function coarseDesigns(axes: SpaceAxes): Uint32Array {
   const counts = axisCounts(axes);

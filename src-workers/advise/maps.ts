@@ -5,9 +5,8 @@ const MAX_LINES = 32;
 
 /** Small maps of one device, one for each value of threads per unit, in the order of the axis. */
 export interface BestMaps {
-  /** Number of rows: launches, or groups of neighbouring launches. */
+  /** Rows are launches, or groups of neighbouring launches. Columns are block sizes, or groups of them. */
   readonly rows: number;
-  /** Number of columns: block sizes, or groups of neighbouring block sizes. */
   readonly columns: number;
   readonly maps: readonly {
     /** The best time of each cell over all other axes, ms, row by row; NaN if no design is valid. */
@@ -18,19 +17,13 @@ export interface BestMaps {
   }[];
 }
 
-/**
- * The fastest design of each cell that has designs. If none of the designs of a cell is valid, the cell has any of them
- * with the time NaN.
- */
+/** The fastest design of each cell that has designs; if none of them is valid, any of them with the time NaN. */
 export interface CellBests {
   readonly designs: Uint32Array;
   readonly timeMs: Float64Array;
 }
 
-/**
- * Returns the numbers of maps, rows and columns of a space.
- * @param counts number of values of each axis, in AXIS_ORDER
- */
+/** @param counts number of values of each axis, in AXIS_ORDER */
 export function mapShape(counts: readonly number[]): {
   readonly maps: number;
   readonly rows: number;
@@ -43,13 +36,9 @@ export function mapShape(counts: readonly number[]): {
   };
 }
 
-/** Returns the row or column of a position. */
 const lineOf = (position: number, lines: number, count: number): number => Math.floor((position * lines) / count);
 
-/**
- * Returns a function that gives the cell of a design of one device. Cells are numbered map after map, and row by row
- * within a map.
- */
+/** Returns a function that numbers the cell of a design of one device, map after map and row by row. */
 export function makeCellFinder(counts: readonly number[]): (design: number) => number {
   const { maps, rows, columns } = mapShape(counts);
   const [launches, blocks] = [counts[AXIS.launch], counts[AXIS.blockThreads]];
@@ -62,10 +51,7 @@ export function makeCellFinder(counts: readonly number[]): (design: number) => n
   };
 }
 
-/**
- * Reduces designs to the fastest of each cell.
- * @param timeMs the time of each entry; NaN if invalid
- */
+/** @param timeMs the time of each entry; NaN if invalid */
 export function cellBests(
   counts: readonly number[],
   timeMs: Float64Array,
@@ -89,8 +75,8 @@ export function cellBests(
 
 /**
  * Joins the maps of all parts.
- * @param examined positions of the launches and block sizes that represent the others; `null` if all were predicted. A
- * cell without a predicted design gets the time of the nearest design.
+ * @param examined positions of the launches and block sizes that represent the others, or `null` if all were predicted;
+ * a cell without a predicted design gets the time of the nearest design
  */
 export function bestMaps(
   counts: readonly number[],
@@ -132,7 +118,6 @@ export function bestMaps(
   return { rows, columns, maps: times.map((timeMs, map) => ({ timeMs, ...best[map] })) };
 }
 
-/** For each of `count` lines, finds the nearest of the chosen lines. */
 function nearest(chosen: readonly number[], count: number): readonly number[] {
   return Array.from({ length: count }, (_, line) =>
     chosen.reduce((one, other) => (Math.abs(other - line) < Math.abs(one - line) ? other : one)),

@@ -6,21 +6,16 @@ import { AXIS, axisCounts, type AxisName, type SpaceAxes, axisStrides } from '..
  * The rule that recommends one design: among designs with the same predicted time (`AGREEMENT_FRACTION`), the design
  * that is the least work to write and to run.
  *
- * The rule does not use the wider tie band. Measurements may order two tied designs either way, but the predicted time
- * is still the best guess, and a simpler design that is 20 % slower would cost time on average. The usual block sizes
- * come first, because people write and tune for them, and they divide the threads of a multiprocessor evenly. The rule
- * does not compare the number of blocks, so the time decides between designs that differ only in it.
+ * The wider tie band plays no part. The predicted time is still the best guess within the band, and a simpler design
+ * that is 20 % slower would cost time on average. The usual block sizes come first, because people write and tune for
+ * them, and they divide the threads of a multiprocessor evenly.
  */
 export const PICK_RULE =
   'Picks the simplest design within 1.5 % of the fastest. It prefers, in this order: no register cap, no balancing, nested loops, the fewest threads per unit, blocks of one row, and blocks of 128 or 256 threads (then other powers of two, then multiples of 64). Among equally simple designs, it picks the fastest.';
-/** The rule that recommends one design on a CPU. */
 export const CORES_RULE =
   'Picks the simplest design within 1.5 % of the fastest. It prefers even rows, then the fewest cores. Among equally simple designs, it picks the fastest.';
 
-/**
- * Returns how unusual a block size is: 0 for 128 and 256, 1 for other powers of two, 2 for other multiples of 64, else
- * 3.
- */
+/** Returns how unusual a block size is, 0 to 3. */
 export function blockOddity(blockThreads: number): number {
   if (blockThreads === 128 || blockThreads === 256) return 0;
   if (Number.isInteger(Math.log2(blockThreads))) return 1;
@@ -28,7 +23,7 @@ export function blockOddity(blockThreads: number): number {
 }
 
 /**
- * Returns 0 if units stay in their order; 1 if lanes fetch, without a pass before the launch; 2 if units are ordered.
+ * Returns 0 if units stay in their order, 1 if lanes fetch without a pass before the launch, 2 if units are ordered.
  */
 function balancingWork(text: string): number {
   switch (unwrap(parseBalancing(text)).kind) {
@@ -42,7 +37,6 @@ function balancingWork(text: string): number {
   }
 }
 
-/** The figures of a design that the rule uses in addition to the positions on the axes. */
 export interface DesignFigures {
   timeMs(design: number): number;
   /** Returns the number of blocks of a design, or of cores on a CPU. */
@@ -88,7 +82,6 @@ export function simplerFirst(axes: SpaceAxes, { timeMs, gridBlocks }: DesignFigu
   };
 }
 
-/** Returns the first of several tied designs by the rule. */
 export function pickDesign(axes: SpaceAxes, figures: DesignFigures, tied: Iterable<number>): number | undefined {
   const compare = simplerFirst(axes, figures);
   let picked: number | undefined;

@@ -2,7 +2,7 @@ import type { Design } from '../domain/design.ts';
 import type { Device } from '../domain/device.ts';
 import { AXIS, axisCounts, rowPosition, type SpaceAxes, axisStrides } from '../domain/space.ts';
 
-/** Explains to users how `plainDesign` chooses: `one thread per unit, no balancing, …`. */
+/** Explains to users how `plainDesign` chooses. */
 export function plainText(design: Pick<Design, 'threadsPerUnit'>, kind: Device['kind']): string {
   if (kind === 'cpu') return 'even rows over all cores';
   const { threadsPerUnit } = design;
@@ -13,10 +13,9 @@ export function plainText(design: Pick<Design, 'threadsPerUnit'>, kind: Device['
 const smallest = (distances: readonly number[]): number => distances.indexOf(Math.min(...distances));
 
 /**
- * Finds the design that one would write first on a device. It has one thread per unit (or the fewest that the space
- * has), no balancing and no cap, and blocks of about 256 threads. Its blocks cover all units or, if the space has no
- * such launch, fill the device once. On a CPU it has even rows over all cores. The result is `null` if no such design
- * is valid.
+ * Finds the design that one would write first on a device: the fewest threads per unit, no balancing, no cap, and
+ * blocks of about 256 threads. Its blocks cover all units or, if the space has no such launch, fill the device once. On
+ * a CPU it has even rows over all cores. The result is `null` if no such design is valid.
  * @param device position on the device axis
  * @param waves returns the waves of blocks of a design; NaN if it is invalid
  */

@@ -2,29 +2,24 @@ import { AXIS, axisCounts, decodeInto, encode, type SpaceAxes, productOf } from 
 import { spread } from './coarse.ts';
 
 /**
- * Finds designs that can be the best under some draw of the unknown inputs. These are the best designs of the leading
- * groups (designs that differ only in block size, launch and register cap), and variants of them with other block sizes
- * and launches.
+ * Finds designs that can be the best under some draw of the unknown inputs: the best designs of the leading groups
+ * (designs that differ only in block size, launch and register cap), and variants of them.
  */
 
 /** A group is skipped if its best time is more than this many times the best time of all groups. */
 const HOPELESS = 6;
-/** Maximum number of groups that are considered. */
 const MAX_GROUPS = 64;
 /** Number of block sizes and launches that represent a leading group. */
 const BLOCKS = 6;
 const LAUNCHES = 5;
 
-/**
- * Returns a function that gives the group of a design. The group is determined by every axis but the block size, the
- * launch and the register cap.
- */
+/** Returns a function that gives the group of a design. */
 export function makeGroupFinder({ counts }: { readonly counts: readonly number[] }): (design: number) => number {
   const perGroup = productOf(counts.slice(AXIS.launch));
   return (design) => Math.floor(design / perGroup);
 }
 
-/** Returns the fastest given design of each group, fastest first: at most `MAX_GROUPS`, without `HOPELESS` groups. */
+/** Returns the fastest given design of each group, fastest first, without `HOPELESS` groups. */
 export function bestOfGroups(axes: SpaceAxes, designs: Uint32Array, timeMs: Float64Array): readonly number[] {
   const group = makeGroupFinder({ counts: axisCounts(axes) });
   const best = new Map<number, number>();
@@ -40,9 +35,7 @@ export function bestOfGroups(axes: SpaceAxes, designs: Uint32Array, timeMs: Floa
     .map((at) => designs[at]);
 }
 
-/**
- * Lists variants of the given designs with a few block sizes and launches. The register cap and all other values stay.
- */
+/** Lists the given designs with a few other block sizes and launches. */
 export function listVariants(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);
   const usual = axes.blockThreads.flatMap((threads, at) => (Number.isInteger(Math.log2(threads)) ? [at] : []));

@@ -2,10 +2,9 @@ import { AXIS_ORDER, axisCounts, encode, type SpaceAxes } from '../domain/space.
 import { mean } from '../numeric/statistics.ts';
 import { axisTexts } from './shared-designs.ts';
 
-/** Times of all designs of one device under one set of inputs. */
 export interface Scenario {
   readonly axes: SpaceAxes;
-  /** Times of the designs of `axes`, ms; NaN if invalid. */
+  /** Times of the designs of `axes` under one set of inputs, ms; NaN if invalid. */
   readonly timeMs: Float64Array;
 }
 
@@ -22,27 +21,25 @@ export interface LeastRegret {
   /** The fastest time of each scenario, ms, and its design; NaN and −1 if none is valid. */
   readonly bestMs: readonly number[];
   readonly best: readonly number[];
-  /** The designs with the smallest worst-case regret, the smallest first; ties by mean regret. */
+  /** The designs with the smallest worst regret, the smallest first; ties by mean regret. */
   readonly designs: readonly CommonDesign[];
   /**
-   * For each scenario, the worst regret that its best design has in any scenario; NaN if that design is invalid or
-   * missing in one of them.
+   * For each scenario, the worst regret of its best design in any scenario; NaN if it is invalid or missing in one of
+   * them.
    */
   readonly ownBest: readonly number[];
-  /** Number of designs that are valid in all scenarios. */
   readonly common: number;
 }
 
 /**
- * Finds the designs with the smallest worst-case regret over the scenarios (Savage 1951, minimax regret). Two designs
+ * Finds the designs with the smallest worst-case regret over the scenarios (minimax regret, Savage 1951). Two designs
  * are the same if they have the same values on all axes; launches are compared by their text.
- * @param keep maximum number of designs
  */
 export function leastRegret(scenarios: readonly Scenario[], keep: number): LeastRegret {
   const best = scenarios.map(({ timeMs }) => fastest(timeMs));
   const bestMs = best.map((design, i) => (design < 0 ? NaN : scenarios[i].timeMs[design]));
   const counts = scenarios.map(({ axes }) => axisCounts(axes));
-  // For each axis and scenario, the positions of the values that all scenarios share.
+  // For each axis, the positions of every shared value in each scenario.
   const shared = AXIS_ORDER.map((axis) => {
     const places = scenarios.map(({ axes }) => new Map(axisTexts(axes, axis).map((text, at) => [text, at])));
     return [...places[0].keys()]
@@ -82,7 +79,6 @@ export function leastRegret(scenarios: readonly Scenario[], keep: number): Least
   function regretOf(scenario: number): number {
     return scenarios[scenario].timeMs[designIn(scenario)] / bestMs[scenario] - 1;
   }
-  /** Finds the worst regret that a design of the scenario `own` has in any scenario. */
   function worstElsewhere(design: number, own: number): number {
     if (design < 0) return NaN;
     let rest = design;

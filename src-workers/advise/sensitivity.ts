@@ -5,24 +5,16 @@ import { pickDesign } from './pick.ts';
 import { tieFraction, type TieTable } from '../sweep/ties.ts';
 import { predictTimes, surveyFastest } from './survey.ts';
 
-/**
- * The effect of one input: times over the range of the input, and the range in which the recommended design stays
- * within the tie band.
- */
+/** The effect of one input. Each list has an entry for every tried value. */
 export interface InputTrial {
-  /** The best time at each tried value. */
   readonly bestMs: readonly number[];
-  /** The time of the recommended design at each tried value; NaN if it is invalid there. */
+  /** NaN where the recommended design is invalid. */
   readonly recommendedMs: readonly number[];
-  /** The design that the rule picks at each tried value. */
   readonly picked: readonly number[];
-  /**
-   * The range of the input in which the recommended design stays tied; an end is null if it is beyond the tried values.
-   */
+  /** The range in which the recommended design stays tied; an end is null if it is beyond the tried values. */
   readonly holds: readonly [number | null, number | null];
-  /** The design picked just below `holds`, and the largest fraction of the recommended design's time that it saves. */
+  /** The design picked just outside `holds`, and the largest fraction of the recommended time that it saves. */
   readonly below: TakenOver | null;
-  /** The design picked just above `holds`, and the largest fraction of the recommended design's time that it saves. */
   readonly above: TakenOver | null;
 }
 
@@ -44,13 +36,10 @@ export interface TrialOptions {
   readonly known: Best | null;
 }
 
-/** Number of designs that are kept for each tried value. They are the candidates for the values in between. */
+/** Number of designs kept for each tried value, as candidates for the values in between. */
 export const CANDIDATES_PER_VALUE = 12;
 const BISECTIONS = 9;
-/**
- * Maximum number of searches for one end of the range. A search is repeated if it finds more designs that beat the best
- * one.
- */
+/** Maximum number of searches for one end of the range. A search is repeated if it finds a better design. */
 const ROUNDS = 6;
 
 export interface Best {
@@ -58,14 +47,12 @@ export interface Best {
   readonly bestMs: number;
   readonly recommendedMs: number;
   readonly picked: number;
-  /** The fastest designs, among them the picked one. */
   readonly candidates: readonly number[];
 }
 
 /**
  * Tries the values of one input, and finds the fastest design of the whole space for each. Between the values, only the
  * fastest designs of each value are compared. Where a range ends, the whole space is searched again.
- * @param predictorAt returns the predictor of the plan with the input at a value
  */
 export function tryInput(predictorAt: (value: number) => Predictor, options: TrialOptions): InputTrial {
   const { values, value, recommended, ties } = options;
@@ -99,7 +86,6 @@ export function tryInput(predictorAt: (value: number) => Predictor, options: Tri
         if (holdsAt({ recommendedMs: times[0], bestMs, best: list[Math.max(0, times.indexOf(bestMs))] })) good = middle;
         else bad = middle;
       }
-      // The whole space may have a faster design at this value than the candidates.
       const found = bestOf(good);
       if (holdsAt(found)) {
         atBad = bestOf(bad);
@@ -127,15 +113,11 @@ export function tryInput(predictorAt: (value: number) => Predictor, options: Tri
 
 const smaller = (least: number, time: number): number => (time < least ? time : least);
 
-/** Returns the fraction of its time by which the recommended design could be faster; 1 if it cannot run. */
 function computeGain({ bestMs, recommendedMs }: Best): number {
   return Number.isNaN(recommendedMs) ? 1 : 1 - bestMs / recommendedMs;
 }
 
-/**
- * Finds the fastest designs of the whole space.
- * @param candidates the recommended design, then others that are probably fast, which shorten the search
- */
+/** @param candidates the recommended design, then others that are probably fast, which shorten the search */
 function findBest(predictor: Predictor, candidates: Uint32Array): Best {
   const { axes } = predictor.plan;
   const [recommended] = candidates;

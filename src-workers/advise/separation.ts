@@ -3,14 +3,12 @@ import { mersenneTwister, standardNormal } from '../numeric/random.ts';
 import type { TieTable } from '../sweep/ties.ts';
 
 /**
- * Models how the errors of two predictions differ. As measured pairs of designs show, this depends on the properties in
- * which the two designs differ (`sweep/ties.ts`). Errors are drawn so that pairs differ as they did in measurements,
- * and all designs get the same draws.
+ * Draws errors of predictions so that pairs of designs differ as they did in measurements. This depends on the
+ * properties in which two designs differ (`sweep/ties.ts`). All designs get the same draws.
  */
 
 /**
- * Parts of a design's error. Designs with the same text for a part share that part of the error. `widths` are the
- * standard deviations of the parts, in ln(time).
+ * Parts of a design's error. Designs with the same text share that part. `widths` are standard deviations in ln(time).
  */
 export interface ErrorParts {
   readonly texts: readonly string[];
@@ -23,20 +21,17 @@ export interface ErrorParts {
  */
 const LAUNCH_WIDTH = Math.log1p(0.029) / normalQuantile(0.9) / Math.SQRT2;
 
-/** The properties of a design that determine its error. */
 export interface ErrorPlace {
   /** Number of the design's place (`TiePlace`). */
   readonly place: number;
-  /**
-   * A text that identifies the block size. Designs with the same text share the part of the error that depends on it.
-   */
+  /** Identifies the block size. */
   readonly block: string;
   readonly design: number;
 }
 
 /**
- * Lists the parts of the errors of designs. One part depends on how a design takes its work, one on its block size, and
- * one on the design alone.
+ * Lists the parts of the errors of designs: one for how a design takes its work, one for its block size, and one for
+ * the design alone.
  * @param fractions a table over pairs of places (`TieTable`): four of five measured pairs have at most this error
  */
 export function errorParts(
@@ -57,8 +52,8 @@ export function errorParts(
 }
 
 /**
- * Draws times with errors: for each sample, a time for each design. Samples come in pairs with opposite errors, so the
- * errors of every design have the mean 0, and two designs differ in their mean ln(time) as they do without errors.
+ * Draws times with errors: for each sample, a time for each design. Samples come in pairs with opposite errors, so that
+ * the errors of every design have the mean 0 in ln(time).
  * @param timeMs for each draw of the inputs, a time for each design
  * @param pairs number of pairs of samples for each draw
  */
@@ -88,7 +83,7 @@ export function withErrors(
 /** Two designs are distinguishable if one is faster in at least this share of the samples. */
 export const TOLD_APART = 0.9;
 
-/** Lists the positions of the designs that cannot be distinguished from the chosen one. The chosen one comes first. */
+/** Lists the chosen design, then the designs that cannot be distinguished from it. */
 export function notToldApart(samples: readonly Float64Array[], chosen: number): readonly number[] {
   const others = [...samples[0].keys()].filter((design) => {
     if (design === chosen || samples.some((times) => Number.isNaN(times[design]))) return false;
@@ -99,15 +94,14 @@ export function notToldApart(samples: readonly Float64Array[], chosen: number): 
 }
 
 export interface Measuring {
-  /** The designs to measure, in order. */
   readonly designs: readonly number[];
   /** Mean of ln(best measured time / best time of all). */
   readonly regret: number;
 }
 
 /**
- * Finds few designs whose best is expected to be near the best of all. Each next design is the one that gains the most
- * after the designs before it are measured. Measurements count as exact.
+ * Finds few designs whose best is expected to be near the best of all. Each next design gains the most after the
+ * designs before it. Measurements count as exact.
  */
 export function designsToMeasure(
   samples: readonly Float64Array[],

@@ -25,20 +25,14 @@ export function axisTexts(axes: SpaceAxes, axis: AxisName): readonly string[] {
   }
 }
 
-/** The designs that an earlier and a later space share: designs with the same values on all axes. */
+/** The designs that have the same values on all axes in an earlier and a later space. */
 export interface SharedDesigns {
-  /**
-   * Returns the number that a design of the earlier space has in the later space; `null` if the later space does not
-   * have it.
-   */
+  /** Returns a design's number in the later space; `null` if the later space does not have it. */
   readonly renumber: (design: number) => number | null;
-  /** Number of designs of the later space that the earlier one also has. */
   readonly shared: number;
-  /** Lists the designs that only the later space has, ascending. */
   readonly listAdded: () => Uint32Array;
 }
 
-/** Compares two spaces of one device each. */
 export function findSharedDesigns(earlier: SpaceAxes, later: SpaceAxes): SharedDesigns {
   const counts = axisCounts(earlier);
   const laterCounts = axisCounts(later);

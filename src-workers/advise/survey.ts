@@ -9,19 +9,14 @@ import { AGREEMENT_FRACTION, widestFraction, type TieTable } from '../sweep/ties
 import { predictPromising, type Hurry } from './bound.ts';
 import { cellBests, type CellBests } from './maps.ts';
 
-/** Designs to predict: a range, or a list. */
 export type DesignPart = { readonly first: number; readonly count: number } | Uint32Array;
 
-/** The result of predicting a part of the space. It keeps only the designs that can be among the best of the space. */
+/** Keeps only the designs of a part that can be among the best of the space. */
 export interface Survey {
-  /**
-   * Number of designs of the part that were considered. It includes designs whose bound is too slow, but not designs
-   * that were not reached.
-   */
+  /** Number of considered designs, including designs whose bound is too slow, but not designs that were not reached. */
   readonly predicted: number;
-  /** Number of the considered designs that cannot run. */
   readonly invalid: number;
-  /** Designs with the same time as the part's fastest (`AGREEMENT_FRACTION`), ascending, with their predictions. */
+  /** Designs with the same time as the part's fastest (`AGREEMENT_FRACTION`), ascending. */
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
   /** Designs that can be tied with the fastest design of the space, and their times. */
@@ -43,7 +38,7 @@ function predictDesigns(predictor: Predictor, designs: Uint32Array): PredictionC
   return columns;
 }
 
-/** Returns the waves of blocks that a design takes; NaN if it is invalid. */
+/** Returns the waves of a design's blocks; NaN if it is invalid. */
 export function countWaves(predictor: Predictor, design: number): number {
   const { invalid, device, gridBlocks, shape } = examineDesign(predictor, design).candidate;
   return invalid === 0 ? wavesOn(device, gridBlocks, shape.residentBlocks) : NaN;
@@ -54,7 +49,6 @@ export function predictTimes(predictor: Predictor, designs: Uint32Array): Float6
   return predictDesigns(predictor, designs).timeMs;
 }
 
-/** Predicts a part, and keeps the designs near its fastest, since these may be near the fastest of the whole space. */
 export function surveyDesigns(predictor: Predictor, part: DesignPart, ties: TieTable): Survey {
   if (!(part instanceof Uint32Array))
     return surveyColumns(predictor.counts, predictRanges(predictor, [part])[0], ties, (at) => part.first + at);
@@ -64,7 +58,6 @@ export function surveyDesigns(predictor: Predictor, part: DesignPart, ties: TieT
 /**
  * Finds only the fastest design of a part, if it is not slower than `bestMs`, the known time of some design. Most other
  * designs are not predicted, so ties and cells stay unknown.
- * @param hurry ends the search early
  */
 export function surveyFastest(predictor: Predictor, part: DesignPart, bestMs: number, hurry?: Hurry): Survey {
   const designs =
@@ -81,7 +74,6 @@ export function surveyFastest(predictor: Predictor, part: DesignPart, bestMs: nu
   };
 }
 
-/** The empty list for the parts of a survey that a search for the fastest design leaves unknown. */
 const NONE = new Uint32Array();
 export const ONLY_FASTEST = {
   tied: NONE,
@@ -123,7 +115,6 @@ function countInvalid({ invalidReason }: PredictionColumns): number {
   return invalidReason.reduce((count, reason) => count + Number(reason !== 0), 0);
 }
 
-/** Returns some entries of columns, in the given order. */
 export function pickColumns(columns: PredictionColumns, entries: readonly number[] | Uint32Array): PredictionColumns {
   const out = allocateChunk(0, entries.length);
   for (const name of COLUMNS) gatherInto(out[name], columns[name], entries);
@@ -138,7 +129,7 @@ function gatherInto(
   for (let i = 0; i < entries.length; i += 1) out[i] = from[entries[i]];
 }
 
-/** Copies all columns into other columns, starting at entry `at`. */
+/** Copies all columns, starting at entry `at` of `to`. */
 export function copyColumns(from: PredictionColumns, to: PredictionColumns, at: number): void {
   for (const name of COLUMNS) to[name].set(from[name], at);
 }

@@ -5,16 +5,11 @@ import { dot } from '../numeric/symmetric.ts';
 /** A design counts as good if its time exceeds the best by at most this fraction. */
 export const GOOD_FRACTION = 0.03;
 
-/**
- * The results of the draws of unknown inputs for a design. Its regret in a draw is ln(its time / the best time of the
- * draw).
- */
+/** The regret of a design in a draw of the unknown inputs is ln(its time / the best time of the draw). */
 export interface DesignRegret {
-  /** Mean over the draws. */
   readonly expected: number;
   /** Fraction of the draws in which the design is within `GOOD_FRACTION` of the best, 0…1. */
   readonly chance: number;
-  /** The 90 % quantile of the regret. */
   readonly worst90: number;
   /** Geometric mean of the times, and their 5 % and 95 % quantiles, ms. */
   readonly meanMs: number;
@@ -25,8 +20,7 @@ export interface DesignRegret {
 /**
  * Computes the regret of each design over draws that all designs share; null for a design that cannot run in some draw.
  * @param timeMs for each draw, a time for each design
- * @param competing number of designs at the start that may be the best of a draw; later designs are only compared with
- * them
+ * @param competing number of leading designs that may be the best of a draw
  */
 export function computeRegrets(
   timeMs: readonly Float64Array[],
@@ -55,14 +49,14 @@ export function computeRegrets(
   });
 }
 
-/** Number of permuted orders of an input's ranks. They show how much a fit to a few draws gains by chance. */
+/** Number of permuted orders, which show how much a fit to a few draws gains by chance. */
 const SHUFFLES = 8;
 
 /**
  * Computes the expected value of partial perfect information: the mean regret that is saved if the value of one input
- * is known before the design is chosen. For each design, the time that it saves compared with the chosen design is
- * fitted by a parabola in the ranks of the input. A fit to a few draws always gains something by chance. The same fit
- * to permuted ranks shows how much, and this is subtracted.
+ * is known before the design is chosen. The time that each design saves compared with the chosen design is fitted by a
+ * parabola in the ranks of the input. The gain of the same fit to permuted ranks is subtracted, since a fit to a few
+ * draws always gains something by chance.
  * @param ranks the rank of the input in each draw, 0…1
  */
 export function gainOfKnowing(timeMs: readonly Float64Array[], chosen: number, ranks: readonly number[]): number {
@@ -76,7 +70,6 @@ export function gainOfKnowing(timeMs: readonly Float64Array[], chosen: number, r
   const draws = ranks.length;
   let chance = 0;
   for (let shuffle = 1; shuffle <= SHUFFLES; shuffle += 1) {
-    // Permutes the draws by a step that has no divisor in common with their number.
     const step = chooseStep(draws, shuffle);
     chance += gainBy(ranks.map((_, draw) => ((draw * step + shuffle) % draws) / draws)) / SHUFFLES;
   }
@@ -91,7 +84,7 @@ function chooseStep(draws: number, shuffle: number): number {
 
 /** Fits 1, x and x² by least squares at fixed points. The returned function maps values to fitted values. */
 function parabolas(points: readonly number[]): (values: readonly number[]) => readonly number[] {
-  // This is an orthonormal basis by the Gram–Schmidt process.
+  // An orthonormal basis by the Gram–Schmidt process.
   const basis: number[][] = [];
   for (const power of [0, 1, 2]) {
     const column = points.map((point) => (point - 0.5) ** power);

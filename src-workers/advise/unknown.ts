@@ -14,36 +14,29 @@ import type { SweepPlan } from '../predict/plan.ts';
 
 /** Inputs that nobody stated have laws (`db/assumed.json`). A plan is predicted with several draws from them. */
 
-/** Quantiles of an input's law at equal steps of probability, ascending, from its minimum to its maximum. */
+/** Quantiles of an input's law at equal steps of probability, ascending. */
 export type Quantiles = readonly number[];
 
 /** Laws of inputs by their path in a study, such as `kernel.unit` or `device.achievedBandwidthFraction`. */
 export type Laws = Readonly<Record<string, Quantiles>>;
 
-/**
- * A field that nobody stated. It belongs to the study's kernel (`of` is −1), or to the implementation at position `of`.
- */
+/** A field that nobody stated, of the study's kernel (`of` is −1) or of the implementation at position `of`. */
 export interface UnknownField {
   readonly field: KernelField;
   readonly of: number;
-  /**
-   * Whether the study states a value that differs from the middle of the law. The law is then shifted to the stated
-   * value.
-   */
+  /** Whether the study states a value other than the middle of the law. The law is then shifted to that value. */
   readonly stated: boolean;
 }
 
-/** The unknown inputs of a plan of one device, as plain data for workers. */
 export interface Unknown {
   readonly laws: Laws;
   readonly kernel: readonly UnknownField[];
-  /** Paths of the device's inputs. */
   readonly device: readonly string[];
 }
 
 /**
- * Returns the ranks of a path in the order of draws: the middles of equal parts of 0…1, in a permuted order (Latin
- * hypercube: McKay et al. 1979).
+ * Returns the ranks of a path in the order of draws: the middles of equal parts of 0…1, permuted (Latin hypercube:
+ * McKay et al. 1979).
  */
 function makeRanks(path: string, draws: number): readonly number[] {
   let seed = 0;
@@ -54,15 +47,14 @@ function makeRanks(path: string, draws: number): readonly number[] {
 }
 
 /**
- * Returns the ranks of the inputs by draw. They depend only on the path of the input. So all designs get the same
- * draws, and an input that becomes known does not change the draws of the other inputs. All parts of a phase share a
- * rank, because a longer phase also loads more.
+ * Returns the ranks of the inputs by draw. They depend only on the path of the input, so all designs get the same
+ * draws, and an input that becomes known does not change the other draws. All parts of a phase share a rank, because a
+ * longer phase also loads more.
  */
 function drawRanks(paths: readonly string[], draws: number): ReadonlyMap<string, readonly number[]> {
   return new Map(paths.map((path) => [path, makeRanks(path, draws)]));
 }
 
-/** Returns the paths of the unknown inputs, each once. */
 export function unknownPaths({ kernel, device }: Unknown): readonly string[] {
   return [...new Set([...kernel.map(({ field }) => `kernel.${field}`), ...device])];
 }
@@ -116,7 +108,6 @@ function aboutStated(value: number, middle: number): number {
   return middle > 0 && value > 0 ? Math.sqrt(value / middle) : 1;
 }
 
-/** Returns the kernel with a draw of its unstated fields. */
 export function drawnKernel(
   kernel: KernelProfile,
   fields: readonly UnknownField[],
@@ -128,7 +119,7 @@ export function drawnKernel(
     const path = `kernel.${field}`;
     const rank = rankOf(path);
     if (field === 'accesses') {
-      // Even if accesses are listed, the fraction of gathers that miss is unknown.
+      // Even for listed accesses, the fraction of gathers that miss is unknown.
       drawn = { ...drawn, accesses: kernel.accesses?.map((access) => drawnAccess(access, laws[path], rank)) };
       continue;
     }
@@ -160,8 +151,7 @@ export function drawnKernel(
 }
 
 /**
- * Returns the range in which a number of a kernel is drawn, from 5 to 95 % of its law; `null` for fields without a
- * number.
+ * Returns the range in which a number of a kernel is drawn, 5 to 95 % of its law; `null` for fields without a number.
  */
 export function drawnRange(kernel: KernelProfile, one: UnknownField, laws: Laws): readonly [number, number] | null {
   const { field } = one;
@@ -184,7 +174,6 @@ const IS_SHARE: ReadonlySet<KernelField> = new Set([
   'threeRegisterShare',
 ]);
 
-/** One draw: the rank of every unknown input, by path. */
 export type Draw = Readonly<Record<string, number>>;
 
 export function makeDraws(unknown: Unknown, count: number): readonly Draw[] {

@@ -34,11 +34,9 @@ import { explainDesign } from '../predict/explain.ts';
 import { predictChunk } from '../predict/ranges.ts';
 import { createPredictor } from '../predict/predictor.ts';
 
-/** The measured time of a design. It does not include the ordering of units, which happens before the launch. */
+/** The measured time of a design, without the ordering of units, which happens before the launch. */
 export interface MeasuredDesign {
-  /** Index in the space of the plan. */
   readonly designIndex: number;
-  /** Median, ms. */
   readonly timeMs: number;
   /** Half width of the median's 95 % interval, ms; `null` if unknown. */
   readonly halfWidthMs: number | null;
@@ -49,11 +47,9 @@ export interface CalibrationOptions {
   readonly fingerprint: string;
   readonly backend: MeasuringDevice['backend'];
   readonly sourceRunIds: readonly number[];
-  /** Random source that assigns designs to folds. */
+  /** Assigns designs to folds. */
   readonly uniform: UniformSource;
-  /** Number of folds for the held-out error, ≥ 2. */
   readonly folds?: number;
-  /** What divergent loops showed on the same device. */
   readonly divergence?: DivergenceFit | null;
 }
 
@@ -70,8 +66,8 @@ const SPREAD = 0.05;
  * keeps the value of the plan. A fit takes about a second.
  *
  * @param deviceAt position of the designs' device on the plan's device axis
- * @returns `unsupported` for a CPU; `conflict` if a design is invalid, or the measurements do not belong to this plan;
- *   `bad-input` if there are too few designs, or one has another device or no time
+ * @returns `unsupported` for a CPU or several implementations; `conflict` if a design is invalid, or the measurements
+ * do not belong to this plan; `bad-input` if there are too few designs, or one has another device or no time
  */
 export function calibrateFromDesigns(
   plan: SweepPlan,
@@ -157,8 +153,7 @@ export function calibrateFromDesigns(
 
 /**
  * Returns a plan that predicts with a calibration. σ, κ and setup then apply to the plan's kernel on every device, so
- * each device needs a plan of its own. A plan cannot hold the overhead of a launch, which must be added to each time,
- * or the cost of a divergent branch, which the prediction does not use.
+ * each device needs a plan of its own. The plan lacks the overhead of a launch, which must be added to each time.
  */
 export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: CalibratedParameters): SweepPlan {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
@@ -179,7 +174,7 @@ export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: Ca
 
 /**
  * Predicts what a measurement would show, ms: kernel times without ordering the units, with the overhead of a launch.
- * @returns `conflict` if a design is invalid
+ * Fails with `conflict` if a design is invalid.
  */
 export function predictMeasured(
   plan: SweepPlan,
@@ -197,7 +192,6 @@ export function predictMeasured(
 }
 
 type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBranchCycles'>;
-/** Values in the order of `CALIBRATION_PARAMETERS`. */
 type Values = Readonly<Record<FittedParameter, number>>;
 /** Predicts times without ordering the units, ms, in the order of the measured designs. */
 interface ForwardModel {
@@ -227,7 +221,7 @@ function startingValues(plan: SweepPlan, device: GpuDevice): Values {
   };
 }
 
-/** Returns the plan without CPUs and unmeasured axis values, so that its predictor is quick to make. */
+/** Drops the CPUs and the unmeasured axis values of a plan, so that its predictor is quick to make. */
 function onlyMeasured(
   plan: SweepPlan,
   deviceAt: number,
@@ -276,17 +270,13 @@ function onlyMeasured(
 
 /**
  * Returns the distance between the setups for which times are computed; times between them are interpolated. Times are
- * nearly proportional to the setup, but the depth laws of a new setup take a hundred times as long to compute as
- * everything else. So a fit needs about ten setups instead of hundreds. The distance is also the step of a derivative,
- * so it must be wide: a setup that is not a whole number can change the grid of a law, and this alone changes a time by
- * about 0.3 %.
+ * nearly proportional to the setup, but the depth laws of a new setup take a hundred times as long as everything else.
+ * A fit then needs about ten setups instead of hundreds. The distance is also the step of a derivative, so it must be
+ * wide: a fractional setup can change the grid of a law, and a time by about 0.3 %.
  */
 const setupStep = (plan: SweepPlan): number => 0.1 * moments(plan.law).mean + 0.2;
 
-/**
- * Creates the model that a fit compares with the measurement.
- * @param indices valid designs
- */
+/** @param indices valid designs */
 function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonly number[]): ForwardModel {
   const first = createPredictor(plan);
   const orderingMs = new Float64Array(indices.length);
@@ -340,8 +330,8 @@ function fitProblem(
     { name: 'latencyCycles', ...cycles },
     { name: 'kneeSoftness', lower: 1, upper: 64, coordinate: 'log', step: 1e-2, knownWithin: 0.5 },
   ];
-  // If all designs have the same number of threads per unit, the cost of sharing cannot be separated from the cost of
-  // an iteration. With two different numbers, σ cannot be separated from κ.
+  // If all designs have the same threads per unit, the cost of sharing cannot be separated from the cost of an
+  // iteration. With two different numbers, σ cannot be separated from κ.
   const split = plan.kernel.sharing !== 'deal';
   if (split && sharing.size > 1)
     all.push({ name: 'serialFraction', lower: 0, upper: 1, coordinate: 'linear', step: 1e-3, knownWithin: 0.1 });

@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { childEnvironment, ownNode } from './parent.ts';
 
-/** A program to start, without a shell. */
 export interface GuardedProgram {
   readonly program: string;
   readonly args: readonly string[];
@@ -12,11 +11,10 @@ export interface GuardedProgram {
 /** What happens to a started program. Nothing follows its exit code, or an error. */
 export type GuardedReport =
   | { readonly stream: 'stdout' | 'stderr'; readonly text: string }
-  /** The exit code. A signal counts as 128 plus its number, as in shells. */
+  /** A signal counts as 128 plus its number, as in shells. */
   | { readonly code: number }
   | { readonly error: StartError };
 
-/** Why a program could not be started, as Node reports it. */
 export interface StartError {
   readonly code?: string;
   readonly message: string;
@@ -26,9 +24,8 @@ export interface StartError {
 export const MAX_OUTPUT_CHARACTERS = 4_000_000;
 
 /**
- * The script of the guard: a process that starts programs for this one and passes on their output. So the guard always
- * knows which programs run. When this process ends in any way, the channel closes, and the guard kills these programs
- * and all that they started.
+ * The script of the guard: a process that starts programs for this one and passes on their output. When this process
+ * ends in any way, the channel closes, and the guard kills these programs and all that they started.
  */
 const GUARD = `
 const { spawn } = require('node:child_process');
@@ -105,7 +102,7 @@ export function startGuarded(start: GuardedProgram, report: Running['report']): 
   const own = getGuard();
   running.set(id, { report, pid: undefined });
   hold(own);
-  // If the guard has ended, this is reported elsewhere, so an error of sending is ignored.
+  // The end of the guard is reported elsewhere, so an error of sending is ignored.
   own.send({ id, start }, () => {});
   return () => void (running.has(id) && own.send({ id }, () => {}));
 }

@@ -5,13 +5,10 @@ import { fail, ok, type Result, unsupported } from '../domain/result.ts';
 import { firstError } from './cuda/ptxas.ts';
 import type { ToolRun } from './tool.ts';
 
-/** Keeps the output of compilers between runs. */
-
 export interface CacheEntry {
   readonly key: string;
   readonly path: string;
   readonly log: string;
-  /** Whether this call made the output. If not, it was in the cache. */
   readonly made: boolean;
 }
 
@@ -22,8 +19,6 @@ export interface CacheEntry {
  *
  * Fails with `unsupported` and the tool's first error if its exit code is not 0 or it makes no file, with `storage` if
  * the cache cannot be written, and with each failure of `make`.
- *
- * @param file name of the output file
  * @param parts everything on which the output depends
  * @param refused the beginning of the message if the tool fails
  * @param make runs the tool, which must write to this path
@@ -81,7 +76,6 @@ const MAX_CACHE_BYTES = 256 * 2 ** 20;
 /** Age at which an unfinished entry must come from a killed process, ms. No compilation may take nearly as long. */
 const STALE_DRAFT_MS = 24 * 3600 * 1000;
 
-/** Sets the time of an entry to now, which marks its last use. */
 async function markUsed(folder: string): Promise<void> {
   const now = new Date();
   // Another process may have removed the entry in the meantime. The next process will make it again.

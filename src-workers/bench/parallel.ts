@@ -1,9 +1,6 @@
 import { availableParallelism } from 'node:os';
 
-/**
- * Processes items in parallel, at most as many at a time as this machine has cores. Items are begun in their order.
- * @returns the results in the order of the items
- */
+/** Processes items in their order, at most as many at a time as this machine has cores. */
 export async function inParallel<Item, Done>(
   items: readonly Item[],
   work: (item: Item) => Promise<Done>,

@@ -1,26 +1,24 @@
 import { writeSync } from 'node:fs';
 import { ENGINE_ONLY_VARIABLE, SECRET_VARIABLES } from '../domain/program.ts';
 
-/** The environment variable with the id of the parent: the process that started our program and reads its output. */
+/** The environment variable with the id of the process that started our program and reads its output. */
 export const PARENT_VARIABLE = 'LOCKSTEP_PARENT';
 
-/** Time between two checks for the parent, ms. */
 const LOOK_MS = 500;
 
 /**
- * Ends this process soon after its parent has ended, for whatever reason. A killed parent cannot end its programs
- * itself. A process that a user started does not have the variable, so it continues.
+ * Ends this process soon after its parent has ended, because a killed parent cannot end its programs itself. A process
+ * that a user started does not have the variable, so it continues.
  */
 export function endWithParent(): void {
   const parent = Number(process.env[PARENT_VARIABLE]);
   if (!(parent > 0)) return;
   setInterval(() => {
-    // The parent has ended, so the system has given this process another parent.
+    // The system has given this process another parent.
     if (process.ppid !== parent) process.exit(1);
   }, LOOK_MS).unref();
 }
 
-/** Prints a record, or the line of a plan, for the parent. */
 export function printLine(line: object): void {
   const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
   for (let at = 0; at < bytes.length;) {

@@ -6,7 +6,7 @@ import { MAX_MEASURED_UNITS } from './unit-loop.ts';
 import { wordBytes } from './words.ts';
 
 /**
- * The file of a plan in a folder for a separate program. Beside it is a file with the lengths of the units as 32-bit
+ * The file of a plan in a folder for a separate program. The lengths of the units are in a file of their own as 32-bit
  * little-endian words, since tens of millions of lengths are too many for JSON.
  */
 const PLAN_FILE = 'plan.json';
@@ -23,14 +23,13 @@ export function keptPlan(plan: BenchPlan, lengthsDigest: string | null, source: 
   return { type: 'plan', plan: { ...rest, workload: units }, lengthsDigest, source };
 }
 
-/** Writes a plan into a folder, which is created if missing. */
 export async function writePlanFolder(folder: string, plan: BenchPlan): Promise<void> {
   await mkdir(folder, { recursive: true });
   if (plan.workload) await writeFile(join(folder, LENGTHS_FILE), wordBytes(plan.workload.lengths));
   await writeFile(join(folder, PLAN_FILE), JSON.stringify(keptPlan(plan, null, null).plan));
 }
 
-/** Reads a plan from a folder of `writePlanFolder`. Fails with `not-found`, or with `bad-input` on any other folder. */
+/** Fails with `not-found`, or with `bad-input` on a folder that is not from `writePlanFolder`. */
 export async function readPlanFolder(folder: string): Promise<Result<BenchPlan>> {
   const file = join(folder, PLAN_FILE);
   let stored: StoredPlan;

@@ -11,7 +11,6 @@ import { mean } from '../numeric/statistics.ts';
 /** Mean times of the designs of one round of a probe, ms, by the clock of the process that reads the records. */
 export interface ProbeTimes {
   readonly units: number;
-  /** Time from the start of the program until the device is known. */
   readonly startMs: number;
   /** Time of work that is done once for all designs: buffers, expected results. */
   readonly onceMs: number;
@@ -19,7 +18,6 @@ export interface ProbeTimes {
   readonly prepareMs: number;
   /** Time of one launch, including the time to wait for it. */
   readonly launchMs: number;
-  /** Time of one launch of the slowest design. */
   readonly slowestLaunchMs: number;
 }
 
@@ -34,7 +32,6 @@ export const PROBE_WARM_UPS = 1;
 export const PROBE_REPEATS = 2;
 
 const FIRST_UNITS = 1024;
-/** A launch of at least this time consists mostly of work. */
 const LONG_LAUNCH_MS = 50;
 const WANTED_LAUNCH_MS = 150;
 const MAX_ROUNDS = 4;
@@ -42,7 +39,7 @@ const MAX_ROUNDS = 4;
 /** Time after which a round ends with its current design, ms. It is enough to recognise a slow device. */
 const ROUND_MS = 5000;
 
-/** Returns whether a round can end early: it took long enough, and a launch after a warm-up was timed. */
+/** Returns whether a round took long enough, and timed a launch after a warm-up. */
 export function isProbeEnough(records: readonly TimedRecord[]): boolean {
   const started = records.find(({ record }) => record.type === 'device');
   const last = records.at(-1);
@@ -134,42 +131,36 @@ export interface AskedMeasurement {
   readonly designs: number;
   readonly repeats: number;
   readonly warmUps: number;
-  /** Time limit for all designs together, ms. */
+  /** Time limit for all designs together. */
   readonly timeLimitMs: number;
   readonly caseTimeLimitMs: number;
-  /** Whether the target can run a part of the units. */
   readonly parts: boolean;
   /** Number of programs that are built in parallel before the first launch; null if designs share a program. */
   readonly buildsAtOnce: number | null;
 }
 
-/** The part of a requested measurement that fits in the time limit. */
 export interface FittingMeasurement {
   readonly units: number;
   readonly designs: number;
   readonly repeats: number;
-  /** Estimated time of this part, and of the whole request, ms. */
+  /** Estimated time of this part, and of the whole request. */
   readonly estimateMs: number;
   readonly fullMs: number;
 }
 
-/** Minimum number of repeats. A 95 % interval of the median needs 6, and one more allows for an outlier. */
+/** A 95 % interval of the median needs 6 repeats, and one more allows for an outlier. */
 const FEWEST_REPEATS = 7;
-/**
- * The fraction of a design's time limit that the slowest probed design may take. It is below 1, because an even slower
- * design may not have been probed.
- */
+/** The fraction of a design's time limit that the slowest probed design may take. An even slower design may exist. */
 const CASE_SHARE = 0.5;
 /** Minimum time of a launch with fewer units, as a multiple of the time of a launch without units. */
 const FLOORS = 10;
 
 /**
- * Reduces a measurement until it fits in its time limit. The steps come in an order that keeps what the measurement
- * says about the whole request:
+ * Reduces a measurement until it fits in its time limit, first where least is lost:
  *
- * 1. The number of repeats is reduced. It only affects how certain a median is.
- * 2. The number of units is reduced while a launch stays long. A short launch of fewer units measures a device that is
- *    partly idle, and saves little time, since most of the time is spent on preparing a design.
+ * 1. The number of repeats only affects how certain a median is.
+ * 2. The number of units is reduced while a launch stays long. A short launch measures a device that is partly idle,
+ *    and saves little time, since most of the time is spent on preparing a design.
  * 3. Designs are left out.
  *
  * If a design would exceed its own time limit, the number of units is also reduced, because the design could not be

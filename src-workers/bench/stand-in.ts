@@ -21,7 +21,6 @@ type StandInBackend = 'cuda' | 'webgpu';
 const SECTOR_BYTES = 4 * SECTOR_WORDS;
 /** The maximum size of the table in words: 128 MiB, the default maximum of a WebGPU buffer. */
 const TABLE_WORDS = 2 ** 25;
-/** Registers that the loop needs besides the registers of its steps. */
 const OWN_REGISTERS = 16;
 const MAX_THREADS_PER_UNIT = 32;
 
@@ -44,21 +43,19 @@ export interface UnitLoopShape {
   readonly combineSteps: number;
 }
 
-/** Returns the failure for a loop of an older version. */
 export function oldUnitLoop(): Result<never> {
   return unsupported(
     'The measurement used an older stand-in loop, which this version cannot run. Start a new measurement.',
   );
 }
 
-/** Returns the fraction of an iteration that a pass of u threads contains. */
 function computeShare({ sharing, serialFraction: σ, cooperationCost: κ }: UnitLoopProfile, u: number): number {
   return sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u);
 }
 
 /**
- * Returns the number of lanes for which a dependent load reads one sector. It is chosen so that the loads do not move
- * more than the profile's bytes.
+ * Returns the number of lanes for which a dependent load reads one sector, so that the loads move at most the profile's
+ * bytes.
  */
 export function lanesPerSector({
   dependentLoadsPerIteration: loads,
@@ -68,7 +65,6 @@ export function lanesPerSector({
   return Math.min(MAX_THREADS_PER_UNIT, 2 ** Math.max(0, Math.ceil(Math.log2((SECTOR_BYTES * loads) / bytes))));
 }
 
-/** Returns whether the loop reads anything from its table. */
 export function hasTable({ tableWords }: UnitLoopProfile): boolean {
   return tableWords > SECTOR_WORDS;
 }
@@ -101,15 +97,13 @@ function overhead(profile: UnitLoopProfile, u: number) {
   const loadCount = loads.each + Math.sign(loads.rate);
   const streamedCount = streamed.each + Math.sign(streamed.rate);
   const integers =
-    // The first term is for the instructions that add to the result, count down to 0 and, for dealt units, find the
-    // lane's iteration.
+    // These add to the result, count down to 0 and, for dealt units, find the lane's iteration.
     (u === 1 ? OWN.one : profile.sharing === 'deal' ? OWN.dealt : OWN.split) +
     exchanges +
     // Each load has a 64-bit address. The chain adds two links, and a check if only some passes have another load.
     (loadCount > 0 ? loadCount + 2 : 0) +
     (loads.rate > 0 ? 3 : 0) +
-    // Each streamed load needs four integer instructions: its address, the advance of the address, the wrap at the end
-    // of the table, and the link of the loaded value into the chain.
+    // Each streamed load computes and advances its address, wraps at the end of the table, and links the value.
     4 * streamedCount +
     (streamed.rate > 0 ? 2 : 0);
   return { exchanges, loads, streamed, integers, instructions: integers + exchanges + loadCount + streamedCount + 1 };
@@ -128,8 +122,8 @@ const FLATTENED_INSTRUCTIONS = 3;
 const COMBINE_INSTRUCTIONS = 2;
 
 /**
- * Computes the parts of the loop for u threads per unit. They are close to the profile, and every class of instructions
- * in the profile occurs at least once.
+ * Computes the parts of the loop for u threads per unit. Every class of instructions in the profile occurs at least
+ * once.
  */
 export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShape {
   const { instructionsPerIteration, integerShare, fp64Share, specialShare } = profile;
@@ -171,7 +165,6 @@ const unitOverhead = (profile: UnitLoopProfile): number =>
 const stepsBeside = (wanted: number, own: number): number => Math.max(0, Math.round(wanted) - own - 2);
 const withSteps = (own: number, steps: number): number => own + steps + 2 * Math.sign(steps);
 
-/** Returns the number of registers that the steps of a pass use in turn. */
 export function heldRegisters(profile: UnitLoopProfile, { floats, integers }: UnitLoopShape) {
   const room = Math.max(2, profile.registersPerThread - OWN_REGISTERS);
   const heldIntegers = Math.max(
@@ -212,7 +205,6 @@ const FIRST = { step: 6, load: 6, turn: 5 } as const;
 /** Instructions that versions 1 and 2 are assumed to add: to a unit, and to a pass of one loop over all units. */
 const OLD = { unit: 24, flattened: 8 } as const;
 
-/** Properties of a kernel that a stand-in does not have. */
 const NOT_OWN = {
   accesses: undefined,
   prologue: undefined,
@@ -222,7 +214,7 @@ const NOT_OWN = {
   dependentExchanges: undefined,
 } as const;
 
-/** Returns the kernel that is equivalent to a stand-in of u threads per unit. The prediction uses this kernel. */
+/** Returns the kernel that is equivalent to a stand-in of u threads per unit. */
 export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile, u: number): KernelProfile {
   const shape = unitLoopShape(profile, u);
   const { instructions } = shape;
@@ -250,7 +242,6 @@ export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile, u
   };
 }
 
-/** Returns the assumed kernel of a stand-in of version 1 or 2, for any number of threads per unit. */
 function oldStandInKernel(kernel: KernelProfile, profile: SecondUnitLoopProfile | FirstUnitLoopProfile): KernelProfile {
   const own = profile.version === 2 ? profile : firstKernel(profile);
   const { instructionsPerIteration: all } = own;
@@ -271,7 +262,7 @@ function oldStandInKernel(kernel: KernelProfile, profile: SecondUnitLoopProfile 
   };
 }
 
-/** Returns the kernel of version 1. An exchange was two instructions; a dependent load moved one sector per lane. */
+/** An exchange was two instructions; a dependent load moved one sector per lane. */
 function firstKernel({
   parallelSteps,
   serialSteps,

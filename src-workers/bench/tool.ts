@@ -13,7 +13,7 @@ export interface ToolRun {
 
 export interface ToolOptions {
   readonly cwd?: string;
-  /** Variables that are added to this process's environment. Secrets have already been removed from it. */
+  /** Variables that are added to this process's environment without its secrets. */
   readonly env?: Readonly<Record<string, string>>;
   readonly timeLimitMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -23,14 +23,12 @@ export function pathFolders(environment: Readonly<Record<string, string | undefi
   return (environment['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
 }
 
-/** Returns the first program with one of the names, in the first folder that has one; `null` if there is none. */
 export async function findProgram(names: readonly string[], folders: readonly string[]): Promise<string | null> {
   for (const folder of folders)
     for (const name of names) if (await isProgram(join(folder, name))) return join(folder, name);
   return null;
 }
 
-/** Returns whether a file exists and can be executed. */
 export async function isProgram(path: string): Promise<boolean> {
   try {
     await access(path, constants.X_OK);

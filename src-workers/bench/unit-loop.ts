@@ -4,31 +4,25 @@ import { listBucketRanges } from '../predict/depth/prepared-law.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
 import { arbitraryOrder, shuffle, type UniformSource } from '../numeric/random.ts';
 
-/**
- * Maximum number of units of a measured workload. Their lengths, order and results take 4 bytes per unit each, both on
- * the host and on the device.
- */
+/** Maximum number of units of a measured workload. Their lengths, order and results take 4 bytes per unit each. */
 export const MAX_MEASURED_UNITS = 2 ** 26;
 
 /** The layout of a launch: slots of u threads, `unitsPerGroup` of them in a full thread group. Units come in rounds. */
 export interface SlotLayout {
-  /** Units in flight in one block. */
   readonly slotsPerBlock: number;
   /** n: units side by side in a full thread group. */
   readonly unitsPerGroup: number;
-  /** Thread groups of a block; the last may be incomplete. */
+  /** The last thread group may be incomplete. */
   readonly groupsPerBlock: number;
   /** Units in flight in the whole grid. In the order, a slot's units are this far apart. */
   readonly slots: number;
-  /** Maximum number of units of a slot. */
   readonly rounds: number;
 }
 
 /**
  * Returns the layout of a design. In round j, slot s of block b takes the unit at position j·slots +
- * blockOrder[b]·slotsPerBlock + s of the order, if there is one. Fails with `bad-input` on a design that cannot be laid
+ * blockOrder[b]·slotsPerBlock + s of the order. Fails with `bad-input` or `unsupported` on a design that cannot be laid
  * out.
- *
  * @param units units of the workload, ≥ 1
  */
 export function slotLayout(
@@ -58,7 +52,6 @@ export function slotLayout(
   });
 }
 
-/** Explains why a balancing that is not a `WholeUnitBalancing` cannot be measured. */
 export function explainNoStandIn(balancing: string): string {
   if (balancing === 'row-split')
     return `The balancing ${balancing} is for the cores of a CPU. Use a balancing for a GPU.`;
@@ -67,12 +60,8 @@ export function explainNoStandIn(balancing: string): string {
 
 /**
  * Returns the order in which units are dealt: position → unit. If the order depends on lengths, the shortest comes
- * first. Equal lengths, and units within a bucket, keep their order, so that the same lengths always give the same
- * order. Dynamic fetch keeps the order of the units.
- *
- * The time is linear in the units, except for the choice of the best buckets. Fails with `bad-input` on no units or
- * more than `MAX_MEASURED_UNITS`.
- *
+ * first. Equal lengths, and units within a bucket, keep their order. Fails with `bad-input` on no units or more than
+ * `MAX_MEASURED_UNITS`.
  * @param lengths iterations of unit 0, 1, 2, …
  * @param unitsPerGroup n of the design, on which the best buckets depend
  */
@@ -94,7 +83,6 @@ export function unitOrder(
       return ok(byLength(lengths));
     case 'window-sort': {
       const window = balancing.units;
-      // All units are sorted by length once. Then each window takes its own units in this order.
       const next = Float64Array.from({ length: Math.ceil(units / window) }, (_, w) => w * window);
       const order = new Uint32Array(units);
       for (const unit of byLength(lengths)) order[next[Math.floor(unit / window)]++] = unit;
@@ -141,8 +129,8 @@ function byLength(lengths: Uint32Array): Uint32Array {
 }
 
 /**
- * Returns, for block 0, 1, 2, … of the device, the block of the layout that it processes. For sorted or bucketed units
- * the order is random, as predictions assume; otherwise it is the order of the layout.
+ * Returns, for block 0, 1, 2, … of the device, the block of the layout that it processes: in random order for sorted or
+ * bucketed units, as predictions assume.
  */
 export function blockOrder(balancing: WholeUnitBalancing, gridBlocks: number, random: UniformSource): Uint32Array {
   const order = Uint32Array.from({ length: gridBlocks }, (_, block) => block);

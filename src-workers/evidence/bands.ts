@@ -1,22 +1,20 @@
 import type { DeviceAgreement, ImplementationKind, TimeInterval } from '../domain/evidence.ts';
 
-/** A band as stored in `db/evidence/tie-bands.json`. */
 export interface KeptBand {
   /** One device, or the two compared devices. */
   readonly devices: readonly string[];
-  /** The kinds that are compared, in ascending order; empty if shapes or devices are compared within one kind. */
+  /** The compared kinds, in ascending order; empty if shapes or devices are compared within one kind. */
   readonly kinds: readonly ImplementationKind[];
   readonly fraction: number;
   readonly count: number;
   readonly dataset: string;
 }
 
-/** How well predictions agree with measurements for a device of the catalogue. */
 export interface KeptAgreement extends DeviceAgreement {
   readonly device: string;
 }
 
-/** The properties that identify the chip of a measured device on any board. */
+/** Identifies the chip of a measured device on any board. */
 export interface MeasuredChip {
   readonly id: string;
   readonly name: string;

@@ -1,4 +1,3 @@
-/** Number of parts that the matrices of a data set are split into. */
 export const FOLDS = 5;
 
 /** Returns the fold of a matrix, 0 … FOLDS − 1, by a hash of its name (FNV-1a, 32 bits: Fowler, Noll, Vo). */

@@ -1,9 +1,6 @@
 import { paddedCells, SLICE_ROWS, type MatrixSummary } from '../models/spmv/summary.ts';
 
-/**
- * A model without physics, for comparison. It fits a start and a time per byte, per element of the longest row and per
- * row, and uses no property of the device.
- */
+/** A model without physics, for comparison. It uses no property of the device. */
 export type FourNumbers = readonly [startUs: number, perByteNs: number, perLongestNs: number, perRowNs: number];
 
 export function fourNumbersTime(

@@ -5,26 +5,22 @@ import { eachCsvRecord } from '../parse/csv-records.ts';
 import { bytesSource } from '../parse/source.ts';
 import { unpacked } from '../parse/unpack.ts';
 
-/** Our launches on an H100: two data sets in one file. */
-
 export const H100_LOOPS = 'h100-loops';
 export const H100_PRODUCTS = 'h100-products';
 
-// This is a type and not an interface, because the benchmarks list its values.
+// A type and not an interface, because the benchmarks list its values.
 export type H100Launch = {
-  /** Name of the kernel function. */
   readonly kernel: string;
   /** Name of the file of lengths. With the ending `-sorted`, the longest length is first. */
   readonly law: string;
   readonly units: number;
-  /** Columns of the matrix; `null` for a loop. */
   readonly columns: number | null;
   readonly threadsPerUnit: number;
   readonly unitsPerThread: number;
   readonly balancing: string;
   readonly blockThreads: number;
   readonly gridBlocks: number;
-  /** Shared memory that was reserved for each block to reduce the number of resident blocks. */
+  /** Reserved for each block to reduce the number of resident blocks. */
   readonly sharedBytes: number;
   readonly medianUs: number;
 };
@@ -46,10 +42,7 @@ const COLUMNS = [
 /** Launches that do not do the work of the other designs: some without units, some with equal units. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['nested1-empty', 'uniform']);
 
-/**
- * Reads the launches of a data set, in the order of the file.
- * @param folder `db/evidence`
- */
+/** @param folder `db/evidence` */
 export async function readH100(folder: string, dataset: string): Promise<readonly H100Launch[]> {
   const launches: H100Launch[] = [];
   const content = unwrap(await unpacked(await readFile(join(folder, FILE)), FILE));

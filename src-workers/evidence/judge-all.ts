@@ -8,7 +8,6 @@ import { judgeLaunches, judgeShapes } from './judge-shapes.ts';
 import { loadEvidence, type EvidenceFile } from './load.ts';
 import { readLaunches } from './shapes.ts';
 
-/** Returns the ids of all devices that were measured. */
 export function evidenceDevices(): readonly string[] {
   return [...new Set([...spmvDevices(), ...LAUNCH_DATASETS.flatMap(({ gpus }) => gpus.map(({ device }) => device))])];
 }

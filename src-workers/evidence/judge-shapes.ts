@@ -6,7 +6,6 @@ import { agreement, geometricMean, summariseRegrets } from './judge.ts';
 import type { LaunchDataset } from '../models/launches/datasets.ts';
 import type { ShapeFamily, ShapeGpu } from './shapes.ts';
 
-/** Compares predicted and measured launches of one kernel. */
 export function judgeShapes(dataset: LaunchDataset, gpus: readonly ShapeGpu[]): DatasetEvidence {
   const { id, title, source, licence, notes } = dataset;
   return { id, title, source, licence, notes, gpus: gpus.map((gpu) => judgeGpu(dataset, gpu)), unseen: [] };
@@ -35,9 +34,8 @@ function judgeGpu(dataset: LaunchDataset, gpu: ShapeGpu): GpuEvidence {
 }
 
 /**
- * Computes figures over all designs. If times are predicted only up to an unknown factor, the factor for each design is
- * fitted to the other designs of its family. The rank correlation is then computed within families, since between
- * families it would only compare the factors.
+ * If times are predicted only up to an unknown factor, ranks are correlated within families, since between families
+ * only the factors would be compared.
  */
 function shapeAgreement({ proportional }: LaunchDataset, { families }: ShapeGpu) {
   const figures = agreement(scaledTimes(proportional, families), measuredTimes(families));
@@ -62,10 +60,7 @@ export const shapeTimes = ({ proportional }: LaunchDataset, { families }: ShapeG
 const measuredTimes = (families: readonly ShapeFamily[]): Float64Array =>
   Float64Array.from(families.flatMap(({ measured }) => [...measured]));
 
-/**
- * Returns the predicted times of all families. If the times are known only up to a factor, the factor for each design
- * is fitted to the other designs of its family.
- */
+/** Returns the predicted times of all families. An unknown factor is fitted to the other designs of the same family. */
 function scaledTimes(proportional: boolean, families: readonly ShapeFamily[]): Float64Array {
   return Float64Array.from(
     families.flatMap(({ predicted, measured }) => {
@@ -77,7 +72,6 @@ function scaledTimes(proportional: boolean, families: readonly ShapeFamily[]): F
   );
 }
 
-/** Returns a GPU of a data set with its launches, for plots. */
 export function judgeLaunches(dataset: LaunchDataset, gpu: ShapeGpu): GpuDetail {
   const { families } = gpu;
   const blocks = Float64Array.from(families.flatMap((family) => family.blocks));
@@ -116,8 +110,7 @@ function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
 }
 
 /**
- * Two designs count as distinguishable if their predicted times differ by more than a band, which covers the errors of
- * this fraction of pairs.
+ * Designs count as distinguishable if their predicted times differ by more than the errors of this fraction of pairs.
  */
 const TOLD_APART_QUANTILE = 0.8;
 

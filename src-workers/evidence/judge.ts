@@ -34,7 +34,7 @@ export interface Judged {
   readonly parameters: 'held-out' | 'all';
 }
 
-/** Predicted and measured times of one implementation, in the order of the file's matrices; NaN if there is none. */
+/** Times of one implementation, in the order of the file's matrices; NaN if there is none. */
 export interface Pair {
   readonly name: string;
   readonly measured: Float64Array;
@@ -60,7 +60,7 @@ export function judgeDataset(judged: Judged): DatasetEvidence {
   };
 }
 
-/** Judges a GPU and one of its implementations, with its times. Returns `null` if the data set has no such times. */
+/** Returns `null` if the data set has no times of the implementation. */
 export function judgeImplementation(judged: Judged, column: string, implementation: string): GpuDetail | null {
   const gpu = judged.dataset.gpus.find((one) => one.column === column);
   const at = gpu?.implementations.findIndex(({ name }) => name === implementation) ?? -1;
@@ -92,7 +92,6 @@ function isMeasured({ measured }: Judged, gpu: MeasuredGpu): boolean {
   return gpu.implementations.some(({ column }) => measured.times.get(column)?.some((time) => time > 0));
 }
 
-/** Returns predicted and measured times of an implementation on a GPU, in the order of the file's matrices. */
 export function makePair(judged: Judged, gpu: MeasuredGpu, at: number): Pair {
   const { dataset, measured, devices, kept, parameters } = judged;
   const { name, column, implementation } = gpu.implementations[at];
@@ -115,7 +114,7 @@ export function makePair(judged: Judged, gpu: MeasuredGpu, at: number): Pair {
   };
 }
 
-/** Finds the nearest matrices. Returns null for matrices of another file, which are not compared with each other. */
+/** Returns null for matrices of another file, which are not compared with each other. */
 function findNeighbours({ measured, parameters }: Judged): readonly Int32Array[] | null {
   return parameters === 'held-out' ? nearestMatrices(measured.matrices) : null;
 }
@@ -177,7 +176,7 @@ function implementationEvidence(
   };
 }
 
-/** Computes how well predicted times agree with measured times. A time that was not measured is NaN. */
+/** A time that was not measured is NaN. */
 export function agreement(predicted: Float64Array, measured: Float64Array) {
   const times = measured.filter((time) => time > 0);
   const own = predicted.filter((_, i) => measured[i] > 0);
@@ -227,7 +226,7 @@ function judgeChoice(pairs: readonly Pair[], counts: (matrix: number) => boolean
   };
 }
 
-/** Summarises regrets: the times of chosen designs, each divided by the shortest measured time of its matrix. */
+/** @param regrets times of chosen designs, each divided by the shortest measured time of its matrix */
 export function summariseRegrets(regrets: Float64Array) {
   return {
     count: regrets.length,
@@ -243,7 +242,7 @@ export function geometricMean(values: Float64Array): number {
 
 /**
  * Estimates the parameters of an implementation on a GPU without measurements: geometric means over the other GPUs of
- * its vendor, or over all other GPUs if the vendor has none. Returns `null` if no other GPU has the implementation.
+ * its vendor, or over all other GPUs if the vendor has none; `null` if no other GPU has the implementation.
  */
 export function unseenParameters(
   { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,
@@ -269,7 +268,7 @@ export function unseenParameters(
   );
 }
 
-/** Predicts the times of a GPU as if it had not been measured, and names the implementation of each time. */
+/** Predicts the times of a GPU as if it had not been measured. */
 export function unseenPairs(
   judged: Judged,
   gpu: MeasuredGpu,

@@ -4,25 +4,23 @@ import type { FourNumbers } from './four-numbers.ts';
 /** Fitted parameters of an implementation on a GPU: an entry of `db/evidence/parameters.json` per column of times. */
 export interface FittedImplementation {
   readonly values: SpmvParameters;
-  /** Standard errors; `null` if a parameter was held or only a bound is known. */
+  /** `null` if a parameter was held or only a bound is known. */
   readonly errors: Readonly<Record<string, number | null>>;
   /** Values fitted without the matrices of each fold. */
   readonly folds: readonly SpmvParameters[];
   readonly fourNumbers: { readonly values: FourNumbers; readonly folds: readonly FourNumbers[] };
 }
 
-/** Parameters by data set and column of times. */
+/** By data set and column of times. */
 export type KeptParameters = Readonly<Record<string, Readonly<Record<string, FittedImplementation>>>>;
 
 /**
  * Predicted times, µs, in the order of a file's matrices. `heldOut`: with parameters fitted without the matrix.
- * `unseen`: for the GPU as if it had not been measured, with the implementation's parameters on other GPUs.
- * `catalogue`: as in a sweep, with the catalogue's values of the device. `assumed`: with values taken from the
- * catalogue's other devices. `null`: these values are missing, or the matrix was not measured. Launches on the H100
- * have only the predictions of a sweep.
+ * `unseen`: for the GPU as if it had not been measured. `catalogue`: as in a sweep, with the catalogue's values of the
+ * device. `assumed`: with values taken from the catalogue's other devices. `null`: these values are missing, or the
+ * matrix was not measured. Launches on the H100 have only the predictions of a sweep.
  *
- * The predictions take minutes, so `predicted.json.gz` stores those of the last fit. `test/unit/evidence.slow.test.ts`
- * repeats some of them.
+ * The predictions take minutes, so `predicted.json.gz` stores them. `test/unit/evidence.slow.test.ts` repeats some.
  */
 export interface KeptTimes {
   readonly heldOut: readonly number[] | null;
@@ -31,5 +29,5 @@ export interface KeptTimes {
   readonly assumed: readonly (number | null)[] | null;
 }
 
-/** Predictions by data set. Within a data set, they are by column of times or by GPU. */
+/** By data set, and within a data set by column of times or by GPU. */
 export type KeptPredictions = Readonly<Record<string, Readonly<Record<string, KeptTimes>>>>;

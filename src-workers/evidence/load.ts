@@ -11,7 +11,6 @@ import { SPMV_DATASETS, type SpmvDataset } from '../models/spmv/datasets.ts';
 import type { KeptParameters, KeptPredictions } from './kept.ts';
 import type { Judged } from './judge.ts';
 
-/** A file with the columns of a data set. */
 export interface EvidenceFile {
   readonly fileName: string;
   readonly bytes: Uint8Array;
@@ -52,7 +51,6 @@ export async function loadEvidence(
       `There is no data set "${id}". Specify one of ${[...SPMV_DATASETS, ...LAUNCH_DATASETS].map((one) => one.id).join(', ')}.`,
     );
   const kept = JSON.parse(await readFile(join(folder, PARAMETERS_FILE), 'utf8')) as KeptParameters;
-  // Another file may have other matrices, so there are no stored predictions for it.
   const predicted = data ? null : await readPredictions(folder);
   const byId = new Map(devices.map((device) => [device.id, device]));
   const judged: Judged[] = [];

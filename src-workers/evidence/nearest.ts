@@ -2,12 +2,12 @@ import type { MatrixSummary } from '../models/spmv/summary.ts';
 import { assignFold } from './folds.ts';
 
 /**
- * Number of measured neighbours whose times estimate the time of a matrix without any model, for comparison. The
- * estimate is the geometric mean of the measured times of the nearest matrices of other folds (k nearest neighbours,
- * Cover and Hart 1967, doi:10.1109/TIT.1967.1053964). Distances are between the logarithms of size and row lengths.
+ * Number of neighbours whose times estimate the time of a matrix without any model, for comparison: the geometric mean
+ * over the nearest matrices of other folds (k nearest neighbours, Cover and Hart 1967, doi:10.1109/TIT.1967.1053964).
+ * Distances are between the logarithms of size and row lengths.
  */
 const NEIGHBOURS = 5;
-/** Number of neighbours that are kept per matrix, enough for NEIGHBOURS of them to have a time in every column. */
+/** Number of neighbours kept per matrix, enough for NEIGHBOURS of them to have a time in every column. */
 const KEPT = 40;
 
 function coordinates(matrix: MatrixSummary): readonly number[] {

@@ -23,15 +23,12 @@ import { createPredictor } from '../predict/predictor.ts';
 import { H100_LOOPS, H100_PRODUCTS, readH100 } from './h100.ts';
 import { readPredictions } from './load.ts';
 
-/** Public measurements of launches of one kernel, with their predictions. Each data set has its own reader. */
-
-/** Compared designs of one kernel; most differ only in the launch. All times of a family have the same unit. */
+/** Compared designs of one kernel. All times of a family have the same unit. */
 export interface ShapeFamily {
-  /** The properties that all designs share, in words. */
   readonly name: string;
   readonly kinds: readonly ImplementationKind[];
   readonly blocks: readonly number[];
-  /** Threads per block of each design. The rule of the pick uses them to choose among equal predictions. */
+  /** Threads per block of each design, by which the rule of the pick chooses among equal predictions. */
   readonly threads: readonly number[];
   readonly labels: readonly string[];
   readonly predicted: Float64Array;
@@ -127,15 +124,15 @@ const CONVOLUTION_COLUMNS = [
 const CONVOLUTION_DEVICES = new Map(
   LAUNCH_DATASETS.find(({ id }) => id === 'convolution')!.gpus.map(({ column, device }) => [column, device]),
 );
-/** Registers of a thread: a fixed number plus one per output. Both are assumed, since the file has no registers. */
+/** Registers of a thread: a fixed number plus two per output. Both are assumed, since the file has no registers. */
 const REGISTERS = 32;
 const REGISTERS_PER_OUTPUT = 2;
 
 /**
  * Reads block sizes of a convolution, in which a thread computes a tile of outputs. Blocks of a family have the same
  * width, so a family compares only heights. Variants in shared memory are excluded, since the shape of their blocks
- * changes the work at the border of a tile. Blocks narrower than a thread group are excluded too, since their lanes
- * read from several rows.
+ * changes the work at the border of a tile, and blocks narrower than a thread group, since their lanes read several
+ * rows.
  */
 const readConvolution: Reader = async (folder, devices) => {
   const families = new Map<
@@ -212,8 +209,8 @@ const readHasan: Reader = async () => {
 // -- SMITE's losses --
 
 /**
- * Reads the aggregate loss of groups of n units, which stands in for a time. For n = 1 the true loss is 1, so the value
- * shows the measurement's error.
+ * Reads the aggregate loss of groups of n units, which stands in for a time. Groups of one unit are left out, since
+ * their true loss is 1.
  */
 const readSmite: Reader = async (folder) => {
   const file = 'smite.csv';
@@ -246,7 +243,6 @@ const readSmite: Reader = async (folder) => {
   return { A100: read };
 };
 
-/** Returns the law that a workload text names. */
 async function readLaw(lengths: string): Promise<LengthLaw> {
   const openFile = async (): Promise<Result<never>> => badInput(`${lengths} needs a file. Use a named distribution.`);
   return unwrap(await resolveWorkload(lengths, { openFile }));
@@ -296,8 +292,8 @@ const readSwiftShader: Reader = async (folder, devices) => {
 const H100 = 'nvidia-h100-sxm5-80gb';
 
 /**
- * Makes the reader of one data set. A family has the kernels that do the same work on the same lengths with the same
- * resources. Their predictions are read from a file.
+ * A family has the kernels that do the same work on the same lengths with the same resources. Their predictions are
+ * read from a file.
  */
 const readH100Of =
   (dataset: string): Reader =>
@@ -342,7 +338,6 @@ const READERS: Readonly<Record<string, Reader>> = {
 };
 
 /**
- * Reads the launches of a data set.
  * @param folder `db/evidence`
  * @param devices devices of the catalogue, which must include the devices of the data set
  */

@@ -26,12 +26,10 @@ import { SPMV_PARAMETERS, type SpmvParameter, type SpmvParameters } from './spmv
  * rows, and how its library launches it. Their times are predicted by the same call as in a sweep.
  */
 
-/** One implementation of the product, as a design. */
 export interface SpmvImplementation {
   readonly id: string;
   readonly takes: string;
   readonly parameters: readonly SpmvParameter[];
-  /** Predicted time, µs. */
   microseconds(device: GpuDevice, matrix: MatrixSummary, parameters: SpmvParameters): number;
 }
 
@@ -61,15 +59,15 @@ const MOST_ROWS = 1 << 15;
 const SEED = 7;
 
 /**
- * The loss of slices is their loss in random order, raised to this power, if it is unknown how similar neighbours are.
- * The power is the median over the 956 matrices of Ginkgo's file whose slices, in random order, lose a fifth or more
- * (quartiles 0.44 and 0.91).
+ * The loss of slices is their loss in random order, raised to this power, if it is unknown how similar neighbours are:
+ * the median over the 956 matrices of Ginkgo's file whose slices, in random order, lose a fifth or more (quartiles 0.44
+ * and 0.91).
  */
 const USUAL_LIKENESS = 0.71;
 
 /**
  * Makes rows with the summary figures of a matrix. The longest row occurs once. The number of cells in the matrix's
- * slices tells how similar neighbours are; if it is unknown, `USUAL_LIKENESS` applies.
+ * slices tells how similar neighbours are.
  */
 function makeRows(matrix: MatrixSummary): Workload {
   const { rows, max, nonzeros, slicedCells } = matrix;
@@ -93,7 +91,6 @@ function withLongest(lengths: Float64Array, rows: number, max: number): LengthLa
   return withMasses([...support, max], [...probability.map((mass) => mass * (1 - 1 / rows)), 1 / rows]);
 }
 
-/** Returns the law of lengths of which some may be equal. */
 function withMasses(lengths: ArrayLike<number>, probability: ArrayLike<number>): LengthLaw {
   const masses = new Map<number, number>();
   for (let at = 0; at < lengths.length; at += 1)
@@ -151,7 +148,6 @@ function slicedLoss(lengths: Float64Array): number {
   return cells / Math.max(1, sum);
 }
 
-/** Joins `together` consecutive rows into one unit. */
 function rowsTogether(matrix: MatrixSummary, together: number): Workload {
   const { ordered, law } = makeRows(matrix);
   const rows =
@@ -162,7 +158,6 @@ function rowsTogether(matrix: MatrixSummary, together: number): Workload {
   return { law: makeUnitLaw(matrix.name, given, Math.ceil(matrix.rows / together)), ordered: given };
 }
 
-/** Splits each row into several units. */
 function inPieces({ law, ordered }: Workload, pieces: number): Workload {
   if (pieces === 1) return { law, ordered };
   const each = (length: number): number => Math.ceil(length / pieces);
@@ -175,7 +170,7 @@ function inPieces({ law, ordered }: Workload, pieces: number): Workload {
   return { law: withMasses(law.support.map(each), law.probability), ordered: null };
 }
 
-/** The most recent workloads. A fit requests the same workloads repeatedly. */
+/** A fit requests the same workloads repeatedly. */
 const workloads = new Map<string, Workload>();
 const KEPT_WORKLOADS = 512;
 function getWorkload(matrix: MatrixSummary, key: string, make: () => Workload): Workload {
@@ -292,7 +287,7 @@ function evenKernel(
       gathered(matrix, 8, missFraction),
     ],
     unit: format === 'coo' ? { instructions: 0, bytes: 16 } : { ...walk, bytes: 20 },
-    // The tree of a line adds all of its rows at once. CSR kernels take additional steps per row, so they are slower.
+    // The tree of a line adds all of its rows at once. CSR kernels take additional steps per row.
     ...(format === 'coo' && { combine: { instructions: 0 } }),
     search: { instructions: 0 },
     carry: { instructions: 15, dependentLoads: 1 },
@@ -303,7 +298,6 @@ function evenKernel(
 
 const ONE_EACH: GridLaunch = { kind: 'units-per-thread', value: 1 };
 
-/** Returns the largest power of two that is at most `value`, from 1 to `limit`. */
 function powerOfTwoWithin(value: number, limit: number): number {
   return Math.min(limit, 2 ** Math.floor(Math.log2(Math.max(1, value))));
 }
@@ -314,7 +308,7 @@ const ELL_BLOCK_THREADS = 512;
 
 type Launcher = (device: GpuDevice, matrix: MatrixSummary, missFraction: number) => readonly SpmvLaunch[];
 
-/** Returns a launch in which each thread processes one row. */
+/** Each thread processes one row. */
 const ofRows = (matrix: MatrixSummary): Omit<SpmvLaunch, 'kernel' | 'blockThreads'> => ({
   units: matrix.rows,
   work: getRows(matrix),
@@ -333,8 +327,8 @@ const perRow =
 const CLASSICAL_OVERSUBSCRIPTION = 32;
 
 /**
- * Launches one unit per row. Each row gets as many threads as the longest row can use. If this needs more blocks than
- * the maximum, a block takes several rows.
+ * Each row gets as many threads as the longest row can use. If this needs more blocks than the maximum, a block takes
+ * several rows.
  */
 const groupPerRow: Launcher = (device, matrix, missFraction) => {
   const { threadGroupWidth: width } = device;
@@ -358,7 +352,7 @@ function countGroups({ vendor, ...device }: GpuDevice): number {
   return device.multiprocessors * (vendor === 'amd' ? schedulersPerMultiprocessor : fp32LanesPerMultiprocessor / width);
 }
 
-/** Returns how many thread groups Ginkgo launches for even shares of non-zeros. The number grows with the matrix. */
+/** Returns how many thread groups Ginkgo launches for even shares of non-zeros. */
 function shareGroups(device: GpuDevice, nonzeros: number): number {
   const width = device.threadGroupWidth;
   const amd = device.vendor === 'amd';
@@ -399,10 +393,7 @@ const evenNonzeros =
 const cooEven = evenNonzeros('coo');
 const csrEven = evenNonzeros('csr');
 
-/**
- * Returns whether Ginkgo itself chooses even shares: for long rows or many non-zeros. Otherwise each row gets a group
- * (core/matrix/csr.hpp).
- */
+/** Returns whether Ginkgo itself chooses even shares. Otherwise each row gets a group (core/matrix/csr.hpp). */
 export function libraryTakesEvenShares({ vendor }: GpuDevice, { nonzeros, max }: MatrixSummary): boolean {
   const amd = vendor === 'amd';
   return nonzeros > (amd ? 1e8 : 1e6) || max > (amd ? 768 : 1024);
@@ -415,8 +406,8 @@ const libraryCsr: Launcher = (device, matrix, missFraction) =>
 const WIDE_ELL = 0.01;
 const ELL_MOST_THREADS = 32;
 /**
- * Ginkgo's ELL kernel lets several thread groups share a row only while it needs at most this many times the groups
- * that can run at once.
+ * Several thread groups share a row only while Ginkgo's ELL kernel needs at most this many times the groups that can
+ * run at once.
  */
 const ELL_OVERSUBSCRIPTION = 4;
 
@@ -457,7 +448,7 @@ const HYBRID_ROWS_COVERED = 1 / 3;
 /** The maximum width of the ELL part, divided by the number of rows. */
 const HYBRID_WIDTH_PER_ROW = 0.001;
 
-/** Launches a padded part that covers the shortest third of the rows in full. The other non-zeros are shared evenly. */
+/** The padded part covers the shortest third of the rows in full. The other non-zeros are shared evenly. */
 const hybrid: Launcher = (device, matrix, missFraction) => {
   const { rows, nonzeros, max } = matrix;
   const width = Math.min(rowQuantile(matrix, HYBRID_ROWS_COVERED), Math.floor(rows * HYBRID_WIDTH_PER_ROW));
@@ -493,9 +484,9 @@ const hybrid: Launcher = (device, matrix, missFraction) => {
 };
 
 /**
- * Launches thread groups that take one row per lane. The lanes of a group share all non-zeros of its rows. For each
- * non-zero, a lane searches the row among the ends of the rows in shared memory, loads the start of the row, and adds
- * the product atomically.
+ * Thread groups take one row per lane, and their lanes share all non-zeros of these rows. For each non-zero, a lane
+ * searches the row among the ends of the rows in shared memory, loads the start of the row, and adds the product
+ * atomically.
  */
 const groupOfRows: Launcher = ({ threadGroupWidth }, matrix, missFraction) => [
   {
@@ -545,9 +536,8 @@ const mergePath: Launcher = (_device, matrix, missFraction) => [
 
 // -- Times --
 
-/** Memory limit for the laws of one design, bytes. */
 const DESIGN_BYTES = 2 ** 20;
-/** Laws of the most recent designs. A fit requests the same laws repeatedly with other parameters. */
+/** A fit requests the same laws repeatedly with other parameters. */
 const caches = new WeakMap<Workload, Map<string, Caches>>();
 
 /** Predicts the time of a launch without its start, µs, as a sweep of one design. */

@@ -10,7 +10,6 @@ export interface ParameterRule {
   readonly label: string;
   readonly meaning: string;
   readonly unit: string;
-  /** The bounds of the value in a fit. */
   readonly lower: number;
   readonly upper: number;
   /** The value with which a fit starts, and the value without a fit. */

@@ -10,25 +10,24 @@ import {
 import type { Random } from './random.ts';
 import type { BlockSource } from './samplers.ts';
 
-/** One launch on one device, in the terms of the simulator. README.md has the exact semantics. */
+/** One launch on one device. README.md has the exact semantics. */
 export interface Launch {
-  /** M: multiprocessors, integer ≥ 1. */
+  /** M, integer ≥ 1. */
   readonly multiprocessors: number;
   /** R: blocks resident on a multiprocessor at once, integer ≥ 1. */
   readonly residentBlocks: number;
-  /** W_b: thread groups of a block, integer ≥ 1. */
+  /** W_b, integer ≥ 1. */
   readonly groupsPerBlock: number;
-  /** G: blocks launched, integer ≥ 0. */
+  /** G, integer ≥ 0. */
   readonly gridBlocks: number;
   /** t(w): cycles that one iteration of every active thread group takes together; index w = 0 … R·W_b, t(0) unused. */
   readonly cyclesPerIteration: Float64Array;
-  /** The schedulers of a multiprocessor. If omitted, all its groups compete with each other. */
+  /** If omitted, all groups of a multiprocessor compete with each other. */
   readonly schedulers?: Schedulers;
 }
 
-/** Events on the device, for a Gantt chart; a struct of arrays. */
 export interface Timeline {
-  /** One entry per block, index = block. */
+  /** One entry per block. */
   readonly blockMultiprocessor: Int32Array;
   readonly blockStartCycles: Float64Array;
   readonly blockEndCycles: Float64Array;
@@ -40,9 +39,8 @@ export interface Timeline {
 
 /** A launch that can be simulated again and again without allocation. */
 export interface DeviceRun {
-  /** Simulates the launch with a fresh stream of blocks. Returns its time in cycles, or NaN if cancelled. */
+  /** Returns the time of the launch in cycles with a fresh stream of blocks, or NaN if cancelled. */
   run(random: Random, timeline?: Timeline): number;
-  /** Time at which the last block was dispatched in the latest run. */
   readonly lastDispatchCycles: number;
 }
 
@@ -76,12 +74,10 @@ export function checkLaunch(launch: Launch): Result<Launch> {
   return ok(launch);
 }
 
-/** `cancelled` is called each time this number of blocks has been simulated. */
 const CANCEL_CHECK_BLOCKS = 4096;
 
 /**
- * Two times that differ by at most this fraction count as equal, because sums of the same iterations in another order
- * are rounded differently.
+ * Two times that differ by at most this fraction count as equal, because sums in another order are rounded differently.
  */
 const SAME_INSTANT = 1e-12;
 
@@ -90,7 +86,6 @@ const SAME_INSTANT = 1e-12;
  * @param capacity groups that a scheduler holds
  */
 function groupHeaps(schedulers: number, capacity: number) {
-  /** The first entry of each scheduler's heap is its earliest end. */
   const heapEnd = new Float64Array(schedulers * capacity);
   const heapSlot = new Int32Array(schedulers * capacity);
   const active = new Int32Array(schedulers);
@@ -137,8 +132,7 @@ function groupHeaps(schedulers: number, capacity: number) {
 }
 
 /**
- * Moves the multiprocessors whose next end is at most `until` from the queue into `ended`, in ascending order. Returns
- * their number.
+ * Moves the multiprocessors whose next end is at most `until` from the queue into `ended`, ascending, and counts them.
  */
 function takeEnded(queue: IndexedQueue, time: Float64Array, until: number, ended: Int32Array): number {
   let count = 0;
@@ -149,9 +143,9 @@ function takeEnded(queue: IndexedQueue, time: Float64Array, until: number, ended
 
 /**
  * Prepares the discrete-event simulation of one launch. All active groups of a scheduler advance at the same rate, so
- * each scheduler counts time in iterations (its virtual time). A group of depth D that starts at v ends at v + D,
- * whatever else happens. Between two ends of blocks, multiprocessors do not affect each other. So the queue of the
- * device holds one entry per multiprocessor: the time of its next block end.
+ * each scheduler counts time in iterations (its virtual time): a group of depth D that starts at v ends at v + D.
+ * Between two ends of blocks, multiprocessors do not affect each other, so the queue of the device holds one entry per
+ * multiprocessor: the time of its next block end.
  */
 export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: () => boolean): Result<DeviceRun> {
   const checked = checkLaunch(launch);
@@ -172,7 +166,6 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
   const slotBlock = new Int32Array(M * R);
   const freeSlots = new Int32Array(M * R);
   const freeCount = new Int32Array(M);
-  // The multiprocessors by the time of their next block end.
   const queue = indexedQueue(time);
   const depths = new Float64Array(W);
   const freed = new Int32Array(M);

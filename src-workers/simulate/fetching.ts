@@ -5,7 +5,6 @@ import type { CompactNumbers } from '../numeric/compact.ts';
 import { indexedQueue } from '../numeric/queue.ts';
 import { indexSampler } from './samplers.ts';
 
-/** Work whose units the lanes fetch from one queue of the whole device. */
 export interface FetchedWork {
   readonly law: LengthLaw;
   /**
@@ -16,7 +15,7 @@ export interface FetchedWork {
   readonly units: number;
   /** n: lanes of a thread group that fetch units, integer ≥ 1. */
   readonly lanesPerGroup: number;
-  /** Lanes of a block, if its last group is not full; lanesPerGroup·groupsPerBlock if omitted. */
+  /** Lanes of a block, if its last group is not full. */
   readonly lanesPerBlock?: number;
   /** Iterations before the first iteration of each unit, ≥ 0. The other lanes of the group wait during them. */
   readonly setupIterations: number;
@@ -33,13 +32,12 @@ export interface FetchedWork {
   readonly lastCycles?: number;
 }
 
-/** `cancelled` is called each time this number of units has been simulated. */
 const CANCEL_CHECK_UNITS = 65536;
 
 /**
- * A multiprocessor may run ahead of the others under two conditions: the queue holds FAR_UNITS units for each lane, and
- * KNOWN_UNITS units per lane have shown how fast the queue empties. It stops before the queue can have lost AHEAD_SHARE
- * of its units, so no other multiprocessor finds the queue empty.
+ * A multiprocessor may run ahead of the others if the queue holds FAR_UNITS units for each lane, and KNOWN_UNITS units
+ * per lane have shown how fast the queue empties. It stops before the queue can have lost AHEAD_SHARE of its units, so
+ * no other multiprocessor finds the queue empty.
  */
 const FAR_UNITS = 8;
 const KNOWN_UNITS = 4;
@@ -48,9 +46,8 @@ const AHEAD_SHARE = 0.25;
 /**
  * Prepares a launch with dynamic fetch: a lane whose units are done fetches the next units from the shared queue. If
  * several lanes fetch at one instant, the lowest lane is first. The cost of a fetch is spread over the iterations until
- * the queue is empty. A group is active while any of its lanes is active. A block ends with its last group; a block
- * that starts after the queue is empty ends at once. Fails with `bad-input` if a number of the launch or the work is
- * out of range.
+ * the queue is empty. A group is active while any of its lanes is active. A block that starts after the queue is empty
+ * ends at once. Fails with `bad-input` if a number of the launch or the work is out of range.
  */
 export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancelled?: () => boolean): Result<DeviceRun> {
   const checked = checkWork(launch, work);
@@ -75,8 +72,8 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   const heapEnd = new Float64Array(M * groupsEach);
   const heapGroup = new Int32Array(M * groupsEach);
   const activeGroups = new Int32Array(M);
-  // One heap of lanes per group, by the end of their unit on the group's own clock. The clock is virtual time minus the
-  // group's offset, and it stands still during setup.
+  // One heap of lanes per group, by the end of their unit on the group's own clock: virtual time minus the group's
+  // offset. The clock stands still during setup.
   const laneEnd = new Float64Array(M * groupsEach * n);
   const laneIndex = new Int32Array(M * groupsEach * n);
   const groupLanes = new Int32Array(M * groupsEach);
@@ -89,8 +86,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   const ended = new Int32Array(n);
   const queue = indexedQueue(nextEnd);
 
-  // The state of a run: the number of units that remain in the queue, the number of blocks that have started, the times
-  // at which the last group so far ended and the last block started, and the current t(w).
+  // The state of a run: remaining units of the queue, started blocks, the latest end of a group, and the current t(w).
   let left = 0;
   let block = 0;
   let last = 0;
@@ -99,7 +95,6 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   let timeline: Timeline | undefined;
   let lengthOf: (unit: number) => number;
 
-  /** Simulates the launch. Returns its time in cycles, or NaN if cancelled. */
   function play(): number {
     for (let slot = 0; slot < R && block < G; slot++) {
       for (let s = 0; s < M && block < G; s++) start(s, slot);
@@ -122,8 +117,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
         nextCheck = done + CANCEL_CHECK_UNITS;
       }
       if (given === null && left > FAR_UNITS * lanes && done >= KNOWN_UNITS * lanes) {
-        // The queue is far from empty and all units are drawn from one law, so the order between multiprocessors has no
-        // effect. Each multiprocessor runs ahead on its own, which is faster.
+        // The order between multiprocessors has no effect, so each runs ahead on its own, which is faster.
         const now = nextEnd[queue.first()];
         const horizon = now * (1 + (AHEAD_SHARE * left) / done);
         queue.clear();
@@ -193,7 +187,6 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
     if (timeline) recordActive(s);
   }
 
-  /** Computes the time at which the next unit of a multiprocessor ends. */
   function plan(s: number): void {
     nextEnd[s] =
       activeGroups[s] === 0 ? Infinity : time[s] + (heapEnd[s * groupsEach] - virtual[s]) * rate[activeGroups[s]];
@@ -221,7 +214,6 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
     }
   }
 
-  /** Advances a multiprocessor to the time at which its next unit ends. */
   function step(s: number): void {
     const base = s * groupsEach;
     const group = heapGroup[base];

@@ -22,10 +22,7 @@ export interface PlayRequest {
 
 export const PLAY_REPLICATIONS = 30;
 
-/**
- * Simulates a launch of unbalanced work (see the README of this folder). Fails with `bad-input` if a number of the
- * launch is out of range.
- */
+/** Simulates unbalanced work. Fails with `bad-input` if a number of the launch is out of range. */
 export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedLaunch> {
   const { unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors, gridBlocks, pipeline, seed } = request;
   const depth = makeGroupDepthLaw(law, unitsPerGroup, { kind: 'none' }, 'nested', 1, { setupIterations: 0 });

@@ -2,8 +2,7 @@ export type Random = () => number;
 
 /**
  * Makes a generator by xoshiro128** with a 53-bit output, seeded by splitmix32. It takes little time compared with the
- * event heap, and gives the same numbers on every platform (32-bit integer arithmetic only). Source: Blackman and Vigna
- * 2021, Scrambled linear pseudorandom number generators, doi:10.1145/3460772.
+ * event heap, and gives the same numbers on every platform. Source: Blackman and Vigna 2021, doi:10.1145/3460772.
  * @param seed any integer; only its low 32 bits count
  */
 export function seededRandom(seed: number): Random {

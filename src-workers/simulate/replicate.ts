@@ -7,24 +7,19 @@ export interface ReplicationOptions {
   readonly seed: number;
   /** Minimum number of replications before an early stop, ≥ 2. */
   readonly atLeast: number;
-  /** Maximum number of replications, ≥ atLeast. */
+  /** ≥ atLeast. */
   readonly atMost: number;
   /** The simulation stops once the standard error of the mean is at most this fraction of the mean. */
   readonly relativeStandardError: number;
-  /**
-   * The simulation also stops once the confidence interval reaches at most this fraction of the mean to either side.
-   */
+  /** The simulation also stops once the 95 % interval reaches at most this fraction of the mean to either side. */
   readonly relativeHalfWidth?: number;
-  /**
-   * Minimum number of replications while all times are equal, since their spread is then unknown; `atLeast` if omitted.
-   */
+  /** Minimum number while all times are equal, since their spread is then unknown; `atLeast` if omitted. */
   readonly identicalAtLeast?: number;
   readonly cancelled?: () => boolean;
 }
 
-/** Distribution of a launch's time over replications. */
 export interface TimeDistribution {
-  /** Time of every replication, cycles, in the order of simulation. */
+  /** In the order of simulation. */
   readonly cycles: Float64Array;
   readonly meanCycles: number;
   readonly standardDeviationCycles: number;
@@ -42,7 +37,7 @@ export function replicationRandom(seed: number, replication: number): Random {
 /**
  * Simulates a launch until its mean time is known with the requested precision. Replication i uses stream i of the
  * seed, so a longer run extends a shorter one. Fails with `bad-input` if an option is out of range, and with
- * `cancelled` when `cancelled()` is true.
+ * `cancelled`.
  */
 export function replicate(device: DeviceRun, options: ReplicationOptions): Result<TimeDistribution> {
   const { atLeast, atMost, relativeStandardError, relativeHalfWidth = 0, cancelled } = options;
@@ -84,8 +79,8 @@ export function replicate(device: DeviceRun, options: ReplicationOptions): Resul
 }
 
 /**
- * Computes the 0.975 quantile of Student's t with `freedom` degrees of freedom, by the Cornish–Fisher expansion
- * (Abramowitz and Stegun 26.7.5). The expansion is poor for one and two degrees of freedom, which have a closed form.
+ * Computes the 0.975 quantile of Student's t by the Cornish–Fisher expansion (Abramowitz and Stegun 26.7.5), which is
+ * poor for one and two degrees of freedom. These have a closed form.
  */
 function studentQuantile975(freedom: number): number {
   if (freedom === 1) return Math.tan(0.475 * Math.PI);

@@ -5,16 +5,11 @@ import type { Random } from './random.ts';
 /** Writes the depths (iterations) of the thread groups of the next block, in launch order. */
 export type BlockSampler = (out: Float64Array) => void;
 
-/** Starts a fresh stream of blocks, once per replication. */
 export type BlockSource = (random: Random) => BlockSampler;
 
-/** Draws an index of a discrete law in constant time. */
 export type IndexSampler = (random: Random) => number;
 
-/**
- * Makes a sampler that draws an index from probabilities, which may have any sum. A law of one index takes no random
- * number.
- */
+/** Draws an index from probabilities, which may have any sum. A law of one index takes no random number. */
 export function indexSampler(probability: Float64Array): IndexSampler {
   const n = probability.length;
   if (n === 1) return () => 0;
@@ -23,7 +18,7 @@ export function indexSampler(probability: Float64Array): IndexSampler {
   return aliasSampler(probability.map((p) => (p * n) / total));
 }
 
-/** Makes blocks whose thread groups draw their depths independently from the law of one work group. */
+/** The thread groups of a block draw their depths independently from the law of one work group. */
 export function independentGroups(depth: GroupDepth): BlockSource {
   const { values } = depth;
   const survival = new Float64Array(values.length);

@@ -23,11 +23,10 @@ export interface SimulationOptions {
   readonly seed: number;
   /** The simulation stops at this half width of the 95 % confidence interval of the mean, as a fraction of the mean. */
   readonly halfWidth: number;
-  /** Maximum number of replications, ≥ MIN_REPLICATIONS. */
+  /** ≥ MIN_REPLICATIONS. */
   readonly maxReplications: number;
 }
 
-/** Returns the distribution of a launch without randomness. */
 function playedOnce(cycles: number): TimeDistribution {
   return {
     cycles: Float64Array.of(cycles),
@@ -39,7 +38,7 @@ function playedOnce(cycles: number): TimeDistribution {
   };
 }
 
-/** Returns the seed of one design. It does not depend on the worker or on the other simulated designs. */
+/** The seed does not depend on the worker or on the other simulated designs. */
 function designSeed(studySeed: number, design: number): number {
   const high = Math.floor(design / 2 ** 32);
   return (
@@ -51,7 +50,7 @@ function designSeed(studySeed: number, design: number): number {
 interface PreparedDesign {
   readonly design: PlayableDesign;
   readonly run: DeviceRun;
-  /** Whether the launch has the given units of the workload instead of draws, and nothing else is random. */
+  /** Whether the launch has the given units of the workload instead of draws. `isFixed`: and nothing else is random. */
   readonly isGiven: boolean;
   readonly isFixed: boolean;
 }
@@ -136,8 +135,8 @@ function withLeast(run: DeviceRun, { leastCycles }: PlayableDesign): DeviceRun {
 
 /**
  * Simulates a design on the real workload until its mean time is known with the requested precision. Fails with
- * `conflict` on an invalid design, with `unsupported` if too many units would have to be sorted, and with `bad-input`
- * if an option is out of range.
+ * `conflict` on an invalid design, with `unsupported` on a CPU or if too many units would have to be sorted, and with
+ * `bad-input` if an option is out of range.
  */
 export function simulateDesign(
   predictor: Predictor,
@@ -189,11 +188,9 @@ export function simulateDesign(
 /** Maximum number of bars that a chart draws, and the number of points along its time axis. */
 const MAX_BARS = 20_000;
 const BINS = 240;
-/** Maximum number of thread groups of a timeline. Each of them needs memory for two numbers and an index. */
+/** Each thread group of a timeline needs memory for two numbers and an index. */
 const MAX_TIMELINE_GROUPS = 8_000_000;
-/**
- * Maximum number of units of a timeline. They occupy one worker for a few seconds, during which nobody can cancel it.
- */
+/** More units would occupy a worker for more than a few seconds, during which nobody can cancel it. */
 const MAX_TIMELINE_UNITS = 100_000_000;
 
 /** Records one replication. Fails as `simulateDesign` does, and with `unsupported` if it is too large to record. */
@@ -244,7 +241,6 @@ export function simulateTimeline(
   });
 }
 
-/** One simulated launch of a design, and the time of its start. */
 interface PlayedPart {
   readonly design: PlayableDesign;
   readonly timeline: Timeline;

@@ -23,12 +23,11 @@ import { countSliceUnits } from '../predict/depth/padded.ts';
 import type { Random } from './random.ts';
 import { indexSampler, type BlockSource } from './samplers.ts';
 
-/** A launch of a workload whose units are ordered by a balancing. */
 export interface WorkloadLaunch extends Dealing {
   readonly law: LengthLaw;
   /** The lengths of the workload in its order, repeated. If omitted, units are independent draws from the law. */
   readonly given?: CompactNumbers | null;
-  /** Any balancing except `dynamic-fetch`, whose units are not dealt (see `prepareFetchingDevice`). */
+  /** The units of `dynamic-fetch` are not dealt (see `prepareFetchingDevice`). */
   readonly balancing: Exclude<LockstepBalancing, { kind: 'dynamic-fetch' }>;
   /** Iterations that each group spends on search and carry, if slots take even shares. */
   readonly overheadIterations?: number;
@@ -42,8 +41,8 @@ const SAME_SHARE = 1e-9;
 
 /**
  * Makes blocks to which units are dealt one by one (`predict/dealing/deal.ts`): the given units as the balancing orders
- * them, or draws. Blocks of sorted or bucketed units are launched in random order, as the predictions assume; other
- * blocks keep their order. Fails with `unsupported` if too many units would have to be sorted.
+ * them, or draws. Blocks of sorted or bucketed units are launched in random order, as the predictions assume. Fails
+ * with `unsupported` if too many units would have to be sorted.
  */
 export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
   const { law, units, balancing, groupsPerBlock: W, gridBlocks, given = null } = launch;
@@ -94,7 +93,6 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
   });
 }
 
-/** Returns the given units in the order of a balancing; if they repeat, only the first ones. */
 function givenUnits(
   { units, law, unitsPerGroup }: WorkloadLaunch,
   given: CompactNumbers,
@@ -105,7 +103,6 @@ function givenUnits(
   return new Float64Array(arrangeUnits(given, units, law, kept, unitsPerGroup, units).lengths);
 }
 
-/** Makes an order of units that reads the lengths one by one. */
 function plainOrder(lengthAt: (position: number) => number, units: number): UnitOrder {
   const longestOf = (position: number, count: number): number => {
     let longest = 0;
@@ -122,7 +119,6 @@ function plainOrder(lengthAt: (position: number) => number, units: number): Unit
   };
 }
 
-/** Draws units and puts them in the order of a balancing. */
 function orderedUnits(launch: WorkloadLaunch, draw: () => number, random: Random): Float64Array {
   const { balancing } = launch;
   const { law, units, unitsPerGroup } = launch;

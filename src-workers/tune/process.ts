@@ -37,10 +37,7 @@ export interface Measured {
   readonly noise: Float64Array;
 }
 
-/**
- * Makes an axis from the value of each design.
- * @param isNamed whether the values are names, which have no distances
- */
+/** @param isNamed whether the values are names, which have no distances */
 export function makeAxis(values: Float64Array, isNamed: boolean): Axis {
   const distinct = Float64Array.from(new Set(values)).sort();
   const number = new Map(Array.from(distinct, (value, at) => [value, at]));
@@ -54,13 +51,11 @@ export function makeAxis(values: Float64Array, isNamed: boolean): Axis {
   };
 }
 
-/** The prior variance of c, the part of a value that all designs share. */
+/** The prior variance of c. */
 const COMMON = 1;
-/**
- * A small number that is added to the diagonal. Without it, the factorisation fails for designs that are nearly equal.
- */
+/** Added to the diagonal. Without it, the factorisation fails for designs that are nearly equal. */
 const JITTER = 1e-6;
-/** Priors of the natural logarithms of the widths: mean and standard deviation, in the order of `Widths`. */
+/** Priors of the natural logarithms of the widths: mean and standard deviation. */
 const PRIOR = {
   smooth: [0, 0.7],
   own: [Math.log(0.03), 1],
@@ -75,7 +70,7 @@ export const widthsOf = ({ axes }: Field): number => LENGTHS + axes.length;
 
 /**
  * Computes the correlation along an axis for every two values, and the derivative of its logarithm with respect to the
- * length of the axis.
+ * logarithm of the axis's length.
  */
 function correlations(
   { apart }: Axis,
@@ -117,7 +112,7 @@ function improbability(
       ),
     ),
   );
-  // This computes the inverse of the factor, the inverse of the covariance, and this inverse times z.
+  // The inverse of the factor, and the inverse of the covariance times z.
   const inverse: Float64Array[] = [];
   const solved = new Float64Array(n);
   let value = 0;
@@ -186,9 +181,8 @@ export function fitWidths(field: Field, measured: Measured): Widths {
   return best;
 }
 
-/** A model of all designs of a field, given the measurements. */
 export interface Process {
-  /** The variance of e, the part of a value that is independent for each design. */
+  /** The variance of e. */
   readonly own: number;
   /** The variance of z − e at every design. */
   readonly spread: Float64Array;
@@ -199,9 +193,7 @@ export interface Process {
   expect: (z: Float64Array) => {
     /** Expected values of all designs, given the values of the measured ones. */
     readonly mean: Float64Array;
-    /**
-     * Errors of the measured designs, in standard deviations. Each design is predicted from the measurements before it.
-     */
+    /** Errors of the measured designs, in standard deviations. Each is predicted from the measurements before it. */
     readonly errors: Float64Array;
     /** The error of each measurement divided by the variance of its noise. */
     readonly pulls: Float64Array;

@@ -3,23 +3,17 @@ import type { Design } from '../domain/design.ts';
 import type { Device } from '../domain/device.ts';
 import type { Coordinate, TuningSpace } from './tuner.ts';
 
-/** A design of a tuned space, with its prediction. */
 export interface PredictedDesign {
   readonly design: Design;
   readonly timeMs: number;
   readonly residentBlocks: number;
 }
 
-/** Standard deviations of the errors of predictions, in ln(time). */
 export interface ErrorWidths {
-  /**
-   * The standard deviation between designs of the same place (`TiePlace`), which differ only in other properties, such
-   * as the block size.
-   */
+  /** The standard deviation of errors in ln(time) between designs of the same place (`TiePlace`). */
   readonly shapes: number;
 }
 
-/** Converts the designs of one device to the form that the tuner needs. */
 export function tuningSpace(device: Device, designs: readonly PredictedDesign[], widths: ErrorWidths): TuningSpace {
   const names = (value: (one: PredictedDesign) => string): Coordinate => {
     const known = [...new Set(designs.map(value))];

@@ -29,14 +29,13 @@ import { makeAxis, createProcess, fitWidths, widthsOf, type Field, type Process 
 
 /** A property that distinguishes designs: an axis, or a value that follows from several axes. */
 export interface Coordinate {
-  /** The coordinate of each design. */
   readonly values: Float64Array;
   /** The difference between the largest and the smallest value; 0 if the values are names, which have no distances. */
   readonly range: number;
 }
 
 export interface TuningSpace {
-  /** Predicted times of all designs, ms; all positive. */
+  /** All positive. */
   readonly predictedMs: Float64Array;
   readonly coordinates: readonly Coordinate[];
   /**
@@ -46,7 +45,6 @@ export interface TuningSpace {
   readonly deviation: number;
 }
 
-/** A design that was measured, or that could not be measured. */
 export interface KnownDesign {
   readonly design: number;
   /** Null if the design could not be measured. */
@@ -57,7 +55,7 @@ export interface KnownDesign {
 
 export interface TuningEstimate {
   readonly design: number;
-  /** Expected time of this design, ms, from its own measurement and the other measurements. */
+  /** Expected from the design's own measurement and the other measurements. */
   readonly timeMs: number;
   /**
    * The fraction by which this design is expected to be slower than the fastest of the space: the larger of the mean
@@ -72,11 +70,10 @@ export interface Tuner {
    * @param noise standard deviation of ln(time) of the measurement
    */
   observe(design: number, timeMs: number, noise: number): void;
-  /** Excludes a design that cannot be measured. */
   reject(design: number): void;
-  /** Returns `count` designs to measure next, or fewer if fewer are left. None of them was measured or rejected. */
+  /** Returns `count` designs to measure next, or fewer if fewer are left. */
   propose(count: number): readonly number[];
-  /** Returns the estimate; `null` if nothing was measured. */
+  /** Returns `null` if nothing was measured. */
   estimate(): TuningEstimate | null;
   /**
    * Returns the expected times of all designs that were not rejected, ms, in any order; empty if nothing was measured.
@@ -88,13 +85,12 @@ export interface Tuner {
 const SPREAD = 12;
 /** Number of spread designs that come first and are spread over the best predictions only. */
 const SPREAD_BY_PREDICTION = 4;
-/** One in this number of designs counts as one of the best predictions. */
+/** One in this number of designs counts as one of the best predictions, but at least `LEAST_BEST`. */
 const BEST_SHARE = 50;
-/** Minimum number of designs that count as the best predictions. */
 const LEAST_BEST = 8;
 /**
- * Number of designs per spread design in a random pool. Each spread design is the one of the pool that is farthest from
- * all taken ones. The farthest of all designs would always be in a corner of the space.
+ * Each spread design is the farthest from all taken ones in a random pool of this many designs per spread design. The
+ * farthest of all designs would always be in a corner of the space.
  */
 const DRAWN = 20;
 /** The widths are fitted again when the number of measurements has grown by this factor. */
@@ -108,9 +104,8 @@ const MAX_FITTED = 160;
 const INTERACTION = 0.6;
 /** Number of distinct values to which predictions are rounded when they serve as a coordinate. */
 const LEVELS = 48;
-/** One in this number of designs of a batch is chosen with a wider process. */
+/** One in this number of designs of a batch is chosen with a process that is wider by the factor `WIDER`. */
 const WIDE_EVERY = 4;
-/** The factor on the width of a wider process. */
 const WIDER = 2;
 /**
  * The expected regret uses a process that is wider by at least this factor, because the fitted widths are only the most
@@ -124,7 +119,6 @@ const DRAWS = 128;
 const SURE = 0.9;
 
 /**
- * Creates a tuner.
  * @param seed determines the choice between equally promising designs, and the draws of times for the expected regret
  */
 export function createTuner(space: TuningSpace, seed: number): Tuner {
@@ -248,10 +242,7 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
   };
 }
 
-/**
- * Describes the designs as the process sees them: by their coordinates, and by the prediction as one more coordinate if
- * there is one.
- */
+/** Describes the designs by their coordinates, and by the prediction as one more coordinate if there is one. */
 function predictedField(
   { predictedMs, coordinates, deviation }: TuningSpace,
   byPrediction: Int32Array,
@@ -290,10 +281,7 @@ function spreadOver(field: Field, order: Int32Array, byPrediction: Int32Array | 
 const distance = ({ axes }: Field, one: number, other: number): number =>
   axes.reduce((sum, { codes, size, apart }) => sum + apart[codes[one] * size + codes[other]], 0);
 
-/**
- * Finds the design that is farthest from all taken ones, the first one if several are equally far; null if none is
- * left.
- */
+/** Finds the design that is farthest from all taken ones, the first of several; null if none is left. */
 function farthest(field: Field, among: ArrayLike<number>, taken: ReadonlySet<number>): number | null {
   let [found, most]: [number | null, number] = [null, -1];
   for (const design of Array.from(among)) {
@@ -306,7 +294,7 @@ function farthest(field: Field, among: ArrayLike<number>, taken: ReadonlySet<num
 }
 
 /**
- * Finds the design with the greatest expected improvement, the first one if several are equal.
+ * Finds the design with the greatest expected improvement, the first of several.
  * @param designs at least one
  * @param wider factor on the width of the process
  */
@@ -334,8 +322,7 @@ function mostPromising(designs: Int32Array, process: Process, mean: Float64Array
 }
 
 /**
- * Computes the loss of the best measured design in each draw of the values: how much slower it is than the best of
- * itself and the judged designs.
+ * Computes how much slower the best measured design is than the best of the judged designs and itself, in each draw.
  */
 function drawnRegrets(
   process: Process,
@@ -364,9 +351,8 @@ function drawnRegrets(
 
 /**
  * Returns the factor by which the process is too narrow for unmeasured designs. It grows with the number of widths per
- * measurement (Akaike, Ann. Inst. Stat. Math. 21, 1969). It also grows with the errors at designs that became the best
- * when they were measured, since the designs that could still become the best are like them.
- * @param errors of the measurements, each expected from the ones before it
+ * measurement (Akaike, Ann. Inst. Stat. Math. 21, 1969), and with the errors at designs that became the best when they
+ * were measured, since the designs that could still become the best are like them.
  */
 function widening(field: Field, logMs: readonly number[], errors: Float64Array): number {
   let [best, squares, records] = [Infinity, 1, 1];
@@ -389,7 +375,7 @@ export function shownSkill(predicted: readonly number[], measured: readonly numb
   return Number.isNaN(skill) ? null : skill;
 }
 
-/** Selects the times to which the widths are fitted, and returns their positions. */
+/** Selects the positions of the times to which the widths are fitted. */
 function selectFitted(logMs: readonly number[]): readonly number[] {
   const byTime = [...logMs.keys()].sort((one, other) => logMs[one] - logMs[other]);
   const half = MAX_FITTED / 2;
@@ -402,7 +388,7 @@ function selectFitted(logMs: readonly number[]): readonly number[] {
 }
 
 /**
- * Computes ln(E[max(0, gain + width·N(0, 1))]). Far below any gain it uses the asymptote, because the exact form
+ * Computes ln(E[max(0, gain + width·N(0, 1))]). Far below any gain, it uses the asymptote, because the exact form
  * subtracts two nearly equal numbers.
  */
 export function logImprovement(gain: number, width: number): number {

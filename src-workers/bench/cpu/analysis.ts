@@ -9,10 +9,9 @@ import { caseShares } from './shares.ts';
 
 /** Analyses measured contention: bandwidth by active cores, and every model against measured unbalanced work. */
 
-/** A measured case. The analyses ignore cases of other benchmarks and cases without a time. */
 export type MeasuredContentionCase = Pick<CaseResult, 'case' | 'timesMs' | 'values'>;
 
-/** Median of the repeats, and an interval of at least 95 % from order statistics, which needs at least 6 repeats. */
+/** An interval of at least 95 % comes from order statistics, which need at least 6 repeats. */
 export interface MedianOf {
   readonly value: number;
   readonly low: number | null;
@@ -20,13 +19,13 @@ export interface MedianOf {
 }
 
 export interface MeasuredBandwidths extends BandwidthCalibration {
-  /** Numbers of cores, ascending. The columns below have one entry for each. */
+  /** Numbers of cores, ascending, one for each entry of `bandwidth`. */
   readonly cores: readonly number[];
   /** BW_i, GB/s (10⁹ bytes), with bytes counted as in STREAM. */
   readonly bandwidth: readonly MedianOf[];
 }
 
-/** Prediction of one model. `error`: predicted over measured time, minus 1. (Langguth prints errors of bandwidths.) */
+/** `error`: predicted over measured time, minus 1. (Langguth prints errors of bandwidths.) */
 export interface ModelledTime {
   readonly model: ContentionModel;
   readonly timeMs: number;
@@ -40,11 +39,7 @@ export interface ComparedContention {
   readonly models: readonly ModelledTime[];
 }
 
-/**
- * Returns BW_i, β, ρ and K from the STREAM cases.
- *
- * @returns `bad-input` without a timed STREAM case of one core
- */
+/** Returns BW_i, β, ρ and K from the STREAM cases. Fails with `bad-input` without a timed STREAM case of one core. */
 export function contentionFromStream(cases: readonly MeasuredContentionCase[]): Result<MeasuredBandwidths> {
   const measured = cases
     .flatMap((each) => {
@@ -68,9 +63,9 @@ export function contentionFromStream(cases: readonly MeasuredContentionCase[]): 
 }
 
 /**
- * Compares every model with every unbalanced case. For a case on P cores, the models get a machine of P cores: β is
- * unchanged, and ρ is the highest measured bandwidth of up to P cores. The staircase uses the measured curve, and both
- * two-phase forms use K = ⌈ρ/β⌉. Cases on more cores than the curve has are ignored.
+ * Compares every model with every unbalanced case. For P cores, β is unchanged, and ρ is the highest measured bandwidth
+ * of up to P cores. The staircase uses the measured curve, and both two-phase forms use K = ⌈ρ/β⌉. Cases on more cores
+ * than the curve has are ignored.
  */
 export function compareContention(
   { curve }: Pick<MeasuredBandwidths, 'curve'>,
@@ -100,8 +95,7 @@ export function compareContention(
 }
 
 /**
- * A thread that has a core to itself runs for at least this fraction of the time. It loses time only to interrupts and
- * to the start of a launch.
+ * A thread with a core to itself runs for at least this fraction of the time: interrupts and the start take the rest.
  */
 const UNDISTURBED_FRACTION = 0.95;
 
@@ -125,9 +119,8 @@ export function disturbances(cases: readonly MeasuredContentionCase[]): readonly
 const VENDORS = ['Intel', 'AMD', 'Apple', 'Ampere', 'NVIDIA', 'Qualcomm', 'IBM'];
 
 /**
- * Returns the measured machine as an entry of the device catalogue, rounded to 0.01 GB/s.
- *
- * @returns `bad-input` if some cores of the machine were not measured, because its full bandwidth is then unknown
+ * Returns the measured machine as an entry of the device catalogue, rounded to 0.01 GB/s. Fails with `bad-input` if
+ * some cores of the machine were not measured, because its full bandwidth is then unknown.
  */
 export function measuredCpu(device: MeasuringDevice, measured: MeasuredBandwidths): Result<CpuDevice> {
   const cores = measured.cores.at(-1)!;

@@ -1,7 +1,7 @@
 /**
- * An assembler for the few WebAssembly instructions of the kernels. It replaces a tool chain, and is small enough to
- * read. Each instruction is a function that returns its bytes, so a function body reads from top to bottom like the
- * text format. Source: WebAssembly Core Specification 2.0, chapter 5 (binary format).
+ * An assembler for the few WebAssembly instructions of the kernels, which replaces a tool chain. Each instruction is a
+ * function that returns its bytes, so a function body reads like the text format. Source: WebAssembly Core
+ * Specification 2.0, chapter 5 (binary format).
  */
 export type Bytes = readonly number[];
 
@@ -30,7 +30,7 @@ const list = (items: readonly Bytes[]): Bytes => [...unsigned(items.length), ...
 const name = (text: string): Bytes => sized([...new TextEncoder().encode(text)]);
 const section = (id: number, items: readonly Bytes[]): Bytes => [id, ...sized(list(items))];
 const vector = (code: number): Bytes => [0xfd, ...unsigned(code)];
-/** Encodes a memory access: its address is the operand plus the offset. The alignment, a power of two, is a hint. */
+/** The address is the operand plus the offset. The alignment, a power of two, is a hint. */
 const memory = (alignment: number, offset: number): Bytes => [alignment, ...unsigned(offset)];
 
 export const local = (index: number) => ({
@@ -38,9 +38,7 @@ export const local = (index: number) => ({
   set: [0x21, ...unsigned(index)] as Bytes,
 });
 
-/** Encodes a block without parameters and results. Its body leaves it by `branchIf`. */
 export const block = (...body: readonly Bytes[]): Bytes => [0x02, 0x40, ...body.flat(), 0x0b];
-/** Encodes a loop. Its body repeats it by `branch` or `branchIf`. */
 export const loop = (...body: readonly Bytes[]): Bytes => [0x03, 0x40, ...body.flat(), 0x0b];
 /** If the operand is not 0, branches to the end of a block, or to the start of a loop, `depth` levels further out. */
 export const branchIf = (depth: number): Bytes => [0x0d, ...unsigned(depth)];
@@ -73,12 +71,10 @@ export const f64x2 = {
   multiply: vector(0xf2),
 };
 
-/** A function of a module, exported under its name. */
 export interface AssembledFunction {
   readonly name: string;
   readonly parameters: readonly ValueType[];
   readonly result: ValueType | null;
-  /** Types of the local variables, which follow the parameters. */
   readonly locals: readonly ValueType[];
   readonly body: readonly Bytes[];
 }

@@ -5,8 +5,7 @@ const GENERATION = 1;
 
 /**
  * Waits until all threads have arrived. Afterwards each thread sees everything that the others wrote before.
- *
- * @param state `BARRIER_WORDS` words of a `SharedArrayBuffer`, initially 0; only this function changes them
+ * @param state `BARRIER_WORDS` words of a `SharedArrayBuffer`, initially 0
  * @param spins how often a thread reads the memory before it sleeps: many times if all threads must leave at the same
  * moment, 0 if waiting threads must not take time from working threads
  * @param onLast runs in the thread that arrives last, before all are released

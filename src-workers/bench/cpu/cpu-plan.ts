@@ -5,9 +5,9 @@ import { MAX_MEMORY_BYTES } from './shares.ts';
 export const ASSUMED_CACHE_BYTES = 64 * 2 ** 20;
 /** STREAM's rule: arrays must have at least four times the size of the last-level cache. */
 const CACHES = 4;
-/** The minimum number of bytes. With fewer, starting the threads takes a noticeable fraction of the time. */
+/** With fewer bytes, starting the threads takes a noticeable fraction of the time. */
 const MIN_BYTES = 256 * 2 ** 20;
-/** The fraction of the whole memory, and also of its free part, that a case may use. */
+/** The fraction of the whole memory, and of its free part, that a case may use. */
 const MEMORY_FRACTION = 0.9;
 const FREE_FRACTION = 0.5;
 
@@ -18,7 +18,6 @@ export function standardBytes(lastLevelCacheBytes: number, freeMemoryBytes: numb
 }
 
 export interface CpuPlanOptions {
-  /** Number of cores of the machine. The suite uses up to all of them. */
   readonly cores: number;
   /** Bytes that one pass of a case moves, for any number of cores (see `standardBytes`). */
   readonly totalBytes: number;
@@ -37,8 +36,7 @@ export function contentionCases({
   totalBytes,
 }: Pick<CpuPlanOptions, 'cores' | 'totalBytes'>): readonly BenchCase[] {
   const unbalanced = Array.from({ length: cores - 1 }, (_, i) => i + 2);
-  // The maximum number of rows for which the packed triangle of rows·(rows + 1)/2 numbers of 8 bytes fits. It is the
-  // same for all numbers of cores.
+  // The largest packed triangle of rows·(rows + 1)/2 numbers of 8 bytes that fits.
   const rows = Math.floor((Math.sqrt(1 + totalBytes) - 1) / 2);
   return [
     ...Array.from({ length: cores }, (_, i): BenchCase => {
@@ -59,7 +57,6 @@ export function contentionCases({
   ];
 }
 
-/** Returns `contentionCases` as a plan, with enough repeats for a confidence interval. */
 export function cpuPlan(options: CpuPlanOptions): BenchPlan {
   return {
     format: 'lockstep-bench',

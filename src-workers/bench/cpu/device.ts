@@ -26,7 +26,6 @@ function folders(path: string, pattern: RegExp): string[] {
 /** Returns the total size of all instances of the largest data cache that the system reports; `null` if none. */
 export function lastLevelCacheBytes(root = SYSTEM_CPUS): number | null {
   let highest = 0;
-  /** Maps the cores that share a cache to the size of the cache. */
   let instances = new Map<string, number>();
   for (const cpu of folders(root, /^cpu\d+$/)) {
     for (const index of folders(join(root, cpu, 'cache'), /^index\d+$/)) {
@@ -43,7 +42,6 @@ export function lastLevelCacheBytes(root = SYSTEM_CPUS): number | null {
   return total > 0 ? total : null;
 }
 
-/** Returns the number of physical cores that the system reports. Hardware threads of one core count once. */
 function physicalCores(root = SYSTEM_CPUS): number | null {
   const cores = new Set(
     folders(root, /^cpu\d+$/).flatMap((cpu) => read(root, cpu, 'topology', 'thread_siblings_list') ?? []),

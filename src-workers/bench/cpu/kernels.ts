@@ -27,7 +27,7 @@ const advance = (index: number, bytes: number): Bytes => [
   ...local(index).set,
 ];
 
-/** Assembles STREAM's triad over f64: a[i] = b[i] + s·c[i]. Each array has `bytes`, a multiple of 64. */
+/** STREAM's triad over f64: a[i] = b[i] + s·c[i]. Each array has `bytes`, a multiple of 64. */
 function triad(): AssembledFunction {
   const [a, b, c, bytes, s, scale, end] = [0, 1, 2, 3, 4, 5, 6].map(local);
   return {
@@ -52,9 +52,8 @@ function triad(): AssembledFunction {
 }
 
 /**
- * Assembles the product of one row of a packed matrix and a vector: Σ row[j]·x[j] over `bytes` of each, a multiple of
- * 8. Four sums of two lanes are kept, so that additions do not wait for one another. This adds the terms in another
- *    order than a simple loop.
+ * The product of one row of a packed matrix and a vector: Σ row[j]·x[j] over `bytes` of each, a multiple of 8. Four
+ * sums of two lanes are kept, so that additions do not wait for one another.
  */
 function dot(): AssembledFunction {
   const [row, x, bytes, bulk] = [0, 1, 2, 3].map(local);
@@ -94,14 +93,13 @@ function dot(): AssembledFunction {
   };
 }
 
-/** Number of rows that `dotRows` processes side by side. */
 export const STREAMED_ROWS = 4;
 
 /**
- * Assembles the product of the first part of neighbouring rows of a packed lower triangle and a vector. Rows are
- * processed side by side, because a single stream of reads does not use the full bandwidth of a core. The first row has
- * `bytes`, and each further row 8 more. Each row is multiplied up to the last whole pass of `UNROLLED_BYTES` in the
- * first row. The sums go to `y` in the order of the rows.
+ * The product of the first part of neighbouring rows of a packed lower triangle and a vector. Rows are processed side
+ * by side, because a single stream of reads does not use the full bandwidth of a core. The first row has `bytes`, and
+ * each further row 8 more. Each row is multiplied up to the last whole pass of `UNROLLED_BYTES` in the first row. The
+ * sums go to `y` in the order of the rows.
  */
 function dotRows(): AssembledFunction {
   const [first, x, y, bytes] = [0, 1, 2, 3].map(local);
@@ -138,7 +136,7 @@ function dotRows(): AssembledFunction {
   };
 }
 
-/** The kernels. Their addresses are in bytes within the memory of the module. */
+/** Addresses are in bytes within the memory of the module. */
 export interface Kernels {
   readonly triad: (a: number, b: number, c: number, bytes: number, s: number) => void;
   readonly dot: (row: number, x: number, bytes: number) => number;

@@ -8,11 +8,8 @@ import { caseShares, designShares, type CaseShares, type DesignMachine, type Des
 import type { ThreadMessage, ThreadTask } from './thread.ts';
 
 /**
- * Measures the cases of a plan on threads of this process, one after another, and reports each result at once. A failed
- * case is reported as failed. The next case begins after the threads and the memory of the previous one are gone.
- *
+ * Measures the cases of a plan on threads of this process, one after another, and reports each result at once.
  * @param threadModule a module that passes its `workerData`, a `ThreadTask`, to `runThread`
- * @param machine the machine that measures designs
  */
 export async function measureCpu(
   plan: BenchPlan,
@@ -31,7 +28,7 @@ export async function measureCpu(
   take({ type: 'done', elapsedMs: performance.now() - started });
 }
 
-/** Returns the loads of the units of a plan. They are made once, because all designs share them. */
+/** The loads are made once, because all designs share them. */
 function plannedLoads({ workload }: BenchPlan): Result<CpuLoads> {
   if (!workload) return badInput('The plan has a unit loop, but no workload.');
   const { lengths, traffic } = workload;
@@ -138,7 +135,7 @@ async function measureCase(
       workers.push(worker);
     }
   });
-  // Two cases must never hold their memory at the same time, so this waits for the threads to end.
+  // Two cases must never hold their memory at the same time.
   await Promise.all(workers.map((worker) => worker.terminate()));
   if (failure !== null) return take({ type: 'failed', case: id, message: failure });
   take({ type: 'check', case: id, correct: wrong.length === 0, message: wrong.join('; ') });
@@ -150,15 +147,13 @@ async function measureCase(
     values: {
       cores: threads,
       loadBytes,
-      /** How many copies of the case one launch runs. Times, ends and loads are for one copy. */
+      /** Times, ends and loads are for one copy. */
       copies,
       /** Bandwidth of every counted launch, GB/s (10⁹ bytes). */
       bandwidthGbS: times.map((timeNs) => bytes / timeNs),
-      /**
-       * End of each thread, ns from the common start: all threads of the first counted launch, then of the second, …
-       */
+      /** Ends of threads, ns from the common start: all threads of the first counted launch, then of the second, … */
       threadEndNs: ends.flat(),
-      /** Fraction of the time until its end that each thread was on a core; below 1 if other programs used the core. */
+      /** Fraction of the time until its end that each thread was on a core. */
       threadOnCoreFraction: onCore.flat(),
     },
   });

@@ -10,14 +10,13 @@ import { computeCoreLoads, type CpuLoads } from '../../predict/cpu.ts';
 export type CaseShares =
   | {
       readonly kind: 'triad';
-      /** The first element of each core; the last entry is the number of all elements. A core may have none. */
+      /** The first element of each core, then the number of all elements. A core may have none. */
       readonly firstElement: readonly number[];
       /** How many times each core passes over its elements in one launch. */
       readonly passes: number;
       /** Start of the arrays a, b and c, bytes. */
       readonly arrays: readonly [number, number, number];
       readonly memoryBytes: number;
-      /** Bytes that each core moves in a launch. */
       readonly loadBytes: readonly number[];
     }
   | {
@@ -31,25 +30,21 @@ export type CaseShares =
 
 export type ContentionBenchmark = 'stream' | 'triangular' | 'imbalanced-stream';
 
-/**
- * The maximum size of the memory: 2³² bytes minus one page, so that every address, including the end of the last array,
- * is a 32-bit number.
- */
+/** 2³² bytes minus one page, so that every address, including the end of the last array, is a 32-bit number. */
 export const MAX_MEMORY_BYTES = 2 ** 32 - 65536;
-/** The maximum number of cores. No machine has more, and this many threads cannot exhaust a machine. */
+/** No machine has more cores, and this many threads cannot exhaust a machine. */
 export const MAX_CORES = 1024;
-/** A share consists of whole passes of the unrolled loop, each with this many elements. */
+/** Elements of one pass of the unrolled loop. A share has whole passes. */
 const PASS_ELEMENTS = 8;
 const ELEMENT_BYTES = 8;
 /**
- * Bytes of an element, counted as in STREAM: reading b and c, and writing a. Reading a line of array a before it is
- * written does not count.
+ * Counted as in STREAM: reading b and c, and writing a. Reading a line of array a before it is written does not count.
  */
 export const TRIAD_BYTES_PER_ELEMENT = 24;
 /** The gap between arrays. If arrays had equal offsets within a page, loads would wait for stores to other arrays. */
 const GAP_BYTES = 1024 + 64;
 
-/** Computes the shares of a case. Fails with `bad-input` on invalid numbers, with `unsupported` on too much memory. */
+/** Fails with `bad-input` on invalid numbers, with `unsupported` on too much memory. */
 export function caseShares<Id extends ContentionBenchmark>(
   benchmark: Id,
   parameters: BenchParameters[Id],
@@ -75,13 +70,11 @@ export function caseShares(
 }
 
 export interface DesignMachine {
-  /** Bytes of one pass of a launch. All designs have the same number (see `standardBytes`). */
+  /** Bytes of one pass of a launch, equal for all designs (see `standardBytes`). */
   readonly passBytes: number;
-  /** Threads that can run at once. */
   readonly maxThreads: number;
 }
 
-/** The shares of a design, and how many times a launch moves the design's bytes. */
 export interface DesignShares {
   readonly shares: CaseShares;
   /** Copies of its work that each core gets, ≥ 1 and not always whole. Launch times are divided by this number. */
@@ -89,10 +82,10 @@ export interface DesignShares {
 }
 
 /**
- * Computes the shares of a design on a CPU. Every core gets its share of a pass as in the prediction (`sweep/cpu.ts`),
- * rounded to `PASS_ELEMENTS`. A design that moves less than a pass is copied until it fills one; a design that moves
- * more takes several passes. The triad moves the bytes, since the bandwidths that the prediction uses were measured
- * with it.
+ * Computes the shares of a design on a CPU. Every core gets its share of a pass as in the prediction
+ * (`predict/cpu.ts`), rounded to `PASS_ELEMENTS`. A design that moves less than a pass is copied until it fills one; a
+ * design that moves more takes several passes. The triad moves the bytes, since the prediction's bandwidths were
+ * measured with it.
  *
  * Fails with `unsupported` on a design for a GPU, with more threads than can run at once, or without bytes.
  */
@@ -130,10 +123,7 @@ function triadShares(bytesPerShare: number, shares: readonly number[]): Result<C
   );
 }
 
-/**
- * Places the arrays of a triad in the memory.
- * @param elements elements of each core, multiples of `PASS_ELEMENTS`
- */
+/** @param elements elements of each core, multiples of `PASS_ELEMENTS` */
 function placedTriad(elements: readonly number[], passes: number): Result<CaseShares> {
   const firstElement = [0];
   for (const own of elements) firstElement.push(firstElement.at(-1)! + own);
@@ -148,7 +138,7 @@ function placedTriad(elements: readonly number[], passes: number): Result<CaseSh
   });
 }
 
-/** Returns the index of the first element of row i in the packed lower triangle. Row i has i + 1 elements. */
+/** Returns the index of the first element of a row in the packed lower triangle. Row i has i + 1 elements. */
 export function packedStart(row: number): number {
   return (row * (row + 1)) / 2;
 }

@@ -5,13 +5,11 @@ import { PAGE_BYTES } from './assembler.ts';
 import { STREAMED_ROWS, UNROLLED_BYTES, type Kernels } from './kernels.ts';
 import { packedStart, type CaseShares } from './shares.ts';
 
-/** The input of one thread of a case: its `workerData`. */
 export interface ThreadTask {
   readonly rank: number;
   readonly threads: number;
   readonly shares: CaseShares;
   readonly module: WebAssembly.Module;
-  /** The state of the barrier: `BARRIER_WORDS` words. */
   readonly barrier: Int32Array;
   /** For each launch, the common start and then the end of each thread, in ns of the system's monotonic clock. */
   readonly clock: BigInt64Array;
@@ -35,8 +33,8 @@ export type ThreadMessage =
   | { readonly kind: 'checked'; readonly rank: number; readonly message: string };
 
 /**
- * How often a barrier spins before a launch. It is enough for threads to leave together, and the delay is small if
- * there are more threads than cores.
+ * How often a barrier spins before a launch: enough for threads to leave together, and a small delay if there are more
+ * threads than cores.
  */
 const START_SPINS = 20_000;
 const SCALE = 3;
@@ -50,9 +48,8 @@ const matrixAt = (k: number): number => Math.imul(k, 0x9e3779b1) >>> 28;
 const vectorAt = (j: number): number => 1 + (j % 7);
 
 /**
- * Processes one thread's share of a case. The thread fills its share itself, so that the pages are near the core that
- * will use them. It launches together with all other threads, and compares the kernel's result with a result computed
- * without it.
+ * Processes one thread's share of a case. The thread fills its share itself, so that the pages are near its core. It
+ * launches together with all other threads, and compares the kernel's result with a result computed without it.
  *
  * Thread 0 creates the memory and passes it to the other threads. The thread that started them never has the memory, so
  * it is freed when they end.

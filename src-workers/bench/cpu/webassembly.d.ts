@@ -1,6 +1,6 @@
 /**
- * The part of WebAssembly's JavaScript interface that this folder uses. TypeScript declares the interface only for
- * pages. Source: WebAssembly JavaScript Interface, https://www.w3.org/TR/wasm-js-api-2/, with shared memories.
+ * TypeScript declares WebAssembly's JavaScript interface only for pages. This is the part that this folder uses.
+ * Source: https://www.w3.org/TR/wasm-js-api-2/, with shared memories.
  */
 declare namespace WebAssembly {
   class Module {

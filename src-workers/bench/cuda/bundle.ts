@@ -17,7 +17,6 @@ import {
 } from './cuda-plan.ts';
 
 export interface BundleContents {
-  /** The CUDA sources by name, from `readCudaSources`. */
   readonly sources: readonly PlacedFile[];
   /** The sweep that contains the plan's designs, if they come from one. */
   readonly source: PlanSource | null;
@@ -48,7 +47,6 @@ export async function makeBundle(plan: BenchPlan, contents: BundleContents): Pro
   ]);
 }
 
-/** Returns the first line of a result file of this plan. */
 export function planLine(plan: BenchPlan, source: PlanSource | null): PlanLine {
   const { workload } = plan;
   const digest = workload && createHash('sha256').update(wordBytes(workload.lengths)).digest('hex');
@@ -101,7 +99,6 @@ To measure what is missing, run the same sbatch again.
 
 `;
 
-/** Writes a job array whose tasks each measure a part of the cases. */
 function slurmScript(tasks: number): string {
   return `#!/bin/sh
 #SBATCH --job-name=lockstep
@@ -116,7 +113,6 @@ LOCKSTEP_SLICE="\${SLURM_ARRAY_TASK_ID:?start this by sbatch}/${tasks}" exec ./r
 `;
 }
 
-/** Quotes words for a shell, if they have characters other than letters, digits and harmless signs. */
 function shellWords(words: readonly string[]): string {
   return words.map((word) => (/^[\w=+./:-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
 }
@@ -154,7 +150,7 @@ function script(plan: BenchPlan, objects: readonly CudaObject[]): string {
   ].join('');
 }
 
-/** The part of the script that chooses the device and the cases, and checks the files that the folder already has. */
+/** Chooses the device and the cases, and checks the files that the folder already has. */
 const SHELL_OPENING = `#!/bin/sh
 # Builds the program for this machine's GPUs, measures the plan beside this file, and writes results.jsonl.
 # Usage: ./run.sh [DEVICE]. With LOCKSTEP_SLICE=2/10 it measures the third tenth of the cases, and writes results-2.jsonl.
@@ -189,18 +185,16 @@ fi
 
 interface ShellBuild {
   readonly platform: string;
-  /** The part of the script that chooses the flags for the GPUs that it lists. */
+  /** Chooses the flags for the GPUs that the script lists. */
   readonly choice: string;
-  /** Name of the measuring program. */
   readonly program: string;
-  /** Flags of every compilation, as words. */
   readonly compileFlags: string;
   /** Lines that build the two programs: one lists the devices, the other measures. */
   readonly devices: string;
   readonly measuring: string;
 }
 
-/** Writes the part of the script that builds the program, unless the same compiler has built it already. */
+/** Builds the program, unless the same compiler has built it already. */
 const shellBuild = ({
   platform,
   choice,
@@ -258,7 +252,6 @@ exec 9>&-
 
 `;
 
-/** Writes the part of the script that measures the remaining cases. */
 const shellMeasuring = (
   program: string,
   cases: number,
@@ -404,7 +397,6 @@ function windowsScript(objects: readonly CudaObject[], cases: number): string {
   ].join('');
 }
 
-/** The part of the script that finds the compilers, and the GPUs for which each can compile. */
 const WINDOWS_OPENING = `# Builds the program for this machine's GPUs, measures the plan beside this file, and leaves results.jsonl.
 # Usage: powershell -ExecutionPolicy Bypass -File run.ps1 [DEVICE]
 param([int]$Device = 0)
@@ -456,10 +448,6 @@ if (-not $env:NVCC_CCBIN -and -not (Get-Command cl.exe -ErrorAction SilentlyCont
 
 `;
 
-/**
- * Writes the part of the script that builds the program, unless the same compiler has already built it.
- * @param builds lines that build the program
- */
 const windowsBuild = (
   builds: string,
   compileFlags: string,
@@ -505,7 +493,6 @@ ${builds}
 
 `;
 
-/** Writes the part of the script that measures the remaining cases. */
 const windowsMeasuring = (
   cases: number,
 ): string => `# A case is done once its result was checked, or it failed. Lines of other cases, and a truncated line, are dropped.

@@ -17,14 +17,13 @@ export interface CudaCompilation {
   /** If given, code is compiled for AMD devices with thread groups of this many lanes. */
   readonly hip?: { readonly threadGroupWidth: number };
   readonly sources: string;
-  /** Objects of the plan, or `[DEVICES_OBJECT]` for a program that only lists devices. */
   readonly objects: readonly CudaObject[];
   /**
    * Architectures such as `sm_90`, or `gfx90a` with HIP. For `compute_90`, the driver does the last step of compiling.
    * `native` means the GPUs of this machine. If empty, the compiler's default is used.
    */
   readonly architectures: readonly string[];
-  /** Folder of the cache, which is kept between runs and readable by this user alone. It is created if missing. */
+  /** Kept between runs, and created if missing. */
   readonly cacheFolder: string;
   /** Maximum size of the cache, bytes, without the outputs of this compilation (see `pruneCache`). */
   readonly maxCacheBytes?: number;
@@ -36,7 +35,7 @@ export interface CudaCompilation {
 export interface CompiledCuda {
   readonly program: string;
   readonly kernels: readonly KernelUsage[];
-  /** Objects that were compiled. The others were in the cache. */
+  /** Objects that were not in the cache. */
   readonly compiled: readonly string[];
 }
 
@@ -54,10 +53,8 @@ export async function readCudaSources(folder: string): Promise<Result<readonly P
 }
 
 /**
- * Compiles and links the program that measures, or finds it in the cache. Objects and programs are cached by a digest
- * of all sources, their flags, the compiler's version and its settings. If the file of a cache entry has changed, it is
- * made again. If the cache exceeds `maxCacheBytes`, the least recently used entries are removed. Several processes may
- * use one cache.
+ * Compiles and links the program that measures, or finds it in the cache. The key of an object or program is a digest
+ * of all sources, its flags, the compiler's version and its settings.
  *
  * Fails with `not-found` if sources or compiler are missing, with `unsupported` and the compiler's first error, with
  * `storage` if the cache cannot be written, and with `cancelled`.
@@ -112,7 +109,6 @@ export async function compileCuda(request: CudaCompilation): Promise<Result<Comp
   });
 }
 
-/** Environment variables that nvcc reads. They contain flags and the host's compiler. */
 const NVCC_SETTINGS = ['NVCC_PREPEND_FLAGS', 'NVCC_APPEND_FLAGS', 'NVCC_CCBIN'] as const;
 
 function listFlags(request: CudaCompilation): readonly string[] {
@@ -122,7 +118,7 @@ function listFlags(request: CudaCompilation): readonly string[] {
     : [...COMPILE_FLAGS, ...architectureFlags(architectures)];
 }
 
-/** Flags of hipcc. Products and sums are rounded separately, as in CUDA. Remarks report the resources of kernels. */
+/** Products and sums are rounded separately, as in CUDA. Remarks report the resources of kernels. */
 export const HIP_COMPILE_FLAGS = [
   '-x',
   'hip',
@@ -141,13 +137,11 @@ export function withoutCap(flags: readonly string[]): readonly string[] {
   return at < 0 ? flags : flags.toSpliced(at, 2);
 }
 
-/** Returns the flags of nvcc for architectures, such as those of a `ToolkitChoice`. */
 export function architectureFlags(architectures: readonly string[]): readonly string[] {
   if (architectures.includes('native')) return ['-arch=native'];
   return architectures.flatMap((name) => ['-gencode', `arch=${name.replace('sm_', 'compute_')},code=${name}`]);
 }
 
-/** Returns an output file of nvcc, from the cache if possible. */
 function compiled(
   { nvcc, hip, cacheFolder, timeLimitMs, signal }: CudaCompilation,
   file: string,

@@ -19,30 +19,26 @@ export interface PlacedFile {
   readonly executable?: true;
 }
 
-/** One source file of the program that measures, with the settings for compiling it. */
 export interface CudaObject {
-  /** The name, unique within the program; letters, digits and `-`. */
+  /** Unique within the program; letters, digits and `-`. */
   readonly name: string;
-  /** Name of the file among the CUDA sources. */
   readonly source: string;
-  /** Flags for this object alone, one word each. The flags of all objects are added to them. */
+  /** One word each, in addition to the flags of all objects. */
   readonly flags: readonly string[];
 }
 
-/** A plan in the form that the CUDA program reads, and the objects that this program consists of. */
 export interface CudaPlan {
   /** The files of the plan: `plan.txt`, and the files that it names. */
   readonly files: readonly PlacedFile[];
   readonly objects: readonly CudaObject[];
 }
 
-/** The object of a program that only lists this machine's devices, one `device` record each. It has no device code. */
+/** The program that only lists this machine's devices, one `device` record each. It has no device code. */
 export const DEVICES_OBJECT: CudaObject = { name: 'devices', source: 'devices.cu', flags: [] };
 
-/** The main object of the program. It has all benchmarks except the unit loop. */
 export const HOST_OBJECT: CudaObject = { name: 'main', source: 'main.cu', flags: [] };
 
-/** Flags of all objects. Warnings are not errors, since warnings of future compilers must not stop a measurement. */
+/** Warnings are not errors, since warnings of future compilers must not stop a measurement. */
 export const COMPILE_FLAGS: readonly string[] = ['-std=c++17', '-O3', '-Xptxas', '-v'];
 /** Flags for linking on POSIX systems. The program loads the library that reads clocks at run time, and has threads. */
 export const LINK_FLAGS: readonly string[] = ['-ldl', '-lpthread'];
@@ -59,12 +55,9 @@ export function planArguments(device: number): readonly string[] {
 export const EXIT_HUNG = 75;
 
 /**
- * Makes the plan's files and objects. Orders of units and the expected results are computed here, so time and memory
- * grow with the iterations of the workload and the number of balancings.
- *
- * Fails, naming the case, with `bad-input` on an invalid case and with `unsupported` on a case that no CUDA device can
- * run.
- *
+ * Makes the plan's files and objects. Orders of units and expected results are computed here, so time and memory grow
+ * with the iterations of the workload and the number of balancings. Fails, naming the case, with `bad-input` on an
+ * invalid case and with `unsupported` on a case that no CUDA device can run.
  * @param context reads the files that workloads of `matrix-power` name
  */
 export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promise<Result<CudaPlan>> {
@@ -264,7 +257,6 @@ class PlanWriter {
   }
 }
 
-/** Returns the macros of unit-loop.cu. */
 export function unitLoopDefinitions(profile: UnitLoopProfile, u: number): readonly string[] {
   const shape = unitLoopShape(profile, u);
   const held = heldRegisters(profile, shape);
@@ -296,7 +288,7 @@ function makeDispatch(balancing: WholeUnitBalancing, loop: LoopForm): Settings {
   return fetch === 'group' ? { dispatch: 'group-fetching' } : { dispatch: 'fetching', fetch };
 }
 
-/** Checks that numbers are whole and at least 1, or at least the number in `least` if there is one. */
+/** Checks that numbers are whole and at least 1, or at least their number in `least`. */
 function whole(
   numbers: Readonly<Record<string, number>>,
   least: Readonly<Record<string, number>>,

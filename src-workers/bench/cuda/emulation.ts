@@ -9,22 +9,20 @@ import { firstError } from './ptxas.ts';
 
 /** Runs CUDA sources on the CPU, for machines without a GPU. This gives results and traces, but no times. */
 
-/** Printed on standard error at the first launch, so that users do not expect times from an emulated program. */
+/** Printed at the first launch, so that users do not expect times from an emulated program. */
 export const EMULATION_NOTE = 'CPU emulation of CUDA: results and traces are right, times mean nothing';
 
 export interface EmulatedProgram {
-  /** Folder of our CUDA sources, which contains the emulation. */
   readonly sources: string;
-  /** Source files of the program: CUDA (.cu), and C++ that belongs to it. */
+  /** CUDA sources (.cu), and C++ that belongs to them. */
   readonly files: readonly string[];
   /** Flags for g++, such as -Iinclude and -DN=4. */
   readonly flags: readonly string[];
   readonly cacheFolder: string;
-  /** Time limit for each run of the compiler. */
   readonly timeLimitMs: number;
 }
 
-/** Checks whether this machine can run the emulation. If not, the failure names what is missing. */
+/** Returns the compiler. If this machine cannot run the emulation, the failure names what is missing. */
 export async function findEmulator(): Promise<Result<string>> {
   if (process.platform !== 'linux')
     return unsupported('The emulation of CUDA needs Linux. Use it in a container or in WSL.');
@@ -66,7 +64,7 @@ export async function compileEmulated(request: EmulatedProgram): Promise<Result<
   return ok(program.value.path);
 }
 
-/** Flags of the compiler. Floating-point operations are not fused or reordered. */
+/** Floating-point operations are not fused or reordered. */
 const COMPILE = ['-std=c++17', '-O1', '-w', '-ffp-contract=off', '-fpermissive', '-fpreprocessed'] as const;
 
 async function preprocessed(
@@ -104,7 +102,6 @@ async function headerHint(emulation: string, file: string, error: string): Promi
   return `${file} includes ${header}, which was not found. Add its folder with -I. The emulation has only these headers of CUDA: ${has.join(', ')}.`; // prettier-ignore
 }
 
-/** Adds advice for the user to a compiler's error. */
 function named(failure: Result<never> & { readonly ok: false }, file: string): Result<never> {
   const { code, message } = failure.error;
   const missing = /[‘'](\w+)[’'] (?:was not declared|has not been declared|does not name a type)/.exec(message)?.[1];

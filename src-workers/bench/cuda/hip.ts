@@ -4,8 +4,6 @@ import type { MeasuringDevice } from '../../domain/benchmark.ts';
 import { ok, type Result, notFound, unsupported } from '../../domain/result.ts';
 import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
 
-/** Finds hipcc, which compiles the CUDA sources for AMD devices. */
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Lanes of a thread group on AMD's compute devices. Programs that only list devices are compiled for this width. */
@@ -13,7 +11,6 @@ export const HIP_GROUP_WIDTH = 64;
 
 const ASK = { timeLimitMs: 30_000 } as const;
 
-/** Returns the folders of ROCm's programs: PATH, HIP_PATH, ROCM_PATH, /opt/rocm and /opt/rocm-*, newest first. */
 async function rocmFolders(environment: Environment): Promise<readonly string[]> {
   const homes = ['HIP_PATH', 'ROCM_PATH'].flatMap((name) => environment[name] || []);
   const versions = (await readdir('/opt').catch(() => []))
@@ -23,7 +20,7 @@ async function rocmFolders(environment: Environment): Promise<readonly string[]>
   return [...pathFolders(environment), ...[...homes, ...versions].map((home) => join(home, 'bin'))];
 }
 
-/** Finds hipcc: the `HIPCC` that the user set, or else the first in `rocmFolders`. Fails with `not-found`. */
+/** Finds the `HIPCC` that the user set, or else the first hipcc in `rocmFolders`. Fails with `not-found`. */
 export async function findHipcc(environment: Environment): Promise<Result<string>> {
   const set = environment['HIPCC'];
   if (set)

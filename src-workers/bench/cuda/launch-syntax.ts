@@ -5,7 +5,7 @@ import { ok, type Result, unsupported } from '../../domain/result.ts';
 const OPENING = /[([{]/;
 const CLOSING = /[)\]}]/;
 
-/** Returns the text with strings and the content of system headers masked by other characters of the same length. */
+/** Masks strings and the content of system headers by other characters of the same length. */
 function ownCode(preprocessed: string): string {
   let own = true;
   return preprocessed
@@ -22,7 +22,7 @@ function ownCode(preprocessed: string): string {
     );
 }
 
-/** Matches the start of a launch. As in nvcc, it may contain spaces. */
+/** The start of a launch. As in nvcc, it may contain spaces. */
 const LAUNCH = /(?<!operator\s{0,3})<<\s*<(?!<)/g;
 
 /** Returns the position where the bracket that opens at `from` closes; -1 if it never closes. */
@@ -41,7 +41,6 @@ function kernelStart(masked: string, end: number): number {
   const back = (pattern: RegExp): void => {
     while (at > 0 && pattern.test(masked[at - 1])) at -= 1;
   };
-  /** Skips one pair of brackets backwards. */
   const pair = (): void => {
     let depth = 0;
     while (at > 0) {
@@ -87,7 +86,7 @@ export function rewriteLaunches(preprocessed: string): Result<string> {
       const element = `${/\bvolatile\b/.test(before) ? 'volatile ' : ''}${type.replaceAll(ATTRIBUTE, '').trim()}`;
       return `static ${element}* const ${name} = (${element}*)cuda_shim::dynamicShared;`;
     });
-  // Launches are rewritten from the last to the first, so the positions of earlier launches stay valid.
+  // The last launch comes first, so the positions of earlier launches stay valid.
   for (;;) {
     const masked = ownCode(text);
     const at = Math.max(...[...masked.matchAll(LAUNCH)].map(({ index }) => index), -1);

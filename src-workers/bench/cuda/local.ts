@@ -7,18 +7,13 @@ import { compileCuda, type CudaCompilation } from './compile.ts';
 import { DEVICES_OBJECT } from './cuda-plan.ts';
 import { findToolkit, localCapabilities, readCapabilities, type ToolkitChoice } from './toolkit.ts';
 
-/** Finds the GPUs of this machine by asking CUDA or HIP. */
-
-/** The folders and limits of a compilation (see `CudaCompilation`). */
 export type CompilationPlace = Pick<CudaCompilation, 'sources' | 'cacheFolder' | 'timeLimitMs' | 'signal'>;
 
-/** Time limit for listing the devices. */
 const ASK_LIMIT_MS = 30_000;
 
 /**
- * Lists all devices with a small program, which is compiled if it is not in the cache. The program runs no code on a
- * device, so it can be compiled before the devices are known. Fails as `compileCuda` does, and with `not-found` and the
- * reason if no device answers.
+ * Lists all devices with a small program, which is compiled if it is not in the cache. Fails as `compileCuda` does, and
+ * with `not-found` and the reason if no device answers.
  */
 export async function listDevices(
   compiler: Pick<CudaCompilation, 'nvcc' | 'hip'>,
@@ -32,7 +27,7 @@ export async function listDevices(
   return readDevices(asked.value.stdout);
 }
 
-/** Reads the devices that a program listed, one record each. Fails with `not-found` and the reason if none. */
+/** Reads the devices that a program listed. Fails with `not-found` and the reason if none. */
 export function readDevices(stdout: string): Result<readonly MeasuringDevice[]> {
   const devices: MeasuringDevice[] = [];
   for (const line of stdout.split('\n')) {

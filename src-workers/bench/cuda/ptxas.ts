@@ -1,10 +1,9 @@
 import { unsupportedHint } from './releases.ts';
 
-/** The assembler's report on one kernel for one architecture. */
 export interface KernelUsage {
   /** The (mangled) name in the object file. */
   readonly kernel: string;
-  /** The architecture, such as `sm_90`. */
+  /** Such as `sm_90`. */
   readonly architecture: string;
   readonly registersPerThread: number;
   /** Shared memory of a block that is fixed at compile time. */
@@ -46,8 +45,8 @@ export function parsePtxas(text: string): KernelUsage[] {
 }
 
 /**
- * Reads the resources of kernels from the remarks of `hipcc -Rpass-analysis=kernel-resource-usage`, and skips other
- * text. The remarks name no architecture. Each spilled register counts as a store and a load of 4 bytes.
+ * Reads the resources of kernels from the remarks of `hipcc -Rpass-analysis=kernel-resource-usage`. The remarks name no
+ * architecture. Each spilled register counts as a store and a load of 4 bytes.
  */
 export function parseResourceRemarks(text: string): KernelUsage[] {
   const kernels = text.split(/remark: +Function Name: /).slice(1);

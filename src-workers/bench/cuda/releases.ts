@@ -1,7 +1,7 @@
 /**
- * Releases of the CUDA toolkit, and the compute capabilities for which they compile (as whole numbers: 70 is 7.0).
- * Sources: the release notes of CUDA 7.0 (1.x removed), 9.0 (2.x), 11.0 (3.0 and 3.2), 12.0 (3.5 and 3.7), 13.0 (5.x to
- * 7.2), and the notes of the releases that added capabilities.
+ * Releases of the CUDA toolkit, and the compute capabilities for which they compile (70 is 7.0). Sources: the release
+ * notes of CUDA 7.0 (1.x removed), 9.0 (2.x), 11.0 (3.0 and 3.2), 12.0 (3.5 and 3.7), 13.0 (5.x to 7.2), and the notes
+ * of the releases that added capabilities.
  */
 
 /** The last release that compiles for capabilities up to `capability`. */
@@ -64,7 +64,6 @@ export function findReleases(capability: number): string | null {
 
 const written = (capability: number): string => `${Math.floor(capability / 10)}.${capability % 10}`;
 
-/** Says which toolkit a GPU needs, and how to make Lockstep use it. */
 export function neededToolkit(capability: number): string {
   const last = lastRelease(capability);
   const needed = `compute capability ${written(capability)} needs ${findReleases(capability) ?? 'another release of CUDA'}`;

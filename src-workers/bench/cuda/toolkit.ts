@@ -6,8 +6,7 @@ import { firstError } from './ptxas.ts';
 import { neededToolkit, knownByRelease } from './releases.ts';
 
 /**
- * Finds the CUDA toolkits of this machine, and chooses the toolkit that compiles for its GPUs. Compute capabilities are
- * whole numbers here: 90 is 9.0.
+ * Chooses the CUDA toolkit that compiles for this machine's GPUs. Compute capabilities are whole numbers: 90 is 9.0.
  */
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -18,7 +17,6 @@ export interface Toolkit {
   readonly known: readonly number[];
 }
 
-/** The compiler to use, and the architectures to compile for. */
 export interface ToolkitChoice {
   readonly nvcc: string;
   /**
@@ -33,7 +31,6 @@ export interface ToolkitChoice {
 const ASK = { timeLimitMs: 30_000 } as const;
 const FILE = process.platform === 'win32' ? 'nvcc.exe' : 'nvcc';
 
-/** Returns the folders of the CUDA toolkit's programs: PATH, CUDA_HOME, CUDA_PATH and /usr/local/cuda. */
 export function cudaFolders(environment: Environment): readonly string[] {
   const homes = ['CUDA_HOME', 'CUDA_PATH'].flatMap((name) => environment[name] || []);
   return [
@@ -66,9 +63,8 @@ async function versionFolders(environment: Environment): Promise<readonly string
 }
 
 /**
- * Returns every nvcc once. If the user set NVCC, only this one is returned. Otherwise the order is: PATH, CUDA_HOME,
- * CUDA_PATH, /usr/local/cuda, and the folders of other versions. Fails with `not-found` and the places that were
- * searched.
+ * Returns the NVCC that the user set, or else every nvcc once, in the order of the folders. Fails with `not-found` and
+ * the places that were searched.
  */
 async function findCompilers(environment: Environment): Promise<Result<readonly string[]>> {
   const set = environment['NVCC'];
@@ -98,17 +94,14 @@ async function readToolkit(nvcc: string): Promise<Toolkit> {
   return { nvcc, known: release.ok ? knownByRelease(release.value) : [] };
 }
 
-/**
- * Parses a list of architectures.
- * @param listed the output of `nvcc --list-gpu-code`: one architecture per line
- */
+/** @param listed the output of `nvcc --list-gpu-code`: one architecture per line */
 export function knownCapabilities(listed: string): readonly number[] {
   return [...listed.matchAll(/^sm_(\d+)\s*$/gm)].map(([, number]) => Number(number));
 }
 
 /**
- * Returns the architecture to use for a GPU, or null if the nvcc has none. If the GPU is newer than the nvcc, this is
- * PTX, which the driver compiles.
+ * Returns the architecture to use for a GPU, or null if the nvcc has none. For a newer GPU than the nvcc knows, the
+ * architecture is PTX, which the driver compiles.
  */
 function findArchitecture({ known }: Toolkit, capability: number): string | null {
   if (known.length === 0 || known.includes(capability)) return `sm_${capability}`;
@@ -132,7 +125,7 @@ export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readon
   return choice;
 }
 
-/** The folder of the driver's programs in the Windows Subsystem for Linux. It is often missing in PATH there. */
+/** The driver's programs in the Windows Subsystem for Linux, where this folder is often missing in PATH. */
 const WSL_FOLDER = '/usr/lib/wsl/lib';
 
 /** Returns the answer of nvidia-smi; null if it is missing or fails. */
@@ -148,15 +141,11 @@ export async function askNvidiaSmi(
   return asked?.ok && asked.value.code === 0 ? asked.value.stdout : null;
 }
 
-/** Returns the compute capabilities of this machine's GPUs, each once; empty if nvidia-smi lists none. */
 export async function localCapabilities(): Promise<readonly number[]> {
   return readCapabilities((await askNvidiaSmi('compute_cap')) ?? '');
 }
 
-/**
- * Parses compute capabilities.
- * @param said one compute capability per line, such as 9.0; other lines, and the 0.0 of an emulation, are skipped
- */
+/** @param said one compute capability per line, such as 9.0; other lines, and the 0.0 of an emulation, are skipped */
 export function readCapabilities(said: string): readonly number[] {
   const found = said
     .split('\n')
@@ -165,7 +154,6 @@ export function readCapabilities(said: string): readonly number[] {
   return [...new Set(found.filter((capability) => capability > 0))];
 }
 
-/** Finds a toolkit of this machine that compiles for the capabilities. Fails with `not-found` if there is no nvcc. */
 export async function findToolkit(
   environment: Environment,
   capabilities: readonly number[],
@@ -184,10 +172,7 @@ async function firstThatKnows(compilers: readonly string[], capabilities: readon
   return chooseToolkit(toolkits, capabilities);
 }
 
-/**
- * Finds nvcc: NVCC first, then `cudaFolders` and the folders of other versions.
- * @param architecture such as `sm_70`; the first nvcc that compiles for it is chosen
- */
+/** @param architecture such as `sm_70`; the first nvcc that compiles for it is chosen */
 export async function findNvcc(environment: Environment, architecture = ''): Promise<Result<string>> {
   const compilers = await findCompilers(environment);
   if (!compilers.ok) return compilers;
@@ -197,8 +182,8 @@ export async function findNvcc(environment: Environment, architecture = ''): Pro
 }
 
 /**
- * Returns the flags that tell nvcc which host compiler to use. On Windows, the installer of Visual Studio locates this
- * compiler; on other systems, nvcc finds one itself. Fails with `not-found`.
+ * Returns the flags that tell nvcc which host compiler to use. On Windows, the installer of Visual Studio locates it;
+ * on other systems, nvcc finds one itself. Fails with `not-found`.
  */
 export async function hostCompilerFlags(
   environment: Environment,
@@ -222,7 +207,6 @@ export async function hostCompilerFlags(
       );
 }
 
-/** Explains why a GPU cannot be measured with the installed toolkits. */
 export function lackingText(capabilities: readonly number[]): string {
   return capabilities.map(neededToolkit).join('; ');
 }

@@ -13,8 +13,8 @@ export interface BenchCommand {
 }
 
 /**
- * Writes the files that the CUDA program reads into a folder, which is created if missing. Fails as `cudaPlan` does,
- * and with `storage` if the files cannot be written.
+ * Writes the files that the CUDA program reads into a folder. Fails as `cudaPlan` does, and with `storage` if the files
+ * cannot be written.
  */
 export async function writeCudaPlan(
   plan: BenchPlan,

@@ -31,13 +31,9 @@ import {
   type KernelContents,
 } from './launches.ts';
 
-/**
- * Makes a program from the user's CUDA kernel. It has host code for each entry, and a build for each set of constants.
- */
-
 interface Folders {
   readonly sources: string;
-  /** Folder of the plan. The program is started in this folder. */
+  /** The program is started in the folder of the plan. */
   readonly folder: string;
   readonly cache: string;
   readonly run: string;
@@ -116,9 +112,7 @@ export async function kernelProgram(
   return ok({ task: { ...program, exec, folder: folders.folder }, build });
 }
 
-/**
- * Writes the files that the program will read, and each entry's host program. Their folder is named by their content.
- */
+/** Writes the program's files, and each entry's host program in a folder named by its content. */
 async function writeHosts(
   kernel: KernelTask,
   source: string,
@@ -148,7 +142,6 @@ async function writeHosts(
   return ok(hosts);
 }
 
-/** Returns the constants of an entry for a design, in the form that the compiler takes. */
 function definitions(
   { platform, units }: Pick<KernelTask, 'platform' | 'units'>,
   entry: KernelEntry,
@@ -163,7 +156,6 @@ function definitions(
   return defineConstants(entry, launchValues(design, { threadsPerUnit, gridBlocks, firstUnit: 0, units }, units));
 }
 
-/** Writes the source of an entry's host program. */
 function hostSource(
   { manifest: { name, arguments: all }, units }: KernelTask,
   { entry, sharedBytes }: KernelEntry,
@@ -205,7 +197,6 @@ ${rows.join('\n')}
 `);
 }
 
-/** Writes the row for an argument in the table of the host program. */
 function argumentRow(argument: KernelArgument, at: number, units: number): string {
   const { name: called, type: text, value, output } = argument;
   const type = elementType(text)!;
@@ -263,7 +254,6 @@ function argumentStruct({ name: called, type: text, value }: KernelArgument, at:
 const launchCpp = (value: ManifestNumber): string => arithmeticOf(value).cpp((name) => `double(one.${name})`);
 
 interface Compiler {
-  /** The compiler and its flags. */
   readonly words: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }

@@ -14,8 +14,6 @@ import { readCsr, type CsrMatrix } from '../../parse/csr.ts';
 import { LENGTHS_FILE } from '../plan-files.ts';
 import { outputCount, valueBytes, type KernelContents } from './launches.ts';
 
-/** Finds and reads the files that a manifest names. */
-
 export type SourceLanguage = 'cu' | 'hip' | 'wgsl' | 'cl';
 
 /** Returns the absolute path of the source in a language; `null` if none. HIP falls back to the CUDA source. */
@@ -108,7 +106,7 @@ export async function readContents({ manifest, file, units }: KernelTask): Promi
   return ok({ initial, references });
 }
 
-/** Writes the contents from `readContents` for a host program. Throws if a file cannot be written. */
+/** Throws if a file cannot be written. */
 export async function writeContents(
   manifest: KernelManifest,
   { initial, references }: KernelContents,

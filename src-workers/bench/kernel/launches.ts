@@ -16,13 +16,11 @@ import {
 import { ok, unwrap, type Result, unsupported, badInput } from '../../domain/result.ts';
 import { unitOrder } from '../unit-loop.ts';
 
-/** Turns a design into launches of the user's kernel. */
-
 /** One launch of a design. A design's launches run one after another and are timed together. */
 export interface UnitLaunch {
   readonly threadsPerUnit: number;
   readonly gridBlocks: number;
-  /** Position of the launch's first unit in the order. */
+  /** Position in the order. */
   readonly firstUnit: number;
   readonly units: number;
 }
@@ -34,11 +32,10 @@ const STARTS = 3;
 export const launchesOfStart = ({ warmUps, repeats }: Pick<BenchPlan, 'warmUps' | 'repeats'>): number =>
   Math.ceil((warmUps + repeats) / STARTS);
 
-/** Returns whether the kernel has an argument that is the order of the units. */
 export const takesOrder = ({ arguments: all }: KernelManifest): boolean =>
   all.some(({ file }) => file === ORDER_FILE_NAME);
 
-/** Returns the launches of a design: one, or for a mixed design one for each class that has units. */
+/** Returns one launch, or for a mixed design one for each class that has units. */
 export function unitLaunches(
   { threadsPerUnit, gridBlocks, classes }: Design,
   lengths: Uint32Array,
@@ -56,7 +53,7 @@ export function unitLaunches(
 
 type Classes = NonNullable<Design['classes']>;
 
-/** Returns the position of a length's class; −1 for a length beyond the last class. */
+/** Returns −1 for a length beyond the last class. */
 const classOf = (classes: Classes, length: number): number =>
   classes.findIndex(({ upTo }) => length <= (upTo ?? Infinity));
 
@@ -69,10 +66,7 @@ function classCounts(classes: Classes, lengths: Uint32Array): readonly number[] 
   return counts;
 }
 
-/**
- * Returns a key for the order of units of a design. Designs with the same key have the same order. Only the order of
- * best buckets depends on threads per unit and block size.
- */
+/** Designs with the same key have the same order of units. */
 export function orderKey({ balancing: text, threadsPerUnit, blockThreads, classes }: Design): string {
   const balancing = parseBalancing(text);
   const group = balancing.ok && balancing.value.kind === 'best-buckets' ? [threadsPerUnit, blockThreads] : [];
@@ -81,9 +75,8 @@ export function orderKey({ balancing: text, threadsPerUnit, blockThreads, classe
 
 /**
  * Returns the order of the units of a design, as a map from position to unit. In round j of a launch, slot s takes the
- * unit at position firstUnit + j·slots + s. The balancing decides the order, and a mixed design has its units class by
- * class. Even shares, padding and fetching keep the order of the workload.
- *
+ * unit at position firstUnit + j·slots + s. A mixed design has its units class by class. Even shares, padding and
+ * fetching keep the order of the workload.
  * @param threadGroupWidth width of the device; if null, orders that depend on it fail
  */
 export function designOrder(
@@ -110,7 +103,6 @@ export function designOrder(
   return unitOrder(lengths, balancing.value, Math.max(1, lanes / threadsPerUnit));
 }
 
-/** Returns the values of a launch that arithmetic can use, by name. */
 export function launchValues(
   { unitsPerThread, blockThreads }: Design,
   { threadsPerUnit, gridBlocks, firstUnit, units: launchUnits }: UnitLaunch,
@@ -119,14 +111,12 @@ export function launchValues(
   return { units, unitsPerThread, blockThreads, threadsPerUnit, gridBlocks, firstUnit, launchUnits };
 }
 
-/** Parses a number of a manifest as arithmetic with launch values. */
 export const arithmeticOf = (value: ManifestNumber): Arithmetic => unwrap(parseArithmetic(String(value), LAUNCH_NAMES));
 
 export function resolveNumber(value: ManifestNumber, values: Readonly<Record<LaunchValue, number>>): number {
   return typeof value === 'number' ? value : arithmeticOf(value).value((name) => values[name as LaunchValue]);
 }
 
-/** Returns the constants of an entry in a launch, as flags of a compiler. */
 export function defineConstants(
   { constants }: KernelEntry,
   values: Readonly<Record<LaunchValue, number>>,
@@ -141,14 +131,13 @@ export function defineConstants(
   return ok(flags);
 }
 
-/** The part of a design that an entry must implement. */
 export type ImplementedPart = Pick<Design, 'implementation' | 'threadsPerUnit' | 'loop' | 'balancing' | 'blockThreads'>;
 
-/** Finds the entry that measures a design. Fails with `unsupported` and the properties that no entry implements. */
+/** Fails with `unsupported` and the properties that no entry implements. */
 export function findEntry({ name, entries }: KernelManifest, design: ImplementedPart): Result<KernelEntry> {
   const { implementation, threadsPerUnit, loop, balancing, blockThreads } = design;
   const anyOfKind = balancing.replace(/\(.*\)$/, '(*)');
-  /** A property of a design: the values that fit it, and the values that an entry lists. No list means that all fit. */
+  /** The values that fit a property of the design, and the values that an entry lists. No list means that all fit. */
   type Property = readonly [
     what: string,
     fitting: readonly (string | number)[],
@@ -178,7 +167,6 @@ export function findEntry({ name, entries }: KernelManifest, design: Implemented
   return ok(left[0]);
 }
 
-/** Contents of the arguments in bytes, by the arguments' positions. */
 export interface KernelContents {
   /**
    * Bytes of an input or a struct, or of an output before each launch. Null for a number, for zeros, and for files that
@@ -205,7 +193,7 @@ const WRITERS: Readonly<Record<ValueType, (view: DataView, at: number, value: nu
 
 const singleBits = (value: number): number => new Uint32Array(Float32Array.of(value).buffer)[0];
 
-/** Converts to half precision. Rounds to nearest, ties to even. */
+/** Rounds to nearest, ties to even. */
 function halfBits(value: number): number {
   if (Number.isNaN(value)) return 0x7e00;
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
@@ -216,11 +204,10 @@ function halfBits(value: number): number {
   const steps = size / 2 ** (exponent - 10);
   const below = Math.floor(steps);
   const above = steps - below > 0.5 || (steps - below === 0.5 && below % 2 === 1) ? 1 : 0;
-  // The leading 1 of a normal number adds one to the exponent.
   return sign | (((exponent + 14) << 10) + below + above);
 }
 
-/** Converts to bfloat16, the upper half of a single-precision number. Rounds to nearest, ties to even. */
+/** Rounds to bfloat16, the upper half of a single-precision number; ties to even. */
 function brainBits(value: number): number {
   const bits = singleBits(value);
   return Number.isNaN(value) ? 0x7fc0 : (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
@@ -234,7 +221,7 @@ export function valueBytes(type: ValueType, values: ArrayLike<number>): Uint8Arr
   return new Uint8Array(view.buffer);
 }
 
-/** Returns the number of elements of an output. Fails with `bad-input` if it is not a whole number. */
+/** Fails with `bad-input` if the number of elements is not whole. */
 export function outputCount({ output }: KernelArgument, units: number): Result<number> {
   const count = typeof output!.count === 'number' ? output!.count : unwrap(parseArithmetic(output!.count, ['units'])).value(() => units); // prettier-ignore
   return Number.isSafeInteger(count) && count >= 1
@@ -242,19 +229,15 @@ export function outputCount({ output }: KernelArgument, units: number): Result<n
     : badInput(`"count" is ${output!.count}, which is ${count} for ${units} units. Specify arithmetic that gives a whole number ≥ 1, for example with ceil(…)`); // prettier-ignore
 }
 
-/** How an output differs from its reference. */
 export interface OutputCheck {
-  /** The largest difference; null if an element is not a number. */
+  /** Null if an element is not a number. */
   readonly maxError: number | null;
   readonly wrong: number;
   /** Describes the first wrong element; empty if there is none. */
   readonly message: string;
 }
 
-/**
- * Compares an output with its reference.
- * @param found as many elements as `reference`
- */
+/** @param found as many elements as `reference` */
 export function checkOutput(
   { name, output }: KernelArgument,
   found: ArrayLike<number>,

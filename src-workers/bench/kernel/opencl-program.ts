@@ -30,15 +30,11 @@ import {
   valueBytes,
 } from './launches.ts';
 
-/**
- * Runs the user's kernel in OpenCL. The host is a Python program (`opencl/host.py`), which launches the designs that a
- * file describes.
- */
+/** The host is a Python program (`opencl/host.py`), which launches the designs that a file describes. */
 
 const ASK_LIMIT_MS = 30_000;
 
 export interface OpenclHost {
-  /** The Python that has PyOpenCL. */
   readonly python: string;
   readonly devices: readonly MeasuringDevice[];
 }
@@ -129,7 +125,7 @@ export interface OpenclLaunch {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** Describes a design as launches of an entry. Fails like `findEntry`, and if an argument cannot hold a number. */
+/** Fails like `findEntry`, and if an argument cannot hold a number. */
 export function openclLaunches(
   { manifest, units }: Pick<KernelTask, 'manifest' | 'units'>,
   design: Design,

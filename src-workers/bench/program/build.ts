@@ -9,16 +9,13 @@ import { firstError } from '../cuda/ptxas.ts';
 import { findProgram, pathFolders, runTool, type ToolRun } from '../tool.ts';
 import { splitCommand, substituted, type Values } from './command-line.ts';
 
-/** Builds the program of each design. Designs with the same build line share a build, and outputs are cached. */
-
 export type Build = (values: Values, design: Design) => Promise<Result<string>>;
 
 const FILE = process.platform === 'win32' ? 'program.exe' : 'program';
 
 /**
- * Creates a function that builds a design's program. The function resolves to the path of `{binary}`, which is empty if
- * no build line names it.
- * @param keptIn folders for the outputs, created if missing
+ * Creates a function that builds a design's program. Designs with the same build line share a build. The function
+ * resolves to the path of `{binary}`, which is empty if no build line names it.
  */
 export function openBuilder(
   { build, folder }: Pick<ProgramTask, 'build' | 'folder'>,
@@ -64,15 +61,15 @@ export function openBuilder(
   };
 }
 
-/** Maximum number of files in the folders of a build that is cached, since every file must be checked for changes. */
+/** Maximum number of files in the folders of a cached build, since every file must be checked for changes. */
 const MAX_FILES = 5000;
-/** Matches names of folders without sources, which are skipped. */
+/** Names of folders without sources. */
 const PASSED_BY = /^(\..*|node_modules|__pycache__)$/;
 
 /**
  * Finds the inputs of a build as far as its line shows them: its program, the contents of the files that it names, and
- * name, size and time of every file in its folder and in the folders that it names (`-Iinclude`). Returns null if there
- * are too many files.
+ * name, size and time of every file in its folder and in the folders that it names (`-Iinclude`); null if there are too
+ * many.
  */
 async function findInputs(words: readonly string[], folder: string): Promise<readonly string[] | null> {
   const [tool, ...others] = words;

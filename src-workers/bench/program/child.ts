@@ -10,9 +10,10 @@ import { measureProgram } from './measure.ts';
 import { openUnitFiles } from './unit-files.ts';
 
 /**
- * Measures the plan in a folder by running the user's own program. Usage: node child.ts FOLDER --cache FOLDER
- * --build-limit MS --cuda-sources FOLDER --opencl-host FILE. It prints records, one JSON line each. The exit code is 0,
- * or 1 with one line on standard error if the plan cannot be read.
+ * Measures the plan in a folder by running the user's own program. It prints records, one JSON line each. The exit code
+ * is 0, or 1 if the plan cannot be read.
+ *
+ *     node child.ts FOLDER --cache FOLDER --build-limit MS --cuda-sources FOLDER --opencl-host FILE
  */
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({

@@ -47,10 +47,7 @@ const NAMED = /\{(\{[A-Za-z]+\})\}|\{([A-Za-z]+)\}/g;
 
 export type Values = Readonly<Record<Placeholder, string>>;
 
-/**
- * Replaces the placeholders of a word by their values.
- * @param word a word whose placeholders are all known
- */
+/** @param word a word whose placeholders are all known */
 export function substituted(word: string, values: Values): string {
   return word.replace(NAMED, (_, literal: string | undefined, name: Placeholder) => literal ?? values[name]);
 }
@@ -60,7 +57,7 @@ function listNames(words: readonly string[]): ReadonlySet<string> {
 }
 
 /**
- * Checks whether one of the command lines uses one of the placeholders `some`.
+ * Returns whether a command line uses one of the placeholders `some`.
  * @param task the command lines, which have passed `checkCommands`
  */
 export function names({ exec, build }: Pick<ProgramTask, 'exec' | 'build'>, ...some: readonly Placeholder[]): boolean {
@@ -76,7 +73,6 @@ export function needsLengths(task: Pick<ProgramTask, 'exec' | 'build'>): boolean
   return names(task, 'lengthsFile', 'orderFile', 'launches');
 }
 
-/** Placeholders that have the same value for all designs of a run. */
 const SHARED: ReadonlySet<string> = new Set<Placeholder>(['binary', 'device', 'lengthsFile', 'units']);
 
 /** Checks that command lines can be split and their placeholders replaced. Fails with `bad-input`. */
@@ -112,14 +108,14 @@ export function checkCommands({ exec, build }: Pick<ProgramTask, 'exec' | 'build
   return ok(null);
 }
 
-/** A design's values of placeholders that are computed from the units' lengths; empty if no command line uses them. */
+/** Values of placeholders that are computed from the units' lengths; empty if no command line uses them. */
 export interface UnitTexts {
   readonly lengthsFile: string;
   readonly orderFile: string;
   readonly launches: string;
 }
 
-/** Returns the values of the placeholders. `binary` is added after the build. */
+/** `binary` is added after the build. */
 export function listValues(
   design: Design,
   designIndex: number | null,

@@ -20,10 +20,10 @@ import { splitCommand, substituted, listValues, type UnitTexts, type Values } fr
 import { exitText, readOutput, type ProgramOutput } from './output.ts';
 
 /**
- * Measures designs with the user's own program. First all programs are built, several at a time. Then every design is
- * launched once, in random order, and the digests of these launches decide which result is right. After that, each
- * launch is drawn at random from `ALTERNATING` designs. When a design has all its launches, another design takes its
- * place. So changes of the machine affect all designs alike, and designs are still completed one after another.
+ * First all programs are built, several at a time. Then every design is launched once, in random order, and the digests
+ * of these launches decide which result is right. After that, each launch is drawn at random from `ALTERNATING`
+ * designs. When a design has all its launches, another design takes its place. So changes of the machine affect all
+ * designs alike, and designs are still completed one after another.
  */
 
 interface Measured {
@@ -43,7 +43,6 @@ interface Reference {
 }
 
 /**
- * Measures the designs of a plan with the user's program.
  * @param plan a plan of the backend `program`
  * @param task command lines that were already checked
  * @param ofUnits returns the values in command lines that depend on the lengths of the units
@@ -65,7 +64,7 @@ export async function measureProgram(
   const recorder = openRecorder(plan, designs, print);
   const ready = await buildAll(designs, task, ofUnits, build);
 
-  /** Runs the program once. Returns null if the design failed, which is then recorded. */
+  /** Returns null if the design failed, which is then recorded. */
   const launch = async (design: Measured): Promise<ProgramOutput | null> => {
     const values = ready.get(design)!;
     if (!values.ok) return recorder.failed(design, values.error.message);
@@ -115,8 +114,8 @@ export async function measureProgram(
 }
 
 /**
- * Builds the program of every design, several at a time, before the first launch. A compiler that runs at the same time
- * would disturb the times of a program on the CPU, and most builds take longer than all launches of a design.
+ * Builds the program of every design before the first launch. A compiler that runs at the same time would disturb the
+ * times of a program on the CPU.
  * @returns the values of the placeholders by design, with the path of its build
  */
 async function buildAll(
@@ -142,7 +141,7 @@ interface Recorder {
   /** Returns the name of the device, which the first successful launch determines. */
   device(output: Pick<ProgramOutput, 'device' | 'driver' | 'multiprocessors'>): string;
   failed(design: Measured, message: string): null;
-  /** Records the result of a launch. Returns whether it was the design's last launch. */
+  /** Records the result of a launch, and returns whether it was the design's last launch. */
   report(design: Measured, output: ProgramOutput, reference: Reference): boolean;
 }
 
@@ -150,7 +149,7 @@ function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (rec
   const { warmUps, repeats } = plan;
   let device: MeasuringDevice | null = null;
   const held: BenchRecord[] = [];
-  /** Prints a record. Records wait until the record of the device has been printed, which must come first. */
+  /** Records wait until the record of the device has been printed, which must come first. */
   const say = (record: BenchRecord): void => void (device ? print(record) : held.push(record));
   return {
     device(output) {
@@ -175,7 +174,7 @@ function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (rec
       }
       const wrong = wrongText(design, output, reference);
       const correct = wrong !== null ? false : output.correct === true || digest !== null ? true : null;
-      // The check is reported once for each design. It is reported again if a later launch is wrong.
+      // The check is reported once for each design, and again if a later launch is wrong.
       if (correct !== null && design.correct !== false && correct !== design.correct) {
         design.correct = correct;
         say({ type: 'check', case: id, correct, message: wrong ?? '', ...(digest !== null && { digest }) });
@@ -196,7 +195,6 @@ function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (rec
   };
 }
 
-/** Says what is wrong with a result; null if nothing is known to be wrong. */
 function wrongText(
   before: Measured,
   { correct, maxError, digest }: ProgramOutput,
@@ -220,7 +218,6 @@ function majority(digests: readonly string[]): Reference {
   return most ? { digest: most[0], of: `${most[1]} of ${digests.length} designs` } : { digest: null, of: '' };
 }
 
-/** Returns whether a plan only checks results, and does not time them. */
 const isEmulated = ({ kernel }: BenchPlan): boolean => kernel?.platform === 'emulation';
 
 function readProgramOutput(

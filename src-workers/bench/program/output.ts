@@ -4,9 +4,9 @@ import { lastLine, shortened } from '../../domain/text.ts';
 import type { ToolRun } from '../tool.ts';
 
 export interface ProgramOutput {
-  /** Times of all timed launches. There is at least one, except in an emulation, which has none. */
+  /** Empty only in an emulation. */
   readonly timesNs: readonly number[];
-  /** Whether the program says that its result is correct; `null` if it does not say. */
+  /** `null` if the program does not say. */
   readonly correct: boolean | null;
   readonly maxError: number | null;
   readonly digest: string | null;
@@ -42,9 +42,7 @@ const FIELDS = {
 /**
  * Reads the output of a program: lines of JSON objects with the fields above. Other lines are skipped. A later line
  * replaces an earlier one, except that times are added to the list, and a result that was wrong once stays wrong. Fails
- * with `bad-input` if a field has the wrong kind, and if there is no time.
- *
- * @param timed whether times are required
+ * with `bad-input` if a field has the wrong kind, and if there is no time but `timed`.
  */
 export function readOutput(stdout: string, stderr: string, timed = true): Result<ProgramOutput> {
   const timesNs: number[] = [];
@@ -91,13 +89,11 @@ function parseObject(line: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** Describes why a program failed: its exit code or signal, and its last line. */
 export function exitText({ code, stdout, stderr }: ToolRun): string {
   const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
   return `The program ended with exit code ${code}${signal ? ` (${signal})` : ''}. ${lastWords(stderr, stdout)}`;
 }
 
-/** Returns the last line of the first text that is not empty. */
 function lastWords(...texts: readonly string[]): string {
   const last = texts.map(lastLine).find((line) => line !== '');
   return last === undefined ? 'It printed nothing.' : `Its last line: ${shortened(last, MAX_WORDS)}`;

@@ -64,7 +64,6 @@ async function loadedKernel(task: KernelTask): Promise<Result<LoadedKernel>> {
   return contents.ok ? ok({ ...contents.value, task, wgsl: await readFile(path, 'utf8') }) : contents;
 }
 
-/** Runs this program again with more environment variables, and ends with its exit code. */
 function again(env: Readonly<Record<string, string>>): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, process.argv.slice(1), {

@@ -1,7 +1,6 @@
 /// <reference types="@webgpu/types" />
 import type { MeasuringDevice } from '../../domain/benchmark.ts';
 
-/** Features that make times finer or kernels faster. They are requested if an adapter has them. */
 const WANTED_FEATURES: readonly GPUFeatureName[] = ['timestamp-query', 'subgroups'];
 /** Limits that are raised to the adapter's maximum, for larger blocks, lengths and results. */
 const WANTED_LIMITS = [
@@ -12,7 +11,6 @@ const WANTED_LIMITS = [
   'maxComputeWorkgroupStorageSize',
   'maxStorageBuffersPerShaderStage',
 ] as const;
-/** Limits that matter to a compute launch. */
 const REPORTED_LIMITS = [...WANTED_LIMITS, 'maxComputeWorkgroupsPerDimension'] as const;
 
 /** Returns the descriptor of a device with everything that this adapter offers and `measureWebGpu` can use. */
@@ -23,7 +21,6 @@ export function measuringDeviceDescriptor(adapter: GPUAdapter): GPUDeviceDescrip
   };
 }
 
-/** The program that implements WebGPU. */
 export interface WebGpuHost {
   /** Names and versions of the browser, or of Node and Dawn. */
   readonly versions: Readonly<Record<string, string>>;
@@ -31,7 +28,7 @@ export interface WebGpuHost {
   readonly processor: string | null;
 }
 
-/** Returns whether the machine's CPU does the work. Such an adapter runs anywhere, and says little about a GPU. */
+/** Returns whether the machine's CPU does the work. */
 export function isSoftwareAdapter({
   isFallbackAdapter,
   architecture,
@@ -39,7 +36,7 @@ export function isSoftwareAdapter({
   return isFallbackAdapter || architecture === 'swiftshader';
 }
 
-/** Describes a device for its records. The subgroup width is reported only if all subgroups have the same width. */
+/** The subgroup width is reported only if all subgroups have the same width. */
 export function describeWebGpu(adapter: GPUAdapter, device: GPUDevice, host: WebGpuHost): MeasuringDevice {
   const { vendor, architecture, device: model, description, subgroupMinSize, subgroupMaxSize } = adapter.info;
   const subgroups = device.features.has('subgroups');

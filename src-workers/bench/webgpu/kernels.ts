@@ -41,14 +41,13 @@ const MATRIX_SALT = 0x2545f491;
 
 const matrixCell = (matrix: number, cell: number): number => mix((matrix * CELLS + cell + MATRIX_SALT) >>> 0);
 
-/** Median times of a plan's matrix powers so far (ns). The key is all parameters except the execution. */
+/** Median times of a plan's matrix powers so far (ns), by all parameters except the execution. */
 export type MatrixTimes = Map<string, { lockstep?: number; independent?: number }>;
 
 /**
  * Prepares powers of matrices modulo 2³², with one work group per subgroup. WebGPU has no clock that a lane can read,
  * so whole launches are timed. Once both executions have been measured, the later record has the aggregate loss
- * n·T(lockstep)/T(independent), where the independent launch has n times as many groups. It also has the loss of the
- * drawn lengths, which differs from the loss of the law if few were drawn.
+ * n·T(lockstep)/T(independent), where the independent launch has n times as many groups.
  */
 export async function prepareMatrixPower(
   launcher: Launcher,
@@ -157,7 +156,7 @@ ${MAIN_INPUT}
   });
 }
 
-/** Splits the lengths into groups of `together` consecutive ones, and returns the maximum of each group. */
+/** Returns the maximum of each `together` consecutive lengths. */
 function deepest(lengths: Uint32Array, together: number): Uint32Array {
   const depths = new Uint32Array(lengths.length / together);
   lengths.forEach((length, unit) => {
@@ -169,7 +168,6 @@ function deepest(lengths: Uint32Array, together: number): Uint32Array {
 
 const total = (counts: Uint32Array): number => counts.reduce((sum, count) => sum + count, 0);
 
-/** Computes the expected result of a unit. */
 function matrixDigest(unit: number, length: number): number {
   let power = Uint32Array.from({ length: CELLS }, (_, cell) => (cell % (MATRIX + 1) === 0 ? 1 : 0));
   for (let iteration = 0; iteration < length; iteration++) {
@@ -259,10 +257,7 @@ fn main(@builtin(local_invocation_index) thread: u32) {
 
 /** The number of terms of one series. Then the next series begins, so that terms do not become denormal. */
 const SERIES_TERMS = 64;
-/**
- * The tolerance of a sum. Each operation of WGSL may have an error of several units in the last place, and products and
- * sums may be fused.
- */
+/** The relative tolerance of a sum: WGSL allows errors of several units in the last place, and fused operations. */
 const SERIES_TOLERANCE = 1e-3;
 
 /**

@@ -15,10 +15,9 @@ const MAX_BLOCKS_PER_ROW = 65_535;
 /** The fraction of a launch's expected time during which this thread sleeps. */
 const SLEPT_SHARE = 0.9;
 
-/** Returns a device's message on one line. The device writes what it was doing on separate lines. */
+/** The device writes what it was doing on separate lines. */
 const oneLine = (message: string): string => message.trim().replaceAll(/\s*\n\s*(- )?/g, ' ');
 
-/** Thrown if the device is lost. All its buffers and kernels are lost with it. */
 export class DeviceLostError extends Error {
   constructor(message: string) {
     super(message);
@@ -48,7 +47,7 @@ export interface Launcher {
   pipeline(source: string, of?: PipelineOptions): Promise<GPUComputePipeline>;
   /** Creates a storage buffer with `data`, or with this many bytes of zeros. */
   storage(data: ArrayBufferView | number): Promise<GPUBuffer>;
-  /** Creates a uniform buffer of 32 bytes: up to eight 32-bit words. */
+  /** Creates a uniform buffer of 32 bytes. */
   uniform(): GPUBuffer;
   bind(pipeline: GPUComputePipeline, buffers: readonly GPUBuffer[]): GPUBindGroup;
   /** Times one or several consecutive launches, ns: by the device's timestamps if it has any, or by the host. */
@@ -57,7 +56,6 @@ export interface Launcher {
   destroy(): void;
 }
 
-/** Creates a function that runs operations that may fail on the device, and reports why they failed. */
 function createGuard(device: GPUDevice) {
   let lost: string | null = null;
   void device.lost.then(({ reason, message }) => {

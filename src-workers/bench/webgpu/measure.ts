@@ -12,7 +12,7 @@ import { prepareUnitLoop, unitLoopBuffers, type UnitLoopBuffers } from './unit-l
 
 export { describeWebGpu, isSoftwareAdapter, measuringDeviceDescriptor };
 
-/** Returns the law that a text of the workload grammar names. The caller decides how files are found. */
+/** The caller decides how files are found. */
 export type LengthLawSource = (text: string) => Promise<Result<LengthLaw>>;
 
 interface Measurement {
@@ -33,7 +33,6 @@ interface Measurement {
  * order of `BenchRecord`: first the device, then the warm-ups, samples and findings of each case, or why it failed, and
  * `done` last. Cases that are compared with each other alternate. No record follows after `lost` or after an abort,
  * which takes effect between two launches.
- *
  * @param info the device (see `describeWebGpu`)
  * @param kernel the user's own kernel, if the plan has one
  */
@@ -73,12 +72,12 @@ export async function measureWebGpu(
 }
 
 /**
- * The fractions of a launch that run first. Their times show how long the whole launch will take. A launch that is too
- * long can then be avoided before a driver's watchdog stops it.
+ * The fractions of a launch that run first. A launch that is too long can then be avoided before a driver's watchdog
+ * stops it.
  */
 const FIRST_SHARES = [1 / 64, 1 / 8];
 
-/** Groups a plan's cases. Consecutive cases that are compared (executions of one matrix power) form one group. */
+/** Groups consecutive cases that are compared: executions of one matrix power. */
 function comparedCases(cases: readonly BenchCase[]): readonly (readonly BenchCase[])[] {
   const groups: BenchCase[][] = [];
   let last: string | null = null;
@@ -99,14 +98,10 @@ interface CaseUnderWay {
   readonly id: string;
   readonly prepared: PreparedCase;
   readonly timesNs: number[];
-  /** Time spent on this case so far, including its preparation. */
   spentMs: number;
 }
 
-/**
- * Measures cases alternately, launch by launch, so that other load of the machine affects all of them alike. A case
- * that fails is not continued. The findings of a case follow its last launch.
- */
+/** Measures cases alternately, launch by launch, so that other load of the machine affects all of them alike. */
 async function measureInTurn(measurement: Measurement, cases: readonly BenchCase[]): Promise<void> {
   const { plan, signal, emit } = measurement;
   const underWay = new Set<CaseUnderWay>();

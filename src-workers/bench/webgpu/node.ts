@@ -13,7 +13,7 @@ export interface NodeWebGpu {
   readonly info: MeasuringDevice;
 }
 
-/** Keeps the results of Dawn's `create` alive. Dawn crashes if one is garbage-collected while its device is in use. */
+/** Dawn crashes if a result of its `create` is garbage-collected while its device is in use. */
 const keptAlive: GPU[] = [];
 
 /** Software adapters that are tried if there is no other adapter: description files of Vulkan drivers (ICDs). */
@@ -28,7 +28,7 @@ export function softwareDriver(env: NodeJS.ProcessEnv): string | null {
 
 /**
  * Returns the environment variables with which a new process finds a software adapter: the driver, and the Vulkan
- * loader if the system has none. Returns `null` if no variables are needed, or if there is no software driver.
+ * loader if the system has none. Returns `null` if none are needed, or if there is no software driver.
  */
 export function softwareEnvironment(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> | null {
   if (process.platform !== 'linux' || env.VK_ICD_FILENAMES || env.VK_DRIVER_FILES) return null;

@@ -23,14 +23,11 @@ import {
 import type { PreparedCase } from './cases.ts';
 import type { Launch, Launcher } from './launcher.ts';
 
-/** Runs the user's own kernel in WGSL (see `contract/kernel-manifest.ts`). */
-
 export interface LoadedKernel extends KernelContents {
   readonly task: KernelTask;
   readonly wgsl: string;
 }
 
-/** The buffers on the device that all designs share. */
 export interface OwnKernelBuffers {
   readonly kernel: LoadedKernel;
   readonly lengths: Uint32Array;
@@ -48,13 +45,12 @@ const COMPUTE = 0x4;
 const WORD_BYTES = 4;
 const WORDS = { u32: Uint32Array, i32: Int32Array, f32: Float32Array } as const;
 
-/** Returns the WGSL type for a manifest's type; null if there is none. */
+/** Returns null for types that WGSL does not have. */
 function wgslType(text: string): keyof typeof WORDS | null {
   const type = elementType(text)!;
   return !type.isStruct && type.value in WORDS ? (type.value as keyof typeof WORDS) : null;
 }
 
-/** Returns bytes as elements of a type that WGSL has. */
 const wordsOf = (
   type: string,
   bytes: Uint8Array,
@@ -91,9 +87,7 @@ export async function ownKernelBuffers(
   return ok({ kernel, lengths, arrays, initial: kept, layout, order: null });
 }
 
-/**
- * Prepares launches of the kernel for a design. Fails with `unsupported` or `bad-input` if the kernel cannot run it.
- */
+/** Fails with `unsupported` or `bad-input` if the kernel cannot run the design. */
 export async function prepareOwnKernel(
   launcher: Launcher,
   shared: OwnKernelBuffers,

@@ -57,8 +57,8 @@ interface Operation {
 }
 
 /**
- * Operations whose latency is measured. The next operation waits for `x`. `y` and `z` come from a buffer, so the
- * compiler cannot compute the result in advance.
+ * The next operation waits for `x`. `y` and `z` come from a buffer, so the compiler cannot compute the result in
+ * advance.
  */
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   'float-add': { type: 'f32', step: 'x = x + y;' },
@@ -71,7 +71,6 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
 
 const LAUNCHES = 5;
 
-/** Returns the shortest time of several launches, ns. */
 async function fastest(launcher: Launcher, pipeline: GPUComputePipeline, bindGroup: GPUBindGroup, blocks: number) {
   let best = Infinity;
   for (let launch = 0; launch < LAUNCHES; launch++)
@@ -137,7 +136,7 @@ async function concurrency(launcher: Launcher, blockThreads: number, rounds: num
 const LINE_WORDS = 16;
 const CHASED_LOADS = 2 ** 16;
 
-/** Makes a launch in which one thread follows a random cycle of lines. Each line holds the position of the next. */
+/** Lets one thread follow a random cycle of lines. Each line holds the position of the next. */
 async function chase(launcher: Launcher, minBytes: number, maxBytes: number, signal: AbortSignal) {
   const pipeline = await launcher.pipeline(`
 @group(0) @binding(0) var<uniform> launch: vec4<u32>;

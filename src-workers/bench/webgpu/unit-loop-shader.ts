@@ -14,7 +14,6 @@ export interface UnitLoopShader {
 /** Maximum number of steps that are written out. For a larger number, a loop is written around them. */
 const UNROLLED_STEPS = 64;
 
-/** Writes code that repeats `step` `count` times. */
 function repeated(count: number, variable: string, step: () => string): string {
   const steps = (some: number): string => Array.from({ length: some }, step).join('\n');
   if (count <= UNROLLED_STEPS) return steps(count);
@@ -73,15 +72,15 @@ function ending({ profile, threadsPerUnit: u }: UnitLoopShader): string {
 /** Distance between two successive sectors of a lane in the stream, words. 32 lanes read sectors side by side. */
 const STREAM_WORDS = 32 * SECTOR_WORDS;
 
-/** Writes code that sets where lanes that share sectors start in the ring. `round` is the same in a whole group. */
+/** Sets where lanes that share sectors start in the ring. `round` is the same in a whole group. */
 function writeBegin({ profile }: UnitLoopShader, round: string): string {
   if (profile.dependentLoadsPerIteration === 0) return '';
   return `loadPhase = 0u;\nring = (mix(${round} + thread / ${lanesPerSector(profile)}u) * ${SECTOR_WORDS}u) & ${profile.tableWords - 1}u;`;
 }
 
 /*
- * Loops test their end at the foot of a pass. So a group of lanes makes as many passes as its longest lane has
- * iterations, without an additional pass that finds nothing left.
+ * Loops test their end at the foot of a pass, so a group of lanes makes as many passes as its longest lane has
+ * iterations.
  */
 const ONE_UNIT = `
 let unit = order[position];
@@ -107,7 +106,7 @@ for (var round = 0u; round < launch.rounds; round++) {
   }
 }`;
 
-/** Code in which a subgroup takes a unit for each of its slots, and takes the next units when all of these are done. */
+/** A subgroup takes a unit for each of its slots, and takes the next units when all of these are done. */
 const GROUP_FETCHING = `
 loop {
   var first = 0u;
@@ -120,7 +119,7 @@ loop {
   }
 }`;
 
-/** Code with one loop over the iterations of all units of a slot. `NEXT` finds the position of the next unit. */
+/** One loop over the iterations of all units of a slot. `NEXT` finds the position of the next unit. */
 const FLATTENED = `
 NEXT
 if (position >= UNITS) { return; }

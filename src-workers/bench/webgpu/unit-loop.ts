@@ -9,7 +9,6 @@ import type { PreparedCase } from './cases.ts';
 import type { Launcher } from './launcher.ts';
 import { unitLoopShader } from './unit-loop-shader.ts';
 
-/** The buffers on the device that the unit loops of a plan share: units, results, the table, and the last order. */
 export interface UnitLoopBuffers {
   readonly workload: UnitLoopWorkload;
   readonly profile: UnitLoopProfile;
@@ -38,15 +37,11 @@ export async function unitLoopBuffers(
   });
 }
 
-/**
- * The maximum number of slots. Positions of slots are 32-bit words on the device, and the positions of one further
- * round must still fit.
- */
+/** Positions of slots are 32-bit words on the device, and the positions of one further round must still fit. */
 const MAX_SLOTS = 2 ** 31;
 
 /**
- * Prepares a launch of a design. Fails with `unsupported` or `bad-input` if this device or WebGPU cannot run it.
- *
+ * Fails with `unsupported` or `bad-input` if this device or WebGPU cannot run the design.
  * @param threadGroupWidth width of the device; null if the device does not report one
  */
 export async function prepareUnitLoop(
@@ -122,7 +117,7 @@ export async function prepareUnitLoop(
   const { queue } = launcher.device;
   return ok({
     launch(share) {
-      // If blocks fetch, any number of blocks does all the work. To do a part of it, the counter starts later in the
+      // If blocks fetch, any number of blocks does all the work, so for a part of it the counter starts later in the
       // order.
       const blocks = fetching ? design.gridBlocks : Math.max(1, Math.round(share * design.gridBlocks));
       if (fetching) queue.writeBuffer(dealing, 0, Uint32Array.of(units - Math.max(1, Math.round(share * units))));
@@ -134,7 +129,7 @@ export async function prepareUnitLoop(
       return { pipeline, bindGroup, blocks };
     },
     begin() {
-      // The results are cleared first, since results of an earlier design could be mistaken for results of this design.
+      // Results of an earlier design could be mistaken for results of this design.
       const encoder = launcher.device.createCommandEncoder();
       encoder.clearBuffer(buffers.result);
       queue.submit([encoder.finish()]);
