@@ -80,7 +80,7 @@ function getPredictor(plan: SweepPlan): Predictor {
   return kept(predictors, MAX_PREDICTORS, plan.id, () => createPredictor(plan));
 }
 
-/** Laws that the plans of one recommendation share. These plans differ only in inputs that are cheap to change. */
+/** The plans of one recommendation differ only in inputs that are cheap to change. */
 interface SharedLaws {
   readonly caches: Caches;
   readonly predictors: Map<string, Predictor>;
@@ -117,7 +117,6 @@ function withKnownLengths(plan: SweepPlan): SweepPlan {
   };
 }
 
-/** Returns the recent object that is equal to `one`. If there is none, remembers and returns `one`. */
 function findKnown<T>(seen: T[], one: T, isSame: (a: T, b: T) => boolean): T {
   const at = seen.findIndex((other) => isSame(other, one));
   const [known] = at < 0 ? [one] : seen.splice(at, 1);
@@ -138,7 +137,6 @@ function isSameOrder(one: CompactOrder, other: CompactOrder): boolean {
 
 type Task<Fields> = Readonly<Fields>;
 type OfPlan<Fields = unknown> = Task<Fields & { plan: SweepPlan }>;
-/** The input of a task on a plan that was made for advice, with the key of its laws. */
 type OfAdvice<Fields> = OfPlan<Fields & { key: string }>;
 
 interface PredictOutput {
@@ -167,14 +165,12 @@ function columnArrays(columns: PredictionColumns): readonly ArrayBufferView[] {
   return Object.values(columns).filter((column) => ArrayBuffer.isView(column));
 }
 
-/** Counts designs by the code of their invalid reason, over the whole space. */
 export function classify({ plan, key }: OfPlan<{ key?: string }>): Float64Array {
   const predictor = findPredictor(plan, key);
   const size = productOf(predictor.counts);
   return classifyDesigns(predictor, 0, size);
 }
 
-/** Returns a lower bound of the times in each part of the space, ms. */
 export function partBounds({ plan, parts }: OfPlan<{ parts: readonly DesignRange[] }>): Float64Array {
   return shortestOfParts(getPredictor(plan), parts);
 }
@@ -188,7 +184,6 @@ export function searchBest(
   return handedOver({ ...found, predicted }, [found.designs, ...columnArrays(found.columns)]);
 }
 
-/** Returns the pick from a part, among designs up to a time limit; `null` if none. */
 export function searchPick({
   plan,
   part,
@@ -246,16 +241,12 @@ export function vary(
 
 const createTaskCaches = (): Caches => createCaches(createBudget(TASK_BYTES));
 
-/**
- * Returns a predictor for one use. It shares the cached laws of the unchanged plan, unless the change affects the
- * lengths.
- */
+/** Shares the cached laws of the unchanged plan, unless the change affects the lengths. */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
   const own = getAdvisor(plan, key);
   return createPredictor(changedPlan(own.plan, change), changesLengths(change) ? createTaskCaches() : own.caches);
 }
 
-/** Predicts times of the same designs with each draw of the unknown inputs. */
 export function draw(
   task: OfAdvice<{ designs: Uint32Array; unknown: Unknown; draws: readonly Draw[] }>,
 ): readonly Float64Array[] {
@@ -340,7 +331,6 @@ export function unitLengths({
   /** The lengths in order; if there are more units than lengths, the order is repeated. */
   readonly order: Float64Array | null;
   readonly units: number;
-  /** Number of units that are measured, at most `units`. */
   readonly part: number;
   readonly seed: number;
 }): { readonly lengths: Uint32Array; readonly digest: string } {
@@ -376,7 +366,6 @@ interface LengthFile {
   readonly columns?: CsvColumns | undefined;
 }
 
-/** Reads the lengths of a file, and computes the SHA-256 of its bytes. */
 export async function lengthFile(file: LengthFile): Promise<Result<ReadLengths & { readonly sha256: string }>> {
   const { bytes, name, columns } = file;
   const read = await readLengths(bytesSource(bytes), name, columns);
@@ -385,7 +374,6 @@ export async function lengthFile(file: LengthFile): Promise<Result<ReadLengths &
   return handedOver(ok({ ...read.value, sha256 }), listArrays(read.value));
 }
 
-/** Describes the columns of a file that may contain lengths. */
 export function tableOfFile(
   file: Omit<LengthFile, 'columns'> & { readonly asked: AskedSyntax },
 ): Promise<Result<TableSummary | null>> {
@@ -402,7 +390,6 @@ function handedOver<T>(value: T, arrays: readonly ArrayBufferView[]): T {
   return move({ [Piscina.transferableSymbol]: [...buffers], [Piscina.valueSymbol]: value } as never) as unknown as T;
 }
 
-/** Writes a plan in the form that the CUDA program reads, with the expected results. */
 export async function cudaFiles(
   task: Task<{ plan: BenchPlan; folder: string }>,
 ): Promise<Result<readonly CudaObject[]>> {
@@ -429,7 +416,6 @@ export function reproduce({ paper }: { readonly paper?: string | undefined }): r
   return reproducePapers(paper);
 }
 
-/** A request to compare predictions with public measurements; `folder` holds the data. */
 interface EvidenceRequest {
   readonly folder: string;
   readonly devices: readonly GpuDevice[];

@@ -10,9 +10,9 @@ import { simplerFirst } from './pick.ts';
 import { pickColumns, copyColumns } from './survey.ts';
 
 /**
- * Finds the best designs of a space too large to predict, by branch and bound (Land & Doig 1960). A branch is a part of
- * the space, or a family: all launches of one device, kernel, balancing, block size and register cap. A branch is
- * skipped if its shortest possible time (`bound.ts`) is above the time of the last kept design.
+ * Branch and bound (Land & Doig 1960). A branch is a part of the space, or a family: all launches of one device,
+ * kernel, balancing, block size and register cap. A branch is skipped if its shortest possible time (`bound.ts`) is
+ * above the time of the last kept design.
  */
 
 export interface DesignRange {
@@ -20,25 +20,24 @@ export interface DesignRange {
   readonly count: number;
 }
 
-/** Designs in ascending order of their numbers, with one prediction each. */
+/** In ascending order of the designs' numbers. */
 export interface FoundDesigns {
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
 }
 
 interface Kept {
-  /** Returns the time above which no design is kept, ms. */
+  /** No design above this time is kept. */
   limitMs(): number;
   readonly columns: PredictionColumns;
   next(): number;
-  /** Keeps a valid design. Its prediction is in the entry that `next` returned. */
+  /** @param design a valid design, whose prediction is in the entry that `next` returned */
   add(design: number): void;
 }
 
 /** The limit is updated when this share of the wanted designs was added. More frequent updates save no time. */
 const MERGED_FRACTION = 0.05;
 
-/** Lists of designs have room for at least this many, unless fewer can be added. */
 const MIN_KEPT = 256;
 
 export interface BestKept extends Kept {
@@ -57,7 +56,6 @@ export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): B
   const columns = allocateChunk(0, capacity);
   const designs = new Float64Array(capacity);
   let size = 0;
-  /** The number of kept designs when the limit was last computed. */
   let ranked = 0;
   let limit = limitMs;
   const lower = (): void => {
@@ -108,7 +106,7 @@ export interface PickedDesign {
   readonly gridBlocks: number;
 }
 
-/** Keeps the one design that `PICK_RULE` chooses among all designs up to a given time; null if there is none. */
+/** Keeps the one design that `PICK_RULE` chooses. */
 export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): PickedDesign | null } {
   const columns = allocateChunk(0, 2);
   let held = 0;
@@ -134,7 +132,7 @@ export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): P
   };
 }
 
-/** Parts of a space, in its order. A part has one or several families that share laws, or a piece of a large family. */
+/** A part has one or several families that share laws, or a piece of a large family. */
 export interface SpaceParts {
   readonly count: number;
   at(part: number): DesignRange;
@@ -159,7 +157,6 @@ export function spaceParts(counts: readonly number[]): SpaceParts {
   };
 }
 
-/** Designs of a part that share laws. */
 interface LawFamily {
   /** Positions of the first launch, with the first block size and cap. */
   readonly positions: Int32Array;

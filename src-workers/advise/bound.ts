@@ -44,7 +44,8 @@ const MOVING_FAMILY_SLACK = 0.12;
 const MOVING_SLACK = 0.04;
 const MOVING_IN_ORDER_SLACK = 0.12;
 /**
- * Additional slack for the counter from which lanes fetch: 13 % where multiprocessors hold different numbers of blocks.
+ * Slack for the counter from which lanes fetch. The error reached 13 % where multiprocessors hold different numbers of
+ * blocks.
  */
 const COUNTER_SLACK = 0.25;
 
@@ -54,7 +55,7 @@ const COUNTER_SLACK = 0.25;
 const BEST_FIRST = 48;
 
 interface Bounds {
-  /** Returns why a design cannot run, as a code of the columns; 0 if it can run. */
+  /** A code of the columns; 0 if the design can run. */
   invalidReason(design: number): number;
   /** Returns a lower bound of the times of all launches that differ from a valid design only in the grid, ms. */
   ofFamily(design: number): number;
@@ -99,7 +100,6 @@ export function boundsOf(predictor: Predictor): Bounds {
   };
 }
 
-/** Cycles of a launch on multiprocessors that are always busy. */
 type BusyCycles = (candidate: GpuCandidate) => number;
 
 /**
@@ -125,14 +125,11 @@ function familyCycles(candidate: GpuCandidate): number {
   return (countFewestIterations(candidate) / device.multiprocessors) * rate;
 }
 
-/** Computes a lower bound of a valid design, ms (`Bounds.withLoss`). */
 export function closestBound(candidate: Candidate): number {
   return launchesMs(candidate, lossyCycles);
 }
 
-/**
- * Computes the time of a design's launch, or of the launches of its classes, and of the work before, ms; 0 on a CPU.
- */
+/** Times a design's launch, or the launches of its classes, and the work before, ms; 0 on a CPU. */
 function launchesMs(candidate: Candidate, busy: BusyCycles): number {
   const before = computeBalancingMs(candidate);
   if (!isOneLaunch(candidate))
@@ -169,7 +166,6 @@ function lossyCycles(candidate: GpuCandidate): number {
 export interface Hurry {
   /** @param isFound whether a valid design is known */
   readonly isOver: (isFound: boolean) => boolean;
-  /** Number of designs at the start of the list that are predicted before the search. */
   readonly leading: number;
 }
 
@@ -204,7 +200,6 @@ export function predictPromising(
   let limit = bestMs * (1 + fraction);
   const isOver = (): boolean => hurry.isOver(limit < Infinity);
   const bound = new Float64Array(designs.length);
-  /** For each design, the number of its bounds that were computed. */
   const bounds = new Uint8Array(designs.length);
   const closer = [ofFamily, shortest, withLoss];
   const comeCloser = (at: number): void => {

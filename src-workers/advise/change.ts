@@ -14,10 +14,7 @@ import type { CompactNumbers } from '../numeric/compact.ts';
 import { makeUnitLaw } from '../predict/ordered.ts';
 import { replanUnits, type SweepPlan } from '../predict/plan.ts';
 
-/**
- * A change of one input of a plan. For the input `spread`, the value is a factor that stretches lengths about their
- * mean.
- */
+/** For the input `spread`, the value is a factor that stretches lengths about their mean. */
 export interface InputChange {
   readonly input: VariedInput | OwnInput;
   readonly value: number;
@@ -28,7 +25,6 @@ export function changesLengths({ input }: InputChange): boolean {
   return kernelInput(input) === null;
 }
 
-/** Returns the plan with one changed input. The designs stay, but other designs may be valid. */
 export function changedPlan(plan: SweepPlan, { input, value }: InputChange): SweepPlan {
   const id = `${plan.id}|${input}=${value}`;
   switch (input) {

@@ -2,7 +2,6 @@ import { AXIS, axisCounts, decodeInto, encode, type SpaceAxes, productOf } from 
 
 /** The approximate number of designs in a first estimate, which takes some milliseconds once the laws are known. */
 const COARSE_DESIGNS = 512;
-/** Minimum number of block sizes and of launches in each family. */
 const MIN_PER_AXIS = 2;
 
 export function coarseAxes(axes: SpaceAxes): {
@@ -50,7 +49,7 @@ export function coarseDesigns(axes: SpaceAxes): Uint32Array {
   return Uint32Array.from(designs);
 }
 
-/** Returns the positions of about `count` ascending values: the middle values of equal parts of the range. */
+/** Returns the positions of the middle values of `count` equal parts of an ascending range. */
 export function spread(values: readonly number[], count: number): readonly number[] {
   if (values.length <= count) return values.map((_, at) => at);
   const first = values[0];

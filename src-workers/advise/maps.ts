@@ -17,7 +17,7 @@ export interface BestMaps {
   }[];
 }
 
-/** The fastest design of each cell that has designs; if none of them is valid, any of them with the time NaN. */
+/** If no design of a cell is valid, the cell has any of them with the time NaN. */
 export interface CellBests {
   readonly designs: Uint32Array;
   readonly timeMs: Float64Array;
@@ -51,7 +51,6 @@ export function makeCellFinder(counts: readonly number[]): (design: number) => n
   };
 }
 
-/** @param timeMs the time of each entry; NaN if invalid */
 export function cellBests(
   counts: readonly number[],
   timeMs: Float64Array,

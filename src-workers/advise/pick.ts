@@ -22,9 +22,7 @@ export function blockOddity(blockThreads: number): number {
   return blockThreads % 64 === 0 ? 2 : 3;
 }
 
-/**
- * Returns 0 if units stay in their order, 1 if lanes fetch without a pass before the launch, 2 if units are ordered.
- */
+/** Returns 0 if units stay in their order, 1 if lanes fetch, 2 if units are ordered. */
 function balancingWork(text: string): number {
   switch (unwrap(parseBalancing(text)).kind) {
     case 'none':
@@ -39,11 +37,10 @@ function balancingWork(text: string): number {
 
 export interface DesignFigures {
   timeMs(design: number): number;
-  /** Returns the number of blocks of a design, or of cores on a CPU. */
+  /** On a CPU, the number of cores. */
   gridBlocks(design: number): number;
 }
 
-/** Compares two designs by the rule, then by time and index; below 0 if `a` comes first. */
 export function simplerFirst(axes: SpaceAxes, { timeMs, gridBlocks }: DesignFigures): (a: number, b: number) => number {
   const counts = axisCounts(axes);
   const strides = axisStrides(counts);

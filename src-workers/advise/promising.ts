@@ -13,7 +13,6 @@ const MAX_GROUPS = 64;
 const BLOCKS = 6;
 const LAUNCHES = 5;
 
-/** Returns a function that gives the group of a design. */
 export function makeGroupFinder({ counts }: { readonly counts: readonly number[] }): (design: number) => number {
   const perGroup = productOf(counts.slice(AXIS.launch));
   return (design) => Math.floor(design / perGroup);

@@ -4,12 +4,11 @@ import { axisTexts } from './shared-designs.ts';
 
 export interface Scenario {
   readonly axes: SpaceAxes;
-  /** Times of the designs of `axes` under one set of inputs, ms; NaN if invalid. */
+  /** The time of each design of `axes`; NaN if invalid. */
   readonly timeMs: Float64Array;
 }
 
 export interface CommonDesign {
-  /** The number of the design in every scenario. */
   readonly designs: readonly number[];
   /** The time of the design divided by the best time, minus 1, for each scenario. */
   readonly regret: readonly number[];
@@ -39,7 +38,6 @@ export function leastRegret(scenarios: readonly Scenario[], keep: number): Least
   const best = scenarios.map(({ timeMs }) => fastest(timeMs));
   const bestMs = best.map((design, i) => (design < 0 ? NaN : scenarios[i].timeMs[design]));
   const counts = scenarios.map(({ axes }) => axisCounts(axes));
-  // For each axis, the positions of every shared value in each scenario.
   const shared = AXIS_ORDER.map((axis) => {
     const places = scenarios.map(({ axes }) => new Map(axisTexts(axes, axis).map((text, at) => [text, at])));
     return [...places[0].keys()]

@@ -39,7 +39,7 @@ export interface TrialOptions {
 /** Number of designs kept for each tried value, as candidates for the values in between. */
 export const CANDIDATES_PER_VALUE = 12;
 const BISECTIONS = 9;
-/** Maximum number of searches for one end of the range. A search is repeated if it finds a better design. */
+/** A search is repeated if it finds a better design. */
 const ROUNDS = 6;
 
 export interface Best {

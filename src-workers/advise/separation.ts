@@ -24,7 +24,6 @@ const LAUNCH_WIDTH = Math.log1p(0.029) / normalQuantile(0.9) / Math.SQRT2;
 export interface ErrorPlace {
   /** Number of the design's place (`TiePlace`). */
   readonly place: number;
-  /** Identifies the block size. */
   readonly block: string;
   readonly design: number;
 }

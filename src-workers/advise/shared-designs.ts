@@ -9,7 +9,7 @@ import {
 } from '../domain/space.ts';
 import { formatLaunch } from '../predict/design/launch.ts';
 
-/** Returns the values of an axis as texts that are comparable between spaces. */
+/** The texts are comparable between spaces. */
 export function axisTexts(axes: SpaceAxes, axis: AxisName): readonly string[] {
   switch (axis) {
     case 'device':
@@ -25,7 +25,6 @@ export function axisTexts(axes: SpaceAxes, axis: AxisName): readonly string[] {
   }
 }
 
-/** The designs that have the same values on all axes in an earlier and a later space. */
 export interface SharedDesigns {
   /** Returns a design's number in the later space; `null` if the later space does not have it. */
   readonly renumber: (design: number) => number | null;

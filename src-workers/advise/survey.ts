@@ -38,7 +38,7 @@ function predictDesigns(predictor: Predictor, designs: Uint32Array): PredictionC
   return columns;
 }
 
-/** Returns the waves of a design's blocks; NaN if it is invalid. */
+/** Returns NaN if the design is invalid. */
 export function countWaves(predictor: Predictor, design: number): number {
   const { invalid, device, gridBlocks, shape } = examineDesign(predictor, design).candidate;
   return invalid === 0 ? wavesOn(device, gridBlocks, shape.residentBlocks) : NaN;

@@ -12,12 +12,10 @@ import { mersenneTwister, shuffle } from '../numeric/random.ts';
 import { sortedQuantile } from '../numeric/statistics.ts';
 import type { SweepPlan } from '../predict/plan.ts';
 
-/** Inputs that nobody stated have laws (`db/assumed.json`). A plan is predicted with several draws from them. */
-
-/** Quantiles of an input's law at equal steps of probability, ascending. */
+/** Quantiles at equal steps of probability, ascending. */
 export type Quantiles = readonly number[];
 
-/** Laws of inputs by their path in a study, such as `kernel.unit` or `device.achievedBandwidthFraction`. */
+/** Laws by path in a study, such as `kernel.unit` or `device.achievedBandwidthFraction`. */
 export type Laws = Readonly<Record<string, Quantiles>>;
 
 /** A field that nobody stated, of the study's kernel (`of` is −1) or of the implementation at position `of`. */

@@ -47,7 +47,6 @@ export interface CalibrationOptions {
   readonly fingerprint: string;
   readonly backend: MeasuringDevice['backend'];
   readonly sourceRunIds: readonly number[];
-  /** Assigns designs to folds. */
   readonly uniform: UniformSource;
   readonly folds?: number;
   readonly divergence?: DivergenceFit | null;
@@ -193,7 +192,6 @@ export function predictMeasured(
 
 type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBranchCycles'>;
 type Values = Readonly<Record<FittedParameter, number>>;
-/** Predicts times without ordering the units, ms, in the order of the measured designs. */
 interface ForwardModel {
   readonly exact: (values: Values) => Float64Array;
   /** Interpolates between two setups. A descent tries hundreds of setups. */
@@ -221,7 +219,6 @@ function startingValues(plan: SweepPlan, device: GpuDevice): Values {
   };
 }
 
-/** Drops the CPUs and the unmeasured axis values of a plan, so that its predictor is quick to make. */
 function onlyMeasured(
   plan: SweepPlan,
   deviceAt: number,
@@ -276,7 +273,6 @@ function onlyMeasured(
  */
 const setupStep = (plan: SweepPlan): number => 0.1 * moments(plan.law).mean + 0.2;
 
-/** @param indices valid designs */
 function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonly number[]): ForwardModel {
   const first = createPredictor(plan);
   const orderingMs = new Float64Array(indices.length);
@@ -286,7 +282,6 @@ function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonl
     const { setupIterationsPerUnit, ...shared } = fitted;
     const pipeline = { [device.id]: { latencyCycles, issueCycles, kneeSoftness, schedulers } };
     const kernel = withSetupIterations({ ...plan.kernel, ...shared }, setupIterationsPerUnit);
-    // Laws are by far the slowest part, so they are cached by setup.
     const predictor = createPredictor({ ...plan, kernel, pipeline }, first.caches);
     return Float64Array.from(
       indices,

@@ -93,8 +93,7 @@ let lastId = 0;
 const running = new Map<number, Running>();
 
 /**
- * Starts a program through the guard. The program and all processes that it started are killed when it ends, and when
- * this process ends.
+ * The program and all processes that it started are killed when it ends, and when this process ends.
  * @returns a function that kills the program; its end is still reported
  */
 export function startGuarded(start: GuardedProgram, report: Running['report']): () => void {
@@ -145,7 +144,6 @@ function finish(own: ChildProcess, id: number, report: GuardedReport): void {
   program?.report(report);
 }
 
-/** Keeps this process alive while programs run. */
 function hold(own: ChildProcess): void {
   clearTimeout(idle);
   own.ref();
@@ -161,7 +159,6 @@ function release(own: ChildProcess): void {
   }, IDLE_MS).unref();
 }
 
-/** Sends a signal to a program that has its own process group, and to all processes that it started. */
 export function killGroup(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, signal);

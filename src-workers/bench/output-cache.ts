@@ -21,7 +21,6 @@ export interface CacheEntry {
  * the cache cannot be written, and with each failure of `make`.
  * @param parts everything on which the output depends
  * @param refused the beginning of the message if the tool fails
- * @param make runs the tool, which must write to this path
  */
 export async function cachedOutput(
   cacheFolder: string,
@@ -115,7 +114,6 @@ export async function pruneCache(
   }
 }
 
-/** Returns the tool's log; null if there is no valid entry. */
 async function readEntry(folder: string, file: string): Promise<string | null> {
   try {
     const entry: unknown = JSON.parse(await readFile(join(folder, ENTRY), 'utf8'));
@@ -142,7 +140,7 @@ async function replace(draft: string, folder: string, file: string): Promise<voi
     } catch (error) {
       if ((await readEntry(folder, file)) !== null) return;
       if (attempt === 2) throw error;
-      // The folder in this place is damaged, so it is moved aside.
+      // The folder in this place is damaged.
       const aside = `${draft}-old`;
       await rename(folder, aside).catch(() => {});
       await rm(aside, { recursive: true, force: true });

@@ -1,7 +1,6 @@
 import { writeSync } from 'node:fs';
 import { ENGINE_ONLY_VARIABLE, SECRET_VARIABLES } from '../domain/program.ts';
 
-/** The environment variable with the id of the process that started our program and reads its output. */
 export const PARENT_VARIABLE = 'LOCKSTEP_PARENT';
 
 const LOOK_MS = 500;
@@ -31,7 +30,7 @@ export function printLine(line: object): void {
   }
 }
 
-/** Returns this process's environment for a program that others wrote: no secrets, no settings of the engine. */
+/** Returns the environment for a program that others wrote, without secrets and settings of the engine. */
 export function childEnvironment(added: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   // Windows ignores the case of names.
   const ownNames = process.env[ENGINE_ONLY_VARIABLE]?.split(' ') ?? [];
@@ -40,10 +39,7 @@ export function childEnvironment(added: Readonly<Record<string, string>> = {}): 
   return { ...Object.fromEntries(inherited), ...added };
 }
 
-/**
- * Returns the environment in which this process's own executable runs a script as Node. Under Electron, it would
- * otherwise open an app.
- */
+/** Under Electron, this process's own executable would otherwise open an app. */
 export function ownNode(): Readonly<Record<string, string>> {
   return process.versions.electron ? { ELECTRON_RUN_AS_NODE: '1' } : {};
 }

@@ -5,16 +5,13 @@ import { errorText, ok, type Result, notFound, badInput } from '../domain/result
 import { MAX_MEASURED_UNITS } from './unit-loop.ts';
 import { wordBytes } from './words.ts';
 
-/**
- * The file of a plan in a folder for a separate program. The lengths of the units are in a file of their own as 32-bit
- * little-endian words, since tens of millions of lengths are too many for JSON.
- */
+/** Lengths have their own file, since tens of millions of them are too many for JSON. */
 const PLAN_FILE = 'plan.json';
 export const LENGTHS_FILE = 'lengths.u32';
 
 type StoredPlan = PlanLine['plan'];
 
-/** Returns a plan as a result file begins with it. A digest replaces the lengths, which can be drawn again. */
+/** A digest replaces the lengths, which can be drawn again. */
 export function keptPlan(plan: BenchPlan, lengthsDigest: string | null, source: PlanSource | null): PlanLine {
   const { workload, ...rest } = plan;
   if (!workload) return { type: 'plan', plan: { ...rest, workload: null }, lengthsDigest, source };
@@ -29,7 +26,7 @@ export async function writePlanFolder(folder: string, plan: BenchPlan): Promise<
   await writeFile(join(folder, PLAN_FILE), JSON.stringify(keptPlan(plan, null, null).plan));
 }
 
-/** Fails with `not-found`, or with `bad-input` on a folder that is not from `writePlanFolder`. */
+/** Fails with `not-found`, or with `bad-input` if `writePlanFolder` did not write the folder. */
 export async function readPlanFolder(folder: string): Promise<Result<BenchPlan>> {
   const file = join(folder, PLAN_FILE);
   let stored: StoredPlan;

@@ -8,15 +8,15 @@ import { mean } from '../numeric/statistics.ts';
  * linear in the units.
  */
 
-/** Mean times of the designs of one round of a probe, ms, by the clock of the process that reads the records. */
+/** By the clock of the process that reads the records. */
 export interface ProbeTimes {
   readonly units: number;
   readonly startMs: number;
-  /** Time of work that is done once for all designs: buffers, expected results. */
+  /** Work that is done once for all designs: buffers, expected results. */
   readonly onceMs: number;
-  /** Time of work that is done once per design: compiling, ordering the units, checking. */
+  /** Work that is done once per design: compiling, ordering the units, checking. */
   readonly prepareMs: number;
-  /** Time of one launch, including the time to wait for it. */
+  /** Includes the time to wait for the launch. */
   readonly launchMs: number;
   readonly slowestLaunchMs: number;
 }
@@ -39,7 +39,6 @@ const MAX_ROUNDS = 4;
 /** Time after which a round ends with its current design, ms. It is enough to recognise a slow device. */
 const ROUND_MS = 5000;
 
-/** Returns whether a round took long enough, and timed a launch after a warm-up. */
 export function isProbeEnough(records: readonly TimedRecord[]): boolean {
   const started = records.find(({ record }) => record.type === 'device');
   const last = records.at(-1);
@@ -47,7 +46,7 @@ export function isProbeEnough(records: readonly TimedRecord[]): boolean {
   return records.some(({ record }) => record.type === 'sample' && !record.warmUp);
 }
 
-/** Returns the times of a round; null if none of its designs was timed. `atMs` counts from the start of the program. */
+/** Returns null if no design of the round was timed. `atMs` counts from the start of the program. */
 export function probeTimes(units: number, records: readonly TimedRecord[]): ProbeTimes | null {
   let startMs = 0;
   let lastMs = 0;
@@ -95,7 +94,7 @@ export function probeTimes(units: number, records: readonly TimedRecord[]): Prob
 }
 
 /**
- * Returns the number of units for the next round; null if the rounds so far are enough.
+ * Returns null if the rounds so far are enough.
  * @param parts whether the target can run a part of the units
  */
 export function nextProbeUnits(rounds: readonly ProbeTimes[], allUnits: number, parts: boolean): number | null {
@@ -107,7 +106,7 @@ export function nextProbeUnits(rounds: readonly ProbeTimes[], allUnits: number, 
   return wanted > allUnits / 2 ? allUnits : wanted;
 }
 
-/** Returns the times for another number of units: linear through the last two rounds, or proportional after one. */
+/** The times are linear through the last two rounds, or proportional after one. */
 function collectTimes(rounds: readonly ProbeTimes[], units: number): ProbeTimes {
   const last = rounds.at(-1)!;
   const before = rounds.at(-2);
@@ -131,7 +130,6 @@ export interface AskedMeasurement {
   readonly designs: number;
   readonly repeats: number;
   readonly warmUps: number;
-  /** Time limit for all designs together. */
   readonly timeLimitMs: number;
   readonly caseTimeLimitMs: number;
   readonly parts: boolean;
@@ -143,7 +141,6 @@ export interface FittingMeasurement {
   readonly units: number;
   readonly designs: number;
   readonly repeats: number;
-  /** Estimated time of this part, and of the whole request. */
   readonly estimateMs: number;
   readonly fullMs: number;
 }

@@ -11,15 +11,14 @@ import type { SweepPlan } from '../predict/plan.ts';
 import { SECTOR_WORDS } from './unit-loop.ts';
 
 /**
- * The loop that stands in for a kernel: its profile, the instructions of its parts, and the equivalent kernel, whose
- * times are predicted. The steps of a pass follow the profile. The other instructions of a pass were counted in the
- * machine code of compute capabilities 8.0 to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
+ * The loop that stands in for a kernel. The steps of a pass follow the profile. The other instructions of a pass were
+ * counted in the machine code of compute capabilities 8.0 to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
  */
 
 type StandInBackend = 'cuda' | 'webgpu';
 
 const SECTOR_BYTES = 4 * SECTOR_WORDS;
-/** The maximum size of the table in words: 128 MiB, the default maximum of a WebGPU buffer. */
+/** 128 MiB, the default maximum of a WebGPU buffer. */
 const TABLE_WORDS = 2 ** 25;
 const OWN_REGISTERS = 16;
 const MAX_THREADS_PER_UNIT = 32;
@@ -69,7 +68,6 @@ export function hasTable({ tableWords }: UnitLoopProfile): boolean {
   return tableWords > SECTOR_WORDS;
 }
 
-/** Returns how many sectors an iteration of a thread reads in sequence, besides its dependent loads. */
 function streamedSectors(profile: UnitLoopProfile): number {
   const { dependentLoadsPerIteration: loads, bytesPerIteration: bytes } = profile;
   return Math.max(0, bytes / SECTOR_BYTES - loads / lanesPerSector(profile));
@@ -88,7 +86,6 @@ function countExchanges({ sharing, instructionsPerIteration, cooperationCost }: 
   return Math.min(steps, Math.round((instructionsPerIteration * cooperationCost * steps) / 2));
 }
 
-/** Counts the instructions of a pass besides its steps: all of them, and the integer and logic instructions. */
 function overhead(profile: UnitLoopProfile, u: number) {
   const share = computeShare(profile, u);
   const exchanges = countExchanges(profile, u);
@@ -116,9 +113,7 @@ const UNIT_INSTRUCTIONS = 38;
 const REFILL_INSTRUCTIONS = 26;
 /** Instructions of the nested form that find where a unit's loads start. */
 const START_INSTRUCTIONS = 9;
-/** Instructions that one loop over all units adds to each pass. */
 const FLATTENED_INSTRUCTIONS = 3;
-/** Instructions of a combining step: the exchange and the sum. */
 const COMBINE_INSTRUCTIONS = 2;
 
 /**
@@ -161,7 +156,7 @@ export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShap
 const unitOverhead = (profile: UnitLoopProfile): number =>
   UNIT_INSTRUCTIONS + (hasTable(profile) ? START_INSTRUCTIONS : 0);
 
-/** Returns the number of steps that make up for missing instructions. Steps also need two links. */
+/** Steps also need two links. */
 const stepsBeside = (wanted: number, own: number): number => Math.max(0, Math.round(wanted) - own - 2);
 const withSteps = (own: number, steps: number): number => own + steps + 2 * Math.sign(steps);
 
@@ -214,7 +209,6 @@ const NOT_OWN = {
   dependentExchanges: undefined,
 } as const;
 
-/** Returns the kernel that is equivalent to a stand-in of u threads per unit. */
 export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile, u: number): KernelProfile {
   const shape = unitLoopShape(profile, u);
   const { instructions } = shape;
@@ -283,7 +277,7 @@ function firstKernel({
   };
 }
 
-/** Returns a plan that predicts the times of the stand-in, without the measurements of the kernel that it replaces. */
+/** The measurements of the kernel that the stand-in replaces are dropped. */
 export function standInPlan(plan: SweepPlan, profile: AnyUnitLoopProfile): SweepPlan {
   const own = { ...plan, id: `${plan.id} stand-in ${JSON.stringify(profile)}`, pipeline: {} };
   if (profile.version !== 3) return { ...own, kernel: oldStandInKernel(plan.kernel, profile) };

@@ -13,7 +13,7 @@ export interface ToolRun {
 
 export interface ToolOptions {
   readonly cwd?: string;
-  /** Variables that are added to this process's environment without its secrets. */
+  /** Added to this process's environment without its secrets. */
   readonly env?: Readonly<Record<string, string>>;
   readonly timeLimitMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -39,9 +39,9 @@ export async function isProgram(path: string): Promise<boolean> {
 }
 
 /**
- * Runs a tool to its end, without a shell. The tool and all processes that it started are killed when it ends, at the
- * time limit, on cancel, and when this process is killed. An exit code other than 0 is not a failure here. Fails with
- * `not-found` if there is no such program, with `unsupported` if it takes too long, and with `cancelled`.
+ * The tool and all processes that it started are killed when it ends, at the time limit, on cancel, and when this
+ * process is killed. An exit code other than 0 is not a failure here. Fails with `not-found` if there is no such
+ * program, with `unsupported` if it takes too long, and with `cancelled`.
  */
 export function runTool(program: string, args: readonly string[], options: ToolOptions): Promise<Result<ToolRun>> {
   const { cwd, timeLimitMs, signal } = options;

@@ -4,10 +4,10 @@ import { listBucketRanges } from '../predict/depth/prepared-law.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
 import { arbitraryOrder, shuffle, type UniformSource } from '../numeric/random.ts';
 
-/** Maximum number of units of a measured workload. Their lengths, order and results take 4 bytes per unit each. */
+/** Lengths, order and results take 4 bytes per unit each. */
 export const MAX_MEASURED_UNITS = 2 ** 26;
 
-/** The layout of a launch: slots of u threads, `unitsPerGroup` of them in a full thread group. Units come in rounds. */
+/** Slots of u threads. Units come in rounds. */
 export interface SlotLayout {
   readonly slotsPerBlock: number;
   /** n: units side by side in a full thread group. */
@@ -155,7 +155,7 @@ export function mix(value: number): number {
   return (v ^ (v >>> 15)) >>> 0;
 }
 
-/** Words of a sector, which is the smallest transfer of a device's memory. */
+/** A sector is the smallest transfer of a device's memory. */
 export const SECTOR_WORDS = 8;
 
 /**
@@ -171,7 +171,7 @@ export function ringTable(words: number): Uint32Array {
   return table;
 }
 
-/** Computes the expected result[unit] of every design: f · (1 + 1 + 2 + … + length) with f = mix(unit + 1) | 1. */
+/** Computes result[unit] = f · (1 + 1 + 2 + … + length) with f = mix(unit + 1) | 1. */
 export function referenceResults(lengths: Uint32Array): Uint32Array {
   return lengths.map((length, unit) => {
     const [half, other] = length % 2 === 0 ? [length / 2, length + 1] : [(length + 1) / 2, length];

@@ -1,7 +1,6 @@
 import type { DeviceAgreement, ImplementationKind, TimeInterval } from '../domain/evidence.ts';
 
 export interface KeptBand {
-  /** One device, or the two compared devices. */
   readonly devices: readonly string[];
   /** The compared kinds, in ascending order; empty if shapes or devices are compared within one kind. */
   readonly kinds: readonly ImplementationKind[];
@@ -25,7 +24,6 @@ export interface MeasuredChip {
 }
 
 export interface KeptBands {
-  /** The fraction of the pairs whose error lies within the band. */
   readonly quantile: number;
   readonly bands: readonly KeptBand[];
   readonly chips: readonly MeasuredChip[];

@@ -13,7 +13,6 @@ export function fourNumbersTime(
   );
 }
 
-/** Returns the bytes of the matrix as stored, with its padding. */
 function storedBytes(implementation: string, matrix: MatrixSummary): number {
   const { nonzeros, rows, max } = matrix;
   if (implementation === 'coo') return 16 * nonzeros;

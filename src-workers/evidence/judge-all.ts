@@ -13,8 +13,7 @@ export function evidenceDevices(): readonly string[] {
 }
 
 /**
- * Compares predictions with the measurements of all data sets, of one data set, or of another file with the columns of
- * a data set.
+ * Judges all data sets, one data set, or another file with the columns of a data set.
  * @param folder `db/evidence`
  * @param devices the devices of `evidenceDevices`
  */
@@ -40,7 +39,6 @@ export async function judgeEvidence(
   return ok(found);
 }
 
-/** Returns one GPU of a data set, with the times of one of its implementations. Fails if there are no such times. */
 export async function judgeGpuAgain(
   folder: string,
   devices: readonly GpuDevice[],

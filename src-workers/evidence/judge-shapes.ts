@@ -60,7 +60,7 @@ export const shapeTimes = ({ proportional }: LaunchDataset, { families }: ShapeG
 const measuredTimes = (families: readonly ShapeFamily[]): Float64Array =>
   Float64Array.from(families.flatMap(({ measured }) => [...measured]));
 
-/** Returns the predicted times of all families. An unknown factor is fitted to the other designs of the same family. */
+/** An unknown factor is fitted to the other designs of the same family. */
 function scaledTimes(proportional: boolean, families: readonly ShapeFamily[]): Float64Array {
   return Float64Array.from(
     families.flatMap(({ predicted, measured }) => {
@@ -88,10 +88,7 @@ export function judgeLaunches(dataset: LaunchDataset, gpu: ShapeGpu): GpuDetail 
   };
 }
 
-/**
- * Computes the regret of the chosen design of each family. Among designs with the same predicted time, block size
- * decides, as in the product (`advise/pick.ts`).
- */
+/** Among designs with the same predicted time, block size decides, as in the product (`advise/pick.ts`). */
 function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
   const regrets = families.map(({ predicted, measured, threads }) => {
     const limit = Math.min(...predicted) * (1 + AGREEMENT_FRACTION);
@@ -127,7 +124,6 @@ function randomRegret(families: readonly ShapeFamily[]): number {
   return geometricMean(Float64Array.from(means));
 }
 
-/** Returns the label with the lowest regret over all families, among the labels that all families have. */
 function bestFixed(families: readonly ShapeFamily[]): ChoiceEvidence['bestFixed'] {
   const shared = families[0].labels.filter((label) => families.every(({ labels }) => labels.includes(label)));
   if (families.length < 2 || shared.length === 0) return null;

@@ -18,8 +18,6 @@ import { assignFold } from './folds.ts';
 import { nearestMatrices, nearestTimes } from './nearest.ts';
 import { fourNumbersTime } from './four-numbers.ts';
 
-/** Compares predictions with measured times. Nothing is fitted here: the parameters are read from data. */
-
 /** Matrices with at least this many non-zeros take much longer than the start of a launch. */
 export const LARGE_NONZEROS = 1e6;
 
@@ -28,7 +26,7 @@ export interface Judged {
   readonly measured: MeasuredMatrices;
   readonly devices: ReadonlyMap<string, GpuDevice>;
   readonly kept: KeptParameters;
-  /** The stored predictions of the shipped matrices; `null` if the predictor must compute them. */
+  /** `null` if the predictor must compute the times. */
   readonly predicted: KeptPredictions | null;
   /** `held-out`: fitted without the matrix's own fold; `all`: fitted to all shipped matrices. */
   readonly parameters: 'held-out' | 'all';
@@ -60,7 +58,6 @@ export function judgeDataset(judged: Judged): DatasetEvidence {
   };
 }
 
-/** Returns `null` if the data set has no times of the implementation. */
 export function judgeImplementation(judged: Judged, column: string, implementation: string): GpuDetail | null {
   const gpu = judged.dataset.gpus.find((one) => one.column === column);
   const at = gpu?.implementations.findIndex(({ name }) => name === implementation) ?? -1;
@@ -190,8 +187,8 @@ export function agreement(predicted: Float64Array, measured: Float64Array) {
 }
 
 /**
- * Computes the regret of choosing the implementation with the shortest predicted time, over the matrices with at least
- * two measured implementations; `null` if there are none.
+ * Judges the implementation with the shortest predicted time, over the matrices with at least two measured
+ * implementations; `null` if there are none.
  */
 function judgeChoice(pairs: readonly Pair[], counts: (matrix: number) => boolean): ChoiceEvidence | null {
   const rows = Array.from(pairs[0].measured, (_, i) => i).filter(
@@ -268,7 +265,7 @@ export function unseenParameters(
   );
 }
 
-/** Predicts the times of a GPU as if it had not been measured. */
+/** Predicts as if the GPU had not been measured. */
 export function unseenPairs(
   judged: Judged,
   gpu: MeasuredGpu,

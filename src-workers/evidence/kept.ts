@@ -1,7 +1,7 @@
 import type { SpmvParameters } from './spmv-parameters.ts';
 import type { FourNumbers } from './four-numbers.ts';
 
-/** Fitted parameters of an implementation on a GPU: an entry of `db/evidence/parameters.json` per column of times. */
+/** An entry of `db/evidence/parameters.json` per column of times. */
 export interface FittedImplementation {
   readonly values: SpmvParameters;
   /** `null` if a parameter was held or only a bound is known. */

@@ -23,7 +23,6 @@ export function timeColumns({ gpus, unseen }: SpmvDataset): readonly string[] {
   return [...gpus, ...unseen].flatMap(({ implementations }) => implementations.map(({ column }) => column));
 }
 
-/** Reads the measured times of a data set from its own file, or from another file with the same columns. */
 export async function readMeasured(folder: string, dataset: SpmvDataset, data?: EvidenceFile) {
   const { fileName, bytes } = data ?? { fileName: dataset.file, bytes: await readFile(join(folder, dataset.file)) };
   const content = await unpacked(bytes, fileName);
@@ -35,7 +34,7 @@ export async function readPredictions(folder: string): Promise<KeptPredictions> 
 }
 
 /**
- * Loads the requested data sets, or the data set whose columns a file has.
+ * Without `dataset`, loads the data set whose columns the file has, or all data sets.
  * @param folder `db/evidence`
  * @param devices the devices of `evidenceDevices`
  */

@@ -40,7 +40,7 @@ export function nearestMatrices(matrices: readonly MatrixSummary[]): readonly In
   });
 }
 
-/** Returns the mean times of the neighbours, µs; NaN if no neighbour was measured. */
+/** Returns times in µs; NaN if no neighbour was measured. */
 export function nearestTimes(near: readonly Int32Array[], measured: Float64Array): Float64Array {
   return Float64Array.from(near, (others) => {
     const known = others.filter((other) => measured[other] > 0).subarray(0, NEIGHBOURS);

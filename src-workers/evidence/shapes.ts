@@ -39,7 +39,7 @@ export interface ShapeGpu extends LaunchGpu {
   readonly families: readonly ShapeFamily[];
 }
 
-/** Returns the families of each GPU of a data set, by the GPU's column. */
+/** Resolves to families by the GPU's column. */
 type Reader = (
   folder: string,
   devices: ReadonlyMap<string, GpuDevice>,
@@ -57,7 +57,7 @@ export const NO_KERNEL: Omit<KernelProfile, 'name' | 'registersPerThread' | 'ins
   spillInstructionsPerRegister: 2,
 };
 
-/** Returns the predicted times of designs, ms, in the order of the designs. */
+/** Returns times in ms, in the order of the designs. */
 export function predictedMs(
   id: string,
   device: GpuDevice,
@@ -124,7 +124,7 @@ const CONVOLUTION_COLUMNS = [
 const CONVOLUTION_DEVICES = new Map(
   LAUNCH_DATASETS.find(({ id }) => id === 'convolution')!.gpus.map(({ column, device }) => [column, device]),
 );
-/** Registers of a thread: a fixed number plus two per output. Both are assumed, since the file has no registers. */
+/** Registers are assumed, since the file has none: a fixed number, and more per output. */
 const REGISTERS = 32;
 const REGISTERS_PER_OUTPUT = 2;
 
@@ -188,7 +188,7 @@ const readConvolution: Reader = async (folder, devices) => {
 
 // -- Hasan's Table 2 --
 
-/** Reads the rows of Table 2 that were not used to fit τ, c and p. */
+/** Rows that were used to fit τ, c and p are left out. */
 const readHasan: Reader = async () => {
   const parameters = fitHasan();
   const rows = HASAN_TABLE_2.filter(({ blocks }) => !HASAN_FITTED_BLOCKS.includes(blocks)).map(

@@ -23,7 +23,7 @@ import { SPMV_PARAMETERS, type SpmvParameter, type SpmvParameters } from './spmv
 
 /**
  * The measured sparse matrix–vector products as designs of Lockstep: the data that each product reads, how it takes the
- * rows, and how its library launches it. Their times are predicted by the same call as in a sweep.
+ * rows, and how its library launches it.
  */
 
 export interface SpmvImplementation {
@@ -54,7 +54,6 @@ interface Workload {
 
 /** Number of quantiles that represent the rows of a matrix of which only summary figures are known. */
 const QUANTILES = 4096;
-/** Maximum number of rows whose order is made from quantiles. */
 const MOST_ROWS = 1 << 15;
 const SEED = 7;
 
@@ -85,7 +84,6 @@ function makeRows(matrix: MatrixSummary): Workload {
   return { law: makeUnitLaw(matrix.name, ordered, rows), ordered };
 }
 
-/** Returns the law of rows with these lengths, and of one more row with the maximum length. */
 function withLongest(lengths: Float64Array, rows: number, max: number): LengthLaw {
   const { support, probability } = makeUnitLaw('', makeGivenLengths(lengths), lengths.length);
   return withMasses([...support, max], [...probability.map((mass) => mass * (1 - 1 / rows)), 1 / rows]);
@@ -170,7 +168,6 @@ function inPieces({ law, ordered }: Workload, pieces: number): Workload {
   return { law: withMasses(law.support.map(each), law.probability), ordered: null };
 }
 
-/** A fit requests the same workloads repeatedly. */
 const workloads = new Map<string, Workload>();
 const KEPT_WORKLOADS = 512;
 function getWorkload(matrix: MatrixSummary, key: string, make: () => Workload): Workload {
@@ -227,7 +224,6 @@ function gathered(matrix: MatrixSummary, elementBytes: number, missFraction: num
 /** Iterations of a simple loop that compilers unroll. Their loads are issued together. */
 const UNROLLED = 4;
 
-/** Returns the kernel that processes a row of CSR by one or several threads. */
 function csrKernel(matrix: MatrixSummary, value: number, missFraction: number, threads = 1): KernelProfile {
   return {
     ...COMMON,
@@ -352,7 +348,6 @@ function countGroups({ vendor, ...device }: GpuDevice): number {
   return device.multiprocessors * (vendor === 'amd' ? schedulersPerMultiprocessor : fp32LanesPerMultiprocessor / width);
 }
 
-/** Returns how many thread groups Ginkgo launches for even shares of non-zeros. */
 function shareGroups(device: GpuDevice, nonzeros: number): number {
   const width = device.threadGroupWidth;
   const amd = device.vendor === 'amd';
@@ -537,10 +532,9 @@ const mergePath: Launcher = (_device, matrix, missFraction) => [
 // -- Times --
 
 const DESIGN_BYTES = 2 ** 20;
-/** A fit requests the same laws repeatedly with other parameters. */
 const caches = new WeakMap<Workload, Map<string, Caches>>();
 
-/** Predicts the time of a launch without its start, µs, as a sweep of one design. */
+/** Predicts the time of a launch without its start, µs. */
 function launchMicroseconds(device: GpuDevice, launch: SpmvLaunch): number {
   const { kernel, units, work, threadsPerUnit, balancing, blockThreads } = launch;
   const plan: SweepPlan = {

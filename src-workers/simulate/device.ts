@@ -27,7 +27,6 @@ export interface Launch {
 }
 
 export interface Timeline {
-  /** One entry per block. */
   readonly blockMultiprocessor: Int32Array;
   readonly blockStartCycles: Float64Array;
   readonly blockEndCycles: Float64Array;
@@ -55,7 +54,6 @@ export function allocateTimeline(gridBlocks: number): Timeline {
   };
 }
 
-/** Fails with `bad-input` if a number of the launch is out of range. */
 export function checkLaunch(launch: Launch): Result<Launch> {
   for (const field of ['multiprocessors', 'residentBlocks', 'groupsPerBlock'] as const) {
     if (!(Number.isSafeInteger(launch[field]) && launch[field] >= 1)) {
@@ -131,9 +129,7 @@ function groupHeaps(schedulers: number, capacity: number) {
   return { heapEnd, active, pushGroup, popGroup };
 }
 
-/**
- * Moves the multiprocessors whose next end is at most `until` from the queue into `ended`, ascending, and counts them.
- */
+/** Moves the multiprocessors whose next end is at most `until` into `ended`, ascending, and counts them. */
 function takeEnded(queue: IndexedQueue, time: Float64Array, until: number, ended: Int32Array): number {
   let count = 0;
   while (queue.size() > 0 && time[queue.first()] <= until) ended[count++] = queue.pop();

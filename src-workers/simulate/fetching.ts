@@ -44,10 +44,9 @@ const KNOWN_UNITS = 4;
 const AHEAD_SHARE = 0.25;
 
 /**
- * Prepares a launch with dynamic fetch: a lane whose units are done fetches the next units from the shared queue. If
- * several lanes fetch at one instant, the lowest lane is first. The cost of a fetch is spread over the iterations until
- * the queue is empty. A group is active while any of its lanes is active. A block that starts after the queue is empty
- * ends at once. Fails with `bad-input` if a number of the launch or the work is out of range.
+ * Prepares a launch with dynamic fetch. If several lanes fetch at one instant, the lowest lane is first. The cost of a
+ * fetch is spread over the iterations until the queue is empty. A group is active while any of its lanes is active. A
+ * block that starts after the queue is empty ends at once.
  */
 export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancelled?: () => boolean): Result<DeviceRun> {
   const checked = checkWork(launch, work);
@@ -60,7 +59,6 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   const chunk = byGroup ? 1 : fetch;
   const n = byGroup ? 1 : lanesPerGroup;
   const groupsEach = R * W;
-  /** Returns the number of lanes of group g of a block. The last group may have fewer. */
   const slotsOf = (g: number): number => Math.min(lanesPerGroup, lanesPerBlock - g * lanesPerGroup);
   const { support, probability } = work.law;
   const draw = indexSampler(probability);
@@ -103,7 +101,6 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
       rate = cyclesPerIteration;
       for (let s = 0; s < M; s++) time[s] += lastCycles;
     }
-    // All lanes together take this number of units if each fetches once.
     const lanes = units - left;
     for (let s = 0; s < M; s++) {
       plan(s);
@@ -140,9 +137,6 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
     timeline!.stepActiveGroups.push(activeGroups[s]);
   }
 
-  /**
-   * Begins the next unit of a lane when the group's clock reads `clock`. If the lane holds no unit, it fetches first.
-   */
   function beginUnit(s: number, group: number, lane: number, clock: number): void {
     const at = s * groupsEach + group;
     let length: number;
@@ -164,7 +158,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
     pushEntry(laneEnd, laneIndex, at * n, groupLanes[at]++, clock + length, lane);
   }
 
-  /** Starts the next block in a slot, without the groups that get no unit. */
+  /** Groups that get no unit are left out. */
   function start(s: number, slot: number): void {
     slotBlock[s * R + slot] = block;
     if (timeline) {
@@ -280,12 +274,12 @@ function checkWork(launch: Launch, { units, lanesPerGroup, fetch = 1 }: FetchedW
   return checkLaunch(launch);
 }
 
-/** Returns whether an entry comes before the entry at position `at` of a heap: by key, then by index. */
+/** Compares an entry with the entry at position `at` of a heap: by key, then by index. */
 function comesBefore(key: number, index: number, keys: Float64Array, indices: Int32Array, at: number): boolean {
   return key < keys[at] || (key === keys[at] && index < indices[at]);
 }
 
-/** Adds an entry to a binary heap of `size` entries that begins at `base`. */
+/** The heap begins at `base`. */
 function pushEntry(
   keys: Float64Array,
   indices: Int32Array,
@@ -306,7 +300,7 @@ function pushEntry(
   indices[base + i] = index;
 }
 
-/** Replaces the first entry of a heap and restores the order. */
+/** Replaces the first entry. */
 function settleEntry(
   keys: Float64Array,
   indices: Int32Array,

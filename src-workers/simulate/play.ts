@@ -8,7 +8,7 @@ import { allocateTimeline, prepareDevice } from './device.ts';
 import { replicate, replicationRandom } from './replicate.ts';
 import { independentGroups } from './samplers.ts';
 
-/** A launch on an invented device that is small enough to watch block by block. */
+/** An invented device that is small enough to watch block by block. */
 export interface PlayRequest {
   /** n: units of one thread group, drawn from the law. */
   readonly unitsPerGroup: number;
@@ -22,7 +22,6 @@ export interface PlayRequest {
 
 export const PLAY_REPLICATIONS = 30;
 
-/** Simulates unbalanced work. Fails with `bad-input` if a number of the launch is out of range. */
 export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedLaunch> {
   const { unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors, gridBlocks, pipeline, seed } = request;
   const depth = makeGroupDepthLaw(law, unitsPerGroup, { kind: 'none' }, 'nested', 1, { setupIterations: 0 });
@@ -66,7 +65,7 @@ export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedL
   });
 }
 
-/** Finds the slot of each block. Blocks are dispatched in order, into the first free slot of their multiprocessor. */
+/** Blocks are dispatched in order, into the first free slot of their multiprocessor. */
 function listSlots(
   timeline: ReturnType<typeof allocateTimeline>,
   { multiprocessors, residentBlocks }: { readonly multiprocessors: number; readonly residentBlocks: number },

@@ -5,7 +5,7 @@ import { seededRandom, type Random } from './random.ts';
 
 export interface ReplicationOptions {
   readonly seed: number;
-  /** Minimum number of replications before an early stop, ≥ 2. */
+  /** Replications before an early stop, ≥ 2. */
   readonly atLeast: number;
   /** ≥ atLeast. */
   readonly atMost: number;
@@ -19,7 +19,6 @@ export interface ReplicationOptions {
 }
 
 export interface TimeDistribution {
-  /** In the order of simulation. */
   readonly cycles: Float64Array;
   readonly meanCycles: number;
   readonly standardDeviationCycles: number;
@@ -29,15 +28,13 @@ export interface TimeDistribution {
   readonly confidenceHighCycles: number;
 }
 
-/** Returns the random stream of one replication, counted from 0. */
 export function replicationRandom(seed: number, replication: number): Random {
   return seededRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(replication + 1, 0x85ebca77));
 }
 
 /**
- * Simulates a launch until its mean time is known with the requested precision. Replication i uses stream i of the
- * seed, so a longer run extends a shorter one. Fails with `bad-input` if an option is out of range, and with
- * `cancelled`.
+ * Simulates until the mean time is known with the requested precision. Replication i uses stream i of the seed, so a
+ * longer run extends a shorter one.
  */
 export function replicate(device: DeviceRun, options: ReplicationOptions): Result<TimeDistribution> {
   const { atLeast, atMost, relativeStandardError, relativeHalfWidth = 0, cancelled } = options;

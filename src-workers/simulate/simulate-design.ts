@@ -11,12 +11,9 @@ import { predictChunk } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
 import type { SimulatedDistribution } from '../domain/simulation.ts';
 
-/** Minimum number of replications before an early stop. With fewer, it is unknown how far times spread. */
+/** With fewer replications, it is unknown how far times spread. */
 export const MIN_REPLICATIONS = 5;
-/**
- * Minimum number of replications if all times are equal so far. An event that occurs in one of ten replications is then
- * missed in at most one design of twenty.
- */
+/** An event that occurs in one of ten replications is missed in at most one design of twenty. */
 const MIN_IDENTICAL = 30;
 
 export interface SimulationOptions {
@@ -38,7 +35,7 @@ function playedOnce(cycles: number): TimeDistribution {
   };
 }
 
-/** The seed does not depend on the worker or on the other simulated designs. */
+/** Does not depend on the worker or on the other simulated designs. */
 function designSeed(studySeed: number, design: number): number {
   const high = Math.floor(design / 2 ** 32);
   return (
@@ -55,7 +52,6 @@ interface PreparedDesign {
   readonly isFixed: boolean;
 }
 
-/** Prepares the launches of a design, which follow one another. */
 function prepareAll(predictor: Predictor, index: number): Result<readonly PreparedDesign[]> {
   const launches = listPlayableLaunches(predictor, index);
   if (launches.length === 0 && describeDesign(predictor, index).device.kind === 'cpu')
@@ -134,9 +130,7 @@ function withLeast(run: DeviceRun, { leastCycles }: PlayableDesign): DeviceRun {
 }
 
 /**
- * Simulates a design on the real workload until its mean time is known with the requested precision. Fails with
- * `conflict` on an invalid design, with `unsupported` on a CPU or if too many units would have to be sorted, and with
- * `bad-input` if an option is out of range.
+ * Fails with `conflict` on an invalid design, with `unsupported` on a CPU or if too many units would have to be sorted.
  */
 export function simulateDesign(
   predictor: Predictor,
@@ -193,7 +187,6 @@ const MAX_TIMELINE_GROUPS = 8_000_000;
 /** More units would occupy a worker for more than a few seconds, during which nobody can cancel it. */
 const MAX_TIMELINE_UNITS = 100_000_000;
 
-/** Records one replication. Fails as `simulateDesign` does, and with `unsupported` if it is too large to record. */
 export function simulateTimeline(
   predictor: Predictor,
   index: number,
@@ -247,7 +240,7 @@ interface PlayedPart {
   readonly startMs: number;
 }
 
-/** Chooses the multiprocessors to draw: evenly spaced, and few enough that each of their blocks gets a bar. */
+/** Chooses evenly spaced multiprocessors, few enough that each of their blocks gets a bar. */
 function shownRows(multiprocessors: number, gridBlocks: number): readonly number[] {
   const rows = Math.max(
     1,
@@ -307,7 +300,6 @@ function bars(played: readonly PlayedPart[], shown: readonly number[], residentB
   };
 }
 
-/** Computes the mean number of active thread groups in every bin, per multiprocessor and over the device. */
 function activity(played: readonly PlayedPart[], shown: readonly number[], multiprocessors: number, kernelMs: number) {
   const width = kernelMs / BINS;
   const perMultiprocessor = new Float64Array(multiprocessors * BINS);

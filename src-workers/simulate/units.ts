@@ -33,10 +33,9 @@ export interface WorkloadLaunch extends Dealing {
   readonly overheadIterations?: number;
 }
 
-/** Maximum number of units that are sorted at once. Sorting them takes 160 MB. */
+/** Sorting the units takes 160 MB. */
 const MAX_ORDERED_UNITS = 20_000_000;
 
-/** Cumulative shares that differ by less than this differ only by rounding. */
 const SAME_SHARE = 1e-9;
 
 /**
@@ -137,7 +136,7 @@ function orderedUnits(launch: WorkloadLaunch, draw: () => number, random: Random
     }
     return lengths;
   }
-  // This is a counting sort, because the support is sorted already.
+  // A counting sort, because the support is sorted already.
   const counts = new Float64Array(law.support.length);
   for (let i = 0; i < units; i++) counts[draw()]++;
   let at = 0;

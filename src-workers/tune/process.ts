@@ -51,7 +51,6 @@ export function makeAxis(values: Float64Array, isNamed: boolean): Axis {
   };
 }
 
-/** The prior variance of c. */
 const COMMON = 1;
 /** Added to the diagonal. Without it, the factorisation fails for designs that are nearly equal. */
 const JITTER = 1e-6;
@@ -182,7 +181,6 @@ export function fitWidths(field: Field, measured: Measured): Widths {
 }
 
 export interface Process {
-  /** The variance of e. */
   readonly own: number;
   /** The variance of z − e at every design. */
   readonly spread: Float64Array;

@@ -47,9 +47,8 @@ export interface TuningSpace {
 
 export interface KnownDesign {
   readonly design: number;
-  /** Null if the design could not be measured. */
   readonly timeMs: number | null;
-  /** Standard deviation of ln(time) of the measurement. */
+  /** Standard deviation of ln(time). */
   readonly noise: number;
 }
 
@@ -65,13 +64,9 @@ export interface TuningEstimate {
 }
 
 export interface Tuner {
-  /**
-   * Adds the measurement of a design that has none.
-   * @param noise standard deviation of ln(time) of the measurement
-   */
+  /** @param noise standard deviation of ln(time) of the measurement */
   observe(design: number, timeMs: number, noise: number): void;
   reject(design: number): void;
-  /** Returns `count` designs to measure next, or fewer if fewer are left. */
   propose(count: number): readonly number[];
   /** Returns `null` if nothing was measured. */
   estimate(): TuningEstimate | null;
@@ -81,11 +76,11 @@ export interface Tuner {
   expectedTimes(): Float64Array;
 }
 
-/** Number of designs that are spread over the space before the process chooses. */
+/** Designs spread over the space before the process chooses. */
 const SPREAD = 12;
-/** Number of spread designs that come first and are spread over the best predictions only. */
+/** The first spread designs come from the best predictions only. */
 const SPREAD_BY_PREDICTION = 4;
-/** One in this number of designs counts as one of the best predictions, but at least `LEAST_BEST`. */
+/** One in this number of designs is one of the best predictions, but at least `LEAST_BEST` are. */
 const BEST_SHARE = 50;
 const LEAST_BEST = 8;
 /**
@@ -102,7 +97,7 @@ const MAX_FITTED = 160;
  * the measured convolutions need many times as many measurements.
  */
 const INTERACTION = 0.6;
-/** Number of distinct values to which predictions are rounded when they serve as a coordinate. */
+/** Predictions are rounded to this many values when they serve as a coordinate. */
 const LEVELS = 48;
 /** One in this number of designs of a batch is chosen with a process that is wider by the factor `WIDER`. */
 const WIDE_EVERY = 4;
@@ -112,10 +107,9 @@ const WIDER = 2;
  * probable ones. The factor was chosen on five of the nine measured spaces that the bench replays.
  */
 const LEAST_WIDENING = 1.5;
-/** Number of the most promising designs that the expected regret considers, and number of draws of all their times. */
+/** The expected regret considers this many of the most promising designs, in this many draws of their times. */
 const JUDGED_DESIGNS = 128;
 const DRAWS = 128;
-/** The probability with which the regret is at most the stated value. */
 const SURE = 0.9;
 
 /**
@@ -138,7 +132,7 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
     null;
   let added = 0;
 
-  /** Returns the process with all measurements so far, and with widths fitted to them. */
+  /** Its widths are fitted to the measurements. */
   function processNow() {
     let fittedTo = 1;
     while (Math.ceil(GROWTH * fittedTo) <= known.length) fittedTo = Math.ceil(GROWTH * fittedTo);
@@ -158,7 +152,6 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
     return current;
   }
 
-  /** Returns the values of all designs according to the measurements, and the map from values to times. */
   function posterior() {
     const { process, noise } = processNow();
     const scale = halfRanks(Float64Array.from(logMs), deviation);
@@ -169,7 +162,6 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
     return { process, scale, mean, errors, expected, least };
   }
 
-  /** Adds the designs that the process chooses to `taken`. */
   function chosen(wanted: number, taken: Set<number>): void {
     const { process, mean, expected, least } = posterior();
     let bound = expected[least];
@@ -186,10 +178,7 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
     process.keep(known.length);
   }
 
-  /**
-   * Estimates ln(best measured time / fastest time of all designs) by the process: the larger of its mean and its 90 %
-   * quantile, over draws of the most promising designs.
-   */
+  /** The result is the larger of the mean and the 90 % quantile over draws of the most promising designs. */
   function processRegret({ process, scale, mean, errors, expected, least }: ReturnType<typeof posterior>): number {
     const wider = widening(field, logMs, errors);
     const untried = order.filter((design) => !tried.has(design));
@@ -265,10 +254,7 @@ function predictedField(
   return { line, axes, interaction: INTERACTION };
 }
 
-/**
- * Returns a function that returns the next spread design, or null if none is left.
- * @param byPrediction designs by predicted time; null if there are no predictions
- */
+/** Returns a function that gives the next spread design, or null if none is left. */
 function spreadOver(field: Field, order: Int32Array, byPrediction: Int32Array | null) {
   const pool = order.subarray(0, SPREAD * DRAWN);
   const best = byPrediction?.subarray(0, Math.max(LEAST_BEST, Math.ceil(order.length / BEST_SHARE)));
@@ -281,7 +267,7 @@ function spreadOver(field: Field, order: Int32Array, byPrediction: Int32Array | 
 const distance = ({ axes }: Field, one: number, other: number): number =>
   axes.reduce((sum, { codes, size, apart }) => sum + apart[codes[one] * size + codes[other]], 0);
 
-/** Finds the design that is farthest from all taken ones, the first of several; null if none is left. */
+/** Returns the first of several equally far designs; null if none is left. */
 function farthest(field: Field, among: ArrayLike<number>, taken: ReadonlySet<number>): number | null {
   let [found, most]: [number | null, number] = [null, -1];
   for (const design of Array.from(among)) {
@@ -293,11 +279,7 @@ function farthest(field: Field, among: ArrayLike<number>, taken: ReadonlySet<num
   return found;
 }
 
-/**
- * Finds the design with the greatest expected improvement, the first of several.
- * @param designs at least one
- * @param wider factor on the width of the process
- */
+/** The first of several equal designs, by expected improvement. */
 function mostImproving(
   designs: Int32Array,
   bound: number,
@@ -313,7 +295,7 @@ function mostImproving(
   return next;
 }
 
-/** Lists the designs that may be the fastest, by their expected value minus two deviations. */
+/** Sorts by the expected value minus two deviations. */
 function mostPromising(designs: Int32Array, process: Process, mean: Float64Array, wider: number): readonly number[] {
   const promise = mean.map((value, at) => value - 2 * wider * Math.sqrt(Math.max(0, process.spread[at]) + process.own));
   return Array.from(designs)
@@ -369,13 +351,12 @@ function recentGain(logMs: readonly number[]): number {
   return least(logMs.slice(0, Math.ceil(logMs.length / 3))) - least(logMs);
 }
 
-/** Returns Spearman's rank correlation of predicted and measured times, −1…1; null if it is undefined. */
+/** Returns Spearman's rank correlation, −1…1; null if it is undefined. */
 export function shownSkill(predicted: readonly number[], measured: readonly number[]): number | null {
   const skill = measured.length < SPREAD ? NaN : spearman(Float64Array.from(predicted), Float64Array.from(measured));
   return Number.isNaN(skill) ? null : skill;
 }
 
-/** Selects the positions of the times to which the widths are fitted. */
 function selectFitted(logMs: readonly number[]): readonly number[] {
   const byTime = [...logMs.keys()].sort((one, other) => logMs[one] - logMs[other]);
   const half = MAX_FITTED / 2;
@@ -415,7 +396,7 @@ function halfRanks(logs: Float64Array, least: number) {
     return Math.min((log - middle) / unit, normalQuantile(Math.min(1 - 0.5 / count, (rank + 0.5) / count)));
   };
   const values = sorted.map(toValue);
-  /** Computes the inverse of `toValue`, linear between the values. */
+  /** The inverse of `toValue`, linear between the values. */
   const toLog = (value: number): number => {
     if (value <= 0) return middle + unit * value;
     const above = firstIndex(0, count, (at) => values[at] >= value);

@@ -7,8 +7,6 @@ import { CONTENTION_MODELS, contentionMs, type ContentionModel } from '../../mod
 import { median, medianInterval } from '../../numeric/statistics.ts';
 import { caseShares } from './shares.ts';
 
-/** Analyses measured contention: bandwidth by active cores, and every model against measured unbalanced work. */
-
 export type MeasuredContentionCase = Pick<CaseResult, 'case' | 'timesMs' | 'values'>;
 
 /** An interval of at least 95 % comes from order statistics, which need at least 6 repeats. */
@@ -19,7 +17,6 @@ export interface MedianOf {
 }
 
 export interface MeasuredBandwidths extends BandwidthCalibration {
-  /** Numbers of cores, ascending, one for each entry of `bandwidth`. */
   readonly cores: readonly number[];
   /** BW_i, GB/s (10⁹ bytes), with bytes counted as in STREAM. */
   readonly bandwidth: readonly MedianOf[];
@@ -39,7 +36,7 @@ export interface ComparedContention {
   readonly models: readonly ModelledTime[];
 }
 
-/** Returns BW_i, β, ρ and K from the STREAM cases. Fails with `bad-input` without a timed STREAM case of one core. */
+/** Fails with `bad-input` without a timed STREAM case of one core. */
 export function contentionFromStream(cases: readonly MeasuredContentionCase[]): Result<MeasuredBandwidths> {
   const measured = cases
     .flatMap((each) => {
@@ -107,7 +104,6 @@ export function disturbedFraction(values: CaseResult['values']): number | null {
   return fraction < UNDISTURBED_FRACTION ? fraction : null;
 }
 
-/** Warns of cases whose threads waited for a core. Their times show a busy machine and not its memory. */
 export function disturbances(cases: readonly MeasuredContentionCase[]): readonly string[] {
   return cases.flatMap(({ case: { id }, values }) => {
     const fraction = disturbedFraction(values);
@@ -152,7 +148,6 @@ function makeMemory(curve: BandwidthCurve): MemorySystem {
   return { singleCoreBandwidthGbS: curve[1], fullBandwidthGbS: Math.max(...curve) };
 }
 
-/** Returns the bytes of each core; `null` if the case is not a benchmark of contention, or its numbers are invalid. */
 function computeLoads(each: BenchCase): Float64Array | null {
   switch (each.benchmark) {
     case 'stream':

@@ -1,7 +1,6 @@
 /**
- * An assembler for the few WebAssembly instructions of the kernels, which replaces a tool chain. Each instruction is a
- * function that returns its bytes, so a function body reads like the text format. Source: WebAssembly Core
- * Specification 2.0, chapter 5 (binary format).
+ * An assembler for the few WebAssembly instructions of the kernels. Each instruction is a function that returns its
+ * bytes. Source: WebAssembly Core Specification 2.0, chapter 5 (binary format).
  */
 export type Bytes = readonly number[];
 
@@ -10,14 +9,14 @@ export const F64 = 0x7c;
 export const V128 = 0x7b;
 export type ValueType = typeof I32 | typeof F64 | typeof V128;
 
-/** Encodes an unsigned integer in LEB128. */
+/** Encodes in LEB128. */
 function unsigned(value: number): Bytes {
   const low = value & 0x7f;
   const rest = value >>> 7;
   return rest === 0 ? [low] : [low | 0x80, ...unsigned(rest)];
 }
 
-/** Encodes a signed 32-bit integer in LEB128. */
+/** Encodes 32 bits in LEB128. */
 function signed(value: number): Bytes {
   const low = value & 0x7f;
   const rest = value >> 7;
@@ -79,18 +78,17 @@ export interface AssembledFunction {
   readonly body: readonly Bytes[];
 }
 
-/** Maximum number of 64 KiB pages of a 32-bit memory: 4 GiB. */
 export const MAX_PAGES = 65536;
 export const PAGE_BYTES = 65536;
 
-/** Encodes a module of functions over a shared memory, imported as `host.memory` with a maximum of `MAX_PAGES`. */
+/** The shared memory is imported as `host.memory` with a maximum of `MAX_PAGES`, 4 GiB. */
 export function assemble(functions: readonly AssembledFunction[]): Uint8Array<ArrayBuffer> {
   const types = functions.map(({ parameters, result }) => [
     0x60,
     ...list(parameters.map((type) => [type])),
     ...list(result === null ? [] : [[result]]),
   ]);
-  // The flags 3 mean that the memory has a maximum and is shared.
+  // The flags 3: the memory has a maximum and is shared.
   const imported = [...name('host'), ...name('memory'), 0x02, 0x03, ...unsigned(0), ...unsigned(MAX_PAGES)];
   const codes = functions.map(({ locals, body }) =>
     sized([...list(locals.map((type) => [1, type])), ...body.flat(), 0x0b]),

@@ -1,7 +1,6 @@
 import type { BenchCase, BenchPlan } from '../../domain/benchmark.ts';
 import { MAX_MEMORY_BYTES } from './shares.ts';
 
-/** The size assumed for a cache of unknown size. */
 export const ASSUMED_CACHE_BYTES = 64 * 2 ** 20;
 /** STREAM's rule: arrays must have at least four times the size of the last-level cache. */
 const CACHES = 4;
@@ -19,7 +18,7 @@ export function standardBytes(lastLevelCacheBytes: number, freeMemoryBytes: numb
 
 export interface CpuPlanOptions {
   readonly cores: number;
-  /** Bytes that one pass of a case moves, for any number of cores (see `standardBytes`). */
+  /** Equal for any number of cores (see `standardBytes`). */
   readonly totalBytes: number;
   readonly warmUps?: number;
   readonly repeats?: number;

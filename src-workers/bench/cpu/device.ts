@@ -23,7 +23,7 @@ function folders(path: string, pattern: RegExp): string[] {
   }
 }
 
-/** Returns the total size of all instances of the largest data cache that the system reports; `null` if none. */
+/** Returns the total size of all instances of the largest data cache; `null` if the system reports none. */
 export function lastLevelCacheBytes(root = SYSTEM_CPUS): number | null {
   let highest = 0;
   let instances = new Map<string, number>();

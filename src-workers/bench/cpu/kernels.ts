@@ -16,7 +16,7 @@ import {
   type Bytes,
 } from './assembler.ts';
 
-/** Bytes of each array that one pass of an unrolled loop moves: four vectors of 16 bytes. */
+/** Four vectors of 16 bytes. */
 export const UNROLLED_BYTES = 64;
 const VECTORS = [0, 16, 32, 48];
 
@@ -136,7 +136,6 @@ function dotRows(): AssembledFunction {
   };
 }
 
-/** Addresses are in bytes within the memory of the module. */
 export interface Kernels {
   readonly triad: (a: number, b: number, c: number, bytes: number, s: number) => void;
   readonly dot: (row: number, x: number, bytes: number) => number;

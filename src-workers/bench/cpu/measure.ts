@@ -8,7 +8,7 @@ import { caseShares, designShares, type CaseShares, type DesignMachine, type Des
 import type { ThreadMessage, ThreadTask } from './thread.ts';
 
 /**
- * Measures the cases of a plan on threads of this process, one after another, and reports each result at once.
+ * Measures cases one after another on threads of this process.
  * @param threadModule a module that passes its `workerData`, a `ThreadTask`, to `runThread`
  */
 export async function measureCpu(
@@ -28,7 +28,6 @@ export async function measureCpu(
   take({ type: 'done', elapsedMs: performance.now() - started });
 }
 
-/** The loads are made once, because all designs share them. */
 function plannedLoads({ workload }: BenchPlan): Result<CpuLoads> {
   if (!workload) return badInput('The plan has a unit loop, but no workload.');
   const { lengths, traffic } = workload;
@@ -149,11 +148,10 @@ async function measureCase(
       loadBytes,
       /** Times, ends and loads are for one copy. */
       copies,
-      /** Bandwidth of every counted launch, GB/s (10⁹ bytes). */
+      /** For every counted launch, GB/s (10⁹ bytes). */
       bandwidthGbS: times.map((timeNs) => bytes / timeNs),
       /** Ends of threads, ns from the common start: all threads of the first counted launch, then of the second, … */
       threadEndNs: ends.flat(),
-      /** Fraction of the time until its end that each thread was on a core. */
       threadOnCoreFraction: onCore.flat(),
     },
   });

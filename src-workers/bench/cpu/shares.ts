@@ -6,13 +6,11 @@ import { evenRows } from '../../models/partition/partition.ts';
 import { totalLoad } from '../../models/contention/loads.ts';
 import { computeCoreLoads, type CpuLoads } from '../../predict/cpu.ts';
 
-/** Contiguous shares of one case, one per core, and where its arrays are in the shared memory. */
 export type CaseShares =
   | {
       readonly kind: 'triad';
       /** The first element of each core, then the number of all elements. A core may have none. */
       readonly firstElement: readonly number[];
-      /** How many times each core passes over its elements in one launch. */
       readonly passes: number;
       /** Start of the arrays a, b and c, bytes. */
       readonly arrays: readonly [number, number, number];
@@ -70,7 +68,7 @@ export function caseShares(
 }
 
 export interface DesignMachine {
-  /** Bytes of one pass of a launch, equal for all designs (see `standardBytes`). */
+  /** Equal for all designs (see `standardBytes`). */
   readonly passBytes: number;
   readonly maxThreads: number;
 }
@@ -138,7 +136,7 @@ function placedTriad(elements: readonly number[], passes: number): Result<CaseSh
   });
 }
 
-/** Returns the index of the first element of a row in the packed lower triangle. Row i has i + 1 elements. */
+/** Row i has i + 1 elements. */
 export function packedStart(row: number): number {
   return (row * (row + 1)) / 2;
 }

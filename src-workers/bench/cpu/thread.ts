@@ -17,7 +17,6 @@ export interface ThreadTask {
   readonly onCore: Float64Array;
   readonly launches: number;
   readonly seed: number;
-  /** Thread 0 has a port to each other thread. Every other thread has a port to thread 0. */
   readonly ports: readonly MessagePort[];
 }
 
@@ -29,7 +28,7 @@ export type ThreadMessage =
       readonly endNs: readonly number[];
       readonly onCoreFraction: readonly number[];
     }
-  /** `message` is empty if the thread's share of the result is correct. */
+  /** Empty if the thread's share of the result is correct. */
   | { readonly kind: 'checked'; readonly rank: number; readonly message: string };
 
 /**
@@ -38,7 +37,6 @@ export type ThreadMessage =
  */
 const START_SPINS = 20_000;
 const SCALE = 3;
-/** How many rows of each share are computed again as a check. */
 const CHECKED_ROWS = 32;
 
 // Sums of products of small whole numbers are exact in double precision, in any order.
@@ -48,11 +46,8 @@ const matrixAt = (k: number): number => Math.imul(k, 0x9e3779b1) >>> 28;
 const vectorAt = (j: number): number => 1 + (j % 7);
 
 /**
- * Processes one thread's share of a case. The thread fills its share itself, so that the pages are near its core. It
- * launches together with all other threads, and compares the kernel's result with a result computed without it.
- *
- * Thread 0 creates the memory and passes it to the other threads. The thread that started them never has the memory, so
- * it is freed when they end.
+ * The thread fills its share itself, so that the pages are near its core. Thread 0 creates the memory and passes it to
+ * the other threads. The thread that started them never has the memory, so it is freed when they end.
  */
 export async function runThread(task: ThreadTask, send: (message: ThreadMessage) => void): Promise<void> {
   const { rank, threads, shares, barrier, clock, onCore, launches } = task;
@@ -93,7 +88,7 @@ async function sharedMemory({ rank, shares, ports }: ThreadTask): Promise<WebAss
 interface Share {
   readonly fill: () => void;
   readonly launch: () => void;
-  /** Describes the first difference from the expected result; empty if there is none. */
+  /** Empty if the result is as expected. */
   readonly check: () => string;
 }
 

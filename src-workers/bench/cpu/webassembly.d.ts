@@ -1,7 +1,4 @@
-/**
- * TypeScript declares WebAssembly's JavaScript interface only for pages. This is the part that this folder uses.
- * Source: https://www.w3.org/TR/wasm-js-api-2/, with shared memories.
- */
+/** TypeScript declares this interface only for pages. Source: https://www.w3.org/TR/wasm-js-api-2/. */
 declare namespace WebAssembly {
   class Module {
     private readonly kind: 'module';

@@ -18,17 +18,16 @@ import {
 
 export interface BundleContents {
   readonly sources: readonly PlacedFile[];
-  /** The sweep that contains the plan's designs, if they come from one. */
   readonly source: PlanSource | null;
   /** Reads the files that workloads of `matrix-power` name. */
   readonly context: WorkloadContext;
-  /** Number of tasks in a job array of Slurm, for a cluster. */
+  /** Number of tasks in a job array. */
   readonly slurmTasks?: number;
 }
 
 /**
- * Makes all files that a machine with a GPU and nvcc (hipcc for a HIP plan) needs to measure the plan without Lockstep:
- * sources, plan, and `run.sh`, which writes the result file `results.jsonl`. Fails as `cudaPlan` does.
+ * Makes all files that a machine with a GPU and nvcc (hipcc for a HIP plan) needs to measure the plan without Lockstep.
+ * Fails as `cudaPlan` does.
  */
 export async function makeBundle(plan: BenchPlan, contents: BundleContents): Promise<Result<readonly PlacedFile[]>> {
   const made = await cudaPlan(plan, contents.context);
@@ -150,7 +149,6 @@ function script(plan: BenchPlan, objects: readonly CudaObject[]): string {
   ].join('');
 }
 
-/** Chooses the device and the cases, and checks the files that the folder already has. */
 const SHELL_OPENING = `#!/bin/sh
 # Builds the program for this machine's GPUs, measures the plan beside this file, and writes results.jsonl.
 # Usage: ./run.sh [DEVICE]. With LOCKSTEP_SLICE=2/10 it measures the third tenth of the cases, and writes results-2.jsonl.
@@ -189,12 +187,10 @@ interface ShellBuild {
   readonly choice: string;
   readonly program: string;
   readonly compileFlags: string;
-  /** Lines that build the two programs: one lists the devices, the other measures. */
   readonly devices: string;
   readonly measuring: string;
 }
 
-/** Builds the program, unless the same compiler has built it already. */
 const shellBuild = ({
   platform,
   choice,
@@ -379,8 +375,7 @@ for name in $names; do flags="$flags --offload-arch=$name"; done
 `;
 
 /**
- * Writes the script for Windows PowerShell 5.1 and newer. It copies the program's output to files byte by byte, because
- * `>` would change the encoding.
+ * The script needs Windows PowerShell 5.1. `>` would change the encoding, so output is copied to files byte by byte.
  */
 function windowsScript(objects: readonly CudaObject[], cases: number): string {
   const quoted = (words: readonly string[]): string =>

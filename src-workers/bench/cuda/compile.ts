@@ -12,22 +12,20 @@ import { inParallel } from '../parallel.ts';
 import { runTool } from '../tool.ts';
 
 export interface CudaCompilation {
-  /** Path of nvcc, or of hipcc if `hip` is given. */
   readonly nvcc: string;
-  /** If given, code is compiled for AMD devices with thread groups of this many lanes. */
+  /** For AMD devices with thread groups of this many lanes. */
   readonly hip?: { readonly threadGroupWidth: number };
   readonly sources: string;
   readonly objects: readonly CudaObject[];
   /**
-   * Architectures such as `sm_90`, or `gfx90a` with HIP. For `compute_90`, the driver does the last step of compiling.
-   * `native` means the GPUs of this machine. If empty, the compiler's default is used.
+   * Such as `sm_90`, or `gfx90a` with HIP. For `compute_90`, the driver does the last step of compiling. `native` means
+   * the GPUs of this machine. If empty, the compiler's default is used.
    */
   readonly architectures: readonly string[];
-  /** Kept between runs, and created if missing. */
   readonly cacheFolder: string;
-  /** Maximum size of the cache, bytes, without the outputs of this compilation (see `pruneCache`). */
+  /** Without the outputs of this compilation (see `pruneCache`). */
   readonly maxCacheBytes?: number;
-  /** Time limit for compiling each object, and for linking. */
+  /** Applies to each object, and to linking. */
   readonly timeLimitMs: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -39,7 +37,7 @@ export interface CompiledCuda {
   readonly compiled: readonly string[];
 }
 
-/** Reads the CUDA sources, with their names. Fails with `not-found` if the folder has none. */
+/** Fails with `not-found` if the folder has no CUDA sources. */
 export async function readCudaSources(folder: string): Promise<Result<readonly PlacedFile[]>> {
   let names: string[];
   try {
@@ -53,11 +51,10 @@ export async function readCudaSources(folder: string): Promise<Result<readonly P
 }
 
 /**
- * Compiles and links the program that measures, or finds it in the cache. The key of an object or program is a digest
- * of all sources, its flags, the compiler's version and its settings.
- *
- * Fails with `not-found` if sources or compiler are missing, with `unsupported` and the compiler's first error, with
- * `storage` if the cache cannot be written, and with `cancelled`.
+ * Compiles and links the program that measures, or finds it in the cache. The key of a cached output is a digest of all
+ * sources, its flags, the compiler's version and its settings. Fails with `not-found` if sources or compiler are
+ * missing, with `unsupported` and the compiler's first error, with `storage` if the cache cannot be written, and with
+ * `cancelled`.
  */
 export async function compileCuda(request: CudaCompilation): Promise<Result<CompiledCuda>> {
   const { hip } = request;

@@ -12,7 +12,7 @@ import { heldRegisters, lanesPerSector, oldUnitLoop, unitLoopShape } from '../st
 import { blockOrder, explainNoStandIn, referenceResults, slotLayout, unitOrder } from '../unit-loop.ts';
 import { wordBytes } from '../words.ts';
 
-/** A file, with its path below a folder; parts of the path are separated by `/`. */
+/** Parts of the path are separated by `/`. */
 export interface PlacedFile {
   readonly path: string;
   readonly bytes: Uint8Array;
@@ -28,12 +28,12 @@ export interface CudaObject {
 }
 
 export interface CudaPlan {
-  /** The files of the plan: `plan.txt`, and the files that it names. */
+  /** `plan.txt`, and the files that it names. */
   readonly files: readonly PlacedFile[];
   readonly objects: readonly CudaObject[];
 }
 
-/** The program that only lists this machine's devices, one `device` record each. It has no device code. */
+/** The program that lists the devices has no device code. */
 export const DEVICES_OBJECT: CudaObject = { name: 'devices', source: 'devices.cu', flags: [] };
 
 export const HOST_OBJECT: CudaObject = { name: 'main', source: 'main.cu', flags: [] };
@@ -43,10 +43,7 @@ export const COMPILE_FLAGS: readonly string[] = ['-std=c++17', '-O3', '-Xptxas',
 /** Flags for linking on POSIX systems. The program loads the library that reads clocks at run time, and has threads. */
 export const LINK_FLAGS: readonly string[] = ['-ldl', '-lpthread'];
 
-/**
- * Returns the arguments of the program, which is started in the folder of the plan's files. With `--turns`, it
- * announces the case of each launch, so that a crash can be assigned to a case.
- */
+/** With `--turns`, the program announces the case of each launch, so that a crash can be assigned to a case. */
 export function planArguments(device: number): readonly string[] {
   return ['--plan', 'plan.txt', '--device', String(device), '--turns'];
 }
@@ -55,10 +52,8 @@ export function planArguments(device: number): readonly string[] {
 export const EXIT_HUNG = 75;
 
 /**
- * Makes the plan's files and objects. Orders of units and expected results are computed here, so time and memory grow
- * with the iterations of the workload and the number of balancings. Fails, naming the case, with `bad-input` on an
- * invalid case and with `unsupported` on a case that no CUDA device can run.
- * @param context reads the files that workloads of `matrix-power` name
+ * Makes the plan's files and objects. Time and memory grow with the iterations of the workload and the number of
+ * balancings. Fails, naming the case, with `bad-input` or `unsupported`.
  */
 export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promise<Result<CudaPlan>> {
   if (plan.backend !== 'cuda' && plan.backend !== 'hip')
@@ -115,14 +110,13 @@ function runLine(plan: BenchPlan): Result<string> {
 
 type Settings = Readonly<Record<string, string | number>>;
 
-/** Turns cases into lines of settings, and collects the files and objects that they need, each once. */
 class PlanWriter {
   readonly files: PlacedFile[] = [];
   readonly objects: CudaObject[] = [HOST_OBJECT];
   private readonly plan: BenchPlan;
   private readonly context: WorkloadContext;
   private readonly groupWidth: number;
-  /** Names of the files that were made, by the content from which each was made. */
+  /** The key is the content of the file. */
   private readonly names = new Map<string, string>();
 
   constructor(plan: BenchPlan, context: WorkloadContext) {
@@ -281,7 +275,6 @@ export function unitLoopDefinitions(profile: UnitLoopProfile, u: number): readon
   return Object.entries(macros).map(([name, value]) => `-DLOCKSTEP_${name}=${value}`);
 }
 
-/** Returns the settings for how slots get their units, and for the number of units of one fetch. */
 function makeDispatch(balancing: WholeUnitBalancing, loop: LoopForm): Settings {
   if (balancing.kind !== 'dynamic-fetch') return { dispatch: loop };
   const { fetch = 1 } = balancing;
@@ -302,10 +295,7 @@ function whole(
   return ok({ ...numbers, ...others });
 }
 
-/**
- * Writes a law as the pairs from which the program draws lengths: 2³²·P(length ≤ l) and l. The error of a probability
- * is at most 2⁻³³.
- */
+/** Writes the pairs from which the program draws lengths: 2³²·P(length ≤ l) and l. The error is at most 2⁻³³. */
 function lawWords(law: LengthLaw): Result<Uint32Array> {
   const longest = law.support[law.support.length - 1];
   if (longest > MAX_WORD) return unsupported(`units of ${longest} iterations exceed the limit of ${MAX_WORD}`);

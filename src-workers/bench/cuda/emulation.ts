@@ -7,14 +7,11 @@ import { findProgram, pathFolders, runTool, type ToolRun } from '../tool.ts';
 import { inlinePtx, rewriteLaunches } from './launch-syntax.ts';
 import { firstError } from './ptxas.ts';
 
-/** Runs CUDA sources on the CPU, for machines without a GPU. This gives results and traces, but no times. */
-
 /** Printed at the first launch, so that users do not expect times from an emulated program. */
 export const EMULATION_NOTE = 'CPU emulation of CUDA: results and traces are right, times mean nothing';
 
 export interface EmulatedProgram {
   readonly sources: string;
-  /** CUDA sources (.cu), and C++ that belongs to them. */
   readonly files: readonly string[];
   /** Flags for g++, such as -Iinclude and -DN=4. */
   readonly flags: readonly string[];
@@ -94,7 +91,6 @@ async function preprocessed(
   return rewritten.ok ? rewritten : unsupported(`${file}: ${rewritten.error.message}.`);
 }
 
-/** Explains a missing header: it belongs to a CUDA library that the emulation lacks, or its folder was not named. */
 async function headerHint(emulation: string, file: string, error: string): Promise<string> {
   const header = /([\w./-]+): No such file or directory/.exec(error)?.[1];
   if (header === undefined) return `${file}: ${error}`;

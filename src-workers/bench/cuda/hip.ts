@@ -6,7 +6,7 @@ import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Lanes of a thread group on AMD's compute devices. Programs that only list devices are compiled for this width. */
+/** Lanes of a thread group on AMD's compute devices, and the width for programs that only list devices. */
 export const HIP_GROUP_WIDTH = 64;
 
 const ASK = { timeLimitMs: 30_000 } as const;
@@ -20,7 +20,6 @@ async function rocmFolders(environment: Environment): Promise<readonly string[]>
   return [...pathFolders(environment), ...[...homes, ...versions].map((home) => join(home, 'bin'))];
 }
 
-/** Finds the `HIPCC` that the user set, or else the first hipcc in `rocmFolders`. Fails with `not-found`. */
 export async function findHipcc(environment: Environment): Promise<Result<string>> {
   const set = environment['HIPCC'];
   if (set)
@@ -41,7 +40,7 @@ export async function hipVersion(hipcc: string): Promise<Result<string>> {
   return version === undefined ? unsupported(`${hipcc} does not print its version`) : ok(version);
 }
 
-/** Returns the architectures to compile for, without the features that a device names (`gfx90a:sramecc+:xnack-`). */
+/** Drops the features that a device names (`gfx90a:sramecc+:xnack-`). */
 export function hipArchitectures(devices: readonly MeasuringDevice[]): readonly string[] {
   const named = devices.map(({ properties }) => String(properties.architecture ?? '').replace(/:.*/, ''));
   return [...new Set(named.filter((name) => /^gfx[0-9a-f]{3,}$/.test(name)))].sort();

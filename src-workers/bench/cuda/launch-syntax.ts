@@ -25,7 +25,7 @@ function ownCode(preprocessed: string): string {
 /** The start of a launch. As in nvcc, it may contain spaces. */
 const LAUNCH = /(?<!operator\s{0,3})<<\s*<(?!<)/g;
 
-/** Returns the position where the bracket that opens at `from` closes; -1 if it never closes. */
+/** Returns -1 if the bracket that opens at `from` never closes. */
 function findClosing(masked: string, from: number): number {
   let depth = 0;
   for (let at = from; at < masked.length; at += 1) {

@@ -11,10 +11,7 @@ export type CompilationPlace = Pick<CudaCompilation, 'sources' | 'cacheFolder' |
 
 const ASK_LIMIT_MS = 30_000;
 
-/**
- * Lists all devices with a small program, which is compiled if it is not in the cache. Fails as `compileCuda` does, and
- * with `not-found` and the reason if no device answers.
- */
+/** Fails as `compileCuda` does, and with `not-found` and the reason if no device answers. */
 export async function listDevices(
   compiler: Pick<CudaCompilation, 'nvcc' | 'hip'>,
   place: CompilationPlace,
@@ -27,7 +24,7 @@ export async function listDevices(
   return readDevices(asked.value.stdout);
 }
 
-/** Reads the devices that a program listed. Fails with `not-found` and the reason if none. */
+/** Fails with `not-found` and the reason if there are none. */
 export function readDevices(stdout: string): Result<readonly MeasuringDevice[]> {
   const devices: MeasuringDevice[] = [];
   for (const line of stdout.split('\n')) {
@@ -43,10 +40,7 @@ export function readDevices(stdout: string): Result<readonly MeasuringDevice[]> 
 export const capabilitiesOf = (devices: readonly MeasuringDevice[]): readonly number[] =>
   readCapabilities(devices.map(({ properties }) => properties.computeCapability ?? '').join('\n'));
 
-/**
- * Finds the toolkit for the GPUs of this machine. nvidia-smi lists the GPUs; if it lists none, a program asks CUDA.
- * Fails if the toolkit is not found or this program fails.
- */
+/** nvidia-smi lists the GPUs of this machine; if it lists none, a program asks CUDA. */
 export async function localToolkit(place: CompilationPlace): Promise<Result<ToolkitChoice>> {
   const named = await localCapabilities();
   const chosen = await findToolkit(process.env, named);

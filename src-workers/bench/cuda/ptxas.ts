@@ -3,10 +3,9 @@ import { unsupportedHint } from './releases.ts';
 export interface KernelUsage {
   /** The (mangled) name in the object file. */
   readonly kernel: string;
-  /** Such as `sm_90`. */
   readonly architecture: string;
   readonly registersPerThread: number;
-  /** Shared memory of a block that is fixed at compile time. */
+  /** Fixed at compile time. */
   readonly sharedMemoryBytes: number;
   readonly stackBytes: number;
   readonly spillStoreBytes: number;
@@ -66,8 +65,8 @@ export function parseResourceRemarks(text: string): KernelUsage[] {
 }
 
 /**
- * Finds the line that shows why a compiler, assembler or linker failed: its first error, or else its last line. If nvcc
- * does not know the architecture, the text also names the toolkit that does.
+ * Finds the first error of a compiler, assembler or linker, or else its last line. If nvcc does not know the
+ * architecture, the text also names the toolkit that does.
  */
 export function firstError(text: string): string {
   const lines = text

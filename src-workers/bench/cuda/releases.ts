@@ -44,7 +44,7 @@ const before = (a: string, b: string): boolean => a.localeCompare(b, 'en', { num
 const lastRelease = (capability: number): string | null =>
   LAST_RELEASES.find(([upTo]) => capability <= upTo)?.[1] ?? null;
 
-/** Returns the compute capabilities for which a release can compile; empty for an unknown release. */
+/** Empty for an unknown release. */
 export function knownByRelease(release: string): readonly number[] {
   if (before(release, '7.0')) return [];
   return Object.entries(FIRST_RELEASES).flatMap(([capability, first]) => {
@@ -54,7 +54,6 @@ export function knownByRelease(release: string): readonly number[] {
   });
 }
 
-/** Returns, for example, `CUDA 12.9 or older`; null if no release is known. */
 export function findReleases(capability: number): string | null {
   const last = lastRelease(capability);
   if (last !== null) return `CUDA ${last} or older`;
@@ -72,7 +71,7 @@ export function neededToolkit(capability: number): string {
     : `${needed}; set NVCC=/path/to/nvcc`;
 }
 
-/** Names the toolkit for nvcc's error "Unsupported gpu architecture"; empty for any other error. */
+/** Returns an empty text for other errors than nvcc's "Unsupported gpu architecture". */
 export function unsupportedHint(error: string): string {
   const capability = /Unsupported gpu architecture '(?:compute|sm)_(\d+)/i.exec(error)?.[1];
   const needed = capability === undefined ? null : findReleases(Number(capability));

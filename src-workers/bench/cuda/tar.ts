@@ -2,7 +2,6 @@ import { ok, type Result, badInput } from '../../domain/result.ts';
 import type { PlacedFile } from './cuda-plan.ts';
 
 const BLOCK = 512;
-/** All files unpack into this folder, so they do not mix with other files. */
 export const ARCHIVE_FOLDER = 'lockstep-bundle';
 
 /**

@@ -13,15 +13,15 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Toolkit {
   readonly nvcc: string;
-  /** Compute capabilities for which it can compile; empty if unknown. */
+  /** Empty if unknown. */
   readonly known: readonly number[];
 }
 
 export interface ToolkitChoice {
   readonly nvcc: string;
   /**
-   * Architectures such as `sm_90`. For `compute_90`, the driver does the last step of compiling. `native` if no GPU is
-   * known. May be empty.
+   * Such as `sm_90`. For `compute_90`, the driver does the last step of compiling. `native` if no GPU is known. May be
+   * empty.
    */
   readonly architectures: readonly string[];
   /** GPUs of this machine that the toolkit does not support. */
@@ -40,7 +40,7 @@ export function cudaFolders(environment: Environment): readonly string[] {
   ];
 }
 
-/** Returns folders of other versions, newest first: CUDA_PATH_V12_9, /usr/local/cuda-12.9, Program Files, … */
+/** Newest first: CUDA_PATH_V12_9, /usr/local/cuda-12.9, Program Files, … */
 async function versionFolders(environment: Environment): Promise<readonly string[]> {
   const named = Object.entries(environment).flatMap(([name, value]) =>
     /^CUDA_PATH_V\d+_\d+$/i.test(name) && value ? [value] : [],
@@ -62,10 +62,7 @@ async function versionFolders(environment: Environment): Promise<readonly string
     .map((home) => join(home, 'bin'));
 }
 
-/**
- * Returns the NVCC that the user set, or else every nvcc once, in the order of the folders. Fails with `not-found` and
- * the places that were searched.
- */
+/** Returns the NVCC that the user set, or else every nvcc once, in the order of the folders. */
 async function findCompilers(environment: Environment): Promise<Result<readonly string[]>> {
   const set = environment['NVCC'];
   if (set)
@@ -86,7 +83,6 @@ async function findCompilers(environment: Environment): Promise<Result<readonly 
       );
 }
 
-/** Finds the architectures for which an nvcc compiles: by its own list, or else by its release. */
 async function readToolkit(nvcc: string): Promise<Toolkit> {
   const listed = await runTool(nvcc, ['--list-gpu-code'], ASK);
   if (listed.ok && listed.value.code === 0) return { nvcc, known: knownCapabilities(listed.value.stdout) };
@@ -94,22 +90,18 @@ async function readToolkit(nvcc: string): Promise<Toolkit> {
   return { nvcc, known: release.ok ? knownByRelease(release.value) : [] };
 }
 
-/** @param listed the output of `nvcc --list-gpu-code`: one architecture per line */
 export function knownCapabilities(listed: string): readonly number[] {
   return [...listed.matchAll(/^sm_(\d+)\s*$/gm)].map(([, number]) => Number(number));
 }
 
-/**
- * Returns the architecture to use for a GPU, or null if the nvcc has none. For a newer GPU than the nvcc knows, the
- * architecture is PTX, which the driver compiles.
- */
+/** For a newer GPU than the nvcc knows, the architecture is PTX, which the driver compiles. */
 function findArchitecture({ known }: Toolkit, capability: number): string | null {
   if (known.length === 0 || known.includes(capability)) return `sm_${capability}`;
   const older = known.filter((one) => one < capability);
   return older.length > 0 ? `compute_${Math.max(...older)}` : null;
 }
 
-/** Chooses the toolkit that supports most of the GPUs; the first of several equals. */
+/** The first of several equal toolkits wins. */
 export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readonly number[]): ToolkitChoice {
   if (capabilities.length === 0) return { nvcc: toolkits[0].nvcc, architectures: ['native'], lacking: [] };
   const choices = toolkits.map((toolkit) => {
@@ -128,7 +120,7 @@ export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readon
 /** The driver's programs in the Windows Subsystem for Linux, where this folder is often missing in PATH. */
 const WSL_FOLDER = '/usr/lib/wsl/lib';
 
-/** Returns the answer of nvidia-smi; null if it is missing or fails. */
+/** Returns null if nvidia-smi is missing or fails. */
 export async function askNvidiaSmi(
   query: string,
   environment: Environment = process.env,
@@ -145,7 +137,7 @@ export async function localCapabilities(): Promise<readonly number[]> {
   return readCapabilities((await askNvidiaSmi('compute_cap')) ?? '');
 }
 
-/** @param said one compute capability per line, such as 9.0; other lines, and the 0.0 of an emulation, are skipped */
+/** @param said one compute capability per line, such as 9.0; the 0.0 of an emulation is skipped */
 export function readCapabilities(said: string): readonly number[] {
   const found = said
     .split('\n')
@@ -181,10 +173,7 @@ export async function findNvcc(environment: Environment, architecture = ''): Pro
   return ok((await firstThatKnows(compilers.value, [Number(number)])).nvcc);
 }
 
-/**
- * Returns the flags that tell nvcc which host compiler to use. On Windows, the installer of Visual Studio locates it;
- * on other systems, nvcc finds one itself. Fails with `not-found`.
- */
+/** On Windows, the installer of Visual Studio locates the host compiler; on other systems, nvcc finds one itself. */
 export async function hostCompilerFlags(
   environment: Environment,
   platform: NodeJS.Platform = process.platform,
@@ -211,14 +200,13 @@ export function lackingText(capabilities: readonly number[]): string {
   return capabilities.map(neededToolkit).join('; ');
 }
 
-/** Fails with `unsupported` if a choice compiles for no GPU of this machine. */
 export function forSomeGpu(choice: ToolkitChoice): Result<ToolkitChoice> {
   return choice.architectures.length > 0
     ? ok(choice)
     : unsupported(`None of this machine's GPUs can be measured: ${lackingText(choice.lacking)}.`);
 }
 
-/** Returns the release of nvcc, such as `13.0.88`. Fails if the program is not nvcc. */
+/** Fails if the program is not nvcc. */
 export async function nvccVersion(nvcc: string): Promise<Result<string>> {
   const asked = await runTool(nvcc, ['--version'], ASK);
   if (!asked.ok) return asked;

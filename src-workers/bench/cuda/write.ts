@@ -5,17 +5,14 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 import type { WorkloadContext } from '../../parse/grammar.ts';
 import { cudaPlan, planArguments, type CudaPlan } from './cuda-plan.ts';
 
-/** A child process that prints records, one JSON line each, on its standard output. */
+/** Prints records, one JSON line each, on its standard output. */
 export interface BenchCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
 }
 
-/**
- * Writes the files that the CUDA program reads into a folder. Fails as `cudaPlan` does, and with `storage` if the files
- * cannot be written.
- */
+/** Fails as `cudaPlan` does, and with `storage` if the files cannot be written. */
 export async function writeCudaPlan(
   plan: BenchPlan,
   folder: string,

@@ -33,7 +33,6 @@ import {
 
 interface Folders {
   readonly sources: string;
-  /** The program is started in the folder of the plan. */
   readonly folder: string;
   readonly cache: string;
   readonly run: string;
@@ -44,10 +43,8 @@ export interface KernelProgram {
   readonly build: Build;
 }
 
-/** Values that differ between the launches of a mixed design. */
 const OF_A_LAUNCH: readonly LaunchValue[] = ['threadsPerUnit', 'gridBlocks', 'firstUnit', 'launchUnits'];
 
-/** Reads the kernel's files, writes the files that its program will read, and prepares how it is built and started. */
 export async function kernelProgram(
   plan: Pick<BenchPlan, 'warmUps' | 'repeats'>,
   program: ProgramTask,
@@ -112,7 +109,6 @@ export async function kernelProgram(
   return ok({ task: { ...program, exec, folder: folders.folder }, build });
 }
 
-/** Writes the program's files, and each entry's host program in a folder named by its content. */
 async function writeHosts(
   kernel: KernelTask,
   source: string,
@@ -250,7 +246,7 @@ function argumentStruct({ name: called, type: text, value }: KernelArgument, at:
 };`;
 }
 
-/** Writes a number of a manifest as C++. The variable `one` in it is the launch. */
+/** The variable `one` is the launch. */
 const launchCpp = (value: ManifestNumber): string => arithmeticOf(value).cpp((name) => `double(one.${name})`);
 
 interface Compiler {

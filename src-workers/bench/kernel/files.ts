@@ -16,7 +16,7 @@ import { outputCount, valueBytes, type KernelContents } from './launches.ts';
 
 export type SourceLanguage = 'cu' | 'hip' | 'wgsl' | 'cl';
 
-/** Returns the absolute path of the source in a language; `null` if none. HIP falls back to the CUDA source. */
+/** HIP falls back to the CUDA source. */
 export function sourcePath(
   { manifest, file }: Pick<KernelTask, 'manifest' | 'file'>,
   language: SourceLanguage,
@@ -26,7 +26,6 @@ export function sourcePath(
   return source === undefined ? null : resolve(dirname(file), source);
 }
 
-/** Returns the absolute paths of all files that a measurement reads, each once. */
 export function namedFiles(manifest: KernelManifest, file: string): readonly string[] {
   const named = manifest.arguments.flatMap(({ file, value, output }) => [
     file,
@@ -48,10 +47,7 @@ export const isMade = (path: string): boolean => path === LENGTHS_FILE_NAME || p
 
 const MATRIX_PART = /^(.*\.mtx)#(rowStarts|columns|values)$/i;
 
-/**
- * Reads the files of the arguments. Fails with `not-found` if a file cannot be read, and with `bad-input` and the field
- * if the content of a file does not fit the manifest.
- */
+/** Fails with `not-found` if a file cannot be read, and with `bad-input` and the field if a content does not fit. */
 export async function readContents({ manifest, file, units }: KernelTask): Promise<Result<KernelContents>> {
   const folder = dirname(file);
   const matrices = new Map<string, Promise<Result<CsrMatrix>>>();
@@ -122,7 +118,7 @@ export async function writeContents(
 
 export const fileName = (what: 'argument' | 'reference', at: number): string => `${what}-${at}.bin`;
 
-/** Returns the name of an argument's file in the folder of a host program; `order` if it is the order of the design. */
+/** Returns `order` for the order of the design. */
 export function inputFile({ file, value, output }: KernelArgument, at: number): string | null {
   if (file === LENGTHS_FILE_NAME) return LENGTHS_FILE;
   if (file === ORDER_FILE_NAME) return 'order';

@@ -20,7 +20,6 @@ import { unitOrder } from '../unit-loop.ts';
 export interface UnitLaunch {
   readonly threadsPerUnit: number;
   readonly gridBlocks: number;
-  /** Position in the order. */
   readonly firstUnit: number;
   readonly units: number;
 }
@@ -28,7 +27,6 @@ export interface UnitLaunch {
 /** Starts of a host program for a design's launches. More starts take time, but let designs alternate more often. */
 const STARTS = 3;
 
-/** Returns how many launches of a design one start of a host program times. */
 export const launchesOfStart = ({ warmUps, repeats }: Pick<BenchPlan, 'warmUps' | 'repeats'>): number =>
   Math.ceil((warmUps + repeats) / STARTS);
 
@@ -207,13 +205,12 @@ function halfBits(value: number): number {
   return sign | (((exponent + 14) << 10) + below + above);
 }
 
-/** Rounds to bfloat16, the upper half of a single-precision number; ties to even. */
+/** Rounds to nearest, ties to even. */
 function brainBits(value: number): number {
   const bits = singleBits(value);
   return Number.isNaN(value) ? 0x7fc0 : (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
 }
 
-/** Encodes values in the format of a manifest's file. Integer types require whole numbers. */
 export function valueBytes(type: ValueType, values: ArrayLike<number>): Uint8Array<ArrayBuffer> {
   const { bytes } = VALUE_TYPES[type];
   const view = new DataView(new ArrayBuffer(bytes * values.length));
@@ -221,7 +218,6 @@ export function valueBytes(type: ValueType, values: ArrayLike<number>): Uint8Arr
   return new Uint8Array(view.buffer);
 }
 
-/** Fails with `bad-input` if the number of elements is not whole. */
 export function outputCount({ output }: KernelArgument, units: number): Result<number> {
   const count = typeof output!.count === 'number' ? output!.count : unwrap(parseArithmetic(output!.count, ['units'])).value(() => units); // prettier-ignore
   return Number.isSafeInteger(count) && count >= 1

@@ -30,8 +30,6 @@ import {
   valueBytes,
 } from './launches.ts';
 
-/** The host is a Python program (`opencl/host.py`), which launches the designs that a file describes. */
-
 const ASK_LIMIT_MS = 30_000;
 
 export interface OpenclHost {
@@ -39,11 +37,7 @@ export interface OpenclHost {
   readonly devices: readonly MeasuringDevice[];
 }
 
-/**
- * Finds the first Python in PATH that has PyOpenCL, and the devices of all its platforms. Only one Python in each
- * folder is tried. Fails with `not-found`, and names what is missing.
- * @param host path of `opencl/host.py`
- */
+/** Finds the first Python in PATH that has PyOpenCL. Only one Python in each folder is tried. */
 export async function findOpencl(host: string, signal?: AbortSignal): Promise<Result<OpenclHost>> {
   let lacking = notFound('OpenCL needs Python, which is not in PATH');
   for (const folder of pathFolders(process.env)) {
@@ -62,7 +56,6 @@ export async function findOpencl(host: string, signal?: AbortSignal): Promise<Re
   return lacking;
 }
 
-/** Reads the kernel's files, writes the files that its host will read, and prepares how the host is started. */
 export async function openclProgram(
   plan: Pick<BenchPlan, 'warmUps' | 'repeats' | 'workload'>,
   program: ProgramTask,
@@ -117,11 +110,10 @@ function describedArgument(argument: KernelArgument, at: number, units: number) 
 
 export interface OpenclLaunch {
   readonly gridBlocks: number;
-  /** Options of the compiler in the form `-DNAME=number`. */
   readonly options: readonly string[];
   /** Bytes of the last argument, which is `__local`; null if the kernel has no such argument. */
   readonly sharedBytes: number | null;
-  /** The scalar arguments by their position: their bytes in hexadecimal, lowest byte first. */
+  /** The bytes of scalar arguments in hexadecimal, lowest byte first, by position. */
   readonly values: Readonly<Record<string, string>>;
 }
 

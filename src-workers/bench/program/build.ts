@@ -14,8 +14,8 @@ export type Build = (values: Values, design: Design) => Promise<Result<string>>;
 const FILE = process.platform === 'win32' ? 'program.exe' : 'program';
 
 /**
- * Creates a function that builds a design's program. Designs with the same build line share a build. The function
- * resolves to the path of `{binary}`, which is empty if no build line names it.
+ * Designs with the same build line share a build. The function resolves to the path of `{binary}`, which is empty if no
+ * build line names it.
  */
 export function openBuilder(
   { build, folder }: Pick<ProgramTask, 'build' | 'folder'>,
@@ -61,15 +61,13 @@ export function openBuilder(
   };
 }
 
-/** Maximum number of files in the folders of a cached build, since every file must be checked for changes. */
+/** Every file in the folders of a cached build must be checked for changes. */
 const MAX_FILES = 5000;
-/** Names of folders without sources. */
 const PASSED_BY = /^(\..*|node_modules|__pycache__)$/;
 
 /**
- * Finds the inputs of a build as far as its line shows them: its program, the contents of the files that it names, and
- * name, size and time of every file in its folder and in the folders that it names (`-Iinclude`); null if there are too
- * many.
+ * Lists the program of a line, the contents of the files that it names, and name, size and time of every file in its
+ * folder and in the folders that it names (`-Iinclude`); null if there are too many.
  */
 async function findInputs(words: readonly string[], folder: string): Promise<readonly string[] | null> {
   const [tool, ...others] = words;

@@ -56,10 +56,7 @@ function listNames(words: readonly string[]): ReadonlySet<string> {
   return new Set(words.flatMap((word) => [...word.matchAll(NAMED)].flatMap(([, , name]) => name ?? [])));
 }
 
-/**
- * Returns whether a command line uses one of the placeholders `some`.
- * @param task the command lines, which have passed `checkCommands`
- */
+/** @param task the command lines, which have passed `checkCommands` */
 export function names({ exec, build }: Pick<ProgramTask, 'exec' | 'build'>, ...some: readonly Placeholder[]): boolean {
   return [exec, build].some((line) => {
     const words = line === null ? null : splitCommand(line);
@@ -68,14 +65,12 @@ export function names({ exec, build }: Pick<ProgramTask, 'exec' | 'build'>, ...s
   });
 }
 
-/** Returns whether the command lines use values that are computed from the units' lengths. */
 export function needsLengths(task: Pick<ProgramTask, 'exec' | 'build'>): boolean {
   return names(task, 'lengthsFile', 'orderFile', 'launches');
 }
 
 const SHARED: ReadonlySet<string> = new Set<Placeholder>(['binary', 'device', 'lengthsFile', 'units']);
 
-/** Checks that command lines can be split and their placeholders replaced. Fails with `bad-input`. */
 export function checkCommands({ exec, build }: Pick<ProgramTask, 'exec' | 'build'>): Result<null> {
   const used: ReadonlySet<string>[] = [];
   for (const [option, line] of [
@@ -108,7 +103,7 @@ export function checkCommands({ exec, build }: Pick<ProgramTask, 'exec' | 'build
   return ok(null);
 }
 
-/** Values of placeholders that are computed from the units' lengths; empty if no command line uses them. */
+/** Computed from the units' lengths; empty if no command line uses them. */
 export interface UnitTexts {
   readonly lengthsFile: string;
   readonly orderFile: string;

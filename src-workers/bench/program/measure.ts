@@ -28,7 +28,7 @@ import { exitText, readOutput, type ProgramOutput } from './output.ts';
 
 interface Measured {
   readonly one: CaseOf<'unit-loop'>;
-  /** Number of launches so far: one for each time that the program printed. */
+  /** One for each time that the program printed. */
   launches: number;
   spentMs: number;
   digest: string | null;
@@ -42,11 +42,7 @@ interface Reference {
   readonly of: string;
 }
 
-/**
- * @param plan a plan of the backend `program`
- * @param task command lines that were already checked
- * @param ofUnits returns the values in command lines that depend on the lengths of the units
- */
+/** @param task command lines that were already checked */
 export async function measureProgram(
   plan: BenchPlan,
   task: ProgramTask,
@@ -113,11 +109,7 @@ export async function measureProgram(
   print({ type: 'done', elapsedMs: performance.now() - started });
 }
 
-/**
- * Builds the program of every design before the first launch. A compiler that runs at the same time would disturb the
- * times of a program on the CPU.
- * @returns the values of the placeholders by design, with the path of its build
- */
+/** A compiler that runs at the same time would disturb the times of a program on the CPU. */
 async function buildAll(
   designs: readonly Measured[],
   task: ProgramTask,
@@ -125,7 +117,7 @@ async function buildAll(
   build: Build,
 ): Promise<ReadonlyMap<Measured, Result<Values>>> {
   const given: { readonly design: Measured; readonly texts: Result<UnitTexts> }[] = [];
-  // The files of orders are written one after another, because designs share files.
+  // Designs share files of orders, so these are written one after another.
   for (const design of designs) given.push({ design, texts: await ofUnits(design.one.parameters.design) });
   const ready = await inParallel(given, async ({ design, texts }): Promise<readonly [Measured, Result<Values>]> => {
     if (!texts.ok) return [design, texts];
@@ -210,7 +202,7 @@ function wrongText(
     : null;
 }
 
-/** Returns the digest that most designs have, and the first of several equally frequent digests. */
+/** Returns the first of several equally frequent digests. */
 function majority(digests: readonly string[]): Reference {
   const tally = new Map<string, number>();
   for (const digest of digests) tally.set(digest, (tally.get(digest) ?? 0) + 1);
@@ -240,10 +232,7 @@ function lateText({ launches, spentMs }: Measured, { caseTimeLimitMs, warmUps, r
   return `Stopped after ${seconds(spentMs)} (limit ${seconds(caseTimeLimitMs)}), ${launches} of ${warmUps + repeats} launches done.`;
 }
 
-/**
- * Returns the device as the program names it. If there is no name, a design for a CPU ran on the CPU of this machine;
- * for other designs the device is unknown.
- */
+/** If the program names no device, a design for a CPU ran on the CPU of this machine. */
 function findDevice(
   { device, driver: said, multiprocessors }: Pick<ProgramOutput, 'device' | 'driver' | 'multiprocessors'>,
   designs: readonly Measured[],

@@ -25,7 +25,7 @@ const isText = (value: unknown): value is string | number =>
 const isName = (value: unknown): boolean => typeof value === 'string' && isText(value);
 const isAmount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;
 
-/** For each field, its check, and its description in a message. */
+/** The check of each field, and its description in a message. */
 const FIELDS = {
   timeNs: [isAmount, 'a number of nanoseconds, 0 or more'],
   correct: [(value: unknown) => typeof value === 'boolean', 'true or false'],
@@ -40,9 +40,9 @@ const FIELDS = {
 } as const;
 
 /**
- * Reads the output of a program: lines of JSON objects with the fields above. Other lines are skipped. A later line
- * replaces an earlier one, except that times are added to the list, and a result that was wrong once stays wrong. Fails
- * with `bad-input` if a field has the wrong kind, and if there is no time but `timed`.
+ * Reads lines of JSON objects with the fields above. Other lines are skipped. A later line replaces an earlier one,
+ * except that times are added to the list, and a result that was wrong once stays wrong. Fails with `bad-input` if a
+ * field has the wrong kind, or if `timed` and there is no time.
  */
 export function readOutput(stdout: string, stderr: string, timed = true): Result<ProgramOutput> {
   const timesNs: number[] = [];

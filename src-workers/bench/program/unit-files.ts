@@ -8,10 +8,7 @@ import { LENGTHS_FILE } from '../plan-files.ts';
 import { wordBytes } from '../words.ts';
 import { names, type UnitTexts } from './command-line.ts';
 
-/**
- * Creates a function that writes the files of units that command lines use.
- * @param folder folder of the plan, which has the lengths; each order is written there once
- */
+/** @param folder has the lengths; each order is written there once */
 export function openUnitFiles(
   { workload }: Pick<BenchPlan, 'workload'>,
   task: ProgramTask,

@@ -5,9 +5,8 @@ import type { Launch } from './launcher.ts';
 export interface PreparedCase {
   /** Prepares the next launch with about `share` of the work, more than 0 and at most 1. */
   launch(share: number): Launch | readonly Launch[];
-  /** Runs before the first counted launch. */
   begin?(): void;
-  /** Computes the findings of the case from the times of the counted launches (ns). */
+  /** @param timesNs times of the counted launches */
   finish(timesNs: readonly number[]): Promise<readonly BenchRecord[]>;
   release(): void;
 }

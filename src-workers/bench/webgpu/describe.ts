@@ -13,7 +13,6 @@ const WANTED_LIMITS = [
 ] as const;
 const REPORTED_LIMITS = [...WANTED_LIMITS, 'maxComputeWorkgroupsPerDimension'] as const;
 
-/** Returns the descriptor of a device with everything that this adapter offers and `measureWebGpu` can use. */
 export function measuringDeviceDescriptor(adapter: GPUAdapter): GPUDeviceDescriptor {
   return {
     requiredFeatures: WANTED_FEATURES.filter((feature) => adapter.features.has(feature)),
@@ -22,13 +21,12 @@ export function measuringDeviceDescriptor(adapter: GPUAdapter): GPUDeviceDescrip
 }
 
 export interface WebGpuHost {
-  /** Names and versions of the browser, or of Node and Dawn. */
+  /** The browser, or Node and Dawn. */
   readonly versions: Readonly<Record<string, string>>;
-  /** The machine's processor; null if unknown. The speed of a software adapter depends on it. */
+  /** Null if unknown. The speed of a software adapter depends on it. */
   readonly processor: string | null;
 }
 
-/** Returns whether the machine's CPU does the work. */
 export function isSoftwareAdapter({
   isFallbackAdapter,
   architecture,

@@ -34,7 +34,7 @@ const MAIN_INPUT = `  @builtin(workgroup_id) group: vec3<u32>,
 /** Rows and columns of the matrices (Swatman 2022). In much smaller matrices, the overhead of a pass would dominate. */
 const MATRIX = 16;
 const CELLS = MATRIX * MATRIX;
-/** The number of different matrices. Further units use the same matrices again. */
+/** Further units use the same matrices again. */
 const MATRICES = 256;
 /** Distinguishes the values of a matrix cell from the other random numbers of the case. */
 const MATRIX_SALT = 0x2545f491;
@@ -156,7 +156,6 @@ ${MAIN_INPUT}
   });
 }
 
-/** Returns the maximum of each `together` consecutive lengths. */
 function deepest(lengths: Uint32Array, together: number): Uint32Array {
   const depths = new Uint32Array(lengths.length / together);
   lengths.forEach((length, unit) => {

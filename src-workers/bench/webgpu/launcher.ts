@@ -9,10 +9,9 @@ const MAP_READ = 0x1;
 const MAP_MODE_READ = 0x1;
 const BUFFER_USAGE = { uniform: 0x40 | COPY_DST, storage: 0x80 | COPY_SRC | COPY_DST } as const;
 
-/** Maximum number of blocks in one dimension of a dispatch. More blocks are arranged in rows. */
+/** More blocks are arranged in rows. */
 const MAX_BLOCKS_PER_ROW = 65_535;
 
-/** The fraction of a launch's expected time during which this thread sleeps. */
 const SLEPT_SHARE = 0.9;
 
 /** The device writes what it was doing on separate lines. */
@@ -38,19 +37,19 @@ interface PipelineOptions {
 }
 
 /**
- * Runs compute launches on one device, one at a time. If the device rejects an operation, it throws a `FailureError`
- * with the device's message; if the device is lost, a `DeviceLostError`.
+ * Runs launches one at a time. Throws a `FailureError` if the device rejects an operation, a `DeviceLostError` if it is
+ * lost.
  */
 export interface Launcher {
   readonly device: GPUDevice;
   /** Compiles a kernel, once per source, entry point (`main` if omitted) and constants. */
   pipeline(source: string, of?: PipelineOptions): Promise<GPUComputePipeline>;
-  /** Creates a storage buffer with `data`, or with this many bytes of zeros. */
+  /** Creates a buffer with `data`, or with this many bytes of zeros. */
   storage(data: ArrayBufferView | number): Promise<GPUBuffer>;
-  /** Creates a uniform buffer of 32 bytes. */
+  /** 32 bytes. */
   uniform(): GPUBuffer;
   bind(pipeline: GPUComputePipeline, buffers: readonly GPUBuffer[]): GPUBindGroup;
-  /** Times one or several consecutive launches, ns: by the device's timestamps if it has any, or by the host. */
+  /** Times consecutive launches, ns: by the device's timestamps if it has any, or by the host. */
   time(launches: Launch | readonly Launch[]): Promise<number>;
   read(buffer: GPUBuffer, words: number): Promise<Uint32Array>;
   destroy(): void;
@@ -100,7 +99,6 @@ export function createLauncher(device: GPUDevice): Launcher {
     return made;
   };
 
-  /** Time of the last launch of a case, ns. */
   const lastNs = new WeakMap<GPUBindGroup, number>();
   const stamped = device.features.has('timestamp-query');
   const querySet = stamped ? device.createQuerySet({ type: 'timestamp', count: 2 }) : null;

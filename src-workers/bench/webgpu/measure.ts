@@ -29,12 +29,9 @@ interface Measurement {
 }
 
 /**
- * Measures the cases of a plan on a WebGPU device, one launch at a time, in a page or under Node. Records come in the
- * order of `BenchRecord`: first the device, then the warm-ups, samples and findings of each case, or why it failed, and
- * `done` last. Cases that are compared with each other alternate. No record follows after `lost` or after an abort,
- * which takes effect between two launches.
- * @param info the device (see `describeWebGpu`)
- * @param kernel the user's own kernel, if the plan has one
+ * Measures the cases of a plan, one launch at a time, in a page or under Node. Records come in the order of
+ * `BenchRecord`: first the device, then the warm-ups, samples and findings of each case, or why it failed, and `done`
+ * last. No record follows after `lost` or after an abort, which takes effect between two launches.
  */
 export async function measureWebGpu(
   device: GPUDevice,
@@ -77,7 +74,6 @@ export async function measureWebGpu(
  */
 const FIRST_SHARES = [1 / 64, 1 / 8];
 
-/** Groups consecutive cases that are compared: executions of one matrix power. */
 function comparedCases(cases: readonly BenchCase[]): readonly (readonly BenchCase[])[] {
   const groups: BenchCase[][] = [];
   let last: string | null = null;
@@ -101,7 +97,6 @@ interface CaseUnderWay {
   spentMs: number;
 }
 
-/** Measures cases alternately, launch by launch, so that other load of the machine affects all of them alike. */
 async function measureInTurn(measurement: Measurement, cases: readonly BenchCase[]): Promise<void> {
   const { plan, signal, emit } = measurement;
   const underWay = new Set<CaseUnderWay>();

@@ -7,7 +7,7 @@ import type { MeasuringDevice } from '../../domain/benchmark.ts';
 import { errorText, ok, type Result, unsupported, notFound } from '../../domain/result.ts';
 import { describeWebGpu, measuringDeviceDescriptor } from './describe.ts';
 
-/** Opens WebGPU under Node, through Dawn (the optional package `webgpu`). */
+/** WebGPU under Node, through Dawn (the optional package `webgpu`). */
 export interface NodeWebGpu {
   readonly device: GPUDevice;
   readonly info: MeasuringDevice;
@@ -20,15 +20,14 @@ const keptAlive: GPU[] = [];
 const SOFTWARE_DRIVERS = ['/usr/lib/chromium/vk_swiftshader_icd.json', '/opt/google/chrome/vk_swiftshader_icd.json'];
 const LIBRARY_FOLDERS = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib'];
 
-/** Returns the description file of a software Vulkan driver: LOCKSTEP_VULKAN_ICD, or an installed Chromium's. */
 export function softwareDriver(env: NodeJS.ProcessEnv): string | null {
   if (env.LOCKSTEP_VULKAN_ICD) return existsSync(env.LOCKSTEP_VULKAN_ICD) ? env.LOCKSTEP_VULKAN_ICD : null;
   return SOFTWARE_DRIVERS.find((file) => existsSync(file)) ?? null;
 }
 
 /**
- * Returns the environment variables with which a new process finds a software adapter: the driver, and the Vulkan
- * loader if the system has none. Returns `null` if none are needed, or if there is no software driver.
+ * Returns the variables with which a new process finds a software adapter: the driver, and the Vulkan loader if the
+ * system has none; `null` if none are needed, or if there is no software driver.
  */
 export function softwareEnvironment(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> | null {
   if (process.platform !== 'linux' || env.VK_ICD_FILENAMES || env.VK_DRIVER_FILES) return null;

@@ -36,7 +36,6 @@ export interface OwnKernelBuffers {
   /** The contents of each output before a launch; `null` if it starts with zeros. */
   readonly initial: readonly (GPUBuffer | null)[];
   readonly layout: GPUBindGroupLayout;
-  /** The order of units that was used last. */
   order: { readonly key: string; readonly buffer: GPUBuffer } | null;
 }
 

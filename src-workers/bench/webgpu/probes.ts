@@ -136,7 +136,7 @@ async function concurrency(launcher: Launcher, blockThreads: number, rounds: num
 const LINE_WORDS = 16;
 const CHASED_LOADS = 2 ** 16;
 
-/** Lets one thread follow a random cycle of lines. Each line holds the position of the next. */
+/** One thread follows a random cycle of lines. Each line holds the position of the next. */
 async function chase(launcher: Launcher, minBytes: number, maxBytes: number, signal: AbortSignal) {
   const pipeline = await launcher.pipeline(`
 @group(0) @binding(0) var<uniform> launch: vec4<u32>;
@@ -165,7 +165,7 @@ fn main() {
   return { sizesBytes, nsPerLoad };
 }
 
-/** Makes a random single cycle through all lines (Sattolo's shuffle). */
+/** Sattolo's shuffle makes a single cycle through all lines. */
 function randomCycle(words: number, uniform: () => number): Uint32Array {
   const lines = Math.max(1, Math.floor(words / LINE_WORDS));
   const order = Uint32Array.from({ length: lines }, (_, line) => line);

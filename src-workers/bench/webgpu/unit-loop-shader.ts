@@ -11,7 +11,7 @@ export interface UnitLoopShader {
   readonly fetch?: number | 'group';
 }
 
-/** Maximum number of steps that are written out. For a larger number, a loop is written around them. */
+/** For a larger number of steps, a loop is written around them. */
 const UNROLLED_STEPS = 64;
 
 function repeated(count: number, variable: string, step: () => string): string {
@@ -29,7 +29,7 @@ const LOAD_STATE = ['ring', 'stream', 'streamed', 'loadPhase', 'streamPhase']
   .map((name) => `var<private> ${name}: u32;`)
   .join('\n');
 
-/** Writes one iteration of one unit, with the same steps as `pass` of unit-loop.cu. */
+/** The same steps as in `pass` of unit-loop.cu. */
 function iteration({ profile, threadsPerUnit: u }: UnitLoopShader): string {
   const shape = unitLoopShape(profile, u);
   const rank = deals(profile, u) ? `thread % ${u}u` : '0u';

@@ -15,7 +15,7 @@ export interface UnitLoopBuffers {
   readonly lengths: GPUBuffer;
   readonly result: GPUBuffer;
   readonly table: GPUBuffer | null;
-  /** Results that the CPU computed, for the first case that needs them; null before. */
+  /** Null before the first case that needs these results. */
   reference: Uint32Array | null;
   order: { readonly key: string; readonly buffer: GPUBuffer } | null;
 }
@@ -40,10 +40,7 @@ export async function unitLoopBuffers(
 /** Positions of slots are 32-bit words on the device, and the positions of one further round must still fit. */
 const MAX_SLOTS = 2 ** 31;
 
-/**
- * Fails with `unsupported` or `bad-input` if this device or WebGPU cannot run the design.
- * @param threadGroupWidth width of the device; null if the device does not report one
- */
+/** @param threadGroupWidth null if the device does not report one */
 export async function prepareUnitLoop(
   launcher: Launcher,
   buffers: UnitLoopBuffers,
