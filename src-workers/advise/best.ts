@@ -20,7 +20,7 @@ export interface DesignRange {
   readonly count: number;
 }
 
-/** In ascending order of the designs' numbers. */
+/** Predicted designs, ascending by number. */
 export interface FoundDesigns {
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;

@@ -8,7 +8,7 @@ import { mean } from '../numeric/statistics.ts';
  * linear in the units.
  */
 
-/** By the clock of the process that reads the records. */
+/** Times by the clock of the process that reads the records. */
 export interface ProbeTimes {
   readonly units: number;
   readonly startMs: number;

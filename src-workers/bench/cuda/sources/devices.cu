@@ -1,5 +1,5 @@
-// Lists the devices of this machine, one JSON line each, or says why there is none. It has no device code, so it can be
-// compiled before the devices are known. Its output decides for which devices the other programs are compiled.
+// Lists the devices of this machine, one JSON line each, or says why there is none. The program has no device code, so
+// it can be compiled before the devices are known.
 #include "devices.cuh"
 
 int main() {

@@ -1,4 +1,3 @@
-// Lists the devices of this machine, or says why there is none.
 #pragma once
 
 #include "host.cuh"
@@ -11,7 +10,7 @@ inline std::string version(int number) { return std::to_string(number / 10000000
 inline std::string version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
 #endif
 
-/// Returns the device's architecture, such as `compute capability 9.0` or `gfx90a`.
+/// Such as `compute capability 9.0` or `gfx90a`.
 inline std::string architecture(const cudaDeviceProp& properties) {
 #ifdef LOCKSTEP_HIP
   return properties.gcnArchName;
@@ -37,7 +36,7 @@ inline std::string compiler() {
 #endif
 }
 
-/// Says why no device answers. If the driver is too old or missing, the runtime itself only says "insufficient".
+/// If the driver is too old or missing, the runtime itself only says "insufficient".
 inline std::string noDevices(cudaError_t code) {
   int driver = 0;
   int runtime = 0;
@@ -48,8 +47,7 @@ inline std::string noDevices(cudaError_t code) {
   return "the driver is too old for this program's HIP " + version(runtime);
 #else
   if (driver == 0) return "no NVIDIA driver is loaded on this machine";
-  // The oldest driver for each major release, on Linux and on Windows (release notes of the toolkit, minor version
-  // compatibility).
+  // The oldest driver for each major release, on Linux and on Windows (release notes of the toolkit).
   static const std::map<int, std::pair<const char*, const char*>> oldest = {
       {11, {"450.80", "452.39"}}, {12, {"525.60", "528.33"}}, {13, {"580.65", "580.88"}}};
   const auto needed = oldest.find(runtime / 1000);
@@ -64,7 +62,7 @@ inline std::string noDevices(cudaError_t code) {
 #endif
 }
 
-/// Returns the number of devices. It must be the first call of the runtime.
+/// This must be the first call of the runtime.
 inline int countDevices() {
   orderDevices();
   int devices = 0;

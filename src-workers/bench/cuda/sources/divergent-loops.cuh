@@ -26,8 +26,7 @@ __device__ __forceinline__ float divergentLoop(float sum, int limit) {
   return sum;
 }
 
-/// Runs one thread group, in which each lane has its own limit. The loop runs once to fill caches, and then again
-/// between two reads of the clock.
+/// The loop runs once to fill caches, and then again between two reads of the clock.
 template <bool DOUBLE>
 __global__ void divergentLoops(const int* __restrict__ limits, float* __restrict__ sums, long long* __restrict__ starts,
                                long long* __restrict__ stops) {

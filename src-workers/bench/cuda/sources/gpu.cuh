@@ -91,7 +91,6 @@ namespace lockstep {
 /// Lanes of a thread group: 32, or 64 on AMD's compute devices (CDNA, GCN).
 constexpr unsigned GROUP_WIDTH = LOCKSTEP_GROUP_WIDTH;
 static_assert(GROUP_WIDTH == 32 || GROUP_WIDTH == 64, "thread groups have 32 or 64 lanes");
-/// A mask with one bit per lane.
 using LaneMask = std::conditional_t<GROUP_WIDTH == 64, uint64_t, uint32_t>;
 constexpr LaneMask ALL_LANES = ~LaneMask(0);
 
@@ -106,7 +105,6 @@ __device__ __forceinline__ T opaque(T value) {
   return value;
 }
 
-/// Returns the number of this thread's multiprocessor.
 __device__ inline uint32_t multiprocessor() {
 #if defined(LOCKSTEP_EMULATION)
   return emulatedMultiprocessor();
@@ -131,8 +129,7 @@ __device__ __forceinline__ uint32_t multiplyAdd(uint32_t a, uint32_t b, uint32_t
 #endif
 }
 
-/// Computes a bitwise function of three words as one instruction. On NVIDIA devices, TABLE 0xe8 is the majority and
-/// 0x96 the parity.
+/// On NVIDIA devices, TABLE 0xe8 is the majority and 0x96 the parity.
 template <unsigned TABLE>
 __device__ __forceinline__ uint32_t bitwise(uint32_t a, uint32_t b, uint32_t c) {
   static_assert(TABLE == 0xe8 || TABLE == 0x96);
@@ -150,8 +147,7 @@ __device__ __forceinline__ uint32_t bitwise(uint32_t a, uint32_t b, uint32_t c) 
 #endif
 }
 
-/// Loads the word at an address; with `BELOW_L1`, the load bypasses the first-level cache. The compiler cannot move it
-/// past a read of the clock.
+/// With `BELOW_L1`, the load bypasses the first-level cache. The compiler cannot move it past a read of the clock.
 template <bool BELOW_L1>
 __device__ __forceinline__ uint64_t follow(uint64_t at) {
 #if defined(LOCKSTEP_PTX)

@@ -1,4 +1,3 @@
-// The host side that all benchmarks share: checked CUDA calls, buffers, timing, the plan and the records.
 #pragma once
 
 #include "gpu.cuh"
@@ -32,7 +31,7 @@
 
 namespace lockstep {
 
-/// Thrown if a case cannot be measured. Later cases may still be possible.
+/// Later cases may still be possible.
 struct CaseFailure {
   std::string message;
   /// Whether the device's memory is full. The case may fit if it runs alone.
@@ -47,7 +46,7 @@ inline void check(cudaError_t code, const char* what) {
 
 // ---------------------------------------------------------------------------------------------------------------- records
 
-/// Writes one JSON line. Numbers that are not finite are omitted, since JSON cannot hold them.
+/// Numbers that are not finite are omitted, since JSON cannot hold them.
 class Record {
  public:
   explicit Record(const char* type) { text("type", type); }
@@ -148,7 +147,7 @@ class Record {
 
 using Words = std::vector<uint32_t>;
 
-/// Holds the `key=value` words of one line of the plan.
+/// The `key=value` words of one line of the plan.
 class Settings {
  public:
   std::string id;
@@ -186,11 +185,9 @@ struct Plan {
   unsigned repeats = 1;
   double caseTimeLimitMs = 60000;
   uint32_t seed = 0;
-  /// Number of cases whose launches alternate.
   unsigned alternating = 1;
   /// Whether the second-level cache is filled with other data before each launch.
   bool flush = false;
-  /// The units of the unit loops: the iterations of each unit, and its expected result.
   Words lengths;
   Words expected;
   std::vector<Settings> cases;
@@ -198,7 +195,6 @@ struct Plan {
 
 using Bytes = std::vector<unsigned char>;
 
-/// Reads a file in the folder in which the program was started.
 inline Bytes readBytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) throw CaseFailure{"cannot open " + path};
@@ -210,7 +206,6 @@ inline Bytes readBytes(const std::string& path) {
   return bytes;
 }
 
-/// Reads a file of little-endian 32-bit words.
 inline Words readWords(const std::string& path) {
   const Bytes raw = readBytes(path);
   if (raw.size() % 4 != 0) throw CaseFailure{path + " is not made of 32-bit words"};
@@ -273,8 +268,8 @@ inline Plan readPlan(const std::string& path) {
 
 // ----------------------------------------------------------------------------------------------------------------- device
 
-/// Makes CUDA number the devices by their place on the bus, as the driver's own tools do, unless the environment says
-/// otherwise. It must be called before any call of the runtime.
+/// CUDA then numbers the devices by their place on the bus, as the driver's own tools do. This must come before any
+/// call of the runtime.
 inline void orderDevices() {
 #if !defined(LOCKSTEP_HIP) && defined(_WIN32)
   if (std::getenv("CUDA_DEVICE_ORDER") == nullptr) _putenv_s("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
@@ -283,7 +278,6 @@ inline void orderDevices() {
 #endif
 }
 
-/// Allocates memory of the device, which is freed at the end of the case.
 template <class T>
 class Buffer {
  public:
@@ -325,8 +319,7 @@ void launch(void (*kernel)(Parameters...), unsigned grid, unsigned block, std::d
   check(tryLaunch(kernel, dim3(grid), dim3(block), 0, arguments...), "launch");
 }
 
-/// How a kernel's launches divide a multiprocessor's memory between shared memory and first-level cache. The driver
-/// does not report the division that it chooses itself.
+/// How a multiprocessor's memory is divided. The driver does not report the division that it chooses itself.
 enum class Carveout { driver = -1, mostL1 = 0, mostShared = 100 };
 template <class Kernel>
 void divideMemory(Kernel* kernel, Carveout carveout) {
@@ -339,9 +332,8 @@ void divideMemory(Kernel* kernel, Carveout carveout) {
 #endif
 }
 
-/// Returns the dynamic shared memory with which at most `resident` blocks of the kernel fit on a multiprocessor, as
-/// many as with the registers of the real kernel. Returns 0 if no more blocks fit anyway, or if `resident` is 0, which
-/// means no limit.
+/// Returns the dynamic shared memory with which at most `resident` blocks fit on a multiprocessor, as many as with the
+/// registers of the real kernel. Returns 0 if no more blocks fit anyway, or if `resident` is 0.
 template <class Kernel>
 size_t reserveShared(Kernel* kernel, unsigned block, unsigned resident) {
   constexpr size_t STEP = 256;
@@ -370,19 +362,17 @@ size_t reserveShared(Kernel* kernel, unsigned block, unsigned resident) {
   return enough * STEP;
 }
 
-/// Keeps the device busy for this many cycles of its clock.
 __global__ void occupy(long long cycles) {
   const long long start = clock64();
   while (clock64() - start < cycles) {
   }
 }
 
-/// Records when the device last had work. An idle device lowers its clocks, but only after a while.
+/// An idle device lowers its clocks, but only after a while.
 class Activity {
  public:
   using Clock = std::chrono::steady_clock;
   void worked(Clock::time_point now) { last_ = now; }
-  /// Returns whether the device may have lowered its clocks.
   bool idle(Clock::time_point now) const { return !last_ || now - *last_ > AWAKE; }
 
  private:
@@ -391,9 +381,8 @@ class Activity {
   std::optional<Clock::time_point> last_;
 };
 
-/// Measures the time on the device between two events around a launch. The device must be busy while the host submits
-/// both events and the launch. On an idle device, the first event would be over before the launch arrives, so the time
-/// would include work of the host.
+/// Measures the time between two events around a launch. The device must be busy while the host submits them: otherwise
+/// the first event would be over before the launch arrives, so the time would include work of the host.
 class Stopwatch {
  public:
   Stopwatch() {
@@ -406,7 +395,6 @@ class Stopwatch {
     (void)cudaEventDestroy(start_);
     (void)cudaEventDestroy(stop_);
   }
-  /// Times `work` on the device.
   /// @param meanwhile runs on the host after everything is submitted
   template <class Work, class Meanwhile>
   double timeNs(Work&& work, Meanwhile&& meanwhile) {
@@ -428,7 +416,7 @@ class Stopwatch {
   cudaEvent_t stop_ = nullptr;
 };
 
-/// The state of the device during a measurement. Values that NVML does not report are missing.
+/// Values that NVML does not report are missing.
 struct Conditions {
   std::optional<double> clockMhz;
   std::optional<double> memoryClockMhz;
@@ -438,8 +426,8 @@ struct Conditions {
   std::optional<double> throttleReasons;
 };
 
-/// Reads the device's state from NVML, if this machine has it. NVML belongs to the driver and not to the toolkit, so it
-/// is loaded at run time. Types and constants are those of nvml.h.
+/// NVML belongs to the driver and not to the toolkit, so it is loaded at run time. Types and constants are those of
+/// nvml.h.
 class Nvml {
  public:
   explicit Nvml(const std::string& busId) {
@@ -515,8 +503,8 @@ inline std::string seconds(double milliseconds) {
   return text;
 }
 
-/// Ends the program if a launch does not return. No call can stop a kernel, but the end of its process does. Before
-/// that, the current case is reported as failed.
+/// No call can stop a kernel that does not return, but the end of its process does. Before that, the current case is
+/// reported as failed.
 class Watchdog {
  public:
   using Clock = std::chrono::steady_clock;
@@ -527,7 +515,6 @@ class Watchdog {
     change([this] { ended_ = true; });
     thread_.join();
   }
-  /// Starts to watch a launch.
   /// @param limitMs the limit of the case, for the message
   void arm(const std::string& id, double leftMs, double limitMs) {
     change([&] {
@@ -572,10 +559,9 @@ class Watchdog {
   std::thread thread_;
 };
 
-/// Lets several threads run one at a time; the others wait for their turn. Thread 0 chooses which is next.
+/// Lets several threads run one at a time. Thread 0 chooses which is next.
 class Turns {
  public:
-  /// Gives the turn to thread `to`, and waits until it is the turn of `own`.
   void pass(unsigned to, unsigned own) {
     give(to);
     await(own);
@@ -588,7 +574,6 @@ class Turns {
     }
     changed_.notify_all();
   }
-  /// Returns the number of turns given so far.
   unsigned count() const { return count_; }
   void await(unsigned own) {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -602,7 +587,6 @@ class Turns {
   unsigned count_ = 0;
 };
 
-/// What the code of a case uses of the rest of the program.
 struct Bench {
   int device;
   const Plan& plan;
@@ -613,11 +597,9 @@ struct Bench {
   const std::unique_ptr<Buffer<uint32_t>>& other;
 };
 
-/// A case that is running. Its launches are timed and recorded until its time is over. Other cases may run between two
-/// of its launches.
+/// Other cases may run between two launches of a case.
 class Case {
  public:
-  /// Begins a case.
   /// @param turn number of the case's thread in `Turns`
   Case(const Bench& bench, const Settings& settings, unsigned turn) : bench(bench), settings(settings), turn_(turn) {
     begin();
@@ -641,9 +623,9 @@ class Case {
         .print();
   }
 
-  /// Raises the clocks of an idle device. The work is given in cycles, so it takes longer at lower clocks: a third of a
-  /// second at the lowest clock, far below the time limit for launches on a device that draws a screen. If the device
-  /// has just worked for another case, it is not woken, since this would take longer than all launches of a short case.
+  /// Raises the clocks of an idle device. The work is given in cycles: a third of a second at the lowest clock, far
+  /// below the time limit for launches on a device that draws a screen. If the device has just worked, it is not woken,
+  /// since this would take longer than all launches of a short case.
   void wake() const {
     if (!activity_.idle(Activity::Clock::now())) return;
     constexpr long long CYCLES = 1 << 26;
@@ -691,7 +673,6 @@ class Case {
                       launches + "."};
   }
 
-  /// Records the registers and the memory that the compiler gave the kernel.
   /// @param spills whether all its local memory must be spilled registers
   template <class Kernel>
   cudaFuncAttributes compiled(Kernel* kernel, unsigned blockThreads, bool spills, size_t sharedBytes = 0) const {
@@ -722,7 +703,7 @@ class Case {
   }
 
  private:
-  /// Lets other cases run. Returns whether any of them ran.
+  /// Returns whether any other case ran.
   bool pass() {
     if (bench.plan.alternating == 1) return false;
     bench.watchdog.disarm();
@@ -748,12 +729,11 @@ class Case {
   unsigned turn_;
   unsigned launches_ = 0;
   unsigned done_ = 0;
-  /// Time of the case's earlier turns, ms.
   double spentBefore_ = 0;
   std::chrono::steady_clock::time_point begun_;
 };
 
-/// Checks results that must agree bit by bit. `at` names a result in the message: `unit 5 is 7; expected 8`.
+/// `at` names a result in the message: `unit 5 is 7; expected 8`.
 class Comparison {
  public:
   explicit Comparison(std::string what) : what_(std::move(what)) {}
@@ -763,7 +743,6 @@ class Comparison {
     if (different_++ == 0)
       first_ = what_ + " " + std::to_string(at) + " is " + std::to_string(got) + " instead of " + std::to_string(expected);
   }
-  /// Compares all results of a case at once. Only if some differ, compares them one by one.
   void compare(const Words& got, const Words& expected) {
     if (got == expected)
       compared_ += got.size();

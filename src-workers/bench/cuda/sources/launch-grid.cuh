@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Number of terms of one series. Then the next series begins, so that terms do not become denormal.
+/// The next series begins after this many terms, so that terms do not become denormal.
 constexpr uint32_t SERIES_TERMS = 64;
 constexpr uint64_t GRID_CHECKED = 16;
 

@@ -20,7 +20,6 @@
 namespace lockstep {
 namespace {
 
-/// Checks whether the program has code for the device. It may have been built for other devices.
 void checkCode(int device) {
   cudaFuncAttributes attributes;
   const cudaError_t code = cudaFuncGetAttributes(&attributes, nothing);
@@ -35,7 +34,7 @@ void checkCode(int device) {
                     ", does not run on " + architecture(properties)};
 }
 
-/// Runs one case on its own thread. Returns whether the case should be tried again alone, because memory was full.
+/// Returns whether the case should be tried again alone, because memory was full.
 bool measure(const Bench& bench, const Settings& settings, unsigned turn, bool alone) {
   static const std::map<std::string, void (*)(Case&)> benchmarks = {{"unit-loop", runUnitLoop},
                                                                     {"matrix-power", runMatrixPower},
@@ -61,7 +60,6 @@ bool measure(const Bench& bench, const Settings& settings, unsigned turn, bool a
   return false;
 }
 
-/// A case that is running, and its results when it ends.
 struct Running {
   Running(const Settings* settings, unsigned turn, bool alone) : settings(settings), turn(turn), alone(alone) {}
   const Settings* settings;
@@ -72,8 +70,8 @@ struct Running {
   std::thread thread;
 };
 
-/// Measures several cases at a time. The case of the next launch is drawn at random, so that changes of the device
-/// affect all cases alike. Returns false if the device no longer answers.
+/// The case of the next launch is drawn at random, so that changes of the device affect all cases alike. Returns false
+/// if the device no longer answers.
 bool measureAll(const Bench& bench, std::vector<const Settings*> cases, bool sayTurns) {
   std::mt19937 random(bench.plan.seed);
   std::vector<std::unique_ptr<Running>> running;

@@ -10,9 +10,8 @@ namespace lockstep {
 /// Rows and columns, as in the paper. If matrices were much smaller, reading the clock would dominate the time.
 constexpr unsigned MATRIX = 16;
 constexpr unsigned CELLS = MATRIX * MATRIX;
-/// Number of different matrices, 8 MiB in total. Further units use them again.
+/// 8 MiB in total. Further units use the matrices again.
 constexpr unsigned MATRICES = 8192;
-/// Threads of a block, as in the paper.
 constexpr unsigned MATRIX_BLOCK = 256;
 /// Number of units whose result the CPU also computes, and number of groups whose cycles are reported one by one.
 constexpr uint64_t MATRIX_CHECKED = 256;
@@ -105,7 +104,6 @@ __global__ void matrixPower(const uint32_t* __restrict__ matrices, const uint32_
   whole[unit] = static_cast<uint32_t>(last - start);
 }
 
-/// Computes the expected `digests` of `matrixPower`.
 inline uint32_t matrixPowerOnHost(uint32_t unit, uint32_t length) {
   std::vector<uint32_t> power(CELLS, 0);
   for (unsigned i = 0; i < MATRIX; ++i) power[i * MATRIX + i] = 1;
@@ -134,8 +132,8 @@ inline uint32_t randomWord(uint32_t seed, uint64_t index) {
   return static_cast<uint32_t>((z ^ (z >> 31)) >> 32);
 }
 
-/// Draws lengths from a law, which is a list of pairs in rising order: 2^32 times the probability of at most a length,
-/// and this length. The last length takes the remaining probability.
+/// A law is a list of pairs in rising order: 2^32 times the probability of at most a length, and this length. The last
+/// length takes the remaining probability.
 inline Words drawLengths(const Words& law, uint64_t units, uint32_t seed) {
   const size_t points = law.size() / 2;
   if (points == 0 || law.size() % 2 != 0) throw CaseFailure{"a law of lengths has to be pairs of words"};

@@ -1,6 +1,5 @@
-// Host of the user's own kernel. It reads the arguments, times the launches by events, and compares the outputs with
-// their references. A generated file includes it (bench/kernel/cuda-program.ts). The program is started in the folder
-// of the arguments' files, and bench/program/output.ts reads its output.
+// Host of the user's own kernel. A generated file includes it (bench/kernel/cuda-program.ts). The program is started in
+// the folder of the arguments' files, and bench/program/output.ts reads its output.
 #pragma once
 
 #include "host.cuh"
@@ -9,7 +8,6 @@
 
 namespace lockstep {
 
-/// The values of a launch that a manifest may name in braces.
 struct KernelLaunch {
   uint64_t units = 0;
   uint64_t unitsPerThread = 0;
@@ -48,8 +46,7 @@ inline double asDouble(Float16 value) {
   return value.bits >> 15 ? -size : size;
 }
 
-/// How values of an output are read and compared. 64-bit integers are compared exactly, since a double cannot hold all
-/// of them.
+/// 64-bit integers are compared exactly, since a double cannot hold all of them.
 struct ValueType {
   size_t bytes;
   double (*read)(const unsigned char*);
@@ -93,7 +90,7 @@ constexpr bool isElement() {
   }
 }
 
-/// Converts a number to the type of a kernel's parameter. Fails if the parameter cannot hold the number.
+/// Fails if the parameter cannot hold the number.
 template <class T>
 T numberAs(double value, const char* name) {
   if constexpr (std::is_integral_v<T>) {
@@ -116,16 +113,14 @@ T numberAs(double value, const char* name) {
 struct KernelArgument {
   const char* name;
   ValueType type;
-  /// Number of values of an element.
   uint64_t values;
   /// File of an input, of a struct, or of an output's contents before each launch. Null for a number, and for an output
   /// that begins with zeros. "order" stands for the order of units of the design.
   const char* file;
-  /// Whether the file has a struct, which stays on the host.
   bool isStruct;
-  /// Number of elements of an output; 0 for any other argument.
+  /// 0 for any argument but an output.
   uint64_t count;
-  /// File with the reference of an output; null if there is none.
+  /// Null if the output has no reference.
   const char* reference;
   double absolute;
   double relative;
@@ -135,7 +130,6 @@ struct KernelArgument {
 
 using LaunchKernel = void (*)(const KernelLaunch&, void* const*);
 
-/// Launches a kernel with arguments that convert to its parameters.
 /// @param sharedBytes dynamic shared memory of a block
 template <class... Parameters>
 void launchEntry(void (*kernel)(Parameters...), const KernelLaunch& one, double sharedBytes,
@@ -156,7 +150,6 @@ void launchEntry(void (*kernel)(Parameters...), const KernelLaunch& one, double 
         sharedBytes > 0 ? ("launch with " + what).c_str() : "launch");
 }
 
-/// Reads the options of the command line, in the form `--name value`.
 class KernelOptions {
  public:
   KernelOptions(int count, char** words) {

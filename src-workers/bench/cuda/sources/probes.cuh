@@ -161,7 +161,7 @@ class ResidencyProbe {
     scratch_.fill(1);
   }
 
-  /// Returns the number of blocks that a multiprocessor holds at once; empty if the launch is rejected.
+  /// Empty if the launch is rejected.
   std::optional<Residency> simple(unsigned threads, size_t sharedBytes) {
     run_.checkTime();
     if (!runs(stay, dim3(grid_), dim3(threads), sharedBytes, starts_.data(), stops_.data(), processors_.data(), spinCycles_))
@@ -442,7 +442,7 @@ __global__ void fillRing(uint64_t* ring, const uint32_t* order, uint32_t links, 
         reinterpret_cast<uint64_t>(ring + static_cast<uint64_t>(order[i + 1 == links ? 0 : i + 1]) * stride);
 }
 
-/// Makes a ring that begins at its first link. With `random`, hardware cannot predict the order of its links.
+/// With `random`, hardware cannot predict the order of the links.
 inline void makeRing(const Buffer<uint64_t>& ring, uint32_t links, uint32_t stride, bool random) {
   Words order(links);
   std::iota(order.begin(), order.end(), 0u);
@@ -779,7 +779,6 @@ inline void probeFetch(Case& run) {
 
 // ----------------------------------------------------------------------------------------------------------- random sectors
 
-/// Bytes that one scattered load reads.
 constexpr uint32_t SECTOR_BYTES = 32;
 constexpr uint32_t SECTOR_LOADS = 64;
 
@@ -802,7 +801,6 @@ inline void probeRandomSectors(Case& run) {
     while (2 * power <= bytes) power *= 2;
     return power;
   };
-  // The sizes are half of the cache, and eight times the cache.
   const uint64_t small = powerBelow(run.settings.wholeOr("cachedBytes", cache / 2, 1 << 16, 1u << 30));
   const uint64_t large = powerBelow(run.settings.wholeOr("bytes", 16 * cache, 1 << 16, 1ull << 34));
   const unsigned blocks = static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount, run.bench.device)) * 16;

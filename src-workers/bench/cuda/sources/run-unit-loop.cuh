@@ -1,4 +1,3 @@
-// The host side of the unit loop.
 #pragma once
 
 #include "host.cuh"
@@ -26,8 +25,7 @@ inline uint32_t tableWords(uint32_t least) {
   return words;
 }
 
-/// Returns one table for all cases of a plan, since these need equal tables and may run at the same time. It is never
-/// freed.
+/// One table for all cases of a plan, which may run at the same time. It is never freed.
 inline const uint32_t* sharedTable(uint32_t words) {
   static Buffer<uint32_t>* table = nullptr;
   static uint32_t filled = 0;
@@ -51,7 +49,7 @@ inline Dispatch dispatchOf(const Settings& settings) {
   throw CaseFailure{"dispatch is " + dispatch + ", not nested, flattened, fetching or group-fetching"};
 }
 
-/// Reads words and checks that each is below `limit`, since the kernels use them as positions in memory.
+/// The kernels use the words as positions in memory.
 inline Words indices(const std::string& path, size_t count, size_t limit) {
   Words words = readWords(path);
   if (words.size() != count)
@@ -62,12 +60,9 @@ inline Words indices(const std::string& path, size_t count, size_t limit) {
   return words;
 }
 
-/// The units, in the order in which slots take them.
 struct OrderedUnits {
   OrderedUnits(const Plan& plan, const Words& positions) : order(positions), lengths(orderedLengths(plan, positions)) {}
-  /// The unit at each position.
   Buffer<uint32_t> order;
-  /// Iterations of the unit at each position.
   Buffer<uint32_t> lengths;
 
  private:
@@ -78,8 +73,8 @@ struct OrderedUnits {
   }
 };
 
-/// Returns the units in the order of a file. Most cases of a plan share a few orders, and reading a million units takes
-/// longer than all launches of a case. So the orders that were used last stay on the device. One case runs at a time.
+/// Reading a million units takes longer than all launches of a case, so the orders that were used last stay on the
+/// device. One case runs at a time.
 inline std::shared_ptr<const OrderedUnits> orderedUnits(const Plan& plan, const std::string& path) {
   constexpr size_t KEPT_BYTES = 256 << 20;
   using Kept = std::pair<std::string, std::shared_ptr<const OrderedUnits>>;
@@ -91,7 +86,6 @@ inline std::shared_ptr<const OrderedUnits> orderedUnits(const Plan& plan, const 
     std::rotate(kept.begin(), found, found + 1);
     return kept.front().second;
   }
-  // Orders that no running case uses are dropped first.
   const size_t most = std::max<size_t>(1, KEPT_BYTES / (2 * sizeof(uint32_t) * std::max<size_t>(units, 1)));
   while (kept.size() >= most) kept.pop_back();
   const Words positions = indices(path, units, units);
@@ -100,7 +94,6 @@ inline std::shared_ptr<const OrderedUnits> orderedUnits(const Plan& plan, const 
     made = std::make_shared<const OrderedUnits>(plan, positions);
   } catch (const CaseFailure& failure) {
     if (!failure.noMemory || kept.empty()) throw;
-    // All orders that no running case uses are dropped.
     kept.clear();
     made = std::make_shared<const OrderedUnits>(plan, positions);
   }

@@ -34,7 +34,7 @@ struct Shape {
 constexpr Shape SHAPE = {LOCKSTEP_FLOATS, LOCKSTEP_INTEGERS, LOCKSTEP_DOUBLES, LOCKSTEP_SPECIALS,   LOCKSTEP_EXCHANGES,
                          LOCKSTEP_LOADS,  LOCKSTEP_LOAD_RATE, LOCKSTEP_STREAMED, LOCKSTEP_STREAM_RATE};
 constexpr bool DEALS = LOCKSTEP_DEALS != 0;
-/// Number of iterations that the threads of a unit run together in one pass.
+/// Iterations that the threads of a unit run together in one pass.
 constexpr uint32_t PASSED = DEALS ? U : 1;
 
 template <class To, class From>
@@ -45,8 +45,7 @@ __device__ __forceinline__ To bits(From from) {
   return to;
 }
 
-/// Returns the word at `address` if `active`, otherwise `before`. The load is predicated, because a compiler could
-/// branch around it.
+/// The load is predicated, because a compiler could branch around it.
 __device__ __forceinline__ uint32_t loaded(const uint32_t* address, bool active, uint32_t before) {
 #ifndef LOCKSTEP_PTX
   return active ? *address : before;
@@ -78,8 +77,7 @@ __device__ __forceinline__ bool isDue(uint32_t& phase, uint32_t rate) {
   return phase < rate;
 }
 
-/// Returns whether any unit of the group has iterations left. If slots have one lane, a lane does not ask the others,
-/// so each lane leaves the loop alone.
+/// If slots have one lane, each lane leaves the loop alone.
 __device__ __forceinline__ bool any(bool lane) {
   if constexpr (U == 1) return lane;
   return __any_sync(ALL_LANES, lane);
@@ -112,7 +110,6 @@ struct Held {
     stream = ((mix(thread / GROUP_WIDTH + 1) * GROUP_WIDTH + thread % GROUP_WIDTH) * SECTOR_WORDS) & call.tableMask;
   }
 
-  /// Sets where lanes that share sectors begin in the ring.
   /// @param first the same value for all lanes of a thread group
   __device__ __forceinline__ void beginAt(uint32_t first, const UnitLoopArguments& call) {
     loadPhase = streamPhase = 0;
@@ -136,7 +133,6 @@ struct Held {
   }
 };
 
-/// Runs STEPS dependent steps in single precision.
 template <int STEPS>
 __device__ __forceinline__ uint32_t floatSteps(uint32_t x, Held& held, const Neutral& neutral) {
   if constexpr (STEPS > 0) {
@@ -149,10 +145,8 @@ __device__ __forceinline__ uint32_t floatSteps(uint32_t x, Held& held, const Neu
   return x;
 }
 
-/// Runs one pass for a unit that U threads share. Returns the new x.
 /// @param left number of iterations that the unit has left
 /// @param active whether any are left
-/// @param factor the factor of the unit
 __device__ __forceinline__ uint32_t pass(uint32_t x, uint32_t left, uint32_t factor, bool active, Held& held,
                                          const UnitLoopArguments& call) {
   const Neutral& neutral = call.neutral;
@@ -186,7 +180,6 @@ __device__ __forceinline__ uint32_t pass(uint32_t x, uint32_t left, uint32_t fac
     for (int k = 0; k < SHAPE.specials; ++k) held.special = reciprocalRoot(held.special);
     x = after(x, bits<uint32_t>(held.special), neutral);
   }
-  // All lanes of a unit have the same x. If one differed, the result would be wrong.
   if constexpr (U > 1) {
 #pragma unroll
     for (int k = 0, distance = U / 2; k < SHAPE.exchanges; ++k, distance = distance > 1 ? distance / 2 : U / 2)
@@ -198,7 +191,7 @@ __device__ __forceinline__ uint32_t pass(uint32_t x, uint32_t left, uint32_t fac
 
 __device__ __forceinline__ uint32_t afterPass(uint32_t left) { return left > PASSED ? left - PASSED : 0; }
 
-/// Runs the work that is done once per unit, for all lanes of a group. Returns the new x.
+/// Once per unit, for all lanes of a group.
 __device__ __forceinline__ uint32_t ended(uint32_t x, Held& held, const Neutral& neutral) {
   x = floatSteps<LOCKSTEP_UNIT_STEPS>(x, held, neutral);
   if constexpr (DEALS) {
@@ -214,16 +207,15 @@ __device__ __forceinline__ uint32_t ended(uint32_t x, Held& held, const Neutral&
 /// Returns the initial sum of a lane, which is also the result of a unit without iterations.
 __device__ __forceinline__ uint32_t firstSum(uint32_t factor) { return DEALS && threadIdx.x % U > 0 ? 0 : factor; }
 
-/// Returns the first position of the block's slot, or `units` if it has none, since positions of a large grid do not
-/// fit in 32 bits.
+/// Returns `units` if the slot has no position, since positions of a large grid do not fit in 32 bits.
 __device__ __forceinline__ uint32_t firstPosition(const UnitLoopArguments& call, unsigned slot) {
   const uint64_t position = static_cast<uint64_t>(call.blocks[blockIdx.x]) * call.slotsPerBlock + slot;
   return position < call.units ? static_cast<uint32_t>(position) : call.units;
 }
 
-/// Runs units in rounds: every thread group finishes a round of units before it begins the next. With `FETCH`, it takes
-/// the next free positions, one for each of its slots. All lanes of a group run to the end of its longest unit, since
-/// the lanes of a unit exchange values.
+/// Every thread group finishes a round of units before it begins the next. With `FETCH`, it takes the next free
+/// positions, one for each of its slots. All lanes of a group run to the end of its longest unit, since they exchange
+/// values.
 template <bool FETCH>
 __device__ __forceinline__ void rounds(const UnitLoopArguments& call) {
   const unsigned lane = threadIdx.x % GROUP_WIDTH;
@@ -266,8 +258,7 @@ __device__ __forceinline__ void rounds(const UnitLoopArguments& call) {
   }
 }
 
-/// Runs all units of a slot in one loop: every slot continues with its next unit at once. With `FETCH`, a slot takes
-/// the next `stride` free positions.
+/// Every slot continues with its next unit at once. With `FETCH`, it takes the next `stride` free positions.
 template <bool FETCH>
 __device__ __forceinline__ void oneLoop(const UnitLoopArguments& call) {
   const unsigned lane = threadIdx.x % GROUP_WIDTH;

@@ -18,15 +18,13 @@ struct Neutral {
 };
 
 struct UnitLoopArguments {
-  /// The unit at each position.
   const uint32_t* order;
-  /// The iterations of the unit at each position.
   const uint32_t* lengths;
   /// For each block of the device, the block of the layout that it runs.
   const uint32_t* blocks;
-  /// The table of the loads: a single ring of all its sectors (`ringNext`).
+  /// A single ring of all sectors (`ringNext`).
   const uint32_t* table;
-  /// The number of words in the table minus one. The number is a power of two.
+  /// The number of words in the table, a power of two, minus one.
   uint32_t tableMask;
   /// The next free position, for kernels that fetch.
   uint32_t* next;
@@ -45,9 +43,8 @@ enum class Dispatch { nested, flattened, fetching, groupFetching };
 
 struct UnitLoops {
   unsigned threadsPerUnit;
-  /// The register cap; 0 if there is none.
+  /// 0 if there is no cap.
   unsigned registerCap;
-  /// One kernel for each `Dispatch`.
   UnitLoopKernel kernels[4];
 };
 

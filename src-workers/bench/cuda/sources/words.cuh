@@ -1,11 +1,10 @@
-// Functions and constants that both the host and the device use.
 #pragma once
 
 #include <cmath>
 
 #include "gpu.cuh"
 
-/// Forbids the device's compiler to unroll the next loop. The host's compiler does not know the pragma.
+/// The host's compiler does not know this pragma.
 #ifdef LOCKSTEP_DEVICE
 #define LOCKSTEP_ROLLED _Pragma("unroll 1")
 #else

@@ -60,7 +60,6 @@ struct alignas(16) float4 {
   float x, y, z, w;
 };
 inline dim3 threadIdx, blockIdx, blockDim, gridDim;
-/// Lanes of a thread group.
 #ifndef LOCKSTEP_EMULATED_WIDTH
 #define LOCKSTEP_EMULATED_WIDTH 32
 #endif
@@ -138,7 +137,6 @@ constexpr unsigned CAPABILITY = 0;
 constexpr size_t MEMORY_BYTES = size_t(1) << 30;
 constexpr const char* NAME = "CPU emulation of CUDA, for tests";
 #endif
-/// Dynamic shared memory of the running block.
 alignas(128) inline unsigned char dynamicShared[SHARED_BYTES_OPT_IN];
 constexpr unsigned REGISTERS_PER_THREAD = 16, REGISTERS_PER_MULTIPROCESSOR = 65536;
 constexpr long long CLOCK_STEP = 1024;
@@ -168,10 +166,8 @@ struct Fibre {
 
 struct Machine {
   std::vector<Lane> lanes;
-  /// One fibre for each number of a lane.
   Fibre fibres[THREADS_PER_BLOCK];
   Lane* current = nullptr;
-  /// Place at which the host continues when a lane switches to it.
   void* scheduler[5];
   void (*body)(void*) = nullptr;
   void* arguments = nullptr;
@@ -181,7 +177,6 @@ struct Machine {
   cudaError_t sticky = cudaSuccess;
   unsigned launches = 0;
   std::map<const void*, unsigned> sharedLimits;
-  /// Sizes of allocated memory, by address.
   std::map<void*, size_t> held;
 };
 inline Machine machine;
@@ -225,7 +220,6 @@ void release(Lane* first, Lane* last, Chosen&& chosen) {
     }
 }
 
-/// Returns the lanes of the mask whose value equals `value`.
 inline uint64_t same(const Lane* first, const Lane* last, Mask mask, uint64_t value) {
   uint64_t found = 0;
   for (const Lane* lane = first; lane != last; ++lane)
@@ -290,7 +284,6 @@ inline void enter() {
   }
 }
 
-/// Runs a lane until it waits, ends or causes a fault.
 inline void resume(Lane& lane) {
   machine.current = &lane;
   threadIdx = lane.index;
@@ -332,7 +325,7 @@ inline bool releaseActive() {
   return released;
 }
 
-/// Runs one block from `startClock` on, and returns its end. Sets `machine.fault` on an error.
+/// Sets `machine.fault` on an error.
 inline long long runBlock(dim3 block, long long startClock) {
   const unsigned threads = block.x * block.y * block.z;
   machine.lanes.assign(threads, Lane());
@@ -410,7 +403,7 @@ inline long long clock64() { return cuda_shim::machine.current->clock += cuda_sh
 inline void __syncwarp(cuda_shim::Mask mask = ~cuda_shim::Mask(0)) {
   cuda_shim::meet(cuda_shim::Meeting::warp, mask, 0, cuda_shim::machine.current->lane());
 }
-/// Returns the number of threads of the block whose predicate is true. With `all`, returns whether it is true for all.
+/// With `all`, returns whether the predicate is true for all threads, and otherwise for how many.
 inline int meetBlock(bool predicate, bool all) {
   cuda_shim::Lane& me = *cuda_shim::machine.current;
   me.waiting = cuda_shim::Meeting::block;
@@ -535,7 +528,6 @@ enum cudaDeviceAttr {
 
 namespace cuda_shim {
 
-/// Runs all blocks of a launch, one after another.
 inline cudaError_t runGrid(dim3 grid, dim3 block, size_t sharedBytes, size_t sharedLimit, void (*body)(void*), void* arguments) {
   if (machine.sticky != cudaSuccess) return machine.sticky;
 #ifdef LOCKSTEP_EMULATED_TARGET

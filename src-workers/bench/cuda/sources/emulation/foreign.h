@@ -23,7 +23,6 @@
 
 // --------------------------------------------------------------------------------------------------------------- vector types
 
-/// Vectors of one to four values, aligned as in CUDA.
 #define LOCKSTEP_VECTORS(name, type)                                                                   \
   struct name##1 {                                                                                     \
     type x;                                                                                            \
@@ -250,7 +249,6 @@ T __shfl_xor_sync(cuda_shim::Mask mask, T value, int distance, int width) {
 
 namespace cuda_shim {
 
-/// The arguments between <<< and >>>.
 struct Config {
   dim3 grid, block;
   size_t sharedBytes;
