@@ -164,11 +164,7 @@ function computeLoads(each: BenchCase): Float64Array | null {
 function makeMedian(values: readonly number[]): MedianOf {
   const sorted = Float64Array.from(values).sort();
   const bounds = medianInterval(sorted.length, 0.95);
-  return {
-    value: median(sorted),
-    low: bounds ? sorted[bounds.low] : null,
-    high: bounds ? sorted[bounds.high] : null,
-  };
+  return { value: median(sorted), low: bounds ? sorted[bounds.low] : null, high: bounds ? sorted[bounds.high] : null };
 }
 
 function sum(values: Float64Array): number {

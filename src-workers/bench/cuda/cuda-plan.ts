@@ -91,11 +91,7 @@ function runLine(plan: BenchPlan): Result<string> {
     seed: plan.seed >>> 0,
     alternating: plan.alternating ?? 1,
   };
-  const least: Partial<Record<keyof typeof settings, number>> = {
-    repeats: 1,
-    'case-time-limit-ms': 1,
-    alternating: 1,
-  };
+  const least: Partial<Record<keyof typeof settings, number>> = { repeats: 1, 'case-time-limit-ms': 1, alternating: 1 };
   for (const [key, value] of Object.entries(settings)) {
     const from = least[key as keyof typeof settings] ?? 0;
     if (!(Number.isSafeInteger(value) && value >= from))

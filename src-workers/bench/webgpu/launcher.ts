@@ -79,10 +79,7 @@ function createGuard(device: GPUDevice) {
       const gone = await Promise.race([device.lost, new Promise<null>((done) => setTimeout(done, 200, null))]);
       if (gone) throw new DeviceLostError(gone.message || gone.reason);
       if (error instanceof FailureError) throw error;
-      throw new FailureError({
-        code: 'unsupported',
-        message: oneLine(errorText(error)),
-      });
+      throw new FailureError({ code: 'unsupported', message: oneLine(errorText(error)) });
     }
     return value;
   };

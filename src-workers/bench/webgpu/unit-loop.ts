@@ -91,13 +91,7 @@ export async function prepareUnitLoop(
       `The balancing ${design.balancing} shares a fetch by subgroup operations, which this device does not have.`,
     );
   const pipeline = await launcher.pipeline(
-    unitLoopShader({
-      profile,
-      threadsPerUnit: u,
-      blockThreads,
-      form: fetching ? 'fetching' : design.loop,
-      fetch,
-    }),
+    unitLoopShader({ profile, threadsPerUnit: u, blockThreads, form: fetching ? 'fetching' : design.loop, fetch }),
   );
   const dealing = fetching
     ? await launcher.storage(4)
