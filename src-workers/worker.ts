@@ -284,7 +284,7 @@ export function timeline(task: OfPlan<{ design: number; seed: number; replicatio
   return simulateTimeline(getPredictor(task.plan), task.design, task.seed, task.replication);
 }
 
-export function play({ law, request }: Task<{ law: LengthLaw; request: PlayRequest }>): Result<PlayedLaunch> {
+export function play({ law, request }: Task<{ law: LengthLaw; request: PlayRequest }>): PlayedLaunch {
   return playLaunch(law, request);
 }
 

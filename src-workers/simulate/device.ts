@@ -1,4 +1,3 @@
-import { ok, type Result, badInput } from '../domain/result.ts';
 import { indexedQueue, type IndexedQueue } from '../numeric/queue.ts';
 import {
   countCompeting,
@@ -7,6 +6,7 @@ import {
   ONE_SCHEDULER,
   type Schedulers,
 } from '../predict/time/cycles.ts';
+import { createHeaps } from './heaps.ts';
 import type { Random } from './random.ts';
 import type { BlockSource } from './samplers.ts';
 
@@ -38,7 +38,7 @@ export interface Timeline {
 
 /** A launch that can be simulated again and again without allocation. */
 export interface DeviceRun {
-  /** Returns the time of the launch in cycles with a fresh stream of blocks, or NaN if cancelled. */
+  /** Returns the time of the launch in cycles with a fresh stream of blocks. */
   run(random: Random, timeline?: Timeline): number;
   readonly lastDispatchCycles: number;
 }
@@ -54,80 +54,10 @@ export function allocateTimeline(gridBlocks: number): Timeline {
   };
 }
 
-export function checkLaunch(launch: Launch): Result<Launch> {
-  for (const field of ['multiprocessors', 'residentBlocks', 'groupsPerBlock'] as const) {
-    if (!(Number.isSafeInteger(launch[field]) && launch[field] >= 1)) {
-      return badInput(`${field} must be an integer ≥ 1, not ${launch[field]}`);
-    }
-  }
-  if (!(Number.isSafeInteger(launch.gridBlocks) && launch.gridBlocks >= 0)) {
-    return badInput(`gridBlocks must be an integer ≥ 0, not ${launch.gridBlocks}`);
-  }
-  const groups = launch.residentBlocks * launch.groupsPerBlock;
-  if (launch.cyclesPerIteration.length <= groups) {
-    return badInput(
-      `cyclesPerIteration has ${launch.cyclesPerIteration.length} entries instead of ${groups + 1} (for 0 to R·W_b groups).`,
-    );
-  }
-  return ok(launch);
-}
-
-const CANCEL_CHECK_BLOCKS = 4096;
-
 /**
  * Two times that differ by at most this fraction count as equal, because sums in another order are rounded differently.
  */
 const SAME_INSTANT = 1e-12;
-
-/**
- * Keeps the active groups of every scheduler in a heap, by virtual end.
- * @param capacity groups that a scheduler holds
- */
-function groupHeaps(schedulers: number, capacity: number) {
-  const heapEnd = new Float64Array(schedulers * capacity);
-  const heapSlot = new Int32Array(schedulers * capacity);
-  const active = new Int32Array(schedulers);
-
-  function pushGroup(s: number, end: number, slot: number): void {
-    const base = s * capacity;
-    let i = active[s]++;
-    while (i > 0) {
-      const parent = (i - 1) >> 1;
-      const parentEnd = heapEnd[base + parent];
-      if (parentEnd <= end) break;
-      heapEnd[base + i] = parentEnd;
-      heapSlot[base + i] = heapSlot[base + parent];
-      i = parent;
-    }
-    heapEnd[base + i] = end;
-    heapSlot[base + i] = slot;
-  }
-
-  /** Removes the group that ends first and returns its slot. */
-  function popGroup(s: number): number {
-    const base = s * capacity;
-    const slot = heapSlot[base];
-    const size = --active[s];
-    const end = heapEnd[base + size];
-    const moved = heapSlot[base + size];
-    let i = 0;
-    for (;;) {
-      let child = 2 * i + 1;
-      if (child >= size) break;
-      if (child + 1 < size && heapEnd[base + child + 1] < heapEnd[base + child]) child++;
-      const childEnd = heapEnd[base + child];
-      if (childEnd >= end) break;
-      heapEnd[base + i] = childEnd;
-      heapSlot[base + i] = heapSlot[base + child];
-      i = child;
-    }
-    heapEnd[base + i] = end;
-    heapSlot[base + i] = moved;
-    return slot;
-  }
-
-  return { heapEnd, active, pushGroup, popGroup };
-}
 
 /** Moves the multiprocessors whose next end is at most `until` into `ended`, ascending, and counts them. */
 function takeEnded(queue: IndexedQueue, time: Float64Array, until: number, ended: Int32Array): number {
@@ -143,19 +73,18 @@ function takeEnded(queue: IndexedQueue, time: Float64Array, until: number, ended
  * Between two ends of blocks, multiprocessors do not affect each other, so the queue of the device holds one entry per
  * multiprocessor: the time of its next block end.
  */
-export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: () => boolean): Result<DeviceRun> {
-  const checked = checkLaunch(launch);
-  if (!checked.ok) return checked;
+export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
   const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration: rate } = launch;
   const { schedulers = ONE_SCHEDULER } = launch;
   const { count: q } = schedulers;
-  const heapCapacity = R * W;
-  const most = findMostCompeting(heapCapacity, schedulers, rate);
+  const most = findMostCompeting(R * W, schedulers, rate);
 
   const time = new Float64Array(M);
   // Scheduler k of multiprocessor s has index s·q + k.
   const virtual = new Float64Array(M * q);
-  const { heapEnd, active, pushGroup, popGroup } = groupHeaps(M * q, heapCapacity);
+  // One heap of active groups per scheduler, by virtual end.
+  const groups = createHeaps(M * q, R * W, false);
+  const active = groups.sizes;
   const activeOnAll = new Int32Array(M);
   const rates = new Float64Array(q);
   const groupsLeft = new Int32Array(M * R);
@@ -167,7 +96,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
   const freed = new Int32Array(M);
   let lastDispatchCycles = 0;
 
-  return ok({
+  return {
     get lastDispatchCycles() {
       return lastDispatchCycles;
     },
@@ -196,7 +125,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
         activeOnAll[s] += W;
         for (let i = 0; i < W; i++) {
           const own = s * q + ((slot * W + i) % q);
-          pushGroup(own, virtual[own] + depths[i], slot);
+          groups.push(own, virtual[own] + depths[i], slot);
         }
         if (timeline) recordActive(s);
       }
@@ -219,7 +148,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
           const own = s * q + k;
           if (active[own] === 0) continue;
           rates[k] = interpolateCycles(rate, countCompeting(active[own], activeOnAll[s], schedulers), most);
-          const cycles = (heapEnd[own * heapCapacity] - virtual[own]) * rates[k];
+          const cycles = (groups.firstKey(own) - virtual[own]) * rates[k];
           if (cycles >= least) continue;
           least = cycles;
           next = own;
@@ -228,7 +157,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
           time[s] += least;
           for (let k = 0; k < q; k++) if (active[s * q + k] > 0) virtual[s * q + k] += least / rates[k];
         }
-        virtual[next] = Math.max(virtual[next], heapEnd[next * heapCapacity]);
+        virtual[next] = Math.max(virtual[next], groups.firstKey(next));
         return next;
       }
 
@@ -240,14 +169,14 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
           const own = advanceToEnd(s);
           const end = virtual[own];
           do {
-            const slot = popGroup(own);
+            const slot = groups.pop(own);
             activeOnAll[s]--;
             if (--groupsLeft[s * R + slot] === 0) {
               freeSlots[s * R + freeCount[s]++] = slot;
               if (timeline) timeline.blockEndCycles[slotBlock[s * R + slot]] = time[s];
               isFreed = true;
             }
-          } while (active[own] > 0 && heapEnd[own * heapCapacity] <= end);
+          } while (active[own] > 0 && groups.firstKey(own) <= end);
           if (timeline) recordActive(s);
         } while (!isFreed);
         return true;
@@ -260,12 +189,7 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
       }
       for (let s = 0; s < M; s++) if (advance(s)) queue.push(s);
 
-      let nextCheck = CANCEL_CHECK_BLOCKS;
       while (block < G) {
-        if (block >= nextCheck) {
-          if (cancelled?.()) return NaN;
-          nextCheck = block + CANCEL_CHECK_BLOCKS;
-        }
         // All blocks that end at the same instant end before any new block is dispatched, so that blocks are
         // distributed evenly.
         const now = time[queue.first()];
@@ -288,5 +212,5 @@ export function prepareDevice(launch: Launch, source: BlockSource, cancelled?: (
       for (let s = 0; s < M; s++) last = Math.max(last, time[s]);
       return last;
     },
-  });
+  };
 }

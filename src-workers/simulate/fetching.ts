@@ -1,8 +1,8 @@
-import { ok, type Result, badInput } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
-import { checkLaunch, type DeviceRun, type Launch, type Timeline } from './device.ts';
+import type { DeviceRun, Launch, Timeline } from './device.ts';
 import type { CompactNumbers } from '../numeric/compact.ts';
 import { indexedQueue } from '../numeric/queue.ts';
+import { createHeaps } from './heaps.ts';
 import { indexSampler } from './samplers.ts';
 
 export interface FetchedWork {
@@ -32,8 +32,6 @@ export interface FetchedWork {
   readonly lastCycles?: number;
 }
 
-const CANCEL_CHECK_UNITS = 65536;
-
 /**
  * A multiprocessor may run ahead of the others if the queue holds FAR_UNITS units for each lane, and KNOWN_UNITS units
  * per lane have shown how fast the queue empties. It stops before the queue can have lost AHEAD_SHARE of its units, so
@@ -48,9 +46,7 @@ const AHEAD_SHARE = 0.25;
  * fetch is spread over the iterations until the queue is empty. A group is active while any of its lanes is active. A
  * block that starts after the queue is empty ends at once.
  */
-export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancelled?: () => boolean): Result<DeviceRun> {
-  const checked = checkWork(launch, work);
-  if (!checked.ok) return checked;
+export function prepareFetchingDevice(launch: Launch, work: FetchedWork): DeviceRun {
   const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration } = launch;
   const { units, lanesPerGroup, setupIterations, fetch = 1, given = null, startCycles = 0, lastCycles = 0 } = work;
   const { lanesPerBlock = lanesPerGroup * W, fetchingCyclesPerIteration = cyclesPerIteration } = work;
@@ -67,14 +63,11 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   const virtual = new Float64Array(M);
   const nextEnd = new Float64Array(M);
   // One heap of groups per multiprocessor, by the virtual end of their next unit.
-  const heapEnd = new Float64Array(M * groupsEach);
-  const heapGroup = new Int32Array(M * groupsEach);
-  const activeGroups = new Int32Array(M);
+  const groups = createHeaps(M, groupsEach, true);
+  const activeGroups = groups.sizes;
   // One heap of lanes per group, by the end of their unit on the group's own clock: virtual time minus the group's
   // offset. The clock stands still during setup.
-  const laneEnd = new Float64Array(M * groupsEach * n);
-  const laneIndex = new Int32Array(M * groupsEach * n);
-  const groupLanes = new Int32Array(M * groupsEach);
+  const lanes = createHeaps(M * groupsEach, n, true);
   const groupOffset = new Float64Array(M * groupsEach);
   // Number of units that a lane has fetched and not begun.
   const laneHeld = new Int32Array(M * groupsEach * n);
@@ -101,19 +94,14 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
       rate = cyclesPerIteration;
       for (let s = 0; s < M; s++) time[s] += lastCycles;
     }
-    const lanes = units - left;
+    const taken = units - left;
     for (let s = 0; s < M; s++) {
       plan(s);
       if (activeGroups[s] > 0) queue.push(s);
     }
-    let nextCheck = CANCEL_CHECK_UNITS;
     while (queue.size() > 0) {
       const done = units - left;
-      if (done >= nextCheck) {
-        if (cancelled?.()) return NaN;
-        nextCheck = done + CANCEL_CHECK_UNITS;
-      }
-      if (given === null && left > FAR_UNITS * lanes && done >= KNOWN_UNITS * lanes) {
+      if (given === null && left > FAR_UNITS * taken && done >= KNOWN_UNITS * taken) {
         // The order between multiprocessors has no effect, so each runs ahead on its own, which is faster.
         const now = nextEnd[queue.first()];
         const horizon = now * (1 + (AHEAD_SHARE * left) / done);
@@ -155,7 +143,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
       laneHeld[held]--;
       length = lengthOf(laneNext[held]++);
     }
-    pushEntry(laneEnd, laneIndex, at * n, groupLanes[at]++, clock + length, lane);
+    lanes.push(at, clock + length, lane);
   }
 
   /** Groups that get no unit are left out. */
@@ -171,19 +159,17 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
     for (let g = 0; g < W && left > 0; g++) {
       const group = slot * W + g;
       const at = s * groupsEach + group;
-      const lanes = byGroup ? 1 : slotsOf(g);
-      for (let lane = 0; lane < lanes && left > 0; lane++) beginUnit(s, group, lane, 0);
+      const fetching = byGroup ? 1 : slotsOf(g);
+      for (let lane = 0; lane < fetching && left > 0; lane++) beginUnit(s, group, lane, 0);
       groupOffset[at] = virtual[s] + setupIterations;
-      const end = laneEnd[at * n] + groupOffset[at];
-      pushEntry(heapEnd, heapGroup, s * groupsEach, activeGroups[s]++, end, group);
+      groups.push(s, lanes.firstKey(at) + groupOffset[at], group);
       blockGroups[s * R + slot]++;
     }
     if (timeline) recordActive(s);
   }
 
   function plan(s: number): void {
-    nextEnd[s] =
-      activeGroups[s] === 0 ? Infinity : time[s] + (heapEnd[s * groupsEach] - virtual[s]) * rate[activeGroups[s]];
+    nextEnd[s] = activeGroups[s] === 0 ? Infinity : time[s] + (groups.firstKey(s) - virtual[s]) * rate[activeGroups[s]];
   }
 
   /**
@@ -209,18 +195,14 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
   }
 
   function step(s: number): void {
-    const base = s * groupsEach;
-    const group = heapGroup[base];
-    const at = base + group;
+    const group = groups.firstIndex(s);
+    const at = s * groupsEach + group;
     time[s] = nextEnd[s];
-    virtual[s] = heapEnd[base];
-    const clock = laneEnd[at * n];
+    virtual[s] = groups.firstKey(s);
+    const clock = lanes.firstKey(at);
     // Lanes that end at the same instant fetch together, so the group runs the setup once for all of them.
     let count = 0;
-    while (groupLanes[at] > 0 && laneEnd[at * n] === clock) {
-      ended[count++] = laneIndex[at * n];
-      popEntry(laneEnd, laneIndex, at * n, --groupLanes[at]);
-    }
+    while (lanes.sizes[at] > 0 && lanes.firstKey(at) === clock) ended[count++] = lanes.pop(at);
     let begun = false;
     for (let i = 0; i < count; i++) {
       if (left === 0 && laneHeld[at * n + ended[i]] === 0) continue;
@@ -228,10 +210,9 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
       begun = true;
     }
     if (begun) groupOffset[at] += setupIterations;
-    if (groupLanes[at] > 0) {
-      settleEntry(heapEnd, heapGroup, base, activeGroups[s], laneEnd[at * n] + groupOffset[at], group);
-    } else {
-      popEntry(heapEnd, heapGroup, base, --activeGroups[s]);
+    if (lanes.sizes[at] > 0) groups.replaceFirst(s, lanes.firstKey(at) + groupOffset[at], group);
+    else {
+      groups.pop(s);
       last = Math.max(last, time[s]);
       const slot = Math.floor(group / W);
       if (timeline) recordActive(s);
@@ -245,12 +226,12 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
     else plan(s);
   }
 
-  return ok({
+  return {
     get lastDispatchCycles() {
       return lastDispatchCycles;
     },
     run(random, events) {
-      for (const list of [virtual, activeGroups, groupLanes, blockGroups, laneHeld]) list.fill(0);
+      for (const list of [virtual, activeGroups, lanes.sizes, blockGroups, laneHeld]) list.fill(0);
       time.fill(startCycles);
       queue.clear();
       lengthOf = (unit) => (given === null ? support[draw(random)] : given[unit % given.length]);
@@ -262,69 +243,5 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork, cancell
       timeline = events;
       return play();
     },
-  });
-}
-
-function checkWork(launch: Launch, { units, lanesPerGroup, fetch = 1 }: FetchedWork): Result<Launch> {
-  if (!(Number.isSafeInteger(units) && units >= 0)) return badInput(`units must be an integer ≥ 0, not ${units}`);
-  if (!(Number.isSafeInteger(lanesPerGroup) && lanesPerGroup >= 1))
-    return badInput(`lanesPerGroup must be an integer ≥ 1, not ${lanesPerGroup}`);
-  if (fetch !== 'group' && !(Number.isSafeInteger(fetch) && fetch >= 1))
-    return badInput(`fetch must be an integer ≥ 1 or group, not ${fetch}`);
-  return checkLaunch(launch);
-}
-
-/** Compares an entry with the entry at position `at` of a heap: by key, then by index. */
-function comesBefore(key: number, index: number, keys: Float64Array, indices: Int32Array, at: number): boolean {
-  return key < keys[at] || (key === keys[at] && index < indices[at]);
-}
-
-/** The heap begins at `base`. */
-function pushEntry(
-  keys: Float64Array,
-  indices: Int32Array,
-  base: number,
-  size: number,
-  key: number,
-  index: number,
-): void {
-  let i = size;
-  while (i > 0) {
-    const parent = (i - 1) >> 1;
-    if (!comesBefore(key, index, keys, indices, base + parent)) break;
-    keys[base + i] = keys[base + parent];
-    indices[base + i] = indices[base + parent];
-    i = parent;
-  }
-  keys[base + i] = key;
-  indices[base + i] = index;
-}
-
-/** Replaces the first entry. */
-function settleEntry(
-  keys: Float64Array,
-  indices: Int32Array,
-  base: number,
-  size: number,
-  key: number,
-  index: number,
-): void {
-  let i = 0;
-  for (;;) {
-    let child = 2 * i + 1;
-    if (child >= size) break;
-    const other = base + child + 1;
-    if (child + 1 < size && comesBefore(keys[other], indices[other], keys, indices, base + child)) child++;
-    if (comesBefore(key, index, keys, indices, base + child)) break;
-    keys[base + i] = keys[base + child];
-    indices[base + i] = indices[base + child];
-    i = child;
-  }
-  keys[base + i] = key;
-  indices[base + i] = index;
-}
-
-/** Removes the first entry of a heap; `size` entries remain. */
-function popEntry(keys: Float64Array, indices: Int32Array, base: number, size: number): void {
-  if (size > 0) settleEntry(keys, indices, base, size, keys[base + size], indices[base + size]);
+  };
 }

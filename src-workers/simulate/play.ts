@@ -1,5 +1,4 @@
 import type { PipelineParameters } from '../domain/kernel.ts';
-import { ok, type Result } from '../domain/result.ts';
 import type { PlayedLaunch } from '../domain/timeline.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { makeGroupDepthLaw } from '../predict/depth/group-depth.ts';
@@ -22,7 +21,7 @@ export interface PlayRequest {
 
 export const PLAY_REPLICATIONS = 30;
 
-export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedLaunch> {
+export function playLaunch(law: LengthLaw, request: PlayRequest): PlayedLaunch {
   const { unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors, gridBlocks, pipeline, seed } = request;
   const depth = makeGroupDepthLaw(law, unitsPerGroup, { kind: 'none' }, 'nested', 1, { setupIterations: 0 });
   const launch = {
@@ -37,24 +36,17 @@ export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedL
     schedulers: { count: pipeline.schedulers, issueShare: 1 },
   };
   const device = prepareDevice(launch, independentGroups(depth));
-  if (!device.ok) return device;
-  const times = replicate(device.value, {
-    seed,
-    atLeast: PLAY_REPLICATIONS,
-    atMost: PLAY_REPLICATIONS,
-    relativeStandardError: 0,
-  });
-  if (!times.ok) return times;
+  const times = replicate(device, { seed, atLeast: PLAY_REPLICATIONS, atMost: PLAY_REPLICATIONS });
   const timeline = allocateTimeline(gridBlocks);
-  device.value.run(replicationRandom(seed, 0), timeline);
-  return ok({
+  device.run(replicationRandom(seed, 0), timeline);
+  return {
     multiprocessors,
     residentBlocks,
     groupsPerBlock,
-    replicationCycles: times.value.cycles,
-    meanLowCycles: times.value.confidenceLowCycles,
-    meanHighCycles: times.value.confidenceHighCycles,
-    lastDispatchCycles: device.value.lastDispatchCycles,
+    replicationCycles: times.cycles,
+    meanLowCycles: times.confidenceLowCycles,
+    meanHighCycles: times.confidenceHighCycles,
+    lastDispatchCycles: device.lastDispatchCycles,
     blockMultiprocessor: Float64Array.from(timeline.blockMultiprocessor),
     blockSlot: listSlots(timeline, launch),
     blockStartCycles: timeline.blockStartCycles,
@@ -62,7 +54,7 @@ export function playLaunch(law: LengthLaw, request: PlayRequest): Result<PlayedL
     stepMultiprocessor: Float64Array.from(timeline.stepMultiprocessor),
     stepCycles: Float64Array.from(timeline.stepCycles),
     stepActiveGroups: Float64Array.from(timeline.stepActiveGroups),
-  });
+  };
 }
 
 /** Blocks are dispatched in order, into the first free slot of their multiprocessor. */

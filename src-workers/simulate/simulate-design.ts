@@ -104,7 +104,7 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
         lastCycles: design.fetches.lastCycles,
       }),
     });
-    return run.ok ? ok({ design, run: run.value, isGiven, isFixed }) : run;
+    return ok({ design, run, isGiven, isFixed });
   }
   const source = dealtUnits({
     law: plan.law,
@@ -119,9 +119,7 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
     setupIterations,
     overheadIterations,
   });
-  if (!source.ok) return source;
-  const run = prepareDevice(launch, source.value);
-  return run.ok ? ok({ design, run: run.value, isGiven, isFixed }) : run;
+  return source.ok ? ok({ design, run: prepareDevice(launch, source.value), isGiven, isFixed }) : source;
 }
 
 /** Raises the time of a launch to at least the time in which the device starts its blocks. */
@@ -146,7 +144,7 @@ export function simulateDesign(
   const openMs = isGiven ? 0 : predictor.openStep * design.cyclesPerIteration[1] * design.msPerCycle;
   const seed = designSeed(options.seed, index);
   const played = isFixed
-    ? ok(playedOnce(run.run(replicationRandom(seed, 0))))
+    ? playedOnce(run.run(replicationRandom(seed, 0)))
     : replicate(run, {
         seed,
         atLeast:
@@ -154,26 +152,24 @@ export function simulateDesign(
         // If all units have one length, nothing is random.
         identicalAtLeast: predictor.plan.law.support.length > 1 ? MIN_IDENTICAL : MIN_REPLICATIONS,
         atMost: options.maxReplications,
-        relativeStandardError: 0,
         relativeHalfWidth: options.halfWidth,
       });
-  if (!played.ok) return played;
   const { balancingMs } = design;
   const msPerCycle = isOne ? design.msPerCycle : 1;
   const toMs = (cycles: number): number => cycles * msPerCycle + balancingMs;
-  const timesMs = Array.from(played.value.cycles, toMs);
+  const timesMs = Array.from(played.cycles, toMs);
   const sorted = Float64Array.from(timesMs).sort();
   const half = sorted.length >> 1;
-  const meanMs = toMs(played.value.meanCycles);
-  const highMs = toMs(played.value.confidenceHighCycles);
+  const meanMs = toMs(played.meanCycles);
+  const highMs = toMs(played.confidenceHighCycles);
   return ok({
     timesMs,
     meanMs,
-    standardDeviationMs: played.value.standardDeviationCycles * msPerCycle,
+    standardDeviationMs: played.standardDeviationCycles * msPerCycle,
     minMs: sorted[0],
     medianMs: sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2,
     maxMs: sorted[sorted.length - 1],
-    lowMs: toMs(played.value.confidenceLowCycles),
+    lowMs: toMs(played.confidenceLowCycles),
     highMs,
     precise: highMs - meanMs <= options.halfWidth * meanMs,
   });

@@ -5,7 +5,6 @@
  * error must be at most 1 %, the 95th percentile at most 5 %, and Spearman's correlation at least 0.9995.
  */
 import { parseArgs } from 'node:util';
-import { unwrap } from '../../src-workers/domain/result.ts';
 import { prepareBlockLaw } from '../../src-workers/predict/time/block-law.ts';
 import { makePlainLaunch, findRegime } from '../../src-workers/predict/time/regimes.ts';
 import { makeResidency } from '../../src-workers/predict/time/residency.ts';
@@ -41,29 +40,25 @@ interface Row {
 function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds: number } {
   const { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, cyclesPerIteration, schedulers } = design;
   const groups = gridBlocks * groupsPerBlock;
-  const device = unwrap(
-    prepareDevice(
-      {
-        multiprocessors,
-        residentBlocks,
-        groupsPerBlock,
-        gridBlocks,
-        cyclesPerIteration,
-        schedulers,
-      },
-      independentGroups(design.depth),
-    ),
+  const device = prepareDevice(
+    {
+      multiprocessors,
+      residentBlocks,
+      groupsPerBlock,
+      gridBlocks,
+      cyclesPerIteration,
+      schedulers,
+    },
+    independentGroups(design.depth),
   );
   const most = Math.min(50_000, Math.max(16, Math.ceil(MAX_GROUP_ENDS / groups)));
-  const times = unwrap(
-    replicate(device, {
-      seed,
-      // The mean counts only after enough replications that a rare long unit is likely to have occurred.
-      atLeast: Math.min(most, Math.max(8, Math.ceil(1e6 / groups))),
-      atMost: most,
-      relativeStandardError: 0.003,
-    }),
-  );
+  const times = replicate(device, {
+    seed,
+    // The mean counts only after enough replications that a rare long unit is likely to have occurred.
+    atLeast: Math.min(most, Math.max(8, Math.ceil(1e6 / groups))),
+    atMost: most,
+    relativeStandardError: 0.003,
+  });
   const block = prepareBlockLaw(design.depth, groupsPerBlock);
   const launched = makePlainLaunch(
     makeResidency(block, residentBlocks, cyclesPerIteration, schedulers),

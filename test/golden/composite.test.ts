@@ -28,7 +28,7 @@ const simulated = (
   { depth, ...device }: IndependentLaunch,
   options: ReplicationOptions,
   draw = independentGroups(depth),
-) => unwrap(replicate(unwrap(prepareDevice(device, draw)), options));
+) => replicate(prepareDevice(device, draw), options);
 
 /** Returns the relative error of the predicted time. */
 function errorOf(

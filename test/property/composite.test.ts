@@ -89,7 +89,7 @@ describe('the composite prediction', () => {
           (rest > 0 ? length * cyclesPerIteration[rest * groupsPerBlock] : 0);
         const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks };
         const device = prepareDevice({ ...launch, cyclesPerIteration }, independentGroups(depth));
-        expect(unwrap(device).run(seededRandom(1))).toBe(expected);
+        expect(device.run(seededRandom(1))).toBe(expected);
         expect(predict({ label: '', depth, cyclesPerIteration, schedulers: ONE_SCHEDULER, ...launch })).toBe(expected);
       },
     );

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { unwrap } from '../../src-workers/domain/result.ts';
 import { computeInOrderCycles } from '../../src-workers/predict/time/in-order.ts';
 import { listBlocks } from '../../src-workers/predict/dealing/blocks.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
@@ -55,12 +54,10 @@ describe('a launch in a given order', () => {
       fc.property(launch, ({ depths, ...launched }) => {
         const { groupsPerBlock: W, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration } = launched;
         let block = 0;
-        const run = unwrap(
-          prepareDevice(launched, () => {
-            block = 0;
-            return (out) => out.set(depths.subarray(block * W, ++block * W));
-          }),
-        );
+        const run = prepareDevice(launched, () => {
+          block = 0;
+          return (out) => out.set(depths.subarray(block * W, ++block * W));
+        });
         const simulated = run.run(seededRandom(0));
         const blocks = listBlocks(depths.slice(), W);
         const predicted = computeInOrderCycles(blocks, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration);

@@ -57,7 +57,7 @@ describe('launches of known blocks', () => {
           b++;
         },
       );
-      const simulated = unwrap(device).run(seededRandom(1));
+      const simulated = device.run(seededRandom(1));
       const cycles = computePlacedCycles(placeBlocks(depths, groupsPerBlock, order), multiprocessors, rate);
       // The result is exact, but only for the multiprocessors that an estimate finds to be the slowest.
       expect(cycles).toBeLessThanOrEqual(simulated * (1 + 1e-9));

@@ -12,7 +12,7 @@ export function modelHandlers(context: Context): Handlers<ProceduresOf<'models'>
       const law = await resolveWorkload(lengths, {
         openFile: async (path) => badInput(`lengths: "${path}" is a file. Specify a distribution.`),
       });
-      return law.ok ? pool.run('play', { law: law.value, request }) : law;
+      return law.ok ? ok(await pool.run('play', { law: law.value, request })) : law;
     },
     'models.loss': async ({ workload: { lengths, truncation }, n: groupSizes, quantiles, folder = null }) => {
       const found =

@@ -243,17 +243,13 @@ describe('threads per unit beyond a thread group', () => {
     for (const spans of [2, 4, 8]) {
       const launch = { multiprocessors: 5, residentBlocks: 3, gridBlocks: 47 };
       const depths = (random: () => number) => Math.floor(1 + 50 * random());
-      const wide = unwrap(
-        prepareDevice(
-          { ...launch, groupsPerBlock: 16 / spans, cyclesPerIteration: cycles.filter((_, w) => w % spans === 0) },
-          (random) => (out) => out.forEach((_, g) => (out[g] = depths(random))),
-        ),
+      const wide = prepareDevice(
+        { ...launch, groupsPerBlock: 16 / spans, cyclesPerIteration: cycles.filter((_, w) => w % spans === 0) },
+        (random) => (out) => out.forEach((_, g) => (out[g] = depths(random))),
       );
-      const single = unwrap(
-        prepareDevice({ ...launch, groupsPerBlock: 16, cyclesPerIteration: cycles }, (random) => (out) => {
-          for (let g = 0; g < 16; g += spans) out.fill(depths(random), g, g + spans);
-        }),
-      );
+      const single = prepareDevice({ ...launch, groupsPerBlock: 16, cyclesPerIteration: cycles }, (random) => (out) => {
+        for (let g = 0; g < 16; g += spans) out.fill(depths(random), g, g + spans);
+      });
       const [together, apart] = [wide.run(seededRandom(5)), single.run(seededRandom(5))];
       expect(Math.abs(together / apart - 1)).toBeLessThan(1e-12);
     }

@@ -67,7 +67,7 @@ function answerOf({ answer }: Demo<Values, AnswerName>, values: Values): unknown
   }
   if (answer.name !== 'models.play') return (FIGURES[answer.name] as (input: unknown) => unknown)(input);
   const { lengths, ...request } = input as PlayRequest & { readonly lengths: string };
-  return unwrap(playLaunch(LAWS.find(({ text }) => text === lengths)!.law(), request));
+  return playLaunch(LAWS.find(({ text }) => text === lengths)!.law(), request);
 }
 /** Returns the figures that a page shows for these values. */
 function figuresOf(id: string, chosen: Readonly<Record<string, unknown>> = {}, context = CONTEXT): readonly Figure[] {
@@ -221,17 +221,15 @@ describe('figures', () => {
 });
 
 it('active thread groups of a launch add up to the depths of its groups', () => {
-  const played: PlayedLaunch = unwrap(
-    playLaunch(unwrap(geometricLaw(0.1)), {
-      unitsPerGroup: 4,
-      groupsPerBlock: 1,
-      residentBlocks: 2,
-      multiprocessors: 3,
-      gridBlocks: 30,
-      pipeline: { latencyCycles: 100, issueCycles: 20, kneeSoftness: 6, schedulers: 1 },
-      seed: 1,
-    }),
-  );
+  const played: PlayedLaunch = playLaunch(unwrap(geometricLaw(0.1)), {
+    unitsPerGroup: 4,
+    groupsPerBlock: 1,
+    residentBlocks: 2,
+    multiprocessors: 3,
+    gridBlocks: 30,
+    pipeline: { latencyCycles: 100, issueCycles: 20, kneeSoftness: 6, schedulers: 1 },
+    seed: 1,
+  });
   const corners = activity(played);
   let area = 0;
   for (let i = 1; i < corners.length; i += 1) area += corners[i - 1][1] * (corners[i][0] - corners[i - 1][0]);
