@@ -4,10 +4,7 @@ import { AXIS, axisCounts, decodeInto, encode, type SpaceAxes, productOf } from 
 const COARSE_DESIGNS = 512;
 const MIN_PER_AXIS = 2;
 
-export function coarseAxes(axes: SpaceAxes): {
-  readonly blocks: readonly number[];
-  readonly launches: readonly number[];
-} {
+export function coarseAxes(axes: SpaceAxes) {
   const counts = axisCounts(axes);
   const blocks = counts[AXIS.blockThreads];
   const launches = counts[AXIS.launch];
@@ -17,10 +14,7 @@ export function coarseAxes(axes: SpaceAxes): {
   const perLaunch = Math.max(MIN_PER_AXIS, Math.floor(room / Math.min(perBlock, blocks)));
   return {
     blocks: spread(axes.blockThreads.map(Math.log2), perBlock),
-    launches: spread(
-      axes.launch.map((_, at) => at),
-      perLaunch,
-    ),
+    launches: spread([...axes.launch.keys()], perLaunch),
   };
 }
 

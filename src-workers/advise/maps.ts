@@ -1,4 +1,5 @@
 import { AXIS } from '../domain/space.ts';
+import type { coarseAxes } from './coarse.ts';
 
 /** Maximum number of rows or columns of a small map. If an axis has more values, several share a row or column. */
 const MAX_LINES = 32;
@@ -24,11 +25,7 @@ export interface CellBests {
 }
 
 /** @param counts number of values of each axis, in AXIS_ORDER */
-export function mapShape(counts: readonly number[]): {
-  readonly maps: number;
-  readonly rows: number;
-  readonly columns: number;
-} {
+export function mapShape(counts: readonly number[]) {
   return {
     maps: counts[AXIS.threadsPerUnit],
     rows: Math.min(MAX_LINES, counts[AXIS.launch]),
@@ -80,7 +77,7 @@ export function cellBests(
 export function bestMaps(
   counts: readonly number[],
   parts: readonly CellBests[],
-  examined: { readonly launches: readonly number[]; readonly blocks: readonly number[] } | null,
+  examined: ReturnType<typeof coarseAxes> | null,
 ): BestMaps {
   const { maps, rows, columns } = mapShape(counts);
   const cellOf = makeCellFinder(counts);

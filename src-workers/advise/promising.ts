@@ -13,14 +13,14 @@ const MAX_GROUPS = 64;
 const BLOCKS = 6;
 const LAUNCHES = 5;
 
-export function makeGroupFinder({ counts }: { readonly counts: readonly number[] }): (design: number) => number {
+export function makeGroupFinder(counts: readonly number[]): (design: number) => number {
   const perGroup = productOf(counts.slice(AXIS.launch));
   return (design) => Math.floor(design / perGroup);
 }
 
 /** Returns the fastest given design of each group, fastest first, without `HOPELESS` groups. */
 export function bestOfGroups(axes: SpaceAxes, designs: Uint32Array, timeMs: Float64Array): readonly number[] {
-  const group = makeGroupFinder({ counts: axisCounts(axes) });
+  const group = makeGroupFinder(axisCounts(axes));
   const best = new Map<number, number>();
   designs.forEach((design, at) => {
     if (Number.isNaN(timeMs[at])) return;
@@ -40,10 +40,7 @@ export function listVariants(axes: SpaceAxes, designs: readonly number[]): reado
   const usual = axes.blockThreads.flatMap((threads, at) => (Number.isInteger(Math.log2(threads)) ? [at] : []));
   const among = usual.length >= 3 ? usual : [...axes.blockThreads.keys()];
   const blocks = spread(among, BLOCKS).map((at) => among[at]);
-  const launches = spread(
-    axes.launch.map((_, at) => at),
-    LAUNCHES,
-  );
+  const launches = spread([...axes.launch.keys()], LAUNCHES);
   const positions = new Int32Array(counts.length);
   return designs.flatMap((design) => {
     decodeInto(positions, counts, design);

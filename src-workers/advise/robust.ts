@@ -1,4 +1,4 @@
-import { AXIS_ORDER, axisCounts, encode, type SpaceAxes } from '../domain/space.ts';
+import { AXIS_ORDER, axisCounts, decodeInto, encode, productOf, type SpaceAxes } from '../domain/space.ts';
 import { mean } from '../numeric/statistics.ts';
 import { axisTexts } from './shared-designs.ts';
 
@@ -45,16 +45,12 @@ export function leastRegret(scenarios: readonly Scenario[], keep: number): Least
       .map((text) => places.map((place) => place.get(text)!));
   });
   const sizes = shared.map((values) => values.length);
-  const total = sizes.reduce((product, size) => product * size, 1);
+  const total = productOf(sizes);
   const kept: CommonDesign[] = [];
   let common = 0;
   const positions = new Int32Array(AXIS_ORDER.length);
   for (let at = 0; at < total; at += 1) {
-    let rest = at;
-    for (let axis = sizes.length - 1; axis >= 0; axis -= 1) {
-      positions[axis] = rest % sizes[axis];
-      rest = Math.floor(rest / sizes[axis]);
-    }
+    decodeInto(positions, sizes, at);
     let worst = 0;
     for (let i = 0; i < scenarios.length; i += 1) worst = Math.max(worst, regretOf(i));
     if (Number.isNaN(worst)) continue;
@@ -79,13 +75,9 @@ export function leastRegret(scenarios: readonly Scenario[], keep: number): Least
   }
   function worstElsewhere(design: number, own: number): number {
     if (design < 0) return NaN;
-    let rest = design;
-    for (let axis = counts[own].length - 1; axis >= 0; axis -= 1) {
-      const at = rest % counts[own][axis];
-      rest = Math.floor(rest / counts[own][axis]);
-      positions[axis] = shared[axis].findIndex((places) => places[own] === at);
-      if (positions[axis] < 0) return NaN;
-    }
+    decodeInto(positions, counts[own], design);
+    positions.forEach((at, axis) => (positions[axis] = shared[axis].findIndex((places) => places[own] === at)));
+    if (positions.includes(-1)) return NaN;
     return scenarios.reduce((worst, _, i) => Math.max(worst, regretOf(i)), 0);
   }
 }

@@ -3,7 +3,7 @@ import type { Predictor } from '../predict/tables.ts';
 import type { InputChange } from './change.ts';
 import { pickDesign } from './pick.ts';
 import { tieFraction, type TieTable } from '../sweep/ties.ts';
-import { predictTimes, surveyFastest } from './survey.ts';
+import { predictTimes, shortestTime, surveyFastest } from './survey.ts';
 
 /** The effect of one input. Each list has an entry for every tried value. */
 export interface InputTrial {
@@ -82,7 +82,7 @@ export function tryInput(predictorAt: (value: number) => Predictor, options: Tri
         const middle = options.whole ? Math.floor((good + bad) / 2) : (good + bad) / 2;
         if (middle === good || middle === bad) break;
         const times = predictTimes(predictorAt(middle), list);
-        const bestMs = times.reduce(smaller, Infinity);
+        const bestMs = shortestTime(times);
         if (holdsAt({ recommendedMs: times[0], bestMs, best: list[Math.max(0, times.indexOf(bestMs))] })) good = middle;
         else bad = middle;
       }
@@ -111,8 +111,6 @@ export function tryInput(predictorAt: (value: number) => Predictor, options: Tri
   };
 }
 
-const smaller = (least: number, time: number): number => (time < least ? time : least);
-
 function computeGain({ bestMs, recommendedMs }: Best): number {
   return Number.isNaN(recommendedMs) ? 1 : 1 - bestMs / recommendedMs;
 }
@@ -123,7 +121,7 @@ function findBest(predictor: Predictor, candidates: Uint32Array): Best {
   const [recommended] = candidates;
   const candidateMs = predictTimes(predictor, candidates);
   const whole = { first: 0, count: spaceSize(axes) };
-  const { designs, columns } = surveyFastest(predictor, whole, candidateMs.reduce(smaller, Infinity));
+  const { designs, columns } = surveyFastest(predictor, whole, shortestTime(candidateMs));
   const at = new Map(Array.from(designs, (design, entry) => [design, entry]));
   const figures = {
     timeMs: (design: number) => columns.timeMs[at.get(design)!],
@@ -133,7 +131,7 @@ function findBest(predictor: Predictor, candidates: Uint32Array): Best {
   const picked = pickDesign(axes, figures, tied) ?? recommended;
   return {
     best: tied[0] ?? recommended,
-    bestMs: columns.timeMs.reduce(smaller, Infinity),
+    bestMs: shortestTime(columns.timeMs),
     recommendedMs: candidateMs[0],
     picked,
     candidates: [picked, ...tied.slice(0, CANDIDATES_PER_VALUE)],

@@ -25,6 +25,11 @@ export interface Survey {
   readonly cells: CellBests;
 }
 
+/** Returns the shortest time; Infinity if none is valid. */
+export function shortestTime(timeMs: Float64Array): number {
+  return timeMs.reduce((least, time) => (time < least ? time : least), Infinity);
+}
+
 /** Predicts a list of designs, as fast as a sweep if neighbours in the list are neighbours in the space. */
 function predictDesigns(predictor: Predictor, designs: Uint32Array): PredictionColumns {
   const columns = allocateChunk(0, designs.length);
@@ -63,7 +68,7 @@ export function surveyFastest(predictor: Predictor, part: DesignPart, bestMs: nu
   const designs =
     part instanceof Uint32Array ? part : Uint32Array.from({ length: part.count }, (_, at) => part.first + at);
   const { columns, unreached } = predictPromising(predictor, designs, AGREEMENT_FRACTION, bestMs, hurry);
-  const best = columns.timeMs.reduce((least, time) => (time < least ? time : least), Infinity);
+  const best = shortestTime(columns.timeMs);
   const entries = [...designs.keys()].filter((at) => columns.timeMs[at] <= best * (1 + AGREEMENT_FRACTION));
   return {
     ...ONLY_FASTEST,
@@ -92,7 +97,7 @@ export function surveyColumns(
   designAt: (entry: number) => number,
 ): Survey {
   const { timeMs } = columns;
-  const best = timeMs.reduce((least, time) => (time < least ? time : least), Infinity);
+  const best = shortestTime(timeMs);
   const entries: number[] = [];
   const tied: number[] = [];
   const widest = best * (1 + widestFraction(ties));
@@ -117,16 +122,8 @@ function countInvalid({ invalidReason }: PredictionColumns): number {
 
 export function pickColumns(columns: PredictionColumns, entries: readonly number[] | Uint32Array): PredictionColumns {
   const out = allocateChunk(0, entries.length);
-  for (const name of COLUMNS) gatherInto(out[name], columns[name], entries);
+  for (const name of COLUMNS) for (let i = 0; i < entries.length; i += 1) out[name][i] = columns[name][entries[i]];
   return out;
-}
-
-function gatherInto(
-  out: PredictionColumns[keyof PredictionColumns],
-  from: typeof out,
-  entries: readonly number[] | Uint32Array,
-): void {
-  for (let i = 0; i < entries.length; i += 1) out[i] = from[entries[i]];
 }
 
 /** Copies all columns, starting at entry `at` of `to`. */

@@ -141,7 +141,7 @@ export async function uncertainty(
 const SAMPLES = 256;
 /** Returns the properties of designs that determine how their errors are related. */
 function errorPlaces({ plan, ties }: AdvisedDevice, designs: Uint32Array): readonly ErrorPlace[] {
-  const group = makeGroupFinder({ counts: axisCounts(plan.axes) });
+  const group = makeGroupFinder(axisCounts(plan.axes));
   const blocks = plan.axes.blockThreads.length;
   return Array.from(designs, (design) => ({
     place: ties.placeOf[Math.floor(design / ties.perFamily)],
@@ -243,7 +243,7 @@ async function promisingDesigns(
   const variants = Uint32Array.from(new Set(listVariants(plan.axes, leading)));
   const few = first.filter((_, at) => at % 2 === 0);
   const ms = await times(variants, few);
-  const group = makeGroupFinder({ counts: axisCounts(plan.axes) });
+  const group = makeGroupFinder(axisCounts(plan.axes));
   // The candidates are the fastest designs of each draw, of each group, and of each block size within the best group.
   const least = regrets[order[0]]?.expected ?? Infinity;
   const near = order.filter((at) => (regrets[at]?.expected ?? Infinity) <= least + FAR);
