@@ -100,7 +100,9 @@ test.each([1, 3, 4, 5, 37])('a triangle of %i rows per core is computed correctl
 
 test('core i of P has work ∝ 2i − 1 of a triangle', () => {
   forAll(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 60 }), (cores, rowsPerCore) => {
-    const shares = unwrap(caseShares('triangular', { cores, rows: cores * rowsPerCore }));
+    const shares = unwrap(
+      caseShares({ id: 'a', benchmark: 'triangular', parameters: { cores, rows: cores * rowsPerCore } }),
+    );
     // A share has 2i − 1 parts of a triangle, and the diagonal in addition, which has one entry per row. All shares
     // have the same number of rows.
     const beyondDiagonal = shares.loadBytes.map((bytes) => bytes / 8 - (rowsPerCore * (rowsPerCore + 1)) / 2);
@@ -111,7 +113,9 @@ test('core i of P has work ∝ 2i − 1 of a triangle', () => {
 
 test('the first core of an imbalanced triad has P + 1 shares, and each other core has one', () => {
   forAll(fc.integer({ min: 1, max: 64 }), fc.integer({ min: 192, max: 1e6 }), (cores, bytesPerShare) => {
-    const { loadBytes } = unwrap(caseShares('imbalanced-stream', { cores, bytesPerShare }));
+    const { loadBytes } = unwrap(
+      caseShares({ id: 'a', benchmark: 'imbalanced-stream', parameters: { cores, bytesPerShare } }),
+    );
     const share = Math.floor(bytesPerShare / 192) * 192;
     expect(loadBytes).toEqual(Array.from({ length: cores }, (_, w) => (w === 0 ? (cores + 1) * share : share)));
   });
@@ -119,18 +123,18 @@ test('the first core of an imbalanced triad has P + 1 shares, and each other cor
 
 test('shares follow one another within one memory, in arrays that do not overlap', () => {
   forAll(fc.integer({ min: 1, max: 64 }), fc.integer({ min: 192, max: 1e7 }), (cores, bytesPerCore) => {
-    const shares = unwrap(caseShares('stream', { cores, bytesPerCore }));
+    const shares = unwrap(caseShares({ id: 'a', benchmark: 'stream', parameters: { cores, bytesPerCore } }));
     if (shares.kind !== 'triad') throw new Error('expected a triad');
     const bytes = shares.firstElement.at(-1)! * 8;
     expect(shares.firstElement).toEqual([...shares.firstElement].sort((a, b) => a - b));
     const [a, b, c] = shares.arrays;
     expect([b - a >= bytes, c - b >= bytes, c + bytes <= shares.memoryBytes]).toEqual([true, true, true]);
   });
-  const wide = caseShares('stream', { cores: 2, bytesPerCore: MAX_MEMORY_BYTES });
+  const wide = caseShares({ id: 'a', benchmark: 'stream', parameters: { cores: 2, bytesPerCore: MAX_MEMORY_BYTES } });
   expect(wide).toFail(null, /^The case needs \d+ bytes, more than the limit of 4294901760\.$/);
-  const none = caseShares('triangular', { cores: 8, rows: 7 });
+  const none = caseShares({ id: 'a', benchmark: 'triangular', parameters: { cores: 8, rows: 7 } });
   expect(none).toFail(null, '7 rows are not within 8 (one per core) to 65536');
-  const few = caseShares('stream', { cores: 0.5, bytesPerCore: 1e6 });
+  const few = caseShares({ id: 'a', benchmark: 'stream', parameters: { cores: 0.5, bytesPerCore: 1e6 } });
   expect(few).toFail(null, '0.5 cores are not within 1 to 1024');
 });
 
@@ -142,7 +146,7 @@ test('the suite goes from one core to all of them, with the same bytes in every 
       'imbalanced-stream-2 imbalanced-stream-3 imbalanced-stream-4',
   );
   for (const each of cases) {
-    const { loadBytes } = unwrap(caseShares(each.benchmark as 'stream', each.parameters as never));
+    const { loadBytes } = unwrap(caseShares(each));
     const bytes = loadBytes.reduce((a, b) => a + b);
     // The bytes may be slightly less. Shares are rounded down to whole passes of 192 bytes, and a triangle to whole
     // rows, which have up to 40 kB here.
@@ -388,8 +392,8 @@ test('a kernel that computes nothing is detected', async () => {
   ]);
   const messages: ThreadMessage[] = [];
   for (const shares of [
-    unwrap(caseShares('stream', { cores: 1, bytesPerCore: 4800 })),
-    unwrap(caseShares('triangular', { cores: 1, rows: 50 })),
+    unwrap(caseShares({ id: 'a', benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 4800 } })),
+    unwrap(caseShares({ id: 'a', benchmark: 'triangular', parameters: { cores: 1, rows: 50 } })),
   ]) {
     expect(shares.memoryBytes).toBeLessThan(PAGE_BYTES);
     const barrier = new Int32Array(new SharedArrayBuffer(4 * BARRIER_WORDS));

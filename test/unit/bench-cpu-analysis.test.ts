@@ -19,7 +19,7 @@ const NOISE = [1, 1.02, 0.98, 1.01, 0.99, 1, 1];
 /** Returns the measurements of a machine that follows the staircase exactly, except for noise around the median. */
 function measuredBy(curve: BandwidthCurve): MeasuredContentionCase[] {
   return contentionCases({ cores: CORES, totalBytes: 2 ** 28 }).map((each) => {
-    const { loadBytes } = unwrap(caseShares(each.benchmark as 'stream', each.parameters as never));
+    const { loadBytes } = unwrap(caseShares(each));
     const timeMs = staircaseMs(curve, Float64Array.from(loadBytes));
     return { case: each, timesMs: NOISE.map((factor) => factor * timeMs), values: {} };
   });

@@ -3,6 +3,7 @@ import type { CpuDevice } from '../../domain/device.ts';
 import { ok, type Result, badInput } from '../../domain/result.ts';
 import { calibrateBandwidth, type BandwidthCalibration } from '../../models/calibration/bandwidth.ts';
 import type { BandwidthCurve, MemorySystem } from '../../models/contention/bandwidth.ts';
+import { totalLoad } from '../../models/contention/loads.ts';
 import { CONTENTION_MODELS, contentionMs, type ContentionModel } from '../../models/contention/time.ts';
 import { median, medianInterval } from '../../numeric/statistics.ts';
 import { caseShares } from './shares.ts';
@@ -43,7 +44,7 @@ export function contentionFromStream(cases: readonly MeasuredContentionCase[]): 
       if (each.case.benchmark !== 'stream' || each.timesMs.length === 0) return [];
       const loads = computeLoads(each.case);
       if (!loads) return [];
-      const bytes = sum(loads);
+      const bytes = totalLoad(loads);
       const bandwidth = makeMedian(each.timesMs.map((timeMs) => bytes / (timeMs * 1e6)));
       return [{ cores: each.case.parameters.cores, bandwidth }];
     })
@@ -153,7 +154,7 @@ function computeLoads(each: BenchCase): Float64Array | null {
     case 'stream':
     case 'triangular':
     case 'imbalanced-stream': {
-      const shares = caseShares(each.benchmark, each.parameters);
+      const shares = caseShares(each);
       return shares.ok ? Float64Array.from(shares.value.loadBytes) : null;
     }
     default:
@@ -165,8 +166,4 @@ function makeMedian(values: readonly number[]): MedianOf {
   const sorted = Float64Array.from(values).sort();
   const bounds = medianInterval(sorted.length, 0.95);
   return { value: median(sorted), low: bounds ? sorted[bounds.low] : null, high: bounds ? sorted[bounds.high] : null };
-}
-
-function sum(values: Float64Array): number {
-  return values.reduce((total, value) => total + value, 0);
 }

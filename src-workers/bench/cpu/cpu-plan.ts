@@ -1,5 +1,5 @@
-import type { BenchCase, BenchPlan } from '../../domain/benchmark.ts';
-import { MAX_MEMORY_BYTES } from './shares.ts';
+import type { BenchPlan } from '../../domain/benchmark.ts';
+import { MAX_MEMORY_BYTES, type ContentionCase } from './shares.ts';
 
 export const ASSUMED_CACHE_BYTES = 64 * 2 ** 20;
 /** STREAM's rule: arrays must have at least four times the size of the last-level cache. */
@@ -33,19 +33,19 @@ export interface CpuPlanOptions {
 export function contentionCases({
   cores,
   totalBytes,
-}: Pick<CpuPlanOptions, 'cores' | 'totalBytes'>): readonly BenchCase[] {
+}: Pick<CpuPlanOptions, 'cores' | 'totalBytes'>): readonly ContentionCase[] {
   const unbalanced = Array.from({ length: cores - 1 }, (_, i) => i + 2);
   // The largest packed triangle of rows·(rows + 1)/2 numbers of 8 bytes that fits.
   const rows = Math.floor((Math.sqrt(1 + totalBytes) - 1) / 2);
   return [
-    ...Array.from({ length: cores }, (_, i): BenchCase => {
+    ...Array.from({ length: cores }, (_, i): ContentionCase => {
       const bytesPerCore = Math.floor(totalBytes / (i + 1));
       return { id: `stream-${i + 1}`, benchmark: 'stream', parameters: { cores: i + 1, bytesPerCore } };
     }),
-    ...unbalanced.map((active): BenchCase => {
+    ...unbalanced.map((active): ContentionCase => {
       return { id: `triangular-${active}`, benchmark: 'triangular', parameters: { cores: active, rows } };
     }),
-    ...unbalanced.map((active): BenchCase => {
+    ...unbalanced.map((active): ContentionCase => {
       const bytesPerShare = Math.floor(totalBytes / (2 * active));
       return {
         id: `imbalanced-stream-${active}`,

@@ -4,7 +4,7 @@ import { errorText, ok, type Result, badInput, unsupported } from '../../domain/
 import { createCpuLoads, type CpuLoads } from '../../predict/cpu.ts';
 import { BARRIER_WORDS } from './barrier.ts';
 import { kernelBytes } from './kernels.ts';
-import { caseShares, designShares, type CaseShares, type DesignMachine, type DesignShares } from './shares.ts';
+import { caseShares, designShares, type DesignMachine, type DesignShares } from './shares.ts';
 import type { ThreadMessage, ThreadTask } from './thread.ts';
 
 /**
@@ -42,11 +42,11 @@ function plannedLoads({ workload }: BenchPlan): Result<CpuLoads> {
 function makeShares(each: BenchCase, loads: Result<CpuLoads>, machine: DesignMachine): Result<DesignShares> {
   switch (each.benchmark) {
     case 'stream':
-      return once(caseShares('stream', each.parameters));
     case 'triangular':
-      return once(caseShares('triangular', each.parameters));
-    case 'imbalanced-stream':
-      return once(caseShares('imbalanced-stream', each.parameters));
+    case 'imbalanced-stream': {
+      const shares = caseShares(each);
+      return shares.ok ? ok({ shares: shares.value, copies: 1 }) : shares;
+    }
     case 'unit-loop':
       return loads.ok ? designShares(each.parameters.design, loads.value, machine) : loads;
     case 'matrix-power':
@@ -56,10 +56,6 @@ function makeShares(each: BenchCase, loads: Result<CpuLoads>, machine: DesignMac
     case 'external':
       return unsupported(`The benchmark ${each.benchmark} runs on a GPU, but this device is a CPU.`);
   }
-}
-
-function once(shares: Result<CaseShares>): Result<DesignShares> {
-  return shares.ok ? ok({ shares: shares.value, copies: 1 }) : shares;
 }
 
 async function measureCase(

@@ -1,4 +1,4 @@
-import type { BenchParameters } from '../../domain/benchmark.ts';
+import type { CaseOf } from '../../domain/benchmark.ts';
 import { isPartition, type Design } from '../../domain/design.ts';
 import { ok, type Result, badInput, unsupported } from '../../domain/result.ts';
 import { parseBalancing } from '../../domain/balancing.ts';
@@ -26,7 +26,7 @@ export type CaseShares =
       readonly loadBytes: readonly number[];
     };
 
-export type ContentionBenchmark = 'stream' | 'triangular' | 'imbalanced-stream';
+export type ContentionCase = CaseOf<'stream' | 'triangular' | 'imbalanced-stream'>;
 
 /** 2³² bytes minus one page, so that every address, including the end of the last array, is a 32-bit number. */
 export const MAX_MEMORY_BYTES = 2 ** 32 - 65536;
@@ -43,28 +43,20 @@ export const TRIAD_BYTES_PER_ELEMENT = 24;
 const GAP_BYTES = 1024 + 64;
 
 /** Fails with `bad-input` on invalid numbers, with `unsupported` on too much memory. */
-export function caseShares<Id extends ContentionBenchmark>(
-  benchmark: Id,
-  parameters: BenchParameters[Id],
-): Result<CaseShares>;
-export function caseShares(
-  benchmark: ContentionBenchmark,
-  parameters: BenchParameters[ContentionBenchmark],
-): Result<CaseShares> {
+export function caseShares({ benchmark, parameters }: ContentionCase): Result<CaseShares> {
   const { cores } = parameters;
   if (!(Number.isSafeInteger(cores) && cores >= 1 && cores <= MAX_CORES))
     return badInput(`${cores} cores are not within 1 to ${MAX_CORES}`);
-  if (benchmark === 'triangular') return triangularShares(cores, (parameters as BenchParameters['triangular']).rows);
-  if (benchmark === 'stream') {
-    const { bytesPerCore } = parameters as BenchParameters['stream'];
-    return triadShares(bytesPerCore, new Array<number>(cores).fill(1));
+  const shares = new Array<number>(cores).fill(1);
+  switch (benchmark) {
+    case 'triangular':
+      return triangularShares(cores, parameters.rows);
+    case 'stream':
+      return triadShares(parameters.bytesPerCore, shares);
+    case 'imbalanced-stream':
+      // Langguth, Cai, Trotter: M₁ = (P + 1)·S, M_i = S.
+      return triadShares(parameters.bytesPerShare, shares.with(0, cores + 1));
   }
-  const { bytesPerShare } = parameters as BenchParameters['imbalanced-stream'];
-  // Langguth, Cai, Trotter: M₁ = (P + 1)·S, M_i = S.
-  return triadShares(
-    bytesPerShare,
-    Array.from({ length: cores }, (_, w) => (w === 0 ? cores + 1 : 1)),
-  );
 }
 
 export interface DesignMachine {
