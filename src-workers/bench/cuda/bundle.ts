@@ -122,31 +122,65 @@ function script(plan: BenchPlan, objects: readonly CudaObject[]): string {
   const [platform, toolchain, choice] = hip
     ? ['HIP', HIP_TOOLCHAIN, hipChoice(width)]
     : ['CUDA', CUDA_TOOLCHAIN, CUDA_CHOICE];
-  const compileFlags = hip ? [...HIP_COMPILE_FLAGS, `-DLOCKSTEP_GROUP_WIDTH=${width}`] : COMPILE_FLAGS;
   const built = ({ name, source, flags }: CudaObject): string =>
     `build ${shellWords([`${name}.o`, ...(hip ? withoutCap(flags) : flags), '-c', `sources/${source}`])}`;
   const linked = (program: string, names: readonly string[]): string =>
     `make ${program} ${names.map((name) => `"$build/${name}.o"`).join(' ')} ${shellWords(LINK_FLAGS)}`;
   const program = hip ? 'lockstep-hip' : 'lockstep-cuda';
-  return [
-    SHELL_OPENING,
-    `${toolchain}\n`,
-    shellBuild({
-      platform,
-      choice,
-      program,
-      compileFlags: shellWords(compileFlags),
-      devices: `  ${built(DEVICES_OBJECT)}\n  ${linked('devices', ['devices'])}`,
-      measuring: [
-        ...objects.map((object) => `  ${built(object)}`),
-        `  ${linked(
-          program,
-          objects.map(({ name }) => name),
-        )}`,
-      ].join('\n'),
-    }),
-    shellMeasuring(program, plan.cases.length),
-  ].join('');
+  const flags = shellWords(hip ? [...HIP_COMPILE_FLAGS, `-DLOCKSTEP_GROUP_WIDTH=${width}`] : COMPILE_FLAGS);
+  const names = objects.map(({ name }) => name);
+  const building = [...objects.map(built), linked(program, names)].map((line) => `  ${line}`).join('\n');
+  return `${SHELL_OPENING}${toolchain}
+# The program is built once for a machine, a compiler and its settings.
+mkdir -p "$build" "$work"
+if [ "$slices" -gt 1 ] && command -v flock >/dev/null 2>&1; then
+  # Slices of one machine build one after another.
+  exec 9>"$build/lock"
+  flock 9
+fi
+stamp="$(uname -n) $compiler $settings $("$compiler" --version | tr '\\n' ' ')"
+make() {
+  made=$build/$1
+  shift
+  # shellcheck disable=SC2086
+  "$compiler" $flags "$@" -o "$made" >"$build/log.txt" 2>&1 || {
+    cat "$build/log.txt" >&2
+    refused
+    stop "\${compiler##*/} could not make $made"
+  }
+}
+build() {
+  echo "compiling $build/$1"
+  make "$@" ${flags}
+}
+
+# A program that only lists the devices comes first: it builds in seconds, and the others take longer.
+if [ ! -x "$build/devices" ] || [ "$(cat "$build/devices.txt" 2>/dev/null)" != "$stamp" ]; then
+  rm -f "$build/devices"
+  flags=''
+  ${built(DEVICES_OBJECT)}
+  ${linked('devices', ['devices'])}
+  echo "$stamp" >"$build/devices.txt"
+fi
+if ! "./$build/devices" >"$work/devices.jsonl"; then
+  cat "$work/devices.jsonl" >&2
+  stop "this machine has no ${platform} device that answers"
+fi
+if [ "$(grep -c '"type":"device"' "$work/devices.jsonl")" -le "$device" ]; then
+  cat "$work/devices.jsonl" >&2
+  stop "there is no device $device; the devices above are numbered from 0"
+fi
+
+${choice}
+stamp="$stamp $compiler $flags"
+if [ ! -x "$build/${program}" ] || [ "$(cat "$build/stamp.txt" 2>/dev/null)" != "$stamp" ]; then
+  rm -f "$build/${program}"
+${building}
+  echo "$stamp" >"$build/stamp.txt"
+fi
+exec 9>&-
+
+${shellMeasuring(program, plan.cases.length)}`;
 }
 
 const SHELL_OPENING = `#!/bin/sh
@@ -178,73 +212,6 @@ esac
 if [ -f "$results" ] && ! head -n 1 "$results" | cmp -s - plan.jsonl; then
   stop "$results belongs to another plan; move it away first"
 fi
-
-`;
-
-interface ShellBuild {
-  readonly platform: string;
-  /** Chooses the flags for the GPUs that the script lists. */
-  readonly choice: string;
-  readonly program: string;
-  readonly compileFlags: string;
-  readonly devices: string;
-  readonly measuring: string;
-}
-
-const shellBuild = ({
-  platform,
-  choice,
-  program,
-  compileFlags,
-  devices,
-  measuring,
-}: ShellBuild): string => `# The program is built once for a machine, a compiler and its settings.
-mkdir -p "$build" "$work"
-if [ "$slices" -gt 1 ] && command -v flock >/dev/null 2>&1; then
-  # Slices of one machine build one after another.
-  exec 9>"$build/lock"
-  flock 9
-fi
-stamp="$(uname -n) $compiler $settings $("$compiler" --version | tr '\\n' ' ')"
-make() {
-  made=$build/$1
-  shift
-  # shellcheck disable=SC2086
-  "$compiler" $flags "$@" -o "$made" >"$build/log.txt" 2>&1 || {
-    cat "$build/log.txt" >&2
-    refused
-    stop "\${compiler##*/} could not make $made"
-  }
-}
-build() {
-  echo "compiling $build/$1"
-  make "$@" ${compileFlags}
-}
-
-# A program that only lists the devices comes first: it builds in seconds, and the others take longer.
-if [ ! -x "$build/devices" ] || [ "$(cat "$build/devices.txt" 2>/dev/null)" != "$stamp" ]; then
-  rm -f "$build/devices"
-  flags=''
-${devices}
-  echo "$stamp" >"$build/devices.txt"
-fi
-if ! "./$build/devices" >"$work/devices.jsonl"; then
-  cat "$work/devices.jsonl" >&2
-  stop "this machine has no ${platform} device that answers"
-fi
-if [ "$(grep -c '"type":"device"' "$work/devices.jsonl")" -le "$device" ]; then
-  cat "$work/devices.jsonl" >&2
-  stop "there is no device $device; the devices above are numbered from 0"
-fi
-
-${choice}
-stamp="$stamp $compiler $flags"
-if [ ! -x "$build/${program}" ] || [ "$(cat "$build/stamp.txt" 2>/dev/null)" != "$stamp" ]; then
-  rm -f "$build/${program}"
-${measuring}
-  echo "$stamp" >"$build/stamp.txt"
-fi
-exec 9>&-
 
 `;
 

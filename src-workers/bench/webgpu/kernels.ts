@@ -7,6 +7,7 @@ import { median } from '../../numeric/statistics.ts';
 import { mix } from '../unit-loop.ts';
 import type { PreparedCase } from './cases.ts';
 import type { Launcher } from './launcher.ts';
+import { MAIN_INPUT, MIX } from './wgsl.ts';
 
 /** Number of results that are compared with the CPU's, spread over all. To compare all results would take too long. */
 const CHECKED = 16;
@@ -26,10 +27,6 @@ function comparison(id: string, what: string, found: Uint32Array, expected: (at:
       : `${wrong.length} of ${checked.length} differ; ${what} ${first} is ${found[first]} instead of ${expected(first)}`;
   return { type: 'check', case: id, correct: wrong.length === 0, message };
 }
-
-const MAIN_INPUT = `  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) thread: u32,`;
 
 /** Rows and columns of the matrices (Swatman 2022). In much smaller matrices, the overhead of a pass would dominate. */
 const MATRIX = 16;
@@ -95,11 +92,7 @@ export async function prepareMatrixPower(
 @group(0) @binding(2) var<storage, read> lengths: array<u32>;
 @group(0) @binding(3) var<storage, read_write> digests: array<u32>;
 ${synchronised ? '@group(0) @binding(4) var<storage, read> depths: array<u32>;' : ''}
-fn mix(value: u32) -> u32 {
-  var v = value ^ (value >> 16u);
-  v *= 0x7feb352du;
-  return v ^ (v >> 15u);
-}
+${MIX}
 @compute @workgroup_size(${width})
 fn main(
 ${MAIN_INPUT}
@@ -215,11 +208,7 @@ export async function prepareLoops(
   const pipeline = await launcher.pipeline(`
 @group(0) @binding(0) var<storage, read> limits: array<u32>;
 @group(0) @binding(1) var<storage, read_write> results: array<u32>;
-fn mix(value: u32) -> u32 {
-  var v = value ^ (value >> 16u);
-  v *= 0x7feb352du;
-  return v ^ (v >> 15u);
-}
+${MIX}
 @compute @workgroup_size(${width})
 fn main(@builtin(local_invocation_index) thread: u32) {
   let limit = limits[thread];

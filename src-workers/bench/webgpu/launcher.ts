@@ -14,6 +14,8 @@ const MAX_BLOCKS_PER_ROW = 65_535;
 
 const SLEPT_SHARE = 0.9;
 
+export const refusal = (message: string): FailureError => new FailureError({ code: 'unsupported', message });
+
 /** The device writes what it was doing on separate lines. */
 const oneLine = (message: string): string => message.trim().replaceAll(/\s*\n\s*(- )?/g, ' ');
 
@@ -72,14 +74,14 @@ function createGuard(device: GPUDevice) {
       promised.catch(() => undefined);
       errors = await Promise.all([device.popErrorScope(), device.popErrorScope(), device.popErrorScope()]);
       const failed = errors.find((error) => error !== null);
-      if (failed) throw new FailureError({ code: 'unsupported', message: oneLine(failed.message) });
+      if (failed) throw refusal(oneLine(failed.message));
       value = await promised;
     } catch (error) {
       // A lost device rejects its promises in any order, so this waits briefly for the loss to be reported.
       const gone = await Promise.race([device.lost, new Promise<null>((done) => setTimeout(done, 200, null))]);
       if (gone) throw new DeviceLostError(gone.message || gone.reason);
       if (error instanceof FailureError) throw error;
-      throw new FailureError({ code: 'unsupported', message: oneLine(errorText(error)) });
+      throw refusal(oneLine(errorText(error)));
     }
     return value;
   };
@@ -124,10 +126,7 @@ export function createLauncher(device: GPUDevice): Launcher {
     storage(data) {
       const bytes = typeof data === 'number' ? data : data.byteLength;
       const most = Math.min(device.limits.maxStorageBufferBindingSize, device.limits.maxBufferSize);
-      if (bytes > most) {
-        const message = `a buffer of ${bytes} bytes exceeds this device's limit of ${most}`;
-        throw new FailureError({ code: 'unsupported', message });
-      }
+      if (bytes > most) throw refusal(`a buffer of ${bytes} bytes exceeds this device's limit of ${most}`);
       return guarded(async () => {
         const made = buffer(bytes, BUFFER_USAGE.storage);
         if (typeof data !== 'number') device.queue.writeBuffer(made, 0, data.buffer, data.byteOffset, data.byteLength);
@@ -178,10 +177,7 @@ export function createLauncher(device: GPUDevice): Launcher {
         lastNs.set(first, timeNs);
         stamps.unmap();
         if (timeNs > 0) return timeNs;
-        throw new FailureError({
-          code: 'unsupported',
-          message: `The device's clock shows ${timeNs} ns for a launch, which is too short to be timed.`,
-        });
+        throw refusal(`The device's clock shows ${timeNs} ns for a launch, which is too short to be timed.`);
       }),
 
     read: (source, words) =>

@@ -5,7 +5,7 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import type { PreparedCase } from './cases.ts';
 import { describeWebGpu, isSoftwareAdapter, measuringDeviceDescriptor } from './describe.ts';
 import { prepareLaunchGrid, prepareLoops, prepareMatrixPower, type MatrixTimes } from './kernels.ts';
-import { createLauncher, DeviceLostError, type Launcher } from './launcher.ts';
+import { createLauncher, DeviceLostError, refusal, type Launcher } from './launcher.ts';
 import { ownKernelBuffers, prepareOwnKernel, type LoadedKernel, type OwnKernelBuffers } from './own-kernel.ts';
 import { measureProbe } from './probes.ts';
 import { prepareUnitLoop, unitLoopBuffers, type UnitLoopBuffers } from './unit-loop.ts';
@@ -151,7 +151,7 @@ async function beginCase(measurement: Measurement, benchCase: BenchCase): Promis
       const atLeastMs = (launches * (await launcher.time(prepared.launch(share)))) / 1e6;
       if (atLeastMs > limitMs) {
         const part = `1/${Math.round(1 / share)} of a launch took ${(atLeastMs / launches).toFixed(1)} ms`;
-        giveUp(`${part}; ${launches} launches would exceed the limit of ${limitMs} ms for a case`);
+        throw refusal(`${part}; ${launches} launches would exceed the limit of ${limitMs} ms for a case`);
       }
     }
     prepared.begin?.();
@@ -171,7 +171,9 @@ async function launchCase(
   const { warmUps, repeats, caseTimeLimitMs: limitMs } = plan;
   const launches = warmUps + repeats;
   if (spentMs > limitMs)
-    giveUp(`Stopped after ${spentMs.toFixed(0)} ms (limit ${limitMs} ms), ${launch} of ${launches} launches done`);
+    throw refusal(
+      `Stopped after ${spentMs.toFixed(0)} ms (limit ${limitMs} ms), ${launch} of ${launches} launches done`,
+    );
   const started = performance.now();
   const timeNs = await launcher.time(prepared.launch(1));
   const warmUp = launch < warmUps;
@@ -179,10 +181,6 @@ async function launchCase(
   await emit({ type: 'sample', case: id, repeat: warmUp ? launch : launch - warmUps, warmUp, timeNs, clockMhz: null });
   if (launch === launches - 1) for (const record of await prepared.finish(timesNs)) await emit(record);
   underWay.spentMs += performance.now() - started;
-}
-
-function giveUp(message: string): never {
-  throw new FailureError({ code: 'unsupported', message });
 }
 
 async function prepare(

@@ -1,8 +1,8 @@
 /// <reference types="@webgpu/types" />
 import type { CaseOf, MeasuringDevice } from '../../domain/benchmark.ts';
-import { FailureError } from '../../domain/result.ts';
 import { mersenneTwister } from '../../numeric/random.ts';
-import type { Launcher } from './launcher.ts';
+import { refusal, type Launcher } from './launcher.ts';
+import { MAIN_INPUT } from './wgsl.ts';
 
 export type ProbeValues = Readonly<Record<string, number | readonly number[]>>;
 
@@ -45,8 +45,7 @@ export async function measureProbe(
   const operation = OPERATIONS[probe];
   if (!operation) {
     const known = ['limits', ...Object.keys(OPERATIONS), 'cache-l1', 'cache-l2', 'bandwidth', 'resident-blocks'];
-    const message = `probe ${probe} does not exist for WebGPU. Use one of ${known.join(', ')}`;
-    throw new FailureError({ code: 'unsupported', message });
+    throw refusal(`probe ${probe} does not exist for WebGPU. Use one of ${known.join(', ')}`);
   }
   return latency(launcher, operation, argument('rounds', 2 ** 16));
 }
@@ -193,9 +192,7 @@ async function triad(launcher: Launcher, bytes: number): Promise<ProbeValues> {
 @group(0) @binding(2) var<storage, read_write> a: array<f32>;
 @compute @workgroup_size(${TRIAD_THREADS})
 fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) thread: u32,
+${MAIN_INPUT}
 ) {
   let all = groups.x * groups.y * ${TRIAD_THREADS}u;
   for (var i = (group.x + group.y * groups.x) * ${TRIAD_THREADS}u + thread; i < ${words}u; i += all) {

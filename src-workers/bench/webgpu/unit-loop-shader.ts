@@ -1,6 +1,7 @@
 import type { UnitLoopProfile } from '../../domain/benchmark.ts';
 import { hasTable, lanesPerSector, unitLoopShape } from '../stand-in.ts';
 import { SECTOR_WORDS } from '../unit-loop.ts';
+import { MAIN_INPUT, MIX } from './wgsl.ts';
 
 export interface UnitLoopShader {
   readonly profile: UnitLoopProfile;
@@ -179,19 +180,13 @@ export function unitLoopShader(shader: UnitLoopShader): string {
 struct Launch { slots: u32, rounds: u32, blocks: u32, units: u32, ones: u32, zero: u32, floatZero: f32 }
 @group(0) @binding(0) var<uniform> launch: Launch;
 ${used.map((declaration, i) => `@group(0) @binding(${i + 1}) ${declaration};`).join('\n')}
-fn mix(value: u32) -> u32 {
-  var v = value ^ (value >> 16u);
-  v *= 0x7feb352du;
-  return v ^ (v >> 15u);
-}
+${MIX}
 ${LOAD_STATE}
 ${iteration(shader)}
 ${ending(shader)}
 @compute @workgroup_size(${blockThreads})
 fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
-  @builtin(local_invocation_index) thread: u32,
+${MAIN_INPUT}
   ${subgroups ? '@builtin(subgroup_invocation_id) lane: u32,' : ''}
   ${byGroup ? '@builtin(subgroup_size) width: u32,' : ''}
 ) {
