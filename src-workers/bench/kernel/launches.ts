@@ -183,31 +183,15 @@ const WRITERS: Readonly<Record<ValueType, (view: DataView, at: number, value: nu
   u32: (view, at, value) => view.setUint32(at, value, true),
   i64: (view, at, value) => view.setBigInt64(at, BigInt(value), true),
   u64: (view, at, value) => view.setBigUint64(at, BigInt(value), true),
-  f16: (view, at, value) => view.setUint16(at, halfBits(value), true),
+  f16: (view, at, value) => view.setFloat16(at, value, true),
   bf16: (view, at, value) => view.setUint16(at, brainBits(value), true),
   f32: (view, at, value) => view.setFloat32(at, value, true),
   f64: (view, at, value) => view.setFloat64(at, value, true),
 };
 
-const singleBits = (value: number): number => new Uint32Array(Float32Array.of(value).buffer)[0];
-
-/** Rounds to nearest, ties to even. */
-function halfBits(value: number): number {
-  if (Number.isNaN(value)) return 0x7e00;
-  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
-  const size = Math.abs(value);
-  const LARGEST = 65_520; // The smallest value that rounds to infinity.
-  if (size >= LARGEST) return sign | 0x7c00;
-  const exponent = Math.max(-14, ((singleBits(size) >>> 23) & 0xff) - 127);
-  const steps = size / 2 ** (exponent - 10);
-  const below = Math.floor(steps);
-  const above = steps - below > 0.5 || (steps - below === 0.5 && below % 2 === 1) ? 1 : 0;
-  return sign | (((exponent + 14) << 10) + below + above);
-}
-
 /** Rounds to nearest, ties to even. */
 function brainBits(value: number): number {
-  const bits = singleBits(value);
+  const [bits] = new Uint32Array(Float32Array.of(value).buffer);
   return Number.isNaN(value) ? 0x7fc0 : (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
 }
 
