@@ -39,7 +39,7 @@ import type { Inspection } from './domain/inspection.ts';
 import { ok, type Result, unsupported } from './domain/result.ts';
 import { inspectKernel, type Asked, type KernelTexts } from './inspect/inspect.ts';
 import { judgeEvidence, judgeGpuAgain } from './evidence/judge-all.ts';
-import type { EvidenceFile } from './evidence/load.ts';
+import type { AskedEvidence } from './evidence/load.ts';
 import type { TableSummary } from './domain/table.ts';
 import type { LengthLaw } from './domain/workload.ts';
 import type { CsvColumns } from './parse/csv.ts';
@@ -326,14 +326,14 @@ export function unitLengths({
   units,
   part,
   seed,
-}: {
-  readonly law: LengthLaw;
+}: Task<{
+  law: LengthLaw;
   /** The lengths in order; if there are more units than lengths, the order is repeated. */
-  readonly order: Float64Array | null;
-  readonly units: number;
-  readonly part: number;
-  readonly seed: number;
-}): { readonly lengths: Uint32Array; readonly digest: string } {
+  order: Float64Array | null;
+  units: number;
+  part: number;
+  seed: number;
+}>): { readonly lengths: Uint32Array; readonly digest: string } {
   const all = new Uint32Array(units);
   if (order) for (let at = 0; at < units; at += order.length) all.set(order.subarray(0, units - at), at);
   else {
@@ -401,12 +401,9 @@ export async function bundle({
   plan,
   sourcesFolder,
   ...contents
-}: {
-  readonly plan: BenchPlan;
-  readonly sourcesFolder: string;
-  readonly source: PlanSource | null;
-  readonly slurmTasks?: number;
-}): Promise<Result<readonly PlacedFile[]>> {
+}: Task<{ plan: BenchPlan; sourcesFolder: string; source: PlanSource | null; slurmTasks?: number }>): Promise<
+  Result<readonly PlacedFile[]>
+> {
   const sources = await readCudaSources(sourcesFolder);
   if (!sources.ok) return sources;
   return makeBundle(plan, { ...contents, sources: sources.value, context: LAWS_ALONE });
@@ -416,11 +413,9 @@ export function reproduce({ paper }: { readonly paper?: string | undefined }): r
   return reproducePapers(paper);
 }
 
-interface EvidenceRequest {
+interface EvidenceRequest extends AskedEvidence {
   readonly folder: string;
   readonly devices: readonly GpuDevice[];
-  readonly dataset?: string | undefined;
-  readonly data?: EvidenceFile | undefined;
 }
 
 export async function evidence({

@@ -5,7 +5,7 @@ import { LAUNCH_DATASETS } from '../models/launches/datasets.ts';
 import { evidenceDevices as spmvDevices } from '../models/spmv/datasets.ts';
 import { judgeDataset, judgeImplementation } from './judge.ts';
 import { judgeLaunches, judgeShapes } from './judge-shapes.ts';
-import { loadEvidence, type EvidenceFile } from './load.ts';
+import { loadEvidence, type AskedEvidence } from './load.ts';
 import { readLaunches } from './shapes.ts';
 
 export function evidenceDevices(): readonly string[] {
@@ -20,7 +20,7 @@ export function evidenceDevices(): readonly string[] {
 export async function judgeEvidence(
   folder: string,
   devices: readonly GpuDevice[],
-  asked: { readonly dataset?: string | undefined; readonly data?: EvidenceFile | undefined },
+  asked: AskedEvidence,
 ): Promise<Result<readonly DatasetEvidence[]>> {
   const { dataset: id, data } = asked;
   const shapes = LAUNCH_DATASETS.filter((dataset) => id === dataset.id || (id === undefined && !data));

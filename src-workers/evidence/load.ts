@@ -16,6 +16,12 @@ export interface EvidenceFile {
   readonly bytes: Uint8Array;
 }
 
+/** Chooses a data set, and its times from another file than its own. */
+export interface AskedEvidence {
+  readonly dataset?: string | undefined;
+  readonly data?: EvidenceFile | undefined;
+}
+
 export const PARAMETERS_FILE = 'parameters.json';
 export const PREDICTED_FILE = 'predicted.json.gz';
 
@@ -41,9 +47,8 @@ export async function readPredictions(folder: string): Promise<KeptPredictions> 
 export async function loadEvidence(
   folder: string,
   devices: readonly GpuDevice[],
-  asked: { readonly dataset?: string | undefined; readonly data?: EvidenceFile | undefined },
+  { dataset: id, data }: AskedEvidence,
 ): Promise<Result<readonly Judged[]>> {
-  const { dataset: id, data } = asked;
   const datasets = SPMV_DATASETS.filter((dataset) => id === undefined || dataset.id === id);
   if (datasets.length === 0)
     return notFound(
