@@ -9,12 +9,8 @@ export interface PredictedDesign {
   readonly residentBlocks: number;
 }
 
-export interface ErrorWidths {
-  /** The standard deviation of errors in ln(time) between designs of the same place (`TiePlace`). */
-  readonly shapes: number;
-}
-
-export function tuningSpace(device: Device, designs: readonly PredictedDesign[], widths: ErrorWidths): TuningSpace {
+/** @param deviation standard deviation of the errors in ln(time) between designs of the same place (`TiePlace`) */
+export function tuningSpace(device: Device, designs: readonly PredictedDesign[], deviation: number): TuningSpace {
   const names = (value: (one: PredictedDesign) => string): Coordinate => {
     const known = [...new Set(designs.map(value))];
     return { values: Float64Array.from(designs, (one) => known.indexOf(value(one))), range: 0 };
@@ -39,6 +35,6 @@ export function tuningSpace(device: Device, designs: readonly PredictedDesign[],
   return {
     predictedMs: Float64Array.from(designs, ({ timeMs }) => timeMs),
     coordinates: coordinates.filter(({ values }) => values.some((value) => value !== values[0])),
-    deviation: widths.shapes,
+    deviation,
   };
 }

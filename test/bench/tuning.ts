@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorWidths } from '../../src-main/services/evidence/tie-band.ts';
+import { errorDeviation } from '../../src-main/services/evidence/tie-band.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import {
   arbitraryOrder,
@@ -156,7 +156,7 @@ function measuredSpace(one: (typeof MEASURED)[number], isPredicted: boolean): Re
       coordinates: columns.map((key) =>
         NAMES.test(key) ? { values: values(key), range: 0 } : { values: values(key).map(Math.log2), range: 1 },
       ),
-      deviation: errorWidths(gpu(id)).shapes,
+      deviation: errorDeviation(gpu(id)),
     },
     trueMs: values('time_ms'),
     noise: 0,
@@ -231,7 +231,7 @@ async function example(name: string, id: string): Promise<(seed: number) => Repl
       residentBlocks: own.residentBlocks[at],
     }));
     return {
-      space: tuningSpace(device, designs, errorWidths(device)),
+      space: tuningSpace(device, designs, errorDeviation(device)),
       trueMs: truth.filter((time) => time > 0),
       noise: 0.05,
     };
@@ -247,7 +247,7 @@ function swiftshader(): Replay {
   const device = gpu('software-swiftshader');
   const designs = rows.map(({ design, predictedMs: timeMs }) => ({ design, timeMs, residentBlocks: 1 }));
   return {
-    space: tuningSpace(device, designs, errorWidths(device)),
+    space: tuningSpace(device, designs, errorDeviation(device)),
     trueMs: Float64Array.from(rows, ({ measuredMs }) => measuredMs),
     noise: 0,
   };

@@ -13,7 +13,6 @@ import { normalQuantile } from '../../../src-workers/models/workload/normal.ts';
 import { kept, keptFor } from '../../../src-workers/numeric/kept.ts';
 import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
 import { AGREEMENT_FRACTION, tieTable, type TiePlace, type TieTable } from '../../../src-workers/sweep/ties.ts';
-import type { ErrorWidths } from '../../../src-workers/tune/space.ts';
 import { percent } from '../export/text.ts';
 
 /**
@@ -174,11 +173,9 @@ export function deviceEvidence(device: Device): DeviceEvidence | null {
 }
 
 /**
- * Returns the standard deviations of ln(measured / predicted) from which the bands of a device follow. A band compares
+ * Returns the standard deviation of ln(measured / predicted) from which the band of a device follows. A band compares
  * two designs, so each design has half the variance.
  */
-export function errorWidths(device: Device): ErrorWidths {
-  const widthOf = (fraction: number): number =>
-    Math.log1p(fraction) / normalQuantile((1 + keptBands.quantile) / 2) / Math.SQRT2;
-  return { shapes: widthOf(tieBand(device).fraction) };
+export function errorDeviation(device: Device): number {
+  return Math.log1p(tieBand(device).fraction) / normalQuantile((1 + keptBands.quantile) / 2) / Math.SQRT2;
 }

@@ -9,7 +9,7 @@ import { shownSkill, type KnownDesign } from '../../../src-workers/tune/tuner.ts
 import type { TuningStep } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
-import { errorWidths } from '../evidence/tie-band.ts';
+import { errorDeviation } from '../evidence/tie-band.ts';
 import { measuredRunStudy } from './records.ts';
 import { measuredTime } from './times.ts';
 import { orderingMs } from '../ranking/rows.ts';
@@ -90,7 +90,7 @@ export async function nextDesigns(
         timeMs: predictedMs(design),
         residentBlocks: residentBlocks[entryOf(view.ranking, design)],
       })),
-      errorWidths(device),
+      errorDeviation(device),
     ),
     known: known.value.map(({ design, timeMs: measuredMs, noise }) => ({
       design: place.get(design)!,
