@@ -191,17 +191,18 @@ const readConvolution: Reader = async (folder, devices) => {
 /** Rows that were used to fit τ, c and p are left out. */
 const readHasan: Reader = async () => {
   const parameters = fitHasan();
-  const rows = HASAN_TABLE_2.filter(({ blocks }) => !HASAN_FITTED_BLOCKS.includes(blocks)).map(
-    ({ blocks, timeMs }) => ({ blocks, cells: hasanLaunches(blocks, timeMs) }),
+  const rows = HASAN_TABLE_2.filter(({ blocks }) => !HASAN_FITTED_BLOCKS.includes(blocks));
+  const cells = rows.flatMap(({ blocks, timeMs }) =>
+    hasanLaunches(blocks, timeMs).map((launch, i) => ({ blocks, threads: HASAN_THREADS_PER_BLOCK[i], launch })),
   );
   const family: ShapeFamily = {
     name: 'sum of binomial series',
-    kinds: rows.flatMap(({ cells }) => cells.map(() => 'thread-per-unit' as const)),
-    blocks: rows.flatMap(({ blocks, cells }) => cells.map(() => blocks)),
-    threads: rows.flatMap(({ cells }) => cells.map((_, i) => HASAN_THREADS_PER_BLOCK[i])),
-    labels: rows.flatMap(({ blocks, cells }) => cells.map((_, i) => `${blocks} × ${HASAN_THREADS_PER_BLOCK[i]}`)),
-    predicted: Float64Array.from(rows.flatMap(({ cells }) => cells.map((cell) => wavesTime(parameters, cell)))),
-    measured: Float64Array.from(rows.flatMap(({ cells }) => cells.map(({ timeMs }) => timeMs))),
+    kinds: cells.map(() => 'thread-per-unit'),
+    blocks: cells.map(({ blocks }) => blocks),
+    threads: cells.map(({ threads }) => threads),
+    labels: cells.map(({ blocks, threads }) => `${blocks} × ${threads}`),
+    predicted: Float64Array.from(cells, ({ launch }) => wavesTime(parameters, launch)),
+    measured: Float64Array.from(cells, ({ launch }) => launch.timeMs),
   };
   return { K20: [family] };
 };
@@ -215,15 +216,14 @@ const readHasan: Reader = async () => {
 const readSmite: Reader = async (folder) => {
   const file = 'smite.csv';
   const cases = unwrap(await parseSmiteMeans(bytesSource(await readFile(join(folder, file))), file));
-  const families = new Map<string, { readonly n: number; readonly measured: number }[]>();
-  for (const { case: own, values } of cases) {
+  const losses = cases.map(({ case: own, values }) => {
     const { lengths, unitsPerGroup } = own.parameters as { readonly lengths: string; readonly unitsPerGroup: number };
-    if (unitsPerGroup === 1) continue;
-    families.set(lengths, [
-      ...(families.get(lengths) ?? []),
-      { n: unitsPerGroup, measured: Number(values.aggregateLoss) },
-    ]);
-  }
+    return { lengths, n: unitsPerGroup, measured: Number(values.aggregateLoss) };
+  });
+  const families = Map.groupBy(
+    losses.filter(({ n }) => n > 1),
+    ({ lengths }) => lengths,
+  );
   const read: ShapeFamily[] = [];
   for (const [lengths, rows] of families) {
     const predicted = lossMoments(
