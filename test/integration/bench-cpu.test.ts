@@ -27,7 +27,7 @@ const BARRIER = new URL('../../src-workers/bench/cpu/barrier.ts', import.meta.ur
 const folder = testFolder();
 
 /** The plan moves megabytes instead of gigabytes, because speed is not tested here. */
-const SMALL = cpuPlan({ cores: 3, totalBytes: 2 ** 20, warmUps: 1, repeats: 3, caseTimeLimitMs: 30_000 });
+const SMALL = { ...cpuPlan({ cores: 3, totalBytes: 2 ** 20 }), warmUps: 1, repeats: 3, caseTimeLimitMs: 30_000 };
 const MACHINE = { passBytes: 2 ** 20, maxThreads: 3 };
 
 async function planFolder(name: string, plan: BenchPlan): Promise<string> {

@@ -57,7 +57,7 @@ it.skipIf(lacks('swiftshader'))(
 it('measures contention on the CPU, and continues where an earlier attempt stopped', async () => {
   // A plan of bench.start would move gigabytes. A saved run with smaller cases is resumed instead.
   const { store } = engine.context;
-  const plan = cpuPlan({ cores: 2, totalBytes: 2 ** 22, repeats: 7, warmUps: 1 });
+  const plan = { ...cpuPlan({ cores: 2, totalBytes: 2 ** 22 }), repeats: 7, warmUps: 1 };
   const request = { target: 'cpu', backend: 'cpu', suite: 'contention', sourceRunId: null, deviceId: null, repeats: 7, warmUps: 1, cases: plan.cases.length }; // prettier-ignore
   const { id } = unwrap(
     await store.createRun({

@@ -20,20 +20,13 @@ export interface CpuPlanOptions {
   readonly cores: number;
   /** Equal for any number of cores (see `standardBytes`). */
   readonly totalBytes: number;
-  readonly warmUps?: number;
-  readonly repeats?: number;
-  readonly seed?: number;
-  readonly caseTimeLimitMs?: number;
 }
 
 /**
  * Returns the contention suite of Langguth, Cai, Trotter: bandwidth with 1 … `cores` active cores, then triangular work
  * and Amdahl's workload on 2 … `cores`. Every case moves the same number of bytes.
  */
-export function contentionCases({
-  cores,
-  totalBytes,
-}: Pick<CpuPlanOptions, 'cores' | 'totalBytes'>): readonly ContentionCase[] {
+export function contentionCases({ cores, totalBytes }: CpuPlanOptions): readonly ContentionCase[] {
   const unbalanced = Array.from({ length: cores - 1 }, (_, i) => i + 2);
   // The largest packed triangle of rows·(rows + 1)/2 numbers of 8 bytes that fits.
   const rows = Math.floor((Math.sqrt(1 + totalBytes) - 1) / 2);
@@ -62,10 +55,10 @@ export function cpuPlan(options: CpuPlanOptions): BenchPlan {
     version: 1,
     backend: 'cpu',
     cases: contentionCases(options),
-    warmUps: options.warmUps ?? 2,
-    repeats: options.repeats ?? 15,
-    seed: options.seed ?? 1,
-    caseTimeLimitMs: options.caseTimeLimitMs ?? 120_000,
+    warmUps: 2,
+    repeats: 15,
+    seed: 1,
+    caseTimeLimitMs: 120_000,
     workload: null,
   };
 }

@@ -58,10 +58,10 @@ export const EXIT_HUNG = 75;
 export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promise<Result<CudaPlan>> {
   if (plan.backend !== 'cuda' && plan.backend !== 'hip')
     return badInput(`the plan is for ${plan.backend}, not for cuda or hip`);
-  const run = runLine(plan);
+  const run = runSettings(plan);
   if (!run.ok) return run;
   const writer = new PlanWriter(plan, context);
-  const lines = ['lockstep-cuda-plan 1', run.value];
+  const lines = ['lockstep-cuda-plan 1', `run ${writeSettings(run.value)}`];
   const ids = new Set<string>();
   const cases: string[] = [];
   for (const one of plan.cases) {
@@ -71,8 +71,7 @@ export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promi
     ids.add(one.id);
     const settings = await writer.settings(one);
     if (!settings.ok) return fail(settings.error.code, `Case ${one.id} cannot be prepared: ${settings.error.message}`);
-    const words = Object.entries(settings.value).map(([key, value]) => `${key}=${value}`);
-    cases.push(['case', one.id, one.benchmark, ...words].join(' '));
+    cases.push(`case ${one.id} ${one.benchmark} ${writeSettings(settings.value)}`);
   }
   if (plan.workload && writer.objects.length > 1) {
     writer.add('lengths.u32', wordBytes(plan.workload.lengths));
@@ -83,28 +82,23 @@ export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promi
   return ok({ files: writer.files, objects: writer.objects });
 }
 
-function runLine(plan: BenchPlan): Result<string> {
-  const settings = {
+function runSettings(plan: BenchPlan): Result<Settings> {
+  const numbers = {
     'warm-ups': plan.warmUps,
     repeats: plan.repeats,
     'case-time-limit-ms': Math.ceil(plan.caseTimeLimitMs),
     seed: plan.seed >>> 0,
     alternating: plan.alternating ?? 1,
   };
-  const least: Partial<Record<keyof typeof settings, number>> = { repeats: 1, 'case-time-limit-ms': 1, alternating: 1 };
-  for (const [key, value] of Object.entries(settings)) {
-    const from = least[key as keyof typeof settings] ?? 0;
-    if (!(Number.isSafeInteger(value) && value >= from))
-      return badInput(`${key} of the plan must be a whole number of at least ${from}, not ${value}`);
-  }
-  return ok(
-    `run ${Object.entries({ ...settings, cache: plan.cache ?? 'warm' })
-      .map((pair) => pair.join('='))
-      .join(' ')}`,
-  );
+  return whole(numbers, { 'warm-ups': 0, seed: 0 }, { cache: plan.cache ?? 'warm' }, ' of the plan');
 }
 
 type Settings = Readonly<Record<string, string | number>>;
+
+const writeSettings = (settings: Settings): string =>
+  Object.entries(settings)
+    .map((pair) => pair.join('='))
+    .join(' ');
 
 class PlanWriter {
   readonly files: PlacedFile[] = [];
@@ -282,11 +276,12 @@ function whole(
   numbers: Readonly<Record<string, number>>,
   least: Readonly<Record<string, number>>,
   others: Settings = {},
+  owner = '',
 ): Result<Settings> {
   for (const [key, value] of Object.entries(numbers)) {
     const from = least[key] ?? 1;
     if (!(Number.isSafeInteger(value) && value >= from))
-      return badInput(`${key} must be a whole number of at least ${from}, not ${value}`);
+      return badInput(`${key}${owner} must be a whole number of at least ${from}, not ${value}`);
   }
   return ok({ ...numbers, ...others });
 }

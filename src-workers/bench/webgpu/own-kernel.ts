@@ -50,12 +50,7 @@ function wgslType(text: string): keyof typeof WORDS | null {
   return !type.isStruct && type.value in WORDS ? (type.value as keyof typeof WORDS) : null;
 }
 
-const wordsOf = (
-  type: string,
-  bytes: Uint8Array,
-): Uint32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Float32Array<ArrayBuffer> =>
-  // prettier-ignore
-  new WORDS[wgslType(type)!](bytes.slice().buffer);
+const wordsOf = (type: string, bytes: Uint8Array) => new WORDS[wgslType(type)!](bytes.slice().buffer);
 
 export async function ownKernelBuffers(
   launcher: Launcher,
@@ -121,11 +116,7 @@ export async function prepareOwnKernel(
     order = shared.order.buffer;
   }
   const scalars: GPUBuffer[] = [];
-  const prepared: {
-    readonly pipeline: GPUComputePipeline;
-    readonly bindGroup: GPUBindGroup;
-    readonly gridBlocks: number;
-  }[] = [];
+  const prepared: Launch[] = [];
   for (const launch of launches) {
     const values = launchValues(design, launch, units);
     const pipeline = await launcher.pipeline(wgsl, {
@@ -146,7 +137,7 @@ export async function prepareOwnKernel(
       );
       return scalar;
     });
-    prepared.push({ pipeline, bindGroup: launcher.bind(pipeline, buffers), gridBlocks: launch.gridBlocks });
+    prepared.push({ pipeline, bindGroup: launcher.bind(pipeline, buffers), blocks: launch.gridBlocks });
   }
   return ok({
     launch(share) {
@@ -159,10 +150,7 @@ export async function prepareOwnKernel(
         else encoder.clearBuffer(array);
       }
       device.queue.submit([encoder.finish()]);
-      return prepared.map(({ gridBlocks, ...one }): Launch => ({
-        ...one,
-        blocks: Math.max(1, Math.round(share * gridBlocks)),
-      }));
+      return prepared.map((one) => ({ ...one, blocks: Math.max(1, Math.round(share * one.blocks)) }));
     },
     async finish() {
       const records: BenchRecord[] = [];
