@@ -1,32 +1,25 @@
 import type { BenchBackend, MeasuringDevice } from './benchmark.ts';
 
-/** Lanes of a thread group (warp) on every CUDA device so far. */
+/** Every CUDA device so far has this width. */
 export const CUDA_GROUP_WIDTH = 32;
-/**
- * Maximum number of threads of a block on every CUDA device since compute capability 2.0 (CUDA C++ Programming Guide,
- * Compute Capabilities).
- */
+/** CUDA C++ Programming Guide, Compute Capabilities: the limit since compute capability 2.0. */
 const CUDA_BLOCK_THREADS = 1024;
 
-/** The limits of a target; null if none is known. The device for which designs are predicted may allow more. */
+/** The limits of a target; null if unknown. The device for which designs are predicted may allow more. */
 export interface Ability {
   readonly cores: number | null;
   readonly threadsPerUnit: number | null;
   readonly blockThreads: number | null;
-  /** Whether the compiler accepts a register cap. */
   readonly registerCaps: boolean;
-  /** Whether the width of the target's thread groups is known. The best buckets depend on it. */
+  /** Whether the width of the target's thread groups is known, on which the best buckets depend. */
   readonly bestBuckets: boolean;
-  /** Whether the target can run only balancings that give a slot whole units, so neither padding nor even shares. */
+  /** Whether padding and even shares are excluded. */
   readonly wholeUnits: boolean;
-  /** Whether a block can take a tile of the units. The stand-in loop has no tiles. */
+  /** Whether a block can take a tile of the units. */
   readonly tiles: boolean;
 }
 
-/**
- * Finds what a backend can run on a device.
- * @param device the properties that the device reported; null if it was not queried or did not answer
- */
+/** @param device null if it was not queried or did not answer */
 export function findAbility(backend: BenchBackend, device: MeasuringDevice | null): Ability {
   const stated = (name: string): number | null => {
     const value = device?.properties[name];

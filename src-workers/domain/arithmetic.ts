@@ -1,18 +1,14 @@
 import { FailureError, ok, type Result, badInput } from './result.ts';
 
-/** Arithmetic as text, such as `4 * ceil({units} / {blockThreads}) + 1`: numbers, names, operators, brackets, calls. */
+/** Arithmetic as text: `4 * ceil({units} / {blockThreads}) + 1`. */
 export interface Arithmetic {
   readonly names: ReadonlySet<string>;
   /** Evaluates in double precision, like the C++ expression that `cpp` returns. */
   value(of: (name: string) => number): number;
-  /**
-   * Returns the arithmetic as a C++ expression of the type double.
-   * @param named returns the C++ name of a name
-   */
+  /** Returns a C++ expression of the type double. `named` returns the C++ name of a name. */
   cpp(named: (name: string) => string): string;
 }
 
-/** Each function's number of arguments, its result, and its name in C++. */
 const FUNCTIONS: Readonly<
   Record<string, { readonly takes: number; readonly apply: (...given: number[]) => number; readonly cpp: string }>
 > = {
@@ -35,10 +31,7 @@ const OPERATORS: Readonly<Record<string, (a: number, b: number) => number>> = {
 const MAX_CHARACTERS = 200;
 const TOKEN = /\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)|\{(\w+)\}|([A-Za-z_]\w*)|([-+*/%(),]))/y;
 
-/**
- * Parses arithmetic. Names may be in braces. An error is `bad-input`, with the position in the text.
- * @param known the names that are allowed
- */
+/** Names may be in braces and must be `known`. The error is `bad-input`, with the position in the text. */
 export function parseArithmetic(text: string, known: readonly string[]): Result<Arithmetic> {
   if (text.length > MAX_CHARACTERS) return badInput(`it has more than ${MAX_CHARACTERS} characters`);
   try {
@@ -63,7 +56,6 @@ function read(text: string, known: readonly string[]): Arithmetic {
   const expect = (what: string): never =>
     refuse(`${what} is missing ${at < tokens.length ? `before "${tokens[at]}"` : 'at the end'}`);
 
-  /** Parses operators of one precedence from left to right. */
   const chain = (signs: readonly string[], operand: () => Arithmetic): Arithmetic => {
     let left = operand();
     for (let sign = taken(...signs); sign !== null; sign = taken(...signs)) left = combined(sign, left, operand());

@@ -1,28 +1,23 @@
 import type { Balancing, LengthClass } from './design.ts';
 import { ok, type Result, badInput } from './result.ts';
 
-/** The maximum number of buckets. With more buckets, the sorting passes cost more than the buckets can save. */
+/** With more buckets, the sorting passes cost more than the buckets can save. */
 const MAX_BUCKETS = 64;
 
-/** The maximum number of classes. Each class is a launch. */
+/** Each class is a launch. */
 export const MAX_CLASSES = 8;
 
 const FORMS =
   `none, shuffle, quantile-buckets(K) or best-buckets(K) with K 1 to ${MAX_BUCKETS}, window-sort(UNITS), full-sort, dynamic-fetch, dynamic-fetch(UNITS), ` +
   `dynamic-fetch(group), padded, padded-slice(UNITS), mixed(K) with K 2 to ${MAX_CLASSES}, mixed(THREADS:LENGTH,…,THREADS); on a CPU row-split; nonzero-split or merge-path on both`;
 
-/** Maximum number of units that a slot fetches at once. With more, few slots have work at the end of a launch. */
+/** With more units per fetch, few slots have work at the end of a launch. */
 const MAX_FETCHED_UNITS = 4096;
 
-/** Maximum size of a window, units: no device can sort a larger window in one pass. */
+/** Units of a window: no device can sort more in one pass. */
 const MAX_WINDOW_UNITS = 2 ** 31;
 
-/**
- * Parses the text form of a balancing, such as `none` or `window-sort(4096)`. Spaces around names and numbers are
- * allowed.
- *
- * @returns the balancing, or `bad-input` with the text and the accepted forms
- */
+/** Parses the text form, such as `window-sort(4096)`. The error is `bad-input` with the accepted forms. */
 export function parseBalancing(text: string): Result<Balancing> {
   const match = /^\s*([a-z-]+)\s*(?:\(\s*([^()]*?)\s*\))?\s*$/.exec(text);
   if (!match) return badInput(`balancing "${text}" is not valid. Use ${FORMS}`);
@@ -76,7 +71,6 @@ export function parseBalancing(text: string): Result<Balancing> {
   }
 }
 
-/** Writes the text form that `parseBalancing` reads. */
 export function formatBalancing(balancing: Balancing): string {
   switch (balancing.kind) {
     case 'none':

@@ -1,7 +1,7 @@
 import type { RegimeInfo } from './regime.ts';
 import { timeText } from './times.ts';
 
-/** The parts of a design's predicted time, ms. They add up to `timeMs`, and are drawn in this order. */
+/** The parts add up to `timeMs`, and are drawn in this order. */
 export const BREAKDOWN_PARTS = [
   {
     id: 'idealWork',
@@ -32,21 +32,18 @@ export const BREAKDOWN_PARTS = [
 export type BreakdownPart = (typeof BREAKDOWN_PARTS)[number]['id'];
 export interface Breakdown {
   readonly timeMs: number;
-  /** The method that computed the time, and its agreement with the event simulation. */
   readonly regime: RegimeInfo;
   readonly parts: Readonly<Record<BreakdownPart, number>>;
-  /** The order of the units of a launch on a GPU; absent on a CPU. */
+  /** Absent on a CPU. */
   readonly order?: UnitsOrder;
-  /** The fractions of the device's peaks that the design achieves. */
   readonly achieved: Achieved;
-  /** The longest unit, if this unit alone takes a large part of the time; otherwise absent. */
+  /** Present if this unit alone takes a large part of the time. */
   readonly longestUnit?: LongestUnit;
 }
 
 /** `given`: the workload's own units, in the order that the balancing gives them. `independent`: draws from the law. */
 export type UnitsOrder = 'given' | 'independent';
 
-/** Returns, for example, `The workload gives the units and their order.`; empty on a CPU. */
 export function orderText({ order }: Pick<Breakdown, 'order'>): string {
   if (order === undefined) return '';
   return order === 'given'
@@ -54,17 +51,17 @@ export function orderText({ order }: Pick<Breakdown, 'order'>): string {
     : 'The units are independent draws from the law of lengths.';
 }
 
-/** The fractions of the device's peaks that the prediction expects over the whole launch. */
+/** Fractions of the device's peaks, over the whole launch. */
 export interface Achieved {
-  /** Fraction of peak instruction issue, 0…1, including the slots of waiting lanes; null on a CPU. */
+  /** Includes the slots of waiting lanes; null on a CPU. */
   readonly issueFraction: number | null;
   /**
-   * Traffic of device memory, GB/s, and its fraction of the peak bandwidth, 0…1. If the level-2 cache is the limit,
-   * this is the traffic that device memory could move in that time. Null if the kernel is not known to move data.
+   * Traffic of device memory, and its fraction of the peak bandwidth. If the level-2 cache is the limit, the traffic
+   * that device memory could move in that time. Null if the kernel is not known to move data.
    */
   readonly bandwidthGbS: number | null;
   readonly bandwidthFraction: number | null;
-  /** The resource that is busy for at least half of the time, and so limits the launch; null if there is none. */
+  /** The resource that is busy for at least half of the time. */
   readonly limit: 'issue' | 'bandwidth' | null;
 }
 
@@ -83,15 +80,12 @@ export function achievedText({ issueFraction, bandwidthGbS, bandwidthFraction, l
 }
 
 export interface LongestUnit {
-  /** Iterations. If the workload is a law and not a list of lengths, this is about the expected longest length. */
+  /** Iterations; for a law, about the expected longest length. */
   readonly length: number;
   readonly timeMs: number;
 }
 
-/**
- * Returns, for example, `Predicted as: A few waves. Such predictions differ from simulation by 0.5 % in the median, 5.3
- * % at the 95th percentile (775 designs).` The second sentence is left out if no accuracy is known.
- */
+/** Returns, for example, `Predicted as: A few waves. Such predictions differ from simulation by 0.5 % …`. */
 export function regimeText({ label, accuracy }: Pick<RegimeInfo, 'label' | 'accuracy'>): string {
   const name = `Predicted as: ${label}.`;
   if (!accuracy) return name;
@@ -100,15 +94,10 @@ export function regimeText({ label, accuracy }: Pick<RegimeInfo, 'label' | 'accu
   return `${name} Such predictions differ from simulation by ${figures} (${accuracy.designs.toLocaleString('en')} designs).`;
 }
 
-/** Writes a fraction as a percentage, such as `0.5 %`, with a no-break space. */
 function differenceText(fraction: number): string {
   return fraction < 0.0005 ? 'less than 0.1\u00a0%' : `${(100 * fraction).toFixed(1)}\u00a0%`;
 }
 
-/**
- * Returns, for example, `The longest unit, 12,000 iterations, takes 3.1 ms even alone on its multiprocessor, 82 % of
- * the time: …`; empty if the breakdown has no longest unit.
- */
 export function longestUnitText({ longestUnit, timeMs }: Breakdown): string {
   if (!longestUnit) return '';
   const length = longestUnit.length.toLocaleString('en');

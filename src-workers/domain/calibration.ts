@@ -1,7 +1,7 @@
 import type { MeasuringDevice } from './benchmark.ts';
 import { withSetupIterations, type KernelField, type KernelWithOrigins } from './provenance.ts';
 
-/** The values that a calibration can find, in this order. Each belongs to one kernel on one device. */
+/** The values that a calibration can find. Each belongs to one kernel on one device. */
 export const CALIBRATION_PARAMETERS = [
   'latencyCycles',
   'issueCycles',
@@ -15,7 +15,7 @@ export const CALIBRATION_PARAMETERS = [
 ] as const;
 export type CalibrationParameter = (typeof CALIBRATION_PARAMETERS)[number];
 
-/** Values of the parameters; `null` if neither the measurement nor the plan determines one. */
+/** `null` if neither the measurement nor the plan determines a parameter. */
 export interface CalibratedParameters {
   /** τ: latency floor of one iteration, cycles. */
   readonly latencyCycles: number;
@@ -29,15 +29,14 @@ export interface CalibratedParameters {
   readonly serialFraction: number | null;
   /** κ ≥ 0: cost of one cooperation step, as a fraction of an iteration. */
   readonly cooperationCost: number | null;
-  /** Work before the first iteration of each unit, in iterations. */
+  /** Work before the first iteration of a unit, in iterations. */
   readonly setupIterationsPerUnit: number | null;
-  /** Cycles of one divergent branch, without spills. */
+  /** For one branch, without spills. */
   readonly divergentBranchCycles: number | null;
-  /** Milliseconds of an empty launch. */
   readonly launchOverheadMs: number | null;
 }
 
-/** Parameters that belong to the kernel alone, with the kernel's field for each. All devices of a study share them. */
+/** Parameters that belong to the kernel alone, so that all devices of a study share them, with the kernel's fields. */
 export const KERNEL_PARAMETERS = {
   serialFraction: 'serialFraction',
   cooperationCost: 'cooperationCost',
@@ -45,7 +44,6 @@ export const KERNEL_PARAMETERS = {
 } as const satisfies Partial<Record<CalibrationParameter, KernelField>>;
 type KernelParameter = keyof typeof KERNEL_PARAMETERS;
 
-/** Returns the fields of a kernel that a calibration found. */
 export function calibratedValues({
   parameters,
   identified,
@@ -55,7 +53,6 @@ export function calibratedValues({
   return Object.fromEntries(found.map((name) => [name, parameters[name]]));
 }
 
-/** Returns a kernel with the values that a calibration found, marked as calibrated. */
 export function calibratedKernel<Kernel extends KernelWithOrigins>(
   kernel: Kernel,
   profile: CalibrationProfile,
@@ -73,45 +70,41 @@ export function calibratedKernel<Kernel extends KernelWithOrigins>(
   };
 }
 
-/** How accurately the measurement determines one parameter. */
 export interface ParameterIdentification {
-  /** Standard error, in the unit of the parameter; `null` if it was not fitted or has none. */
+  /** In the unit of the parameter; `null` if it was not fitted or has none. */
   readonly standardError: number | null;
-  /** Whether the parameter kept its earlier value, because it was not fitted or the data do not determine it. */
+  /** Whether the earlier value was kept, because the parameter was not fitted or the data do not determine it. */
   readonly held: boolean;
 }
 
-/** How well predicted times agree with the measured times of `designs` designs. Errors are |predicted/measured − 1|. */
+/** Errors are |predicted/measured − 1|. */
 export interface CalibrationFigures {
   readonly designs: number;
   readonly medianError: number;
-  /** 95th percentile. */
   readonly p95Error: number;
   /** Rank correlation, −1…1; `null` if all predicted times or all measured times are equal. */
   readonly spearman: number | null;
 }
 
-/** Errors on held-out designs, pooled over the folds. Each fold is predicted by a fit without it. */
+/** Pooled over the folds. Each fold is predicted by a fit without it. */
 export interface HeldOutFigures extends Omit<CalibrationFigures, 'designs'> {
   readonly folds: number;
 }
 
-/** The parameters that were found from measured designs of a kernel on a device. They replace data-sheet figures. */
+/** They replace data-sheet figures. */
 export interface CalibrationProfile {
   readonly version: 1;
   readonly deviceId: string;
   readonly deviceName: string;
-  /** Fingerprint of the device that measured (see `MeasuringDevice`). */
+  /** Of the device that measured (see `MeasuringDevice`). */
   readonly fingerprint: string;
   readonly backend: MeasuringDevice['backend'];
   readonly parameters: CalibratedParameters;
   readonly identified: Readonly<Record<CalibrationParameter, ParameterIdentification>>;
-  /** Errors on the fitted designs. */
   readonly fit: CalibrationFigures;
   /** `null` if there are too few designs to hold any out. */
   readonly heldOut: HeldOutFigures | null;
   /** Errors of the uncalibrated model on the same designs. */
   readonly before: CalibrationFigures;
-  /** Runs that contain the fitted measurements. */
   readonly sourceRunIds: readonly number[];
 }

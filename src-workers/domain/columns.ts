@@ -1,10 +1,10 @@
-/** Predictions, one entry per design, as a struct of arrays of the same length. */
+/** Predictions as a struct of arrays, one entry per design. */
 export interface PredictionColumns {
   /** Milliseconds; NaN if and only if the design is invalid. */
   readonly timeMs: Float64Array;
   readonly meanLoss: Float32Array;
   readonly aggregateLoss: Float32Array;
-  /** From 0 to 1. */
+  /** 0…1. */
   readonly occupancyFraction: Float32Array;
   readonly residentBlocks: Uint16Array;
   /** Bits of `LIMITING_FACTORS`. */
@@ -15,13 +15,12 @@ export interface PredictionColumns {
   readonly gridBlocks: Float64Array;
 }
 
-/** Predictions of the designs firstDesign … firstDesign + count − 1. */
 export interface PredictionChunk extends PredictionColumns {
   readonly firstDesign: number;
   readonly count: number;
 }
 
-/** An invalid reason that stands for "no prediction": the design was not predicted, or its prediction was not kept. */
+/** Stands for "no prediction": the design was not predicted, or its prediction was not kept. */
 export const NOT_SAVED = 255;
 
 export function allocateChunk(firstDesign: number, count: number): PredictionChunk {

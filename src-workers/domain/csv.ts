@@ -1,14 +1,8 @@
-/**
- * Writes tables as text for other programs. Names in a table may come from a file that someone else wrote, so a cell
- * must not become a formula.
- */
+/** Names in a table may come from a file that someone else wrote, so a cell must not become a formula. */
 
 type Cell = string | number | null;
 
-/**
- * Writes a cell. It is quoted if it would be read as several cells, prefixed if a spreadsheet would read it as a
- * formula, and empty for null.
- */
+/** Quotes or prefixes a cell that would be read as several cells or as a formula. */
 export function csvCell(value: Cell, separator = ','): string {
   if (typeof value === 'number') return String(value);
   if (value === null) return '';
@@ -16,7 +10,7 @@ export function csvCell(value: Cell, separator = ','): string {
   return /[",;\n\r]/.test(safe) || safe.includes(separator) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Writes rows as lines, without a line break at the end. */
+/** Has no line break at the end. */
 export function tableText(rows: readonly (readonly Cell[])[], separator = ','): string {
   return rows.map((row) => row.map((cell) => csvCell(cell, separator)).join(separator)).join('\n');
 }

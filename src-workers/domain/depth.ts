@@ -1,12 +1,9 @@
 /**
- * The law of a work group's depth for one order of the units. The depth is the number of iterations for which the work
- * group keeps its thread group busy. A time prediction needs no other property of a workload.
+ * The law of a work group's depth: the number of iterations for which it keeps its thread group busy. A time
+ * prediction needs no other property of a workload.
  */
 export interface GroupDepth extends StepLaw {
-  /**
-   * The law without setup, present if all depths contain the same setup of `setupDepth` iterations. Designs that differ
-   * only in the setup share this law.
-   */
+  /** The law without setup. Designs that differ only in the setup share this law. */
   readonly withoutSetup?: { readonly law: StepLaw; readonly setupDepth: number };
   /** E[depth] of one work group, iterations. */
   readonly meanDepth: number;
@@ -16,7 +13,6 @@ export interface GroupDepth extends StepLaw {
   readonly aggregateLoss: number;
   /** E[H] of a group (Swatman's mean loss) ≥ 1. */
   readonly meanLoss: number;
-  /** The fetches of a work group's lanes from the common counter; absent if there are none. */
   readonly fetches?: GroupFetches;
 }
 
@@ -36,18 +32,13 @@ export interface StepLaw {
 /** Mean numbers for one work group, from its first fetch until the units run out. */
 export interface GroupFetches {
   /**
-   * Number of fetchers: the lanes, or 1 if the group fetches as a whole. Each also fetches before the first iteration;
-   * the counts below exclude these fetches.
+   * The lanes, or 1 if the group fetches as a whole. Their fetches before the first iteration are not counted below.
    */
   readonly fetchers: number;
-  /** Iterations of the group until the units run out. */
   readonly iterations: number;
   /** Iterations after which at least one fetcher fetches. */
   readonly events: number;
-  /** Additions to the common counter. */
   readonly additions: number;
-  /**
-   * After the units have run out: iterations until the group ends, and iterations after which a fetch finds no unit.
-   */
+  /** After the units have run out: iterations of the group, and iterations after which a fetch finds no unit. */
   readonly last: { readonly iterations: number; readonly events: number };
 }

@@ -15,10 +15,9 @@ export const DESIGN_NAMES = {
 export type DesignField = keyof typeof DESIGN_NAMES;
 export const DESIGN_FIELDS = Object.keys(DESIGN_NAMES) as readonly DesignField[];
 
-/** Returns the design field with this name, or the name itself if no field has it. */
 export function fieldNamed(name: string): string {
   return DESIGN_FIELDS.find((each) => (DESIGN_NAMES[each] as readonly string[]).includes(name)) ?? name;
 }
 
-/** Maps a file's parameters that have other names to fields of a design; `null` if a parameter is no such field. */
+/** Maps a file's parameters to fields of a design; `null` if a parameter is no such field. */
 export type NamedParameters = Readonly<Record<string, DesignField | null>>;

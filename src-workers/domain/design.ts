@@ -4,9 +4,9 @@ import { conflict, type Result } from './result.ts';
 
 /**
  * How units are ordered or handed out if a slot takes whole units. `none`: in the order of the workload, or as
- * independent draws if the workload has no order. `shuffle`: in random order. `k`: number of buckets. `units`: window
- * size M. `fetch`: the units that one addition to the common counter takes, either this number of consecutive units for
- * one slot (1 if omitted) or one unit for every slot of a thread group.
+ * independent draws if it has no order. `k`: number of buckets. `units`: size of a window. `fetch`: the units that one
+ * addition to the common counter takes, either consecutive units for one slot (1 if omitted) or one for every slot of a
+ * thread group.
  */
 export type WholeUnitBalancing =
   | { readonly kind: 'none' }
@@ -29,23 +29,21 @@ export interface EvenShareBalancing {
   readonly kind: 'nonzero-split' | 'merge-path';
 }
 
-/** A class of lengths, and how many threads share each of its units: a number, a thread group, or the whole block. */
 export interface LengthClass {
   readonly threads: number | 'group' | 'block';
-  /** The longest length of the class, iterations; omitted for the last class, which has all longer units. */
+  /** The longest length, iterations; omitted for the last class. */
   readonly upTo?: number;
 }
 
 /**
- * Units are divided into classes by length, the shortest first. Each class has its own threads per unit and its own
- * launch. A single number asks for the best division into that many classes (see `predict/design/classes.ts`).
+ * Classes by length, the shortest first, each with its own launch. A number asks for the best division into that many
+ * classes (see `predict/design/classes.ts`).
  */
 export interface MixedBalancing {
   readonly kind: 'mixed';
   readonly classes: number | readonly LengthClass[];
 }
 
-/** The ways in which slots take the units of one launch, on a device whose lanes run in lockstep. */
 export type LockstepBalancing = WholeUnitBalancing | PaddedBalancing | EvenShareBalancing;
 
 /**
@@ -73,12 +71,10 @@ export function runsOn(balancing: Balancing, kind: Device['kind']): boolean {
   return kind === 'cpu' ? isPartition(balancing) : isLockstep(balancing) || balancing.kind === 'mixed';
 }
 
-/** Returns whether a balancing needs to know the lengths before launch. */
 export function needsLengths({ kind }: Balancing): boolean {
   return kind !== 'none' && kind !== 'shuffle' && kind !== 'dynamic-fetch' && kind !== 'row-split';
 }
 
-/** Returns whether slots of a GPU take whole units without padding. */
 export function isWholeUnit(balancing: Balancing): balancing is WholeUnitBalancing {
   return isLockstep(balancing) && !isEvenShare(balancing) && !isPadded(balancing);
 }
@@ -91,51 +87,45 @@ export function isPadded(balancing: Balancing): balancing is PaddedBalancing {
   return balancing.kind === 'padded' || balancing.kind === 'padded-slice';
 }
 
-/** Returns whether a balancing can cut units into one share for each core of a CPU. */
 export function isPartition(balancing: Balancing): balancing is PartitionBalancing {
   // This runs for every design of a sweep, and comparisons are faster than a search.
   return balancing.kind === 'row-split' || balancing.kind === 'nonzero-split' || balancing.kind === 'merge-path';
 }
 
-/** Returns whether a design is a partition over the cores of a CPU. Its blocks have one thread. */
+/** Blocks of a design for a CPU have one thread. */
 export function isCpuDesign({ balancing, blockThreads }: Pick<Design, 'balancing' | 'blockThreads'>): boolean {
   return balancing === 'row-split' || (blockThreads === 1 && CPU_BALANCING.some((kind) => kind === balancing));
 }
 
 /** One mapping of a workload onto a device. On a CPU it is a partition over `gridBlocks` cores, one thread each. */
 export interface Design {
-  /** Name of the implementation, if the study has several. */
   readonly implementation?: string;
   /** u: threads that share one unit; a power of two up to the whole block. */
   readonly threadsPerUnit: number;
   /** m: units that each slot of u threads processes, one after another. */
   readonly unitsPerThread: number;
   readonly loop: LoopForm;
-  /** Text form of a `Balancing`. */
   readonly balancing: string;
   readonly blockThreads: number;
   /**
-   * Threads of a block that lie side by side, if units are in rows (an image, a grid). The other threads lie above
-   * them, so a block takes a tile of the units. If omitted, a block takes consecutive units.
+   * Threads side by side, if units are in rows (an image): a block then takes a tile of them, else consecutive units.
    */
   readonly blockWidth?: number;
   readonly gridBlocks: number;
-  /** The compiler's register cap; `null` for none. */
+  /** The compiler's limit; `null` for none. */
   readonly registerCap: number | null;
-  /** Classes of a mixed design, the shortest first; each has its own launch. */
   readonly classes?: readonly DesignClass[];
 }
 
-/** A class of lengths and its launch. */
 export interface DesignClass {
-  /** The longest length of the class, iterations; `null` for the last class, which has all longer units. */
+  /** The longest length, iterations; `null` for the last class. */
   readonly upTo: number | null;
   readonly threadsPerUnit: number;
   readonly units: number;
   readonly gridBlocks: number;
 }
 
-/** Returns the threads of a block: `256`, or `16 × 16` for a tile. */
+/** Returns `256`, or `16 × 16` for a tile. */
 export function blockText({ blockThreads, blockWidth }: Pick<Design, 'blockThreads' | 'blockWidth'>): string {
   return blockWidth === undefined ? String(blockThreads) : `${blockWidth} × ${blockThreads / blockWidth}`;
 }
@@ -145,11 +135,10 @@ export function implementationText({ implementation }: Pick<Design, 'implementat
   return implementation === undefined ? '' : `${implementation}: `;
 }
 
-/** Writes the block of a design as one word: `128`, or `8x16`. */
+/** Returns `128`, or `8x16` for a tile. */
 export const blockWord = (design: Pick<Design, 'blockThreads' | 'blockWidth'>): string =>
   blockText(design).replaceAll(' × ', 'x');
 
-/** Describes a design in one line, for exports and lists. */
 export function designText(design: Design): string {
   const { threadsPerUnit, unitsPerThread, gridBlocks, loop, balancing, registerCap } = design;
   const named = implementationText(design);
@@ -160,9 +149,7 @@ export function designText(design: Design): string {
   return `${named}u=${threadsPerUnit} m=${unitsPerThread} block=${block} grid=${gridBlocks} order=${balancing}${flattened}${cap}`;
 }
 
-/**
- * The reasons why a design cannot run or has no effect; 0 is valid. The numbers are stored, so they must not change.
- */
+/** The positions are stored, so they must not change. */
 export const INVALID_REASONS = [
   { code: 'valid', text: 'valid' },
   { code: 'block-threads', text: 'more threads per block than the device allows' },
@@ -189,10 +176,8 @@ export const INVALID_REASONS = [
 ] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number]['code'];
 
-/** Returns why a design cannot run, in words. */
 export const reasonText = (reason: InvalidReason): string => INVALID_REASONS.find(({ code }) => code === reason)!.text;
 
-/** Returns the failure for a design that cannot run. */
 export function invalidDesign(index: number, reason: InvalidReason): Result<never> {
   return conflict(`Design ${index} cannot run: ${reasonText(reason)}. Specify a valid design.`, { design: index });
 }
@@ -206,7 +191,6 @@ export const LIMITING_FACTORS = [
 ] as const;
 export type LimitingFactor = (typeof LIMITING_FACTORS)[number]['code'];
 
-/** Returns the names of the factors in a bit mask, in bit order. */
 export function limitingFactors(mask: number): LimitingFactor[] {
   return LIMITING_FACTORS.filter((factor) => mask & factor.bit).map((factor) => factor.code);
 }

@@ -3,24 +3,21 @@ import { ok, type Result, badInput } from './result.ts';
 
 /**
  * Maximum traffic between one multiprocessor and the L2, bytes per cycle: 64 on a V100 (Jia et al., 2018,
- * arXiv:1804.06826). This limit is assumed for every device, so a part with few multiprocessors cannot use the full
- * memory bandwidth.
+ * arXiv:1804.06826). This limit is assumed for every device.
  */
 const BYTES_PER_MULTIPROCESSOR_CYCLE = 64;
 
-/** `ID:66` means 66 multiprocessors of a device; `ID:66:slice` also gives them only their share of its memory. */
+/** `ID:66`: 66 multiprocessors of a device. `ID:66:slice`: with only their share of its memory. */
 const PART = /^(.+?):([1-9]\d{0,5})(:slice)?$/;
 
-/** Returns the id of the device whose part an id names; null if the id names no part. */
 export function findWhole(id: string): string | null {
   return PART.exec(id)?.[1] ?? null;
 }
 
 /**
- * Finds a device, or the part of a device that an id names: some of its multiprocessors, as in a green context or a
- * partition. A part shares memory, bandwidth and L2 with the other parts, which are assumed to be idle. With `:slice`
- * the part has only its share of memory, bandwidth and L2, as in a slice of a multi-instance GPU.
- *
+ * Finds a device or a part of one: some of its multiprocessors, as in a green context. A part shares memory, bandwidth
+ * and L2 with the other parts, which are assumed to be idle. With `:slice` it has only its share, as in a slice of a
+ * multi-instance GPU.
  * @returns undefined if there is no such device; `bad-input` if it has no such part
  */
 export function deviceById<D extends Device>(devices: readonly D[], id: string): Result<D> | undefined {

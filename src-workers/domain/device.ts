@@ -1,6 +1,6 @@
 export type GpuVendor = 'nvidia' | 'amd' | 'intel' | 'apple' | 'software' | 'other';
 
-/** The rules by which a device allocates registers, shared memory and slots; they depend on its architecture. */
+/** The architecture decides how a device allocates registers, shared memory and slots. */
 export type OccupancyRules =
   | { readonly family: 'nvidia'; readonly computeCapability: string }
   | { readonly family: 'amd'; readonly isa: string; readonly waveSize: 32 | 64 }
@@ -8,7 +8,7 @@ export type OccupancyRules =
   | { readonly family: 'apple'; readonly gpuFamily: number }
   | { readonly family: 'generic' };
 
-/** Hard limits of a device. A design above any of them is invalid. `null` if the device has no such limit. */
+/** A design above any of these limits is invalid. */
 export interface DeviceLimits {
   readonly maxThreadsPerBlock: number;
   readonly maxGridBlocks: number;
@@ -18,30 +18,30 @@ export interface DeviceLimits {
   readonly maxRegistersPerBlock: number;
   readonly maxRegistersPerThread: number;
   readonly sharedMemoryBytesPerMultiprocessor: number;
-  /** Maximum that a block may request, including the part that needs an opt-in. */
+  /** Includes the part that needs an opt-in. */
   readonly maxSharedMemoryBytesPerBlock: number;
 }
 
-/** A GPU, from public data. `sources` has the source of each value (field → citation or URL; `*` for all others). */
+/** A GPU, from public data. `sources`: field → citation or URL; `*` for all others. */
 export interface GpuDevice {
   readonly kind: 'gpu';
-  /** Lower-case slug, unique in the catalogue: `nvidia-a100-sxm4-40gb`. */
+  /** Unique in the catalogue: `nvidia-a100-sxm4-40gb`. */
   readonly id: string;
-  /** Display name without the vendor: `A100 SXM4 40 GB`. */
+  /** Without the vendor: `A100 SXM4 40 GB`. */
   readonly name: string;
   readonly vendor: GpuVendor;
-  /** Marketing architecture: `Ampere`, `CDNA 2`. */
+  /** `Ampere`, `CDNA 2`. */
   readonly architecture: string;
   readonly occupancy: OccupancyRules;
   readonly year: number;
   /** Streaming multiprocessors, compute units, or workgroup processors: the unit that holds resident blocks. */
   readonly multiprocessors: number;
-  /** Boost clock, MHz. */
+  /** Boost clock. */
   readonly clockMhz: number;
   /** ω: lanes that run in lockstep. */
   readonly threadGroupWidth: number;
   readonly schedulersPerMultiprocessor: number;
-  /** FP32 lanes of one multiprocessor. An instruction of a thread group occupies them for width/lanes cycles. */
+  /** An instruction of a thread group occupies the lanes of one multiprocessor for width/lanes cycles. */
   readonly fp32LanesPerMultiprocessor: number;
   /** Cycles before a dependent arithmetic instruction of the same thread group can issue. */
   readonly dependentIssueLatencyCycles: number;
@@ -58,8 +58,8 @@ export interface GpuDevice {
   /** Time between the starts of two blocks of a launch on the whole device, ns; assumed if nobody measured it. */
   readonly blockStartNanoseconds?: number | undefined;
   /**
-   * Rate of 32-byte sectors at random addresses, GB/s: from device memory, and from the level-2 cache. Omitted if
-   * nobody measured it; random sectors from memory are then assumed to be as fast as others.
+   * Rate of 32-byte sectors at random addresses, GB/s: from device memory, and from the level-2 cache. If omitted,
+   * random sectors from memory are assumed to be as fast as others.
    */
   readonly randomSectorsGbS?: number | undefined;
   readonly cachedSectorsGbS?: number | undefined;
@@ -85,12 +85,10 @@ export interface CpuDevice {
 
 export type Device = GpuDevice | CpuDevice;
 
-/** Returns whether a field is an estimate: its source then begins with this word. */
 export function isEstimate({ sources }: Device, field: string): boolean {
   return !IDENTITY.has(field) && /^estimate\b/.test(sources[field] ?? sources['*'] ?? '');
 }
 
-/** Finds the estimated fields on which a value of a device depends, by recording which fields are read. */
 export function listEstimates<Kind extends Device>(device: Kind, value: (device: Kind) => unknown): string[] {
   const read = new Set<string>();
   value(

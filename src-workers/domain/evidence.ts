@@ -2,9 +2,7 @@ import { parseBalancing } from './balancing.ts';
 import type { Device } from './device.ts';
 import { unwrap } from './result.ts';
 
-/** Predictions compared with measurements of real GPUs: public ones and our own. */
-
-/** The kinds of implementations, in words. The errors of predictions differ by kind. */
+/** The errors of predictions differ by kind. */
 const KIND_TEXT = {
   'thread-per-unit': 'a thread per unit',
   'group-per-unit': 'a group of threads per unit',
@@ -18,10 +16,7 @@ const KIND_TEXT = {
 
 export type ImplementationKind = keyof typeof KIND_TEXT;
 
-/**
- * Returns the kind of a design. Work before the launch (sorting) decides first, then how slots get units, then how
- * threads share a unit.
- */
+/** Work before the launch (sorting) decides first, then how slots get units, then how threads share a unit. */
 export function implementationKind(device: Device, threadsPerUnit: number, balancing: string): ImplementationKind {
   switch (unwrap(parseBalancing(balancing)).kind) {
     case 'none':
@@ -49,7 +44,6 @@ export function implementationKind(device: Device, threadsPerUnit: number, balan
 
 const listed = new Intl.ListFormat('en');
 
-/** Returns a list of kinds, such as `padded units and even shares`. */
 export function kindsText(kinds: readonly ImplementationKind[]): string {
   return listed.format(kinds.map((kind) => KIND_TEXT[kind]));
 }
@@ -60,25 +54,21 @@ export interface TieBand {
   readonly fraction: number;
   /** The measured times that the fraction comes from, in words; `null` if this device and kind were not measured. */
   readonly source: string | null;
-  /** The other devices that the fraction comes from, in words, if `source` is null; otherwise `null`. */
+  /** The other devices that the fraction comes from, if `source` is null. */
   readonly takenFrom: string | null;
-  /** Pairs of measured times that the fraction comes from; 0 if it comes from other devices. */
+  /** Pairs of measured times; 0 if the fraction comes from other devices. */
   readonly count: number;
 }
 
-/** Errors of predictions on a device that was left out of the fits, in one data set. */
+/** Errors on a device that was left out of the fits, in one data set. */
 export interface DeviceAgreement {
   readonly dataset: string;
   readonly kinds: readonly ImplementationKind[];
-  /** Number of measured times. */
   readonly count: number;
   /** |predicted / measured − 1|, for predictions as in a sweep. */
   readonly medianError: number;
   readonly p90Error: number;
-  /**
-   * The intervals of all launches and of each kind. Empty if the predictions have an unknown factor, use measured
-   * cycles, or were not held out.
-   */
+  /** Empty if the predictions have an unknown factor, use measured cycles, or were not held out. */
   readonly intervals: readonly TimeInterval[];
   /** A reason to trust the figures less, as part of a sentence. */
   readonly caveat?: string;
@@ -95,9 +85,8 @@ export interface TimeInterval {
   readonly startMicroseconds: number;
 }
 
-/** How well the predictions for a device agree with measurements. */
 export interface DeviceEvidence {
-  /** Name of the device that was measured. It has the same chip as the device in question, perhaps on another board. */
+  /** The device that was measured: the same chip, perhaps on another board. */
   readonly device: string;
   readonly agreement: readonly DeviceAgreement[];
 }
@@ -110,10 +99,7 @@ const percent = (fraction: number): string => `${Number((100 * fraction).toPreci
 
 const FROM_OTHERS = 'The possible errors of its times are taken from other devices';
 
-/**
- * Says in a sentence how well predicted times of a device agree with measurements, for every place that shows a time.
- * @param kinds the kinds of the designs whose times are shown
- */
+/** @param kinds the kinds of the designs whose times are shown */
 export function evidenceText(evidence: DeviceEvidence | null, kinds: readonly ImplementationKind[] = []): string {
   if (!evidence) return `No public measurements of this device are known. ${FROM_OTHERS}.`;
   const sets = evidence.agreement.map(
@@ -129,7 +115,6 @@ export function evidenceText(evidence: DeviceEvidence | null, kinds: readonly Im
   return missing.length === 0 ? measured : `${measured} Not measured there: ${kindsText(missing)}.`;
 }
 
-/** A device in a list of times, and the kinds of its implementations in the list. */
 export interface TimedDevice {
   readonly id: string;
   readonly name: string;
@@ -137,9 +122,7 @@ export interface TimedDevice {
   readonly kinds: readonly ImplementationKind[];
 }
 
-/**
- * Returns the mark above predicted times, and sentences that explain it. Null if all devices and kinds were measured.
- */
+/** Returns the mark above predicted times and its explanation; null if all devices and kinds were measured. */
 export function evidenceGaps(
   devices: readonly Omit<TimedDevice, 'id'>[],
 ): { readonly mark: string; readonly text: string } | null {
@@ -160,16 +143,14 @@ export function evidenceGaps(
   return { mark: all ? 'no evidence' : `no evidence: ${unknown.length} of ${devices.length} devices`, text };
 }
 
-/** Returns the largest difference of tied times and its source, such as `within 18 %, from shapes of a kernel on …`. */
+/** Returns, for example, `within 18 %, from shapes of a kernel on …`. */
 export function tieBandText({ fraction, source, takenFrom }: TieBand): string {
   return source === null
     ? `within ${percent(fraction)}, ${takenFrom}, since no such public times of this device are known`
     : `within ${percent(fraction)}, from ${source}`;
 }
 
-/** Errors of the predictions for several matrices. */
 interface TimeErrors {
-  /** Matrices with a measured time. */
   readonly count: number;
   /** |predicted / measured − 1|. */
   readonly medianError: number;
@@ -178,23 +159,22 @@ interface TimeErrors {
   readonly spearman: number;
 }
 
-/** Errors for an implementation on a GPU. Each matrix is predicted with parameters that were fitted without it. */
+/** Each matrix is predicted with parameters that were fitted without it. */
 export interface ImplementationEvidence extends TimeErrors {
-  /** The name in the source of the data. */
   readonly name: string;
-  /** Name of the implementation in `evidence/spmv-designs.ts`. */
+  /** Name in `evidence/spmv-designs.ts`. */
   readonly implementation: string;
   readonly takes: string;
-  /** The same errors for matrices with at least 10⁶ non-zeros, whose launch takes little of the time; null if none. */
+  /** The same errors for matrices with at least 10⁶ non-zeros, whose launch takes little of the time. */
   readonly large: TimeErrors | null;
   /**
-   * Errors of a simpler model for comparison. It has four fitted numbers (start, per byte, per element of the longest
-   * row, per row). `null` if the work is not a matrix.
+   * A simpler model for comparison, with four fitted numbers: start, per byte, per element of the longest row, per row.
+   * `null` if the work is not a matrix.
    */
   readonly fourNumbers: { readonly medianError: number; readonly spearman: number } | null;
   /**
-   * Errors of a guess, for comparison: the mean measured time of similar matrices, without a model. A model that knows
-   * only the features of a matrix can hardly do better. `null` if the work is not a matrix, or comes from another file.
+   * Errors of a guess without a model, the mean measured time of similar matrices. A model that knows only the features
+   * of a matrix can hardly do better. `null` if the work is not a matrix, or comes from another file.
    */
   readonly nearest: { readonly medianError: number; readonly spearman: number } | null;
   readonly parameters: readonly EvidenceParameter[];
@@ -206,9 +186,9 @@ export interface EvidenceParameter {
   readonly unit: string;
   readonly meaning: string;
   readonly value: number;
-  /** Standard error; `null` if only a bound is known or the data do not determine the parameter. */
+  /** `null` if only a bound is known or the data do not determine the parameter. */
   readonly standardError: number | null;
-  /** The bounds within which the value was fitted. */
+  /** Bounds of the fit. */
   readonly lower: number;
   readonly upper: number;
 }
@@ -217,51 +197,40 @@ export interface EvidenceParameter {
 export interface ChoiceEvidence {
   /** Matrices with at least two measured implementations. */
   readonly count: number;
-  /** Regret over the matrices: geometric mean, and 95th percentile. */
+  /** Geometric mean over the matrices. */
   readonly regret: number;
   readonly regretP95: number;
   /** Share of matrices for which the fastest was chosen, 0…1. */
   readonly hitRate: number;
-  /** Among the implementations measured for every matrix, the best one to choose always; `null` if there is none. */
+  /** The best implementation to choose always, if one was measured for every matrix. */
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
-  /** Regret of the choice by the four-number model; `null` if there is none. */
   readonly fourNumbersRegret: number | null;
-  /**
-   * Regret of a random choice among the designs whose predicted times are too close to the shortest to be told apart:
-   * the band covers the errors of 80 % of pairs. Omitted if it was not computed.
-   */
+  /** Regret of a random choice among designs that the band, over 80 % of pairs, cannot tell from the fastest. */
   readonly randomRegret?: number;
 }
 
 export interface GpuEvidence {
   readonly device: string;
-  /** The name in the source of the data. */
   readonly column: string;
   readonly implementations: readonly ImplementationEvidence[];
-  /** `null` if no matrix has two measured implementations. */
   readonly choice: ChoiceEvidence | null;
-  /** The same figures for matrices with at least 10⁶ non-zeros; `null` if there are none. */
+  /** For matrices with at least 10⁶ non-zeros. */
   readonly choiceLarge: ChoiceEvidence | null;
 }
 
-/**
- * A GPU that was treated as unseen: its own measurements were left out. Its parameters come from other GPUs, scaled by
- * the data sheets.
- */
+/** A GPU whose own measurements were left out. Its parameters come from other GPUs, scaled by the data sheets. */
 export interface UnseenEvidence {
   readonly device: string;
   readonly count: number;
   readonly medianError: number;
   readonly regret: number;
-  /** The same error for matrices with at least 10⁶ non-zeros, whose launch takes little of the time. */
+  /** For matrices with at least 10⁶ non-zeros, whose launch takes little of the time. */
   readonly medianErrorLarge: number | null;
   readonly regretLarge: number | null;
 }
 
-/** A GPU, with the times of one of its implementations. */
 export interface GpuDetail {
   readonly gpu: GpuEvidence;
-  /** `null` if no other GPU of the data set can give parameters. */
   readonly unseen: UnseenEvidence | null;
   readonly points: EvidencePoints;
 }
@@ -279,13 +248,11 @@ export interface DatasetEvidence extends Dataset {
   readonly unseen: readonly UnseenEvidence[];
 }
 
-/** The property of a matrix or a launch on the horizontal axis of the plots of errors. */
 export type EvidenceAxis = 'nonzeros' | 'skewness' | 'blocks';
 
-/** The times of one implementation, point by point, for plots. */
 export interface EvidencePoints {
   readonly names: readonly string[];
-  /** Unit of the times, `µs` or `ms`; empty if losses are compared. */
+  /** `µs` or `ms`; empty if losses are compared. */
   readonly unit: string;
   readonly over: Readonly<Partial<Record<EvidenceAxis, Float64Array>>>;
   readonly measured: Float64Array;

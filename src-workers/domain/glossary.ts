@@ -1,6 +1,5 @@
 import { sentenceCase, type Term } from './terms.ts';
 
-/** A word of the interface and its meaning. */
 export interface GlossaryEntry {
   readonly id: GlossaryId;
   readonly term: string;
@@ -15,7 +14,6 @@ const IDS = [
 ] as const; // prettier-ignore
 export type GlossaryId = (typeof IDS)[number];
 
-/** Returns all definitions, in the words of a programming model, ordered by term. */
 export function glossary(say: Term): readonly GlossaryEntry[] {
   const thread = say('thread');
   const threads = say('thread', 'many');

@@ -1,8 +1,6 @@
 import type { KernelProfile, MemoryAccess, Phase, Sharing } from './kernel.ts';
 import { accessesText, KERNEL_INPUTS } from './provenance.ts';
 
-/** Facts about a kernel from a compiler, its machine code or a profiler, for `kernel inspect` and the Study view. */
-
 /**
  * The unit that executes an instruction. `integer`: 32-bit integer and logic, moves and integer conversions; `special`:
  * reciprocals, roots, exponentials, sines, and conversions between integers and floating point; `memory`: loads,
@@ -13,12 +11,11 @@ export type InstructionClass = (typeof INSTRUCTION_CLASSES)[number];
 export type ClassCounts = Readonly<Record<InstructionClass, number>>;
 
 export interface InspectedLoop {
-  /** Source line of the loop's backward branch; null without line information. */
+  /** Line of the loop's backward branch. */
   readonly line: number | null;
   /**
    * Instructions of one iteration on all paths through its body, because a divergent thread group issues all of them.
-   * Inner loops and the change of the unit are excluded. If the loop is unrolled, these are the instructions of a pass
-   * divided by its number of iterations.
+   * Inner loops and the change of the unit are excluded.
    */
   readonly instructionsPerIteration: number;
   readonly byClass: ClassCounts;
@@ -26,26 +23,22 @@ export interface InspectedLoop {
   readonly threeRegisters: number;
   /** Loads from device memory on an iteration's longest chain of dependencies, through values and branches. */
   readonly dependentLoads: number;
-  /** Shuffles, barriers and loads from shared memory on this chain. */
   readonly dependentExchanges: number;
   /**
-   * The longest chain of dependent arithmetic in an iteration, in latencies of one instruction. It includes the time to
-   * issue instructions in program order (`findChain`).
+   * The longest chain of dependent arithmetic, in latencies of one instruction, with the time to issue (`findChain`).
    */
   readonly chainInstructions: number;
-  /** Instructions if all lanes take the shortest path through the body. */
   readonly shortestPath: number;
-  /** Number of source iterations in one pass of the loop, found by a mark or by a remainder loop on the same line. */
+  /** Source iterations in one pass of the loop, found by a mark or by a remainder loop on the same line. */
   readonly unrolled: number;
   /** Nesting depth; 1 for an outermost loop. */
   readonly depth: number;
-  /** Whether the number of iterations depends on data that differs between threads. */
+  /** Whether the number of iterations differs between threads. */
   readonly divergent: boolean;
   /** Whether the source marks the loop: `asm volatile("// lockstep:loop");`. */
   readonly marked: boolean;
 }
 
-/** Registers and spills under a register cap. */
 export interface CappedUsage {
   readonly cap: number;
   readonly registersPerThread: number;
@@ -53,15 +46,14 @@ export interface CappedUsage {
   readonly spillLoadBytes: number;
 }
 
-/** A profiler's measurements of the launches of a kernel. A value is null if the file does not have it. */
+/** A profiler's measurements of the launches of a kernel; null where the file has none. */
 export interface ProfiledLaunch {
   readonly launches: number;
   readonly blockThreads: number | null;
   readonly gridBlocks: number | null;
-  /** Time of all launches together. */
   readonly durationMs: number | null;
   readonly dramBytes: number | null;
-  /** Instructions of all thread groups. A replayed instruction is executed once and issued more than once. */
+  /** Over all thread groups. A replayed instruction is executed once and issued more than once. */
   readonly executedInstructions: number | null;
   readonly issuedInstructions: number | null;
   /** Sectors of 32 bytes that went through the L1 and the L2 cache. */
@@ -71,14 +63,11 @@ export interface ProfiledLaunch {
   readonly meanActiveLanes: number | null;
 }
 
-/** Lengths that match the lockstep loss in a profile. */
 export interface FittedLengths {
-  /** The lengths in the workload grammar. */
   readonly lengths: string;
   /** Measured loss of groups of 32, which the fitted lengths reproduce. */
   readonly aggregateLoss: number;
   readonly mean: number;
-  /** The measurement to which the lengths were fitted. */
   readonly note: string;
 }
 
@@ -91,36 +80,29 @@ export const INSPECTED_FROM = {
   ncu: 'Nsight Compute',
 } as const;
 
-/** The phases around the chosen loop, as in a kernel profile. */
 export type InspectedPhases = Readonly<Partial<Record<'prologue' | 'unit' | 'combine' | 'refill', Phase>>>;
 
 export interface Inspection {
   readonly entry: string;
   /** The demangled name: `step<float>` for `_Z4stepIfEvPT_`. */
   readonly name: string;
-  /** The architecture, such as `sm_90`; null if the file does not state it. */
+  /** Such as `sm_90`. */
   readonly arch: string | null;
-  /** All kernels of the file. */
   readonly entries: readonly string[];
   readonly registersPerThread: number | null;
-  /** Shared memory that is fixed at compile time. A profile also includes the memory that the launch adds. */
+  /** Fixed at compile time. A profile also includes the memory that the launch adds. */
   readonly sharedMemoryBytesPerBlock: number | null;
   readonly spillStoreBytes: number | null;
   readonly spillLoadBytes: number | null;
   readonly loops: readonly InspectedLoop[];
-  /**
-   * The position in `loops` of the loop that counts as the kernel's iterations, and the reason for the choice; null if
-   * there is no loop.
-   */
+  /** The loop (its position in `loops`) that counts as the kernel's iterations. */
   readonly chosen: { readonly loop: number; readonly why: string } | null;
-  /** The phases around the chosen loop; empty if there are no loops. */
   readonly phases: InspectedPhases;
   readonly sharing: Sharing | null;
   /** 1 if each iteration needs the previous result, so sharing a unit gains nothing; `null` if unknown. */
   readonly serialFraction: 1 | null;
   /** Reads and writes of device memory in an iteration of the chosen loop. */
   readonly accesses: readonly MemoryAccess[];
-  /** Where the loops come from, or the other figures if there are no loops. */
   readonly from: keyof typeof INSPECTED_FROM;
   readonly caps: readonly CappedUsage[];
   readonly launch: ProfiledLaunch | null;
@@ -161,7 +143,7 @@ const SHARING_TEXT = {
   split: 'its threads split each iteration',
 } as const;
 
-/** Describes a value in words, such as `17 instructions, a chain of 14, loads 1, 8 B` for a phase. */
+/** Describes a value, such as `17 instructions, a chain of 14, loads 1, 8 B` for a phase. */
 export function inspectedText(value: NonNullable<InspectedFields[InspectedField]>): string {
   if (typeof value === 'number') return String(value);
   if (typeof value === 'string') return SHARING_TEXT[value];
@@ -176,7 +158,6 @@ export function inspectedText(value: NonNullable<InspectedFields[InspectedField]
   ].join(', ');
 }
 
-/** Returns the fields of a kernel profile that an inspection determines. */
 export function inspectedFields(inspection: Inspection): InspectedFields {
   const { registersPerThread, sharedMemoryBytesPerBlock, chosen, loops, phases, sharing, serialFraction, accesses } =
     inspection;
@@ -203,17 +184,13 @@ export function inspectedFields(inspection: Inspection): InspectedFields {
   };
 }
 
-/**
- * Selects the fields for a study, which may have a CPU. On a CPU, lanes do not read side by side, so the bytes of an
- * iteration replace the accesses.
- */
+/** On a CPU, lanes do not read side by side, so the bytes of an iteration replace the accesses. */
 export function selectFields(fields: InspectedFields, hasCpu: boolean): InspectedFields {
   if (!hasCpu || !fields.accesses) return fields;
   const { accesses, ...others } = fields;
   return { ...others, bytesPerIteration: accesses.reduce((sum, { elementBytes }) => sum + elementBytes, 0) };
 }
 
-/** Lists properties that the code of a kernel does not show, and how each unknown affects the advice. */
 export function listUnknown({
   accesses,
   bytesPerIteration,
@@ -261,8 +238,8 @@ export function listUnknown({
 }
 
 /**
- * Returns a study's kernel with the fields of an inspection, each marked as imported. Fields that are undefined, and
- * older figures for the same work, are removed. If iterations are dealt, the costs of split iterations become 0.
+ * Returns a study's kernel with the fields of an inspection, each marked as imported. Older figures for the same work
+ * are removed. If iterations are dealt, the costs of split iterations become 0.
  */
 export function withInspected<Kernel extends { readonly origins?: object | undefined }>(
   kernel: Kernel,
@@ -297,22 +274,20 @@ export function lastName(name: string): string {
   return plain.slice(Math.max(plain.lastIndexOf(' '), plain.lastIndexOf(':')) + 1);
 }
 
-/** The name of a kernel whose real name is unknown. */
 export const UNNAMED_KERNEL = 'kernel';
 
-/** Returns the name of a study's kernel once its code is known. A name that the user gave is kept. */
+/** A name that the user gave is kept. */
 export function inspectedName(own: string, { name }: Pick<Inspection, 'name'>): string {
   return own === UNNAMED_KERNEL ? lastName(name) || own : own;
 }
 
-/** Kinds of files about a kernel. */
 export type KernelFileKind = 'source' | 'ptx' | 'sass' | 'cubin' | 'ptxas' | 'ncu';
 
-/** Maximum size of a file about a kernel. The PTX of the largest libraries takes about 10 MB. */
+/** The PTX of the largest libraries takes about 10 MB. */
 export const MAX_KERNEL_FILE_BYTES = 32 * 2 ** 20;
 const HEAD_BYTES = 262_144;
 
-/** Detects the kind of a file about a kernel by its content, and CUDA source by its name; `null` for other files. */
+/** Detects the kind by the content, and CUDA source also by the name. */
 export function kernelFileKind(fileName: string, bytes: Uint8Array): KernelFileKind | null {
   if (bytes[0] === 0x7f && bytes[1] === 0x45 && bytes[2] === 0x4c && bytes[3] === 0x46) return 'cubin';
   if (/\.cu$/i.test(fileName)) return 'source';

@@ -1,11 +1,8 @@
 import type { LoopForm } from './kernel.ts';
 
-/**
- * The user's own kernel without a host program: everything that is needed to launch it for a design, check its result
- * and time it. `contract/kernel-manifest.ts` has the file format and describes its fields.
- */
+/** The user's own kernel without a host program. `contract/kernel-manifest.ts` describes the file format. */
 
-/** The types of values: their size in bytes (files are little-endian), and the C++ type in which they are compared. */
+/** Files are little-endian. Values are compared in the C++ type. */
 export const VALUE_TYPES = {
   i8: { bytes: 1, cpp: 'int8_t' },
   u8: { bytes: 1, cpp: 'uint8_t' },
@@ -22,7 +19,7 @@ export const VALUE_TYPES = {
 } as const;
 export type ValueType = keyof typeof VALUE_TYPES;
 
-/** The C and CUDA names of the value types; `long` has 8 bytes, as on Linux. */
+/** `long` has 8 bytes, as on Linux. */
 const C_NAMES: Readonly<Record<string, ValueType>> = {
   ...Object.fromEntries(
     [8, 16, 32, 64].flatMap((bits) => [
@@ -55,7 +52,6 @@ const C_NAMES: Readonly<Record<string, ValueType>> = {
 export const TYPE_FORM =
   'i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64, or its name in C (int, unsigned char, half); TYPE[n] for a struct or vector of n values, such as f32[4] for float4, and u8[24] for a struct of 24 bytes';
 
-/** An element of an array, or a scalar: one value, or a struct of `count` values. */
 export interface ElementType {
   readonly value: ValueType;
   readonly count: number;
@@ -63,7 +59,6 @@ export interface ElementType {
   readonly bytes: number;
 }
 
-/** Returns the type that a manifest names; null if there is no such type. */
 export function elementType(text: string): ElementType | null {
   const [, name, count] = /^(.*?)(?:\[([1-9]\d{0,5})\])?$/.exec(text.trim()) ?? [];
   if (name === undefined) return null;
@@ -74,10 +69,7 @@ export function elementType(text: string): ElementType | null {
   return { value, count: values, isStruct: count !== undefined, bytes: values * VALUE_TYPES[value].bytes };
 }
 
-/**
- * What `{name}` means in the numbers of a manifest. Values are per launch: a mixed design has one launch for each
- * class, any other design has one launch.
- */
+/** What `{name}` means in a manifest. Values are per launch: a mixed design has one for each class. */
 export const LAUNCH_VALUES = {
   units: 'units of the study',
   unitsPerThread: 'units of each slot, one after another',
@@ -89,18 +81,18 @@ export const LAUNCH_VALUES = {
 } as const;
 export type LaunchValue = keyof typeof LAUNCH_VALUES;
 
-/** A number, or arithmetic with launch values, such as `{units}` or `4 * blockThreads`. */
+/** A number, or arithmetic with launch values, such as `4 * blockThreads`. */
 export type ManifestNumber = number | string;
 export const LAUNCH_NAMES = Object.keys(LAUNCH_VALUES) as readonly LaunchValue[];
 
-/** Stands for the path of the file of lengths, which the measurement writes itself. */
+/** Stands for the path of a file that the measurement writes itself. */
 export const LENGTHS_FILE_NAME = '{lengthsFile}';
 export const ORDER_FILE_NAME = '{orderFile}';
 
 /** An argument has one of `file` (an input), `value` (a scalar) and `output`. */
 export interface KernelArgument {
   readonly name: string;
-  /** The type, as `elementType` reads it. */
+  /** As `elementType` reads it. */
   readonly type: string;
   readonly file?: string | undefined;
   /** A scalar's value, or the file with the bytes of a struct. */
@@ -111,7 +103,7 @@ export interface KernelArgument {
 export interface KernelOutput {
   /** A number, or arithmetic with `units`. */
   readonly count: ManifestNumber;
-  /** File with the contents before each launch; zeros if omitted. */
+  /** Contents before each launch; zeros if omitted. */
   readonly file?: string | undefined;
   readonly reference?: string | undefined;
   /** An element is correct if it differs from the reference by at most `absolute` + `relative` · |reference|. */
@@ -119,17 +111,16 @@ export interface KernelOutput {
   readonly relative: number;
 }
 
-/** A kernel function in the sources, and the designs that it implements. */
 export interface KernelEntry {
   readonly entry: string;
   readonly implementation?: string | undefined;
   readonly constants: Readonly<Record<string, ManifestNumber>>;
-  /** Dynamic shared memory of a block, in CUDA and HIP. */
+  /** In CUDA and HIP. */
   readonly sharedBytes?: ManifestNumber | undefined;
   readonly axes: {
     readonly threadsPerUnit: readonly number[];
     readonly loop: readonly LoopForm[];
-    /** Text forms of balancings; `mixed(*)` means all mixed balancings. */
+    /** `mixed(*)` means all mixed balancings. */
     readonly balancing: readonly string[];
     readonly blockThreads?: readonly number[] | undefined;
   };
@@ -144,15 +135,14 @@ export interface KernelManifest {
   readonly entries: readonly KernelEntry[];
 }
 
-/** The part of a plan that describes the user's own kernel. */
 export interface KernelTask {
   readonly manifest: KernelManifest;
-  /** Absolute path of the manifest. The paths in it are relative to its folder. */
+  /** Absolute. The paths in the manifest are relative to its folder. */
   readonly file: string;
-  /** Digest of the manifest, its sources and argument files. Only a measurement with the same digest is resumed. */
+  /** Covers the manifest, its sources and argument files. Only a measurement with the same digest is resumed. */
   readonly digest: string;
   readonly units: number;
-  /** Lanes of a thread group of the device that was predicted. The order of units by bucket depends on it. */
+  /** The order of units by bucket depends on this width of the predicted device. */
   readonly threadGroupWidth: number;
   /** Number of the CUDA, HIP or OpenCL device; null for other backends. */
   readonly device: number | null;

@@ -1,10 +1,9 @@
-/** The form of a lane's loop over its units. */
 export type LoopForm = 'nested' | 'flattened';
 
 /**
- * How the lanes of a thread group read an array. `along-unit`: each lane reads the elements of its own unit (like the
- * values of CSR; coalesced only where threads share the unit). `across-lanes`: the lanes read neighbouring elements
- * (padded, column-major). `scattered`: each lane reads at an arbitrary place (a gather).
+ * How the lanes of a thread group read an array. `along-unit`: the elements of each lane's own unit (the values of CSR;
+ * coalesced only where threads share the unit). `across-lanes`: neighbouring elements (padded, column-major).
+ * `scattered`: arbitrary places (a gather).
  */
 export const ACCESS_PATTERNS = ['along-unit', 'across-lanes', 'scattered'] as const;
 export type AccessPattern = (typeof ACCESS_PATTERNS)[number];
@@ -18,25 +17,25 @@ export interface MemoryAccess {
   /** Fraction of a gather's reads that miss the caches, each with its own sector, 0…1. Assumed if omitted. */
   readonly missFraction?: number | undefined;
   /**
-   * Whether each element is read once and `footprintBytes` is all that the launch reads with this pattern. The part
-   * that fits in the level-2 cache is then already there, as in a measurement that repeats a launch.
+   * Whether each element is read once and `footprintBytes` is all that the launch reads with this pattern. What fits in
+   * the level-2 cache is then already there, as in a measurement that repeats a launch.
    */
   readonly isWarm?: boolean | undefined;
 }
 
 /**
- * How threads share a unit. `deal`: iterations are dealt to the lanes, ⌈length / u⌉ to each, and the results are
- * combined once per unit (a CSR row by several threads). `split`: every iteration is split among the lanes, and takes
- * φ(u) = (1−σ)/u + σ + κ·log₂u of its original time (Swatman et al. 2022).
+ * How threads share a unit. `deal`: ⌈length / u⌉ iterations to each lane, with results combined once per unit (a CSR
+ * row by several threads). `split`: every iteration takes φ(u) = (1−σ)/u + σ + κ·log₂u of its original time (Swatman et
+ * al. 2022).
  */
 export const SHARINGS = ['deal', 'split'] as const;
 export type Sharing = (typeof SHARINGS)[number];
 
-/** The work of a thread in one phase of a kernel, outside the iterations. Absent numbers are 0. */
+/** The work of a thread outside the iterations. Absent numbers are 0. */
 export interface Phase {
   /** Thread-group instructions issued. */
   readonly instructions: number;
-  /** Fractions of the instructions, 0…1, as for the iterations. */
+  /** 0…1, as for the iterations. */
   readonly integerShare?: number | undefined;
   readonly fp64Share?: number | undefined;
   readonly specialShare?: number | undefined;
@@ -51,68 +50,57 @@ export interface Phase {
 }
 
 /**
- * The phases of a kernel. `prologue`: once per thread. `unit`: once per unit, before and after its iterations.
- * `combine`: one of the log₂ u steps that combine the results of a unit. `refill`: the change to the next unit in a
- * single loop over all units (flattened, fetching). `search`: a step of the binary search for an even share. `carry`:
- * passes on the unit that the end of an even share cuts.
+ * `prologue`: once per thread. `unit`: once per unit, before and after its iterations. `combine`: one of the log₂ u
+ * steps that combine the results of a unit. `refill`: the change to the next unit in a single loop over all units.
+ * `search`: a step of the binary search for an even share. `carry`: passes on the unit that an even share cuts.
  */
 export const PHASES = ['prologue', 'unit', 'combine', 'refill', 'search', 'carry'] as const;
 export type PhaseName = (typeof PHASES)[number];
 
-/**
- * The known properties of a kernel, independent of the device. Figures "per iteration" are for one iteration of a unit
- * by one thread. The phases contain the work that runs once per thread or once per unit, and every lane executes all of
- * it.
- */
+/** Figures "per iteration" are for one thread. Every lane executes all the work of a phase. */
 export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase | undefined>>> {
   readonly name: string;
-  /** Registers per thread that the compiler uses without a cap. */
+  /** Of the compiler without a cap. */
   readonly registersPerThread: number;
-  /** Static and dynamic shared memory (LDS) of a block, bytes. */
+  /** Static and dynamic. */
   readonly sharedMemoryBytesPerBlock: number;
   /** Thread-group instructions issued per iteration. */
   readonly instructionsPerIteration: number;
-  /**
-   * Fractions of the instructions, 0…1, sum at most 1, 0 if omitted: 32-bit integer or logic, FP64, and special
-   * functions. All other instructions are assumed to be FP32.
-   */
+  /** Fractions of the instructions, 0…1. All other instructions are assumed to be FP32. */
   readonly integerShare?: number;
   readonly fp64Share?: number;
   readonly specialShare?: number;
-  /**
-   * Fraction of the instructions, 0…1, that are FP32 and read three different registers, such as a·b + c; 0 if omitted.
-   * These also count as FP32.
-   */
+  /** FP32 instructions that read three different registers, such as a·b + c, as a fraction of all, 0…1. */
   readonly threeRegisterShare?: number;
   /** Arithmetic instructions of an iteration on its longest chain of dependencies; if omitted, all of them. */
   readonly chainInstructions?: number | undefined;
-  /** Shuffles and accesses to shared memory on this chain, per iteration; 0 if omitted. */
+  /** Shuffles and accesses to shared memory on this chain. */
   readonly dependentExchanges?: number | undefined;
   /** Loads from device memory on an iteration's longest chain of dependencies. Each adds a memory latency to τ. */
   readonly dependentLoadsPerIteration: number;
   /** Device-memory traffic of one lane per iteration, bytes; 0 if `accesses` are given, since they determine it. */
   readonly bytesPerIteration: number;
-  /** Arrays read in an iteration. With the device and the design, they determine the traffic (`memory/accesses.ts`). */
+  /** With the device and the design, these arrays determine the traffic (`memory/accesses.ts`). */
   readonly accesses?: readonly MemoryAccess[] | undefined;
-  /** How threads share a unit; `split` if omitted. */
+  /** `split` if omitted. */
   readonly sharing?: Sharing | undefined;
   /** σ of `split`, 0…1: the part of an iteration that does not get faster when threads share a unit. */
   readonly serialFraction: number;
   /** κ of `split`, ≥ 0: cost of each of the log₂u cooperation steps of an iteration, as a fraction of an iteration. */
   readonly cooperationCost: number;
   /**
-   * The cost that a single loop over all units (flattened, or fetching) adds to every iteration, as a fraction of an
-   * iteration of one thread, ≥ 0; 0 if omitted. In every iteration such a loop checks for the end of a unit. If
-   * branches are masked and not jumped over, it also executes the change of the unit.
+   * The cost that a single loop over all units adds to every iteration, as a fraction of an iteration of one thread. In
+   * every iteration such a loop checks for the end of a unit. If branches are masked and not jumped over, it also
+   * executes the change of the unit.
    */
   readonly flattenedCost?: number;
   /** p ≥ 1: softness of the knee between latency- and issue-bound. The default, 6.5, is fitted (`models/README.md`). */
   readonly kneeSoftness: number;
   /** Input and state of a unit that a reordering moves, bytes. A study's default, 64, is assumed. */
   readonly bytesPerUnit: number;
-  /** Whether unit lengths are known before launch. Sorting and buckets need them. */
+  /** Sorting and buckets need the lengths. */
   readonly lengthsKnownBeforeLaunch: boolean;
-  /** Added instructions per iteration for each register that a register cap spills. A study's default is 2. */
+  /** Per iteration, for each register that a register cap spills. */
   readonly spillInstructionsPerRegister: number;
 }
 

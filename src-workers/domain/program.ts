@@ -1,5 +1,3 @@
-/** Command lines that build and run the user's own program for a design. */
-
 /** The meanings of `{name}` in a command line. */
 export const PLACEHOLDERS = {
   design: 'number of the design in the sweep',
@@ -26,13 +24,10 @@ export type Placeholder = keyof typeof PLACEHOLDERS;
 
 export const MAX_COMMAND_CHARACTERS = 8000;
 
-/** Environment variable that holds a secret. Programs that Lockstep starts do not get it. */
+/** Programs that Lockstep starts do not get these secrets. */
 export const PASSWORD_VARIABLE = 'LOCKSTEP_REDIS_PASSWORD';
 export const TOKEN_VARIABLE = 'LOCKSTEP_TOKEN';
 export const SECRET_VARIABLES: readonly string[] = [PASSWORD_VARIABLE, TOKEN_VARIABLE];
 
-/**
- * Environment variable that lists the variables that a host set for the engine alone. Programs that Lockstep starts do
- * not get those variables, because they would change measured times.
- */
+/** Lists the variables that only the engine gets, because in programs they would change measured times. */
 export const ENGINE_ONLY_VARIABLE = 'LOCKSTEP_ENGINE_ONLY';

@@ -7,18 +7,15 @@ import { parseBalancing } from './balancing.ts';
 
 /**
  * `measured`: timed or counted on the device; `calibrated`: fitted to measured times; `imported`: read from a tool's
- * output or file; `given`: entered by the user, or from a data sheet; `example`: from the example with which a study
- * began; `assumed`: a default or an estimate.
+ * output or file; `given`: by the user or a data sheet; `example`: from the example of a study; `assumed`: a default.
  */
 export const ORIGINS = ['measured', 'calibrated', 'imported', 'given', 'example', 'assumed'] as const;
 export type Origin = (typeof ORIGINS)[number];
 
-/** Returns whether a value of this origin was never stated for this kernel. */
 export function isAssumed(origin: Origin): boolean {
   return origin === 'assumed' || origin === 'example';
 }
 
-/** Fields of a kernel profile that have an origin: all but its name. */
 export const KERNEL_FIELDS = [
   'registersPerThread',
   'instructionsPerIteration',
@@ -48,10 +45,10 @@ export const KERNEL_FIELDS = [
   'lengthsKnownBeforeLaunch',
 ] as const satisfies readonly (keyof KernelProfile)[];
 export type KernelField = (typeof KERNEL_FIELDS)[number];
-/** Fields that are numbers. A phase is represented by its number of instructions. */
+/** A phase is represented by its number of instructions. */
 export type KernelNumber = Exclude<KernelField, 'accesses' | 'lengthsKnownBeforeLaunch' | 'sharing'>;
 
-/** The values that omitted fields of a study get. Registers and instructions have no default. */
+/** The values that omitted fields of a study get. */
 export const KERNEL_DEFAULTS = {
   serialFraction: 0,
   dependentLoadsPerIteration: 0,
@@ -75,15 +72,12 @@ export interface KernelInput {
   readonly unit: string;
   /** Basic fields decide most studies; advanced fields have defaults that few users change. */
   readonly level: 'basic' | 'advanced';
-  /** A plausible value for an unknown kernel. */
   readonly assumed: number;
   /** The range that covers most kernels: 5 to 95 % of the law in `db/assumed.json`, if the field has a law. */
   readonly usual: readonly [number, number];
-  /** Why these figures were chosen. */
   readonly source: string;
 }
 
-/** The fields of a kernel that are numbers, the basic fields first. */
 export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
   registersPerThread: {
     label: 'Registers per thread',
@@ -277,10 +271,7 @@ const KERNEL_NUMBERS = KERNEL_FIELDS.filter(
   (field) => field !== 'accesses' && field !== 'lengthsKnownBeforeLaunch' && field !== 'sharing',
 );
 
-/**
- * Inputs that may be varied: the numbers of the kernel, the number of units, and the spread of their lengths about the
- * mean, as a factor (1 is the given spread).
- */
+/** Inputs that may be varied. `workload.spread` is a factor on the deviations of the lengths from their mean. */
 export const VARIED_INPUTS = [
   ...KERNEL_NUMBERS.map((field) => `kernel.${field}` as const),
   'workload.units',
@@ -299,7 +290,7 @@ export function kernelInput(
   return match && field ? { field, implementation: match[1] === undefined ? null : Number(match[1]) } : null;
 }
 
-/** Phases of an unknown kernel. The unit phase is assumed to begin with one dependent load and to move 16 bytes. */
+/** The unit phase is assumed to begin with one dependent load and to move 16 bytes. */
 const ASSUMED_PHASES: Readonly<Partial<Record<PhaseName, Omit<Phase, 'instructions'>>>> = {
   unit: { integerShare: 0.8, dependentLoads: 1, bytes: 16 },
   prologue: { integerShare: 0.8 },
@@ -311,12 +302,10 @@ const ASSUMED_PHASES: Readonly<Partial<Record<PhaseName, Omit<Phase, 'instructio
 
 export const isPhase = (field: string): field is PhaseName => (PHASES as readonly string[]).includes(field);
 
-/** Returns the assumed phase of an unknown kernel with this number of instructions. */
 export function assumedPhase(name: PhaseName, instructions = KERNEL_INPUTS[name].assumed): Phase {
   return { instructions, ...ASSUMED_PHASES[name] };
 }
 
-/** Returns the values of an unknown kernel for a new study, with every field marked as assumed. */
 export function assumedKernel(): Omit<KernelProfile, 'name' | 'lengthsKnownBeforeLaunch'> & {
   readonly origins: Record<KernelField, Origin>;
 } {
@@ -330,7 +319,6 @@ export function assumedKernel(): Omit<KernelProfile, 'name' | 'lengthsKnownBefor
   return { ...values, sharing: 'deal', origins } as unknown as ReturnType<typeof assumedKernel>;
 }
 
-/** A kernel with the origins that a study keeps. */
 export type KernelWithOrigins = KernelProfile & {
   readonly origins?: Readonly<Partial<Record<KernelField, Origin | undefined>>> | undefined;
 };
@@ -353,20 +341,15 @@ export function exampleOrigins(
   );
 }
 
-/** Fields of the kernel that an implementation states itself, with their origins. */
 export type KernelChange = {
   readonly [Field in KernelField]?: KernelProfile[Field] | undefined;
 } & Pick<KernelWithOrigins, 'origins'>;
 
-/** Returns the fields that an implementation states itself. */
 export function ownFields(change: KernelChange): readonly KernelField[] {
   return KERNEL_FIELDS.filter((field) => change[field] !== undefined);
 }
 
-/**
- * Returns the full kernel of an implementation: its own fields, then the study's. The kernel has either accesses or
- * bytes, never both.
- */
+/** Returns the full kernel of an implementation. The kernel has either accesses or bytes, never both. */
 export function implementationKernel<Kernel extends KernelWithOrigins>(
   kernel: Kernel,
   { name, kernel: change }: { readonly name: string; readonly kernel: KernelChange },
@@ -381,7 +364,6 @@ export function implementationKernel<Kernel extends KernelWithOrigins>(
   return { ...kernel, ...values, name, origins: { ...kernel.origins, ...origins } };
 }
 
-/** Returns the full kernel that a design runs: the kernel of its implementation, or else of the study. */
 export function selectKernel<Kernel extends KernelWithOrigins>(
   study: {
     readonly kernel: Kernel;
@@ -393,7 +375,6 @@ export function selectKernel<Kernel extends KernelWithOrigins>(
   return own ? implementationKernel(study.kernel, own) : study.kernel;
 }
 
-/** One input of a prediction, for cards, reports and headers. */
 export interface InputFact {
   /**
    * The path: `kernel.serialFraction`, `implementations[2].kernel.serialFraction`, `workload.units`,
@@ -404,9 +385,8 @@ export interface InputFact {
   readonly value: number | string;
   readonly unit: string;
   readonly origin: Origin;
-  /** A remark, such as `default` or `estimate: …`; empty if there is none. */
+  /** A remark, such as `default` or `estimate: …`. */
   readonly note: string;
-  /** The range of most kernels; null if none is known. */
   readonly usual: readonly [number, number] | null;
 }
 
@@ -423,15 +403,12 @@ export function isFittedToStandIn(measured: Pick<MeasuredPipeline, 'origin' | 'f
   return measured?.origin === 'calibrated' && measured.fittedTo !== 'kernel';
 }
 
-/**
- * Returns whether calibrated fields of a kernel were fitted to the stand-in loop. All devices of a study share them.
- */
+/** All devices of a study share the calibrated fields of its kernel. */
 export function isKernelOfStandIn(pipeline: PredictionInputs['pipeline']): boolean {
   const all = Object.values(pipeline);
   return all.some(isFittedToStandIn) && !all.some(({ fittedTo }) => fittedTo === 'kernel');
 }
 
-/** The note on a value that was fitted to the stand-in loop. */
 export const STAND_IN_NOTE = 'of a stand-in loop, not of this kernel';
 
 interface AxesOfInputs {
@@ -445,7 +422,6 @@ export interface PredictionInputs {
   readonly workload: { readonly lengths: string; readonly units: number };
   readonly kernel: KernelWithOrigins;
   readonly axes: AxesOfInputs;
-  /** The implementations of a study, each with its own fields and the values that it allows. */
   readonly implementations?:
     | readonly {
         readonly name: string;
@@ -457,8 +433,8 @@ export interface PredictionInputs {
 }
 
 /**
- * Returns the fields of a kernel on which the times on a device depend, in the order of `KERNEL_FIELDS`: first the
- * study's fields that any implementation uses, then each implementation's own.
+ * Returns the fields of a kernel on which the times on a device depend: first the study's fields that any
+ * implementation uses, then each implementation's own. Each group is in the order of `KERNEL_FIELDS`.
  * @param implementation restricts the fields to this implementation
  */
 export function decidingFields(
@@ -493,13 +469,11 @@ export function decidingFields(
 export interface DecidingField {
   readonly input: `kernel.${KernelField}` | `implementations[${number}].kernel.${KernelField}`;
   readonly field: KernelField;
-  /** The kernel that states the value of the field. */
   readonly kernel: KernelWithOrigins;
-  /** Name of the implementation that states the field; `null` if the study states it. */
+  /** The implementation that states the field; `null` if the study states it. */
   readonly of: string | null;
 }
 
-/** Returns the entries of an object that have a value. */
 function defined<Values extends object>(values: Values): { readonly [Key in keyof Values]?: NonNullable<Values[Key]> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
 }
@@ -555,10 +529,7 @@ function kernelFields(
   return KERNEL_FIELDS.filter((field) => matters[field]);
 }
 
-/**
- * Returns the stated phase of a kernel, or an assumed phase if every kernel of its kind has one. By default, changing a
- * unit costs as much as the unit phase. Returns `undefined` if the phase is unknown; the prediction then omits it.
- */
+/** Returns the stated phase of a kernel, or an assumed phase if every kernel of its kind has one. */
 export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | undefined {
   if (name === 'refill') return kernel.refill ?? kernel.unit;
   const isCertain = name === 'search' || name === 'carry' || (name === 'combine' && kernel.sharing === 'deal');
@@ -612,15 +583,10 @@ export function setupPhase(kernel: KernelProfile, iterations: number): Phase {
   };
 }
 
-/** Returns the instructions of the unit phase, in iterations; 0 if the kernel has no unit phase. */
 export function computeSetupIterations({ unit, instructionsPerIteration }: KernelProfile): number {
   return (unit?.instructions ?? 0) / instructionsPerIteration;
 }
 
-/**
- * Returns the kernel with a unit phase that lasts this many iterations. An existing phase is scaled; otherwise a phase
- * is made from the kernel's iterations.
- */
 export function withSetupIterations<Kernel extends KernelProfile>(kernel: Kernel, iterations: number): Kernel {
   if (iterations === computeSetupIterations(kernel)) return kernel;
   if (kernel.unit) return withKernelValue(kernel, 'unit', iterations * kernel.instructionsPerIteration);
@@ -643,7 +609,6 @@ export function accessesText(accesses: readonly MemoryAccess[]): string {
     .join(', ');
 }
 
-/** Returns the note on a value that was not stated. */
 function kernelNote(origin: Origin, isStated: boolean): string {
   if (origin === 'example') return EXAMPLE_NOTE;
   return origin === 'assumed' ? (isStated ? 'a usual value' : 'default') : '';
@@ -692,7 +657,7 @@ const DEVICE_FACTS = {
     fullBandwidthGbS: ['Bandwidth of all cores', 'GB/s'],
   },
 } as const;
-/** Data-sheet figures of a GPU that a measured pipeline replaces. */
+/** Data-sheet figures that a measured pipeline replaces. */
 const REPLACED: ReadonlySet<string> = new Set([
   'schedulersPerMultiprocessor',
   'fp32LanesPerMultiprocessor',
@@ -722,10 +687,7 @@ function deviceFacts(device: Device, measured: boolean): readonly InputFact[] {
 export const lengthsText = (lengths: string): string =>
   lengths.replace(/^stored:[0-9a-f]{64}:?/, '') || 'an imported file';
 
-/**
- * Lists every input on which the times of a device depend: the work, the kernel, then the device.
- * @param implementation leaves out the inputs of the other implementations
- */
+/** @param implementation leaves out the inputs of the other implementations */
 export function inputFacts(inputs: PredictionInputs, device: Device, implementation?: string): readonly InputFact[] {
   const { workload, pipeline } = inputs;
   const measured = pipeline[device.id];
@@ -770,10 +732,7 @@ export function inputFacts(inputs: PredictionInputs, device: Device, implementat
   ];
 }
 
-/**
- * Writes an input as one phrase, such as `Serial fraction σ = 0.05`, `Memory latency = 472 cycles (estimate)`, or
- * `Set-up per unit = 2 iterations (from the example)`.
- */
+/** Writes, for example, `Serial fraction σ = 0.05` or `Memory latency = 472 cycles (estimate)`. */
 export function factText({ field, label, value, unit, origin }: InputFact): string {
   const figure = typeof value === 'number' ? value.toLocaleString('en', { maximumSignificantDigits: 6 }) : value;
   const note = field.startsWith('device.') ? ' (estimate)' : origin === 'example' ? ` (${EXAMPLE_NOTE})` : '';
@@ -793,12 +752,10 @@ export function trafficPhrase(
   return `${Number(bytesPerIteration.toPrecision(3))} B per iteration of a lane: ${accesses.value}`;
 }
 
-/** Returns the inputs that were neither given, measured nor imported for this kernel. */
 export function assumedFacts(facts: readonly InputFact[]): readonly InputFact[] {
   return facts.filter(({ origin }) => isAssumed(origin));
 }
 
-/** Returns, for example, `Serial fraction σ = 0, Set-up per unit = 0 iterations`; `nothing` if nothing is assumed. */
 export function assumedPhrase(facts: readonly InputFact[]): string {
   return assumedFacts(facts).map(factText).join(', ') || 'nothing';
 }

@@ -1,4 +1,4 @@
-/** The regimes of `predict/time/regimes.ts`, described for users. A regime is a way to compute a predicted time. */
+/** The ways to compute a predicted time, as in `predict/time/regimes.ts`. */
 export type RegimeId =
   | 'given-order'
   | 'known-blocks'
@@ -12,18 +12,17 @@ export type RegimeId =
   | 'block-starts'
   | 'memory-contention';
 
-/** The absolute difference from the event simulation, as a fraction of the time: median and 95th percentile. */
+/** The absolute difference from the event simulation, as a fraction of the time. */
 export interface Accuracy {
   readonly median: number;
   readonly p95: number;
-  /** Number of random designs behind these figures (`npm run bench -- composite balancing`). */
+  /** Random designs behind these figures (`npm run bench -- composite balancing`). */
   readonly designs: number;
 }
 
 export interface RegimeInfo {
   readonly id: RegimeId;
   readonly label: string;
-  /** The method of computing the time, in one sentence. */
   readonly method: string;
   /** `null` if there is no simulation to compare with. */
   readonly accuracy: Accuracy | null;
@@ -89,7 +88,6 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   },
 };
 
-/** Returns the method of a regime, and how well it agrees with the event simulation. */
 export function regimeInfo(id: RegimeId): RegimeInfo {
   return { id, ...INFO[id] };
 }

@@ -1,6 +1,5 @@
-/** One printed figure of a paper, and our figure. */
 export interface ReproductionRow {
-  /** The name of the figure, e.g. `geometric(0.05), n = 8`. */
+  /** E.g. `geometric(0.05), n = 8`. */
   readonly label: string;
   readonly paper: number;
   readonly ours: number;
@@ -11,17 +10,15 @@ export interface ReproductionRow {
   readonly passed: boolean;
 }
 
-/** One table or figure of a paper, reproduced. `passed` is true if all rows pass. */
 export interface ReproductionTable {
-  /** Short name used on the command line: `swatman`, `hasan`, `bialas`, `langguth`, `kim`. */
+  /** `swatman`, `hasan`, `bialas`, `langguth`, `kim`. */
   readonly paper: string;
   readonly citation: string;
   readonly table: string;
-  /** Unit of `paper` and `ours`; `1` for a ratio. */
+  /** Of `paper` and `ours`; `1` for a ratio. */
   readonly unit: string;
   readonly rows: readonly ReproductionRow[];
   readonly passed: boolean;
-  /** Remarks for the reader, such as a claim of the paper that fails on its own data, or the variant used. */
   readonly notes: readonly string[];
 }
 
@@ -36,7 +33,6 @@ export function reproductionRow(
   return { label, paper, ours, error, errorKind, tolerance, passed: error <= tolerance };
 }
 
-/** Returns a function that makes the tables of one paper. A table passes if all its rows do. */
 export function makeTables(paper: string, citation: string) {
   return (
     table: string,

@@ -1,9 +1,6 @@
 import { messageText } from './text.ts';
 
-/**
- * Kinds of expected failures. These are values, while bugs throw. A failure's message states the problem, the value,
- * the limit and the remedy.
- */
+/** Expected failures are values, bugs throw. A message states the problem, the value, the limit and the remedy. */
 export type FailureCode =
   | 'bad-input' // a value, field or file that breaks its contract
   | 'not-found' // a named thing that does not exist
@@ -16,7 +13,7 @@ export type FailureCode =
 export interface Failure {
   readonly code: FailureCode;
   readonly message: string;
-  /** Where the failure happened: a field path, a line and column, a design index. Plain JSON values only. */
+  /** Where it happened: a field path, a line and column, a design index. */
   readonly context?: Readonly<Record<string, string | number | boolean | null>>;
 }
 
@@ -40,7 +37,7 @@ export const notFound = failing('not-found');
 export const conflict = failing('conflict');
 export const unsupported = failing('unsupported');
 
-/** Carries a `Failure` through code that can only throw, so that the outermost caller can show it. */
+/** Carries a `Failure` through code that can only throw. */
 export class FailureError extends Error {
   readonly failure: Failure;
   constructor(failure: Failure) {
@@ -50,7 +47,6 @@ export class FailureError extends Error {
   }
 }
 
-/** Meanings of the operating system's error codes. */
 const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or folder',
   EACCES: 'permission denied',
@@ -71,17 +67,15 @@ const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   EIO: 'the disk or device failed',
 };
 
-/** Returns the reason for an error of the operating system, with its code such as `ENOENT`, as part of a message. */
+/** Returns the reason, with a code such as `ENOENT`, as part of a message. */
 export function systemReason(error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : null;
   if (code === null) return String(error);
   return Object.hasOwn(SYSTEM_REASONS, code) ? `${SYSTEM_REASONS[code]}, ${code}` : code;
 }
 
-/** Returns the message of anything that was thrown. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Returns the value, or throws the failure, for callers that can only throw. */
 export function unwrap<T>(result: Result<T>): T {
   if (result.ok) return result.value;
   throw new FailureError(result.error);

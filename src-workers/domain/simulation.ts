@@ -1,6 +1,5 @@
-/** The simulated times of a design, ms, balancing included. */
+/** Balancing is included. */
 export interface SimulatedTimes {
-  /** The times of all replications, in order; at least one. */
   readonly timesMs: readonly number[];
   readonly meanMs: number;
   readonly standardDeviationMs: number;

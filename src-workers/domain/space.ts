@@ -1,20 +1,20 @@
 import type { Device } from './device.ts';
 import type { KernelProfile, LoopForm } from './kernel.ts';
 
-/** The number of blocks in a launch, or the number of units of each slot. Each determines the other. */
+/** Each of the number of blocks and the number of units of each slot determines the other. */
 export type GridLaunch =
   | { readonly kind: 'units-per-thread'; readonly value: number }
   | { readonly kind: 'grid'; readonly value: number }
   | { readonly kind: 'per-multiprocessor'; readonly value: number };
 
-/** A value of the launch axis: a grid on a GPU, the number of cores on a CPU. */
+/** `cores` on a CPU, all others on a GPU. */
 export type Launch = GridLaunch | { readonly kind: 'cores'; readonly value: number };
 
-/** One way to write the kernel: its profile, and its values of each axis. An omitted axis allows all values. */
+/** One way to write the kernel. An omitted axis allows all values. */
 export interface Implementation {
   readonly name: string;
   readonly kernel: KernelProfile;
-  /** Fields of the kernel that the implementation states itself. All other fields come from the study. */
+  /** Fields that the implementation states itself; all other fields come from the study. */
   readonly own: readonly string[];
   readonly allows: {
     readonly threadsPerUnit?: readonly number[] | undefined;
@@ -31,12 +31,9 @@ export interface Implementation {
  */
 export interface SpaceAxes {
   readonly devices: readonly Device[];
-  /** Omitted if there is one implementation, with the kernel of the study and all values of the axes. */
+  /** Omitted if there is only the kernel of the study, with all values of the axes. */
   readonly implementations?: readonly Implementation[];
-  /**
-   * Threads of a block that lie side by side if units are in rows (`Design.blockWidth`); `null` for blocks of one row.
-   * If omitted, blocks have one row.
-   */
+  /** Widths of tiles (`Design.blockWidth`); `null` for blocks of one row, as if omitted. */
   readonly blockWidth?: readonly (number | null)[];
   readonly threadsPerUnit: readonly number[];
   readonly loop: readonly LoopForm[];
@@ -59,10 +56,9 @@ export const AXIS_ORDER = [
 ] as const;
 export type AxisName = (typeof AXIS_ORDER)[number];
 
-/** The position of each axis in AXIS_ORDER. */
 export const AXIS = Object.fromEntries(AXIS_ORDER.map((name, at) => [name, at])) as Readonly<Record<AxisName, number>>;
 
-/** Returns the number of values on each axis, in AXIS_ORDER. */
+/** In AXIS_ORDER. */
 export function axisCounts(axes: SpaceAxes): readonly number[] {
   return [
     axes.devices.length,
@@ -77,15 +73,12 @@ export function axisCounts(axes: SpaceAxes): readonly number[] {
   ];
 }
 
-/** Returns the width of the blocks at a position of the axis; `null` if the threads of a block form one row. */
+/** `null` if the threads of a block form one row. */
 export function getBlockWidth({ blockWidth }: SpaceAxes, position: number): number | null {
   return blockWidth?.[position] ?? null;
 }
 
-/**
- * Returns the position on the axis of widths at which a block is one row, or else the first position. Designs for which
- * the width of a block has no meaning use this position alone.
- */
+/** Returns the position for designs to which the width of a block has no meaning. */
 export function rowPosition({ blockWidth }: SpaceAxes): number {
   return Math.max(0, blockWidth?.indexOf(null) ?? 0);
 }
@@ -94,7 +87,6 @@ export function spaceSize(axes: SpaceAxes): number {
   return productOf(axisCounts(axes));
 }
 
-/** Returns the number of combinations of positions on the given axes. */
 export function productOf(counts: readonly number[]): number {
   return counts.reduce((product, count) => product * count, 1);
 }
@@ -104,7 +96,7 @@ export function axisStrides(counts: readonly number[]): readonly number[] {
   return counts.map((_, axis) => productOf(counts.slice(axis + 1)));
 }
 
-/** Writes the position on each axis (AXIS_ORDER) of the design with this index. */
+/** Writes the position on each axis (AXIS_ORDER). */
 export function decodeInto(out: Int32Array, counts: readonly number[], index: number): void {
   for (let axis = counts.length - 1; axis >= 0; axis -= 1) {
     const count = counts[axis];
@@ -114,7 +106,7 @@ export function decodeInto(out: Int32Array, counts: readonly number[], index: nu
   }
 }
 
-/** Returns the index of the design at these positions; the inverse of `decodeInto`. */
+/** The inverse of `decodeInto`. */
 export function encode(counts: readonly number[], positions: ArrayLike<number>): number {
   let index = 0;
   for (let axis = 0; axis < counts.length; axis += 1) index = index * counts[axis] + positions[axis];

@@ -1,6 +1,5 @@
 import { countedText } from './text.ts';
 
-/** The programming models whose terms the interface can use. */
 export const VOCABULARIES = [
   { id: 'cuda', label: 'CUDA' },
   { id: 'hip', label: 'HIP' },
@@ -13,7 +12,7 @@ export type Vocabulary = (typeof VOCABULARIES)[number]['id'];
 interface Words {
   readonly one: string;
   readonly many: string;
-  /** The short form, for column headings and the labels of axes. */
+  /** For column headings and the labels of axes. */
   readonly short: string;
 }
 
@@ -22,8 +21,8 @@ function words(one: string, many = `${one}s`, short = one): Words {
 }
 
 /**
- * For each canonical term, the word in each vocabulary. `workGroup` is the n units that run in lockstep. No programming
- * model has a word for it. It is called a lockstep group in vocabularies where "work-group" means a block.
+ * `workGroup` is the n units that run in lockstep. No programming model has a word for it. It is called a lockstep
+ * group in vocabularies where "work-group" means a block.
  */
 const TERMS = {
   thread: {
@@ -95,18 +94,16 @@ const TERMS = {
 export type TermKey = keyof typeof TERMS;
 export type TermForm = keyof Words;
 
-/** Gives the word for a canonical term in the vocabulary that the user chose. */
 export type Term = (key: TermKey, form?: TermForm) => string;
 
-/** Returns the word for a canonical term in a vocabulary. */
 export function term(key: TermKey, vocabulary: Vocabulary, form: TermForm = 'one'): string {
   return TERMS[key][vocabulary][form];
 }
 
-/** Writes a number of CPU cores: `1 core`, `8 cores`. The word is the same in every vocabulary. */
+/** The word is the same in every vocabulary. */
 export const coresText = (cores: number): string => countedText(cores, 'core');
 
-/** Upper-cases the first letter, for the start of a label: `warp size` → `Warp size`. */
+/** `warp size` → `Warp size`. */
 export function sentenceCase(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,9 +1,7 @@
-/** Cuts a text to `most` characters, with an ellipsis at the end. */
 export function shortened(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text;
 }
 
-/** Maximum length of a failure's message, characters. */
 const MAX_MESSAGE = 2000;
 
 /** Shortens a message that quotes megabytes of a file. The start (the problem) and the end (the remedy) are kept. */
@@ -14,26 +12,22 @@ export function messageText(text: string): string {
   return `${text.slice(0, half)} … (${left} characters left out) … ${text.slice(-half)}`;
 }
 
-/**
- * Matches a path on this machine, not a path \\host\share. To open the latter, Windows would sign in to the host, which
- * may belong to the author of the file that names the path.
- */
+/** Excludes \\host\share: Windows would sign in to the host, which the author of a file may have chosen. */
 export const LOCAL_PATH = /^(?![\\/]{2})/;
 
-/** Returns the last line that is not blank; empty if there is none. */
 export function lastLine(text: string): string {
   return text.trim().split('\n').at(-1)!.trim();
 }
 
-/** Returns a label as part of a sentence: `Longest chain` → `longest chain`, but `FP64 share` stays. */
+/** `Longest chain` → `longest chain`, but `FP64 share` stays. */
 export function midSentence(label: string): string {
   return /^[A-Z][a-z ]/.test(label) ? `${label.charAt(0).toLowerCase()}${label.slice(1)}` : label;
 }
 
-/** Returns a hint for the end of a message about a number that may have thousands separators; empty for other texts. */
+/** Returns a hint for a message about a number; empty if it has no thousands separators. */
 export const thousandsHint = (text: string): string =>
   /^\d{1,3}(?:[.,'\u2019\u00a0\u202f ]\d{3})+$/.test(text) ? '. If it has thousands separators, remove them' : '';
 
-/** Writes a count of things: `1 core`, `8 cores`. */
+/** `1 core`, `8 cores`. */
 export const countedText = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;

@@ -1,10 +1,7 @@
-/** Writes times in a unit that suits their size. */
-
 const NBSP = '\u00a0';
 
 export interface TimeUnit {
   readonly name: 's' | 'ms' | 'µs' | 'ns';
-  /** Number of these units in a millisecond. */
   readonly perMs: number;
 }
 const UNITS: readonly TimeUnit[] = [
@@ -21,10 +18,7 @@ export function timeUnit(timeMs: number): TimeUnit {
   return UNITS.find(({ perMs }) => Math.abs(timeMs) * perMs >= 0.99995) ?? UNITS[3];
 }
 
-/**
- * Writes a time, ms, in a unit, with four significant digits: `4.118`, `0.03120`, `1,204`. An en dash stands for a time
- * that is not finite.
- */
+/** Writes a time, ms, in a unit, with four significant digits: `4.118`, `0.03120`, `1,204`. */
 export function timeIn(unit: TimeUnit, timeMs: number): string {
   if (!Number.isFinite(timeMs)) return '–';
   const value = timeMs * unit.perMs;
@@ -39,14 +33,14 @@ export function timeIn(unit: TimeUnit, timeMs: number): string {
   return value < 0 ? `\u2212${text}` : text;
 }
 
-/** Returns the unit that suits the smallest of several times, ms. */
+/** Suits the smallest of the times, ms. */
 export function commonUnit(timesMs: Iterable<number>): TimeUnit {
   let least = Infinity;
   for (const ms of timesMs) if (ms > 0 && ms < least) least = ms;
   return timeUnit(least);
 }
 
-/** Returns the times of a table for programs: the name of their unit, and a function that converts a time to it. */
+/** For tables that programs read. `of` converts a time to the unit. */
 export function numericTimes(timesMs: Iterable<number>): {
   readonly unit: TimeUnit['name'];
   readonly of: (timeMs: number) => number;
@@ -56,20 +50,19 @@ export function numericTimes(timesMs: Iterable<number>): {
   return { unit: name, of: (ms) => Number((ms * perMs).toPrecision(15)) };
 }
 
-/** The unit and the number of decimals that the times of a list share. */
 export interface TimeColumn {
   readonly unit: TimeUnit;
   readonly decimals: number;
 }
 
-/** Chooses unit and decimals for a list, so that its best time, ms, gets four digits. */
+/** The best time of the list, ms, gets four digits. */
 export function timeColumn(bestMs: number): TimeColumn {
   const unit = timeUnit(bestMs);
   const size = bestMs > 0 && Number.isFinite(bestMs) ? Math.floor(Math.log10(bestMs * unit.perMs)) : 0;
   return { unit, decimals: Math.max(0, 3 - size) };
 }
 
-/** Writes a time, ms, with four significant digits: `4.118 ms`, `31.20 µs`, `1.520 µs`. */
+/** Writes a time, ms: `4.118 ms`, `31.20 µs`, `1.520 µs`. */
 export function timeText(timeMs: number): string {
   const unit = timeUnit(timeMs);
   return Number.isFinite(timeMs) ? `${timeIn(unit, timeMs)}${NBSP}${unit.name}` : '–';
@@ -81,10 +74,7 @@ export function timeRange(lowMs: number, highMs: number): string {
   return `${unit === timeUnit(highMs) ? timeIn(unit, lowMs) : timeText(lowMs)} to ${timeText(highMs)}`;
 }
 
-/**
- * Says why a design is recommended although another design is the fastest.
- * @param excess its time divided by the time of the fastest design, minus 1
- */
+/** @param excess the time of the recommended design divided by the time of the fastest, minus 1 */
 export function simplerSentence(excess: number, fastest: string): string {
   const longer = excess < 0.0005 ? 'as long as' : `${(100 * excess).toFixed(1)}${NBSP}% longer than`;
   return `It takes ${longer} ${fastest}. The model cannot tell the two apart, and this one is simpler.`;

@@ -1,17 +1,15 @@
 /**
- * A finite law of unit lengths: the number of iterations of one work unit.
- *
- * `support` is strictly increasing, integers ≥ 0; `probability[i] = P(W = support[i]) > 0`; the probabilities sum to 1
- * within rounding. Both arrays have the same length ≥ 1.
+ * A finite law of unit lengths, iterations. `support` is strictly increasing, integers ≥ 0; `probability[i] =
+ * P(W = support[i]) > 0`; the probabilities sum to 1 within rounding.
  */
 export interface LengthLaw {
-  /** The law in the workload grammar, e.g. `geometric(0.05)`. */
+  /** In the workload grammar, e.g. `geometric(0.05)`. */
   readonly label: string;
   readonly support: Float64Array;
   readonly probability: Float64Array;
-  /** Probability that was cut off before renormalisation, since the support was infinite or too long; 0 if none. */
+  /** Probability that was cut off before renormalisation, since the support was infinite or too long. */
   readonly truncatedMass: number;
-  /** Whether the law was fitted to given figures (`summary(…)`), so that only its shape is assumed. */
+  /** Set if the law was fitted to given figures (`summary(…)`), so that only its shape is assumed. */
   readonly fitted?: true;
 }
 
