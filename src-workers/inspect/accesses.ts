@@ -2,27 +2,23 @@ import type { AccessPattern, MemoryAccess } from '../domain/kernel.ts';
 import { isConstant, type Sums } from './affine.ts';
 import type { Instruction } from './instruction.ts';
 
-/** What is known about the addresses in a kernel, for one of its loops. */
+/** The addresses in a kernel, for one of its loops. */
 export interface Addresses {
   /** Whether an access reaches different places for different units. */
   readonly differs: (at: number) => boolean;
-  /**
-   * How the lanes read an array in the loop. One pass of the loop may be several iterations. `null` if all iterations,
-   * or all lanes, read the same place.
-   */
+  /** How the lanes read an array in the loop. `null` if all iterations, or all lanes, read the same place. */
   readonly pattern: (at: number, threadsPerUnit: number, unrolled: number) => AccessPattern | null;
   /** A name for the element that an access in the loop reads. Accesses to parts of one element share the name. */
   readonly element: (at: number) => string;
 }
 
-/** Maximum number of instructions followed for one address, and for all. Beyond it, an address counts as arbitrary. */
+/** Instructions that are followed for one address, and for all. Beyond this number, an address counts as arbitrary. */
 const MAX_FOLLOWED = { one: 1000, all: 1e6 };
-/** Maximum number of accesses that a study lists. Beyond it, accesses with the same pattern are joined. */
+/** Accesses that a study lists. If there are more, accesses with the same pattern are joined. */
 const MAX_ACCESSES = 16;
-/** Number of lanes in a thread group, which read side by side. */
+/** Lanes of a thread group, which read side by side. */
 const SIDE_BY_SIDE = 32;
 
-/** Derives the addresses of a kernel from the sums in its registers. */
 export function findAddresses(code: readonly Instruction[], sums: Sums): Addresses {
   const { inLoop, last, carried } = sums;
   let followedSoFar = 0;
@@ -69,18 +65,15 @@ export function findAddresses(code: readonly Instruction[], sums: Sums): Address
   };
 }
 
-/** The index of a block. In some kernels it is also the index of a unit. */
+/** In some kernels, the index of a block is also the index of a unit. */
 const BLOCK = /%ctaid|SR_CTAID/;
-/** The index of a thread in its block. `THREADS` is the number of threads of a block. */
 export const LANE = /^(%tid\.x|SR_TID\.X)$/;
 const THREADS = /^(%ntid\.x|c\[0x0\]\[(RZ|0x0|0x360)\])$/;
 const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);
 
 /**
- * Lists the arrays that an iteration reads and writes, distinguished by how their addresses grow. Parts of one element
- * count as one access. The code does not show the size of an array.
- * @param counted the instructions of an iteration
- * @param unrolled number of source iterations in these instructions
+ * Lists the arrays that an iteration (the instructions `counted`) reads and writes, distinguished by how their
+ * addresses grow. Parts of one element count as one access.
  */
 export function findAccesses(
   code: readonly Instruction[],

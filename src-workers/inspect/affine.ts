@@ -1,7 +1,7 @@
 import { listInstructions, type Dominance, type Graph, type Loop } from './graph.ts';
 import { splitOperands, type Instruction } from './instruction.ts';
 
-/** A constant plus multiples of named values. A named value is not resolved further. */
+/** A constant plus multiples of named values, which are not resolved further. */
 export interface Sum {
   readonly constant: number;
   readonly terms: ReadonlyMap<string, number>;
@@ -13,20 +13,15 @@ export interface Sum {
  */
 export interface Sums {
   readonly inLoop: (at: number) => boolean;
-  /** Returns the value of an operand of an instruction; unknown if the operand is missing in a damaged listing. */
+  /** The value of an operand; unknown if the operand is missing in a damaged listing. */
   readonly operand: (text: string | undefined, at: number) => Sum;
-  /** The low half of the address that an instruction accesses; null if it has none. */
+  /** The low half of the address that an instruction accesses. */
   readonly address: (at: number) => Sum | null;
-  /**
-   * Returns how much a sum grows with each pass: a constant, and multiples of values that stay the same in the loop.
-   * `null` if it changes in another way, or not in every pass.
-   */
+  /** How much a sum grows with each pass; `null` if the growth is not the same in every pass. */
   readonly growth: (sum: Sum) => Sum | null;
   /** The value of a sum when the loop begins. */
   readonly before: (sum: Sum) => Sum;
-  /**
-   * Whether the value of a sum at the start of the loop depends on a thread's index, not only through loaded values.
-   */
+  /** Whether a sum at the start of the loop depends on a thread's index, not only through loaded values. */
   readonly ofThread: (sum: Sum) => boolean;
   /** The last write to a register before an instruction, in the order of the code. */
   readonly last: (name: string, at: number) => number | undefined;
@@ -57,7 +52,7 @@ export const isConstant = ({ terms }: Sum): boolean => terms.size === 0;
 
 /** Sums with more terms are not followed. An address in a kernel has only a few. */
 const MAX_TERMS = 24;
-/** Maximum number of steps back from a register. Beyond it, the value is not followed. */
+/** Steps back from a register, after which the value is not followed. */
 const MAX_DEPTH = 200;
 
 export function splitOperation(text: string): { readonly name: string; readonly operands: readonly string[] } {
@@ -65,7 +60,7 @@ export function splitOperation(text: string): { readonly name: string; readonly 
   return { name, operands: splitOperands(rest) };
 }
 
-/** The places where registers are written. They are the same for all loops of a kernel. */
+/** The places where registers are written, which are the same for all loops of a kernel. */
 export interface Writers {
   readonly passes: Dominance;
   readonly block: ReadonlyMap<number, number>;
@@ -102,7 +97,7 @@ export function findWriters(graph: Graph, passes: Dominance): Writers {
 
 /**
  * Computes registers as sums by following them back to their last write, in the order of the code. A value that only
- * some of the paths write is not followed further.
+ * some of the paths write is not followed.
  */
 export function computeSums(graph: Graph, loop: Loop, { passes, block, all: writers, last }: Writers): Sums {
   const { code } = graph;
@@ -117,7 +112,6 @@ export function computeSums(graph: Graph, loop: Loop, { passes, block, all: writ
 
   const { writtenBy, operand, address } = computeValues(code, { passes, block, last }, inLoop, lastInLoop);
   const grown = new Map<string, Sum | null>();
-  /** Returns whether a value is the same in all passes. */
   const stays = (name: string): boolean => {
     if (name.startsWith(START)) return false;
     const written = findWriter(name);
@@ -173,7 +167,6 @@ export function computeSums(graph: Graph, loop: Loop, { passes, block, all: writ
   return { inLoop, operand, address, growth, before, ofThread, last, carried };
 }
 
-/** Computes values of registers and operands by following them back to the instructions that write them. */
 function computeValues(
   code: Graph['code'],
   { passes, block, last }: Pick<Writers, 'passes' | 'block' | 'last'>,
@@ -231,13 +224,12 @@ function computeValues(
   return { writtenBy, operand, address };
 }
 
-/** Returns the instruction whose result a name represents; null for any other name. */
+/** Returns the instruction whose result a name represents. */
 function findWriter(name: string): number | null {
   const written = /(\d+)\*?$/.exec(name.includes('@') || name.endsWith('*') ? name : '');
   return written && Number(written[1]);
 }
 
-/** Returns whether a value depends on the thread. */
 function isOfThread(code: Graph['code'], operand: (text: string, at: number) => Sum, sum: Sum): boolean {
   const waiting = new Set(sum.terms.keys());
   for (const name of waiting) {
@@ -251,7 +243,7 @@ function isOfThread(code: Graph['code'], operand: (text: string, at: number) => 
   return false;
 }
 
-/** Reads an integer; 32-bit numbers such as `0xffffffe0` are signed, here -32. */
+/** Reads a 32-bit number such as `0xffffffe0` as signed, here -32. */
 function integer(text: string): number {
   const value = text.startsWith('-') ? -Number(text.slice(1)) : Number(text);
   return value > 0x7fffffff && value <= 0xffffffff ? value - 2 ** 32 : value;
@@ -267,7 +259,7 @@ function multiplySums(...factors: readonly Sum[]): string | null {
 
 const isPredicate = (operand: string): boolean => /^!?U?P(\d|T)$/.test(operand);
 
-/** Returns the result of an instruction as a sum; null if the result is not a sum. */
+/** Returns the result of an instruction; null if the result is not a sum. */
 function result({ text }: Instruction, value: (operand: string | undefined) => Sum, product: string): Sum | null {
   const { name, operands } = splitOperation(text);
   const [operation, ...kinds] = name.split('.');

@@ -1,11 +1,10 @@
 import type { Graph } from './graph.ts';
 
-/** A part of a kernel whose dependencies are examined as a whole. */
 export interface Region {
-  /** Blocks in reverse postorder: apart from backward branches, a block comes after all its predecessors. */
+  /** In reverse postorder: apart from backward branches, a block comes after all its predecessors. */
   readonly blocks: readonly number[];
   readonly head: number;
-  /** Whether an instruction counts. An instruction that does not count only provides values. */
+  /** An instruction that does not count only provides values. */
   readonly counts: (at: number) => boolean;
 }
 
@@ -19,10 +18,7 @@ export interface Chain {
   readonly loads: number;
 }
 
-/**
- * Finds the longest chain of dependent operations in a region.
- * @param repeats whether the region is a loop; the result is then the mean of one pass
- */
+/** @param repeats whether the region is a loop; the result is then the mean of one pass */
 export function findChain(graph: Graph, region: Region, repeats: boolean): Chain {
   return { instructions: Number(issueTime(graph, region, repeats).toPrecision(6)), ...memoryChain(graph, region) };
 }
@@ -35,7 +31,7 @@ export function findChain(graph: Graph, region: Region, repeats: boolean): Chain
 const ISSUE = 1 / 8;
 /** Cycles from a branch to the next instruction, as a fraction of an arithmetic latency; fitted like `ISSUE`. */
 const BRANCH = 3 / 2;
-/** Number of passes until a loop is assumed to be periodic, and number of passes whose time is averaged. */
+/** Passes until a loop is assumed to be periodic, and passes whose time is averaged. */
 const PASSES = 4;
 
 /**
@@ -65,17 +61,17 @@ function issueTime({ code, from, to }: Graph, { blocks, counts }: Region, repeat
   return (passes(PASSES) - settled) / PASSES;
 }
 
-/** Weight of a load in a chain in which an exchange has weight 1. It exceeds the number of exchanges in any kernel. */
+/** Weight of a load, if an exchange has weight 1. It exceeds the number of exchanges in any kernel. */
 const LOAD = 2 ** 20;
 
 /**
  * Finds the chain with the most loads and, among these, the most exchanges. Values of the previous pass are available
- * at once. Within a pass, loads and exchanges wait for their operands and for earlier branches, because a thread group
- * does not continue before a branch is resolved. A compiler can move loads up only as far as the last branch.
+ * at once. Within a pass, loads and exchanges wait for their operands and for earlier branches: a compiler can move
+ * loads up only as far as the last branch.
  */
 function memoryChain({ code, from, to, before }: Graph, { blocks, head, counts }: Region): Omit<Chain, 'instructions'> {
   interface State {
-    /** Length of the chain that ends in each register; registers without a chain are omitted. */
+    /** Length of the chain that ends in each register that has one. */
     readonly values: Map<string, number>;
     branches: number;
   }

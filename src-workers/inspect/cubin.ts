@@ -1,11 +1,11 @@
 import { ok, type Result, badInput } from '../domain/result.ts';
 
-/** What an object file says about one kernel. It says nothing about spills. */
+/** An object file says nothing about spills. */
 export interface CubinKernel {
   readonly entry: string;
   readonly arch: string;
   readonly registersPerThread: number;
-  /** Shared memory that is fixed at compile time. */
+  /** Fixed at compile time. */
   readonly sharedMemoryBytes: number;
 }
 
@@ -14,10 +14,10 @@ const EM_CUDA = 190;
 const SYMBOL_TABLE = 2;
 /** The attribute of `.nv.info` that `nvdisasm` calls EIATTR_REGCOUNT: a pair of symbol and count, 32 bits each. */
 const REGISTER_COUNT = 0x2f;
-/** The format of attributes that state their size (EIFMT_SVAL). Attributes of other formats have a two-byte value. */
+/** Attributes of this format state their size (EIFMT_SVAL); other attributes have a two-byte value. */
 const SIZED = 4;
 
-/** From this compute capability on, a kernel's shared memory begins with a part that the system reserves for itself. */
+/** From this compute capability on, a kernel's shared memory begins with bytes that the system reserves. */
 const RESERVED_FROM = 90;
 const RESERVED_BYTES = 1024;
 
@@ -87,10 +87,10 @@ function readSections(view: DataView, bytes: Uint8Array): readonly Section[] {
   });
 }
 
-/** Reads an offset or a size. Files are too small for the conversion to a number to lose digits. */
+/** Files are too small for the conversion to a number to lose digits. */
 const offset = (view: DataView, at: number): number => Number(view.getBigUint64(at, true));
 
-/** Maximum length of a name. It bounds the search in a damaged file; a longer name is read as empty. */
+/** It bounds the search in a damaged file; a longer name is read as empty. */
 const MAX_NAME = 4096;
 const textAt = (bytes: Uint8Array, at: number): string => {
   const end = bytes.subarray(at, at + MAX_NAME).indexOf(0);

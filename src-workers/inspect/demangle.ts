@@ -27,7 +27,6 @@ export function demangled(mangled: string): string {
   return reader.name() ?? mangled;
 }
 
-/** Maximum nesting of template arguments. */
 const MAX_DEPTH = 16;
 
 class Reader {
@@ -44,7 +43,6 @@ class Reader {
     return true;
   }
 
-  /** Returns null if the name cannot be read. */
   name(): string | null {
     if (!this.takes('N')) return this.part();
     while (/[rVK]/.test(this.text[this.at] ?? '')) this.at++;

@@ -1,11 +1,8 @@
 import type { Instruction } from './instruction.ts';
 
-/**
- * The control flow of a kernel in PTX or machine code: basic blocks, dominators (Cooper, Harvey and Kennedy 2001, "A
- * Simple, Fast Dominance Algorithm") and natural loops.
- */
+/** Dominators: Cooper, Harvey and Kennedy 2001, "A Simple, Fast Dominance Algorithm". */
 
-/** Maximum number of loops. The search takes one pass over the blocks for each loop. */
+/** The search takes one pass over the blocks for each loop. */
 const MAX_LOOPS = 1000;
 
 export interface Graph {
@@ -94,7 +91,7 @@ export interface Loop {
   /** Blocks that branch back to the head, in order. */
   readonly tails: readonly number[];
   readonly blocks: ReadonlySet<number>;
-  /** The innermost loop that encloses this one; null if there is none. */
+  /** The innermost loop that encloses this one. */
   parent: Loop | null;
   depth: number;
   /** Blocks that are neither in an inner loop nor in the refill. */
@@ -106,7 +103,7 @@ export interface Loop {
 /** Whether the first block dominates the second. */
 export type Dominance = (one: number, other: number) => boolean;
 
-/** Returns a test for dominance. It uses the tree of dominators, in which a block dominates exactly its subtree. */
+/** Uses the tree of dominators, in which a block dominates exactly its subtree. */
 export function dominance(graph: Graph): Dominance {
   const over = dominators(graph);
   const size = new Int32Array(over.length).fill(1);
@@ -122,7 +119,7 @@ export function dominance(graph: Graph): Dominance {
   return (one, other) => number[one] <= number[other] && number[other] < number[one] + size[one];
 }
 
-/** Finds all loops and their nesting, in the order of their heads. If two share a head, the outer comes first. */
+/** Returns the loops in the order of their heads. If two share a head, the outer comes first. */
 export function findLoopsOf(graph: Graph, passes: Dominance): readonly Loop[] {
   const tails = new Map<number, number[]>();
   graph.after.forEach((all, block) => {
@@ -161,7 +158,7 @@ function naturalLoop({ before }: Graph, head: number, tails: readonly number[]):
 }
 const NONE: ReadonlySet<number> = new Set();
 
-/** Maximum number of backward branches to a head that two nested loops may share. With more, the head has one loop. */
+/** Backward branches to a head that two nested loops may share. With more, the head has one loop. */
 const MAX_TAILS = 8;
 
 /**
@@ -177,12 +174,10 @@ function innerTails(graph: Graph, { head, tails, blocks }: Loop): readonly numbe
   });
 }
 
-/** Returns whether a block of a loop can leave the loop. */
 export function leaves({ code, to, after }: Graph, blocks: ReadonlySet<number>, block: number): boolean {
   return code[to[block] - 1].ends || after[block].some((next) => !blocks.has(next));
 }
 
-/** Sets the parent of each loop. */
 function nest(loops: readonly Loop[]): void {
   const outer = loops.toSorted((a, b) => b.blocks.size - a.blocks.size);
   outer.forEach((loop, at) => {
@@ -200,7 +195,7 @@ function nest(loops: readonly Loop[]): void {
   }
 }
 
-/** Maximum size of a loop that is searched for a refill. */
+/** Larger loops are not searched for a refill. */
 const MAX_REFILLED = { blocks: 1000, instructions: 5000 };
 
 /**

@@ -20,7 +20,6 @@ export interface KernelTexts {
   readonly cubin?: Uint8Array;
   /** A report of Nsight Compute. */
   readonly profile?: string;
-  /** The output of `ptxas -v` under register caps. */
   readonly capped?: readonly { readonly cap: number; readonly log: string }[];
 }
 
@@ -30,16 +29,15 @@ export interface Asked {
   readonly arch?: string | undefined;
   /** The number of the loop to use, from 1; it replaces the automatic choice. */
   readonly loop?: number | undefined;
-  /** Number of source iterations in a pass of this loop; it replaces the number that was found. */
+  /** Source iterations in a pass of this loop; it replaces the number that was found. */
   readonly iterationsPerLoop?: number | undefined;
-  /** Mean length of the units, for the law of their lengths. */
   readonly meanLength?: number | undefined;
 }
 
-/** Returns a kernel's name in the source: `csr` for `_ZN4spmv3csrIfEEvPKf` and for `void csr<float>(const float *)`. */
+/** Returns `csr` for `_ZN4spmv3csrIfEEvPKf` and for `void csr<float>(const float *)`. */
 export const sourceName = (name: string): string => lastName(demangled(name));
 
-/** Returns whether a user's name fits a kernel. It may be the mangled name, or the source name, qualified or not. */
+/** Returns whether a user's name fits a kernel: the mangled name, or the source name, qualified or not. */
 function isMeant(name: string, asked: string): boolean {
   const plain = (text: string): string => text.replaceAll(/\s/g, '');
   const whole = plain(demangled(name));
@@ -47,13 +45,10 @@ function isMeant(name: string, asked: string): boolean {
     plain(asked),
   );
 }
-/** Returns the template arguments, such as `<float>` for `spmv::csr<float>`. */
+/** Returns `<float>` for `spmv::csr<float>`. */
 const templateOf = (name: string): string => /<.*>$/.exec(demangled(name))?.[0] ?? '';
 
-/**
- * Inspects one kernel of a file.
- * @param label names the file in failures
- */
+/** @param label names the file in failures */
 export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): Result<Inspection> {
   const usages = texts.log === undefined ? [] : parsePtxas(texts.log);
   const ptx = texts.ptx === undefined ? [] : parsePtx(texts.ptx);
@@ -140,9 +135,9 @@ interface Named {
   readonly arch: string | null;
 }
 
-/** Maximum number of kernels that are offered as a choice. */
+/** Kernels that are offered as a choice. */
 const MAX_ENTRIES = 500;
-/** Maximum number of names and architectures that a failure lists. */
+/** Names and architectures that a failure lists. */
 const MAX_LISTED = 8;
 const listed = (names: readonly string[]): string =>
   names.slice(0, MAX_LISTED).join(', ') +

@@ -1,17 +1,16 @@
 import type { InstructionClass } from '../domain/inspection.ts';
 
-/** What the search for loops, classes and dependencies needs to know about an instruction of PTX or machine code. */
+/** An instruction of PTX or machine code. */
 export interface Instruction {
   readonly text: string;
   readonly class: InstructionClass;
-  /** Names of the registers and predicates that it reads. */
   readonly reads: readonly string[];
   readonly writes: readonly string[];
   /** Whether a predicate decides if it executes. If so, the register that it writes may keep its old value. */
   readonly guarded: boolean;
   /** Whether it brings a value from device memory. */
   readonly loads: boolean;
-  /** Bytes that a lane moves to or from memory; 0 for other instructions. */
+  /** Bytes that a lane moves to or from memory. */
   readonly bytes: number;
   /** Its access to device memory (a load, a store or an atomic): bytes per lane, and the registers of the address. */
   readonly access: { readonly bytes: number; readonly address: readonly string[] } | null;
@@ -19,7 +18,6 @@ export interface Instruction {
   readonly exchange: 'shuffle' | 'barrier' | 'near' | null;
   /** Whether it is an FP32 instruction that reads three different registers. */
   readonly threeRegisters: boolean;
-  /** Whether it only copies its operand. */
   readonly moves: boolean;
   /** Whether its result differs between threads by itself, like an index or the result of an atomic. */
   readonly differs: boolean;
@@ -31,12 +29,12 @@ export interface Instruction {
   readonly ends: boolean;
   /** Set for tensor cores, and for arithmetic on one or two 16-bit halves. Predictions have no figures for them. */
   readonly unit: 'matrix' | 'half' | 'two halves' | null;
-  /** Whether it calls a function; calls are not followed. */
+  /** Calls of functions are not followed. */
   readonly calls: boolean;
   /** Whether the assembler turns it into several machine instructions. */
   readonly expands: boolean;
   readonly line: number | null;
-  /** Number of marks (`LOOP_MARK`) directly before it. */
+  /** Marks (`LOOP_MARK`) directly before it. */
   readonly marks: number;
 }
 
@@ -44,14 +42,14 @@ export interface KernelCode {
   readonly entry: string;
   readonly arch: string | null;
   readonly instructions: readonly Instruction[];
-  /** The position of each label: the instruction after it. */
+  /** The instruction after each label. */
   readonly labels: ReadonlyMap<string, number>;
 }
 
-/** Maximum number of instructions of a kernel, far above any real one. It bounds the computation. */
+/** Far above any real kernel. It bounds the computation. */
 export const MAX_INSTRUCTIONS = 200_000;
 
-/** The text that marks the loop to inspect: `asm volatile("// lockstep:loop");`. Only PTX keeps it. */
+/** Marks the loop to inspect: `asm volatile("// lockstep:loop");`. Only PTX keeps the mark. */
 export const LOOP_MARK = 'lockstep:loop';
 
 /** Reads the operands of an instruction, after its guard and its name. */

@@ -4,19 +4,18 @@ import type { LengthLaw } from '../domain/workload.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { geometricLaw, lognormalLaw, moments } from '../models/workload/laws.ts';
 
-/** Lanes of a thread group. The profiler's count of active lanes refers to them. */
+/** Lanes of a thread group, to which the profiler's count of active lanes refers. */
 const LANES = 32;
-/** Minimum parameter of a geometric law, for means up to 1000. Beyond that, the loss grows by less than 0.001. */
+/** Allows means of a geometric law up to 1000. Beyond that, the loss grows by less than 0.001. */
 const MIN_PROBABILITY = 1e-3;
-/** Maximum standard deviation of the logarithm of a log-normal law. With it, a law of mean 20 has a loss of 13. */
+/** Of the logarithm of a log-normal law. At this limit, a law of mean 20 has a loss of 13. */
 const MAX_SIGMA = 2.5;
 const STEPS = 26;
 
 /**
  * Fits a law whose groups of 32 have the measured loss: 32 over the mean number of active lanes. This is the aggregate
- * loss if the kernel consists of the loop alone. Without a mean length the law is geometric, since the loss determines
- * its single parameter; with a mean length it is log-normal. Fails with `unsupported` if no law of the family has this
- * loss.
+ * loss if the kernel consists of the loop alone. The law is geometric, since the loss determines its single parameter;
+ * with a mean length it is log-normal. Fails with `unsupported` if no law of the family has this loss.
  */
 export function fitLengths(meanActiveLanes: number, meanLength: number | null): Result<FittedLengths> {
   const wanted = LANES / meanActiveLanes;

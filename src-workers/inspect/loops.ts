@@ -15,27 +15,20 @@ import { MAX_INSTRUCTIONS, type Instruction, type KernelCode } from './instructi
 import { loopRegion, findPhases, type KernelPhases } from './phases.ts';
 import { findComparisons, findUnrolling, describeWork, type Comparison, type Unrolling } from './unrolling.ts';
 
-/**
- * Finds the loops of a kernel in PTX or machine code, counts what their iterations contain, and chooses the loop that
- * represents the iterations of a unit.
- */
-
-/** Maximum number of blocks. The search for dominators can take as many steps as the square of this number. */
+/** The search for dominators can take as many steps as the square of this number. */
 const MAX_BLOCKS = 20_000;
-/** Maximum size of the table of registers by block, in 32-bit words: 64 MiB. */
+/** Size of the table of registers by block, in 32-bit words: 64 MiB. */
 const MAX_WORDS = 2 ** 24;
 
 export interface FoundLoops {
-  /** The loops, in the order of the code. */
+  /** In the order of the code. */
   readonly loops: readonly InspectedLoop[];
   readonly chosen: Inspection['chosen'];
-  /** Remarks on the figures. */
   readonly notes: readonly string[];
-  /** The phases around the chosen loop; null if there are no loops. */
   readonly around: KernelPhases | null;
 }
 
-/** Finds the loops of a kernel and describes them. Fails with `unsupported` if the code is extremely large. */
+/** Fails with `unsupported` if the code is extremely large. */
 export function findLoops({ entry, instructions, labels }: KernelCode, asked: AskedLoop = {}): Result<FoundLoops> {
   const tooLarge = (what: string): Result<never> =>
     unsupported(
@@ -74,11 +67,10 @@ export function findLoops({ entry, instructions, labels }: KernelCode, asked: As
   });
 }
 
-/** What the user specified about the loop that counts. */
 export interface AskedLoop {
-  /** The number of the loop, from 1. */
+  /** From 1. */
   readonly loop?: number | undefined;
-  /** Number of source iterations in a pass of the loop. */
+  /** Source iterations in a pass of the loop. */
   readonly iterations?: number | undefined;
   /** Lines of the loops that another listing of the same kernel marks. */
   readonly markedLines?: ReadonlySet<number> | undefined;
@@ -137,7 +129,7 @@ function describe(graph: Graph, loop: Loop, sums: Sums, differs: Differing): Fou
   };
 }
 
-/** Number of lanes in a thread group, whose indices are consecutive. */
+/** Lanes of a thread group, whose indices are consecutive. */
 const SIDE_BY_SIDE = 32;
 
 /** Returns whether threads begin side by side and advance so far that their numbers of passes differ by at most one. */
@@ -163,7 +155,6 @@ function findTrips(compared: readonly Comparison[], sums: Sums): Found['trips'] 
   return trips;
 }
 
-/** Counts the instructions on the shortest path from the head to a backward branch. */
 function shortestPath(graph: Graph, loop: Loop): number {
   const { from, to, before } = graph;
   const fewest = new Map<number, number>();
@@ -255,7 +246,6 @@ function dependentBranches(
 
 const iterationsOf = ({ marks, unrolling }: Found): number => (marks > 1 ? marks : unrolling.iterations);
 
-/** Returns the figures of one iteration, for a pass with several source iterations. */
 function perIteration(one: Found, times: number): Found {
   if (times <= 1) return one;
   const per = (count: number): number => Number((count / times).toPrecision(6));
@@ -273,8 +263,8 @@ function perIteration(one: Found, times: number): Found {
 }
 
 /**
- * Finds the loops that run the remaining iterations of an unrolled loop, each with the position of the unrolled loop.
- * They are on the same source line; without line information, they have work of the same kinds.
+ * Maps each loop that runs the remaining iterations of an unrolled loop to this loop. Both are on the same source line;
+ * without line information, they have work of the same kinds.
  */
 function findRests(graph: Graph, found: readonly Found[]): ReadonlyMap<number, number> {
   const kinds = found.map(({ loop }) =>
@@ -295,13 +285,13 @@ function findRests(graph: Graph, found: readonly Found[]): ReadonlyMap<number, n
   return rests;
 }
 
-/** A loop with a known number of iterations, at most this many, belongs to the phases around the chosen loop. */
+/** A loop with at most this many iterations, if the number is known, belongs to the phases around the chosen loop. */
 const SHORT = 8;
 
 /**
- * Chooses the loop that counts, and says why. Marked loops come first, then loops whose end differs between threads,
- * then all others. Among these, the innermost loop wins; then a loop whose number of passes the code does not state, a
- * loop that accesses device memory, and the loop with the most work. The remainder of an unrolled loop is never chosen.
+ * Marked loops come first, then loops whose end differs between threads, then all others. Among these, the innermost
+ * loop wins; then a loop whose number of passes the code does not state, a loop that accesses device memory, and the
+ * loop with the most work. The remainder of an unrolled loop is never chosen.
  */
 function chooseLoop(found: readonly Found[], rests: ReadonlyMap<number, number>): Inspection['chosen'] {
   const choose = (among: readonly number[], why: string): { readonly loop: number; readonly why: string } => {

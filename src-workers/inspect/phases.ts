@@ -14,9 +14,9 @@ export interface KernelPhases {
   /** Whether an iteration needs the previous result, so that every thread that shares the unit runs all iterations. */
   readonly serial: boolean;
   readonly accesses: readonly MemoryAccess[];
-  /** Number of threads whose results the unrolled tree combines; 1 if there is no tree. */
+  /** Threads whose results the unrolled tree combines; 1 if there is no tree. */
   readonly threadsPerUnit: number;
-  /** Positions of the loops that belong to no phase, in the list of loops. */
+  /** Positions of the loops that belong to no phase. */
   readonly others: readonly number[];
 }
 
@@ -118,10 +118,7 @@ export function findPhases(
   };
 }
 
-/**
- * Finds the remainder of an unrolled loop if it was compiled without a loop. It is code on the lines of the loop, with
- * work of the same kinds.
- */
+/** Finds the remainder of an unrolled loop that was compiled without a loop: code on its lines with the same work. */
 function straightRest(
   { code, from, to, before, after }: Graph,
   unit: ReadonlySet<number>,
@@ -150,14 +147,13 @@ function straightRest(
   return rest;
 }
 
-/** Operations of a counter in PTX or machine code. No iteration has to wait for the value of a counter. */
+/** Operations of a counter. No iteration has to wait for the value of a counter. */
 const COUNTS = /^(add|sub|min|max|mov|selp|setp|neg|abs|[FD]ADD|[FD]?MNMX|FSEL|[FD]SETP)\b/;
 
 /**
- * Returns whether an iteration needs the result of the previous one. It does if an exit of the loop, or the address of
- * a load, depends on a value that each iteration computes from its previous value, other than by counting. A sum does
- * not count, because threads can add up parts of it. If several paths write a value, the last write in the code is
- * followed.
+ * Returns whether an iteration needs the result of the previous one: an exit of the loop, or the address of a load,
+ * depends on a value that each iteration computes from its previous value, other than by counting. Threads can add up
+ * parts of a sum, so a sum does not count. If several paths write a value, the last write in the code is followed.
  */
 function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
   const { code, to } = graph;
@@ -201,10 +197,7 @@ function hasResult(graph: Graph, sums: Sums): boolean {
 const cooperates = (code: readonly Instruction[], counted: ReadonlySet<number>): boolean =>
   [...counted].some((at) => code[at].exchange === 'shuffle' || code[at].exchange === 'barrier');
 
-/**
- * Computes the figures of a phase.
- * @param steps number of steps of the tree, by which figures are divided if the phase is a tree; otherwise 1
- */
+/** @param steps number of steps of the tree, by which figures are divided if the phase is a tree; otherwise 1 */
 function makePhase(
   graph: Graph,
   addresses: Addresses,
@@ -243,8 +236,8 @@ function makePhase(
 }
 
 /**
- * Finds the instructions of a unit that form a tree of shuffles, and the number of its steps: one for each distance
- * over which lanes exchange values. Shuffles from a fixed lane (`idx`) belong to the tree but are not steps.
+ * Finds the instructions of a unit that form a tree of shuffles, and its steps: one for each distance over which lanes
+ * exchange values. Shuffles from a fixed lane (`idx`) belong to the tree but are not steps.
  */
 function makeTree(
   code: readonly Instruction[],
@@ -254,7 +247,6 @@ function makeTree(
   const writer = new Map<string, number>();
   const makers = new Map<number, readonly number[]>();
   const users = new Map<number, number[]>(all.map((at) => [at, []]));
-  /** Instructions whose results depend on a shuffle. */
   const later = new Set<number>();
   const distances = new Set<string>();
   const shuffles: number[] = [];

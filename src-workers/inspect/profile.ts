@@ -2,16 +2,15 @@ import { parse } from 'csv-parse/sync';
 import type { ProfiledLaunch } from '../domain/inspection.ts';
 import { errorText, ok, type Result, badInput } from '../domain/result.ts';
 
-/** What a report of Nsight Compute says about a kernel. */
 export interface ProfiledKernel extends ProfiledLaunch {
   readonly entry: string;
   readonly arch: string | null;
   readonly registersPerThread: number | null;
-  /** Static plus dynamic shared memory of a block. */
+  /** Static plus dynamic memory of a block. */
   readonly sharedMemoryBytes: number | null;
 }
 
-/** The two names of each figure: the metric, and its label in `--page details`. */
+/** The metric of each figure, and its label in `--page details`. */
 const NAMES = {
   registers: ['launch__registers_per_thread', 'Registers Per Thread'],
   block: ['launch__block_size', 'Block Size'],
@@ -31,7 +30,7 @@ const NAMES = {
 type Figure = keyof typeof NAMES;
 type Launch = Partial<Record<Figure, number>>;
 
-/** Units as Nsight Compute writes them: the bytes or nanoseconds in each. */
+/** Bytes or nanoseconds in each unit. */
 const UNITS: Readonly<Record<string, number>> = {
   byte: 1,
   kbyte: 1e3,
@@ -50,8 +49,8 @@ const UNITS: Readonly<Record<string, number>> = {
 
 /**
  * Reads the output of `ncu --csv`, which has a line per metric, or with `--page raw` a column per metric and a line of
- * units. Output of the program and of the profiler before the table is skipped. Launches of the same kernel are joined.
- * Fails with `bad-input` if there is no table.
+ * units. Other output before the table is skipped. Launches of the same kernel are joined. Fails with `bad-input` if
+ * there is no table.
  */
 export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
   const begin = /^"?ID"?,.*Kernel Name/m.exec(text);
@@ -119,10 +118,7 @@ export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
 const figureOf = (name: string): Figure | null =>
   (Object.keys(NAMES) as Figure[]).find((figure) => (NAMES[figure] as readonly string[]).includes(name.trim())) ?? null;
 
-/**
- * Parses a number such as `1,234.5`, or `1.234,5` in some languages, with its unit, such as `Kbyte/block`. Returns null
- * if the text is not a number ≥ 0.
- */
+/** Parses `1,234.5`, or `1.234,5` in some languages, with a unit such as `Kbyte/block`; null if it is not ≥ 0. */
 function number(text: string, unit: string): number | null {
   const size = product(text);
   if (size !== null) return size;
@@ -134,7 +130,7 @@ function number(text: string, unit: string): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/** Returns the number of threads in a size, such as 256 for `(256, 1, 1)`; null if the text is not a size. */
+/** Returns 256 for `(256, 1, 1)`; null if the text is not a size. */
 function product(text: string): number | null {
   const parts = /^\((\d+),\s*(\d+),\s*(\d+)\)$/.exec(text.trim());
   return parts ? Number(parts[1]) * Number(parts[2]) * Number(parts[3]) : null;

@@ -13,7 +13,6 @@ export function parsePtx(text: string): KernelCode[] {
   const kernels: KernelCode[] = [];
   const arch = /^[ \t]*\.target[ \t]+(sm_\w+)/m.exec(text)?.[1] ?? null;
   let open: Body | null = null;
-  /** The name of a kernel whose body has not begun yet. */
   let entry: string | null = null;
   for (const line of withoutBlocks(text).split('\n')) {
     if (open === null) {
@@ -47,7 +46,7 @@ function withoutUnusedResults(instructions: readonly Instruction[]): readonly In
   );
 }
 
-/** Returns the text without block comments. Line comments stay, because they may be marks. */
+/** Line comments stay, because they may be marks. */
 function withoutBlocks(text: string): string {
   let rest = '';
   let at = 0;
@@ -60,7 +59,6 @@ function withoutBlocks(text: string): string {
   }
 }
 
-/** The body of a kernel, line by line. */
 class Body {
   readonly instructions: Instruction[] = [];
   readonly labels = new Map<string, number>();
@@ -71,7 +69,6 @@ class Body {
   private marks = 0;
   private line: number | null = null;
   private statement = '';
-  /** Whether the statement contains more than white space. */
   private begun = false;
   closed = false;
 
@@ -139,10 +136,7 @@ const NEAR = /\.(shared|local|param|const)\b/;
 /** Special registers that differ between the threads of a group. */
 const LANE = /^%(tid|laneid|lanemask_\w+)\b/;
 
-/**
- * Describes an instruction.
- * @param before the text of the previous instruction; the assembler may reuse some of its operands
- */
+/** @param before the text of the previous instruction; the assembler may reuse some of its operands */
 function instruction(text: string, line: number | null, marks: number, before: string): Instruction {
   const guard = /^@!?([%\w$]+)\s+/.exec(text);
   const body = guard ? text.slice(guard[0].length) : text;
@@ -214,10 +208,10 @@ function countFetched([, ...sources]: readonly string[], before: string): number
   return new Set(sources.filter((source, at) => source.startsWith('%') && (waits || source !== kept[at]))).size;
 }
 
-/** The number of lanes that share a matrix fragment. */
+/** Lanes that share a matrix fragment. */
 const LANES = 32;
 
-/** Returns the bytes that a lane moves in an access: 8 for `ld.global.v2.u32`; its part of a matrix fragment. */
+/** Returns 8 for `ld.global.v2.u32`; for a matrix fragment, a lane's part of its bytes. */
 function countBytes(name: string): number {
   const piece = /^wmma\.(?:load|store)\.([abcd])\..*\.m(\d+)n(\d+)k(\d+)\b/.exec(name);
   if (piece) {

@@ -2,8 +2,8 @@ import type { InstructionClass } from '../domain/inspection.ts';
 import { MAX_INSTRUCTIONS, readOperands, splitOperands, type Instruction, type KernelCode } from './instruction.ts';
 
 /**
- * Reads machine code in the listings of `nvdisasm -c -g` or `cuobjdump -sass` (CUDA Binary Utilities): sections
- * `.text.KERNEL:` with labels, or `Function : KERNEL` with addresses. Compute capability 7.0 and above.
+ * Reads the listings of `nvdisasm -c -g` or `cuobjdump -sass` (CUDA Binary Utilities): sections `.text.KERNEL:` with
+ * labels, or `Function : KERNEL` with addresses. Compute capability 7.0 and above.
  */
 export function parseSass(text: string): KernelCode[] {
   const kernels: KernelCode[] = [];
@@ -24,7 +24,6 @@ export function parseSass(text: string): KernelCode[] {
       continue;
     }
     if (!open) continue;
-    // This row begins another section.
     if (/^\s*\.section\s/.test(row)) open = null;
     const place = /^\s*\/\/##\s+File\s+"[^"]*",\s*line\s+(\d+)/.exec(row);
     if (place) {
@@ -44,7 +43,7 @@ export function parseSass(text: string): KernelCode[] {
   return kernels.filter(({ instructions }) => instructions.length > 0);
 }
 
-/** Maximum length of a row; instructions are far shorter. It bounds the search in a listing without line ends. */
+/** Instructions are far shorter. It bounds the search in a listing without line ends. */
 const MAX_ROW = 4096;
 const address = (hexadecimal: string): string => `0x${hexadecimal.replace(/^0+(?=.)/, '')}`;
 
@@ -60,10 +59,7 @@ const ACCESSES = /^(LD|LDG|ST|STG|ATOM|ATOMG|RED|REDG)$/;
 const MATRIX = /^([HIBDQO]MMA|[HIBQ]GMMA|UTC\w*MMA)$/;
 const NO_RESULT = /^(ST|STG|STS|STL|STSM|RED|REDG|SUST|CCTL|LDGSTS)$/;
 
-/**
- * Describes an instruction.
- * @param before the text of the previous instruction; this instruction may reuse some of its operands
- */
+/** @param before the text of the previous instruction; this instruction may reuse some of its operands */
 function instruction(text: string, line: number | null, before: string): Instruction {
   const guard = /^@!?(U?P(?:\d|T))\s+/.exec(text);
   const body = guard ? text.slice(guard[0].length) : text;
@@ -121,10 +117,7 @@ function instruction(text: string, line: number | null, before: string): Instruc
   };
 }
 
-/**
- * Counts the different registers that an instruction reads from the register file. A value is not read again if the
- * previous instruction marked it with `.reuse` in the same position.
- */
+/** Counts the registers that an instruction reads, without values that the previous one marked with `.reuse`. */
 function countFetched(operands: readonly string[], before: string): number {
   const places = readOperands(before).slice(-operands.length);
   const fetched = operands.flatMap((operand, at) => {
@@ -142,7 +135,7 @@ const hexadecimal = (operand: string): string[] => {
 const isPredicate = (operand = ''): boolean => /^U?P(\d|T)$/.test(operand);
 const isRegister = (operand = ''): boolean => /^U?R(\d+|Z)$/.test(operand);
 
-/** Returns the number of results: two for `ISETP.GE.AND P0, PT, …`; register and carries for `IADD3 R2, P0, P1, …`. */
+/** Returns two for `ISETP.GE.AND P0, PT, …`; register and carries for `IADD3 R2, P0, P1, …`. */
 function resultCount(name: string, operands: readonly string[]): number {
   if (/^\w*SETP|^U?PLOP3/.test(name)) return Math.min(2, operands.length);
   let count = 0;
@@ -164,7 +157,7 @@ function findWidth(name: string, operation: string): number {
     : 1;
 }
 
-/** Returns the bytes that a lane moves in an access: 8 for `LDG.E.64`. */
+/** Returns the bytes that a lane moves: 8 for `LDG.E.64`. */
 function countBytes(name: string): number {
   const parts = name.split('.');
   if (parts.includes('128')) return 16;
@@ -179,7 +172,7 @@ function readWidth(operation: string, name: string, operand: string, at: number)
   return name.includes('.WIDE') && at === 2 ? 2 : 1;
 }
 
-/** Lists the registers in an operand. RZ and PT are constants, so they do not count. */
+/** RZ and PT are constants, so they do not count. */
 function registers(operand: string, width: number): string[] {
   const found: string[] = [];
   for (const [, kind, number, of64] of operand.matchAll(/\b(U?[RP]|B)(\d+)\b(\.64)?/g)) {

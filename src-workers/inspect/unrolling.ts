@@ -2,7 +2,6 @@ import { isConstant, splitOperation, plus, type Sum, type Sums } from './affine.
 import { listInstructions, type Graph, type Loop } from './graph.ts';
 import type { Instruction } from './instruction.ts';
 
-/** How many source iterations one pass of a loop contains. */
 export interface Unrolling {
   readonly iterations: number;
   /** How often a group of instructions occurs in an iteration, as after unrolling by hand; at least 1. */
@@ -10,10 +9,7 @@ export interface Unrolling {
 }
 
 const MAX_UNROLLED = 256;
-/**
- * Minimum fraction of a pass that its repeated work must make up. A compiler may move a load out, or begin a sum early,
- * so not all work is repeated.
- */
+/** Fraction of a pass: not all work is repeated, because a compiler may move a load out, or begin a sum early. */
 const LEAST_WORK = 0.85;
 
 /**
@@ -61,7 +57,7 @@ export function findUnrolling(graph: Graph, loop: Loop, sums: Sums, compared: re
   return { iterations: 1, repeats: several && repeats >= LEAST_ALONE ? repeats : 1 };
 }
 
-/** Minimum number of equal groups in a body. With fewer, the body may be a single iteration. */
+/** With fewer equal groups in a body, the body may be a single iteration. */
 const LEAST_ALONE = 4;
 
 /** Returns the kind of work that unrolling repeats; null for counters, addresses, moves and branches. */
@@ -71,14 +67,14 @@ export function describeWork({ class: kind, moves, text }: Instruction): string 
 }
 
 interface Stream {
-  /** Growth of the stream's addresses in a pass, bytes. */
+  /** Growth of the addresses in a pass, bytes. */
   readonly step: number;
   /** Bytes from the start of the first access to the end of the last access in a pass. */
   readonly span: number;
   readonly places: ReadonlySet<number>;
 }
 
-/** Groups accesses into streams. The addresses of a stream differ by constants and grow by a constant. */
+/** The addresses of a stream differ by constants and grow by a constant. */
 function findStreams(code: readonly Instruction[], own: ReadonlySet<number>, sums: Sums): readonly Stream[] {
   const streams = new Map<string, { readonly step: number; low: number; high: number; readonly places: Set<number> }>();
   for (const at of own) {
@@ -118,14 +114,14 @@ function wholeStep(grown: Sum): number | null {
   return Number.isInteger(step) && step > 0 ? step : null;
 }
 
-/** Maximum number of comparisons that are followed from one predicate. */
+/** Comparisons that are followed from one predicate. */
 const MAX_COMPARED = 16;
 const COMPARES = /^(setp|U?ISETP)\b/;
 
 /** A comparison at an exit of a loop, as the difference of its two sides. */
 export interface Comparison {
   readonly difference: Sum;
-  /** How much the difference grows in each pass; null if the growth is not constant in the loop. */
+  /** Growth of the difference in each pass; null if it is not constant in the loop. */
   readonly growth: Sum | null;
 }
 

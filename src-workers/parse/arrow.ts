@@ -28,17 +28,14 @@ const MAX_BATCH_ROWS = 2 ** 25;
 const MAX_BUFFER_BYTES = 2 ** 28;
 
 const isFile = (head: Uint8Array): boolean => String.fromCharCode(...head.subarray(0, FILE.length)) === FILE;
-/** Returns whether a file is Arrow. A stream begins with the length of its schema, which is a multiple of 8. */
+/** A stream begins with the length of its schema, which is a multiple of 8. */
 export const isArrow = (head: Uint8Array): boolean =>
   isFile(head) || (/^(?:255,){4}(?:\d+,){2}\d+,0$/.test(head.subarray(0, 8).join()) && head[4] % 8 === 0);
 
-/** Kinds of messages and of types, as numbered in the format. */
+/** As numbered in the format. */
 const [SCHEMA, RECORD_BATCH] = [1, 3];
 const TYPE = { int: 2, float: 3, bool: 6, list: 12, union: 14, fixedList: 16, map: 17, largeList: 21, listView: 25, largeListView: 26 } as const; // prettier-ignore
-/**
- * Number of buffers of each type, by the number of the type, without the buffers of its children. NaN for unions, whose
- * number varies.
- */
+/** Buffers by the number of the type, without those of its children. NaN for unions, whose number varies. */
 const BUFFERS = [0, 0, 2, 2, 3, 3, 2, 2, 2, 2, 2, 2, 2, 1, NaN, 2, 1, 2, 2, 3, 3, 2, 0, 2, 2, 3, 3];
 const VIEWS: readonly number[] = [23, 24];
 
@@ -57,11 +54,7 @@ interface Batch {
   readonly bodyAt: number;
 }
 
-/**
- * Reads a field and its children.
- * @param known counts the fields that were read. Many fields may refer to the same field with many children, so the
- *   count is limited.
- */
+/** @param known counts the fields that were read, since many fields may refer to the same field with many children */
 function readField(view: DataView, at: number, known: { count: number }): Field {
   const field = tableAt(view, at);
   known.count++;
@@ -79,7 +72,7 @@ const LISTS: readonly number[] = [TYPE.list, TYPE.fixedList, TYPE.map, TYPE.larg
 const isRead = ({ kind, isIndexed }: Field): boolean =>
   !isIndexed && (LISTS.includes(kind) || kind === TYPE.int || kind === TYPE.float || kind === TYPE.bool);
 
-/** Opens an Arrow file or stream. Memory is limited by the largest batch of records. */
+/** The largest batch of records limits the memory. */
 export async function openArrow(file: FileBytes, label: string): Promise<ColumnTable> {
   const read = <T>(reading: () => Promise<T>): Promise<T> => ofLibrary(label, 'Arrow', reading);
   const { fields, batches } = await read(async () => readMessages(file, label));
@@ -133,13 +126,12 @@ async function readMessages(file: FileBytes, label: string): Promise<{ fields: r
   return { fields: listElements(schema, 1, 4).map((field) => readField(view, field, known)), batches };
 }
 
-/** Finds the root table of a message or of a footer. */
 async function rootTable(file: FileBytes, start: number, end: number): Promise<FlatTable> {
   if (end - start > MAX_METADATA_BYTES) throw new Error(`a message of ${end - start} bytes`);
   return tableAt(new DataView(await file.slice(start, end)), 0);
 }
 
-/** Reads the schema in the footer. A file ends with its footer, the footer's length, and the bytes of its beginning. */
+/** A file ends with its footer, the footer's length, and the bytes of its beginning. */
 async function footerSchema(file: FileBytes): Promise<FlatTable | null> {
   const end = Math.max(0, file.byteLength - 10);
   const bytes = new DataView(await file.slice(end, end + 4)).getUint32(0, true);
@@ -230,7 +222,7 @@ const NUMBERS: Readonly<Record<string, new (bytes: ArrayBuffer, at: number, leng
   float32: Float32Array, float64: Float64Array,
 }; // prettier-ignore
 
-/** Unpacks a buffer, which begins with its unpacked length, or with −1 if it is stored uncompressed. */
+/** A buffer begins with its unpacked length, or with −1 if it is stored uncompressed. */
 function unpacked(bytes: ArrayBuffer, codec: number): ArrayBuffer {
   const length = Number(new DataView(bytes).getBigInt64(0, true));
   if (length === -1) return bytes.slice(8);

@@ -113,7 +113,7 @@ const benchCase = v.variant(
   'a benchmark of this version',
 ) satisfies v.GenericSchema<unknown, BenchCase>;
 
-/** Maximum number of cases. It exceeds the limit of `bench.start` to leave room for suites. */
+/** It exceeds the limit of `bench.start` to leave room for suites. */
 const MAX_CASES = 100_000;
 
 const unitLoop = {
@@ -167,7 +167,7 @@ const planLine = v.object({
           ],
           'a unit loop of version 1 to 3',
         ),
-        // The traffic is absent in files of older versions.
+        // Files of older versions have no traffic.
         traffic: v.optional(v.nullable(v.object({ bytesPerIteration: number(0), bytesPerUnit: number(0) })), null),
       }),
     ),
@@ -202,7 +202,7 @@ const planLine = v.object({
   source: v.nullable(v.object({ runId: whole(1), study: text(400), seed: whole(0), deviceId: text(400) })),
 }) satisfies v.GenericSchema<unknown, PlanLine>;
 
-/** Maximum number of values of a case: one per group, for 32 times as many work groups as were published. */
+/** One per group, for 32 times as many work groups as were published. */
 const MAX_VALUES = 2 ** 22;
 
 const benchRecord = v.variant('type', [
@@ -281,10 +281,7 @@ export function recordType(value: unknown): string | null {
   return typeof type === 'string' ? type : null;
 }
 
-/**
- * Checks one record of a measurement: a program's output line, or a line of a page or file. Returns `null` for an
- * unknown type. A failure names the field, its value and the permitted values.
- */
+/** Returns `null` for an unknown type. A failure names the field, its value and the permitted values. */
 export function parseBenchRecord(value: unknown): Result<BenchRecord | null> {
   const type = recordType(value);
   if (type === null) return badInput('a record must be an object with a "type", such as "sample"');

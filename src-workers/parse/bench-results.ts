@@ -5,12 +5,11 @@ import { addRecord, caseResult, gatheredCase, type GatheredCase } from './case-r
 import { Slice } from './slice.ts';
 import { caught, refuse, shown } from './source.ts';
 
-/** The contents of a result file: the plan, the device that measured, and the results. */
 export interface BenchResults {
   readonly plan: PlanLine;
   /** `null` if the file ends before the record of the device. In this case no case has a time. */
   readonly device: MeasuringDevice | null;
-  /** Results in the order of the plan; cases that were not reached are missing. */
+  /** In the order of the plan, without cases that were not reached. */
   readonly cases: readonly CaseResult[];
   /** Time of all complete sessions. */
   readonly elapsedMs: number;
@@ -19,30 +18,27 @@ export interface BenchResults {
   readonly warnings: readonly string[];
 }
 
-/** Maximum size of a line. A line may hold a plan with all its cases, or one number per group. */
+/** A line may hold a plan with all its cases, or one number per group. */
 const MAX_LINE_BYTES = 64 * 2 ** 20;
-/** Maximum number of times of all cases: 64 MB of numbers. */
+/** Times of all cases: 64 MB of numbers. */
 const MAX_SAMPLES = 2 ** 23;
 const NEWLINE = 0x0a;
-/** Maximum number of cases that a warning names. Further cases are only counted. */
+/** Cases that a warning names. Further cases are only counted. */
 const MAX_NAMED = 5;
 
 type Sample = Extract<BenchRecord, { readonly type: 'sample' }>;
 
-/** One attempt at a case. A later attempt replaces it. */
+/** A later attempt at a case replaces an earlier one. */
 interface Attempt extends GatheredCase {
   session: number;
   last: Sample | null;
 }
 
 /**
- * Reads a result file: one JSON object per line, first the plan, then the records of the program that measured
- * (`BenchRecord`).
- *
+ * Reads a result file: one JSON object per line, first the plan, then the records of the program that measured.
  * A file may stop anywhere, and may continue after the stop. The restarted program writes the plan and the device
- * again, and a repeated case replaces the earlier one. Three things are dropped with a warning in `warnings`: a
- * truncated last line, records of an unknown type or case, and cases that were not reached.
- *
+ * again, and a repeated case replaces the earlier one. Three things are dropped with a warning: a truncated last line,
+ * records of an unknown type or case, and cases that were not reached.
  * Fails, with line and field, if the first line is not a plan, if a record is invalid, or if the plan or the device
  * changes, since results of two devices are never mixed.
  */
@@ -75,7 +71,6 @@ async function eachLine(bytes: Uint8Array, label: string, takeLine: TakeLine): P
   }
 }
 
-/** Collects the lines of a file, and then returns the results. */
 function gatherResults(label: string): { readonly takeLine: TakeLine; readonly results: () => Result<BenchResults> } {
   let plan: PlanLine | null = null;
   let planText = '';
@@ -196,7 +191,6 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
   return { takeLine, results };
 }
 
-/** Returns warnings about lines that were dropped. */
 function leftOutWarnings(
   again: ReadonlySet<string>,
   unknownCases: ReadonlySet<string>,
@@ -214,7 +208,6 @@ function leftOutWarnings(
   return warnings;
 }
 
-/** Returns warnings about planned cases that were not measured. */
 function missingWarnings(planned: PlanLine['plan'], cases: readonly CaseResult[], done: boolean): readonly string[] {
   const warnings: string[] = [];
   const short = cases.filter(
@@ -255,7 +248,7 @@ function parsedLine(text: string): { readonly json: unknown; readonly cutOff: bo
   return null;
 }
 
-/** Returns whether a sample begins its case again. Each attempt has its warm-ups first, and counts repeats upwards. */
+/** Each attempt has its warm-ups first, and counts repeats upwards. */
 function isAgain(before: Sample, next: Sample): boolean {
   if (before.warmUp !== next.warmUp) return next.warmUp;
   return next.repeat <= before.repeat;

@@ -5,11 +5,9 @@ import { median } from '../numeric/statistics.ts';
 
 export type CaseRecord = Extract<BenchRecord, { readonly case: string }>;
 
-/** Readings that a launch may include. */
 const READINGS = ['clockMhz', 'memoryClockMhz', 'powerW', 'temperatureC', 'throttleReasons'] as const;
 type Readings = Readonly<Record<(typeof READINGS)[number], number[]>>;
 
-/** What the records of a case contain so far. */
 export interface GatheredCase {
   readonly timesMs: number[];
   readonly warmUpMs: number[];
@@ -95,7 +93,6 @@ const medianOf = (values: readonly number[]): number | undefined =>
 const least = (values: readonly number[]): number => values.reduce((one, other) => Math.min(one, other));
 const most = (values: readonly number[]): number => values.reduce((one, other) => Math.max(one, other));
 
-/** Summarises the readings of the launches. */
 function readConditions({
   clockMhz,
   memoryClockMhz,

@@ -3,24 +3,22 @@ import { chosenColumns, findColumns, type CsvColumns } from './csv.ts';
 import { takeLengths, type ReadLengths } from './length-taker.ts';
 import { refuse, shown } from './source.ts';
 
-/** Values of a column, one for each row: numbers, missing values, or other values, which are rejected. */
+/** One for each row: numbers, missing values, or other values, which are rejected. */
 export type ColumnValues = ArrayLike<unknown> & Iterable<unknown>;
 
 /** A file of named columns: Parquet or Arrow. */
 export interface ColumnTable {
   readonly names: readonly string[];
-  /** Columns whose rows are lists. The values of such a column are the sizes of its lists. */
+  /** Columns whose rows are lists. Their values are the sizes of the lists. */
   readonly lists: ReadonlySet<string>;
   readonly rows: number;
-  /**
-   * Returns values of columns, one group of rows after another, in one or more arrays per column. Rows count from 0.
-   */
+  /** Returns one group of rows after another, in one or more arrays per column. Rows count from 0. */
   groups(
     columns: readonly string[],
   ): AsyncGenerator<{ readonly firstRow: number; readonly columns: readonly (readonly ColumnValues[])[] }>;
 }
 
-/** Reads lengths from a column of a table, chosen as in a CSV file with a header. Errors name row and column. */
+/** The columns are chosen as in a CSV file with a header. Errors name row and column. */
 export async function readColumns(
   table: ColumnTable,
   label: string,

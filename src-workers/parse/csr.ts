@@ -2,7 +2,7 @@ import type { Result } from '../domain/result.ts';
 import { parseMatrixMarket } from './matrix-market.ts';
 import type { ByteSource } from './source.ts';
 
-/** A sparse matrix by rows: row r has entries rowStarts[r] … rowStarts[r + 1] − 1, in ascending order of columns. */
+/** Row r has entries rowStarts[r] … rowStarts[r + 1] − 1, in ascending order of columns. */
 export interface CsrMatrix {
   readonly rows: number;
   readonly columnCount: number;
@@ -11,10 +11,7 @@ export interface CsrMatrix {
   readonly values: Float64Array;
 }
 
-/**
- * Reads a Matrix Market file as compressed sparse rows, with the row lengths of `parseMatrixMarket`. Fails where that
- * function fails, and on complex values.
- */
+/** Reads the rows of `parseMatrixMarket`. Fails where that function fails, and on complex values. */
 export async function readCsr(source: ByteSource, label: string): Promise<Result<CsrMatrix>> {
   const [rowOf, columnOf, valueOf]: number[][] = [[], [], []];
   const read = await parseMatrixMarket(source, label, (row, column, value) => {

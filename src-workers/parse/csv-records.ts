@@ -2,14 +2,12 @@ import { pipeline } from 'node:stream/promises';
 import { CsvError, parse, type Options } from 'csv-parse';
 import { DECIMAL, readBytes, refuse, shown, type ByteSource } from './source.ts';
 
-/** Maximum size of a record, far above real records. It limits the memory for a file without line ends. */
+/** Far above real records. It limits the memory for a file without line ends. */
 const MAX_RECORD_BYTES = 4096;
 
 /**
- * Reads a CSV file record by record. Returns the number of lines.
- *
- * Throws a `FailureError` with the line if a record is invalid or a read fails. `expected` describes the required form
- * of the file.
+ * Reads a CSV file record by record, and returns the number of lines. Throws a `FailureError` with the line if a record
+ * is invalid or a read fails. `expected` describes the required form of the file.
  */
 export async function eachCsvLine(
   source: ByteSource,
@@ -43,20 +41,18 @@ export async function eachCsvLine(
   return parser.info.lines;
 }
 
-/** One record of a CSV file with a header. */
 export interface CsvRecord {
   readonly line: number;
   /** The field of a column; empty if the record is too short for it. */
   text(column: string): string;
-  /** Returns the field as a finite number ≥ 0. For any other value, throws a failure with line and column. */
+  /** Returns the field as a finite number ≥ 0, or throws a failure with line and column. */
   number(column: string): number;
 }
 
 /**
- * Reads a CSV file with a header record by record. The header must name at least `columns`, in any order. Returns the
- * header (empty for an empty file) and the number of lines.
- *
- * Throws a `FailureError` with the line if a column is missing, a record is invalid or a read fails.
+ * Reads a CSV file whose header names at least `columns`, in any order. Returns the header (empty for an empty file)
+ * and the number of lines. Throws a `FailureError` with the line if a column is missing, a record is invalid or a read
+ * fails.
  */
 export async function eachCsvRecord(
   source: ByteSource,

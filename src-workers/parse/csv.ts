@@ -13,10 +13,7 @@ const TARGET_NAMES = ['target', 'dst', 'destination', 'to', 'tonodeid'];
 export const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t', bar: '|', space: ' ' } as const;
 export type Delimiter = keyof typeof DELIMITERS;
 
-/**
- * The meaning of a file's columns, for files that do not state it. A column is given by its name in the header or, if
- * no column has that name, by its number from 1.
- */
+/** The meaning of columns. A column is given by its name in the header or, if none has it, by its number from 1. */
 export interface CsvColumns {
   readonly length: string;
   /** The column with the number of units of each length, or with a weight of each length. */
@@ -24,11 +21,11 @@ export interface CsvColumns {
   /** The column of probabilities, which must sum to 1. It takes the place of counts. */
   readonly probability?: string;
   /**
-   * The column of targets, for a file of edges. It takes the place of counts and probabilities. Each record is an edge
-   * from the vertex in `length` to the vertex in this column. A vertex is a unit, and its out-degree is the length.
+   * The column of targets, for a file of edges from the vertices in `length`. A vertex is a unit, and its out-degree is
+   * the length.
    */
   readonly target?: string;
-  /** Whether the first line is a header. By default it is if it names the columns or has a name in every field. */
+  /** By default, the first line is a header if it names the columns or has a name in every field. */
   readonly header?: boolean;
   /** If omitted, comma, semicolon and tab all separate fields. */
   readonly delimiter?: Delimiter;
@@ -43,7 +40,6 @@ export interface Columns {
   readonly weight: number;
 }
 
-/** Returns the syntax of records and comments, and the delimiters of fields. */
 export const csvSyntax = (delimiter?: Delimiter) => ({
   delimiter: delimiter === undefined ? [',', ';', '\t'] : [DELIMITERS[delimiter]],
   record_delimiter: ['\r\n', '\n', '\r'],
@@ -54,18 +50,13 @@ export const csvSyntax = (delimiter?: Delimiter) => ({
 /**
  * Reads unit lengths from CSV (RFC 4180; also `;`, tab, a byte-order mark, CRLF, blank lines and `#` comments) as a
  * stream. Memory grows with the number of distinct lengths, and with the number of lines whose order is kept.
- *
  * A file with one column has the length of one unit per line, with an optional header. With more columns, the header
  * names the column of lengths (`n`, `length`, …) and optionally one of `p`, `probability` or `count`, `weight`, …;
  * other columns are skipped. A header with `source` and `target` marks an edge list. Two columns without a header are
  * (n, p). Probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE`, and each length may occur only once; counts
  * and weights of equal lengths are added.
- *
  * `chosen` names the columns instead. `undirected`: an edge counts at both of its ends. `attributed`: fields after the
- * ends of an edge are skipped.
- *
- * Fails, with line and column, on an invalid number, a length that is not an integer ≥ 0, a file without lengths, or
- * more than `MAX_SUPPORT_POINTS` distinct lengths.
+ * ends of an edge are skipped. Failures name line and column.
  */
 export function parseLengthsCsv(
   source: ByteSource,
@@ -126,7 +117,7 @@ function readNumber(field: string, label: string, line: number, index: number, e
   return value;
 }
 
-/** Returns whether a record is a header: it has a name in every field. `NaN`, `inf` and missing values are no names. */
+/** Returns whether a record has a name in every field. `NaN`, `inf` and missing values are no names. */
 export function isHeader(record: readonly string[]): boolean {
   return record.every(
     (field) => /^\p{L}/u.test(field) && !/^(?:nan|na|inf|infinity|null|none|undefined)$/i.test(field),
@@ -151,7 +142,6 @@ function hasHeader(record: readonly string[], { length, header }: CsvColumns): b
   return header ?? ((!/^\d+$/.test(length) && record.includes(length)) || isHeader(record));
 }
 
-/** Returns the positions of the chosen columns in the first record of a table. */
 export function chosenColumns(
   record: readonly string[],
   { length, count, probability, target }: CsvColumns,
@@ -179,7 +169,6 @@ const HEADLESS =
   'Two columns without a header are a length and its probability. For other columns, add a first line such as ' +
   '"length,count", "vertex,length" or "source,target"';
 
-/** Returns the positions of the columns that the first record of a table names. */
 export function findColumns(
   record: readonly string[],
   label: string,

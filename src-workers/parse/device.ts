@@ -128,7 +128,7 @@ function withCompilerLimit(candidate: GpuDevice): GpuDevice {
     : candidate;
 }
 
-/** Returns a contradiction between two numbers of a GPU; null if there is none. */
+/** Returns a contradiction between two numbers of a GPU. */
 function contradiction(candidate: GpuDevice): { field: string; message: string } | null {
   const found = limitsByRules(candidate.occupancy);
   if (!found.ok) return { field: 'occupancy', message: found.error.message };
@@ -179,8 +179,8 @@ function cpuContradiction(candidate: CpuDevice): { field: string; message: strin
 }
 
 /**
- * Checks a device of the catalogue or of the user. It must have every field and no other field, and its limits must
- * match its occupancy rules. A failure names the first wrong field, its value and the permitted values.
+ * Checks a device, which must have every field and no other field, and limits that match its occupancy rules. A failure
+ * names the first wrong field, its value and the permitted values.
  */
 export function validateDevice(json: unknown): Result<Device> {
   const parsed = v.safeParse(device, json);

@@ -1,9 +1,4 @@
-/**
- * Reads flatbuffers (https://flatbuffers.dev/internals), the format of Arrow's messages. A read beyond the end throws a
- * `RangeError`, as `DataView` does.
- */
-
-/** A table of a flatbuffer, at its position. */
+/** Reads flatbuffers (https://flatbuffers.dev/internals). A read beyond the end throws a `RangeError`. */
 export interface FlatTable {
   readonly view: DataView;
   readonly at: number;
@@ -12,7 +7,7 @@ export interface FlatTable {
 /** Returns the table to which a position refers. */
 export const tableAt = (view: DataView, at: number): FlatTable => ({ view, at: at + view.getUint32(at, true) });
 
-/** Returns the position of a field, by its number. It is 0 if the field has its default value and was not written. */
+/** Returns the position of a field, by its number; 0 if the field has its default value and was not written. */
 function place({ view, at }: FlatTable, field: number): number {
   const fields = at - view.getInt32(at, true);
   const slot = 4 + 2 * field;
@@ -51,7 +46,6 @@ function readVector(
   return { start, count };
 }
 
-/** Returns the positions of the elements of a vector. */
 export function listElements(table: FlatTable, field: number, bytes: number): readonly number[] {
   const { start, count } = readVector(table, field, bytes);
   return Array.from({ length: count }, (_, element) => start + element * bytes);

@@ -28,9 +28,7 @@ import { readLengths, unpackedSource } from './length-file.ts';
 import { parseMatrixMarket } from './matrix-market.ts';
 import { caught, shown, type ByteSource } from './source.ts';
 
-/** The distributions that the grammar writes as a name and numbers. */
 export type DistributionName = CountedTrials | 'uniform' | 'zipf' | 'lognormal' | 'constant';
-/** Distributions that count successes, failures or events. */
 type CountedTrials = 'binomial' | 'geometric' | 'poisson' | 'negative-binomial';
 
 /** The lengths of a workload as written. Ranges of values are not checked yet, and no file has been opened. */
@@ -46,7 +44,6 @@ export type WorkloadDescriptor =
   | { readonly kind: 'mtx'; readonly path: string }
   | { readonly kind: 'example'; readonly example: GeneratedExample };
 
-/** What a caller provides to turn a text into a law. */
 export interface WorkloadContext {
   /** Opens a file that the text names. The caller decides which paths are allowed, and what they are relative to. */
   readonly openFile: (path: string) => Promise<Result<ByteSource>>;
@@ -55,7 +52,7 @@ export interface WorkloadContext {
 }
 
 export const MAX_WORKLOAD_CHARACTERS = 65_536;
-/** Maximum nesting of mixtures. Deeper mixtures have no use and could exhaust the stack. */
+/** Deeper mixtures have no use and could exhaust the stack. */
 export const MAX_MIXTURE_DEPTH = 8;
 
 interface DistributionRule {
@@ -118,7 +115,6 @@ export function parseWorkload(text: string): Result<WorkloadDescriptor> {
   }
 }
 
-/** Writes the canonical text of a workload, which `parseWorkload` turns into the same descriptor. */
 export function formatWorkload(descriptor: WorkloadDescriptor): string {
   switch (descriptor.kind) {
     case 'distribution':
@@ -143,7 +139,7 @@ export function formatWorkload(descriptor: WorkloadDescriptor): string {
   }
 }
 
-/** Returns the paths of the files that a workload reads, in the order of the text. */
+/** Returns paths in the order of the text. */
 export function workloadFiles(descriptor: WorkloadDescriptor): readonly string[] {
   switch (descriptor.kind) {
     case 'file':
@@ -165,27 +161,22 @@ export function workloadFiles(descriptor: WorkloadDescriptor): readonly string[]
 export interface OrderedWorkload {
   readonly law: LengthLaw;
   readonly lengths: Float64Array | null;
-  /** The number of columns of a sparse matrix, whose rows are the units. */
+  /** Of a sparse matrix, whose rows are the units. */
   readonly matrixColumns?: number;
-  /** A note on how a file was read, if a user could expect a different reading. */
+  /** How a file was read, if a user could expect a different reading. */
   readonly note?: string;
 }
 
-/**
- * Returns the law that a text describes, with a canonical label. The text is parsed, its files are read through
- * `context`, and its values are checked.
- */
+/** Returns the law that a text describes, with a canonical label. Files are read through `context`. */
 export async function resolveWorkload(text: string, context: WorkloadContext): Promise<Result<LengthLaw>> {
   return lawAlone(await resolveOrderedWorkload(text, context));
 }
 
-/** Resolves a workload as `resolveWorkload` does, with the order of its lengths. */
 export async function resolveOrderedWorkload(text: string, context: WorkloadContext): Promise<Result<OrderedWorkload>> {
   const descriptor = parseWorkload(text);
   return descriptor.ok ? resolveOrdered(descriptor.value, context) : descriptor;
 }
 
-/** Resolves a workload as `resolveWorkload` does, from a descriptor. */
 async function resolveDescriptor(descriptor: WorkloadDescriptor, context: WorkloadContext): Promise<Result<LengthLaw>> {
   return lawAlone(await resolveOrdered(descriptor, context));
 }
@@ -371,10 +362,7 @@ function readNumber(cursor: Cursor, what: string): number {
 /** A path that ends like a file name, followed by `#` and its columns. */
 const TABLE_PATH = /^(.*?\.[a-z]\w*)#/i;
 
-/**
- * Reads a path.
- * @param columns whether `#` and columns may follow a path that is quoted or ends like a file name
- */
+/** @param columns whether `#` and columns may follow a path that is quoted or ends like a file name */
 function readPath(cursor: Cursor, nested: boolean, columns = false): string {
   skipBlanks(cursor);
   const start = cursor.position;
@@ -479,7 +467,7 @@ function readToken(cursor: Cursor, token: string): void {
   cursor.position++;
 }
 
-/** Reads the text that a sticky pattern matches at the cursor. Returns null if it does not match. */
+/** Reads the text that a sticky pattern matches at the cursor; null if it does not match. */
 function readMatch(cursor: Cursor, pattern: RegExp): string | null {
   pattern.lastIndex = cursor.position;
   const match = pattern.exec(cursor.text);
@@ -488,10 +476,6 @@ function readMatch(cursor: Cursor, pattern: RegExp): string | null {
   return match[0];
 }
 
-/**
- * Throws a failure.
- * @param at where the text is wrong
- */
 function refuseAt(cursor: Cursor, advice: string, at = cursor.position): never {
   const column = at + 1;
   const rest = cursor.text.slice(at);

@@ -5,12 +5,9 @@ import { MAX_ORDERED_LENGTHS, type ReadLengths } from './length-taker.ts';
 import { textLines } from './matrix-market.ts';
 import { caught, HEAD_BYTES, refuse as refuseIn, shown, type ByteSource, type Refuse } from './source.ts';
 
-/**
- * Reads graphs whose vertices are the units: GraphML, METIS, adjacency lists. An edge from a vertex to itself counts
- * once, as in a matrix.
- */
+/** The vertices are the units. An edge from a vertex to itself counts once, as in a matrix. */
 
-/** The maximum size of a line. A line may name millions of neighbours of a vertex. */
+/** A line may name millions of neighbours of a vertex. */
 const MAX_LINE_CHARACTERS = 2 ** 27;
 
 const decoded = (head: Uint8Array): string => new TextDecoder('latin1').decode(head);
@@ -50,10 +47,8 @@ export function isGraphMl(head: Uint8Array): boolean {
 
 /**
  * Reads the degrees of a GraphML file (graphml.graphdrawing.org), or the out-degrees if its edges are directed. Memory
- * grows with the number of vertices only.
- *
- * Fails, with the line, on an edge whose vertex no earlier line declares, a vertex that is declared twice, directed and
- * undirected edges in one file, a hyperedge, a second graph, or a truncated file.
+ * grows with the number of vertices only. Fails, with the line, on an edge whose vertex no earlier line declares, a
+ * vertex that is declared twice, edges with and without direction, a hyperedge, a second graph, or a truncated file.
  */
 export function readGraphMl(source: ByteSource, label: string): Promise<Result<ReadLengths>> {
   return caught(async () => {
@@ -165,10 +160,10 @@ function metisHeader(line: string): MetisHeader | null {
 }
 
 /**
- * Returns whether a file is a METIS graph. Its first line could also begin an edge list, so the following lines are
- * checked. If they differ in length and several begin with the same number, the file is METIS, because lines of an
- * adjacency list begin with different vertices. Otherwise the number of lines and their neighbours must match the first
- * line, and no vertex may be its own neighbour or exceed the number of vertices.
+ * Its first line could also begin an edge list, so the following lines are checked. If they differ in length and
+ * several begin with the same number, the file is METIS, because lines of an adjacency list begin with different
+ * vertices. Otherwise the number of lines and their neighbours must match the first line, and no vertex may be its own
+ * neighbour or exceed the number of vertices.
  */
 export function isMetis(head: Uint8Array): boolean {
   const { lines, isAll } = headLines(head, '%');
@@ -189,10 +184,8 @@ export function isMetis(head: Uint8Array): boolean {
 }
 
 /**
- * Reads the degrees of a METIS graph (manual 5.1.0, section 4.1.1), in which both ends of an edge name it.
- *
- * Fails, with the line, on a neighbour out of range, an edge from a vertex to itself, or a number of vertices or edges
- * that differs from the first line.
+ * Reads the degrees of a METIS graph (manual 5.1.0, section 4.1.1), in which both ends of an edge name it. Failures
+ * name the line.
  */
 export function readMetis(source: ByteSource, label: string): Promise<Result<ReadLengths>> {
   return caught(async () => {
@@ -234,10 +227,7 @@ export function readMetis(source: ByteSource, label: string): Promise<Result<Rea
   });
 }
 
-/**
- * Returns whether a file is an adjacency list: it begins with the comment of `networkx.write_adjlist`, or its lines
- * have different counts of numbers.
- */
+/** The file begins with the comment of `networkx.write_adjlist`, or its lines have different counts of numbers. */
 export function isAdjacencyList(head: Uint8Array): boolean {
   if (/^#.*\r?\n# GMT .*\r?\n#/.test(decoded(head))) return true;
   const rows = headLines(head, '#').lines.filter((line) => line.trim() !== '');
@@ -250,16 +240,15 @@ export function isAdjacencyList(head: Uint8Array): boolean {
 /**
  * Reads the degrees of an adjacency list. Each line has a vertex and its neighbours. networkx writes each edge of an
  * undirected graph once, so no vertex is named as a neighbour after its own line. In a file with this property, an edge
- * counts at both ends. In any other list, the length of a vertex is the number of neighbours in its line.
- *
- * Fails, with the line, on a vertex that has two lines.
+ * counts at both ends. In any other list, the length of a vertex is the number of neighbours in its line. A vertex with
+ * two lines is refused.
  */
 export function readAdjacencyList(source: ByteSource, label: string): Promise<Result<ReadLengths>> {
   return caught(async () => {
     let line = 0;
     const refuse: Refuse = (problem) => refuseIn(label, { line }, problem);
     const { degrees, numberOf } = numbering(refuse);
-    /** For each vertex, how often other lines name it, and whether it has had its own line. */
+    /** How often other lines name each vertex. */
     const others: number[] = [];
     const isDone: boolean[] = [];
     const order: number[] = [];

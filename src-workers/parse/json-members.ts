@@ -6,14 +6,14 @@ export interface JsonMember {
   readonly key: string;
   /** Key of the container to which the member belongs; `null` for a member of the outermost object. */
   readonly container: string | null;
-  /** Position within the container, from 0. */
+  /** Within the container, from 0. */
   readonly position: number;
   /** Line of its first byte, from 1. */
   readonly line: number;
   readonly value: unknown;
 }
 
-/** Maximum size of a single member. A container that is read entry by entry may be larger. */
+/** Limit of a single member. A container that is read entry by entry may be larger. */
 const MAX_MEMBER_BYTES = 8 * 2 ** 20;
 
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
@@ -23,7 +23,6 @@ const NEWLINE = 0x0a;
 /** Thrown if the text ends early. It never leaves this file. */
 const CUT_OFF = Symbol('cut off');
 
-/** Creates a reader of JSON tokens, which throws `CUT_OFF` if the text ends early. */
 function openReader(bytes: Uint8Array, label: string) {
   const decoder = new TextDecoder('utf-8');
   let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
@@ -106,7 +105,7 @@ function openReader(bytes: Uint8Array, label: string) {
     step([COLON], '":" after a name');
     return key;
   };
-  /** Returns whether the container that starts here is empty. If it is, moves past its end. */
+  /** If the container that starts here is empty, moves past its end. */
   const isEmpty = (close: number): boolean => {
     skipSpace();
     if (bytes[at] !== close) return false;
@@ -123,9 +122,7 @@ function openReader(bytes: Uint8Array, label: string) {
 /**
  * Reads a JSON object member by member, and the containers named in `apart` (objects or arrays) entry by entry. A large
  * file then needs no large tree and does not block other work, and a truncated file still gives its complete entries.
- * `NaN` and infinities, which Python writes, become `null`. Member names remain values and never become keys of our
- * objects.
- *
+ * `NaN` and infinities, which Python writes, become `null`. Member names never become keys of our objects.
  * Returns whether the text is complete. Throws a `FailureError` with the line if the text is not JSON, or if a member
  * has more than `MAX_MEMBER_BYTES`.
  */
@@ -173,7 +170,7 @@ export async function eachJsonMember(
   }
 }
 
-/** Parses a JSON value, with `null` for `NaN` and infinities. Throws on invalid JSON. */
+/** Returns `null` for `NaN` and infinities. Throws on invalid JSON. */
 function parsedValue(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -7,7 +7,6 @@ import { shortened } from '../domain/text.ts';
 import { eachJsonMember, type JsonMember } from './json-members.ts';
 import { caught, MAX_SHOWN, refuse as refuseIn, shown, type Refuse } from './source.ts';
 
-/** The contents of a Kernel Tuner file: a measured search space. */
 export interface KernelTunerFile {
   readonly format: 'cache' | 't4' | 'stored';
   /** `null` if the file does not name the kernel, as is always so for T4 files. */
@@ -16,9 +15,8 @@ export interface KernelTunerFile {
   /** The other members in the head of the file that have simple values. */
   readonly head: Readonly<Record<string, string | number | readonly (string | number)[]>>;
   readonly cases: readonly CaseResult[];
-  /** In files that Lockstep wrote, the catalogue id of each case's device; `null` for all other files. */
+  /** In files that Lockstep wrote, the catalogue id of each case's device. */
   readonly devices: readonly string[] | null;
-  /** The sweep that the configurations come from, if the file names it. */
   readonly sweep: FileSweep | null;
   readonly warnings: readonly string[];
 }
@@ -27,13 +25,12 @@ export interface KernelTunerFile {
 export interface FileSweep {
   readonly runId: number;
   readonly study: string;
-  /** Seed of the study; `null` if the file does not state it. */
   readonly seed: number | null;
 }
 
-/** Maximum number of configurations: twenty times the largest published search space of one kernel. */
+/** Twenty times the largest published search space of one kernel. */
 const MAX_CONFIGURATIONS = 2 ** 20;
-/** Maximum number of times of all configurations: 64 MB of numbers. */
+/** Times of all configurations: 64 MB of numbers. */
 const MAX_TIMES = 2 ** 23;
 /** The number of cases after which other work gets a turn. */
 const CASES_PER_TURN = 20_000;
@@ -49,7 +46,6 @@ const ERRORS: ReadonlyMap<string, string> = new Map([
   ['RuntimeFailedConfig', 'failed when it ran'],
 ]);
 
-/** T4's `invalidity` in words. */
 const INVALIDITY: ReadonlyMap<string, string> = new Map([
   ['timeout', 'took too long'],
   ['compile', 'did not compile'],
@@ -93,7 +89,7 @@ function got(value: unknown): string {
   return value === undefined ? 'missing' : shortened(JSON.stringify(value), MAX_SHOWN);
 }
 
-/** The format of a file, identified by the key under which it lists its configurations. */
+/** By the key under which a file lists its configurations. */
 const FORMATS: Readonly<Record<string, KernelTunerFile['format']>> = { cache: 'cache', results: 't4', data: 'stored' };
 
 /**
@@ -102,12 +98,8 @@ const FORMATS: Readonly<Record<string, KernelTunerFile['format']>> = { cache: 'c
  * runs are stopped. A configuration without a time gives the reason: an error class in place of the time or under
  * `__error__`, `1e20`, or T4's `invalidity`. Times are milliseconds unless the file names another unit. If a
  * configuration has a time but no repeats, this time counts as its only repeat.
- *
  * A T4 file or cache from Lockstep holds predictions. A configuration without run times becomes a design of the unit
  * loop with a predicted time. A configuration with run times, or with a reason for having none, was measured later.
- *
- * Fails, with the line, on any other file, a value of the wrong type, or more than `MAX_CONFIGURATIONS`.
- *
  * @param kernelName name of the kernel if the file gives none
  */
 export function parseKernelTuner(
@@ -233,7 +225,6 @@ function measuredCase(raw: RawCase, position: number, kernel: string, fileUnitMs
   };
 }
 
-/** Restores the design and the device of a configuration that Lockstep wrote. */
 function lockstepCase(
   { configuration, times, unitMs: scale }: RawCase,
   position: number,
@@ -279,10 +270,7 @@ function lockstepCase(
   };
 }
 
-/**
- * Reads the sweep in the metadata of an exported file.
- * @param metadata any JSON value
- */
+/** Reads the sweep in the metadata of an exported file. `metadata` is any JSON value. */
 export function readSweep(metadata: unknown): FileSweep | null {
   if (!isFields(metadata)) return null;
   const [runId, seed] = [field(metadata, 'run'), field(metadata, 'seed')];
@@ -401,7 +389,6 @@ function t4Case({ position, value }: JsonMember, refuse: Refuse): RawCase {
   };
 }
 
-/** Returns every repeat, or the reason why there is none. */
 function readTimes(
   repeats: unknown,
   time: unknown,
@@ -454,7 +441,6 @@ function unitMs(unit: unknown, what: string, refuse: Refuse): number {
   return scale ?? refuse(`the ${what} is ${got(unit)}, not one of ms, s, us, ns`);
 }
 
-/** Returns a text that is not blank; `null` for any other value. */
 function text(value: unknown): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value.slice(0, MAX_TEXT) : null;
 }
@@ -462,7 +448,6 @@ function text(value: unknown): string | null {
 const isScalar = (value: unknown): value is string | number =>
   typeof value === 'number' || (typeof value === 'string' && value.length <= MAX_TEXT);
 
-/** Returns the members of a file's head that are simple values, or short lists of simple values. */
 function plainHead(head: Fields): KernelTunerFile['head'] {
   const plain = Object.entries(head).filter(
     ([key, value]) =>

@@ -13,20 +13,18 @@ import { bytesSource, caught, HEAD_BYTES, peeked, refuse, type ByteSource, type 
 import type { TableSummary } from '../domain/table.ts';
 import { gathered, gunzipped, isGzip, MAX_FILE_BYTES, MAX_IMPORT_BYTES } from './unpack.ts';
 
-/** A file of lengths, unpacked if it is gzip. */
 interface OpenFile {
   readonly head: Uint8Array;
   readonly source: ByteSource;
-  /** Closes a file that was not read to the end. */
   close(): Promise<unknown>;
-  /** The same file, for formats that need random access. */
+  /** For formats that need random access. */
   bytes(): Promise<FileBytes>;
 }
 
 interface LengthFormat {
   readonly matches: (head: Uint8Array) => boolean;
   readonly read: (file: OpenFile, label: string, chosen?: CsvColumns) => Promise<Result<ReadLengths>>;
-  /** Describes the columns; absent for a format that offers no choice. */
+  /** Absent for a format that offers no choice of columns. */
   readonly inspect?: (file: OpenFile, label: string, asked: AskedSyntax) => Promise<Result<TableSummary>>;
 }
 
@@ -41,7 +39,6 @@ const UNDIRECTED = /^#.*\bundirected\b/im;
 const WITH_ATTRIBUTES = /^[^\s,]+[ \t,][^\s,]+[ \t,]\{.*\}$/;
 const PLAIN_EDGE = /^\d+ \d+(?: [-+.\de]+)?$/i;
 
-/** Returns the first line that is neither empty nor a comment. */
 const firstLine = (head: Uint8Array): string =>
   text(head).split(/\r?\n/).find((line) => /^[^#]/.test(line))?.trim() ?? ''; // prettier-ignore
 
@@ -135,7 +132,6 @@ function unreadable(head: Uint8Array): string | null {
     : null;
 }
 
-/** Opens a file, unpacked if its first bytes show that it is gzip. */
 async function openFile(source: ByteSource | FileBytes, label: string): Promise<OpenFile> {
   if ('slice' in source) {
     const head = new Uint8Array(await source.slice(0, HEAD_BYTES));
@@ -149,19 +145,15 @@ async function openFile(source: ByteSource | FileBytes, label: string): Promise<
   return { head, source: whole, close, bytes };
 }
 
-/** Returns the content of a file, unpacked if it is gzip. */
 export async function unpackedSource(source: ByteSource, label: string): Promise<ByteSource> {
   return (await openFile(source, label)).source;
 }
 
 /**
- * Reads lengths from a file in any format in `FORMATS`, which may be packed with gzip. The content decides the format,
- * not the name.
- *
+ * Reads lengths from a file in any format in `FORMATS`. The content decides the format, not the name.
  * Memory holds the distinct lengths, the order of at most `MAX_ORDERED_LENGTHS` lengths, and a chunk of the file.
  * Parquet also needs the columns of a row group; NPZ and Parquet within gzip need the unpacked file (at most
  * `MAX_IMPORT_BYTES`).
- *
  * @param chosen columns of a table; for an archive, the name of the array
  */
 export function readLengths(

@@ -11,52 +11,46 @@ import { thousandsHint } from '../domain/text.ts';
 import { refuse, shown, type Place } from './source.ts';
 
 /**
- * The meaning of a record. `lengths`: the length of one unit. `counts`: a length and its count or weight, which will be
- * normalised. `probabilities`: a length and its probability; all probabilities sum to 1. `edges`: an edge of a graph
- * from one vertex to another. A vertex is a unit, and its out-degree is the length.
+ * The meaning of a record: the length of one unit; a length and its count or weight; a length and its probability; or
+ * an edge from one vertex to another. A vertex is a unit, and its out-degree is the length.
  */
 export type LengthForm = 'lengths' | 'counts' | 'probabilities' | 'edges';
 
-/** The lengths in a file of any format. */
 export interface ReadLengths {
   readonly law: LengthLaw;
   readonly form: LengthForm;
-  /** Number of units in the file; `null` if the file gives only proportions. */
+  /** `null` if the file gives only proportions. */
   readonly units: number | null;
   /** Lengths in the order of the units; `null` if the file has no order, or more than `MAX_ORDERED_LENGTHS` units. */
   readonly lengths: Float64Array | null;
-  /** Number of columns of a sparse matrix, whose rows are the units. The vector in the product has this length. */
+  /** Columns of a sparse matrix, whose rows are the units. The vector in the product has this length. */
   readonly matrixColumns?: number;
-  /** A note on how the file was read: which array, which end of an edge, or a lost order. */
+  /** How the file was read: which array, which end of an edge, or a lost order. */
   readonly note?: string;
 }
 
-/** Maximum number of lengths whose order is kept: 256 MB. For a longer file, only the law is kept. */
+/** Lengths whose order is kept: 256 MB. For a longer file, only the law is kept. */
 export const MAX_ORDERED_LENGTHS = 2 ** 25;
-/** The largest permitted number of a vertex. Degrees are counted in an array by this number, at most 512 MB. */
+/** Degrees are counted in an array by the number of the vertex, at most 512 MB. */
 const MAX_VERTEX = 2 ** 27 - 1;
 
 const ORDER_LOST = `The order of more than ${MAX_ORDERED_LENGTHS.toLocaleString('en')} lengths is not kept: units are independent draws.`;
 
 export interface LengthTaker {
   /**
-   * Takes a record: a length and its weight (1 if it has none), or the two ends of an edge. Throws a `FailureError` on
-   * any other values.
+   * Takes a length and its weight (1 if it has none), or the two ends of an edge. Throws a `FailureError` on other
+   * values.
    * @param at position of the record in the file
    * @param written the text of the length, for a value that a number cannot hold
    */
   take(length: number, weight: number, at: number, written?: string): void;
-  /**
-   * Returns the lengths that were read.
-   * @param end the end of the file, for a failure of the whole file
-   */
+  /** @param end the end of the file, for a failure of the whole file */
   finish(end: Place): Result<ReadLengths>;
 }
 
 /**
- * Creates a collector that turns the records of a file into lengths. Memory grows with the number of distinct lengths,
- * the number of lengths whose order is kept, and the largest vertex number.
- *
+ * Collects lengths. Memory grows with the number of distinct lengths, the number of lengths whose order is kept, and
+ * the largest vertex number.
  * @param place gives the position of a record's length or weight
  * @param undirected whether an edge counts at both of its ends
  * @param hint added to the message for an invalid probability
@@ -120,10 +114,7 @@ export function takeLengths(
   };
 }
 
-/**
- * Creates a collector of edges. The units are the vertices that occur as source or target, in the order of their
- * numbers. These are the rows of the adjacency matrix, without the vertices that the file does not name.
- */
+/** The units are the vertices that occur as source or target, in the order of their numbers. */
 function takeEdges(label: string, place: (at: number, isTarget: boolean) => Place, undirected: boolean): LengthTaker {
   /** Degree of each vertex plus 1; 0 for a vertex that does not occur. */
   let degreesAndOne = new Uint32Array(1024);

@@ -3,7 +3,7 @@ import { ok, type Result } from '../domain/result.ts';
 import { eachCsvRecord } from './csv-records.ts';
 import { caught, refuse, type ByteSource } from './source.ts';
 
-/** Columns that describe the matrix; each other column has the times of a schedule. */
+/** Each other column has the times of a schedule. */
 const MATRIX_COLUMNS = ['dataset', 'rows', 'cols', 'nnzs'] as const;
 const MAX_MATRICES = 10_000;
 const MAX_SCHEDULES = 50;
@@ -11,10 +11,7 @@ const MAX_SCHEDULES = 50;
 /**
  * Reads measured sparse matrix-vector products in the form that gunrock/loops publishes: CSV with a row per matrix
  * (`dataset`, `rows`, `cols`, `nnzs`) and a column per schedule with one time, ms. Each pair of matrix and schedule
- * becomes a case; an empty field is a case without a time.
- *
- * Fails, with line and column, on a missing column, a file without a schedule or a matrix, an invalid number, or too
- * many schedules or matrices.
+ * becomes a case; an empty field is a case without a time. Failures name line and column.
  */
 export function parseLoopTimes(source: ByteSource, label: string): Promise<Result<readonly CaseResult[]>> {
   return caught<readonly CaseResult[]>(async () => {

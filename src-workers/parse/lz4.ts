@@ -1,7 +1,6 @@
 /**
- * Unpacks LZ4, which Node's zlib does not have: the block format (lz4/doc/lz4_Block_format.md), the blocks that Hadoop
- * writes, and frames. Available packages were not used: they include other codecs or native code, and read a damaged
- * block as zeros.
+ * Unpacks LZ4, which Node's zlib does not have (lz4/doc/lz4_Block_format.md). Available packages were not used: they
+ * include other codecs or native code, and read a damaged block as zeros.
  */
 
 /** From this value on, the length of a literal or match continues in the next bytes, up to the first byte below 255. */
@@ -50,9 +49,9 @@ function unpackInto(bytes: Uint8Array, start: number, packed: Uint8Array, first 
 }
 
 /**
- * Unpacks what Parquet calls plain LZ4: either a single block, or the blocks of Hadoop. Each block of Hadoop follows
- * two big-endian 32-bit numbers, its unpacked and its packed length. A single block begins with literals, so its first
- * byte is at least 16. The first byte of a length below 2^28 is smaller.
+ * Unpacks what Parquet calls plain LZ4: either a single block, or the blocks of Hadoop, each after two big-endian
+ * 32-bit numbers, its unpacked and its packed length. A single block begins with literals, so its first byte is at
+ * least 16. The first byte of a length below 2^28 is smaller.
  */
 export function unpackLz4Hadoop(packed: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
   if (packed[0] >= 16) return unpackLz4Block(packed, length);

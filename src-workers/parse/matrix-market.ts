@@ -5,11 +5,11 @@ import { empiricalLaw } from '../models/workload/laws.ts';
 import { caught, DECIMAL, readBytes, refuse as refuseIn, shown, type ByteSource, type Refuse } from './source.ts';
 
 export interface MatrixRows {
-  /** The law of the row lengths. Each row is a unit. */
+  /** The law of the row lengths. */
   readonly law: LengthLaw;
   readonly rows: number;
   readonly columns: number;
-  /** Non-zeros of the whole matrix: the sum of `rowLengths`. */
+  /** Of the whole matrix: the sum of `rowLengths`. */
   readonly nonZeros: number;
   /** Non-zeros of each row, in the file's order. */
   readonly rowLengths: Float64Array;
@@ -18,13 +18,13 @@ export interface MatrixRows {
 /** Receives an entry of the whole matrix, including mirrored entries. Rows and columns count from 0. */
 export type MatrixEntry = (row: number, column: number, value: number) => void;
 
-/** Maximum number of rows. One number is kept for each row, at most 256 MB in total. */
+/** One number is kept for each row, at most 256 MB in total. */
 export const MAX_MATRIX_ROWS = 2 ** 25;
-/** The maximum length of a line. The format allows 1024 characters, but real files have longer comments. */
+/** The format allows 1024 characters, but real files have longer comments. */
 const MAX_LINE_CHARACTERS = 65_536;
 
 const LAYOUTS = ['coordinate', 'array'] as const;
-/** Number of values per entry, by the type of the matrix's values. */
+/** Number of values per entry. */
 const VALUES_OF = { real: 1, integer: 1, complex: 2, pattern: 0 } as const;
 type Field = keyof typeof VALUES_OF;
 const FIELDS = Object.keys(VALUES_OF) as Field[];
@@ -45,18 +45,11 @@ interface Size {
 
 /**
  * Reads the row lengths of a Matrix Market file (Boisvert, Pozo, Remington: "The Matrix Market Exchange Formats",
- * NISTIR 5935, 1996) as a stream. Memory grows with the number of rows only.
- *
+ * NISTIR 5935, 1996) as a stream. Memory grows with the number of rows only. Failures name the line.
  * In a coordinate file every stored entry counts, including explicit zeros and repeated positions, since a sparse
  * kernel stores them. In an array file the entries that are not 0 count. A symmetric, skew-symmetric or hermitian file
- * stores one triangle, the lower or the upper one; an entry off the diagonal counts in its own row and in the mirrored
- * row.
- *
- * Fails, with the line, on an invalid banner or size, an index out of range (indices count from 1), a value that is not
- * a number, a number of entries that differs from the header, or more than `MAX_MATRIX_ROWS` rows.
- *
- * @param entry receives every counted entry, with the value 1 in a pattern; if it is given, complex matrices are
- *   rejected
+ * stores one triangle; an entry off the diagonal counts in its own row and in the mirrored row.
+ * @param entry receives every counted entry, with the value 1 in a pattern; complex matrices are then rejected
  */
 export function parseMatrixMarket(source: ByteSource, label: string, entry?: MatrixEntry): Promise<Result<MatrixRows>> {
   return caught<MatrixRows>(async () => {
@@ -66,8 +59,8 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
     let taken = 0;
     let lineNumber = 0;
     const refuse: Refuse = (problem, column) => refuseIn(label, { line: Math.max(1, lineNumber), column }, problem);
-    // The next position in an array file, which is written column by column. In a triangle, a column starts on the
-    // diagonal, or below it.
+    // The next position in an array file, which is written column by column. A triangle starts on or below the
+    // diagonal.
     let row = 0;
     let column = 0;
 
@@ -239,7 +232,7 @@ function readIndex(field: string, size: number, what: string, refuse: Refuse): n
   return index;
 }
 
-/** Reads a number. Fortran writes exponents with D. */
+/** Fortran writes exponents with D. */
 const numberIn = (field: string): number => Number(field.replace(/[dD]/, 'e'));
 
 /** Checks the values from `fields[first]` on, and returns whether any of them is not 0. */

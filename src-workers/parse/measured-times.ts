@@ -4,7 +4,6 @@ import { eachCsvLine } from './csv-records.ts';
 import { DESIGN_NAMES } from '../domain/design-names.ts';
 import { caught, DECIMAL, refuse, shown, type ByteSource } from './source.ts';
 
-/** Measured times of designs, from a file that a user wrote. */
 export interface MeasuredTimes {
   readonly cases: readonly CaseResult[];
   readonly warnings: readonly string[];
@@ -13,7 +12,7 @@ export interface MeasuredTimes {
 const MAX_ROWS = 2 ** 20;
 const MAX_COLUMNS = 200;
 
-/** Converts a time to milliseconds, by its unit. The result is rounded at most once, and ms stay exact. */
+/** By the unit of a time. The result is rounded at most once, and ms stay exact. */
 export const TO_MS: Readonly<Record<string, (time: number) => number>> = {
   s: (time) => time * 1000,
   ms: (time) => time,
@@ -22,7 +21,7 @@ export const TO_MS: Readonly<Record<string, (time: number) => number>> = {
   ns: (time) => time / 1e6,
 };
 const WORDS = 'measured|time|runtime|kernel_time|median|mean';
-/** Matches the name of a column of times, such as `time_ms` or `runtime (us)`. */
+/** Matches `time_ms` or `runtime (us)`. */
 export const TIME = new RegExp(`^(?:${WORDS})[ _]*[([]?(s|ms|us|µs|ns)[)\\]]?$`, 'i');
 const WITHOUT_UNIT = new RegExp(`^(?:${WORDS})$`, 'i');
 const EXPECTED = 'a column of times such as time_ms or time_us';
@@ -43,7 +42,6 @@ const DESIGN_COLUMNS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Returns whether a CSV file with this header contains measured times of designs, even if columns are missing. */
 export function hasDesignColumns(header: readonly string[]): boolean {
   return header.some((name) => DESIGN_COLUMNS.has(name));
 }
@@ -52,11 +50,7 @@ export function hasDesignColumns(header: readonly string[]): boolean {
  * Reads measured times of designs: CSV (also `;` and tab) with a header, one row per launch. Some columns identify the
  * design (its number as `design`, or its axes with the names of exports), and one column has the time with its unit.
  * Several rows of a design are its repeats. Rows without a time are dropped and counted. In an exported ranking
- * `time_ms` is the prediction, so the measured time must be in the column `measured_ms`.
- *
- * Fails, with line and column, if a column of times is missing, ambiguous or without a unit, on an invalid time, too
- * many rows, or no row.
- *
+ * `time_ms` is the prediction, so the measured time must be in the column `measured_ms`. Failures name line and column.
  * @param kernel the name of the kernel in the cases
  */
 export function parseMeasuredTimes(source: ByteSource, label: string, kernel: string): Promise<Result<MeasuredTimes>> {
@@ -118,7 +112,6 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
 const NO_CAP: ReadonlySet<string> = new Set(DESIGN_NAMES.registerCap);
 
 interface Columns {
-  /** Position of the column that has the times. */
   readonly at: number;
   readonly toMs: (time: number) => number;
   readonly parameters: readonly { readonly name: string; readonly place: number }[];

@@ -2,11 +2,11 @@ import { takeLengths, type ReadLengths } from './length-taker.ts';
 import { joined, readBytes, refuse, shown, type ByteSource } from './source.ts';
 import type { Result } from '../domain/result.ts';
 
-/** The maximum size of a header. Real headers are far smaller. */
+/** Real headers are far smaller. */
 const MAX_HEADER_BYTES = 65_536;
 const FIXED_BYTES = 12;
 
-/** Names of arrays of row pointers (compressed sparse rows). Lengths are the differences of successive pointers. */
+/** Row pointers of compressed sparse rows. Lengths are the differences of successive pointers. */
 const POINTER_NAMES = ['indptr', 'rowptr', 'row_ptr', 'row_offsets', 'crow_indices'];
 /** Names of the offsets of ragged arrays: `offsets`, or `node0-offsets` and so on as in Awkward Array's buffers. */
 const LIST_OFFSETS = /^(?:part\d+-)?(?:node\d+-)?offsets$/;
@@ -45,9 +45,7 @@ const TYPES: Readonly<Record<string, (littleEndian: boolean) => ReadValue>> = {
  * Reads lengths from a NumPy array (NPY 1.0 to 3.0,
  * https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) as a stream. The array must have one
  * dimension, and its elements must be integers or whole floats.
- *
- * @param pointers whether the array holds the n + 1 row pointers of n compressed rows, whose differences are the
- *   lengths
+ * @param pointers whether the array holds the n + 1 row pointers of n rows, whose differences are the lengths
  */
 export async function readNpy(source: ByteSource, label: string, pointers: boolean): Promise<Result<ReadLengths>> {
   const taken = takeLengths('lengths', label, (element) => ({ element }));
@@ -89,7 +87,7 @@ export async function readNpy(source: ByteSource, label: string, pointers: boole
   return taken.finish({});
 }
 
-/** Reads the header. Returns `null` if more bytes are needed. */
+/** Returns `null` if more bytes are needed. */
 function readHeader(bytes: Uint8Array, label: string, pointers: boolean): NpyHeader | null {
   if (bytes.length < FIXED_BYTES) return null;
   if (!isNpy(bytes)) refuse(label, {}, 'the array does not begin with the bytes of an NPY file');

@@ -26,8 +26,8 @@ class FileReader extends RandomAccessReader {
 }
 
 /**
- * Reads lengths from an archive of arrays (`numpy.savez`, `scipy.sparse.save_npz`). It takes the named array if there
- * is a name, otherwise the row pointers of compressed rows (`indptr`), the only array, or the array named `lengths`.
+ * Reads lengths from an archive of arrays (`numpy.savez`, `scipy.sparse.save_npz`): the named array, otherwise the row
+ * pointers of compressed rows (`indptr`), the only array, or the array named `lengths`.
  */
 export async function readNpz(file: FileBytes, label: string, name: string | null): Promise<Result<ReadLengths>> {
   const format = 'NPZ';
@@ -94,14 +94,14 @@ const COMPRESSED: Readonly<Record<string, string>> = {
 };
 const MAX_FORMAT_BYTES = 1000;
 
-/** Reads the format of a SciPy matrix, such as `csr`, from the array that holds it; `null` if there is none. */
+/** Reads `csr` or the like from the array that holds the format of a SciPy matrix. */
 async function sparseFormat(zip: ZipFile, entry: Entry | undefined, label: string): Promise<string | null> {
   if (!entry || entry.uncompressedSize > MAX_FORMAT_BYTES) return null;
   const bytes = await ofLibrary(label, 'NPZ', () => gathered(openContent(zip, entry), label, MAX_FORMAT_BYTES));
   return /\n([a-z]{3})$/.exec(Buffer.from(bytes).toString('latin1').replaceAll('\0', ''))?.[1] ?? null;
 }
 
-/** Returns the bytes of an array, and verifies their checksum. The archive stays open: the caller closes it. */
+/** Returns the bytes of an array, and verifies their checksum. */
 async function* openContent(zip: ZipFile, entry: Entry): ByteSource & AsyncGenerator<Uint8Array> {
   let check = 0;
   for await (const chunk of (await zip.openReadStreamPromise(entry)) as AsyncIterable<Uint8Array>) {

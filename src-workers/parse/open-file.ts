@@ -44,7 +44,6 @@ export function fileOpener(folder: string, opened?: (file: OpenedFile) => void) 
   };
 }
 
-/** Returns the bytes from `start` to `end`, or to the end of the file. */
 async function slice(file: string, start: number, end: number): Promise<ArrayBuffer> {
   await using handle = await open(file);
   const bytes = new Uint8Array(Math.max(0, end - start));
@@ -52,7 +51,7 @@ async function slice(file: string, start: number, end: number): Promise<ArrayBuf
   return bytes.buffer.slice(0, bytesRead);
 }
 
-/** Returns the workload that a text describes, and the files that were read for it. Paths are relative to a folder. */
+/** Paths are relative to `folder`. */
 export async function workloadWithFiles({
   text,
   folder,

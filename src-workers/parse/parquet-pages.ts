@@ -8,10 +8,10 @@ import { readVarInt } from 'hyparquet/src/thrift.js';
 import { unpackLz4Block, unpackLz4Hadoop } from './lz4.ts';
 
 const MAX_PAGE_BYTES = 2 ** 28;
-/** The maximum number of values in a page of lists, which may have more values than rows. */
+/** A page of lists may have more values than rows. */
 const MAX_PAGE_VALUES = 2 ** 25;
 
-/** Unpackers for the codecs that the library lacks. The library unpacks Snappy itself. */
+/** The library unpacks Snappy itself. */
 export const COMPRESSORS: Compressors = {
   GZIP: (bytes, length) => gunzipSync(bytes, { maxOutputLength: Math.max(1, length) }),
   ZSTD: (bytes, length) => zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, length) }),
@@ -20,7 +20,6 @@ export const COMPRESSORS: Compressors = {
   LZ4: unpackLz4Hadoop,
 };
 
-/** The bytes of a column in a row group, and the path to its values in the schema. */
 export interface ColumnChunk {
   readonly view: DataView<ArrayBuffer>;
   readonly column: ColumnMetaData;
@@ -30,7 +29,7 @@ export interface ColumnChunk {
 interface DataPage {
   readonly count: number;
   readonly encoding: Encoding;
-  /** The levels of the values, run-length encoded. They tell where a list begins, and whether a value is present. */
+  /** Levels tell where a list begins, and whether a value is present. They are run-length encoded. */
   readonly repetition: Uint8Array;
   readonly definition: Uint8Array;
   readonly values: Uint8Array;
@@ -40,8 +39,7 @@ const bitsOf = (largest: number): number => 32 - Math.clz32(largest);
 
 /**
  * Returns the pages of a column, up to a number of values, and checks their runs of levels. Throws if a page claims
- * more values than it can have, because the library allocates as many values as a page claims: up to 2³¹ if its bytes
- * are wrong.
+ * more values than it can have, because the library allocates as many values as a page claims: up to 2³¹.
  */
 function* dataPages({ view, column: { codec }, path }: ColumnChunk, values: number, most: number): Generator<DataPage> {
   const isList = getMaxRepetitionLevel(path) > 0;
@@ -93,7 +91,7 @@ export function checkPages(chunk: ColumnChunk, rows: number): void {
     else if (encoding.endsWith('_DICTIONARY')) checkRuns(values.subarray(1), values[0], count);
 }
 
-/** Throws if a run has more values than remain. A run is a repeated value or a group of packed bits. */
+/** Throws if a run (a repeated value or a group of packed bits) has more values than remain. */
 function checkRuns(bytes: Uint8Array, bits: number, count: number): void {
   if (!(bits <= 32)) throw new Error(`values of ${bits} bits`);
   const reader = { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), offset: 0 };
@@ -112,7 +110,6 @@ function checkRuns(bytes: Uint8Array, bits: number, count: number): void {
   }
 }
 
-/** Decodes levels from their runs. If the largest level is 0, all levels are 0. */
 function readLevels(bytes: Uint8Array, largest: number, count: number): Uint8Array {
   const levels = new Uint8Array(count);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -121,9 +118,8 @@ function readLevels(bytes: Uint8Array, largest: number, count: number): Uint8Arr
 }
 
 /**
- * Returns the size of each list of a column; `null` for a missing list. The contents of the lists are skipped. An
- * element of the outer list begins wherever the repetition level is at most 1, and its definition level tells whether
- * it is present.
+ * Returns the size of each list of a column; `null` for a missing list. An element of the outer list begins wherever
+ * the repetition level is at most 1, and its definition level tells whether it is present.
  */
 export function listSizes(chunk: ColumnChunk): readonly (number | null)[] {
   const { column, path } = chunk;

@@ -12,16 +12,14 @@ import type { ColumnTable } from './columns.ts';
 import { checkPages, COMPRESSORS, listSizes } from './parquet-pages.ts';
 import { ofLibrary, refuse, shown, type FileBytes } from './source.ts';
 
-/** The maximum number of rows of a row group, which is decoded as a whole and takes about 30 bytes per row. */
+/** A row group is decoded as a whole and takes about 30 bytes per row. */
 const MAX_GROUP_ROWS = 2 ** 25;
 
 export const isParquet = (head: Uint8Array): boolean => String.fromCharCode(...head.subarray(0, 4)) === 'PAR1';
 
 const CODECS: readonly string[] = ['UNCOMPRESSED', 'SNAPPY', ...Object.keys(COMPRESSORS)];
 
-/**
- * Returns whether each row of a column holds a list: of the current form, a map, or a repeated value of the old form.
- */
+/** Whether each row holds a list: of the current form, a map, or a repeated value of the old form. */
 const isList = ({ element, children }: SchemaTree): boolean =>
   element.repetition_type === 'REPEATED' ||
   (children.length === 1 && children[0].element.repetition_type === 'REPEATED');
@@ -29,10 +27,7 @@ const isList = ({ element, children }: SchemaTree): boolean =>
 const firstPath = (column: SchemaTree): SchemaTree[] =>
   column.children.length === 0 ? [column] : [column, ...firstPath(column.children[0])];
 
-/**
- * Opens a Parquet file with its columns of plain values and of lists. Columns of structures are skipped. Memory is
- * limited by the largest row group.
- */
+/** Columns of structures are skipped. The largest row group limits the memory. */
 export async function openParquet(file: FileBytes, label: string): Promise<ColumnTable> {
   const read = <T>(reading: () => Promise<T>): Promise<T> => ofLibrary(label, 'Parquet', reading);
   const { metadata, schema } = await read(async () => {
@@ -79,10 +74,7 @@ export async function openParquet(file: FileBytes, label: string): Promise<Colum
   };
 }
 
-/**
- * Returns the values of a column of one row group, or the sizes of its lists. Booleans become 0 and 1. Throws an error
- * of any kind if the file is damaged.
- */
+/** Returns the values of a column, or the sizes of its lists. Throws an error of any kind if the file is damaged. */
 async function decoded(
   file: FileBytes,
   path: SchemaTree[],

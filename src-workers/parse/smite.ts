@@ -16,12 +16,10 @@ const MEAN_COLUMNS = [
 const MAX_MEANS = 10_000;
 
 /**
- * Reads mean and aggregate losses over many work groups, both simulated and measured, which were computed from the
- * SMITE repository. The file is CSV with a row per distribution and group size n. Each row becomes a case of matrix
- * powers in lockstep, with its losses as values and no time. The paper measured with explicit synchronisation (Swatman
- * 2022, Section IV-B, doi:10.1109/MASCOTS56607.2022.00026).
- *
- * Fails, with the line, on a missing column, an invalid distribution or number, or a file without rows.
+ * Reads mean and aggregate losses over many work groups, both simulated and measured, from the SMITE repository: CSV
+ * with a row per distribution and group size n. Each row becomes a case of matrix powers in lockstep, with its losses
+ * as values and no time. The paper measured with explicit synchronisation (Swatman 2022, Section IV-B,
+ * doi:10.1109/MASCOTS56607.2022.00026).
  */
 export function parseSmiteMeans(source: ByteSource, label: string): Promise<Result<readonly CaseResult[]>> {
   return caught<readonly CaseResult[]>(async () => {

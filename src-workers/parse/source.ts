@@ -12,7 +12,6 @@ export interface FileBytes extends ByteSource {
 
 const CHUNK_BYTES = 2 ** 20;
 
-/** Wraps bytes in memory as a file. */
 export function bytesSource(bytes: Uint8Array): FileBytes {
   return {
     byteLength: bytes.length,
@@ -23,7 +22,6 @@ export function bytesSource(bytes: Uint8Array): FileBytes {
   };
 }
 
-/** Reads the bytes from `start` to `end` of a file, in chunks. */
 export async function* byteRange(file: FileBytes, start: number, end: number): AsyncGenerator<Uint8Array> {
   for (let at = start; at < end; at += CHUNK_BYTES)
     yield new Uint8Array(await file.slice(at, Math.min(end, at + CHUNK_BYTES)));
@@ -72,7 +70,6 @@ export interface Place {
 }
 const PLACES = ['line', 'row', 'element', 'column'] as const;
 
-/** Throws a failure that names a place in a file. */
 export function refuse(label: string, place: Place, message: string): never {
   const known = PLACES.flatMap((what) => (place[what] === undefined ? [] : [[what, place[what]] as const]));
   const where = known.map(([what, at]) => `, ${what} ${at}`).join('');
@@ -81,10 +78,10 @@ export function refuse(label: string, place: Place, message: string): never {
   throw new FailureError(failure.error);
 }
 
-/** Throws a failure about a file. The function already knows the line; `column` is the place in the line. */
+/** Throws a failure about a file whose line is known. `column` is the place in the line. */
 export type Refuse = (problem: string, column?: number) => never;
 
-/** The maximum number of characters of a quoted value in a message. */
+/** Characters of a quoted value in a message. */
 export const MAX_SHOWN = 40;
 
 /** Writes a value as messages quote it: short and without control characters. */
@@ -95,13 +92,10 @@ export function shown(text: string): string {
 /** A decimal number. `Number` would also accept `0x10`, `Infinity` and an empty field. */
 export const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** Number of bytes that are examined to detect the format of a file and the delimiter of a table. */
+/** The bytes that show the format of a file and the delimiter of a table. */
 export const HEAD_BYTES = 65_536;
 
-/**
- * Reads the first bytes of a source. Returns them, and a source that still has all bytes. `close` ends a source that is
- * not read to its end.
- */
+/** Returns the first bytes of a source, and a source that still has all bytes. `close` ends a source early. */
 export async function peeked(
   source: ByteSource,
 ): Promise<{ readonly head: Uint8Array; readonly whole: ByteSource; readonly close: () => Promise<unknown> }> {

@@ -11,13 +11,9 @@ import { caught, DECIMAL, HEAD_BYTES, peeked, refuse, type ByteSource } from './
 const MAX_COLUMNS = 256;
 const PREVIEW_ROWS = 8;
 const PREVIEW_CHARACTERS = 60;
-/** Number of records from which the delimiter is guessed. */
 const SAMPLE_RECORDS = 20;
 
-/**
- * Guesses the delimiter: the one that splits each of the first records into the same, largest number of fields. Returns
- * comma if there is none.
- */
+/** Returns the delimiter that splits each of the first records into the same, largest number of fields; else comma. */
 export function guessDelimiter(sample: Uint8Array): Delimiter {
   let best: { readonly delimiter: Delimiter; readonly fields: number } = { delimiter: 'comma', fields: 1 };
   for (const delimiter of Object.keys(DELIMITERS) as Delimiter[]) {
@@ -45,7 +41,6 @@ export function guessDelimiter(sample: Uint8Array): Delimiter {
   return best.delimiter;
 }
 
-/** Collects the properties of a column while the column's fields are read. */
 class ColumnReader {
   readonly values = new Set<number>();
   fields = 0;
@@ -94,14 +89,10 @@ class ColumnReader {
 
 const cut = (field: string): string => shortened(field, PREVIEW_CHARACTERS);
 
-/**
- * Returns the earlier of two fields. The first record is added last if it turns out not to be a header, so order of
- * arrival does not decide.
- */
+/** The first record is added last if it turns out not to be a header, so the order of arrival does not decide. */
 const earlier = (known: PlacedField | null, field: string, line: number): PlacedField =>
   known !== null && known.line < line ? known : { line, field: cut(field) };
 
-/** The syntax of a CSV file, if the user chose it. */
 export interface AskedSyntax {
   readonly delimiter?: Delimiter | undefined;
   readonly header?: boolean | undefined;
@@ -157,7 +148,7 @@ export function inspectTable(
   });
 }
 
-/** Describes the columns of a Parquet or Arrow file. Columns of lists are described by the sizes of their lists. */
+/** Columns of lists are described by the sizes of their lists. */
 export async function inspectColumns(
   table: ColumnTable,
   label: string,

@@ -2,18 +2,18 @@ import { ok, type Result, badInput } from '../domain/result.ts';
 
 /** The record of a kernel that was traced with `db/kernels/lockstep.cuh` or `lockstep.wgsl`. */
 export interface Trace {
-  /** Number of steps of each unit, in the order of the units. */
+  /** Steps of each unit, in the order of the units. */
   readonly lengths: Float64Array;
-  /** The measured losses; `null` if only lengths are known (WGSL). */
+  /** `null` if only lengths are known (WGSL). */
   readonly measured: MeasuredLoss | null;
 }
 
-/** Losses from the active lanes of every step. A lane without a unit in its group's first round does not count. */
+/** A lane without a unit in its group's first round does not count. */
 export interface MeasuredLoss {
   readonly threadGroupWidth: number;
   /** Thread groups that ran units. */
   readonly threadGroups: number;
-  /** Mean over all steps of all thread groups. */
+  /** Over all steps of all thread groups. */
   readonly meanActiveLanes: number;
   /** Lanes that hold units, divided by active lanes, both summed over all steps; ≥ 1. */
   readonly aggregateLoss: number;
@@ -27,13 +27,11 @@ const HEAD_WORDS = 8;
 const RECORD_WORDS = 4;
 const MAX_COUNT = 2 ** 32 - 1;
 
-/** Returns the size of a trace of `units` units, bytes. */
 export const traceBytes = (units: number): number => 4 * (HEAD_WORDS + RECORD_WORDS * units);
 
 /**
- * Reads a trace: 32-bit little-endian words in the layout of `struct Trace` and `struct Record` in `lockstep.cuh`.
- * Fails with `bad-input` if the bytes are not a trace, if a unit is missing or beyond the announced number, or if a
- * counter overflowed.
+ * Reads 32-bit little-endian words in the layout of `struct Trace` and `struct Record` in `lockstep.cuh`. Fails if a
+ * unit is missing or beyond the announced number, or if a counter overflowed.
  */
 export function parseTrace(bytes: Uint8Array): Result<Trace> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -53,7 +51,6 @@ export function parseTrace(bytes: Uint8Array): Result<Trace> {
     );
 
   const lengths = new Float64Array(units);
-  /** For each thread group, its lanes and steps, and the sum of its active lanes over the steps. */
   const groups = new Map<number, { lanes: number; steps: number; active: number }>();
   let missing = 0;
   let firstMissing = 0;

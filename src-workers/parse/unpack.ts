@@ -3,13 +3,10 @@ import { createGunzip } from 'node:zlib';
 import { errorText, FailureError, ok, type Result, badInput } from '../domain/result.ts';
 import { bytesSource, caught, joined, readBytes, type ByteSource } from './source.ts';
 
-/**
- * Maximum size of an imported file, packed or unpacked. A million measured configurations fit. Archives that expand
- * without end are stopped here.
- */
+/** Limit of an imported file, packed or unpacked, for a million measured configurations. */
 export const MAX_IMPORT_BYTES = 256 * 2 ** 20;
 
-/** Maximum size of a file of lengths, packed or unpacked. Such a file is read as a stream, so the limit is larger. */
+/** Limit of a file of lengths, packed or unpacked. Such a file is read as a stream. */
 export const MAX_FILE_BYTES = 4 * 2 ** 30;
 
 export const isGzip = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b;
@@ -35,7 +32,7 @@ export async function* gunzipped(source: ByteSource, label: string, limit: numbe
 const tooLarge = (label: string, limit: number): FailureError =>
   new FailureError({ code: 'bad-input', message: `${label}: the file has more bytes than the limit of ${limit}` });
 
-/** Reads all bytes of a source. Throws a `FailureError` if there are more than the limit. */
+/** Throws a `FailureError` if there are more bytes than the limit. */
 export async function gathered(source: ByteSource, label: string, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array[] = [];
   let length = 0;
@@ -47,10 +44,7 @@ export async function gathered(source: ByteSource, label: string, limit: number)
   return joined(parts, length);
 }
 
-/**
- * Returns the content of a file, unpacked if its first bytes show that it is gzip. Fails if the file or its content
- * exceeds `limit` bytes, or if the archive is damaged or truncated.
- */
+/** Unpacks a file if it is gzip. Fails if more than `limit` bytes result, or if the archive is damaged. */
 export async function unpacked(
   bytes: Uint8Array,
   label: string,
