@@ -7,14 +7,11 @@ import type { PredictionChunk } from './records.ts';
 import { type AsyncStore, type Store, type StoreClient, STORE_METHODS } from './store-api.ts';
 
 export interface StoreClientOptions extends ThreadOptions {
-  /** Path of the thread's script, for a bundle that moves the script; by default `thread.ts` beside this file. */
+  /** Path of the thread's script, for a bundle that moves the script. */
   readonly threadFile?: string | URL;
 }
 
-/**
- * Opens the store in its own thread. Fails with `storage` as `openDatabase` does. The thread keeps its process alive
- * until `close`.
- */
+/** Fails with `storage` as `openDatabase` does. The thread keeps its process alive until `close`. */
 export async function openStoreClient(options: StoreClientOptions): Promise<Result<StoreClient>> {
   const { file, migrationsFolder, threadFile = new URL('./thread.ts', import.meta.url) } = options;
   const workerData: ThreadOptions = { file, migrationsFolder };
@@ -22,7 +19,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
 
   const pending = new Map<number, (result: Result<unknown>) => void>();
   const listeners = new Set<() => void>();
-  /** The reason why no more answers will come. It is set when the thread ends or is asked to end. */
+  /** The reason why no more answers will come. */
   let ended: Result<never> | undefined;
   let lastId = 0;
 

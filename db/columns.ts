@@ -5,7 +5,7 @@ import type { BestDesigns, PredictionChunk, PredictionColumns, RunColumns } from
 
 export type ColumnName = keyof PredictionColumns;
 
-/** Names and array types of the prediction columns. `run_columns` has the same names. */
+/** `run_columns` has the same names. */
 const COLUMNS = {
   timeMs: Float64Array,
   meanLoss: Float32Array,
@@ -20,7 +20,6 @@ const COLUMNS = {
 
 export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly ColumnName[];
 
-/** Returns columns for `count` designs, none of them saved yet. */
 export function emptyColumns(count: number): RunColumns {
   return {
     count,
@@ -44,7 +43,7 @@ export function columnBytes(columns: PredictionColumns, name: ColumnName, first:
   return new Uint8Array(column.buffer, column.byteOffset + first * width, count * width);
 }
 
-/** Checks a chunk and returns the number of its valid designs. Throws a `bad-input` failure if the chunk is wrong. */
+/** Returns the number of valid designs. Throws a `bad-input` failure if the chunk is wrong. */
 export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): number {
   const { firstDesign, count } = chunk;
   if (!Number.isSafeInteger(firstDesign) || !Number.isSafeInteger(count) || firstDesign < 0 || count < 1) {
@@ -62,7 +61,6 @@ export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): num
   return checkColumns(chunk, count, (at) => firstDesign + at);
 }
 
-/** Checks the columns of a run's best designs, like `checkChunk`. */
 export function checkBest(best: BestDesigns, enumeratedCount: number): number {
   const { designs, predicted } = best;
   if (!Number.isSafeInteger(predicted) || predicted < designs.length)
@@ -118,9 +116,8 @@ function isCount(value: number): boolean {
 }
 
 /**
- * Returns the same columns in a form that can be posted to another thread, and the buffers to transfer with them. A
- * column that fills its buffer is transferred. A view into a larger buffer is copied first, because posting the view
- * would copy the whole buffer.
+ * Returns the columns in a form that can be posted to another thread, and the buffers to transfer. A view into a larger
+ * buffer is copied first, because posting the view would copy the whole buffer.
  */
 export function handOver<T extends PredictionColumns>(
   columns: T,

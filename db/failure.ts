@@ -2,7 +2,6 @@ import Database from 'better-sqlite3';
 
 import { type Failure, type Result, fail, FailureError, ok } from '../src-workers/domain/result.ts';
 
-/** Explains an error of SQLite. Returns `undefined` for any other error. */
 function storageFailure(error: unknown, file: string): Failure | undefined {
   if (!(error instanceof Database.SqliteError)) return undefined;
   const { code, message } = error;
@@ -26,7 +25,7 @@ function storageFailure(error: unknown, file: string): Failure | undefined {
   return failure(`${file}: ${message} (${code})`);
 }
 
-/** Runs `body` and returns its result. A `FailureError` or a database error becomes a failure; bugs still throw. */
+/** A `FailureError` or a database error becomes a failure; bugs still throw. */
 export function attempt<T>(file: string, body: () => T): Result<T> {
   try {
     return ok(body());

@@ -18,7 +18,6 @@ type LibraryMethods = Pick<
   | 'listSettings'
 >;
 
-/** Opens the functions for calibrations, devices, laws of workloads and settings. They throw `FailureError`s. */
 export function openLibrary({ all, get, run, insert }: Statements): LibraryMethods {
   return {
     saveCalibration: (draft) => {

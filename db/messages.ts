@@ -1,7 +1,6 @@
 import type { Failure, Result } from '../src-workers/domain/result.ts';
 import type { Store } from './store-api.ts';
 
-/** The messages between the client and the thread. */
 export interface ThreadOptions {
   readonly file: string;
   readonly migrationsFolder: string;

@@ -27,7 +27,7 @@ export function userVersion(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
-/** Whether a database has all tables, columns and indexes of the migrations up to a version. It may have more. */
+/** Whether a database has all tables, columns and indexes of the migrations up to a version. */
 export function hasTables(db: Database, version: number, migrations: readonly Migration[]): boolean {
   const known = new Set<string>();
   const empty = new SQLite(':memory:');
@@ -57,8 +57,8 @@ function columnNames(db: Database): readonly string[] {
 }
 
 /**
- * Brings a database to the newest version in one transaction. A file of an older version is first copied to
- * `FILE.vN.backup`. Foreign keys must be off, since a migration may rebuild a table that other tables refer to.
+ * Brings a database to the newest version in one transaction. An older file is first copied to `FILE.vN.backup`.
+ * Foreign keys must be off, since a migration may rebuild a table that other tables refer to.
  */
 export function migrate(db: Database, file: string, migrations: readonly Migration[]): void {
   const newest = migrations.length;
@@ -81,7 +81,7 @@ export function migrate(db: Database, file: string, migrations: readonly Migrati
   }).immediate();
 }
 
-/** Copies the database, including the log, through SQLite. The copy gets its name only when it is complete. */
+/** SQLite also copies the log. The copy gets its name only when it is complete. */
 function backUp(db: Database, target: string): void {
   const partial = `${target}.partial`;
   rmSync(partial, { force: true });

@@ -11,10 +11,7 @@ import { type Migration, hasTables, migrate, readMigrations, userVersion } from 
 /** The letters `LKST` in a file's header, which mark it as a database of Lockstep. */
 export const APPLICATION_ID = 0x4c4b5354;
 
-/**
- * Files up to this size are checked completely when they are opened, which takes tens of milliseconds. In a larger
- * file, only the size and the tables are checked.
- */
+/** A complete check of such a file takes tens of ms. In a larger file, only the size and the tables are checked. */
 const QUICK_CHECK_BYTES = 16 * 2 ** 20;
 
 export interface OpenOptions {
@@ -25,9 +22,8 @@ export interface OpenOptions {
 }
 
 /**
- * Opens a database for writing, creates it if there is none, and brings it to the newest version. Only this module
- * opens databases for writing. A refused file stays unchanged, byte for byte, except that the unfinished work of a
- * killed process is undone.
+ * Opens or creates a database, and brings it to the newest version. Only this module opens databases for writing. A
+ * refused file stays unchanged, byte for byte, except that the unfinished work of a killed process is undone.
  */
 export function openDatabase(options: OpenOptions): Result<Database.Database> {
   const { file } = options;
@@ -39,8 +35,7 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
     try {
       untilUnlocked(timeout, () => {
         if (fresh) {
-          // Page size and application id are written to the file itself before a log exists, so that `inspectFile`
-          // finds them.
+          // They are written to the file itself before a log exists, so that `inspectFile` finds them.
           db.pragma('page_size = 8192');
           db.pragma(`application_id = ${APPLICATION_ID}`);
         }
@@ -64,7 +59,7 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
 
 const RETRY_MS = 10;
 
-/** Retries for up to `timeoutMs`, because SQLite itself does not wait for a lock when it changes the journal mode. */
+/** SQLite itself does not wait for a lock when it changes the journal mode. */
 function untilUnlocked(timeoutMs: number, body: () => void): void {
   const end = performance.now() + timeoutMs;
   for (;;) {
@@ -78,10 +73,7 @@ function untilUnlocked(timeoutMs: number, body: () => void): void {
   }
 }
 
-/**
- * Checks without writing whether a database can be opened. Unlike `openDatabase`, it accepts any content in a file with
- * unfinished work. Returns the size in bytes, or null if the file does not exist yet.
- */
+/** Checks without writing. Unlike `openDatabase`, it accepts any content in a file with unfinished work. */
 export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result<{ readonly bytes: number | null }> {
   const migrations = readMigrations(migrationsFolder);
   return attempt(file, () => {
@@ -92,9 +84,8 @@ export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result
 
 /**
  * Refuses a file that is not a valid database of Lockstep. Returns whether the file is missing or empty.
- * @param undoTimeoutMs how long to wait for the lock of a file in which a killed process left unfinished work. The work
- *   is then undone, which writes to the file. With null, nothing is written, and the content of such a file is not
- *   checked.
+ * @param undoTimeoutMs how long to wait for the lock of a file in which a killed process left unfinished work, which is
+ * then undone. With null, nothing is written, and the content of such a file is not checked.
  */
 function inspectFile(file: string, migrations: readonly Migration[], undoTimeoutMs: number | null): boolean {
   const folder = dirname(file);
@@ -136,10 +127,7 @@ function inspectFile(file: string, migrations: readonly Migration[], undoTimeout
   return false;
 }
 
-/**
- * SQLite uses its journal to undo the changes of a process that was killed before or while it switched to the log. A
- * connection that cannot write would fail instead.
- */
+/** Opening lets SQLite undo the changes of a process that was killed before or while it switched to the log. */
 function undoUnfinished(file: string, timeout: number): void {
   const db = new Database(file, { timeout, fileMustExist: true });
   try {
@@ -190,7 +178,7 @@ function refuseUnknown(file: string, version: number, migrations: readonly Migra
   );
 }
 
-// The header of every database (https://www.sqlite.org/fileformat.html#the_database_header).
+// https://www.sqlite.org/fileformat.html#the_database_header
 const HEADER_BYTES = 100;
 
 function readHeader(file: string): Buffer {
@@ -217,10 +205,7 @@ function writable(path: string): boolean {
   }
 }
 
-/**
- * Updates the stored names of the invalid reasons, for people who read the file with other tools. Names that a newer
- * version of Lockstep added stay.
- */
+/** For people who read the file with other tools. Names that a newer version of Lockstep added stay. */
 function nameInvalidReasons(db: Database.Database): void {
   const stored = db
     .prepare<[], { code: number; name: string; description: string }>('SELECT * FROM invalid_reasons')
@@ -237,7 +222,6 @@ function nameInvalidReasons(db: Database.Database): void {
   db.transaction(() => changed.forEach((row) => insert.run(row))).immediate();
 }
 
-/** Bytes of the file and its log on disk. */
 export function storedBytes(file: string): number {
   return bytesOf(file) + bytesOf(`${file}-wal`);
 }

@@ -5,10 +5,9 @@ import { ok, type Result, badInput } from '../src-workers/domain/result.ts';
 /** A study from a storage of Optuna (https://optuna.org), with the trials that are complete or failed. */
 export interface OptunaStudy {
   readonly name: string;
-  /** Whether each objective is minimised, and its name if the study gives it. */
   readonly objectives: readonly { readonly minimised: boolean; readonly name: string | null }[];
   readonly trials: readonly OptunaTrial[];
-  /** Number of trials that were pruned, are waiting or are still running. */
+  /** Trials that were pruned, are waiting or are still running. */
   readonly incomplete: number;
   /** Lockstep's description of the sweep, if Lockstep wrote the file: any JSON value. */
   readonly mark: unknown;
@@ -16,7 +15,7 @@ export interface OptunaStudy {
 export interface OptunaTrial {
   readonly number: number;
   readonly parameters: Readonly<Record<string, number | string | boolean>>;
-  /** Values by objective; `null` where a value is infinite. */
+  /** By objective; `null` where a value is infinite. */
   readonly values: readonly (number | null)[];
   readonly failed: boolean;
   /** Lockstep's description of the design, if Lockstep wrote the file: any JSON value. */
@@ -57,13 +56,12 @@ interface ValueRow {
   value: number | null;
 }
 
-/** Rows read between two pauses, in less than a millisecond. In a pause, the caller may do other work. */
+/** Rows read between two pauses, in less than a millisecond. */
 const ROWS_OF_STEP = 100;
 
 /**
- * Reads all studies of a storage, a few rows in each step. A categorical parameter is stored as the position of its
- * choice, and is returned as the choice. Only plain tables are read, because a view of an untrusted file could run a
- * query of its own.
+ * Reads all studies of a storage. In a pause (`yield`), the caller may do other work. Only plain tables are read,
+ * because a view of an untrusted file could run a query of its own.
  * @param file a storage without a log; the function changes its header to say that there is none
  */
 export function* readOptuna(file: string, label: string): Generator<void, Result<readonly OptunaStudy[]>> {
@@ -196,7 +194,6 @@ function* readStudies(database: Database.Database, label: string): Generator<voi
   );
 }
 
-/** Returns a parameter's value, or `null` if it has none. */
 function readValue(
   { param_value: value, distribution_json: text }: ParameterRow,
   known: Map<string, unknown>,
@@ -208,7 +205,6 @@ function readValue(
 
 /**
  * Converts the stored number of a parameter to its value: the number itself, or a choice of a categorical parameter.
- * Returns `null` if there is none.
  * @param of the distribution of the parameter, as JSON text or parsed
  */
 export function readChoice(value: unknown, of: unknown): number | string | boolean | null {

@@ -4,9 +4,7 @@ import { hostname } from 'node:os';
 
 import { type Statements, now } from './statements.ts';
 
-/**
- * The time between heartbeats of a store with running runs, ms. A store that is silent for `SILENCE_MS` counts as dead.
- */
+/** Time between heartbeats of a store with running runs. A store that is silent for `SILENCE_MS` counts as dead. */
 export const HEARTBEAT_MS = 5_000;
 const SILENCE_MS = 45_000;
 
@@ -19,22 +17,18 @@ interface OwnerRow {
 
 /**
  * Distinguishes running from interrupted runs when several processes share a database. The owner of a run is one
- * opening of the store, identified by a token. An owner is dead if its process has ended. It also counts as dead if its
- * heartbeat has stopped for a long time, because another process may have got its process id by then. A sleeping
- * machine can make a live owner look dead. This does no harm, because a chunk is saved only while its store owns the
- * run.
+ * opening of the store. An owner is dead if its process has ended, or if its heartbeat has stopped for a long time,
+ * because another process may have got its process id by then. A sleeping machine can make a live owner look dead. This
+ * does no harm, because a chunk is saved only while its store owns the run.
  */
 export interface Ownership {
   readonly token: string;
-  /** Inserts the row of this owner, to which its runs refer. */
   claim(): void;
   /** Writes the heartbeat, if this store has running runs. */
   beat(): void;
-  /**
-   * Marks the running runs of dead owners as interrupted, removes their unfinished imports, and counts the marked runs.
-   */
+  /** Marks the running runs of dead owners as interrupted, and counts them. */
   markInterrupted(): number;
-  /** Marks this store's own running runs as interrupted, because it stops working on them. */
+  /** Marks this store's own running runs as interrupted. */
   release(): void;
 }
 
@@ -43,10 +37,7 @@ export function openOwnership(statements: Statements): Ownership {
   const token = randomUUID();
   const host = hostname();
 
-  /**
-   * Marks the running runs of an owner as interrupted. Unfinished imports are removed: they cannot be resumed, and
-   * their files still exist.
-   */
+  /** Removes unfinished imports: they cannot be resumed, and their files still exist. */
   function interrupt(owner: string, finishedAt: string): number {
     run(`DELETE FROM runs WHERE owner_token = ? AND state = 'running' AND kind = 'import'`, owner);
     return run(
@@ -78,7 +69,7 @@ export function openOwnership(statements: Statements): Ownership {
       run('UPDATE owners SET heartbeat_at = ? WHERE token = ?', now(), token);
     },
     markInterrupted() {
-      // Looks for dead owners before it takes the lock, because usually there are none.
+      // Usually there are no dead owners, so the lock is not taken first.
       const others = (): OwnerRow[] => all<OwnerRow>('SELECT * FROM owners WHERE token <> ?', token).filter(isGone);
       if (others().length === 0) return 0;
       return write(() => {
@@ -100,7 +91,6 @@ export function openOwnership(statements: Statements): Ownership {
   };
 }
 
-/** Whether a process with this id is alive on this machine. A zombie is not alive. */
 export function processLives(pid: number): boolean {
   try {
     process.kill(pid, 0);

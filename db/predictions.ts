@@ -6,13 +6,10 @@ import { type ColumnName, COLUMN_NAMES, columnBytes, emptyColumns } from './colu
 import { refuse } from './failure.ts';
 import type { BestDesigns, CommittedChunk, PredictionChunk, PredictionColumns, RunColumns } from './records.ts';
 
-/**
- * The name of the digest that is stored beside the packed columns of a chunk, because SQLite does not detect flipped
- * bits inside a value. Older chunks have no digest.
- */
+/** The digest beside the packed columns, because SQLite does not detect flipped bits. Older chunks have none. */
 const DIGEST = 'crc32';
 
-/** Rows per statement. Measured: 128 rows per statement write twice as fast as one row; more rows gain little. */
+/** Measured: 128 rows per statement write twice as fast as one row; more rows gain little. */
 const ROWS_PER_STATEMENT = 128;
 const INSERT = 'INSERT INTO predictions VALUES ';
 const ROW = '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
@@ -21,27 +18,24 @@ const VALUES_PER_ROW = 11;
 export interface PredictionTable {
   /** Writes rows and packed columns. The caller has checked the chunk and opened a transaction. */
   insert(runId: number, chunk: PredictionChunk): void;
-  /** Replaces the rows of a run by its best designs. The caller has checked them and opened a transaction. */
+  /** Replaces the rows of a run. The caller has checked the designs and opened a transaction. */
   replace(runId: number, best: BestDesigns): void;
-  /** Reads the `count` best designs of a run. Refuses with `storage` if some are missing. */
+  /** Refuses with `storage` if designs are missing. */
   loadBest(runId: number, count: number): RunColumns;
-  /**
-   * Reads all chunks of a run. A chunk is read from the rows if its packed columns are missing, or have a wrong size or
-   * digest. Fails with `storage` if rows are missing too.
-   */
+  /** A chunk without intact packed columns is read from the rows. Fails with `storage` if rows are missing too. */
   load(
     runId: number,
     count: number,
     chunks: readonly CommittedChunk[],
   ): { columns: RunColumns; rebuilt: CommittedChunk[] };
-  /** Writes the packed columns of some chunks. The caller has opened a transaction. */
+  /** Writes packed columns. The caller has opened a transaction. */
   pack(runId: number, columns: PredictionColumns, chunks: readonly CommittedChunk[]): void;
 }
 
-/** The index of a design, followed by its values in the order of `COLUMN_NAMES`. */
+/** The values are in the order of `COLUMN_NAMES`. */
 type PredictionRow = readonly [designIndex: number, ...values: (number | null)[]];
 
-/** Opens the table of predictions. It has rows, which any SQLite tool can read, and a packed copy of their columns. */
+/** The rows can be read by any SQLite tool. The packed copy of their columns is faster. */
 export function predictionTable(db: Database): PredictionTable {
   const rows = openRows(db);
   const packed = openPacked(db);
@@ -81,7 +75,6 @@ export function predictionTable(db: Database): PredictionTable {
   };
 }
 
-/** Opens the packed columns of chunks, each with a digest. */
 function openPacked(db: Database) {
   const insertColumn = db.prepare(
     'INSERT OR REPLACE INTO run_columns (run_id, first_design, name, data) VALUES (?, ?, ?, ?)',
@@ -96,7 +89,7 @@ function openPacked(db: Database) {
     insertColumn.run(runId, firstDesign, DIGEST, computeDigest(columns, at, count));
   }
 
-  /** Reads the packed columns, and returns which chunks are intact by their sizes and digests. */
+  /** Returns which chunks are intact by their sizes and digests. */
   function read(runId: number, columns: RunColumns, chunks: readonly CommittedChunk[]) {
     const sizes = new Map(chunks.map((chunk) => [chunk.firstDesign, chunk.count]));
     const found = new Map<number, number>();
@@ -194,7 +187,6 @@ function readRow(columns: RunColumns, i: number, [, ...values]: PredictionRow): 
   COLUMN_NAMES.forEach((name, at) => (columns[name][i] = values[at] ?? NaN));
 }
 
-/** Computes the CRC-32 over the packed columns of a chunk, in the order of `COLUMN_NAMES`. */
 function computeDigest(columns: PredictionColumns, first: number, count: number): Buffer {
   const digest = Buffer.alloc(4);
   const sum = COLUMN_NAMES.reduce((before, name) => crc32(columnBytes(columns, name, first, count), before), 0);

@@ -10,7 +10,6 @@ import type { RunRows } from './run-rows.ts';
 import { type Statements, fromJson, toJson } from './statements.ts';
 import type { StoreMethods } from './store-api.ts';
 
-/** A row of `simulations` or `measured_designs`, in which some values are JSON text. */
 type StoredRow<Record extends DesignReference & { readonly detail: unknown }> = Omit<Record, 'timesMs'> & {
   readonly runId: number;
   readonly position: number;
@@ -37,7 +36,6 @@ function readReference({
   return { sourceRunId, designIndex, deviceId, design: fromJson(design), predictedMs, detail: fromJson(detail) };
 }
 
-/** Returns the columns that both tables share: the design and its run, the detail, and the position in this run. */
 function referenceColumns(record: SimulationRecord | MeasurementRecord, runId: number, position: number) {
   const { sourceRunId, designIndex, deviceId, predictedMs } = record;
   const design = toJson('design', record.design);
@@ -51,12 +49,11 @@ function checkTimes(timesMs: readonly number[], position: number): void {
     refuse('bad-input', `The times of record ${position} must be finite and ≥ 0, not ${wrong} ms.`);
 }
 
-/** The functions of runs that saving results needs. */
 interface Counting extends Pick<RunRows, 'rowOf' | 'ownRow'> {
   countResults(runId: number, validCount: number, invalidCount: number): void;
 }
 
-/** Returns the functions for simulated and measured designs. A run keeps them in the order in which they were saved. */
+/** A run keeps its results in the order in which they were saved. */
 export const resultsOf = (statements: Statements, runs: Counting): SimulationMethods & MeasurementMethods => ({
   ...openSimulations(statements, runs),
   ...openMeasurements(statements, runs),

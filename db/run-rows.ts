@@ -51,7 +51,7 @@ function readSummary({
   };
 }
 
-/** Reads runs. Functions throw `FailureError`s; the store turns them into results. */
+/** The functions throw `FailureError`s; the store turns them into results. */
 export function runRows({ all, get }: Statements, ownership: Ownership) {
   function rowOf(runId: number): RunRow {
     const row = get<RunRow>(`SELECT ${SUMMARY}, ${DETAIL} FROM runs WHERE id = ?`, runId);

@@ -6,7 +6,6 @@ import { runRows, type RunRows } from './run-rows.ts';
 import { runStates } from './run-states.ts';
 import { type Statements, now } from './statements.ts';
 
-/** Opens the functions for runs and predictions. They throw `FailureError`s, which the store turns into results. */
 export function openRuns(statements: Statements, ownership: Ownership) {
   const rows = runRows(statements, ownership);
   return {
@@ -17,7 +16,7 @@ export function openRuns(statements: Statements, ownership: Ownership) {
   };
 }
 
-/** Returns the functions for what users set on runs: names, notes, tags and deletion. */
+/** What users set on runs. */
 function runMarks({ run, insert, write }: Statements, { rowOf, getRun }: RunRows) {
   function renameRun(runId: number, name: string): RunRecord {
     if (name.trim() === '') refuse('bad-input', `The name of run ${runId} must not be empty.`);

@@ -4,10 +4,7 @@ import { refuse } from './failure.ts';
 
 export type SqlValue = string | number | bigint | Uint8Array | null;
 
-/**
- * A connection with its prepared statements. Each SQL text is compiled once. A column `run_id` in SQL is `runId` in the
- * rows that are read and inserted.
- */
+/** Each SQL text is compiled once. A column `run_id` in SQL is `runId` in the rows that are read and inserted. */
 export interface Statements {
   readonly db: Database;
   /** `Row` names the columns of the query. The tests check this, not the compiler. */
@@ -15,9 +12,9 @@ export interface Statements {
   get<Row>(sql: string, ...values: readonly SqlValue[]): Row | undefined;
   /** Returns the number of changed rows. */
   run(sql: string, ...values: readonly SqlValue[]): number;
-  /** Inserts a row and returns its rowid. */
+  /** Returns the rowid. */
   insert(table: string, row: Readonly<Record<string, SqlValue>>): number;
-  /** Runs `body` in a transaction that takes the write lock at once, because taking it later could fail halfway. */
+  /** Takes the write lock at once, because taking it later could fail halfway. */
   write<T>(body: () => T): T;
 }
 
@@ -67,14 +64,14 @@ const camelCase = (column: string): string => column.replace(/_(\w)/g, (_, lette
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Returns a value as JSON text. Fails with `bad-input` if JSON cannot express the value. */
+/** Fails with `bad-input` if JSON cannot express the value. */
 export function toJson(what: string, value: unknown): string {
   const text: string | undefined = JSON.stringify(value);
   if (text === undefined) refuse('bad-input', `${what} must be a value that JSON can hold, not ${typeof value}.`);
   return text;
 }
 
-/** Parses stored JSON. The tables accept only valid JSON, and the caller checks its shape. */
+/** The tables accept only valid JSON, and the caller checks its shape. */
 export function fromJson(text: string): unknown {
   return JSON.parse(text) as unknown;
 }

@@ -23,16 +23,15 @@ import type {
 } from './records.ts';
 
 /**
- * All functions of the store. `Store` answers synchronously (in its own thread and in tests); `AsyncStore` has the same
- * functions with promises. Any function may fail with `storage` (database full, locked or damaged), `not-found` (no
- * such id), `bad-input` (invalid value) or `conflict` (the request does not fit the state of a run). A function that
- * fails has changed nothing.
+ * `Store` answers synchronously; `AsyncStore` has the same functions with promises. Any function may fail with
+ * `storage` (database full, locked or damaged), `not-found` (no such id), `bad-input` (invalid value) or `conflict`
+ * (the request does not fit the state of a run). A function that fails has changed nothing.
  */
 export interface Store {
   createStudy(draft: StudyDraft): Result<StudyRecord>;
   updateStudy(id: number, draft: StudyDraft): Result<StudyRecord>;
   getStudy(id: number): Result<StudyRecord>;
-  /** Lists studies, the latest change first, without deleted ones. */
+  /** The latest change first, without deleted studies. */
   listStudies(): Result<readonly StudyRecord[]>;
   /** Moves a study to the bin. Its runs stay where they are. */
   deleteStudy(id: number): Result<null>;
@@ -41,27 +40,24 @@ export interface Store {
   /** Creates a run in the state `running`, owned by this store. */
   createRun(draft: RunDraft): Result<RunRecord>;
   /**
-   * Saves predictions of a run in one transaction: either all or none. Saved predictions survive a kill of the process.
-   * Fails with `conflict` if any of the designs is already saved, or if the run is not running in this store. Through
-   * the client, arrays that fill their buffer are transferred, so the caller can no longer use them.
+   * Saves all predictions or none. Saved predictions survive a kill of the process. Fails with `conflict` if any of the
+   * designs is already saved, or if the run is not running in this store. Through the client, arrays that fill their
+   * buffer are transferred, so the caller can no longer use them.
    */
   savePredictionChunk(runId: number, chunk: PredictionChunk): Result<null>;
-  /**
-   * Saves the best designs of a run that keeps only these, in one transaction. They replace the designs saved before.
-   * Fails with `conflict` if there are more designs than the run keeps.
-   */
+  /** Replaces the designs saved before. Fails with `conflict` if there are more designs than the run keeps. */
   saveBestDesigns(runId: number, best: BestDesigns): Result<null>;
-  /** Saves simulated times. In a run of kind `simulate`, the records also count as valid designs. */
+  /** In a run of kind `simulate`, the records also count as valid designs. */
   saveSimulations(runId: number, records: readonly SimulationRecord[]): Result<null>;
-  /** Saves measurements. Those with a failure count as invalid designs, the others as valid designs. */
+  /** Measurements with a failure count as invalid designs, the others as valid designs. */
   saveMeasurements(runId: number, records: readonly MeasurementRecord[]): Result<null>;
-  /** Saves the device that measures a run, any JSON value. Fails with `conflict` if it is already saved. */
+  /** `device` is any JSON value. Fails with `conflict` if one is already saved. */
   saveMeasuringDevice(runId: number, device: unknown): Result<null>;
-  /** Ends a run. Fails with `conflict` if the state is to be `complete` but a sweep has unsaved designs. */
+  /** Fails with `conflict` if the state is to be `complete` but a sweep has unsaved designs. */
   finishRun(runId: number, end: RunEnd): Result<RunRecord>;
   /** Takes over an incomplete run. The engine then saves the chunks that `listChunks` does not return. */
   resumeRun(runId: number): Result<RunRecord>;
-  /** Lists the chunks in the order of designs. */
+  /** In the order of designs. */
   listChunks(runId: number): Result<readonly CommittedChunk[]>;
 
   getRun(runId: number): Result<RunRecord>;
@@ -69,23 +65,23 @@ export interface Store {
   renameRun(runId: number, name: string): Result<RunRecord>;
   noteRun(runId: number, note: string): Result<RunRecord>;
   tagRun(runId: number, tags: readonly string[]): Result<RunRecord>;
-  /** Moves runs to the bin, either all or none. Fails with `conflict` if one of them is running. */
+  /** Moves all runs to the bin or none. Fails with `conflict` if one of them is running. */
   deleteRuns(runIds: readonly number[]): Result<null>;
   restoreRuns(runIds: readonly number[]): Result<null>;
-  /** Permanently removes the runs and studies deleted before the given time (ISO 8601; now by default). */
+  /** Permanently removes what was deleted before the given time (ISO 8601; now by default). */
   purgeDeleted(before?: string): Result<{ readonly runs: number; readonly studies: number }>;
 
-  /** Loads all predictions of a run from the packed columns. Missing or wrong columns are rebuilt from the rows. */
+  /** Missing or wrong packed columns are rebuilt from the rows. */
   loadRunColumns(runId: number): Result<RunColumns>;
   listSimulations(runId: number): Result<readonly SimulationRecord[]>;
-  /** Lists the simulations of a sweep's designs from all runs that are not deleted, oldest first. */
+  /** From all runs that are not deleted, oldest first. */
   listSimulationsOf(sourceRunId: number): Result<readonly SimulationOfRun[]>;
   listMeasurements(runId: number): Result<readonly MeasurementRecord[]>;
-  /** Lists the measurements of a sweep's designs from all runs that are not deleted, oldest first. */
+  /** From all runs that are not deleted, oldest first. */
   listMeasurementsOf(sourceRunId: number): Result<readonly MeasurementOfRun[]>;
 
   saveCalibration(draft: CalibrationDraft): Result<CalibrationRecord>;
-  /** Lists calibrations, newest first, for one device or for all. */
+  /** Newest first, for one device or for all. */
   listCalibrations(deviceId?: string): Result<readonly CalibrationRecord[]>;
   deleteCalibration(id: number): Result<null>;
 
@@ -98,25 +94,23 @@ export interface Store {
   /** Returns `null` if there is no such workload. This is not a failure, because the table is only a cache. */
   getWorkload(hash: string): Result<WorkloadRecord | null>;
 
-  /** Saves a setting, which may be any JSON value. */
   saveSetting(key: string, value: unknown): Result<null>;
   listSettings(): Result<Readonly<Record<string, unknown>>>;
 
   diskUse(): Result<DiskUse>;
   /** Returns unused space to the file system. This needs as much free disk space as the file has. */
   vacuum(): Result<null>;
-  /** Reads the whole file and returns the errors that it finds; the list is empty if the file is valid. */
+  /** Reads the whole file and returns its errors. */
   checkIntegrity(): Result<readonly string[]>;
 }
 
-/** All functions of the store in the form that returns plain values and throws `FailureError`s. */
+/** The form that returns plain values and throws `FailureError`s. */
 export type StoreMethods = {
   readonly [Method in keyof Store]: (
     ...args: Parameters<Store[Method]>
   ) => ReturnType<Store[Method]> extends Result<infer Value> ? Value : never;
 };
 
-/** Names of all functions, for the client that passes them on. */
 export const STORE_METHODS = {
   createStudy: true,
   updateStudy: true,
@@ -161,7 +155,7 @@ export const STORE_METHODS = {
   checkIntegrity: true,
 } as const satisfies Readonly<Record<keyof Store, true>>;
 
-/** The functions of the store for another thread, with promises that never reject. */
+/** The promises never reject. */
 export type AsyncStore = {
   readonly [Method in keyof Store]: (...args: Parameters<Store[Method]>) => Promise<ReturnType<Store[Method]>>;
 };

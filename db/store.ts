@@ -11,22 +11,21 @@ import { type Statements, now, openStatements } from './statements.ts';
 import { type Store, type StoreMethods, STORE_METHODS } from './store-api.ts';
 import { openStudies } from './studies.ts';
 
-/** Measured bytes of one row of `predictions`, for estimates. A row of an invalid design has only the reason. */
+/** Measured bytes of one row of `predictions`. A row of an invalid design has only the reason. */
 const VALID_ROW_BYTES = 63;
 const INVALID_ROW_BYTES = 26;
 
-/** An open store: the functions for its callers, and the maintenance that its thread does. */
 export interface OpenStore {
   readonly store: Store;
-  /** Writes the heartbeat, and marks runs of dead stores as interrupted. The thread calls this every `HEARTBEAT_MS`. */
+  /** Writes the heartbeat, and marks runs of dead stores as interrupted. */
   beat(): Result<null>;
-  /** Returns a number that changes whenever another connection commits. */
+  /** Changes whenever another connection commits. */
   dataVersion(): number;
   /** Marks this store's running runs as interrupted and closes the file. */
   close(): void;
 }
 
-/** Opens the store on the calling thread. Fails with `storage` as `openDatabase` does. */
+/** Runs on the calling thread. Fails with `storage` as `openDatabase` does. */
 export function openStore(options: OpenOptions): Result<OpenStore> {
   const opened = openDatabase(options);
   return opened.ok ? attempt(options.file, () => storeOn(opened.value, options.file)) : opened;
@@ -69,7 +68,6 @@ export function storeOn(db: Database, file: string): OpenStore {
 
 type UpkeepMethods = Pick<StoreMethods, 'purgeDeleted' | 'diskUse' | 'vacuum' | 'checkIntegrity'>;
 
-/** Returns the functions for the size and the integrity of the file. */
 function openUpkeep({ db, get, all, run, write }: Statements, file: string): UpkeepMethods {
   return {
     purgeDeleted: (before = now()) =>

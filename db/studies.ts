@@ -8,7 +8,6 @@ type StudyMethods = Pick<
   'createStudy' | 'updateStudy' | 'getStudy' | 'listStudies' | 'deleteStudy' | 'restoreStudy'
 >;
 
-/** Opens the functions for studies. They throw `FailureError`s, which the store turns into results. */
 export function openStudies({ all, get, run, insert }: Statements): StudyMethods {
   function getStudy(id: number): StudyRecord {
     const row = get<StudyRow>(`SELECT ${STUDY} FROM studies WHERE id = ?`, id);

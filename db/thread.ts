@@ -7,7 +7,7 @@ import { HEARTBEAT_MS } from './ownership.ts';
 import type { RunColumns } from './records.ts';
 import { type OpenStore, openStore } from './store.ts';
 
-/** Interval of the check for changes by other processes, ms. One check takes microseconds. */
+/** Interval of the check for changes by other processes. One check takes microseconds. */
 const WATCH_MS = 400;
 
 const port = parentPort;

@@ -14,16 +14,15 @@ export interface Options {
   readonly verbose?: boolean;
 }
 
-/** Returns one row of the `--json` output. */
 export function jsonRow(row: BestRow) {
   return { ...plainRow(row), regime: regimeFields(row.regime), order: row.order };
 }
 
 const PAGE_ROWS = 10_000;
 
-/** The best designs of a run, read page by page so that memory holds only one page. */
+/** Read page by page so that memory holds only one page. */
 interface BestPages extends BestDesigns {
-  /** Yields all rows. If equal designs are grouped, each row has the number of designs that it stands for. */
+  /** If equal designs are grouped, each row has the number of designs that it stands for. */
   allRows(): AsyncGenerator<{ readonly row: BestRow; readonly equal?: number }, void>;
 }
 
@@ -52,7 +51,7 @@ export async function* jsonRows(pages: BestPages): AsyncGenerator<object, void> 
   for await (const { row, ...equal } of pages.allRows()) yield { ...jsonRow(row), ...equal };
 }
 
-/** Reads all rows at once: to set the width of a column, a table needs its widest cell. */
+/** To set the width of a column, a table needs its widest cell. */
 export async function allOf(pages: BestPages): Promise<Pick<BestDesigns, 'rows' | 'equal'>> {
   const rows: BestRow[] = [];
   const equal: number[] = [];
@@ -63,7 +62,6 @@ export async function allOf(pages: BestPages): Promise<Pick<BestDesigns, 'rows' 
   return { rows, equal: pages.equal && equal };
 }
 
-/** Returns the JSON fields about certainty: the tie band, the evidence of each device, and missing designs. */
 export function evidenceFields({ tieBand, devices, partial }: BestDesigns) {
   return { tieBand, partial, evidence: Object.fromEntries(devices.map(({ id, evidence }) => [id, evidence])) };
 }

@@ -10,7 +10,6 @@ import { defaultDatabaseFile } from '../services/files/data-folder.ts';
 import { type RedisOptions, redisSettings } from './agents.ts';
 import { EXIT_OK, failure, numberList, plain, reportError, type Terminal } from './output.ts';
 
-/** The options of all commands that use the database. */
 export interface GlobalOptions extends RedisOptions {
   readonly json?: boolean;
   readonly db?: string;
@@ -29,7 +28,7 @@ export const whole = (text: string): number => wholeFrom(0, text);
 
 export const positive = (text: string): number => wholeFrom(1, text);
 
-/** Makes a parser for the text of an option. On failure, the message names the option. */
+/** On failure, the message names the option. */
 export const parsedBy =
   <T>(parse: (text: string) => Result<T>) =>
   (text: string): T => {
@@ -57,14 +56,13 @@ export const command = (parent: Command, signature: string, summary: string): Co
 const withCommonOptions = (command: Command): Command =>
   command.option('--json', 'print one JSON document, and nothing else, on standard output').addOption(databaseOption());
 
-/** Adds a group of commands under one name. The options of the group may stand before or after the command. */
+/** The options of the group may stand before or after the command. */
 export const group = (program: Command, name: string, summary: string): Command =>
   withCommonOptions(program.command(name).description(summary)).hook('preAction', (before, command) => {
     for (const [option, value] of Object.entries(before.opts()))
       if (command.getOptionValue(option) === undefined) command.setOptionValue(option, value);
   });
 
-/** Adds the options of a command that can give its work to agents. */
 export const byAgents = (command: Command): Command =>
   command
     .option('--redis <url>', 'give the work to agents that use this Redis: redis://HOST:PORT, or rediss:// for TLS')
@@ -74,7 +72,6 @@ export const byAgents = (command: Command): Command =>
       `file with the password of that Redis (default: ${PASSWORD_VARIABLE} in the environment)`,
     );
 
-/** What the commands share: the terminal, the exit status, and an engine for as long as a command needs it. */
 export interface CommandLine {
   readonly terminal: Terminal;
   readonly places: Places;
@@ -119,7 +116,6 @@ export function openCommandLine(terminal: Terminal): CommandLine {
   return cli;
 }
 
-/** Calls a procedure and returns its value. Throws its failure, which ends the command. */
 export async function call<Name extends ProcedureName>(
   engine: Engine,
   name: Name,

@@ -7,7 +7,6 @@ import type { SimulatedTime } from '../contract/api.ts';
 import type { Engine } from '../services/engine.ts';
 import type { Column, Terminal } from './output.ts';
 
-/** The headings that every table of designs has for the columns of a design. */
 const DESIGN_HEAD = ['threads/unit', 'units/thread', 'balancing', 'block', 'grid'];
 
 export const designColumns = <Row extends { readonly design: Design }>(): readonly Column<Row>[] =>
@@ -21,7 +20,6 @@ export function designCells(design: Design): readonly (string | number)[] {
   return [threadsPerUnit, unitsPerThread, order, blockText(design), gridBlocks];
 }
 
-/** Returns fields of `--json` that say how a prediction was computed. */
 export function regimeFields(regime: RegimeInfo | null): Omit<RegimeInfo, 'method'> | null {
   return regime && { id: regime.id, label: regime.label, accuracy: regime.accuracy };
 }
@@ -37,7 +35,6 @@ export function contradictedCell({ predictedMs, simulated }: Found): string {
   return `simulated ${contradictionText(predictedMs, simulated)}`;
 }
 
-/** Says how many predictions are contradicted by their simulations. */
 export function sayContradicted(terminal: Terminal, rows: readonly Found[]): void {
   const simulated = rows.filter((row) => row.simulated).length;
   const contradicted = rows.filter((row) => contradictedCell(row) !== '').length;
@@ -47,10 +44,7 @@ export function sayContradicted(terminal: Terminal, rows: readonly Found[]): voi
   );
 }
 
-/**
- * Says which devices and kinds of the given designs have no public measurements. Returns `null` if all have some, or if
- * the sweep no longer exists.
- */
+/** Says which devices and kinds have no public measurements; `null` if all have some, or the sweep no longer exists. */
 export async function evidenceGapsOf(
   engine: Engine,
   sweep: number | null,

@@ -5,7 +5,6 @@ import type { Engine } from '../services/engine.ts';
 import { agentsText } from './agents.ts';
 import { plain, progressBar, type Streams } from './output.ts';
 
-/** Parses the number of a run. */
 export function runId(text: string | undefined): Result<number> {
   if (text !== undefined && /^[1-9]\d{0,14}$/.test(text)) return { ok: true, value: Number(text) };
   return badInput(
@@ -13,14 +12,13 @@ export function runId(text: string | undefined): Result<number> {
   );
 }
 
-/** The time between two requests for the state of the agents, ms. */
+/** Between two requests for the state of the agents. */
 const AGENTS_MS = 3000;
 
 const RESUME = 'lockstep runs resume';
 
 /**
  * Shows the progress of a run until it ends. Ctrl-C cancels the run and keeps what was saved.
- * @param start calls the procedure that starts or resumes the run
  * @param begun returns the lines to print when the run has begun
  */
 export async function followRun(
@@ -32,7 +30,7 @@ export async function followRun(
 ): Promise<Result<RunSummary>> {
   const bar = progressBar(terminal, label);
   let said: string | null = null;
-  /** Prints which machines do the work, each time they have changed. */
+  /** Says which machines do the work, each time they have changed. */
   const sayAgents = async (): Promise<void> => {
     const state = await engine.call('agents.state', {});
     const text = state.ok ? agentsText(state.value) : null;

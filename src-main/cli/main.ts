@@ -29,7 +29,7 @@ import { addTrace } from './commands/trace.ts';
 import { addTune } from './commands/tune.ts';
 import { EXIT_OK, EXIT_USAGE, plain, processStreams, reportError, type Streams, terminalOn } from './output.ts';
 
-/** Runs the command line. Resolves to the exit status: 0, 1 (failed) or 2 (wrong usage). */
+/** Resolves to the exit status: 0, 1 (failed) or 2 (wrong usage). */
 export async function main(args: readonly string[], terminal: Streams = processStreams): Promise<number> {
   const cli = openCommandLine(terminalOn(terminal));
   const program = new Command('lockstep')
@@ -82,7 +82,7 @@ export async function main(args: readonly string[], terminal: Streams = processS
   return cli.status;
 }
 
-/** Returns the parser's message about wrong options in one line, with advice if the parser gives none. */
+/** Returns the parser's message in one line, with advice if the parser gives none. */
 function usageText(text: string): string {
   const line = text
     .replace(/^error: /, '')

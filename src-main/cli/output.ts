@@ -9,30 +9,28 @@ import { procedures } from '../contract/procedures.ts';
 import { commonUnit, timeIn } from '../../src-workers/domain/times.ts';
 import { messageText } from '../../src-workers/domain/text.ts';
 
-/** The streams of a command. Tests replace them by buffers. */
+/** Tests replace the streams by buffers. */
 export interface Streams {
   out(text: string): void;
   err(text: string): void;
   /** Resolves when all written text has left the process. It is absent if writing is never delayed. */
   drained?(): Promise<void>;
-  /** True if standard error is a terminal. */
+  /** Whether standard error is a terminal. */
   readonly interactive: boolean;
   readonly columns: number;
 }
 
-/** The streams of a command, with functions to print. */
 export interface Terminal extends Streams {
   say(line: string): void;
   json(value: unknown): void;
-  /** Prints a table with right-aligned numbers. */
+  /** Numbers are right-aligned. */
   table(head: readonly string[], rows: readonly (readonly Cell[])[]): void;
-  /** Prints a table with one line per row. A column that is `false` is left out. */
+  /** A column that is `false` is left out. */
   rows<Row>(rows: readonly Row[], columns: readonly (Column<Row> | false)[]): void;
 }
 
 type Cell = string | number;
 
-/** The heading of a column, and a function that returns its cell in a row. */
 export type Column<Row> = readonly [head: string, cell: (row: Row, at: number) => Cell];
 
 export const EXIT_OK = 0;
@@ -56,7 +54,7 @@ export const processStreams: Streams = {
   columns: process.stderr.columns ?? 80,
 };
 
-/** Prints a failure as one line on standard error. Returns exit code 2 for wrong usage, otherwise 1. */
+/** Prints one line on standard error. Returns exit code 2 for wrong usage, otherwise 1. */
 export function reportFailure(terminal: Streams, failure: Failure, usage = false): number {
   const [, procedure, text] = /^([\w.]+): ([^]*)$/.exec(failure.message) ?? [];
   // The name of a procedure means nothing to a user of the command line, so the message leaves it out.
@@ -68,24 +66,23 @@ export function reportFailure(terminal: Streams, failure: Failure, usage = false
 /** Wrong usage of the command line. */
 class UsageError extends FailureError {}
 
-/** Makes an expected failure for a command to throw. */
 export const failure = (code: FailureCode, message: string): FailureError => new FailureError({ code, message });
 export const badUsage = (message: string): UsageError => new UsageError({ code: 'bad-input', message });
 
-/** Returns the value of a result. Its failure counts as wrong usage. */
+/** A failure counts as wrong usage. */
 export function usage<T>(result: Result<T>): T {
   if (result.ok) return result.value;
   throw new UsageError(result.error);
 }
 
-/** Prints what a command threw: an expected failure, or a bug. Returns the exit code. */
+/** Prints an expected failure, or a bug. Returns the exit code. */
 export function reportError(terminal: Streams, error: unknown): number {
   if (error instanceof FailureError) return reportFailure(terminal, error.failure, error instanceof UsageError);
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return reportFailure(terminal, { code: 'internal', message: `This is a bug in Lockstep: ${text}` });
 }
 
-/** Removes control characters from a name. They could move the cursor, or change colours or the direction of text. */
+/** Removes control characters. They could move the cursor, or change colours or the direction of text. */
 export function plain(text: string): string {
   return text.replace(
     // eslint-disable-next-line no-control-regex -- control characters are exactly what must not reach a terminal
@@ -113,7 +110,7 @@ export function terminalOn(streams: Streams): Terminal {
   };
 }
 
-/** Writes a text in parts, each when the reader has taken the part before it. */
+/** Writes each part when the reader has taken the part before it. */
 export async function printParts(terminal: Streams, parts: AsyncIterable<string>): Promise<void> {
   for await (const part of parts) {
     terminal.out(part);
@@ -121,7 +118,7 @@ export async function printParts(terminal: Streams, parts: AsyncIterable<string>
   }
 }
 
-/** Formats `0.123` as `12.3 %`, and a missing number as a dash. */
+/** Formats `0.123` as `12.3 %`, and NaN as a dash. */
 export function percent(fraction: number, decimals = 1): string {
   return Number.isNaN(fraction) ? '–' : `${(100 * fraction).toFixed(decimals)} %`;
 }
@@ -132,10 +129,7 @@ export function signedPercent(fraction: number, decimals = 1): string {
   return Number.parseFloat(text) === 0 ? text : `${fraction < 0 ? '-' : '+'}${text}`;
 }
 
-/**
- * Returns the unit for a column of times and a function that formats a time in ms. The unit suits the smallest time. A
- * missing time is shown as an en dash.
- */
+/** The unit suits the smallest time. A missing time is shown as an en dash. */
 export function timeCells(timesMs: Iterable<number | null | undefined>): {
   readonly unit: string;
   readonly cell: (timeMs: number | null | undefined) => string;
@@ -165,7 +159,6 @@ export interface ProgressBar {
   clear(): void;
 }
 
-/** Moves the cursor to the start of its line and clears the line. */
 const CLEAR_LINE = '\r\x1b[2K';
 
 /** Shows a progress bar if standard error is a terminal, otherwise nothing. */
@@ -188,10 +181,9 @@ export function progressBar(terminal: Streams, label: string): ProgressBar {
   };
 }
 
-/** After this many seconds, a command shows that it is still working. */
 const PATIENCE_S = 2;
 
-/** Waits for a call. On a terminal, shows the elapsed seconds if the call takes long. */
+/** On a terminal, shows the elapsed seconds if the call takes more than two. */
 export async function showSeconds<T>(terminal: Streams, label: string, work: Promise<T>): Promise<T> {
   if (!terminal.interactive) return work;
   let seconds = 0;
@@ -207,7 +199,7 @@ export async function showSeconds<T>(terminal: Streams, label: string, work: Pro
   }
 }
 
-/** Parses a list of whole numbers ≥ 1, such as `2,4,8`. Returns null for any other text. */
+/** Parses whole numbers ≥ 1, such as `2,4,8`. Returns null for any other text. */
 export function numberList(text: string): readonly number[] | null {
   const numbers = text.split(',').map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : NaN));
   return numbers.every((value) => Number.isSafeInteger(value) && value >= 1) ? numbers : null;

@@ -4,13 +4,10 @@ import { parseStudy } from '../contract/parse.ts';
 import type { Study } from '../contract/study.ts';
 import { readText, writeFor } from '../services/files/files.ts';
 
-/** The content of a study file, without defaults. */
+/** Without defaults. */
 export type WrittenStudy = Readonly<Record<string, unknown>> & { readonly kernel: object };
 
-/**
- * Changes some values of a study file and keeps the rest as the user wrote it. The file stays unchanged if it is not a
- * study, if the change fails, or if the result is not a study.
- */
+/** Keeps what the user wrote. If the file or the result is not a study, or the change fails, the file is unchanged. */
 export async function changeStudyFile(
   file: string,
   change: (study: Study, written: WrittenStudy) => Result<WrittenStudy>,
@@ -21,7 +18,7 @@ export async function changeStudyFile(
   });
 }
 
-/** Works like `changeStudyFile`, but the file may still lack required fields that the change adds. */
+/** The file may still lack required fields that the change adds. */
 export async function completeStudyFile(
   file: string,
   change: (written: Readonly<Record<string, unknown>>) => Result<WrittenStudy>,

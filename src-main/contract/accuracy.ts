@@ -1,18 +1,14 @@
 import type { SimulatedTime } from './api.ts';
 
 /**
- * Tells users how far predictions differ from the event simulation. The figures were measured by `node
- * test/bench/composite.ts` (random designs, unsorted units) and `node test/bench/balancing.ts` (sorted and bucketed
- * units).
+ * How far predictions differ from the event simulation: `node test/bench/composite.ts` (random designs, unsorted units)
+ * and `node test/bench/balancing.ts` (sorted and bucketed units).
  */
 export const ACCURACY_TEXT =
   'Compared with the event simulation, half of the predictions for unsorted units are within 0.4 %, and 95 % are within 4 %. ' +
   'For sorted, bucketed or fetched units, half are within 0.8 %, and 95 % are within 9 %. Errors are largest where a few units are far longer than all others.';
 
-/**
- * A simulation contradicts its prediction if the predicted time lies outside the simulated interval by more than this
- * fraction of the simulated mean.
- */
+/** Distance of a contradicted prediction from the simulated interval, as a fraction of the simulated mean. */
 export const CONTRADICTION_FRACTION = 0.1;
 
 type Simulated = Pick<SimulatedTime, 'meanMs' | 'lowMs' | 'highMs'>;
@@ -22,7 +18,7 @@ export function isContradicted(predictedMs: number, { meanMs, lowMs, highMs }: S
   return beyond > CONTRADICTION_FRACTION * meanMs;
 }
 
-/** Describes a contradiction: `14.4 times as long as predicted`, `23 % shorter than predicted`. */
+/** `14.4 times as long as predicted`, `23 % shorter than predicted`. */
 export function contradictionText(predictedMs: number, { meanMs }: Simulated): string {
   const ratio = meanMs / predictedMs;
   if (ratio >= 2) return `${ratio.toFixed(1)} times as long as predicted`;

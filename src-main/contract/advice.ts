@@ -4,34 +4,30 @@ import type { DeviceEvidence, TieBand } from '../../src-workers/domain/evidence.
 import type { InputFact } from '../../src-workers/domain/provenance.ts';
 import type { RankRow } from './api.ts';
 
-/** A small map of the designs with one value of threads per unit. */
+/** The designs with one value of threads per unit. */
 interface LandscapeMap {
   readonly threadsPerUnit: number;
-  /** The best time of each cell in ms, over the axes that are not shown, row-major. NaN if no design is valid there. */
+  /** The best time of each cell over the axes that are not shown, row-major; NaN if no design is valid there. */
   readonly timeMs: Float32Array;
-  /** The best time of the map, ms. If no design is valid, the time is NaN and `bestDesign` is null. */
+  /** NaN if no design is valid. */
   readonly bestMs: number;
   readonly bestDesign: number | null;
 }
 
-/** The recommendation for one device of a study, saved or unsaved. */
 export interface Recommendation {
   readonly device: { readonly id: string; readonly name: string; readonly evidence: DeviceEvidence | null };
-  /**
-   * All devices of the study, in its order. `bestMs` is null if this call did not predict the device, or if the device
-   * has no valid design.
-   */
+  /** All devices of the study. `bestMs` is null if the device was not predicted or has no valid design. */
   readonly devices: readonly { readonly id: string; readonly name: string; readonly bestMs: number | null }[];
-  /** The picked design. Its `designIndex` refers to the whole study with all devices. */
+  /** The `designIndex` of the picked design refers to the whole study with all devices. */
   readonly row: RankRow;
   readonly designIndex: number;
-  /** The predicted time and its interval, ms. `basis` explains in one or two sentences what the interval covers. */
+  /** `basis` explains in one or two sentences what the interval covers. */
   readonly time: { readonly ms: number; readonly lowMs: number; readonly highMs: number; readonly basis: string };
   /**
-   * The designs that are tied with the fastest one: their number, the tie band, the rule that picked one of them, and
-   * at most 20 of them, fastest first. `fraction` is the width of the band for designs that differ from the fastest
-   * only in shape. If the call looked only for the fastest designs, `count` is null, `designs` is empty and `atLeast`
-   * is the number of known ties.
+   * The designs that are tied with the fastest one, and the rule that picked one of them. `designs`: at most 20,
+   * fastest first. `fraction`: the width of the band for designs that differ from the fastest only in shape. If the
+   * call looked only for the fastest designs, `count` is null, `designs` is empty and `atLeast` is the number of known
+   * ties.
    */
   readonly ties: {
     readonly count: number | null;
@@ -42,8 +38,7 @@ export interface Recommendation {
     readonly designs: readonly number[];
   };
   /**
-   * The design to compare the picked one with: the requested design (`chosen`) or else a plain one. `change` is −0.58
-   * if the picked design takes 58 % less time.
+   * The requested design (`chosen`) or else a plain one. `change` is −0.58 if the picked design takes 58 % less time.
    */
   readonly baseline: {
     readonly designIndex: number;
@@ -53,14 +48,14 @@ export interface Recommendation {
     readonly change: number;
     readonly chosen: boolean;
   } | null;
-  /** The differences between the parts of the two predicted times (picked minus baseline), ms, largest first. */
+  /** Differences between the parts of the two predicted times (picked minus baseline), largest first. */
   readonly causes: readonly { readonly part: BreakdownPart; readonly label: string; readonly ms: number }[];
   readonly why: string;
   readonly inputs: readonly InputFact[];
   /**
-   * Small maps of the device, one for each value of threads per unit, in the order of the axis. Columns are block sizes
-   * and rows are launches, at most 32 of each; longer axes share a column or row among neighbours. In a coarse
-   * prediction, each cell has the time of the nearest predicted design.
+   * One map for each value of threads per unit, in the order of the axis. Columns are block sizes and rows are
+   * launches, at most 32 of each; longer axes share a column or row among neighbours. In a coarse prediction, each cell
+   * has the time of the nearest predicted design.
    */
   readonly landscape: {
     readonly rows: number;
@@ -69,21 +64,16 @@ export interface Recommendation {
     readonly maps: readonly LandscapeMap[] | null;
     readonly picked: { readonly map: number; readonly cell: number };
   };
-  /**
-   * The number of designs that this answer covers: predicted ones, those that a lower bound excluded, and the requested
-   * one. An exact answer covers all `of` designs.
-   */
+  /** Designs that this answer covers, of the `of` designs: predicted, excluded by a lower bound, or requested. */
   readonly predicted: number;
   readonly of: number;
-  /** The number of covered designs that cannot run. */
+  /** Covered designs that cannot run. */
   readonly invalid: number;
   readonly elapsedMs: number;
   readonly uncertainty?: Uncertainty;
 }
 
-/**
- * The expected regret of a design if inputs are unknown. The regret in one draw is ln(time / best time of the draw).
- */
+/** The regret of a design in one draw of the unknown inputs is ln(time / best time of the draw). */
 export interface UncertainDesign {
   readonly designIndex: number;
   readonly design: Design;
@@ -92,7 +82,7 @@ export interface UncertainDesign {
   readonly timeMs: number;
   readonly lowMs: number;
   readonly highMs: number;
-  /** The mean regret over the draws. At 0.04, the design is about 4 % slower than the best (e^0.04). */
+  /** The mean over the draws. At 0.04, the design is about 4 % slower than the best (e^0.04). */
   readonly expectedRegret: number;
   /** The probability that the design is within 3 % of the best, 0…1. */
   readonly chanceBest: number;
@@ -100,7 +90,7 @@ export interface UncertainDesign {
   readonly worst90: number;
 }
 
-/** An input without a stated value, with the 5 % and 95 % quantiles of its law. */
+/** Without a stated value. `range`: the 5 % and 95 % quantiles of the law. */
 export interface UnknownInput {
   readonly input: InputFact;
   readonly range: readonly [number, number];
@@ -111,14 +101,14 @@ export interface WorthKnowing extends UnknownInput {
   /** How much `expectedRegret` is expected to fall if the input becomes known. */
   readonly gain: number;
   readonly learn: 'inspect' | 'probe' | 'ask';
-  /** How to find the value: `Read the kernel's code: lockstep kernel inspect …`. */
+  /** `Read the kernel's code: lockstep kernel inspect …`. */
   readonly how: string;
   readonly sentence: string;
 }
 
 export interface Uncertainty {
   readonly device: { readonly id: string; readonly name: string };
-  /** The number of draws of the unknown inputs, or 1 if every input is given. */
+  /** 1 if every input is given. */
   readonly draws: number;
   /** Two designs count as equally good if their times differ by at most this fraction: 0.03. */
   readonly within: number;
@@ -128,14 +118,14 @@ export interface Uncertainty {
   readonly point: UncertainDesign;
   /** The robust design first, then others by expected regret: at most 40, plus the requested designs. */
   readonly designs: readonly UncertainDesign[];
-  /** The inputs worth knowing, largest gain first. Gains below 0.1 % are left out. */
+  /** Largest gain first. Gains below 0.1 % are left out. */
   readonly worthKnowing: readonly WorthKnowing[];
-  /** The designs that the model cannot distinguish from the robust one. Null if there are none. */
+  /** The designs that the model cannot distinguish from the robust one. */
   readonly separation: {
-    /** The number of indistinguishable designs, and the axes in which they differ, for example `block sizes`. */
+    /** `what`: the axes in which the designs differ, for example `block sizes`. */
     readonly count: number;
     readonly what: string;
-    /** The number of designs to measure, and the expected regret after these measurements. */
+    /** Designs to measure, and the expected regret after these measurements. */
     readonly measure: number;
     readonly within: number;
     readonly designs: readonly number[];
@@ -146,40 +136,39 @@ export interface Uncertainty {
 
 /** The design that is recommended instead when an input leaves the range in which the recommendation holds. */
 export interface Takeover {
-  /** A value of the input just beyond the range. There, this design is recommended. */
+  /** A value of the input just beyond the range. */
   readonly at: number;
   readonly designIndex: number;
-  /** How this design differs from the recommended one: `16 threads per unit, 128-thread blocks`. */
+  /** The difference to the recommended design: `16 threads per unit, 128-thread blocks`. */
   readonly text: string;
   /**
-   * The largest saving from another design on this side of the range, as a fraction of the recommended design's time.
-   * It is 1 if the recommended design cannot run there.
+   * The largest saving from another design on this side of the range, as a fraction of the recommended design's time; 1
+   * if the recommended design cannot run there.
    */
   readonly gain: number;
 }
 
-/** The effect of one input on the recommendation. */
 export interface InputSensitivity {
   readonly input: InputFact;
   /**
-   * The tried values of the input, ascending. The three lists below have an entry for each value: the best time, the
-   * recommended design's time (NaN if the design is invalid), and the design that would be recommended.
+   * The tried values, ascending. The three lists below have an entry for each: the best time, the recommended design's
+   * time (NaN if it is invalid), and the design that would be recommended.
    */
   readonly values: readonly number[];
   readonly bestMs: readonly number[];
   readonly recommendedMs: readonly number[];
   readonly designs: readonly number[];
   /**
-   * The range of the input in which the recommended design stays within the tie band of the best. An end is null if it
-   * lies beyond the tried values. A change between two tried values can be missed.
+   * Where the recommended design stays within the tie band of the best. An end is null if it lies beyond the tried
+   * values. A change between two tried values can be missed.
    */
   readonly holds: readonly [number | null, number | null];
-  /** The designs that take over just below and just above the range; null if no design does. */
+  /** The designs that take over just below and just above the range. */
   readonly below: Takeover | null;
   readonly above: Takeover | null;
   /**
-   * A sentence for users, such as `Serial fraction σ decides: below 0.021 → 16 threads per unit; above 0.12 → 2 threads
-   * per unit.` It is empty if the advice holds over the whole range.
+   * Such as `Serial fraction σ decides: below 0.021 → 16 threads per unit; above 0.12 → 2 threads per unit.`; empty if
+   * the advice holds over the whole range.
    */
   readonly sentence: string;
 }
@@ -189,7 +178,7 @@ export interface Sensitivity {
   readonly designIndex: number;
   readonly design: string;
   readonly timeMs: number;
-  /** The width of the tie band for designs that differ from the recommended one only in shape. */
+  /** The width for designs that differ from the recommended one only in shape. */
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   /** First the inputs that can change the recommendation, then the others by their effect on the design's time. */
@@ -197,21 +186,21 @@ export interface Sensitivity {
   readonly elapsedMs: number;
 }
 
-/** The predicted times of designs that a caller named by their parameters, in the order of the call. */
+/** For designs that a caller named by their parameters, in the order of the call. */
 export interface AskedTimes {
   readonly device: { readonly id: string; readonly name: string };
-  /** Times in ms. A time is null if the design cannot run; `reasons` then says why. */
+  /** A time is null if the design cannot run; `reasons` then says why. */
   readonly timesMs: readonly (number | null)[];
   readonly reasons: readonly (string | null)[];
-  /** The work of each design, if the caller requested it; null if the design cannot run, or on a CPU. */
+  /** Present if requested; null if the design cannot run, or on a CPU. */
   readonly work?: readonly (LaunchWork | null)[];
 }
 
-/** The predicted work of a launch on a GPU. */
+/** Predicted for a launch on a GPU. */
 export interface LaunchWork {
   /** Instructions that thread groups issue; null if an iteration of the kernel has none. */
   readonly instructions: number | null;
-  /** Bytes of device memory that are read and written; null if the kernel is not known to move data. */
+  /** Read and written in device memory; null if the kernel is not known to move data. */
   readonly bytes: number | null;
 }
 
@@ -222,7 +211,7 @@ export interface Robust {
     readonly label: string;
     readonly bestMs: number;
     readonly best: string;
-    /** The tie band. A regret within this band cannot be distinguished from zero. */
+    /** A regret within this band cannot be distinguished from zero. */
     readonly tieBand: TieBand;
     readonly device: { readonly id: string; readonly name: string };
     readonly evidence: DeviceEvidence | null;
@@ -238,6 +227,6 @@ export interface Robust {
   }[];
   /** The worst regret if all scenarios use the best design of scenario i; NaN if it is invalid in a scenario. */
   readonly ownBest: readonly number[];
-  /** The number of designs that are valid in all scenarios. */
+  /** Designs that are valid in all scenarios. */
   readonly common: number;
 }

@@ -10,7 +10,7 @@ import type { LawMoments } from '../../src-workers/domain/workload.ts';
 import type { Study } from './study.ts';
 import type { SimulatedDistribution } from '../../src-workers/domain/simulation.ts';
 
-/** The results of procedures. Typed arrays stay typed arrays across every transport. */
+/** Typed arrays stay typed arrays across every transport. */
 
 export interface AppInfo {
   readonly version: string;
@@ -19,17 +19,15 @@ export interface AppInfo {
   readonly nodeVersion: string;
   readonly databaseFile: string;
   readonly databaseBytes: number;
-  /** The deleted runs and studies, and about how many bytes smaller the database would be without them. */
+  /** What is deleted, and about how many bytes smaller the database would be without it. */
   readonly bin: { readonly runs: number; readonly studies: number; readonly bytes: number };
   readonly modelVersion: string;
   readonly workers: number;
 }
 
-/** The number of deleted runs and studies that were removed for good. */
 export interface Purged {
   readonly runs: number;
   readonly studies: number;
-  /** The bytes by which the database became smaller. */
   readonly freedBytes: number;
 }
 
@@ -53,7 +51,7 @@ export interface ResolvedWorkload {
   readonly truncatedMass: number;
   readonly support: Float64Array;
   readonly probability: Float64Array;
-  /** True if the law was fitted to given figures; its other properties are assumed. */
+  /** The law was fitted to given figures; its other properties are assumed. */
   readonly fitted?: true;
   /** How the file was read, if the user might expect something else. */
   readonly note?: string;
@@ -61,22 +59,20 @@ export interface ResolvedWorkload {
   readonly order: WorkloadOrder | null;
 }
 
-/** How the order of the lengths affects groups of consecutive units. */
 export interface WorkloadOrder {
-  /** The mean length in each of several equal sections of the units, from the first unit to the last. */
+  /** The mean length in each of several equal sections of the units. */
   readonly strip: Float64Array;
-  /** The losses (lockstep time over useful work) by group size, for the lengths in their order and sorted. */
+  /** Lockstep time over useful work, for the lengths in their order and sorted. */
   readonly losses: readonly { readonly n: number; readonly aggregateLoss: number; readonly sortedLoss: number }[];
 }
 
 export interface SpaceSize {
   readonly enumerated: number;
-  /** The number of valid designs; `null` if there are too many designs to check each. */
+  /** `null` if there are too many designs to check each. */
   readonly valid: number | null;
-  /** Invalid designs by reason, largest number first. */
+  /** Largest number first. */
   readonly invalid: readonly { readonly reason: InvalidReason; readonly text: string; readonly count: number }[];
   readonly axes: readonly { readonly axis: string; readonly count: number }[];
-  /** The estimated time to predict the space on this machine, ms. */
   readonly estimatedMs: number;
 }
 
@@ -95,20 +91,19 @@ export interface RunSummary {
   readonly startedAt: string;
   readonly finishedAt: string | null;
   readonly elapsedMs: number;
-  /** The sweep whose designs the run simulates or measures. Null for other runs. */
+  /** The sweep whose designs the run simulates or measures. */
   readonly sourceRunId: number | null;
-  /** The number of designs or cases that a run of kind `simulate`, `bench` or `import` should process. */
+  /** Designs or cases that a run of kind `simulate`, `bench` or `import` should process. */
   readonly enumerated: number;
-  /** The number of finished designs (`simulate`) or of cases with a result (`bench`, `import`). */
+  /** Finished designs (`simulate`), or cases with a result (`bench`, `import`). */
   readonly valid: number;
   readonly invalid: number;
   /**
-   * For a sweep that keeps only the best designs, the largest number to keep, and the number of predicted designs (null
-   * until they are saved). `valid` is then the number of kept designs.
+   * For a sweep that keeps the `wanted` best designs. `predicted` is null until they are saved; `valid` counts them.
    */
   readonly kept: { readonly wanted: number; readonly predicted: number | null } | null;
   readonly bytes: number;
-  /** The least predicted time, simulated mean (`simulate`) or measured median (`bench`, `import`), ms. */
+  /** The least predicted time, simulated mean (`simulate`) or measured median (`bench`, `import`). */
   readonly bestTimeMs: number | null;
   readonly bestDesign: string | null;
   readonly error: string | null;
@@ -121,38 +116,33 @@ export interface RunDetail extends RunSummary {
   readonly modelVersion: string;
   readonly seed: number;
   readonly machine: string;
-  /** The fields in which the current study differs from the study of this run. If there are any, the run is stale. */
+  /** Where the current study differs from the study of this run. If there are any fields, the run is stale. */
   readonly staleFields: readonly FieldChange[];
 }
 
-/** The differences between a sweep and the previous sweep of the same study. */
 export interface RunChange {
   readonly id: number;
-  /** The previous sweep of the study; null if there is none. */
   readonly since: number | null;
   readonly fields: readonly FieldChange[];
-  /**
-   * The number of the first sweep with the same work, kernel, implementations and devices. Best times are comparable
-   * only among sweeps with the same `problem`.
-   */
+  /** The first sweep with the same work, kernel, implementations and devices, so that best times are comparable. */
   readonly problem: number;
 }
 
-/** A changed field of a study, by its path, with both values as JSON text. The text of a missing value is empty. */
+/** Values are JSON text; the text of a missing value is empty. */
 export interface FieldChange {
   readonly field: string;
   readonly was: string;
   readonly is: string;
 }
 
-/** The result of the event simulator for one design. A prediction is a mean, so compare it with the simulated mean. */
+/** A prediction is a mean, so compare it with the simulated mean. */
 export interface SimulatedTime extends SimulatedDistribution {
   /** The newest run of kind `simulate` with this design. */
   readonly runId: number;
   readonly replications: number;
 }
 
-/** The measurement of a design on the device of its prediction, ms. */
+/** On the device of the prediction. */
 export interface MeasuredDesignTime {
   /** The newest run of kind `bench` or `import` with this design. */
   readonly runId: number;
@@ -168,16 +158,16 @@ export interface SimulatedDesign extends Pick<
   RankRow,
   'designIndex' | 'deviceId' | 'device' | 'design' | 'predictedMs'
 > {
-  /** The rank by simulated mean, from 1, among the simulated designs of the run. */
+  /** By simulated mean, from 1, among the simulated designs of the run. */
   readonly rank: number;
-  /** True if the simulated interval overlaps the interval of the design with rank 1. */
+  /** The simulated interval overlaps the interval of the design with rank 1. */
   readonly tied: boolean;
   readonly simulated: SimulatedTime;
   /** Predicted time over simulated mean, minus 1. */
   readonly difference: number;
-  /** The regime of the prediction. Null if the run does not explain it. */
+  /** Null if the run does not explain the prediction. */
   readonly regime: RegimeInfo | null;
-  /** The order of the units that the prediction assumes. Null on a CPU. */
+  /** The order that the prediction assumes. Null on a CPU. */
   readonly order: UnitsOrder | null;
 }
 
@@ -190,27 +180,24 @@ export interface RankRow {
   /** The rank by predicted time, from 1, among all designs or those of the chosen device; 0 if there is no rank. */
   readonly rank: number;
   /**
-   * True if the time cannot be distinguished from the best time in the ranking. Two measured designs, or two simulated
-   * ones, are tied if their intervals overlap. Any other design is tied if its prediction is within the tie band of the
-   * best one (`TieBand`). In a list by simulated time, only the simulated intervals decide.
+   * The time cannot be distinguished from the best time in the ranking. Two measured designs, or two simulated ones,
+   * are tied if their intervals overlap. Any other design is tied if its prediction is within the tie band of the best
+   * one (`TieBand`). In a list by simulated time, only the simulated intervals decide.
    */
   readonly tied: boolean;
   readonly designIndex: number;
   readonly deviceId: string;
   readonly device: string;
   readonly design: Design;
-  /**
-   * The time in ms: measured if possible, otherwise simulated, otherwise predicted. Fidelities differ between rows, so
-   * compare rows by `predictedMs`.
-   */
+  /** Measured if possible, otherwise simulated or predicted. Fidelities differ, so compare rows by `predictedMs`. */
   readonly timeMs: number;
   readonly fidelity: 'predicted' | 'simulated' | 'measured';
   readonly predictedMs: number;
-  /** The kind of implementation. `hasEvidence` says whether the device has measurements of this kind. */
+  /** `hasEvidence`: the device has measurements of this kind. */
   readonly kind: ImplementationKind;
   readonly hasEvidence: boolean;
   readonly simulated: SimulatedTime | null;
-  /** The time measured on a device with the same name as the device of this row. */
+  /** Measured on a device with the same name as the device of this row. */
   readonly measured: MeasuredDesignTime | null;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
@@ -219,7 +206,7 @@ export interface RankRow {
   readonly residentThreadGroups: number;
   readonly waves: number;
   readonly limitedBy: readonly LimitingFactor[];
-  /** The memory traffic of one lane per iteration, bytes. Present if the accesses of the kernel determine it. */
+  /** Traffic of one lane. Present if the accesses of the kernel determine it. */
   readonly bytesPerIteration?: number;
   readonly invalid: InvalidReason | null;
   readonly breakdown: Breakdown | null;
@@ -229,58 +216,52 @@ export interface RankRow {
 
 export interface ExportRow extends RankRow {
   /**
-   * The part of `predictedMs` that orders the units before the launch, ms. A measurement times only the kernel, so
-   * compare it with `predictedMs` minus this part. It is 0 for designs that cannot be measured.
+   * The part of `predictedMs` that orders the units before the launch. Measured times do not include it. It is 0 for
+   * designs that cannot be measured.
    */
   readonly orderingMs: number;
 }
 
-/** A row of a table on the command line. */
 export interface BestRow extends ExportRow {
-  /** The regime of the prediction. Null if the run does not explain it. */
+  /** Null if the run does not explain the prediction. */
   readonly regime: RegimeInfo | null;
-  /** The order of the units that the prediction assumes. Null on a CPU. */
+  /** The order that the prediction assumes. Null on a CPU. */
   readonly order: UnitsOrder | null;
 }
 
-/** The best designs of a run, each at its best fidelity. */
+/** Each design at its best fidelity. */
 export interface BestDesigns {
   readonly study: string;
-  /** The devices of the run with their measurements, if they have any. */
   readonly devices: readonly TimedDevice[];
-  /** The relative width of the tie band for designs that differ only in shape. `tieBand` says where it comes from. */
+  /** The tie band for designs that differ only in shape, relative. */
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly rows: readonly BestRow[];
   /** How many equal designs each row stands for. Null if equal designs are not grouped. */
   readonly equal: readonly number[] | null;
-  /** The best design of every device that has a valid one, fastest first. Ranks count all designs of the run. */
+  /** The best design of every device, fastest first. Ranks count all designs of the run. */
   readonly ofDevices: readonly BestRow[];
-  /** The best design of each implementation within the filter. Implementations without a valid design are left out. */
+  /** The best design of each implementation within the filter. */
   readonly ofImplementations: readonly BestRow[];
-  /** Invalid designs by reason, largest number first. */
+  /** Largest number first. */
   readonly invalid: SpaceSize['invalid'];
-  /** A note that only a part of the designs is predicted; `null` if all designs are predicted. */
+  /** A note that only a part of the designs is predicted. */
   readonly partial: string | null;
-  /**
-   * The recommended design, the number of designs that are tied on its device, the rule that picked it, and the inputs
-   * that determine its time. Null if no design is valid.
-   */
+  /** `ties`: tied designs on its device. `inputs` determine its time. Null if no design is valid. */
   readonly recommended: {
     readonly row: BestRow;
     readonly ties: number;
     readonly rule: string;
     readonly inputs: readonly InputFact[];
   } | null;
-  /** The inputs that determine the times on each device, by device id. */
+  /** By device id. */
   readonly inputs: Readonly<Record<string, readonly InputFact[]>>;
 }
 
 /**
- * The columns by which a list can be sorted or filtered. `timeMs` is the predicted time, which every design has.
- * `simulatedMs` lists the simulated designs first, by their simulated mean, and then all others by their prediction.
- * `measuredMs` does the same with the measured designs, by their median. A descending list reverses each of the two
- * parts.
+ * `timeMs` is the predicted time. `simulatedMs` lists the simulated designs first, by their simulated mean, and then
+ * all others by their prediction. `measuredMs` does the same with measured medians. A descending list reverses each of
+ * the two parts.
  */
 export const RANK_COLUMNS = [
   'timeMs',
@@ -304,32 +285,31 @@ export const RANK_COLUMNS = [
 export type RankColumn = (typeof RANK_COLUMNS)[number];
 
 export interface RankPage {
-  /** The number of designs that pass the filter. `total` counts all designs of the run. */
+  /** Designs that pass the filter. `total` counts all designs of the run. */
   readonly matching: number;
   readonly total: number;
-  /** The number of rows in the list. It is below `matching` if equal designs are grouped. */
+  /** Rows in the list: below `matching` if equal designs are grouped. */
   readonly listed: number;
-  /** The number of designs that pass the filter and were simulated. */
+  /** Simulated designs that pass the filter. */
   readonly simulated: number;
-  /** The number of designs that pass the filter and were measured on their device. */
+  /** Designs that pass the filter and were measured on their device. */
   readonly measured: number;
   /** Identifies the order of simulated and measured designs in the list. Requests for further pages repeat it. */
   readonly order: number;
-  /** True if times that came later would change the order of the list. */
+  /** Times that came later would change the order of the list. */
   readonly outdated: boolean;
   readonly offset: number;
   readonly rows: readonly RankRow[];
   /** How many equal designs each row stands for; 0 if another row of its group was opened. */
   readonly equal: readonly number[];
   /**
-   * The number of designs, inside or outside the filter, that cannot be distinguished from the fastest. `tieFraction`
-   * is the tie band for designs that differ from the fastest only in shape.
+   * Designs, also outside the filter, that cannot be told from the fastest. `tieFraction`: if only the shape differs.
    */
   readonly ties: number;
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly baseline: RankRow | null;
-  /** The position in the sorted list of the design to find, from 0; null if the design is not in the list. */
+  /** The position of the design to find, from 0; null if it is not in the list. */
   readonly foundAt: number | null;
 }
 
@@ -343,7 +323,6 @@ export interface DesignSlice {
   readonly at: number;
 }
 
-/** An axis of a run with its values. */
 export interface LandscapeAxis {
   readonly id: string;
   readonly label: string;
@@ -352,11 +331,11 @@ export interface LandscapeAxis {
 }
 
 export interface Histogram {
-  /** The edges of the bins, ms, in logarithmic steps. There is one edge more than bins. */
+  /** In logarithmic steps. There is one edge more than bins. */
   readonly edgesMs: Float64Array;
-  /** The number of designs in each bin, among all designs or those of the filter's device. */
+  /** Among all designs or those of the filter's device. */
   readonly counts: Float64Array;
-  /** The number of designs in each bin that pass the filter. */
+  /** Designs that pass the filter. */
   readonly passing: Float64Array;
   readonly best: number;
   readonly median: number;
@@ -366,17 +345,17 @@ export interface Histogram {
 export interface LandscapeGrid {
   readonly xAxis: string;
   readonly yAxis: string;
-  /** The values of the axis as text. A launch axis has only the launches for the devices on the map. */
+  /** A launch axis has only the launches for the devices on the map. */
   readonly xValues: readonly string[];
   readonly yValues: readonly string[];
-  /** Best time of each cell in ms, row-major (y, x). NaN if no design of the cell is valid. */
+  /** Best time of each cell, row-major (y, x). NaN if no design of the cell is valid. */
   readonly timeMs: Float64Array;
   /** The best design of each cell, or the first design if none is valid. */
   readonly designIndex: Uint32Array;
-  /** The code of the reason why each cell is invalid, row-major: 0 if valid, `NOT_SAVED` if it has no time yet. */
+  /** The code of the reason why each cell is invalid: 0 if valid, `NOT_SAVED` if it has no time yet. */
   readonly invalidReason: Uint8Array;
   readonly waves: Float32Array;
-  /** 1 if a valid design of the cell passes the filter. The list is null if all cells pass. */
+  /** 1 if a valid design of the cell passes the filter. Null if all cells pass. */
   readonly passing: Uint8Array | null;
   readonly best: number;
   readonly bestDesign: number;
@@ -386,14 +365,14 @@ export interface LandscapeGrid {
   readonly tieBand: TieBand;
 }
 
-/** Small maps, one for each value of an axis, in the order of the axis. */
+/** One map for each value of an axis, in the order of the axis. */
 export interface LandscapeFacets {
   readonly columns: number;
   readonly rows: number;
   readonly facets: readonly {
-    /** The best time among the cells of each pixel, ms, row-major (y, x). NaN if no cell is valid. */
+    /** The best time among the cells of each pixel, row-major (y, x). NaN if no cell is valid. */
     readonly timeMs: Float32Array;
-    /** 1 if a valid design of the pixel passes the filter. The list is null if all pixels pass. */
+    /** 1 if a valid design of the pixel passes the filter. Null if all pixels pass. */
     readonly passing: Uint8Array | null;
     readonly best: number;
     readonly bestDesign: number;
@@ -406,64 +385,57 @@ export interface ParallelSample {
     readonly label: string;
     readonly categories: readonly string[] | null;
   }[];
-  /** One array per axis. It has the index of the category, or the value if the axis has no categories. */
+  /** One array per axis: the index of the category, or the value if the axis has no categories. */
   readonly columns: readonly Float64Array[];
   readonly designIndex: Float64Array;
   readonly sampledFrom: number;
 }
 
-/** A sample of the predicted designs of a GPU, best first, to show under the two roofs of the device. */
+/** A sample of the predicted designs of a GPU, best first. */
 export interface Roofline {
-  /** The peak of instruction issue, 10⁹ thread instructions per second. */
+  /** 10⁹ thread instructions per second. */
   readonly peakIssueGips: number;
   readonly peakBandwidthGbS: number;
   readonly sampledFrom: number;
   readonly designIndex: Float64Array;
   readonly timeMs: Float64Array;
-  /** The rates of each design, averaged over its whole time. Designs of kernels that move no data are left out. */
+  /** Averaged over the whole time of each design. Designs of kernels that move no data are left out. */
   readonly issueGips: Float64Array;
   readonly bandwidthGbS: Float64Array;
 }
 
 export interface DeviceBest {
   readonly device: Device;
-  /**
-   * The device's best predicted design, or the requested design; `null` if that design is invalid on this device.
-   * `timeMs` is the prediction, so that devices are comparable. `simulated` has the simulated time.
-   */
+  /** The best predicted design, or the requested one; `null` if it is invalid. `timeMs` is the prediction. */
   readonly best: RankRow | null;
   readonly valid: number;
-  /** The number of designs that are tied with the best of this device. `tieBand` is for designs of another shape. */
+  /** Designs that are tied with the best of this device. `tieBand` is for designs of another shape. */
   readonly ties: number;
   readonly tieBand: TieBand;
   readonly evidence: DeviceEvidence | null;
   readonly breakdown: Breakdown | null;
-  /** The best time on this device for each value of threads per unit, ms (NaN if none is valid). */
+  /** The best time for each value of threads per unit (NaN if none is valid). */
   readonly byThreadsPerUnit: readonly { readonly threadsPerUnit: number; readonly timeMs: number }[];
-  /**
-   * The best design of each implementation on this device, fastest first, without implementations that have no valid
-   * design. The list is empty if the study names no implementations. `tied` means within `tieFraction` of the best time
-   * on the device.
-   */
+  /** The best design of each implementation, fastest first. `tied`: within `tieFraction` of the best on the device. */
   readonly byImplementation: readonly RankRow[];
 }
 
 export interface DeviceComparisonResult {
   readonly devices: readonly DeviceBest[];
-  /** The width of the tie band on the fastest device. */
+  /** On the fastest device. */
   readonly tieFraction: number;
   /** timeMs[i][j] is the time of device i's best design on device j, ms; NaN if the design is invalid there. */
   readonly cross: readonly (readonly number[])[];
-  /** Sentences that explain why the fastest device wins, largest cause first. */
+  /** Why the fastest device wins, largest cause first. */
   readonly reasons: readonly string[];
-  /** Sentences that say which implementation to write. Empty if the study names none. */
+  /** Which implementation to write. Empty if the study names none. */
   readonly choice: readonly string[];
 }
 
-/** The largest number of designs for which one call returns ranges. */
+/** Limit of one call. */
 export const MAX_RANGES = 400;
 
-/** The range that holds the true time of a design in 90 % of cases, computed as in a recommendation. */
+/** Holds the true time of a design in 90 % of cases, as in a recommendation. */
 export interface DesignRange {
   readonly designIndex: number;
   readonly lowMs: number;
@@ -482,8 +454,8 @@ export interface RunDiff {
     readonly rightDesign: string;
   }[];
   /**
-   * Spearman's rank correlation of the two runs over the designs that are valid in both. NaN if fewer than two designs
-   * are valid in both, or if all have the same time in one run. Null if the runs have different spaces.
+   * Spearman's rank correlation over the designs that are valid in both runs. NaN if there are fewer than two, or if
+   * all have the same time in one run. Null if the runs have different spaces.
    */
   readonly spearman: number | null;
 }
@@ -491,7 +463,6 @@ export interface RunDiff {
 export interface ExportFormat {
   readonly id: string;
   readonly label: string;
-  /** The purpose of the format, in a few words. */
   readonly text: string;
   /** More words by which the command palette finds the format. */
   readonly words?: string;
@@ -500,35 +471,32 @@ export interface ExportFormat {
   readonly rows: boolean;
   /** Whether the format can express only designs of GPUs. */
   readonly gpus: boolean;
-  /** Whether the format can list, for each design, the expected loss and the chance of being the best of its device. */
+  /** Whether the format can list expected losses and chances of being the best. */
   readonly weighs?: boolean;
 }
 
-/**
- * The largest number of designs for which a table lists expected losses. One design takes milliseconds, because it is
- * predicted under all draws.
- */
+/** One design takes milliseconds, because it is predicted under all draws. */
 export const MAX_WEIGHED = 1000;
 
 export const MAX_LISTED = 2_000_000;
 
-/** An exported document. The text of a `pdf` is an HTML page, which the host prints to a PDF file. */
+/** The text of a `pdf` is an HTML page, which the host prints to a PDF file. */
 export interface ExportDocument {
   readonly fileName: string;
   readonly mediaType: string;
-  /** Whether the text is prose or a table. Words and numbers are then not coloured as in code. */
+  /** Prose or a table, whose words and numbers are not coloured as in code. */
   readonly plain?: boolean;
   readonly text: string;
-  /** The number of the next part, for `export.next`. Present if the text continues. */
+  /** The number of the next part, for `export.next`. */
   readonly next?: number;
-  /** For a table of designs: how many designs it lists, best first, and how many valid designs there are. */
+  /** How many designs a table lists, best first, of how many valid designs. */
   readonly designs?: {
     readonly listed: number;
     readonly of: number;
-    /** The largest number of rows that this format can have. If it is missing, there is no limit. */
+    /** Limit of the rows in this format. */
     readonly most?: number;
   };
-  /** For code: a note that the requested design is faster but cannot be expressed in this format. */
+  /** A note that the requested design is faster but cannot be expressed in this format. */
   readonly note?: string;
 }
 

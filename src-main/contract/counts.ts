@@ -1,7 +1,6 @@
 import type { RunSummary } from './api.ts';
 import { MAX_DESIGNS } from './study.ts';
 
-/** The default number of designs in a sweep that keeps only the best ones. */
 export const BEST_DESIGNS = 10_000;
 
 export const TOO_MANY_TEXT = `A space can be predicted completely if it has at most ${MAX_DESIGNS.toLocaleString('en')} designs. Keep only the best designs, or use fewer values.`;
@@ -13,10 +12,7 @@ export function countsText({ enumerated, valid, kept }: Pick<RunSummary, 'enumer
   return `the best ${number(valid)} of ${number(enumerated)} designs; ${number(kept.predicted)} were predicted, and the others cannot be among the best`;
 }
 
-/**
- * Says that a run has predicted only a part of its designs. Returns null if all are predicted, and for a sweep that
- * keeps only the best designs.
- */
+/** Says that only a part of the designs is predicted; null otherwise, and if a sweep keeps only the best designs. */
 export function partialText({
   id,
   enumerated,

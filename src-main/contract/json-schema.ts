@@ -3,10 +3,7 @@ import type { GenericSchema } from 'valibot';
 import { kernelManifestSchema } from './kernel-manifest.ts';
 import { studyFileSchema } from './study.ts';
 
-/**
- * Returns the JSON Schema (draft 2020-12) of a file format, for editors. The schema describes a file before defaults
- * are filled in. It cannot express relations between fields, so the descriptions state these.
- */
+/** Describes a file before defaults are filled in. It cannot express relations between fields, as descriptions do. */
 function jsonSchemaOf(format: GenericSchema, title: string, description: string): string {
   const { $schema, ...schema } = toJsonSchema(format, {
     target: 'draft-2020-12',

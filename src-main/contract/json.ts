@@ -2,17 +2,14 @@ import { ok, type Result, badInput } from '../../src-workers/domain/result.ts';
 
 const SPACE = /[ \t\n\r]*/y;
 const TOKEN = /[{}[\],:]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
-/**
- * `PLAIN` and `ESCAPE` match the parts of a string. A single expression for a whole string would overflow the stack if
- * the string has many escapes.
- */
+/** Parts of a string: a single expression would overflow the stack if the string has many escapes. */
 const PLAIN = /[^"\\\u0000-\u001f]*/y; // eslint-disable-line no-control-regex -- JSON forbids them in strings
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-/** The limit of nesting, because the parser is recursive. Our files have at most a tenth as many levels. */
+/** The parser is recursive. Our files have at most a tenth as many levels. */
 const MAX_LEVELS = 100;
 
-/** Returns the token that begins at `offset`, or '' if there is none. */
+/** Returns '' if there is no token. */
 function tokenAt(text: string, offset: number): string {
   if (text[offset] !== '"') return matchAt(TOKEN, text, offset);
   let end = offset + 1;
@@ -37,10 +34,10 @@ interface Fault {
   readonly again?: string;
 }
 
-/** Finds the first position that is not JSON, and what is expected there. JavaScript's own messages do not say this. */
+/** Finds what is expected at the first position that is not JSON. JavaScript's own messages do not say this. */
 function firstFault(text: string): Fault | null {
   const open: ('{' | '[')[] = [];
-  /** The names of the fields so far in each open object. An open list has an empty set. */
+  /** The names of the fields so far in each open object. */
   const fields: Set<string>[] = [];
   let offset = 0;
   let state: 'value' | 'first' | 'key' | 'firstKey' | 'colon' | 'after' = 'value';
@@ -87,10 +84,7 @@ function firstFault(text: string): Fault | null {
   }
 }
 
-/**
- * Parses JSON, with or without a byte order mark. Refuses an object with a repeated field. A failure states the line
- * and column (from 1), what was found and what was expected.
- */
+/** Accepts a byte order mark and refuses repeated fields. A failure states line and column, found and expected. */
 export function parseJson(text: string, fileName: string): Result<unknown> {
   const plain = text.replace(/^\uFEFF/, '');
   const fault = firstFault(plain);

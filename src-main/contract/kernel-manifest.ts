@@ -16,10 +16,7 @@ import { parseJson } from './json.ts';
 import { validate } from './parse.ts';
 import { described, list, MAX_AXIS_VALUES, nonNegative, optional, text } from './study.ts';
 
-/**
- * Version 1 of the manifest of a kernel: its sources, their arguments and the designs that they implement. The JSON
- * Schema in db/kernel.schema.json is generated from this module (npm run schema).
- */
+/** db/kernel.schema.json is generated from this module (npm run schema). */
 const MAX_ARGUMENTS = 32;
 const MAX_ENTRIES = 64;
 
@@ -28,7 +25,7 @@ const NUMBER_FORM = `A number, or arithmetic with numbers, + - * / % ( ), ${ARIT
 const NAMES_FORM = Object.entries(LAUNCH_VALUES)
   .map(([name, what]) => `"{${name}}": ${what}`)
   .join('; ');
-/** Returns a schema for a number, or for arithmetic as text that may use the named launch values. */
+/** A number, or arithmetic as text that may use the named launch values. */
 const arithmetic = (names: readonly string[]) =>
   v.pipe(
     v.custom<ManifestNumber>(

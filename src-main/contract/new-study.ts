@@ -2,10 +2,9 @@ import { UNNAMED_KERNEL } from '../../src-workers/domain/inspection.ts';
 import { assumedKernel } from '../../src-workers/domain/provenance.ts';
 import type { KernelChange, StudyFile, Study } from './study.ts';
 
-/** The default number of units if the lengths are given by a law, which does not fix a number of units. */
+/** Used if the lengths are given by a law, which does not fix a number of units. */
 export const USUAL_UNITS = 1_048_576;
 
-/** The content of a new study. Missing fields get usual values. */
 export interface NewStudy {
   readonly name?: string;
   readonly lengths?: string;
@@ -14,10 +13,7 @@ export interface NewStudy {
   readonly kernel?: KernelChange | undefined;
 }
 
-/**
- * Makes a study that can be predicted at once, with the usual axes. Unknown values of the kernel are usual ones, marked
- * as assumed. The default device is an A100.
- */
+/** Makes a study that can be predicted at once. Unknown values of the kernel are usual ones, marked as assumed. */
 export function newStudy({
   name = 'New study',
   lengths = 'geometric(0.05)',
@@ -53,7 +49,7 @@ export function newStudy({
   };
 }
 
-/** Returns the name of a study that is made from a file of lengths: `web.csv.gz` gives `web`. */
+/** `web.csv.gz` gives `web`. */
 export function studyName(fileName: string): string {
   return fileName
     .replace(/(?<=.)\.gz$/i, '')

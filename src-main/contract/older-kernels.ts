@@ -12,16 +12,13 @@ import {
 
 interface OlderField {
   readonly phase: PhaseName;
-  /** The value that meant "nothing is known". A field with this value gives no phase. */
+  /** Meant "nothing is known". A field with this value gives no phase. */
   readonly byDefault: number;
-  /** How many iterations of work the phase has for each iteration that the field counts. */
+  /** Iterations of work in the phase for each iteration that the field counts. */
   readonly scale: number;
 }
 
-/**
- * `blockReductionIterations` counted a whole reduction over the thread groups of a block. A block of 256 threads
- * reduces in 8 steps, so one combining step takes an eighth of it.
- */
+/** One combining step is an eighth of a reduction over a block, because 256 threads reduce in 8 steps. */
 const OLDER_FIELDS: Readonly<Record<string, OlderField>> = {
   setupIterationsPerUnit: { phase: 'unit', byDefault: 0, scale: 1 },
   blockReductionIterations: { phase: 'combine', byDefault: 0.5, scale: 1 / 8 },
@@ -44,7 +41,7 @@ const OF_ITERATION: ReadonlySet<KernelField> = new Set([
   'dependentExchanges',
 ]);
 
-/** Returns the current name of an input, for example `kernel.unit` for `kernel.setupIterationsPerUnit`. */
+/** Returns, for example, `kernel.unit` for `kernel.setupIterationsPerUnit`. */
 export function newerInput(input: string): string {
   const [part, field] = input.split('.');
   return part === 'kernel' && Object.hasOwn(OLDER_FIELDS, field) ? `kernel.${OLDER_FIELDS[field].phase}` : input;
@@ -57,7 +54,6 @@ const hasOlder = (kernel: Raw): boolean =>
 
 type Wrong = (field: string, message: string, value: unknown) => void;
 
-/** Removes the fields of older versions from a kernel, or from an implementation's changes to it. */
 function withoutOlder(kernel: Raw): Raw {
   const rest = ([name]: readonly [string, unknown]): boolean => !Object.hasOwn(OLDER_FIELDS, name);
   const { origins, ...fields } = kernel;
@@ -70,8 +66,7 @@ function withoutOlder(kernel: Raw): Raw {
 /**
  * Converts the older fields of a kernel to phases.
  * @param own a kernel, or the changes that an implementation makes to the kernel
- * @param full the complete kernel
- * @param common the kernel of the study if `own` are the changes of an implementation, otherwise null
+ * @param common the kernel of the study if `own` are the changes of an implementation
  */
 function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
   const newer = withoutOlder(own);
@@ -108,9 +103,8 @@ function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
 
 /**
  * Converts a study of any version to this version. A setup of s iterations becomes a unit phase with the instructions,
- * loads and bytes of s iterations. The search for even shares and the carry of a cut unit change in the same way. A
- * reduction over thread groups becomes a combining step of an eighth of its iterations. A default value stays unknown.
- * A wrong value is reported as an issue at its field.
+ * loads and bytes of s iterations; other phases change in the same way. A default value stays unknown. A wrong value is
+ * reported as an issue at its field.
  */
 export function withPhases<Study>({ dataset: { value: study }, addIssue }: v.RawTransformContext<Study>): Study {
   if (!isObject(study) || !isObject(study.kernel)) return study;
@@ -151,8 +145,7 @@ const ZERO_BY_DEFAULT = [
 
 /**
  * Marks the zeros in the kernels of a study as given or assumed, before defaults are filled in.
- * @param written the origin of a zero in the file that has no origin yet: `assumed` in studies that were saved before
- *   origins existed
+ * @param written the origin of a zero in the file: `assumed` in studies that were saved before origins existed
  */
 export function withZeros<Study>(study: Study, written: 'given' | 'assumed' = 'given'): Study {
   if (!isObject(study) || !isObject(study.kernel)) return study;

@@ -8,7 +8,7 @@ import { kernelSchema, pipelineSchema, studySchema, type Study } from './study.t
 const STUDY_FORM = 'a study: an object with "lockstep", "name", "workload", "kernel", "devices" and "axes"';
 const MAX_STUDY_CHARACTERS = 4_000_000;
 
-/** Returns the path of a Valibot issue as text such as `axes.blockThreads[3]`; '' at the root. */
+/** Such as `axes.blockThreads[3]`; '' at the root. */
 function fieldPath(issue: v.BaseIssue<unknown>): string {
   return (issue.path ?? []).reduce((path, item) => {
     const key = item.key;
@@ -23,10 +23,7 @@ function shown(value: unknown): string {
   return shortened(jsonStart(value, MAX_SHOWN + 1), MAX_SHOWN);
 }
 
-/**
- * Returns the first `most` characters of a value as JSON. The recursion stops there, because the value may be nested
- * too deeply to be written in full.
- */
+/** Returns the first `most` characters of a value as JSON. The value may be nested too deeply to be written in full. */
 function jsonStart(value: unknown, most: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, most));
   if (typeof value !== 'object' || value === null) return String(value);
@@ -47,8 +44,8 @@ function jsonStart(value: unknown, most: number): string {
 type Issue = v.BaseIssue<unknown>;
 
 /**
- * Picks the most helpful issue. For a union, this is an issue of the option of the same kind (list or object) as the
- * value. Valibot's paths in a union start at the value of the union; the returned path starts at the root.
+ * Picks the most helpful issue: for a union, of the option of the same kind (list or object) as the value. Valibot's
+ * paths in a union start at the value of the union; the returned path starts at the root.
  */
 function meant(issue: Issue): Issue {
   if (issue.type !== 'union') return issue;
@@ -59,7 +56,6 @@ function meant(issue: Issue): Issue {
   return meant({ ...inner, path: path as unknown as NonNullable<Issue['path']> });
 }
 
-/** The members of a Valibot schema that may hold other schemas. */
 interface SchemaParts {
   readonly wrapped?: SchemaParts;
   readonly pipe?: readonly SchemaParts[];
@@ -76,7 +72,7 @@ function bare(schema: SchemaParts | undefined): SchemaParts | undefined {
   return inner ? bare(inner) : schema;
 }
 
-/** Finds the schema of a field by its path. In a union, it uses the option that can have fields or items. */
+/** In a union, the option is used that can have fields or items. */
 function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): SchemaParts | undefined {
   let at = schema as SchemaParts | undefined;
   for (const { key } of path) {
@@ -88,7 +84,7 @@ function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): 
   return bare(at);
 }
 
-/** The largest number of wrong letters for which another field is suggested. */
+/** Wrong letters up to which another field is suggested. */
 const MAX_MISSPELLING = 3;
 
 /** A field of a kernel with one of these words is probably meant to hold the measured cycles of an iteration. */
@@ -122,10 +118,7 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   Object: 'an object',
 };
 
-/**
- * Says what the value must be. Valibot's `("a" | "b")` becomes `must be "a" or "b"`, and longer unions become `must be
- * one of "a", "b", "c"`.
- */
+/** Valibot's `("a" | "b")` becomes `must be "a" or "b"`; a longer union becomes `must be one of "a", "b", "c"`. */
 function requirement(issue: Issue): string {
   if (issue.message.startsWith('must ')) return issue.message;
   const bound = /^([<>])=(\S+)$/.exec(issue.expected ?? '');
@@ -150,10 +143,7 @@ function describe(schema: unknown, issue: Issue): string {
     : `${path} is missing: it ${requirement(missing)}`;
 }
 
-/**
- * Validates a value from outside the program. A failure names the first wrong field, the expected value and the actual
- * value; its context has the path of the field.
- */
+/** A failure names the first wrong field, the expected value and the actual value; its context has the path. */
 export function validate<Schema extends v.GenericSchema>(
   schema: Schema,
   value: unknown,

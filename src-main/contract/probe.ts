@@ -1,7 +1,7 @@
 import type { MeasuringProposal, MeasuringRequest } from './measuring.ts';
 import type { ProcedureInput } from './procedures.ts';
 
-/** Formats an estimated duration: `45 s`, `20 min`, `3 h`. */
+/** `45 s`, `20 min`, `3 h`. */
 export function roughDuration(ms: number): string {
   const seconds = ms / 1000;
   if (seconds < 1) return 'a second';
@@ -12,8 +12,8 @@ export function roughDuration(ms: number): string {
 const listed = new Intl.ListFormat('en-GB');
 
 /**
- * Describes how a proposal reduces a measurement: `A full measurement would take about 20 min. Measuring 60 of the 200
- * chosen designs (spread evenly over them) and 7 of 15 repeats, in about 2 min.` Empty if it reduces nothing.
+ * `A full measurement would take about 20 min. Measuring 60 of the 200 chosen designs (spread evenly over them) and 7
+ * of 15 repeats, in about 2 min.`; empty if nothing is reduced.
  */
 export function reducedText(proposal: MeasuringProposal): string {
   const { units, ofUnits, designs, ofDesigns, repeats, ofRepeats, estimateMs, fullMs } = proposal;
@@ -26,7 +26,6 @@ export function reducedText(proposal: MeasuringProposal): string {
   return `A full measurement would take about ${roughDuration(fullMs)}. Measuring ${listed.format(less)}, in about ${roughDuration(estimateMs)}.`;
 }
 
-/** Says which part of the chosen designs is measured: `60 of the 200 chosen designs (spread evenly over them)`. */
 export function fewerDesignsText(designs: number, ofDesigns: number): string {
   return `${designs} of the ${ofDesigns} chosen designs (spread evenly over them)`;
 }
@@ -37,7 +36,6 @@ export function isReduced({ part, probe, repeats, cases }: MeasuringRequest): bo
   return probe !== undefined && (repeats < probe.ofRepeats || cases < (probe.ofDesigns ?? cases));
 }
 
-/** Converts the proposal to arguments of `bench.start`. */
 export function startOf({
   units,
   ofUnits,

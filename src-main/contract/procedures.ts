@@ -78,10 +78,9 @@ import { MAX_COMMAND_CHARACTERS } from '../../src-workers/domain/program.ts';
 import type { TableSummary } from '../../src-workers/domain/table.ts';
 import type { PlayedLaunch } from '../../src-workers/domain/timeline.ts';
 
-/** A call that a renderer or a command may make: the schema of its argument, and the type of its result. */
 interface Procedure<Schema extends v.GenericSchema, Output> {
   readonly input: Schema;
-  /** This field exists only as a type. */
+  /** Exists only as a type. */
   readonly output: Output;
 }
 
@@ -121,12 +120,9 @@ const csvColumns = v.strictObject({
   header: v.exactOptional(v.boolean()),
   delimiter: v.exactOptional(delimiter),
 });
-/** An absolute path of a folder on this machine. */
+/** An absolute path on this machine. */
 const folder = v.pipe(v.string(), v.maxLength(4096));
-/**
- * A flag of nvcc that changes the compiled code. nvcc passes its flags to a shell, so no flag may start a program or
- * contain a special character of a shell.
- */
+/** nvcc passes its flags to a shell, so no flag may start a program or contain a special character of a shell. */
 const compilerFlag = v.pipe(
   v.string(),
   v.maxLength(1000),
@@ -137,10 +133,9 @@ const compilerFlag = v.pipe(
 );
 const whole = (from: number, to: number) => v.pipe(v.number(), v.integer(), v.minValue(from), v.maxValue(to));
 
-/** Selects designs of a run. Every field narrows the selection. Values of axes are written as in the study. */
+/** Every field narrows the selection. Values of axes are written as in the study. */
 export const rankFilter = v.strictObject({
   deviceId: v.optional(shortText),
-  /** The names of implementations, if the study has several. */
   implementation: v.optional(v.array(shortText)),
   threadsPerUnit: v.optional(v.array(v.number())),
   balancing: v.optional(v.array(shortText)),
@@ -148,7 +143,7 @@ export const rankFilter = v.strictObject({
   /** Texts of the launch axis, from `landscape.axes`. */
   launch: v.optional(v.array(shortText)),
   blockThreads: v.optional(v.strictObject({ from: v.number(), to: v.number() })),
-  /** The threads of a block side by side; null means one row. */
+  /** Null means one row. */
   blockWidth: v.optional(v.array(v.nullable(v.number()))),
   gridBlocks: v.optional(v.strictObject({ from: v.number(), to: v.number() })),
   registerCap: v.optional(v.array(v.nullable(v.number()))),
@@ -161,19 +156,16 @@ export type RankFilter = v.InferInput<typeof rankFilter>;
 
 const noFilter = { validity: 'valid' } as const;
 
-/**
- * The designs to measure, the target and the number of repeats. `bench.start` runs the measurement; `bench.bundle`
- * packs it for another machine.
- */
+/** For `bench.start`, and for `bench.bundle`, which packs the measurement for another machine. */
 const measuringInput = {
   suite: v.optional(v.picklist(BENCH_SUITES), 'designs'),
   runId: v.optional(id),
-  /** The device of the sweep whose designs are chosen. It is needed if the sweep has several devices. */
+  /** Needed if the sweep has several devices. */
   deviceId: v.optional(shortText),
   /**
    * How designs are chosen among those that the target can run: the best by prediction; random valid ones (with the
-   * seed of the study); a selection spread evenly over the ranking; or those named in `designs`. A named design that
-   * the target cannot run is a failure.
+   * seed of the study); a selection spread evenly over the ranking; or those named in `designs`, all of which it must
+   * run.
    */
   choose: v.optional(v.picklist(['best', 'random', 'spread', 'named']), 'best'),
   count: v.optional(whole(1, 10_000), 20),
@@ -181,11 +173,11 @@ const measuringInput = {
   repeats: v.optional(whole(1, 1000), 15),
   warmUps: v.optional(whole(0, 100), 3),
   caseTimeLimitMs: v.optional(whole(100, 3_600_000), 60_000),
-  /** The state of the cache of a CUDA device before each launch. The default is `warm`. */
+  /** The state before each launch on a CUDA device. The default is `warm`. */
   cache: v.exactOptional(v.picklist(CACHE_STATES)),
 };
 
-/** The default time limit of a measurement, ms. It is a time that a user is willing to wait. */
+/** A time that a user is willing to wait. */
 export const DEFAULT_TIME_LIMIT_MS = 120_000;
 const durationMs = v.pipe(v.number(), v.minValue(0), v.finite());
 const probeTimes = v.strictObject({
@@ -198,25 +190,25 @@ const probeTimes = v.strictObject({
 });
 
 const commandLine = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_COMMAND_CHARACTERS));
-/** The user's own program, only for the target `program`. Only the command line may start it. */
+/** Only for the target `program`. Only the command line may start it. */
 const ownProgram = v.optional(
   v.strictObject({
-    /** The command that runs the program once, with placeholders such as `{blockThreads}`. It is not run in a shell. */
+    /** Runs the program once, with placeholders such as `{blockThreads}`, without a shell. */
     exec: commandLine,
-    /** The command that makes `{binary}`. It is run once for all designs that need the same command. */
+    /** Makes `{binary}`, once for all designs that need the same command. */
     build: v.optional(v.nullable(commandLine), null),
     folder,
   }),
 );
 
 /**
- * The user's own kernel, by its manifest (`contract/kernel-manifest.ts`), for the targets `cuda:0`, `opencl:0`, … and
- * `webgpu`. Only the command line may start it.
+ * A manifest (`contract/kernel-manifest.ts`), for the targets `cuda:0`, `opencl:0`, … and `webgpu`. Only the command
+ * line may start it.
  */
 const ownKernel = v.optional(v.strictObject({ file: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)) }));
 
 const maxThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
-/** The limits of the page's own GPU, only for the target `webgpu-page`. `null` means that no limit is known. */
+/** The limits of the page's own GPU, only for the target `webgpu-page`. `null`: unknown. */
 const pageLimits = v.optional(
   v.strictObject({
     threadsPerUnit: maxThreads,
@@ -228,7 +220,7 @@ const pageLimits = v.optional(
 /** A study with unsaved changes. Its files are in `folder`, or next to the saved study. */
 const unsavedStudy = { studyId: v.optional(id), study: studySchema, folder: v.optional(folder) };
 
-/** The current or older name of an input that may be varied. */
+/** Current or older names. */
 const variedInput = v.pipe(
   v.custom<VariedInput>(
     (input) => typeof input === 'string',
@@ -247,7 +239,6 @@ const advisedInput = {
   client: v.optional(shortText),
 };
 
-/** The largest number of designs in one call. */
 const MAX_ASKED_DESIGNS = 100_000;
 
 /** Maps the parameters of another program to fields of a design. A field may be given by any of its names. */
@@ -266,7 +257,7 @@ function isRecord(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The largest number of lengths in one call, the same as for a file whose order is kept. */
+/** As for a file whose order is kept. */
 const MAX_LENGTHS = 2 ** 25;
 
 const advice = {
@@ -421,7 +412,7 @@ const others = {
   }>(),
 
   'devices.list': procedure(nothing).returns<readonly (Device & { readonly own: boolean })[]>(),
-  /** Returns devices by id, in the order of the call. The failure for an unknown id names the nearest ones. */
+  /** In the order of the call. The failure for an unknown id names the nearest ones. */
   'devices.get': procedure(v.strictObject({ ids: v.pipe(v.array(shortText), v.maxLength(1000)) })).returns<
     readonly Device[]
   >(),
@@ -449,7 +440,7 @@ const others = {
   'runs.list': procedure(v.strictObject({ studyId: v.optional(id), limit: v.optional(whole(1, 1000), 200) })).returns<
     readonly RunSummary[]
   >(),
-  /** Returns the changes between the newest sweeps of each study, oldest first. */
+  /** The changes between the newest sweeps of each study, oldest first. */
   'runs.changes': procedure(v.strictObject({ studyId: v.optional(id) })).returns<readonly RunChange[]>(),
   'runs.get': procedure(byId).returns<RunDetail>(),
   'runs.update': procedure(
@@ -517,9 +508,7 @@ const others = {
   'ranking.plain': procedure(v.strictObject({ runId: id, deviceId: v.optional(shortText) })).returns<{
     readonly designIndex: number | null;
   }>(),
-  /**
-   * Returns, for each axis with several values, the designs that equal this one on the other axes, with their times.
-   */
+  /** For each axis with several values, the designs that equal this one on the other axes. */
   'ranking.slices': procedure(v.strictObject({ runId: id, designIndex: index })).returns<readonly DesignSlice[]>(),
 
   /**
@@ -561,10 +550,9 @@ const others = {
     readonly MeasuringTarget[]
   >(),
   /**
-   * Opens and starts a run of kind `bench`. Progress, cancelling and resuming work as for any run; resuming measures
-   * the cases without a result. With the target `webgpu-page`, nothing starts here: the page requests the plan and
-   * sends records. A program does the same with the target `caller:NAME`. The NAME distinguishes the measurements of
-   * several functions.
+   * Starts a run of kind `bench`; resuming measures the cases without a result. With the target `webgpu-page`, nothing
+   * starts here: the page requests the plan and sends records. A program does the same with the target `caller:NAME`.
+   * The NAME distinguishes the measurements of several functions.
    */
   'bench.start': procedure(
     v.strictObject({
@@ -591,11 +579,12 @@ const others = {
     readonly runId: number;
   }>(),
   /**
-   * Launches a few designs of a `bench.start` request a few times, and reduces the request to fit the time: fewer
-   * repeats first, then fewer units while a launch stays long, then fewer designs. The probe takes seconds. For the
-   * target `webgpu-page`, the page launches the designs, round by round. `bench.cancelProbe` ends the probe of a
-   * `client`, which then fails with `cancelled`.
-   */
+   /**
+    * Launches a few designs of a `bench.start` request a few times, and reduces the request to fit the time: fewer
+    * repeats first, then fewer units while a launch stays long, then fewer designs. For the target `webgpu-page`, the
+    * page launches the designs, round by round. `bench.cancelProbe` ends the probe of a `client`, which then fails with
+    * `cancelled`.
+    */
   'bench.probe': procedure(
     v.strictObject({
       target: shortText,
@@ -643,10 +632,7 @@ const others = {
     v.strictObject({
       ...measuringInput,
       archive: v.optional(v.boolean(), true),
-      /**
-       * Writes HIP for AMD's devices instead of CUDA. Thread groups are as wide as on the predicted GPU; without one,
-       * they have 64 lanes.
-       */
+      /** HIP for AMD's devices instead of CUDA. Thread groups are as wide as on the predicted GPU, or else 64 lanes. */
       hip: v.optional(v.boolean(), false),
       slurmTasks: v.exactOptional(whole(1, 1000)),
     }),
@@ -729,11 +715,10 @@ const others = {
   'calibration.list': procedure(v.strictObject({ deviceId: v.optional(shortText) })).returns<readonly SavedProfile[]>(),
   'calibration.delete': procedure(byId).returns<null>(),
   /**
-   * Writes the parameters of a profile into a study, which then predicts with them. The parameters of the device go to
-   * `pipeline`. The values of the kernel that the measurement identified (serial fraction, cooperation cost, setup) go into the
-   * kernel, for all devices. Fails for a profile of the loop that stands in for a kernel. `null` removes the parameters
-   * of the device. It also restores the kernel's earlier values if their run is known, or else marks the values as
-   * assumed.
+   * Writes the parameters of a profile into a study: the device's to `pipeline`, and the identified values of the
+   * kernel (serial fraction, cooperation cost, setup) to the kernel, for all devices. Fails for a profile of the loop
+   * that stands in for a kernel. `null` removes the parameters of the device, and restores the kernel's earlier values
+   * if their run is known, or else marks them as assumed.
    */
   'calibration.use': procedure(
     v.strictObject({ studyId: id, deviceId: shortText, profileId: v.nullable(id) }),
@@ -785,8 +770,8 @@ const others = {
     v.strictObject({ runId: id, designIndex: v.optional(index) }),
   ).returns<DeviceComparisonResult>(),
   /**
-   * Returns the 90 % ranges of the times of those designs that are valid. A range combines the errors of predictions
-   * for measured kernels of the same kind with draws of the assumed inputs. The draws take up to a few seconds.
+   * The 90 % ranges of the times of valid designs: the errors of predictions for measured kernels of the same kind,
+   * combined with draws of the assumed inputs. The draws take up to a few seconds.
    */
   'compare.ranges': procedure(
     v.strictObject({ runId: id, designs: v.pipe(v.array(index), v.maxLength(MAX_RANGES)) }),

@@ -10,23 +10,18 @@ export interface TargetLimit {
     | 'bestBuckets'
     | 'wholeUnits'
     | 'tiles';
-  /** The largest value that the target supports; null if it does not support the property at all. */
+  /** Null if the target does not support the property at all. */
   readonly atMost: number | null;
 }
 
-/** Which designs of a sweep a target can run. */
 export interface RunnableDesigns {
-  /** The number of valid designs of the predicted device. */
+  /** Valid designs of the predicted device. */
   readonly designs: number;
   readonly runnable: number;
-  /** The limits of the target that exclude designs. */
   readonly limits: readonly TargetLimit[];
 }
 
-/**
- * Describes a limit: `up to 4 threads per unit`.
- * @param terms the words of a programming model
- */
+/** `up to 4 threads per unit`, in the words of a programming model. */
 export function limitText(
   { quantity, atMost }: TargetLimit,
   terms: { readonly thread: string; readonly threads: string; readonly block: string },
@@ -68,7 +63,7 @@ function needText({ quantity, atMost }: TargetLimit): string {
   }
 }
 
-/** Describes the excluded designs: `420 of 840 designs are left out, because they need more than 2 cores`. */
+/** `420 of 840 designs are left out, because they need more than 2 cores`. */
 export function leftOutText({ designs, runnable, limits }: RunnableDesigns): string {
   if (runnable === designs) return '';
   const needs = limits.map(needText);

@@ -3,20 +3,16 @@ import { ACCESS_PATTERNS, SHARINGS } from '../../src-workers/domain/kernel.ts';
 import { KERNEL_DEFAULTS, KERNEL_FIELDS, ORIGINS } from '../../src-workers/domain/provenance.ts';
 import { withPhases } from './older-kernels.ts';
 
-/**
- * Version 1 of the study file: the work, the devices and the design space. The JSON Schema in db/study.schema.json is
- * generated from this module (npm run schema).
- */
+/** db/study.schema.json is generated from this module (npm run schema). */
 export const STUDY_FORMAT_VERSION = 1;
 
 type Described<Schema extends v.GenericSchema> = v.SchemaWithPipe<
   readonly [Schema, v.DescriptionAction<v.InferOutput<Schema>, string>]
 >;
-/** Adds a description to the schema of a field. The JSON Schema includes the description. */
+/** The JSON Schema includes the description. */
 export function described<const Schema extends v.GenericSchema>(schema: Schema, what: string): Described<Schema> {
   return v.pipe(schema, v.description<v.InferOutput<Schema>, string>(what));
 }
-/** Describes a field that may be left out. `byDefault` is then its value. */
 export function optional<
   const Schema extends v.GenericSchema,
   const Value extends v.Default<Schema, undefined> = undefined,
@@ -41,7 +37,7 @@ function between(minimum: number, maximum: number) {
   const must = `must be a number from ${minimum} to ${maximum}`;
   return v.pipe(v.number(must), v.minValue(minimum, must), v.maxValue(maximum, must));
 }
-/** The largest figure of a kernel. It keeps products of several figures with 2⁴⁰ units finite. */
+/** Keeps products of several figures with 2⁴⁰ units finite. */
 export const MAX_FIGURE = 1e12;
 const ABOVE_ZERO = `must be a number above 0, at most ${MAX_FIGURE}`;
 const positive = v.pipe(v.number(ABOVE_ZERO), v.gtValue(0, ABOVE_ZERO), v.maxValue(MAX_FIGURE, ABOVE_ZERO));
@@ -52,21 +48,15 @@ export function list<Item extends v.GenericSchema>(item: Item, maximum: number, 
   const must = `must have 1 to ${maximum} ${what}`;
   return v.pipe(v.array(item, must), v.minLength(1, must), v.maxLength(maximum, must));
 }
-/**
- * The largest number of values on one axis. `MAX_SPACE` limits the designs of a study. `MAX_DESIGNS` limits the designs
- * of a sweep that predicts all of them.
- */
+/** `MAX_SPACE`: designs of a study. `MAX_DESIGNS`: designs of a sweep that predicts all of them. */
 export const MAX_AXIS_VALUES = 4096;
 export const MAX_SPACE = 4_000_000_000;
 export const MAX_DESIGNS = 64_000_000;
-/** The largest number of designs that a sweep can keep if it keeps only the best ones. */
+/** Designs that a sweep can keep if it keeps only the best ones. */
 export const MAX_BEST = 100_000;
 export const MAX_IMPLEMENTATIONS = 32;
 
-/**
- * The smallest probability that may be cut from a law with infinite support. With a smaller one, the remaining
- * probability would round to 1.
- */
+/** With a smaller truncation, the remaining probability would round to 1. */
 export const MIN_TRUNCATION = 1e-15;
 export const MAX_TRUNCATION = 0.01;
 
@@ -137,7 +127,6 @@ const threeRegisterShare = described(
   'Part of the instructions that are FP32 and read three different registers (a multiply-add without a constant), 0 to 1; above one half, it slows down recent NVIDIA devices',
 );
 
-/** @param traffic whether the bytes of the phase are per thread or per unit */
 function phase(when: string, traffic: 'thread' | 'unit') {
   const schema = v.strictObject(
     {
@@ -261,7 +250,6 @@ export const kernelSchema = v.strictObject(
 );
 
 const { name: kernelName, origins: kernelOrigins, ...kernelEntries } = kernelSchema.entries;
-/** The fields of a kernel that an implementation may change. */
 export const kernelChange = v.strictObject(
   {
     ...(Object.fromEntries(
@@ -350,7 +338,7 @@ export const axesSchema = v.strictObject(
   'must be an object with "blockThreads" and further axes',
 );
 
-/** The quantities that a constraint may limit. All are known before a time is predicted. */
+/** All quantities are known before a time is predicted. */
 export const CONSTRAINT_QUANTITIES = [
   'threadsPerUnit',
   'unitsPerThread',
@@ -435,7 +423,6 @@ export const studyFileSchema = v.strictObject({
   seed: optional(count(2 ** 32 - 1, 0), 'Seed of all random numbers in a run', 1),
 });
 
-/** The known properties of a kernel, or its differences from another kernel. */
 export type KernelChange = v.InferOutput<typeof kernelChange>;
 export type StudyFile = v.InferInput<typeof studyFileSchema>;
 const studyOfAnyVersion = v.pipe(

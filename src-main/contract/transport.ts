@@ -4,7 +4,7 @@ import type { EventName, Events, ProcedureInput, ProcedureName, ProcedureOutput 
 
 /**
  * Carries calls and events between a page and the engine. A MessagePort sends the messages unchanged (structured
- * clone); a WebSocket sends them encoded by `encodeMessage` and `decodeMessage`.
+ * clone); a WebSocket sends them encoded.
  */
 
 export interface Request {
@@ -21,10 +21,7 @@ export interface EventMessage {
 }
 export type ServerMessage = Reply | EventMessage;
 
-/**
- * The largest frame that a host accepts from a page, bytes: large enough for uploads of workloads. `MAX_REPLY_BYTES` is
- * the largest frame that a page accepts: large enough for exports.
- */
+/** Bytes of a frame: requests are large enough for uploads of workloads, replies for exports. */
 export const MAX_REQUEST_BYTES = 256 * 2 ** 20;
 export const MAX_REPLY_BYTES = 1024 * 2 ** 20;
 
@@ -56,9 +53,9 @@ function kindOf(value: ArrayBufferView): ArrayKind | undefined {
 }
 
 /**
- * Encodes a message as a binary frame. Plain objects, arrays, strings, booleans, null, every double (also NaN,
- * infinities and −0) and typed arrays are preserved. Fields that are `undefined` are left out, and `undefined` array
- * elements become null. Throws a TypeError on any other value, because sending it is a bug.
+ * Encodes plain objects, arrays, strings, booleans, null, every double (also NaN, infinities and −0) and typed arrays.
+ * Fields that are `undefined` are left out, and `undefined` array elements become null. Throws a TypeError on any other
+ * value, because sending it is a bug.
  */
 export function encodeMessage(message: unknown): Uint8Array<ArrayBuffer> {
   const segments: Uint8Array[] = [];
@@ -184,7 +181,7 @@ export interface Connection {
   close(): void;
 }
 
-/** Serves one page: calls in, replies and events out. `send` may throw on a message that it cannot carry. */
+/** Serves one page. `send` may throw on a message that it cannot carry. */
 export function serveConnection(engine: EngineDoor, send: (message: ServerMessage) => void): Connection {
   const gone = new AbortController();
   let inFlight = 0;
@@ -241,7 +238,7 @@ function isRequest(message: unknown): message is Request {
 // ---------------------------------------------------------------------------------------------------------------
 // The page's side.
 
-/** A two-way stream of messages. `createClient` calls `onMessage` and `onClose` once. */
+/** `createClient` calls `onMessage` and `onClose` once. */
 export interface Channel {
   send(message: Request): void;
   onMessage(listener: (message: unknown) => void): void;
@@ -250,9 +247,9 @@ export interface Channel {
 }
 
 export interface Client {
-  /** Calls a procedure. The promise never rejects: a lost engine and a message that cannot be sent are failures too. */
+  /** The promise never rejects: a lost engine and a message that cannot be sent are failures too. */
   call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<Result<ProcedureOutput<Name>>>;
-  /** Listens to an event until the returned function is called. `engine.lost` also fires when the channel closes. */
+  /** Listens until the returned function is called. `engine.lost` also fires when the channel closes. */
   on<Name extends EventName>(event: Name, listener: (payload: Events[Name]) => void): () => void;
   close(): void;
 }
@@ -373,7 +370,7 @@ export function webSocketChannel(socket: WebSocketLike): Channel {
   };
 }
 
-/** The parts of `window` that connecting needs. Callers pass `window` itself. */
+/** The parts of `window` that connecting needs. */
 export interface PageLike {
   readonly lockstep?: DesktopBridge;
   readonly location: {
@@ -398,7 +395,7 @@ export interface PageMessage {
 }
 
 export const ENGINE_PATH = '/engine';
-/** The WebSocket protocol of page and browser host. A page cannot set headers, so its token is a second protocol. */
+/** A page cannot set headers, so its token is a second protocol. */
 export const ENGINE_PROTOCOL = 'lockstep';
 
 /** Moves the token from the address bar into the storage of this origin, where reloads and other tabs find it. */
@@ -410,10 +407,7 @@ function pageToken({ location, history, localStorage }: PageLike): string | null
   return offered;
 }
 
-/**
- * Connects a page to its engine: through a MessagePort in the desktop app, through a WebSocket in a browser. After
- * `engine.lost`, a new call connects again. Fails if nothing answers within `timeoutMs`.
- */
+/** Uses a MessagePort in the desktop app, a WebSocket in a browser. After `engine.lost`, a new call connects again. */
 export function connectEngine(page: PageLike, timeoutMs = 15_000): Promise<Result<Client>> {
   const { promise, resolve } = Promise.withResolvers<Result<Client>>();
   const timer = setTimeout(

@@ -1,7 +1,7 @@
 import { ok, type Result } from '../../src-workers/domain/result.ts';
 import type { TuningStep } from './measuring.ts';
 
-/** Reasons to stop a tuning, which on every host repeats two steps: propose designs and measure them. */
+/** Every host repeats two steps: propose designs and measure them. */
 export type TuningStop =
   /** The expected regret is small enough. */
   | 'within'
@@ -12,32 +12,28 @@ export type TuningStop =
   /** A step added no measurement, because it ran on another device than the steps before. */
   | 'other-device';
 
-/** The number of designs in a step. A step starts the target's program only once. */
+/** A step starts the target's program only once. */
 export const DESIGNS_PER_STEP = 4;
 
-/** Returns the reasons why designs failed, each reason once, the newest first. */
+/** Each reason once, the newest first. */
 export function failureReasons({ history }: Pick<TuningStep, 'history'>): readonly string[] {
   return [...new Set(history.toReversed().flatMap(({ failure }) => failure ?? []))];
 }
 
-/** If the rank correlation of predicted and measured times is below this, the prediction is of little help. */
+/** Below this rank correlation of predicted and measured times, the prediction is of little help. */
 const LITTLE_SKILL = 0.2;
 
-/** Says how the measurements disagree with the prediction. The text is empty if they agree or show nothing yet. */
+/** Says how the measurements disagree with the prediction; empty if they agree or show nothing yet. */
 export function skillText({ skill, measured }: Pick<TuningStep, 'skill' | 'measured'>): string {
   if (skill === null || skill >= LITTLE_SKILL) return '';
   const says = skill < -LITTLE_SKILL ? 'contradicts' : 'does not follow';
   return `The measured order ${says} the prediction (rank correlation ${skill.toFixed(2).replace('-', '−')} over ${measured} designs), so designs are chosen by the measurements.`;
 }
 
-/** Counts the designs that were measured or failed. */
 export const triedDesigns = (step: TuningStep): number => step.measured + step.failed;
 
 /**
  * Measures step after step. Only the measurements are saved, so a later call can continue a stopped tuning.
- * @param within the expected regret at which the tuning ends
- * @param next calls `bench.next`
- * @param measure starts a run of the proposed designs, and waits for its end
  * @param left returns the number of designs that the budget still allows
  * @param show is called with the initial state, and after each step with the run and the designs of the step
  */

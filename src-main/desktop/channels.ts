@@ -1,4 +1,3 @@
-/** The names of all messages between the desktop host and its preload script. */
 export const CHANNELS = {
   connect: 'lockstep:connect',
   port: 'lockstep:port',

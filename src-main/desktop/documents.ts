@@ -3,16 +3,16 @@ import type { OpenedFile } from '../contract/bridge.ts';
 import { ok, type Result } from '../../src-workers/domain/result.ts';
 import { readText } from '../services/files/files.ts';
 
-/** The largest study file that is read, in bytes. `studies.import` has the same limit. */
+/** `studies.import` has the same limit. */
 const MAX_STUDY_BYTES = 4_000_000;
 
-/** Reads the text of a study file. The engine validates it. */
+/** The engine validates the text. */
 export async function readStudyFile(file: string): Promise<Result<OpenedFile>> {
   const text = await readText(file, 'a study file', MAX_STUDY_BYTES);
   return text.ok ? ok({ fileName: basename(file), text: text.value }) : text;
 }
 
-/** Turns a suggestion into a plain file name, without folders and characters that systems or shells treat specially. */
+/** Makes a plain file name, without folders and characters that systems or shells treat specially. */
 export function safeFileName(suggested: string): string {
   const name = basename(suggested.replaceAll('\\', '/'))
     // eslint-disable-next-line no-control-regex -- control characters are exactly what must go
@@ -22,7 +22,7 @@ export function safeFileName(suggested: string): string {
   return name === '' ? 'lockstep.txt' : name;
 }
 
-/** Returns the command-line arguments that may be study files. Their content is checked when they are read. */
+/** Returns arguments that may be study files. Their content is checked when they are read. */
 export function studyArguments(argv: readonly string[]): readonly string[] {
   return argv.slice(1).filter((argument) => !argument.startsWith('-') && extname(argument).toLowerCase() === '.json');
 }

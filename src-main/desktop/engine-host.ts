@@ -6,25 +6,24 @@ import type { FromEngine, OpenOptions, ToEngine } from './engine-messages.ts';
 export interface EngineHostOptions {
   readonly engineProcessFile: string;
   readonly open: OpenOptions;
-  /** The Node executable that runs the engine. Without it, a utility process of Electron runs the engine. */
+  /** The Node executable that runs the engine; by default a utility process of Electron. */
   readonly node: string | undefined;
-  /** The folder in which Node caches the compiled engine for the next start. */
+  /** Node caches the compiled engine here for the next start. */
   readonly compileCacheFolder: string;
-  /** Called when the engine ends unexpectedly. The engine is started again unless it has ended too often. */
+  /** The engine ended unexpectedly. It is started again unless it has ended too often. */
   readonly onLost: (message: string, restarting: boolean) => void;
-  /** Called when the engine runs but cannot open its database. The message gives the reason. */
+  /** The engine runs but cannot open its database. */
   readonly onFailed: (message: string) => void;
 }
 
 export interface EngineHost {
-  /** Returns a port for one page. It can be used at once, because it keeps messages until the engine is ready. */
+  /** The port can be used at once, because it keeps messages until the engine is ready. */
   connect(): MessagePortMain;
   /** Starts the engine again after it has ended too often. */
   restart(): void;
   stop(): Promise<void>;
 }
 
-/** A running engine process of either kind. */
 interface EngineProcess {
   send(message: ToEngine): void;
   addPage(page: number, port: MessagePortMain): void;
@@ -126,7 +125,7 @@ const startUtility: Launch = (options, onMessage, onExit) => {
   };
 };
 
-/** Starts the engine in a plain Node process. The desktop process forwards the messages of the pages. */
+/** The desktop process forwards the messages of the pages. */
 const startNode: Launch = (options, onMessage, onExit) => {
   const ports = new Map<number, MessagePortMain>();
   const child = fork(options.engineProcessFile, [], {

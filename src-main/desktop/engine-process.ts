@@ -4,9 +4,8 @@ import { defaultDatabaseFile } from '../services/files/data-folder.ts';
 import { openEngine, type Engine } from '../services/engine.ts';
 import type { FromEngine, OpenOptions, ToEngine } from './engine-messages.ts';
 
-// Runs the engine in a process of its own. This is either a utility process of Electron or a plain Node process
-// (LOCKSTEP_ENGINE_NODE). In a utility process, each page has a port. For a plain Node process, the host forwards the
-// messages of the pages, because such a process cannot import values of Electron.
+// The engine runs in a utility process of Electron, where each page has a port, or in a plain Node process
+// (LOCKSTEP_ENGINE_NODE), which cannot import values of Electron, so the host forwards the messages of the pages.
 
 const parent = process.parentPort as typeof process.parentPort | undefined;
 

@@ -153,7 +153,7 @@ function deliverFiles(): void {
 
 // --- messages of the pages -----------------------------------------------------------------------------------------
 
-/** Returns the window that sent a message. A sender that is not the top frame of our page gives null, and no reply. */
+/** Returns null, and so no reply, for a sender that is not the top frame of our page. */
 function senderWindow(event: IpcMainEvent | IpcMainInvokeEvent): BrowserWindow | null {
   const frame: WebFrameMain | null = event.senderFrame;
   if (!frame || frame !== event.sender.mainFrame || !isPageUrl(frame.url)) return null;

@@ -1,10 +1,7 @@
 import { app, Menu, type MenuItemConstructorOptions } from 'electron';
 import type { MenuCommand } from '../contract/bridge.ts';
 
-/**
- * Installs the application menu, which sends its commands to the page by name. Only macOS shows this menu. On other
- * systems the page draws its own menu, and this one handles the keys until the page has the focus.
- */
+/** On systems other than macOS the page draws its own menu, and this one handles keys until the page has the focus. */
 export function installMenu(send: (command: MenuCommand) => void, newWindow: () => void): void {
   const mac = process.platform === 'darwin';
   const item = (label: string, command: MenuCommand, accelerator?: string): MenuItemConstructorOptions => ({

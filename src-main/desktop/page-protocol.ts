@@ -2,15 +2,15 @@ import { protocol, session, shell, type WebContents } from 'electron';
 import { readFile } from 'node:fs/promises';
 import { PAGE_HEADERS, pageFile } from '../hosts/page.ts';
 
-/** The page has a URL scheme of its own, so that no file and no server can have the same origin. */
+/** The scheme is our own, so that no file and no server can have the same origin. */
 const SCHEME = 'app';
 const HOST = 'lockstep';
 export const PAGE_ORIGIN = `${SCHEME}://${HOST}`;
 
-/** The hosts to which links in the page may lead. The links open in the user's browser. */
+/** Links to these hosts open in the user's browser. */
 const LINK_HOSTS = ['doi.org', 'arxiv.org', 'github.com', 'docs.nvidia.com', 'www.w3.org'];
 
-/** Registers the scheme. This must happen before the application is ready. */
+/** This must happen before the application is ready. */
 export function registerPageScheme(): void {
   protocol.registerSchemesAsPrivileged([
     { scheme: SCHEME, privileges: { standard: true, secure: true, supportFetchAPI: true, codeCache: true } },
@@ -44,7 +44,7 @@ export function servePage(rendererFolder: string): void {
   });
 }
 
-/** Keeps a page in its origin and prevents new windows. Links to other sites open in the user's browser. */
+/** Keeps a page in its origin and prevents new windows. */
 export function confine(contents: WebContents): void {
   const stay = (event: { preventDefault(): void; readonly url: string }) => {
     if (originOf(event.url) !== PAGE_ORIGIN) event.preventDefault();

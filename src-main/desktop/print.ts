@@ -4,10 +4,10 @@ import { BrowserWindow, session } from 'electron';
 import { ok, unwrap } from '../../src-workers/domain/result.ts';
 import { inTemporaryFolder } from '../services/files/temporary-folder.ts';
 
-/** The session for printed pages. A name without `persist:` keeps it in memory. */
+/** A name without `persist:` keeps the session in memory. */
 const PARTITION = 'print';
 
-/** Prints a page as a PDF, in a hidden window without access to other pages. Throws if the page cannot be printed. */
+/** Uses a hidden window without access to other pages. Throws if the page cannot be printed. */
 export async function printedPage(html: string): Promise<Uint8Array> {
   return unwrap(
     await inTemporaryFolder(async (folder) => {

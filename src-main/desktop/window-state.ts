@@ -1,8 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import * as v from 'valibot';
 
-/** Saves the position of the window for the next start. */
-
 const coordinate = v.pipe(v.number(), v.integer(), v.minValue(-100_000), v.maxValue(100_000));
 const extent = v.pipe(v.number(), v.integer(), v.minValue(100), v.maxValue(100_000));
 const windowStateSchema = v.object({
@@ -12,7 +10,7 @@ const windowStateSchema = v.object({
 export type WindowState = v.InferOutput<typeof windowStateSchema>;
 export type Rectangle = WindowState['bounds'];
 
-/** Returns the saved state, or null if the file is missing or invalid. A lost state needs no message. */
+/** Returns null if the file is missing or invalid. A lost state needs no message. */
 export function readWindowState(file: string): WindowState | null {
   try {
     const parsed = v.safeParse(windowStateSchema, JSON.parse(readFileSync(file, 'utf8')));

@@ -3,12 +3,12 @@ import type { ThemeChoice, TitleBarColours } from '../contract/bridge.ts';
 import { PAGE_ORIGIN } from './page-protocol.ts';
 import { isReachable, readWindowState, writeWindowState } from './window-state.ts';
 
-/** The height of the title bar that the page draws. The window's buttons lie over it. */
+/** The page draws the title bar. The window's buttons lie over it. */
 const TITLE_BAR_PX = 40;
-/** The smallest width at which the page fits (`base.css`), px. */
+/** The page fits from this width on (`base.css`). */
 const MIN_WIDTH = 880;
 const MIN_HEIGHT = 600;
-/** The colours of the window's buttons until the page sends its own. */
+/** Until the page sends its own colours. */
 const FIRST_COLOURS: Record<'light' | 'dark', TitleBarColours> = {
   light: { background: '#ffffff', symbol: '#1a1a1a' },
   dark: { background: '#16181d', symbol: '#e8e8e8' },

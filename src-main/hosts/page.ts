@@ -1,11 +1,9 @@
 import { realpath, stat } from 'node:fs/promises';
 import { extname, join, sep } from 'node:path';
 
-/** The files of the page and their headers, which the desktop and browser hosts both serve. */
-
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
-  // Charts and formulas position their labels by style attributes, so style attributes are allowed. Style elements are
-  // not allowed, and scripts are allowed only as files.
+  // Charts and formulas position their labels by style attributes. Scripts and style elements are allowed only as
+  // files.
   'Content-Security-Policy': [
     "default-src 'none'",
     "script-src 'self'",
@@ -49,10 +47,7 @@ export interface PageFile {
   readonly cacheControl: string;
 }
 
-/**
- * Returns the file for the path of a URL, or null. Only regular files of known types inside the folder are served. A
- * symbolic link that leads out of the folder is refused.
- */
+/** Serves only regular files of known types inside the folder, also behind symbolic links. */
 export async function pageFile(rendererFolder: string, urlPath: string): Promise<PageFile | null> {
   let path: string;
   try {

@@ -2,14 +2,13 @@ import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { EnginePlaces } from '../services/engine.ts';
 
-/** The folders and files of the program. They differ between sources (type stripping) and a build (out/). */
+/** The places differ between sources (type stripping) and a build (out/). */
 export interface Places {
   /** The folder that has package.json and db/. In an installed desktop app, it is the folder of the app's archive. */
   readonly root: string;
   readonly rendererFolder: string;
   readonly preloadFile: string;
   readonly engineProcessFile: string;
-  /** The files that the engine needs. */
   readonly engine: EnginePlaces;
 }
 

@@ -30,10 +30,9 @@ export const ENGINE_ARGUMENTS = ['--max-semi-space-size=2', '--heap-growing-perc
 const ENGINE_MALLOC = { MALLOC_ARENA_MAX: '1' };
 
 /**
- * Returns the environment for a Node process of the engine. Values that the user has set are kept.
+ * Keeps values that the user has set.
  * @param {NodeJS.ProcessEnv} environment
- * @returns {NodeJS.ProcessEnv} with `LOCKSTEP_ENGINE_ONLY`, which names the variables that the engine must not pass on
- *   to programs
+ * @returns {NodeJS.ProcessEnv} with `LOCKSTEP_ENGINE_ONLY`, which names variables that programs must not get
  */
 export function engineEnvironment(environment) {
   const added = Object.entries(ENGINE_MALLOC).filter(([name]) => environment[name] === undefined);

@@ -1,5 +1,5 @@
 interface Done {
-  /** Why it failed, or `null` if it did not. */
+  /** Null if it did not fail. */
   readonly failed: string | null;
   /** Whether this process received a signal to stop, and forwarded it. */
   readonly stopped: boolean;

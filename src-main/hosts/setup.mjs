@@ -44,7 +44,6 @@ export function runChild(file, args, { onStart, ...options } = {}) {
   });
 }
 
-/** Returns the files in a folder, or the file itself. */
 function filesIn(path) {
   try {
     const found = statSync(path);

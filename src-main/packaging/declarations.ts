@@ -1,7 +1,6 @@
 /**
- * Writes `out/main/library.d.ts`, which has the types of the library in one file without references to sources or
- * packages. The compiler first emits the declarations of all modules, because bundling declarations is four times as
- * fast as bundling sources.
+ * Writes `out/main/library.d.ts`: the types of the library in one file without references to sources or packages. The
+ * compiler first emits all declarations, because bundling them is four times as fast as bundling sources.
  */
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';

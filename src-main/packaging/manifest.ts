@@ -1,7 +1,6 @@
 /**
- * `manifest.ts strip|restore` changes the manifest of the npm package while `npm pack` runs, and restores it
- * afterwards. It removes the Node of the lock file (189 MB) from the dependencies, because a user of the package
- * already has a Node. It also removes the development tools.
+ * `manifest.ts strip|restore` changes the manifest of the npm package while `npm pack` runs. It removes the development
+ * tools, and the Node of the lock file (189 MB), because a user of the package already has a Node.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -18,7 +18,7 @@ const run = (command: string, ...args: string[]) => void execFileSync(command, a
 const read = (command: string, ...args: string[]) => execFileSync(command, args, { encoding: 'utf8' }).trim();
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** Returns the folder of the official Electron runtime, downloaded if needed; `null` if the download fails. */
+/** Downloads the runtime if needed; `null` if the download fails. */
 function electronRuntime(): string | null {
   const folder = resolve('node_modules/electron');
   if (existsSync(folder) && !existsSync(join(folder, 'path.txt')))
@@ -30,7 +30,7 @@ function electronRuntime(): string | null {
   return existsSync(join(folder, 'path.txt')) ? join(folder, 'dist') : null;
 }
 
-/** Packs the application for Linux into an archive in `folder`, from the build of the npm package. */
+/** Uses the build of the npm package. */
 function packApplication(folder: string, name: string): void {
   const runtime = process.platform === 'linux' ? electronRuntime() : null;
   if (runtime === null) {
@@ -47,7 +47,6 @@ function packApplication(folder: string, name: string): void {
     if (other.isDirectory() || /^builder-/.test(other.name)) rmSync(join(folder, other.name), { recursive: true });
 }
 
-/** Makes the files of the release: the npm package, the application, the list of its packages, and the checksums. */
 function makeFiles(folder: string, name: string): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -63,7 +62,7 @@ function makeFiles(folder: string, name: string): void {
   writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''));
 }
 
-/** Whether Git knows the name of the committer. If not, Git would refuse the commit after all tests. */
+/** If Git does not know the name of the committer, it would refuse the commit after all tests. */
 const hasIdentity = () => spawnSync('git', ['var', 'GIT_COMMITTER_IDENT']).status === 0;
 
 function release(increment: string, isTested: boolean): void {

@@ -1,7 +1,4 @@
-/**
- * Lists the packages of a release in CycloneDX. `npm sbom` lists the packages that npm installs. The list of licences
- * that the build collects adds the packages that are bundled into the program and the page.
- */
+/** Lists the packages of a release in CycloneDX: those that npm installs, and those that are bundled. */
 import { existsSync, readFileSync } from 'node:fs';
 
 interface Component {
@@ -25,7 +22,7 @@ interface Lock {
 
 const LICENCES = ['out/main/licenses.md', 'out/renderer/licenses.md'];
 
-/** Adds the packages that the build has bundled, and corrects the project's name, which npm takes from the folder. */
+/** Also corrects the project's name, which npm takes from the folder. */
 export function addBundled(sbom: Sbom): Sbom {
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as Lock;
   const text = LICENCES.filter((file) => existsSync(file))

@@ -11,16 +11,16 @@ import { serve } from './serve.ts';
 export interface BrowserHostOptions {
   readonly databaseFile?: string;
   readonly port: number;
-  /** The token that pages must have. The default is LOCKSTEP_TOKEN, or else the saved token of the database. */
+  /** The default is LOCKSTEP_TOKEN, or else the saved token of the database. */
   readonly token?: string;
   readonly print: (line: string) => void;
-  /** Called with the address as soon as the page is served. */
+  /** Called as soon as the page is served. */
   readonly ready?: (served: { readonly address: string; readonly port: number }) => void;
-  /** The folder of the page. The default is the built page. */
+  /** The default is the built page. */
   readonly rendererFolder?: string;
 }
 
-/** Opens the engine and serves it until the process receives a signal to stop. Resolves when everything is closed. */
+/** Serves until the process receives a signal to stop. Resolves when everything is closed. */
 export async function runBrowserHost(options: BrowserHostOptions): Promise<Result<null>> {
   const places = programPlaces();
   const { rendererFolder = places.rendererFolder } = options;
@@ -63,8 +63,8 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
 }
 
 /**
- * Resolves at the first request to stop. A second request ends the process at once. Under npm, Ctrl-C arrives twice
- * within moments (from the terminal and from the parent process), and these two count as one request.
+ * A second request to stop ends the process at once. Under npm, Ctrl-C arrives twice within moments (from the terminal
+ * and from the parent process), and these two count as one request.
  */
 function stopSignal(): Promise<void> {
   const SAME_REQUEST_MS = 1_000;

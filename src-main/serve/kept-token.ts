@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 
-/** The allowed form of a token, because a token becomes part of an address and of a header. */
+/** A token becomes part of an address and of a header. */
 export const TOKEN_PATTERN = /^[\w-]{16,200}$/;
 
 export function randomToken(): string {
@@ -9,9 +9,9 @@ export function randomToken(): string {
 }
 
 /**
- * Returns the token of a database. It is saved in a file next to the database, so that pages recognize the server after
- * a restart. Only the owner may read this file. A file that others can read, or that has no token, is replaced. If the
- * file cannot be written, the token is valid only until the server ends.
+ * The token is saved in a file next to the database, so that pages recognize the server after a restart. A file that
+ * others can read, or that has no token, is replaced. If it cannot be written, the token is valid until the server
+ * ends.
  */
 export async function keptToken(databaseFile: string): Promise<string> {
   const file = `${databaseFile}.token`;

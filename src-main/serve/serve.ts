@@ -23,23 +23,23 @@ export const DEFAULT_PORT = 7877;
 const LOOPBACK = '127.0.0.1';
 const PING_INTERVAL_MS = 30_000;
 const MAX_PAGES = 64;
-/** The limit of unsent data, bytes. A page above it is slow and gets no progress, which is soon out of date. */
+/** Unsent data of a slow page, which gets no progress, because progress is soon out of date. */
 const SLOW_PAGE_BYTES = 4 * 2 ** 20;
 
 export interface ServeOptions {
   readonly engine: EngineDoor;
-  /** The folder of the built page (index.html). */
+  /** The built page (index.html). */
   readonly rendererFolder: string;
-  /** The port to listen on. 0 means any free port. If the port is taken, a free one is used. */
+  /** 0 means any free port. If the port is taken, a free one is used. */
   readonly port: number;
-  /** The token, at least 16 characters of [A-Za-z0-9_-]. The default is random. */
+  /** At least 16 characters of [A-Za-z0-9_-]. The default is random. */
   readonly token?: string;
-  /** The limit for the incomplete messages of all pages together, bytes. The default is two of the largest messages. */
+  /** Limit for all pages together. The default is two of the largest messages. */
   readonly maxIncompleteBytes?: number;
 }
 
 export interface BrowserHost {
-  /** The address to open in a browser. It contains the token. */
+  /** Contains the token. */
   readonly address: string;
   readonly port: number;
   close(): Promise<void>;
@@ -116,7 +116,7 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
   });
 
   const heard = new WeakSet<WebSocket>();
-  /** The number of bytes in the incomplete message of each page. */
+  /** Bytes of the incomplete message of each page. */
   const incomplete = new Map<WebSocket, number>();
   function attach(page: WebSocket, socket: Duplex, engine: EngineDoor): void {
     heard.add(page);
@@ -183,7 +183,7 @@ function sendTo(page: WebSocket, message: ServerMessage, pages: ReadonlySet<WebS
   page.send(frame);
 }
 
-/** Listens on the wanted port, or on a free port if the wanted one is taken or not allowed. */
+/** Listens on a free port if the wanted one is taken or not allowed. */
 function listen(server: ReturnType<typeof createServer>, wanted: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException) => {
@@ -224,7 +224,7 @@ function isSameOrigin(request: IncomingMessage): boolean {
   return request.headers.origin?.toLowerCase() === `http://${request.headers.host?.toLowerCase()}`;
 }
 
-/** Compares two tokens in constant time, so that the time does not reveal how many characters are right. */
+/** Takes constant time, so that the time does not reveal how many characters are right. */
 function sameToken(offered: string, token: string): boolean {
   const digest = (text: string) => hash('sha256', text, 'buffer');
   return timingSafeEqual(digest(offered), digest(token));

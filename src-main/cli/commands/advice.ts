@@ -26,7 +26,7 @@ import { command, type CommandLine, type GlobalOptions, VERBOSE, whole, call } f
 import { runId } from '../follow.ts';
 import { percent, showSeconds, type Terminal, timeCells, usage } from '../output.ts';
 
-/** Makes the option for the inputs to vary. It accepts their current and older names. */
+/** Accepts current and older names of inputs. */
 function inputOption(): Option {
   const option = new Option('--input <fields...>', 'only these inputs, as in kernel.serialFraction');
   const known = option.choices(VARIED_INPUTS).parseArg!;
@@ -113,8 +113,7 @@ interface Options {
 }
 
 /**
- * Returns the arguments that ask for advice on a run (a number) or a study (a file). If `device` is a part of a device,
- * such as `ID:66`, it replaces the devices of the study.
+ * Advises on a run (a number) or a study (a file). A part of a device, such as `ID:66`, replaces the study's devices.
  */
 export async function advised(
   what: string,
@@ -130,7 +129,6 @@ export async function advised(
   return ok({ study, ...(baseFolder === null ? {} : { folder: baseFolder }) });
 }
 
-/** Prints one design and the reasons for it. Saves nothing. */
 async function recommendCommand(engine: Engine, terminal: Terminal, what: string, options: Options): Promise<void> {
   const input = unwrap(await advised(what, options.device));
   const asked = { ...input, deviceId: options.device };
@@ -160,7 +158,7 @@ async function recommendCommand(engine: Engine, terminal: Terminal, what: string
 
 const listedDesign = (one: UncertainDesign) => ({ ...one, design: designFields(one.design) });
 
-/** Prints the answer, its certainty and the inputs that would improve it; with `verbose`, also its whole basis. */
+/** With `verbose`, also prints the whole basis. */
 function sayRecommendation(
   terminal: Terminal,
   advice: Recommendation,
@@ -199,7 +197,6 @@ function sayRecommendation(
   terminal.say(`Assumed: ${assumedPhrase(inputs)}.`);
 }
 
-/** The largest number of printed inputs that are worth knowing. */
 const MAX_WORTH = 3;
 
 async function sensitivityCommand(
@@ -281,7 +278,7 @@ async function robustCommand(
   if (gaps) terminal.say(gaps.text);
 }
 
-/** Parses variations of inputs, such as `kernel.serialFraction=0.01,0.05`. */
+/** Parses `kernel.serialFraction=0.01,0.05`. */
 function variations(texts: readonly string[]): Result<NonNullable<ProcedureInput<'advice.robust'>['vary']>> {
   const out: { input: VariedInput; values: number[] }[] = [];
   for (const text of texts) {

@@ -62,7 +62,6 @@ interface AgentCommandOptions extends RedisOptions {
   readonly silence: number;
 }
 
-/** Works on the runs of other machines until it is stopped. */
 async function agentCommand(
   terminal: Terminal,
   places: Places,
@@ -104,7 +103,6 @@ async function agentCommand(
   }
 }
 
-/** Returns the devices that the agent offers. Fails if a named device does not exist here. */
 async function offeredDevices(
   programs: MeasuringPrograms,
   wanted: readonly string[],

@@ -43,7 +43,6 @@ function placeholderLines(): string {
     .join('\n');
 }
 
-/** Returns the text that `bench --help` prints after the options. */
 const benchHelp = (): string => `
 With --json:
   measuring    {runId, sourceRunId, target, device, cases: [{id, label, designIndex, predictedMs, medianMs, lowMs, highMs,
@@ -165,15 +164,12 @@ export interface BenchOptions extends GlobalOptions {
   readonly slurm?: number | true;
 }
 
-/** The default number of tasks in a Slurm job array. */
 const SLURM_TASKS = 8;
 
-/** Reads from the options how often each case is launched, and the time limit of a case. */
 export function launchInput({ repeats, warmUps, caseLimit }: Pick<BenchOptions, 'repeats' | 'warmUps' | 'caseLimit'>) {
   return { repeats, warmUps, caseTimeLimitMs: caseLimit && caseLimit * 1000 };
 }
 
-/** Reads from the options which cases are measured. `measuringTarget` reads where they are measured. */
 function measuringInput(run: string | undefined, options: BenchOptions): Result<object> {
   const chosen = (['top', 'random', 'spread', 'design'] as const).filter((name) => options[name] !== undefined);
   if (chosen.length > 1) return badInput(`Specify only one of ${chosen.map((name) => `--${name}`).join(' and ')}.`);
@@ -199,7 +195,6 @@ function measuringInput(run: string | undefined, options: BenchOptions): Result<
   });
 }
 
-/** Returns where to measure: on a target, with the user's own kernel, or with a program in the current folder. */
 export function measuringTarget({
   target,
   exec,
@@ -267,7 +262,7 @@ export async function benchCommand(
   return reportMeasurement(engine, terminal, unwrap(done).id, options);
 }
 
-/** Reduces a request of the suite `designs` by a probe so that it fits the time limit. Prints the reduction. */
+/** Reduces a request by a probe so that it fits the time limit, and prints the reduction. */
 async function fittedToTime(
   engine: Engine,
   terminal: Terminal,
@@ -294,8 +289,8 @@ function leftOutLine(leftOut: RunnableDesigns | null | undefined): string {
 }
 
 /**
- * Checks that a run can be resumed here; a run that a page measures can be resumed only by a page. Also prints the
- * commands and the kernel that will be started, because they come from the database and the user has not typed them.
+ * Checks that a run can be resumed here. Prints the commands and the kernel that will be started, because they come
+ * from the database and the user has not typed them.
  */
 export async function checkResumable(engine: Engine, terminal: Terminal, id: number): Promise<Result<null>> {
   const run = await engine.call('runs.get', { id });
@@ -337,7 +332,7 @@ function plainCase(measuredCase: MeasuredCase) {
   };
 }
 
-/** Prints what a run measured. The exit status is 1 if no measurement is usable. */
+/** The exit status is 1 if no measurement is usable. */
 export async function reportMeasurement(
   engine: Engine,
   terminal: Terminal,
@@ -400,7 +395,7 @@ function printMeasurement(
   for (const warning of warnings) terminal.say(warning);
 }
 
-/** Shows the values that are single numbers; lists are only in the JSON. */
+/** Lists of values are only in the JSON. */
 function valuesText(values: MeasuredCase['values']): string {
   return Object.entries(values)
     .flatMap(([name, value]) => (typeof value === 'number' ? [`${name} ${Number(value.toPrecision(5))}`] : []))

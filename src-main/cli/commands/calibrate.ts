@@ -39,7 +39,6 @@ interface CalibrateOptions extends GlobalOptions {
   readonly undo?: string;
 }
 
-/** Fits the parameters of a device to the designs that a run measured. */
 export async function calibrateCommand(
   engine: Engine,
   terminal: Terminal,
@@ -74,7 +73,6 @@ function writeIntoStudy(file: string, profile: CalibrationProfile): Promise<Resu
   });
 }
 
-/** Returns the study file with the kernel and the pipeline of the calibrated study. */
 function withCalibrated(written: WrittenStudy, { kernel, pipeline }: Study): WrittenStudy {
   const { serialFraction, cooperationCost, unit, origins } = kernel;
   // In older studies, the cost of a unit had a field of its own. It is now a phase, so the older field is removed.
@@ -82,7 +80,7 @@ function withCalibrated(written: WrittenStudy, { kernel, pipeline }: Study): Wri
   return { ...written, kernel: { ...before, serialFraction, cooperationCost, unit, origins }, pipeline };
 }
 
-/** Removes from a study file the values that were fitted to a run. Returns the device of the run. */
+/** Returns the device of the run. */
 async function undoInStudy(engine: Engine, file: string, id: number): Promise<Result<string>> {
   const detail = await engine.call('bench.detail', { id });
   if (!detail.ok) return detail;

@@ -42,7 +42,7 @@ of run i in run j, and a comparison is {ratio, interval: {low, high}, verdict}.`
     );
 }
 
-/** The number of printed designs, fastest first. `--json` prints all of them. */
+/** `--json` prints all designs. */
 const MAX_ROWS = 40;
 
 const VERDICT_TEXT: Readonly<Record<Verdict, string>> = {
@@ -57,10 +57,7 @@ interface CompareOptions extends GlobalOptions {
   readonly best?: boolean;
 }
 
-/**
- * Compares measured runs with the first of them. The exit status is 1 if a design is slower or lost, so that a build
- * script can detect a slower kernel.
- */
+/** The exit status is 1 if a design is slower or lost, so that a build script can detect a slower kernel. */
 async function compareRunsCommand(
   engine: Engine,
   terminal: Terminal,

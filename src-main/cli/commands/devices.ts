@@ -108,7 +108,6 @@ async function devicesList(engine: Engine, terminal: Terminal, options: Options)
     );
 }
 
-/** Compares devices side by side, either GPUs or CPUs. */
 async function compareCommand(
   engine: Engine,
   terminal: Terminal,
@@ -134,7 +133,6 @@ interface CalibrateOptions extends GlobalOptions {
   readonly into?: string;
 }
 
-/** Writes the fields that a run of probes measured into the file of a device, or into the user's devices. */
 async function calibrateDevice(
   engine: Engine,
   terminal: Terminal,
@@ -172,15 +170,11 @@ async function calibrateDevice(
     );
 }
 
-/** Reads the file of a device, without the notes that `devices show` adds. */
 async function readDevice(file: string): Promise<unknown> {
   return withoutNotes(unwrap(parseJson(unwrap(await readText(file, 'a device (JSON)')), file)));
 }
 
-/**
- * Removes the fields that `devices show` adds to a device: whether the device is the user's own, which values are
- * estimates, and which measurements exist.
- */
+/** Removes the fields that `devices show` adds to a device. */
 function withoutNotes(device: unknown): unknown {
   if (typeof device !== 'object' || device === null || !('own' in device)) return device;
   const { own: _own, estimates: _estimates, evidence: _evidence, ...rest } = device as Record<string, unknown>;
@@ -189,11 +183,10 @@ function withoutNotes(device: unknown): unknown {
 
 interface SavedDevice {
   readonly device: Device;
-  /** The name of the device that had this id before; `null` if there was none. */
+  /** The name of the device that had this id before. */
   readonly replaced: string | null;
 }
 
-/** Adds a device to the user's catalogue, from the text of its file. */
 export async function saveDevice(engine: Engine, text: string, file: string): Promise<Result<SavedDevice>> {
   const json = parseJson(text, file);
   if (!json.ok) return json;

@@ -6,7 +6,6 @@ import { command, type CommandLine } from '../command-line.ts';
 import { type Terminal } from '../output.ts';
 import type { Places } from '../../hosts/places.ts';
 
-/** Adds the command that compiles a CUDA program for the CPU. It needs no engine. */
 export function addEmulate(program: Command, cli: CommandLine): void {
   const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
   command(program, 'emulate <files...>', 'compile a CUDA program to run on this CPU: results and traces, no times')
@@ -38,7 +37,6 @@ interface EmulateOptions {
   readonly define: readonly string[];
 }
 
-/** Compiles a CUDA program for the CPU, as nvcc compiles it for a GPU. */
 async function emulateCommand(
   terminal: Terminal,
   places: Places,

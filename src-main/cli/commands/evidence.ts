@@ -21,7 +21,7 @@ export function addEvidence(program: Command, cli: CommandLine): void {
     );
 }
 
-/** Compares predictions with the measurements of `db/evidence` or of another file. Nothing is fitted. */
+/** Nothing is fitted. */
 async function evidenceCommand(
   engine: Engine,
   terminal: Terminal,

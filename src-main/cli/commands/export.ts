@@ -12,10 +12,9 @@ import { command, type CommandLine, type GlobalOptions, positive, whole, call } 
 import { runId } from '../follow.ts';
 import { plain, printParts, usage, type Terminal, badUsage } from '../output.ts';
 
-/** The formats that can list the expected loss of each design. */
 const WEIGHING = EXPORTERS.flatMap(({ id, weighs }) => (weighs ? [id] : []));
 
-/** Checks the id of a format. The choices are not listed, because the help already describes each format. */
+/** The choices are not listed, because the help already describes each format. */
 function formatOption(): Option {
   const option = new Option('--format <format>', 'document format, one of those below');
   return option.argParser(new Option(option.flags).choices(EXPORTERS.map(({ id }) => id)).parseArg!);
@@ -109,8 +108,7 @@ async function exportCommand(engine: Engine, terminal: Terminal, run: string, op
     ...(note && { note }),
   };
   if (output === undefined) {
-    // A document may be longer than the longest string. So the JSON is made with an empty text, and the parts of the
-    // document are written between the quotes.
+    // A document may be longer than the longest string, so its parts are written between the quotes of an empty text.
     const empty = JSON.stringify({ ...about, text: '' }, null, 2);
     terminal.out(empty.slice(0, empty.lastIndexOf('"')));
     await printParts(
@@ -137,10 +135,10 @@ async function exportCommand(engine: Engine, terminal: Terminal, run: string, op
   }
 }
 
-/** The largest possible file of a study or device, in bytes. */
+/** Larger files are neither studies nor devices. */
 const MAX_OWN_BYTES = 4_000_000;
 
-/** Returns whether a file exists at the path and would be replaced. Fails if that file is a study or a device. */
+/** Returns whether a file exists and would be replaced. Fails if that file is a study or a device. */
 async function replaceable(path: string): Promise<Result<boolean>> {
   const info = await stat(path).catch(() => null);
   if (!info?.isFile()) return ok(false);

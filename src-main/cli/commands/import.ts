@@ -55,7 +55,6 @@ mtx:FILE.`,
     );
 }
 
-/** Returns a line of help for each kind of file: its name and its content. */
 function formatLines(): string {
   const kinds = [
     ...IMPORTERS.map(({ help }) => help),
@@ -68,16 +67,12 @@ function formatLines(): string {
 interface ImportOptions extends GlobalOptions {
   readonly device?: string;
   readonly run?: string;
-  /** The field of a design for each parameter of the file. */
   readonly map?: NamedParameters;
   readonly timeUnit?: 's' | 'ms' | 'us' | 'ns';
   readonly study?: string;
 }
 
-/**
- * Imports a file according to its content. Measurements become a run, and a device is added to the user's catalogue. A
- * study is saved with the path of its folder, because paths in the study are relative to that folder.
- */
+/** A study is saved with the path of its folder, because paths in the study are relative to that folder. */
 async function importCommand(engine: Engine, terminal: Terminal, file: string, options: ImportOptions): Promise<void> {
   const bytes = unwrap(await readImportFile(file));
   const { kind } = fileKind(bytes);
@@ -118,7 +113,6 @@ async function importCommand(engine: Engine, terminal: Terminal, file: string, o
   for (const warning of warnings) terminal.say(warning);
 }
 
-/** Adds one value of `--map` to the values before it. */
 export function takeNamedParameter(text: string, known?: NamedParameters): NamedParameters {
   const named = namedParameter(text, known);
   if (typeof named === 'string') throw new InvalidArgumentError(named);

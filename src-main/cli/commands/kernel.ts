@@ -38,7 +38,6 @@ const positiveNumber = (text: string): number => {
   return value;
 };
 
-/** Adds the commands that read what a compiler made of a kernel. */
 export function addKernel(program: Command, cli: CommandLine): void {
   const { terminal, withEngine } = cli;
   const kernel = group(program, 'kernel', 'read registers, loops and instructions from compiled code');
@@ -108,7 +107,6 @@ interface InspectOptions extends GlobalOptions {
   readonly into?: string;
 }
 
-/** Reads the properties of a kernel from its source, machine code or profile, and prints or saves them in a study. */
 async function inspectCommand(
   engine: Engine,
   terminal: Terminal,
@@ -187,16 +185,12 @@ async function lossOfStudy(
   return { measured: LANES / lanes, computed: givenOrder?.aggregateLoss ?? aggregateLoss };
 }
 
-/** A figure that a profile counted, beside its prediction for one launch shape. */
 interface Compared {
   readonly measured: number;
   readonly predicted: number;
 }
 
-/**
- * Figures that a profile counted, beside the predictions for a launch of the same number of blocks. A figure is null if
- * its count or its prediction is unknown.
- */
+/** What a profile counted, beside predictions for a launch of the same number of blocks; null if one is unknown. */
 interface ComparedWork {
   readonly device: string;
   readonly threadsPerUnit: number;
@@ -210,9 +204,8 @@ interface ComparedWork {
 const SECTOR_BYTES = 32;
 
 /**
- * Compares what a profile counted with the study's prediction for a launch of the same number of blocks. A profile does
- * not show the threads per unit, so there is one prediction for each value on that axis. Returns null if the profile
- * does not show the launch, or if the study cannot be predicted.
+ * A profile does not show the threads per unit, so there is one prediction for each value on that axis. Returns null if
+ * the profile does not show the launch, or if the study cannot be predicted.
  */
 async function workOfStudy(
   engine: Engine,
@@ -303,7 +296,6 @@ function fromHere(flag: string): string {
   return name === undefined ? flag : name + resolve(path).replaceAll('\\', '/');
 }
 
-/** Returns the known devices of a study file, in its order. */
 async function readDevices(engine: Engine, file: string): Promise<readonly Device[]> {
   const text = await readText(file, 'a study file (JSON)');
   const written = text.ok ? parseJson(text.value, file) : text;
@@ -313,7 +305,7 @@ async function readDevices(engine: Engine, file: string): Promise<readonly Devic
   return known.flatMap((one) => (one.ok ? one.value : []));
 }
 
-/** Returns the default architecture to compile for: that of the first NVIDIA GPU of the study. */
+/** Returns the architecture of the first NVIDIA GPU. */
 function chooseArchitecture(devices: readonly Device[]): string | undefined {
   for (const device of devices)
     if (device.kind === 'gpu' && device.occupancy.family === 'nvidia')
@@ -401,7 +393,6 @@ const PHASE_TEXT = {
   refill: 'change of the unit',
 } as const;
 
-/** Prints a line for each phase, a line for the iteration, and then the accesses. */
 function printPhases(terminal: Terminal, inspection: Inspection): void {
   const { phases, sharing, accesses } = inspection;
   const fields = inspectedFields(inspection);

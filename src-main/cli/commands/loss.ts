@@ -5,7 +5,7 @@ import { workloadLoss } from '../../services/models/loss.ts';
 import { command, type CommandLine, type GlobalOptions, sizes } from '../command-line.ts';
 import { badUsage } from '../output.ts';
 
-/** Adds the command that computes the losses of a workload. It needs no engine. */
+/** Needs no engine. */
 export function addLoss(program: Command, cli: CommandLine): void {
   const { terminal } = cli;
   command(program, 'loss', 'compute the loss of lockstep execution for several group sizes')

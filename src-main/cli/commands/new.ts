@@ -29,7 +29,6 @@ With --json: {study, units, mean, max}.`,
 
 interface NewOptions extends GlobalOptions, StudyOfLengths {}
 
-/** Writes a study for the given lengths. Unknown properties get usual values. An existing file is not replaced. */
 async function newCommand(
   engine: Engine,
   terminal: Terminal,

@@ -6,7 +6,6 @@ import { readText } from '../../services/files/files.ts';
 import { call, command, type CommandLine, type GlobalOptions, positive, whole } from '../command-line.ts';
 import { badUsage } from '../output.ts';
 
-/** Adds the command that computes the occupancy of one launch, or of a table of launches. */
 export function addOccupancy(program: Command, cli: CommandLine): void {
   const { terminal, withEngine } = cli;
   command(program, 'occupancy', 'compute the resident blocks of a launch, and what limits them')

@@ -47,12 +47,9 @@ With --json: {device, designs: [{…, predicted_ms, reason}]}.
     );
 }
 
-/**
- * The number of lines that are predicted in one call. The designs of a call share laws, so larger calls are faster, but
- * the first results must appear soon.
- */
+/** The designs of a call share laws, so larger calls are faster, but the first results must appear soon. */
 const LINES_PER_CALL = 10_000;
-/** The longest accepted line, in bytes. No design needs as many. */
+/** No design needs as many bytes. */
 const MAX_LINE_BYTES = 65_536;
 
 type Design = Readonly<Record<string, unknown>>;
@@ -61,7 +58,6 @@ interface Line {
   readonly text: string;
 }
 
-/** Prints each design of a file with its time. Nothing is saved. */
 async function predictCommand(
   engine: Engine,
   terminal: Terminal,
@@ -145,9 +141,8 @@ interface Time {
   readonly reason: string | null;
 }
 
-/** Reads designs in one format, line by line. */
 interface Reader {
-  /** The line to print before the first design; null if the format has no header. */
+  /** The line to print before the first design. */
   readonly header: string | null;
   design(line: Line): Result<Design>;
   text(line: Line, design: Design, time: Time): string;
@@ -182,8 +177,7 @@ function csvLines(label: string, header: string): Reader {
           return badInput(
             `${label}, line ${number}: The line has ${values.length} cells, but the header has ${names.length}.`,
           );
-        // In exported tables, an empty cell means that there is no value: no register cap, or a grid that follows from
-        // the units.
+        // In exported tables, an empty cell means "no value": no register cap, or a grid that follows from the units.
         const given = names.map((name, at): [string, string | number | null] => {
           const value = values[at] ?? '';
           return [name, value === '' ? null : Number.isNaN(Number(value)) ? value : Number(value)];

@@ -65,37 +65,29 @@ PATH, else the program that wrote the module. An example: ${join(cli.places.root
     );
 }
 
-/**
- * Serves the contract over standard streams, for programs in other languages. Each line is one JSON object: a request
- * is `{"id", "call", "arguments"}`, and a reply is `{"id", "result"}` or `{"id", "error"}`. Replies come in the order
- * in which calls end. Bytes are `{"base64": "…"}` in both directions, other arrays of numbers are lists, and a number
- * that is not finite is `null`.
- */
-
 const requestSchema = v.strictObject({
   id: v.pipe(v.number('must be a whole number'), v.safeInteger('must be a whole number')),
   call: v.pipe(v.string(), v.maxLength(100)),
   arguments: v.optional(v.unknown()),
 });
 
-/** Returns the source of the Python module, completed by the command that starts this program. */
+/** Adds the command that starts this program. */
 async function pythonModule(root: string): Promise<string> {
   const program = [process.execPath, join(root, 'src-main', 'cli', 'lockstep.mjs')];
   const text = await readFile(join(root, 'db', 'python', 'lockstep.py'), 'utf8');
   return text.replace('_WRITTEN_BY: List[str] = []', () => `_WRITTEN_BY: List[str] = ${JSON.stringify(program)}`);
 }
 
-/** How long the program waits for open calls after the last line, ms. Their caller may no longer exist. */
+/** Time to wait for open calls after the last line. Their caller may no longer exist. */
 const LAST_CALLS_MS = 10_000;
 
 interface RpcOptions {
   /** Whether events of the engine are sent too, as `{"event", "payload"}`. */
   readonly events: boolean;
-  /** The longest accepted line, in bytes. The default is the limit of all hosts. */
   readonly maxLineBytes?: number;
 }
 
-/** Answers the calls in `input` on `output`. Resolves when all are answered, or 10 s after `input` ended. */
+/** Resolves when all calls are answered, or 10 s after `input` ended. */
 export async function serveLines(
   engine: EngineDoor,
   input: AsyncIterable<unknown>,

@@ -28,7 +28,7 @@ interface SimulateOptions extends GlobalOptions {
   readonly device?: string;
 }
 
-/** Simulates the best designs of a sweep. Ctrl-C stops it and keeps what was saved. */
+/** Ctrl-C stops the run and keeps what was saved. */
 export async function simulateCommand(
   engine: Engine,
   terminal: Terminal,
@@ -47,7 +47,7 @@ export async function simulateCommand(
   return reportSimulations(engine, terminal, unwrap(done), options);
 }
 
-/** Prints the results of a `simulate` run next to the predictions that it checks. */
+/** Prints the simulated times next to the predictions that they check. */
 export async function reportSimulations(
   engine: Engine,
   terminal: Terminal,
@@ -109,7 +109,7 @@ export async function reportSimulations(
   if (gaps !== null) terminal.say(gaps);
 }
 
-/** Whether the simulated time is random. A design without randomness is simulated only once. */
+/** A design without randomness is simulated only once. */
 const isRandom = ({ simulated }: SimulatedDesign): boolean => simulated.replications > 1;
 
 function plainSimulation(row: SimulatedDesign) {

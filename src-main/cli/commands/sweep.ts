@@ -65,7 +65,7 @@ designs. It is fast because a design is not predicted if even its lower bound is
     );
 }
 
-/** Prints a finished sweep: the counts and the best designs. `elapsedMs` is the time of this attempt. */
+/** `elapsedMs` is the time of this attempt. */
 export async function reportSweep(
   engine: Engine,
   terminal: Terminal,
@@ -139,7 +139,7 @@ export async function reportSweep(
   terminal.say(`Assumed for ${recommended.row.device}: ${assumedPhrase(recommended.inputs)}.`);
 }
 
-/** Prints the recommended design, and why it is not the fastest one of its device. The caller prints the basis. */
+/** Prints the recommended design, and why it is not the fastest of its device. */
 function sayRecommended(terminal: Terminal, row: BestRow, fastest: BestRow | undefined, assumed: number): void {
   terminal.say(
     `${assumed === 0 ? 'Recommended' : 'Best with usual values'} on ${row.device}: ${designWords(row.design)} (design ${row.designIndex}), predicted ${timeText(row.predictedMs)}.`,

@@ -6,7 +6,7 @@ import { command, type CommandLine, positive } from '../command-line.ts';
 import { badUsage, type Terminal } from '../output.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 
-/** Adds the command that records the lengths of units from a kernel. It needs no engine. */
+/** Needs no engine. */
 export function addTrace(program: Command, cli: CommandLine): void {
   command(program, 'trace [program...]', 'run your program, and record its loss and the lengths of its units')
     .option('--header', 'print lockstep.cuh, to include in the kernel (CUDA, HIP)')
@@ -43,7 +43,6 @@ interface TraceOptions {
   readonly timeLimit: number;
 }
 
-/** Prints the header that kernels include, or runs a program compiled with it and writes the lengths of its units. */
 async function traceCommand(
   terminal: Terminal,
   kernelFolder: string,

@@ -54,7 +54,7 @@ With --json: {runId, deviceId, considered, measured, failed, best: {designIndex,
     );
 }
 
-/** The limit of a tuning: either the number of measured and failed designs, or the time of this command in ms. */
+/** Either measured and failed designs, or the time of this command. */
 type TuningBudget = { readonly designs: number } | { readonly timeMs: number };
 
 interface TuneOptions
@@ -62,7 +62,7 @@ interface TuneOptions
     GlobalOptions,
     Pick<BenchOptions, 'target' | 'exec' | 'build' | 'kernel' | 'device' | 'repeats' | 'warmUps' | 'caseLimit'> {
   readonly budget: TuningBudget;
-  /** The expected regret at which the tuning stops, as a fraction. */
+  /** Expected regret at which the tuning stops, a fraction. */
   readonly within: number;
 }
 
