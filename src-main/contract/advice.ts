@@ -4,7 +4,6 @@ import type { DeviceEvidence, TieBand } from '../../src-workers/domain/evidence.
 import type { InputFact } from '../../src-workers/domain/provenance.ts';
 import type { RankRow } from './api.ts';
 
-/** The designs with one value of threads per unit. */
 interface LandscapeMap {
   readonly threadsPerUnit: number;
   /** The best time of each cell over the axes that are not shown, row-major; NaN if no design is valid there. */
@@ -67,7 +66,6 @@ export interface Recommendation {
   /** Designs that this answer covers, of the `of` designs: predicted, excluded by a lower bound, or requested. */
   readonly predicted: number;
   readonly of: number;
-  /** Covered designs that cannot run. */
   readonly invalid: number;
   readonly elapsedMs: number;
   readonly uncertainty?: Uncertainty;
@@ -86,7 +84,6 @@ export interface UncertainDesign {
   readonly expectedRegret: number;
   /** The probability that the design is within 3 % of the best, 0…1. */
   readonly chanceBest: number;
-  /** The 90 % quantile of the regret. */
   readonly worst90: number;
 }
 
@@ -163,7 +160,6 @@ export interface InputSensitivity {
    * values. A change between two tried values can be missed.
    */
   readonly holds: readonly [number | null, number | null];
-  /** The designs that take over just below and just above the range. */
   readonly below: Takeover | null;
   readonly above: Takeover | null;
   /**
@@ -178,7 +174,6 @@ export interface Sensitivity {
   readonly designIndex: number;
   readonly design: string;
   readonly timeMs: number;
-  /** The width for designs that differ from the recommended one only in shape. */
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   /** First the inputs that can change the recommendation, then the others by their effect on the design's time. */
@@ -196,7 +191,6 @@ export interface AskedTimes {
   readonly work?: readonly (LaunchWork | null)[];
 }
 
-/** Predicted for a launch on a GPU. */
 export interface LaunchWork {
   /** Instructions that thread groups issue; null if an iteration of the kernel has none. */
   readonly instructions: number | null;
@@ -227,6 +221,5 @@ export interface Robust {
   }[];
   /** The worst regret if all scenarios use the best design of scenario i; NaN if it is invalid in a scenario. */
   readonly ownBest: readonly number[];
-  /** Designs that are valid in all scenarios. */
   readonly common: number;
 }

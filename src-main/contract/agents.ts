@@ -23,12 +23,10 @@ export interface Agent {
   readonly host: string;
   readonly versions: string;
   readonly fits: boolean;
-  /** Tasks that the agent runs at once. */
   readonly workers: number;
   /** With ids such as `cuda:0@HOST`. */
   readonly devices: readonly MeasuringTarget[];
   /** Each run by the number that it has in its own database. */
   readonly runs: readonly number[];
-  /** Tasks and measurements that the agent has finished since its start. */
   readonly done: number;
 }

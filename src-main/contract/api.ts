@@ -91,7 +91,6 @@ export interface RunSummary {
   readonly startedAt: string;
   readonly finishedAt: string | null;
   readonly elapsedMs: number;
-  /** The sweep whose designs the run simulates or measures. */
   readonly sourceRunId: number | null;
   /** Designs or cases that a run of kind `simulate`, `bench` or `import` should process. */
   readonly enumerated: number;
@@ -137,14 +136,11 @@ export interface FieldChange {
 
 /** A prediction is a mean, so compare it with the simulated mean. */
 export interface SimulatedTime extends SimulatedDistribution {
-  /** The newest run of kind `simulate` with this design. */
   readonly runId: number;
   readonly replications: number;
 }
 
-/** On the device of the prediction. */
 export interface MeasuredDesignTime {
-  /** The newest run of kind `bench` or `import` with this design. */
   readonly runId: number;
   readonly medianMs: number;
   /** The 95 % confidence interval of the median; null if there are too few repeats. */
@@ -241,7 +237,6 @@ export interface BestDesigns {
   readonly equal: readonly number[] | null;
   /** The best design of every device, fastest first. Ranks count all designs of the run. */
   readonly ofDevices: readonly BestRow[];
-  /** The best design of each implementation within the filter. */
   readonly ofImplementations: readonly BestRow[];
   /** Largest number first. */
   readonly invalid: SpaceSize['invalid'];
@@ -254,7 +249,6 @@ export interface BestDesigns {
     readonly rule: string;
     readonly inputs: readonly InputFact[];
   } | null;
-  /** By device id. */
   readonly inputs: Readonly<Record<string, readonly InputFact[]>>;
 }
 
@@ -290,9 +284,7 @@ export interface RankPage {
   readonly total: number;
   /** Rows in the list: below `matching` if equal designs are grouped. */
   readonly listed: number;
-  /** Simulated designs that pass the filter. */
   readonly simulated: number;
-  /** Designs that pass the filter and were measured on their device. */
   readonly measured: number;
   /** Identifies the order of simulated and measured designs in the list. Requests for further pages repeat it. */
   readonly order: number;

@@ -6,8 +6,8 @@ import { parseBalancing } from './balancing.ts';
 /** Where the input values of a prediction come from, and the usual range of a value that was not stated. */
 
 /**
- * `measured`: timed or counted on the device; `calibrated`: fitted to measured times; `imported`: read from a tool's
- * output or file; `given`: by the user or a data sheet; `example`: from the example of a study; `assumed`: a default.
+ * `measured`: timed or counted on the device; `calibrated`: fitted to measured times; `imported`: from a tool or file;
+ * `given`: by the user or a data sheet; `example`: of an example study; `assumed`: a default.
  */
 export const ORIGINS = ['measured', 'calibrated', 'imported', 'given', 'example', 'assumed'] as const;
 export type Origin = (typeof ORIGINS)[number];
@@ -48,7 +48,6 @@ export type KernelField = (typeof KERNEL_FIELDS)[number];
 /** A phase is represented by its number of instructions. */
 export type KernelNumber = Exclude<KernelField, 'accesses' | 'lengthsKnownBeforeLaunch' | 'sharing'>;
 
-/** The values that omitted fields of a study get. */
 export const KERNEL_DEFAULTS = {
   serialFraction: 0,
   dependentLoadsPerIteration: 0,
@@ -331,7 +330,6 @@ export function kernelOrigin(kernel: KernelWithOrigins | KernelChange, field: Ke
   return (kernel[field] ?? byDefault) === byDefault ? 'assumed' : 'given';
 }
 
-/** Returns the origins of the fields of a kernel or an implementation after the user changed an example. */
 export function exampleOrigins(
   kernel: KernelWithOrigins | KernelChange,
 ): Readonly<Partial<Record<KernelField, Origin>>> {
@@ -377,8 +375,7 @@ export function selectKernel<Kernel extends KernelWithOrigins>(
 
 export interface InputFact {
   /**
-   * The path: `kernel.serialFraction`, `implementations[2].kernel.serialFraction`, `workload.units`,
-   * `device.memoryLatencyCycles`, `pipeline`.
+   * `kernel.serialFraction`, `implementations[2].kernel.serialFraction`, `device.memoryLatencyCycles`, `pipeline`, …
    */
   readonly field: string;
   readonly label: string;
@@ -599,7 +596,6 @@ const PATTERN_TEXT = {
   scattered: 'scattered',
 } as const;
 
-/** Writes accesses, such as `8 B along the unit, 8 B scattered in 4,000,000 B`. */
 export function accessesText(accesses: readonly MemoryAccess[]): string {
   return accesses
     .map(({ pattern, elementBytes, footprintBytes }) => {

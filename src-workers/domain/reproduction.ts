@@ -1,5 +1,4 @@
 export interface ReproductionRow {
-  /** E.g. `geometric(0.05), n = 8`. */
   readonly label: string;
   readonly paper: number;
   readonly ours: number;

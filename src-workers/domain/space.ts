@@ -26,8 +26,8 @@ export interface Implementation {
 }
 
 /**
- * The axes of a design space. A design is an index into their product, a mixed-radix number whose first digit changes
- * slowest: device, implementation, blockWidth, threadsPerUnit, loop, balancing, launch, registerCap, blockThreads.
+ * A design is an index into the product of the axes in AXIS_ORDER, a mixed-radix number whose first digit changes
+ * slowest.
  */
 export interface SpaceAxes {
   readonly devices: readonly Device[];
@@ -58,7 +58,6 @@ export type AxisName = (typeof AXIS_ORDER)[number];
 
 export const AXIS = Object.fromEntries(AXIS_ORDER.map((name, at) => [name, at])) as Readonly<Record<AxisName, number>>;
 
-/** In AXIS_ORDER. */
 export function axisCounts(axes: SpaceAxes): readonly number[] {
   return [
     axes.devices.length,
@@ -106,7 +105,6 @@ export function decodeInto(out: Int32Array, counts: readonly number[], index: nu
   }
 }
 
-/** The inverse of `decodeInto`. */
 export function encode(counts: readonly number[], positions: ArrayLike<number>): number {
   let index = 0;
   for (let axis = 0; axis < counts.length; axis += 1) index = index * counts[axis] + positions[axis];

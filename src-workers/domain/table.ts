@@ -26,7 +26,6 @@ export interface TableSummary {
   readonly columns: readonly TableColumn[];
   /** Without the header; long fields are truncated. */
   readonly rows: readonly (readonly string[])[];
-  /** Without the header. */
   readonly records: number;
   /** The first record with another number of fields than the first line. */
   readonly ragged: { readonly line: number; readonly fields: number } | null;

@@ -12,7 +12,6 @@ export type Vocabulary = (typeof VOCABULARIES)[number]['id'];
 interface Words {
   readonly one: string;
   readonly many: string;
-  /** For column headings and the labels of axes. */
   readonly short: string;
 }
 
@@ -103,7 +102,6 @@ export function term(key: TermKey, vocabulary: Vocabulary, form: TermForm = 'one
 /** The word is the same in every vocabulary. */
 export const coresText = (cores: number): string => countedText(cores, 'core');
 
-/** `warp size` → `Warp size`. */
 export function sentenceCase(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

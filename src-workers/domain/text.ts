@@ -28,6 +28,5 @@ export function midSentence(label: string): string {
 export const thousandsHint = (text: string): string =>
   /^\d{1,3}(?:[.,'\u2019\u00a0\u202f ]\d{3})+$/.test(text) ? '. If it has thousands separators, remove them' : '';
 
-/** `1 core`, `8 cores`. */
 export const countedText = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;

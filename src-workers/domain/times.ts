@@ -33,7 +33,6 @@ export function timeIn(unit: TimeUnit, timeMs: number): string {
   return value < 0 ? `\u2212${text}` : text;
 }
 
-/** Suits the smallest of the times, ms. */
 export function commonUnit(timesMs: Iterable<number>): TimeUnit {
   let least = Infinity;
   for (const ms of timesMs) if (ms > 0 && ms < least) least = ms;
@@ -62,13 +61,11 @@ export function timeColumn(bestMs: number): TimeColumn {
   return { unit, decimals: Math.max(0, 3 - size) };
 }
 
-/** Writes a time, ms: `4.118 ms`, `31.20 µs`, `1.520 µs`. */
 export function timeText(timeMs: number): string {
   const unit = timeUnit(timeMs);
   return Number.isFinite(timeMs) ? `${timeIn(unit, timeMs)}${NBSP}${unit.name}` : '–';
 }
 
-/** Writes a range of times, ms: `607.1 to 898.0 µs`, `607.1 µs to 3.989 ms`. */
 export function timeRange(lowMs: number, highMs: number): string {
   const unit = timeUnit(lowMs);
   return `${unit === timeUnit(highMs) ? timeIn(unit, lowMs) : timeText(lowMs)} to ${timeText(highMs)}`;
