@@ -4,7 +4,7 @@ import { errorText, badInput, fail, ok, type Result } from '../src-workers/domai
 import { handOver } from './columns.ts';
 import type { FromThread, ThreadOptions, ToThread } from './messages.ts';
 import type { PredictionChunk } from './records.ts';
-import { type AsyncStore, type Store, type StoreClient, STORE_METHODS } from './store-api.ts';
+import type { AsyncStore, Store, StoreClient } from './store-api.ts';
 
 export interface StoreClientOptions extends ThreadOptions {
   /** Path of the thread's script, for a bundle that moves the script. */
@@ -57,11 +57,11 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
     });
   }
 
-  const opening = new Promise<Result<null>>((resolve) => {
+  const opening = new Promise<Result<readonly (keyof Store)[]>>((resolve) => {
     worker.on('message', (message: FromThread) => {
       switch (message.kind) {
         case 'opened':
-          return resolve(ok(null));
+          return resolve(ok(message.methods));
         case 'refused':
           return resolve({ ok: false, error: message.error });
         case 'answer': {
@@ -73,7 +73,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
           return listeners.forEach((listener) => listener());
       }
     });
-    void exited.then(() => resolve(ended ?? ok(null)));
+    void exited.then(() => resolve(ended!));
   });
 
   const result = await opening;
@@ -83,11 +83,8 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
   }
 
   const methods = Object.fromEntries(
-    Object.keys(STORE_METHODS).map((method) => [
-      method,
-      (...args: readonly unknown[]) => call(method as keyof Store, args),
-    ]),
-    // The cast is safe: `STORE_METHODS` has every method by its type, and `Store` has the types of the answers.
+    result.value.map((method) => [method, (...args: readonly unknown[]) => call(method, args)]),
+    // The cast is safe: `Store` has the types of the arguments and answers.
   ) as unknown as AsyncStore;
 
   return ok({

@@ -21,19 +21,12 @@ const COLUMNS = {
 export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly ColumnName[];
 
 export function emptyColumns(count: number): RunColumns {
-  return {
-    count,
-    designs: null,
-    timeMs: new Float64Array(count).fill(NaN),
-    meanLoss: new Float32Array(count).fill(NaN),
-    aggregateLoss: new Float32Array(count).fill(NaN),
-    occupancyFraction: new Float32Array(count).fill(NaN),
-    residentBlocks: new Uint16Array(count),
-    limitedBy: new Uint8Array(count),
-    invalidReason: new Uint8Array(count).fill(NOT_SAVED),
-    unitsPerThread: new Float64Array(count).fill(NaN),
-    gridBlocks: new Float64Array(count).fill(NaN),
-  };
+  const columns = Object.fromEntries(
+    // An array of integers gets zeros instead of NaN.
+    COLUMN_NAMES.map((name) => [name, new COLUMNS[name](count).fill(NaN)]),
+  ) as unknown as PredictionColumns;
+  columns.invalidReason.fill(NOT_SAVED);
+  return { ...columns, count, designs: null };
 }
 
 /** Returns the bytes of designs `first` … `first + count − 1` of a column, as a view. */

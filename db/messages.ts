@@ -11,7 +11,7 @@ export type ToThread =
   | { readonly kind: 'close' };
 
 export type FromThread =
-  | { readonly kind: 'opened' }
+  | { readonly kind: 'opened'; readonly methods: readonly (keyof Store)[] }
   | { readonly kind: 'refused'; readonly error: Failure }
   | { readonly kind: 'answer'; readonly id: number; readonly result: Result<unknown> }
   | { readonly kind: 'external-change' };

@@ -29,31 +29,11 @@ export const isSqlite = (head: Uint8Array): boolean =>
 const TABLES = ['studies', 'study_directions', 'trials', 'trial_params', 'trial_values'] as const;
 const MAX_ROWS = 2 ** 22;
 
-interface StudyRow {
-  study_id: number;
-  study_name: string;
-}
-interface DirectionRow {
-  study_id: number;
-  objective: number;
-  direction: string;
-}
-interface TrialRow {
-  trial_id: number;
-  number: number;
-  study_id: number;
-  state: string;
-}
 interface ParameterRow {
   trial_id: number;
   param_name: string;
   param_value: number;
   distribution_json: string;
-}
-interface ValueRow {
-  trial_id: number;
-  objective: number;
-  value: number | null;
 }
 
 /** Rows read between two pauses, in less than a millisecond. */
@@ -112,18 +92,20 @@ function* readStudies(database: Database.Database, label: string): Generator<voi
     number,
     { name: string; minimised: boolean[]; names: string[]; incomplete: number; trials: OptunaTrial[]; mark: unknown }
   >();
-  yield* eachRow<StudyRow>('SELECT study_id, study_name FROM studies ORDER BY study_id', (row) =>
-    studies.set(row.study_id, {
-      name: String(row.study_name),
-      minimised: [],
-      names: [],
-      incomplete: 0,
-      trials: [],
-      mark: null,
-    }),
+  yield* eachRow<{ study_id: number; study_name: string }>(
+    'SELECT study_id, study_name FROM studies ORDER BY study_id',
+    (row) =>
+      studies.set(row.study_id, {
+        name: String(row.study_name),
+        minimised: [],
+        names: [],
+        incomplete: 0,
+        trials: [],
+        mark: null,
+      }),
   );
-  yield* eachRow<DirectionRow>(
-    'SELECT study_id, objective, direction FROM study_directions ORDER BY objective',
+  yield* eachRow<{ study_id: number; direction: string }>(
+    'SELECT study_id, direction FROM study_directions ORDER BY objective',
     (row) => studies.get(row.study_id)?.minimised.push(row.direction !== 'MAXIMIZE'),
   );
   if (plain.includes('study_system_attributes'))
@@ -136,24 +118,21 @@ function* readStudies(database: Database.Database, label: string): Generator<voi
     );
   const trials = new Map<
     number,
-    {
-      number: number;
-      parameters: Record<string, number | string | boolean>;
-      values: (number | null)[];
-      failed: boolean;
-      mark: unknown;
-    }
+    OptunaTrial & { parameters: Record<string, number | string | boolean>; values: (number | null)[]; mark: unknown }
   >();
-  yield* eachRow<TrialRow>('SELECT trial_id, number, study_id, state FROM trials ORDER BY trial_id', (row) => {
-    const study = studies.get(row.study_id);
-    if (!study) return;
-    if (row.state !== 'COMPLETE' && row.state !== 'FAIL') study.incomplete += 1;
-    else {
-      const trial = { number: row.number, parameters: {}, values: [], failed: row.state === 'FAIL', mark: null };
-      study.trials.push(trial);
-      trials.set(row.trial_id, trial);
-    }
-  });
+  yield* eachRow<{ trial_id: number; number: number; study_id: number; state: string }>(
+    'SELECT trial_id, number, study_id, state FROM trials ORDER BY trial_id',
+    (row) => {
+      const study = studies.get(row.study_id);
+      if (!study) return;
+      if (row.state !== 'COMPLETE' && row.state !== 'FAIL') study.incomplete += 1;
+      else {
+        const trial = { number: row.number, parameters: {}, values: [], failed: row.state === 'FAIL', mark: null };
+        study.trials.push(trial);
+        trials.set(row.trial_id, trial);
+      }
+    },
+  );
   for (const [table, owner, owners] of [
     ['study_user_attributes', 'study_id', studies],
     ['trial_user_attributes', 'trial_id', trials],
@@ -178,11 +157,14 @@ function* readStudies(database: Database.Database, label: string): Generator<voi
   );
   const hasType = database.prepare("SELECT 1 FROM pragma_table_info('trial_values') WHERE name = 'value_type'").get();
   const finite = hasType ? "CASE value_type WHEN 'FINITE' THEN value END" : 'value';
-  yield* eachRow<ValueRow>(`SELECT trial_id, objective, ${finite} AS value FROM trial_values`, (row) => {
-    const trial = trials.get(row.trial_id);
-    if (trial && Number.isInteger(row.objective) && row.objective >= 0 && row.objective < 64)
-      trial.values[row.objective] = typeof row.value === 'number' ? row.value : null;
-  });
+  yield* eachRow<{ trial_id: number; objective: number; value: number | null }>(
+    `SELECT trial_id, objective, ${finite} AS value FROM trial_values`,
+    (row) => {
+      const trial = trials.get(row.trial_id);
+      if (trial && Number.isInteger(row.objective) && row.objective >= 0 && row.objective < 64)
+        trial.values[row.objective] = typeof row.value === 'number' ? row.value : null;
+    },
+  );
   return ok(
     [...studies.values()].map(({ name, minimised, names, incomplete, trials: ended, mark }) => ({
       name,

@@ -1,5 +1,6 @@
 import type { Device } from '../src-workers/domain/device.ts';
 import type { Failure } from '../src-workers/domain/result.ts';
+import { AXIS_ORDER } from '../src-workers/domain/space.ts';
 import { refuse } from './failure.ts';
 import type { Ownership } from './ownership.ts';
 import type { AxisValue, RunAxes, RunPage, RunQuery, RunRecord, RunSummary, StoredAxis } from './records.ts';
@@ -30,6 +31,8 @@ const TAGS =
 const SUMMARY = `id, study_id, kind, state, name, note, ${TAGS}, app_version, started_at, finished_at, elapsed_ms, source_run_id,
   enumerated_count, valid_count, invalid_count, best_wanted, predicted_count, picked_design, best_time_ms, best_design, deleted_at`;
 const DETAIL = 'study, model_versions, seed, machine, failure, measuring_device, owner_token';
+
+const STORED_AXES = AXIS_ORDER.filter((axis) => axis !== 'implementation' && axis !== 'blockWidth');
 
 const DEFAULT_ROWS = 100;
 const MAX_ROWS = 1000;
@@ -74,15 +77,7 @@ export function runRows({ all, get }: Statements, ownership: Ownership) {
     );
     if (rows.length === 0) return null;
     const values = (axis: StoredAxis): AxisValue[] => rows.filter((row) => row.axis === axis).map((row) => row.value);
-    return {
-      device: values('device'),
-      threadsPerUnit: values('threadsPerUnit'),
-      loop: values('loop'),
-      balancing: values('balancing'),
-      launch: values('launch'),
-      registerCap: values('registerCap'),
-      blockThreads: values('blockThreads'),
-    };
+    return Object.fromEntries(STORED_AXES.map((axis) => [axis, values(axis)])) as unknown as RunAxes;
   }
 
   function getRun(runId: number): RunRecord {

@@ -111,50 +111,6 @@ export type StoreMethods = {
   ) => ReturnType<Store[Method]> extends Result<infer Value> ? Value : never;
 };
 
-export const STORE_METHODS = {
-  createStudy: true,
-  updateStudy: true,
-  getStudy: true,
-  listStudies: true,
-  deleteStudy: true,
-  restoreStudy: true,
-  createRun: true,
-  savePredictionChunk: true,
-  saveBestDesigns: true,
-  saveSimulations: true,
-  saveMeasurements: true,
-  saveMeasuringDevice: true,
-  finishRun: true,
-  resumeRun: true,
-  listChunks: true,
-  getRun: true,
-  listRuns: true,
-  renameRun: true,
-  noteRun: true,
-  tagRun: true,
-  deleteRuns: true,
-  restoreRuns: true,
-  purgeDeleted: true,
-  loadRunColumns: true,
-  listSimulations: true,
-  listSimulationsOf: true,
-  listMeasurements: true,
-  listMeasurementsOf: true,
-  saveCalibration: true,
-  listCalibrations: true,
-  deleteCalibration: true,
-  saveDevice: true,
-  deleteDevice: true,
-  listDevices: true,
-  saveWorkload: true,
-  getWorkload: true,
-  saveSetting: true,
-  listSettings: true,
-  diskUse: true,
-  vacuum: true,
-  checkIntegrity: true,
-} as const satisfies Readonly<Record<keyof Store, true>>;
-
 /** The promises never reject. */
 export type AsyncStore = {
   readonly [Method in keyof Store]: (...args: Parameters<Store[Method]>) => Promise<ReturnType<Store[Method]>>;

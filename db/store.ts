@@ -8,7 +8,7 @@ import { openOwnership } from './ownership.ts';
 import { resultsOf } from './results.ts';
 import { openRuns } from './runs.ts';
 import { type Statements, now, openStatements } from './statements.ts';
-import { type Store, type StoreMethods, STORE_METHODS } from './store-api.ts';
+import type { Store, StoreMethods } from './store-api.ts';
 import { openStudies } from './studies.ts';
 
 /** Measured bytes of one row of `predictions`. A row of an invalid design has only the reason. */
@@ -34,20 +34,21 @@ export function openStore(options: OpenOptions): Result<OpenStore> {
 export function storeOn(db: Database, file: string): OpenStore {
   const statements = openStatements(db);
   const ownership = openOwnership(statements);
-  const runs = openRuns(statements, ownership);
+  const { rowOf, ownRow, countResults, ...runs } = openRuns(statements, ownership);
   ownership.markInterrupted();
   const methods: StoreMethods = {
     ...openStudies(statements),
     ...runs,
-    ...resultsOf(statements, runs),
+    ...resultsOf(statements, { rowOf, ownRow, countResults }),
     ...openLibrary(statements),
     ...openUpkeep(statements, file),
   };
   const store = Object.fromEntries(
-    Object.keys(STORE_METHODS).map((name) => {
-      const method = methods[name as keyof Store] as (...args: readonly unknown[]) => unknown;
-      return [name, (...args: readonly unknown[]) => attempt(file, () => method(...args))];
-    }),
+    Object.entries(methods).map(([name, method]) => [
+      name,
+      (...args: readonly unknown[]) =>
+        attempt(file, () => (method as (...args: readonly unknown[]) => unknown)(...args)),
+    ]),
   ) as unknown as Store;
   return {
     store,

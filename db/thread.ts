@@ -5,6 +5,7 @@ import { handOver } from './columns.ts';
 import type { FromThread, ThreadOptions, ToThread } from './messages.ts';
 import { HEARTBEAT_MS } from './ownership.ts';
 import type { RunColumns } from './records.ts';
+import type { Store } from './store-api.ts';
 import { type OpenStore, openStore } from './store.ts';
 
 /** Interval of the check for changes by other processes. One check takes microseconds. */
@@ -18,7 +19,7 @@ const send = (message: FromThread, transfer: ArrayBuffer[] = []): void => port.p
 const opened = openStore(workerData as ThreadOptions);
 if (opened.ok) {
   serve(opened.value);
-  send({ kind: 'opened' });
+  send({ kind: 'opened', methods: Object.keys(opened.value.store) as (keyof Store)[] });
 } else {
   send({ kind: 'refused', error: opened.error });
 }
