@@ -1,58 +1,10 @@
 import * as v from 'valibot';
-import {
-  MAX_LISTED,
-  MAX_RANGES,
-  RANK_COLUMNS,
-  type AppInfo,
-  type BestDesigns,
-  type Breakdown,
-  type Device,
-  type DesignRange,
-  type DesignSlice,
-  type DeviceComparisonResult,
-  type DoctorCheck,
-  type ExportDocument,
-  type ExportFormat,
-  type ExportPart,
-  type Histogram,
-  type LandscapeAxis,
-  type LandscapeFacets,
-  type LandscapeGrid,
-  type ParallelSample,
-  type Roofline,
-  type RankPage,
-  type RankRow,
-  type ReproductionTable,
-  type ResolvedWorkload,
-  type RunDetail,
-  type RunChange,
-  type RunDiff,
-  type RunProgress,
-  type RunSummary,
-  type SimulatedDesign,
-  type SimulationTimeline,
-  type SpaceSize,
-  type StudyRecord,
-  type Purged,
-  type StudySummary,
-} from './api.ts';
+import type * as api from './api.ts';
+import { MAX_LISTED, MAX_RANGES, RANK_COLUMNS } from './api.ts';
 import type { AgentsState } from './agents.ts';
 import type { AskedTimes, Recommendation, Robust, Sensitivity, Uncertainty } from './advice.ts';
-import {
-  BENCH_SUITES,
-  type Bundle,
-  type ContentionFindings,
-  type ImportedFile,
-  type ImportQuestions,
-  type MeasuredDevice,
-  type MeasuringComparison,
-  type MeasuringDetail,
-  type MeasuringTarget,
-  type ProbeAnswer,
-  type RunsComparison,
-  type SavedProfile,
-  type TuningStep,
-} from './measuring.ts';
+import type * as measuring from './measuring.ts';
+import { BENCH_SUITES } from './measuring.ts';
 import type { RunnableDesigns } from './runnable.ts';
 import {
   count,
@@ -217,6 +169,8 @@ const pageLimits = v.optional(
   }),
 );
 
+const measuringPlace = { target: shortText, limits: pageLimits, program: ownProgram, kernel: ownKernel };
+
 /** A study with unsaved changes. Its files are in `folder`, or next to the saved study. */
 const unsavedStudy = { studyId: v.optional(id), study: studySchema, folder: v.optional(folder) };
 
@@ -342,30 +296,30 @@ const advice = {
       /** A format for the code of one design, as `export.formats` names them. */
       format: shortText,
     }),
-  ).returns<ExportDocument>(),
+  ).returns<api.ExportDocument>(),
 } as const;
 
 const others = {
-  'app.info': procedure(nothing).returns<AppInfo>(),
-  'app.doctor': procedure(nothing).returns<readonly DoctorCheck[]>(),
+  'app.info': procedure(nothing).returns<api.AppInfo>(),
+  'app.doctor': procedure(nothing).returns<readonly api.DoctorCheck[]>(),
   'settings.get': procedure(v.strictObject({ key: shortText })).returns<unknown>(),
   'settings.set': procedure(v.strictObject({ key: shortText, value: setting })).returns<null>(),
 
   'agents.state': procedure(nothing).returns<AgentsState>(),
 
-  'studies.list': procedure(nothing).returns<readonly StudySummary[]>(),
-  'studies.get': procedure(byId).returns<StudyRecord>(),
+  'studies.list': procedure(nothing).returns<readonly api.StudySummary[]>(),
+  'studies.get': procedure(byId).returns<api.StudyRecord>(),
   /** Saves a new study (without an id), or a new state of a saved study. */
   'studies.save': procedure(
     v.strictObject({ id: v.optional(id), study: studySchema, folder: v.optional(folder) }),
-  ).returns<StudyRecord>(),
+  ).returns<api.StudyRecord>(),
   /** Parses the text of a study file. A failure names the field. */
   'studies.import': procedure(
     v.strictObject({ text: v.pipe(v.string(), v.maxLength(4_000_000)) }),
-  ).returns<StudyRecord>(),
-  'studies.duplicate': procedure(byId).returns<StudyRecord>(),
+  ).returns<api.StudyRecord>(),
+  'studies.duplicate': procedure(byId).returns<api.StudyRecord>(),
   /** Makes a study that compares eight kernels for the product of an imported sparse matrix and a vector of doubles. */
-  'studies.spmv': procedure(v.strictObject({ lengths: workloadSchema.entries.lengths })).returns<StudyRecord>(),
+  'studies.spmv': procedure(v.strictObject({ lengths: workloadSchema.entries.lengths })).returns<api.StudyRecord>(),
   /**
    * Makes a study of lengths for a device, by its id or by the name that a driver reports. Unknown properties of the
    * kernel get usual values. Nothing is saved.
@@ -383,7 +337,7 @@ const others = {
 
   'workload.resolve': procedure(
     v.strictObject({ studyId: v.optional(id), workload: workloadSchema }),
-  ).returns<ResolvedWorkload>(),
+  ).returns<api.ResolvedWorkload>(),
   /**
    * Returns the columns of a table (CSV or Parquet, also as gzip), with the delimiter and header of a CSV, which are
    * guessed if they are not given. Returns null for any other file of lengths; `workload.upload` needs no choice for
@@ -406,20 +360,20 @@ const others = {
     v.strictObject({ fileName: shortText, bytes, columns: v.optional(csvColumns) }),
   ).returns<{
     readonly lengths: string;
-    readonly workload: ResolvedWorkload;
+    readonly workload: api.ResolvedWorkload;
     readonly units: number | null;
     readonly note?: string;
   }>(),
 
-  'devices.list': procedure(nothing).returns<readonly (Device & { readonly own: boolean })[]>(),
+  'devices.list': procedure(nothing).returns<readonly (api.Device & { readonly own: boolean })[]>(),
   /** In the order of the call. The failure for an unknown id names the nearest ones. */
   'devices.get': procedure(v.strictObject({ ids: v.pipe(v.array(shortText), v.maxLength(1000)) })).returns<
-    readonly Device[]
+    readonly api.Device[]
   >(),
-  'devices.save': procedure(v.strictObject({ device: v.unknown() })).returns<Device>(),
+  'devices.save': procedure(v.strictObject({ device: v.unknown() })).returns<api.Device>(),
   'devices.delete': procedure(v.strictObject({ id: shortText })).returns<null>(),
 
-  'space.size': procedure(v.strictObject({ studyId: v.optional(id), study: studySchema })).returns<SpaceSize>(),
+  'space.size': procedure(v.strictObject({ studyId: v.optional(id), study: studySchema })).returns<api.SpaceSize>(),
 
   /**
    * Starts a sweep of a saved study, or of `study`, whose relative files are in `folder`. With `best`, only this number
@@ -434,15 +388,15 @@ const others = {
     }),
   ).returns<{ readonly runId: number }>(),
   /** Resolves when a run of this engine is complete or cancelled, or fails with the failure that ended it. */
-  'runs.wait': procedure(byId).returns<RunSummary>(),
+  'runs.wait': procedure(byId).returns<api.RunSummary>(),
   'runs.resume': procedure(byId).returns<{ readonly runId: number }>(),
   'runs.cancel': procedure(byId).returns<null>(),
   'runs.list': procedure(v.strictObject({ studyId: v.optional(id), limit: v.optional(whole(1, 1000), 200) })).returns<
-    readonly RunSummary[]
+    readonly api.RunSummary[]
   >(),
   /** The changes between the newest sweeps of each study, oldest first. */
-  'runs.changes': procedure(v.strictObject({ studyId: v.optional(id) })).returns<readonly RunChange[]>(),
-  'runs.get': procedure(byId).returns<RunDetail>(),
+  'runs.changes': procedure(v.strictObject({ studyId: v.optional(id) })).returns<readonly api.RunChange[]>(),
+  'runs.get': procedure(byId).returns<api.RunDetail>(),
   'runs.update': procedure(
     v.strictObject({
       id,
@@ -450,12 +404,12 @@ const others = {
       note: v.optional(v.pipe(v.string(), v.maxLength(4000))),
       tags: v.optional(v.pipe(v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(60))), v.maxLength(30))),
     }),
-  ).returns<RunSummary>(),
+  ).returns<api.RunSummary>(),
   'runs.delete': procedure(byId).returns<null>(),
   'runs.restore': procedure(byId).returns<null>(),
   /** Removes all deleted runs and studies for good, and makes the database smaller by the space that they had. */
-  'runs.purge': procedure(v.strictObject({})).returns<Purged>(),
-  'runs.diff': procedure(v.strictObject({ leftId: id, rightId: id })).returns<RunDiff>(),
+  'runs.purge': procedure(v.strictObject({})).returns<api.Purged>(),
+  'runs.diff': procedure(v.strictObject({ leftId: id, rightId: id })).returns<api.RunDiff>(),
 
   'ranking.page': procedure(
     v.strictObject({
@@ -477,7 +431,7 @@ const others = {
       groups: v.optional(v.boolean(), false),
       opened: v.optional(v.pipe(v.array(index), v.maxLength(1000)), []),
     }),
-  ).returns<RankPage>(),
+  ).returns<api.RankPage>(),
   'ranking.best': procedure(
     v.strictObject({
       runId: id,
@@ -488,18 +442,18 @@ const others = {
       /** Designs without a relevant difference share a row, and `limit` counts rows. */
       groups: v.optional(v.boolean(), false),
     }),
-  ).returns<BestDesigns>(),
+  ).returns<api.BestDesigns>(),
   'ranking.histogram': procedure(
     v.strictObject({
       runId: id,
       filter: v.optional(rankFilter, noFilter),
       bins: v.optional(whole(4, 512), 64),
     }),
-  ).returns<Histogram>(),
+  ).returns<api.Histogram>(),
   /** Returns a design with its results, breakdown, and rank among all designs (or those of the filter's device). */
   'ranking.design': procedure(
     v.strictObject({ runId: id, designIndex: index, filter: v.optional(rankFilter, noFilter) }),
-  ).returns<RankRow>(),
+  ).returns<api.RankRow>(),
   /**
    * Returns the design that one would write first on a device (default: the device of the best design). It has one
    * thread per unit if the space allows this, no balancing and no register cap. Its blocks have about 256 threads, and
@@ -509,7 +463,7 @@ const others = {
     readonly designIndex: number | null;
   }>(),
   /** For each axis with several values, the designs that equal this one on the other axes. */
-  'ranking.slices': procedure(v.strictObject({ runId: id, designIndex: index })).returns<readonly DesignSlice[]>(),
+  'ranking.slices': procedure(v.strictObject({ runId: id, designIndex: index })).returns<readonly api.DesignSlice[]>(),
 
   /**
    * Simulates designs of a sweep in a new run of kind `simulate`: the named designs, or the best by prediction (of one
@@ -530,7 +484,7 @@ const others = {
    * Lists designs by simulated mean: the designs of a `simulate` run, or all simulated designs of a sweep (the newest
    * simulation of each).
    */
-  'simulations.list': procedure(v.strictObject({ runId: id })).returns<readonly SimulatedDesign[]>(),
+  'simulations.list': procedure(v.strictObject({ runId: id })).returns<readonly api.SimulatedDesign[]>(),
   /**
    * Simulates one replication of a design of a sweep and returns its events in order of time. Replications are numbered
    * from 0, like the entries of `timesMs`.
@@ -543,11 +497,11 @@ const others = {
       /** Identifies the caller. A newer call of the same client cancels the older one. */
       client: v.optional(shortText),
     }),
-  ).returns<SimulationTimeline>(),
+  ).returns<api.SimulationTimeline>(),
 
   /** Lists the targets of this machine. Asking the devices may take a second or two; `again` asks them again. */
   'bench.targets': procedure(v.strictObject({ again: v.optional(v.boolean(), false) })).returns<
-    readonly MeasuringTarget[]
+    readonly measuring.MeasuringTarget[]
   >(),
   /**
    * Starts a run of kind `bench`; resuming measures the cases without a result. With the target `webgpu-page`, nothing
@@ -556,10 +510,7 @@ const others = {
    */
   'bench.start': procedure(
     v.strictObject({
-      target: shortText,
-      limits: pageLimits,
-      program: ownProgram,
-      kernel: ownKernel,
+      ...measuringPlace,
       ...measuringInput,
       /** Measures only this number of units (default: all). It does not apply to a CPU, a user's program or kernel. */
       units: v.optional(whole(1, 2 ** 31)),
@@ -587,17 +538,14 @@ const others = {
     */
   'bench.probe': procedure(
     v.strictObject({
-      target: shortText,
-      limits: pageLimits,
-      program: ownProgram,
-      kernel: ownKernel,
+      ...measuringPlace,
       ...measuringInput,
       timeLimitMs: v.optional(whole(1000, 86_400_000), DEFAULT_TIME_LIMIT_MS),
       /** The times of the rounds so far, only for the target `webgpu-page`. */
       rounds: v.optional(v.pipe(v.array(probeTimes), v.maxLength(10)), []),
       client: v.optional(shortText),
     }),
-  ).returns<ProbeAnswer>(),
+  ).returns<measuring.ProbeAnswer>(),
   'bench.cancelProbe': procedure(v.strictObject({ client: shortText })).returns<boolean>(),
   /** Returns how many designs of a sweep a target can run. `deviceId` is as for `bench.start`. */
   'bench.runnable': procedure(
@@ -609,15 +557,12 @@ const others = {
    */
   'bench.next': procedure(
     v.strictObject({
-      target: shortText,
-      limits: pageLimits,
-      program: ownProgram,
-      kernel: ownKernel,
+      ...measuringPlace,
       runId: id,
       deviceId: v.optional(shortText),
       count: v.optional(whole(1, 100), 4),
     }),
-  ).returns<TuningStep>(),
+  ).returns<measuring.TuningStep>(),
   /** Returns the remaining measurements of a run whose target is `webgpu-page` or `caller:NAME`. */
   'bench.plan': procedure(byId).returns<BenchPlan>(),
   /** Receives measurements of a page or a caller. Each batch is saved before the reply. */
@@ -636,11 +581,13 @@ const others = {
       hip: v.optional(v.boolean(), false),
       slurmTasks: v.exactOptional(whole(1, 1000)),
     }),
-  ).returns<Bundle>(),
+  ).returns<measuring.Bundle>(),
   /** Returns all measurements of a run of kind `bench` or `import`. */
-  'bench.detail': procedure(byId).returns<MeasuringDetail>(),
+  'bench.detail': procedure(byId).returns<measuring.MeasuringDetail>(),
   /** Compares predictions with the measurements of a run. A calibration profile may replace the saved predictions. */
-  'bench.compare': procedure(v.strictObject({ id, profileId: v.optional(id) })).returns<MeasuringComparison>(),
+  'bench.compare': procedure(
+    v.strictObject({ id, profileId: v.optional(id) }),
+  ).returns<measuring.MeasuringComparison>(),
   /**
    * Compares measured runs: a verdict for each design against the first run, the fastest design of each run, and its
    * cost in the others. Relative differences up to `threshold` are ignored.
@@ -650,13 +597,15 @@ const others = {
       ids: v.pipe(v.array(id), v.minLength(2), v.maxLength(16)),
       threshold: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 0.02),
     }),
-  ).returns<RunsComparison>(),
-  'bench.contention': procedure(byId).returns<ContentionFindings>(),
+  ).returns<measuring.RunsComparison>(),
+  'bench.contention': procedure(byId).returns<measuring.ContentionFindings>(),
   /**
    * Returns a device with the fields that a run of the suite `probes` measured on it. Saves nothing. The default
    * `device` is the catalogue's device that was measured. Fails if `device` is another one, or if a CPU emulated a GPU.
    */
-  'bench.measuredDevice': procedure(v.strictObject({ id, device: v.optional(v.unknown()) })).returns<MeasuredDevice>(),
+  'bench.measuredDevice': procedure(
+    v.strictObject({ id, device: v.optional(v.unknown()) }),
+  ).returns<measuring.MeasuredDevice>(),
   /**
    * Imports a file of results (of a bundle), a Kernel Tuner cache or T4 file, measured loops, or measured times of
    * designs (CSV), as a run of kind `import`.
@@ -676,11 +625,11 @@ const others = {
       timeUnit: v.optional(v.picklist(['s', 'ms', 'us', 'ns'])),
       studyName: v.optional(shortText),
     }),
-  ).returns<ImportedFile>(),
+  ).returns<measuring.ImportedFile>(),
   /** Returns what the user must state before `import.file` can find designs in a file; null if nothing. */
   'import.inspect': procedure(
     v.strictObject({ fileName: shortText, bytes, openRunId: v.optional(id), studyName: v.optional(shortText) }),
-  ).returns<ImportQuestions | null>(),
+  ).returns<measuring.ImportQuestions | null>(),
 
   /**
    * Reads a kernel's properties from a CUDA source (compiled here by nvcc), a cubin, PTX, a listing of machine code, a
@@ -710,9 +659,11 @@ const others = {
   /** Fits the parameters of a device and saves them under a name, as a new profile. Profiles are never changed. */
   'calibration.save': procedure(
     v.strictObject({ id, name: v.pipe(v.string(), v.minLength(1), v.maxLength(200)) }),
-  ).returns<SavedProfile>(),
+  ).returns<measuring.SavedProfile>(),
   /** Lists the saved calibrations, newest first. */
-  'calibration.list': procedure(v.strictObject({ deviceId: v.optional(shortText) })).returns<readonly SavedProfile[]>(),
+  'calibration.list': procedure(v.strictObject({ deviceId: v.optional(shortText) })).returns<
+    readonly measuring.SavedProfile[]
+  >(),
   'calibration.delete': procedure(byId).returns<null>(),
   /**
    * Writes the parameters of a profile into a study: the device's to `pipeline`, and the identified values of the
@@ -722,7 +673,7 @@ const others = {
    */
   'calibration.use': procedure(
     v.strictObject({ studyId: id, deviceId: shortText, profileId: v.nullable(id) }),
-  ).returns<StudyRecord>(),
+  ).returns<api.StudyRecord>(),
 
   'landscape.grid': procedure(
     v.strictObject({
@@ -734,7 +685,7 @@ const others = {
       /** `passing` marks the cells with designs that pass the filter. Times are the best of all designs. */
       filter: v.optional(rankFilter, noFilter),
     }),
-  ).returns<LandscapeGrid>(),
+  ).returns<api.LandscapeGrid>(),
   /** Returns a map for every value of a third axis, each with at most the requested pixels. */
   'landscape.facets': procedure(
     v.strictObject({
@@ -747,14 +698,14 @@ const others = {
       columns: v.optional(whole(1, 4096), 184),
       rows: v.optional(whole(1, 4096), 124),
     }),
-  ).returns<LandscapeFacets>(),
+  ).returns<api.LandscapeFacets>(),
   'landscape.parallel': procedure(
     v.strictObject({
       runId: id,
       filter: v.optional(rankFilter, noFilter),
       sample: v.optional(whole(10, 5000), 600),
     }),
-  ).returns<ParallelSample>(),
+  ).returns<api.ParallelSample>(),
   'landscape.roofline': procedure(
     v.strictObject({
       runId: id,
@@ -762,23 +713,23 @@ const others = {
       filter: v.optional(rankFilter, noFilter),
       sample: v.optional(whole(10, 2000), 600),
     }),
-  ).returns<Roofline>(),
-  'landscape.axes': procedure(v.strictObject({ runId: id })).returns<readonly LandscapeAxis[]>(),
+  ).returns<api.Roofline>(),
+  'landscape.axes': procedure(v.strictObject({ runId: id })).returns<readonly api.LandscapeAxis[]>(),
 
   /** Compares the devices, each at its own best design or, with `designIndex`, all at one design. */
   'compare.devices': procedure(
     v.strictObject({ runId: id, designIndex: v.optional(index) }),
-  ).returns<DeviceComparisonResult>(),
+  ).returns<api.DeviceComparisonResult>(),
   /**
    * The 90 % ranges of the times of valid designs: the errors of predictions for measured kernels of the same kind,
    * combined with draws of the assumed inputs. The draws take up to a few seconds.
    */
   'compare.ranges': procedure(
     v.strictObject({ runId: id, designs: v.pipe(v.array(index), v.maxLength(MAX_RANGES)) }),
-  ).returns<readonly DesignRange[]>(),
-  'design.explain': procedure(v.strictObject({ runId: id, designIndex: index })).returns<Breakdown>(),
+  ).returns<readonly api.DesignRange[]>(),
+  'design.explain': procedure(v.strictObject({ runId: id, designIndex: index })).returns<api.Breakdown>(),
 
-  'export.formats': procedure(nothing).returns<readonly ExportFormat[]>(),
+  'export.formats': procedure(nothing).returns<readonly api.ExportFormat[]>(),
   'export.render': procedure(
     v.strictObject({
       runId: id,
@@ -791,9 +742,9 @@ const others = {
       /** Adds the expected loss of each design, and its chance of being the best, in a format with `weighs`. */
       weigh: v.optional(v.boolean()),
     }),
-  ).returns<ExportDocument>(),
+  ).returns<api.ExportDocument>(),
   /** Returns the next part of a document of `export.render`. Each part is available once, within a minute. */
-  'export.next': procedure(v.strictObject({ part: id })).returns<ExportPart>(),
+  'export.next': procedure(v.strictObject({ part: id })).returns<api.ExportPart>(),
 
   /** Simulates unbalanced work on an imaginary small device, to watch it. `lengths` must name a law, not a file. */
   'models.play': procedure(
@@ -833,7 +784,7 @@ const others = {
     }),
   ).returns<LossReport>(),
   'models.reproduce': procedure(v.strictObject({ paper: v.optional(shortText) })).returns<
-    readonly ReproductionTable[]
+    readonly api.ReproductionTable[]
   >(),
 
   /** Compares predictions with measurements: of one data set, of all, or of a file with the same columns. */
@@ -865,8 +816,8 @@ export type ProcedureArguments<Name extends ProcedureName> = v.InferOutput<Proce
 export type ProcedureOutput<Name extends ProcedureName> = Procedures[Name]['output'];
 
 export interface Events {
-  'run.progress': RunProgress;
-  'run.finished': RunSummary;
+  'run.progress': api.RunProgress;
+  'run.finished': api.RunSummary;
   /** Asks the page that measures this run for a `bench.record`, which may be empty. */
   'bench.ping': { readonly runId: number };
   /** Something in the store changed, perhaps in another window or process. A view must read its data again. */
