@@ -19,8 +19,9 @@ const MAX_WINDOW_UNITS = 2 ** 31;
 
 /** Parses the text form, such as `window-sort(4096)`. The error is `bad-input` with the accepted forms. */
 export function parseBalancing(text: string): Result<Balancing> {
+  const invalid = (advice: string): Result<never> => badInput(`balancing "${text}" is not valid${advice}`);
   const match = /^\s*([a-z-]+)\s*(?:\(\s*([^()]*?)\s*\))?\s*$/.exec(text);
-  if (!match) return badInput(`balancing "${text}" is not valid. Use ${FORMS}`);
+  if (!match) return invalid(`. Use ${FORMS}`);
   const [, kind, argument] = match as unknown as [string, string, string | undefined];
   switch (kind) {
     case 'none':
@@ -30,62 +31,46 @@ export function parseBalancing(text: string): Result<Balancing> {
     case 'row-split':
     case 'nonzero-split':
     case 'merge-path':
-      if (argument !== undefined) return badInput(`balancing "${text}" is not valid: ${kind} takes no argument`);
-      return ok({ kind });
+      return argument === undefined ? ok({ kind }) : invalid(`: ${kind} takes no argument`);
     case 'dynamic-fetch': {
       if (argument === undefined) return ok({ kind });
       if (argument === 'group') return ok({ kind, fetch: argument });
       const units = wholeNumber(argument, 1, MAX_FETCHED_UNITS);
-      if (units === null) {
-        return badInput(
-          `balancing "${text}" is not valid. Use dynamic-fetch(UNITS) with a whole number of units from 1 to ${MAX_FETCHED_UNITS}, or dynamic-fetch(group)`,
+      if (units === null)
+        return invalid(
+          `. Use dynamic-fetch(UNITS) with a whole number of units from 1 to ${MAX_FETCHED_UNITS}, or dynamic-fetch(group)`,
         );
-      }
       return ok(units === 1 ? { kind } : { kind, fetch: units });
     }
     case 'quantile-buckets':
     case 'best-buckets': {
       const k = wholeNumber(argument, 1, MAX_BUCKETS);
-      if (k === null) {
-        return badInput(`balancing "${text}" is not valid. Use ${kind}(K) with a whole K from 1 to ${MAX_BUCKETS}`);
-      }
-      return ok({ kind, k });
+      return k === null ? invalid(`. Use ${kind}(K) with a whole K from 1 to ${MAX_BUCKETS}`) : ok({ kind, k });
     }
     case 'mixed': {
       const classes = parseClasses(argument ?? '');
-      if (classes === null) return badInput(`balancing "${text}" is not valid. ${MIXED_FORMS}`);
-      return ok({ kind, classes });
+      return classes === null ? invalid(`. ${MIXED_FORMS}`) : ok({ kind, classes });
     }
     case 'window-sort':
     case 'padded-slice': {
       const units = wholeNumber(argument, 1, MAX_WINDOW_UNITS);
-      if (units === null) {
-        return badInput(
-          `balancing "${text}" is not valid. Use ${kind}(UNITS) with a whole number of units from 1 to ${MAX_WINDOW_UNITS}`,
-        );
-      }
-      return ok({ kind, units });
+      return units === null
+        ? invalid(`. Use ${kind}(UNITS) with a whole number of units from 1 to ${MAX_WINDOW_UNITS}`)
+        : ok({ kind, units });
     }
     default:
-      return badInput(`balancing "${text}" is not valid. Use ${FORMS}`);
+      return invalid(`. Use ${FORMS}`);
   }
 }
 
 export function formatBalancing(balancing: Balancing): string {
-  switch (balancing.kind) {
-    case 'none':
-    case 'shuffle':
-    case 'full-sort':
-    case 'padded':
-    case 'row-split':
-    case 'nonzero-split':
-    case 'merge-path':
-      return balancing.kind;
+  const { kind } = balancing;
+  switch (kind) {
     case 'dynamic-fetch':
-      return balancing.fetch === undefined ? balancing.kind : `${balancing.kind}(${balancing.fetch})`;
+      return balancing.fetch === undefined ? kind : `${kind}(${balancing.fetch})`;
     case 'quantile-buckets':
     case 'best-buckets':
-      return `${balancing.kind}(${balancing.k})`;
+      return `${kind}(${balancing.k})`;
     case 'mixed': {
       const { classes } = balancing;
       if (typeof classes === 'number') return `mixed(${classes})`;
@@ -93,7 +78,9 @@ export function formatBalancing(balancing: Balancing): string {
     }
     case 'window-sort':
     case 'padded-slice':
-      return `${balancing.kind}(${balancing.units})`;
+      return `${kind}(${balancing.units})`;
+    default:
+      return kind;
   }
 }
 

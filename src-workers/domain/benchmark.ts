@@ -11,16 +11,7 @@ export const BENCH_BACKENDS = ['cuda', 'hip', 'webgpu', 'cpu', 'program'] as con
 export type BenchBackend = (typeof BENCH_BACKENDS)[number];
 
 export function isStandIn(backend: BenchBackend | 'external'): boolean {
-  switch (backend) {
-    case 'cuda':
-    case 'hip':
-    case 'webgpu':
-    case 'cpu':
-      return true;
-    case 'program':
-    case 'external':
-      return false;
-  }
+  return backend !== 'program' && backend !== 'external';
 }
 
 /**

@@ -57,13 +57,11 @@ export function calibratedKernel<Kernel extends KernelWithOrigins>(
   kernel: Kernel,
   profile: CalibrationProfile,
 ): Kernel {
-  const { setupIterationsPerUnit, ...shared } = calibratedValues(profile);
+  const values = calibratedValues(profile);
+  const { setupIterationsPerUnit, ...shared } = values;
   const changed = { ...kernel, ...shared };
-  const found = Object.keys(calibratedValues(profile)) as KernelParameter[];
-  const origins = {
-    ...kernel.origins,
-    ...Object.fromEntries(found.map((name) => [KERNEL_PARAMETERS[name], 'calibrated'])),
-  };
+  const found = Object.keys(values).map((name) => [KERNEL_PARAMETERS[name as KernelParameter], 'calibrated']);
+  const origins = { ...kernel.origins, ...Object.fromEntries(found) };
   return {
     ...(setupIterationsPerUnit === undefined ? changed : withSetupIterations(changed, setupIterationsPerUnit)),
     ...(Object.keys(origins).length > 0 && { origins }),

@@ -549,19 +549,10 @@ export function withKernelValue<Kernel extends Partial<KernelProfile>>(
   if (!isPhase(field)) return { ...kernel, [field]: value };
   const phase = kernel[field] ?? (field === 'refill' ? kernel.unit : undefined) ?? assumedPhase(field);
   const factor = phase.instructions > 0 ? value / phase.instructions : 0;
-  const grown = (part: number | undefined): number | undefined => (part === undefined ? undefined : part * factor);
-  const { chainInstructions, dependentExchanges, dependentLoads, bytes } = phase;
-  return {
-    ...kernel,
-    [field]: {
-      ...phase,
-      instructions: value,
-      ...(chainInstructions !== undefined && { chainInstructions: grown(chainInstructions) }),
-      ...(dependentExchanges !== undefined && { dependentExchanges: grown(dependentExchanges) }),
-      ...(dependentLoads !== undefined && { dependentLoads: grown(dependentLoads) }),
-      ...(bytes !== undefined && { bytes: grown(bytes) }),
-    },
-  };
+  const grown = (['chainInstructions', 'dependentExchanges', 'dependentLoads', 'bytes'] as const).flatMap((part) =>
+    phase[part] === undefined ? [] : [[part, phase[part] * factor]],
+  );
+  return { ...kernel, [field]: { ...phase, instructions: value, ...Object.fromEntries(grown) } };
 }
 
 /** Returns a unit phase that costs as much as this many iterations, for studies of format 1, which had no phases. */
@@ -614,27 +605,21 @@ const EXAMPLE_NOTE = 'from the example';
 function kernelFact({ input, field, kernel, of }: DecidingField): InputFact {
   const origin = kernelOrigin(kernel, field);
   const note = kernelNote(origin, kernel.origins?.[field] !== undefined);
-  const named = (label: string): string => (of === null ? label : `${label} of ${of}`);
-  if (field === 'lengthsKnownBeforeLaunch')
-    return {
-      field: input,
-      label: named('Lengths known before launch'),
-      value: kernel[field] ? 'yes' : 'no',
-      unit: '',
-      origin,
-      note,
-      usual: null,
-    };
-  if (field === 'accesses') {
-    const value = accessesText(kernel.accesses ?? []);
-    return { field: input, label: named('Memory accesses'), value, unit: '', origin, note, usual: null };
+  const fact = (label: string, value: number | string, unit = '', usual: InputFact['usual'] = null): InputFact => {
+    return { field: input, label: of === null ? label : `${label} of ${of}`, value, unit, origin, note, usual };
+  };
+  switch (field) {
+    case 'lengthsKnownBeforeLaunch':
+      return fact('Lengths known before launch', kernel[field] ? 'yes' : 'no');
+    case 'accesses':
+      return fact('Memory accesses', accessesText(kernel.accesses ?? []));
+    case 'sharing':
+      return fact('Sharing of a unit', kernel.sharing === 'deal' ? 'dealt iterations' : 'split iterations');
+    default: {
+      const { label, unit, usual } = KERNEL_INPUTS[field];
+      return fact(label, kernelValue(kernel, field), unit, usual);
+    }
   }
-  if (field === 'sharing') {
-    const value = kernel.sharing === 'deal' ? 'dealt iterations' : 'split iterations';
-    return { field: input, label: named('Sharing of a unit'), value, unit: '', origin, note, usual: null };
-  }
-  const { label, unit, usual } = KERNEL_INPUTS[field];
-  return { field: input, label: named(label), value: kernelValue(kernel, field), unit, origin, note, usual };
 }
 
 const DEVICE_FACTS = {
