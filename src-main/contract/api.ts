@@ -150,10 +150,8 @@ export interface MeasuredDesignTime {
   readonly measuredOn: string;
 }
 
-export interface SimulatedDesign extends Pick<
-  RankRow,
-  'designIndex' | 'deviceId' | 'device' | 'design' | 'predictedMs'
-> {
+export interface SimulatedDesign
+  extends Pick<RankRow, 'designIndex' | 'deviceId' | 'device' | 'design' | 'predictedMs'>, Explained {
   /** By simulated mean, from 1, among the simulated designs of the run. */
   readonly rank: number;
   /** The simulated interval overlaps the interval of the design with rank 1. */
@@ -161,6 +159,9 @@ export interface SimulatedDesign extends Pick<
   readonly simulated: SimulatedTime;
   /** Predicted time over simulated mean, minus 1. */
   readonly difference: number;
+}
+
+interface Explained {
   /** Null if the run does not explain the prediction. */
   readonly regime: RegimeInfo | null;
   /** The order that the prediction assumes. Null on a CPU. */
@@ -218,12 +219,7 @@ export interface ExportRow extends RankRow {
   readonly orderingMs: number;
 }
 
-export interface BestRow extends ExportRow {
-  /** Null if the run does not explain the prediction. */
-  readonly regime: RegimeInfo | null;
-  /** The order that the prediction assumes. Null on a CPU. */
-  readonly order: UnitsOrder | null;
-}
+export interface BestRow extends ExportRow, Explained {}
 
 /** Each design at its best fidelity. */
 export interface BestDesigns {

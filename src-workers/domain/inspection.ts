@@ -251,12 +251,7 @@ export function withInspected<Kernel extends { readonly origins?: object | undef
   ].filter((field) => field in kernel || field in (kernel.origins ?? {}));
   const imported = Object.keys(found).map((field) => [field, 'imported']);
   const gone = Object.fromEntries(replaced.map((field) => [field, undefined]));
-  return {
-    ...kernel,
-    ...found,
-    ...gone,
-    origins: { ...kernel.origins, ...Object.fromEntries(imported), ...gone },
-  };
+  return { ...kernel, ...found, ...gone, origins: { ...kernel.origins, ...Object.fromEntries(imported), ...gone } };
 }
 
 /** Returns the last part of a kernel's name, without template arguments: `step` of `nbody::step<float>`. */

@@ -74,195 +74,91 @@ export interface KernelInput {
   readonly assumed: number;
   /** The range that covers most kernels: 5 to 95 % of the law in `db/assumed.json`, if the field has a law. */
   readonly usual: readonly [number, number];
-  readonly source: string;
 }
 
 export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
-  registersPerThread: {
-    label: 'Registers per thread',
-    unit: '',
-    level: 'basic',
-    assumed: 40,
-    usual: [20, 128],
-    source: 'chosen: small loops need about 24 registers; with 128, most devices hold a quarter of their thread groups',
-  },
+  // Chosen: small loops need about 24 registers; with 128, most devices hold a quarter of their thread groups.
+  registersPerThread: { label: 'Registers per thread', unit: '', level: 'basic', assumed: 40, usual: [20, 128] },
+  // Chosen: from a sparse row entry (about 10) to a ray step (about 100).
   instructionsPerIteration: {
     label: 'Instructions per iteration',
     unit: '',
     level: 'basic',
     assumed: 30,
     usual: [6.7, 220],
-    source: 'chosen: from a sparse row entry (about 10) to a ray step (about 100)',
   },
-  serialFraction: {
-    label: 'Serial fraction σ',
-    unit: '',
-    level: 'basic',
-    assumed: 0.05,
-    usual: [0.01, 0.25],
-    source:
-      'near the 1/21 of ACTS propagation (Swatman et al. 2022, doi:10.1109/MASCOTS56607.2022.00026); range chosen',
-  },
+  // Near the 1/21 of ACTS propagation (Swatman et al. 2022, doi:10.1109/MASCOTS56607.2022.00026); range chosen.
+  serialFraction: { label: 'Serial fraction σ', unit: '', level: 'basic', assumed: 0.05, usual: [0.01, 0.25] },
+  // Chosen: one indirection, as in a gather; none if data stay in registers.
   dependentLoadsPerIteration: {
     label: 'Dependent loads per iteration',
     unit: '',
     level: 'basic',
     assumed: 1,
     usual: [0, 3],
-    source: 'chosen: one indirection, as in a gather; none if data stay in registers',
   },
-  bytesPerIteration: {
-    label: 'Memory traffic per iteration',
-    unit: 'B',
-    level: 'basic',
-    assumed: 8,
-    usual: [0, 64],
-    source: 'chosen: one double-precision value; 32 B is a whole sector per lane (CUDA C++ Best Practices Guide)',
-  },
-  unit: {
-    label: 'Once per unit',
-    unit: 'instructions',
-    level: 'basic',
-    assumed: 18,
-    usual: [1, 313],
-    source: 'chosen: bounds, a pointer and a store, as in a CSR row loop; 18 in the kernels of test/data/cycle-sim',
-  },
-  prologue: {
-    label: 'Once per thread',
-    unit: 'instructions',
-    level: 'advanced',
-    assumed: 20,
-    usual: [12, 966],
-    source: 'chosen: arguments and the index of the thread; 18 to 25 in the kernels of test/data/cycle-sim',
-  },
-  combine: {
-    label: 'Combining step',
-    unit: 'instructions',
-    level: 'advanced',
-    assumed: 3,
-    usual: [2.7, 101],
-    source: 'chosen: a shuffle, an addition and moves; 2 to 5 in the kernels of test/data/cycle-sim',
-  },
-  refill: {
-    label: 'Change of unit',
-    unit: 'instructions',
-    level: 'advanced',
-    assumed: 12,
-    usual: [4, 60],
-    source: 'chosen: a store, the next index and a load; 11 in the kernels of test/data/cycle-sim',
-  },
-  search: {
-    label: 'Search step',
-    unit: 'instructions',
-    level: 'advanced',
-    assumed: 7,
-    usual: [4, 20],
-    source: 'chosen: a dependent load, mostly from a cache, and six instructions',
-  },
-  carry: {
-    label: 'Carry of a cut unit',
-    unit: 'instructions',
-    level: 'advanced',
-    assumed: 15,
-    usual: [4, 60],
-    source:
-      'chosen: a store and an atomic addition, or a share of a second pass (Merrill and Garland 2016, doi:10.1109/SC.2016.57)',
-  },
-  chainInstructions: {
-    label: 'Longest chain',
-    unit: 'instructions',
-    level: 'advanced',
-    assumed: 30,
-    usual: [4, 100],
-    source: 'chosen: every instruction waits for the one before, because their dependencies are unknown',
-  },
-  dependentExchanges: {
-    label: 'Exchanges per iteration',
-    unit: '',
-    level: 'advanced',
-    assumed: 0,
-    usual: [0, 8],
-    source: 'chosen: none in most loops; a shuffle for each halving of a sum',
-  },
+  // Chosen: one double-precision value; 32 B is a whole sector per lane (CUDA C++ Best Practices Guide).
+  bytesPerIteration: { label: 'Memory traffic per iteration', unit: 'B', level: 'basic', assumed: 8, usual: [0, 64] },
+  // Chosen: bounds, a pointer and a store, as in a CSR row loop; 18 in the kernels of test/data/cycle-sim.
+  unit: { label: 'Once per unit', unit: 'instructions', level: 'basic', assumed: 18, usual: [1, 313] },
+  // Chosen: arguments and the index of the thread; 18 to 25 in the kernels of test/data/cycle-sim.
+  prologue: { label: 'Once per thread', unit: 'instructions', level: 'advanced', assumed: 20, usual: [12, 966] },
+  // Chosen: a shuffle, an addition and moves; 2 to 5 in the kernels of test/data/cycle-sim.
+  combine: { label: 'Combining step', unit: 'instructions', level: 'advanced', assumed: 3, usual: [2.7, 101] },
+  // Chosen: a store, the next index and a load; 11 in the kernels of test/data/cycle-sim.
+  refill: { label: 'Change of unit', unit: 'instructions', level: 'advanced', assumed: 12, usual: [4, 60] },
+  // Chosen: a dependent load, mostly from a cache, and six instructions.
+  search: { label: 'Search step', unit: 'instructions', level: 'advanced', assumed: 7, usual: [4, 20] },
+  // Chosen: a store and an atomic addition, or a share of a second pass (Merrill and Garland 2016,
+  // doi:10.1109/SC.2016.57).
+  carry: { label: 'Carry of a cut unit', unit: 'instructions', level: 'advanced', assumed: 15, usual: [4, 60] },
+  // Chosen: every instruction waits for the one before, because their dependencies are unknown.
+  chainInstructions: { label: 'Longest chain', unit: 'instructions', level: 'advanced', assumed: 30, usual: [4, 100] },
+  // Chosen: none in most loops; a shuffle for each halving of a sum.
+  dependentExchanges: { label: 'Exchanges per iteration', unit: '', level: 'advanced', assumed: 0, usual: [0, 8] },
+  // Chosen: a shuffle and an addition, two instructions of an iteration of 10 to 200.
   cooperationCost: {
     label: 'Cooperation step κ',
     unit: 'iterations',
     level: 'advanced',
     assumed: 0.05,
     usual: [0.01, 0.2],
-    source: 'chosen: a shuffle and an addition, two instructions of an iteration of 10 to 200',
   },
+  // Chosen; 0.43 was fitted on a software adapter (db/examples/software.json).
   flattenedCost: {
     label: 'One loop over units',
     unit: 'iterations',
     level: 'advanced',
     assumed: 0.1,
     usual: [0, 0.43],
-    source: 'chosen; 0.43 was fitted on a software adapter (db/examples/software.json)',
   },
-  integerShare: {
-    label: 'Integer share',
-    unit: '',
-    level: 'advanced',
-    assumed: 0,
-    usual: [0, 0.6],
-    source: 'chosen: in most kernels, some instructions count loops and compute addresses',
-  },
-  fp64Share: {
-    label: 'FP64 share',
-    unit: '',
-    level: 'advanced',
-    assumed: 0,
-    usual: [0, 0.5],
-    source: 'chosen: none in most kernels, all of the arithmetic in some',
-  },
-  specialShare: {
-    label: 'Special-function share',
-    unit: '',
-    level: 'advanced',
-    assumed: 0,
-    usual: [0, 0.1],
-    source: 'chosen: an occasional reciprocal or exponential',
-  },
-  threeRegisterShare: {
-    label: 'Three-register share',
-    unit: '',
-    level: 'advanced',
-    assumed: 0,
-    usual: [0, 0.5],
-    source: 'chosen: no effect up to one half, which only long chains of multiply-adds exceed',
-  },
+  // Chosen: in most kernels, some instructions count loops and compute addresses.
+  integerShare: { label: 'Integer share', unit: '', level: 'advanced', assumed: 0, usual: [0, 0.6] },
+  // Chosen: none in most kernels, all of the arithmetic in some.
+  fp64Share: { label: 'FP64 share', unit: '', level: 'advanced', assumed: 0, usual: [0, 0.5] },
+  // Chosen: an occasional reciprocal or exponential.
+  specialShare: { label: 'Special-function share', unit: '', level: 'advanced', assumed: 0, usual: [0, 0.1] },
+  // Chosen: no effect up to one half, which only long chains of multiply-adds exceed.
+  threeRegisterShare: { label: 'Three-register share', unit: '', level: 'advanced', assumed: 0, usual: [0, 0.5] },
+  // Chosen: irregular loops seldom use it.
   sharedMemoryBytesPerBlock: {
     label: 'Shared memory',
     unit: 'B per block',
     level: 'advanced',
     assumed: 0,
     usual: [0, 16_384],
-    source: 'chosen: irregular loops seldom use it',
   },
-  bytesPerUnit: {
-    label: 'Size of a unit',
-    unit: 'B',
-    level: 'advanced',
-    assumed: 64,
-    usual: [8, 256],
-    source: 'chosen: from one value to the state of a particle',
-  },
-  kneeSoftness: {
-    label: 'Knee softness',
-    unit: '',
-    level: 'advanced',
-    assumed: 6.5,
-    usual: [2, 20],
-    source: "fitted on 5 rows of Hasan's Table 2 (doi:10.1007/978-3-662-44917-2_65); range chosen",
-  },
+  // Chosen: from one value to the state of a particle.
+  bytesPerUnit: { label: 'Size of a unit', unit: 'B', level: 'advanced', assumed: 64, usual: [8, 256] },
+  // Fitted on 5 rows of Hasan's Table 2 (doi:10.1007/978-3-662-44917-2_65); range chosen.
+  kneeSoftness: { label: 'Knee softness', unit: '', level: 'advanced', assumed: 6.5, usual: [2, 20] },
+  // Chosen: one store and one load; fewer if a spilled register is seldom used.
   spillInstructionsPerRegister: {
     label: 'Spill cost',
     unit: 'instructions per register',
     level: 'advanced',
     assumed: 2,
     usual: [0.5, 4],
-    source: 'chosen: one store and one load; fewer if a spilled register is seldom used',
   },
 };
 
@@ -602,12 +498,21 @@ function kernelNote(origin: Origin, isStated: boolean): string {
 }
 const EXAMPLE_NOTE = 'from the example';
 
+const makeFact = (
+  field: string,
+  label: string,
+  value: number | string,
+  unit: string,
+  origin: Origin,
+  note = '',
+  usual: InputFact['usual'] = null,
+): InputFact => ({ field, label, value, unit, origin, note, usual });
+
 function kernelFact({ input, field, kernel, of }: DecidingField): InputFact {
   const origin = kernelOrigin(kernel, field);
   const note = kernelNote(origin, kernel.origins?.[field] !== undefined);
-  const fact = (label: string, value: number | string, unit = '', usual: InputFact['usual'] = null): InputFact => {
-    return { field: input, label: of === null ? label : `${label} of ${of}`, value, unit, origin, note, usual };
-  };
+  const fact = (label: string, value: number | string, unit = '', usual: InputFact['usual'] = null): InputFact =>
+    makeFact(input, of === null ? label : `${label} of ${of}`, value, unit, origin, note, usual);
   switch (field) {
     case 'lengthsKnownBeforeLaunch':
       return fact('Lengths known before launch', kernel[field] ? 'yes' : 'no');
@@ -652,15 +557,9 @@ function deviceFacts(device: Device, measured: boolean): readonly InputFact[] {
     .filter(([field]) => !(measured && REPLACED.has(field)))
     .map(([field, [label, unit]]) => {
       const estimate = isEstimate(device, field);
-      return {
-        field: `device.${field}`,
-        label,
-        value: (device as unknown as Readonly<Record<string, number>>)[field],
-        unit,
-        origin: estimate ? 'assumed' : 'given',
-        note: estimate ? (device.sources[field] ?? device.sources['*']) : 'data sheet',
-        usual: null,
-      };
+      const value = (device as unknown as Readonly<Record<string, number>>)[field];
+      const note = estimate ? (device.sources[field] ?? device.sources['*']) : 'data sheet';
+      return makeFact(`device.${field}`, label, value, unit, estimate ? 'assumed' : 'given', note);
     });
 }
 
@@ -675,38 +574,27 @@ export function inputFacts(inputs: PredictionInputs, device: Device, implementat
   const ofStandIn = isKernelOfStandIn(pipeline);
   const file = /^(file|mtx|stored):/.test(workload.lengths);
   return [
-    {
-      field: 'workload.lengths',
-      label: 'Lengths of the units',
-      value: lengthsText(workload.lengths),
-      unit: 'iterations',
-      origin: file ? 'imported' : 'given',
-      note: '',
-      usual: null,
-    },
-    {
-      field: 'workload.units',
-      label: 'Units',
-      value: workload.units,
-      unit: '',
-      origin: 'given',
-      note: '',
-      usual: null,
-    },
+    makeFact(
+      'workload.lengths',
+      'Lengths of the units',
+      lengthsText(workload.lengths),
+      'iterations',
+      file ? 'imported' : 'given',
+    ),
+    makeFact('workload.units', 'Units', workload.units, '', 'given'),
     ...decidingFields(inputs, device, implementation)
       .map(kernelFact)
       .map((fact) => (fact.origin === 'calibrated' && ofStandIn ? { ...fact, note: STAND_IN_NOTE } : fact)),
     ...(measured
       ? [
-          {
-            field: 'pipeline',
-            label: 'Cycles of an iteration',
-            value: `τ ${measured.latencyCycles.toPrecision(4)}, c ${measured.issueCycles.toPrecision(4)}, p ${measured.kneeSoftness.toPrecision(3)}`,
-            unit: 'cycles',
-            origin: measured.origin ?? ('given' as const),
-            note: isFittedToStandIn(measured) ? STAND_IN_NOTE : '',
-            usual: null,
-          },
+          makeFact(
+            'pipeline',
+            'Cycles of an iteration',
+            `τ ${measured.latencyCycles.toPrecision(4)}, c ${measured.issueCycles.toPrecision(4)}, p ${measured.kneeSoftness.toPrecision(3)}`,
+            'cycles',
+            measured.origin ?? 'given',
+            isFittedToStandIn(measured) ? STAND_IN_NOTE : '',
+          ),
         ]
       : []),
     ...deviceFacts(device, measured !== undefined),

@@ -19,75 +19,47 @@ function words(one: string, many = `${one}s`, short = one): Words {
   return { one, many, short };
 }
 
+const everywhere = (word: Words) => ({ cuda: word, hip: word, sycl: word, opencl: word, webgpu: word });
+const inKhronos = (word: Words) => ({ sycl: word, opencl: word });
+
 /**
  * `workGroup` is the n units that run in lockstep. No programming model has a word for it. It is called a lockstep
  * group in vocabularies where "work-group" means a block.
  */
 const TERMS = {
-  thread: {
-    cuda: words('thread'),
-    hip: words('thread'),
-    sycl: words('work-item'),
-    opencl: words('work-item'),
-    webgpu: words('invocation'),
-  },
-  lane: { cuda: words('lane'), hip: words('lane'), sycl: words('lane'), opencl: words('lane'), webgpu: words('lane') },
+  thread: { ...everywhere(words('thread')), ...inKhronos(words('work-item')), webgpu: words('invocation') },
+  lane: everywhere(words('lane')),
   threadGroup: {
     cuda: words('warp'),
     hip: words('wavefront', 'wavefronts', 'wave'),
-    sycl: words('sub-group'),
-    opencl: words('sub-group'),
+    ...inKhronos(words('sub-group')),
     webgpu: words('subgroup'),
   },
-  workGroup: {
-    cuda: words('work group'),
-    hip: words('work group'),
-    sycl: words('lockstep group'),
-    opencl: words('lockstep group'),
-    webgpu: words('lockstep group'),
-  },
+  workGroup: { ...everywhere(words('lockstep group')), cuda: words('work group'), hip: words('work group') },
   block: {
-    cuda: words('block', 'blocks', 'bl'),
-    hip: words('block', 'blocks', 'bl'),
-    sycl: words('work-group', 'work-groups', 'wg'),
-    opencl: words('work-group', 'work-groups', 'wg'),
+    ...everywhere(words('block', 'blocks', 'bl')),
+    ...inKhronos(words('work-group', 'work-groups', 'wg')),
     webgpu: words('workgroup', 'workgroups', 'wg'),
   },
   grid: {
-    cuda: words('grid'),
-    hip: words('grid'),
+    ...everywhere(words('grid')),
     sycl: words('ND-range'),
     opencl: words('NDRange'),
     webgpu: words('dispatch', 'dispatches'),
   },
   multiprocessor: {
+    ...everywhere(words('compute unit', 'compute units', 'CU')),
     cuda: words('streaming multiprocessor', 'streaming multiprocessors', 'SM'),
-    hip: words('compute unit', 'compute units', 'CU'),
-    sycl: words('compute unit', 'compute units', 'CU'),
-    opencl: words('compute unit', 'compute units', 'CU'),
     webgpu: words('core', 'cores', 'core'),
   },
   sharedMemory: {
     cuda: words('shared memory', 'shared memory', 'shared'),
     hip: words('LDS', 'LDS', 'LDS'),
-    sycl: words('local memory', 'local memory', 'local'),
-    opencl: words('local memory', 'local memory', 'local'),
+    ...inKhronos(words('local memory', 'local memory', 'local')),
     webgpu: words('workgroup memory', 'workgroup memory', 'wg mem'),
   },
-  register: {
-    cuda: words('register', 'registers', 'reg'),
-    hip: words('VGPR', 'VGPRs', 'VGPR'),
-    sycl: words('register', 'registers', 'reg'),
-    opencl: words('register', 'registers', 'reg'),
-    webgpu: words('register', 'registers', 'reg'),
-  },
-  kernel: {
-    cuda: words('kernel'),
-    hip: words('kernel'),
-    sycl: words('kernel'),
-    opencl: words('kernel'),
-    webgpu: words('compute shader', 'compute shaders', 'shader'),
-  },
+  register: { ...everywhere(words('register', 'registers', 'reg')), hip: words('VGPR', 'VGPRs', 'VGPR') },
+  kernel: { ...everywhere(words('kernel')), webgpu: words('compute shader', 'compute shaders', 'shader') },
 } as const satisfies Readonly<Record<string, Readonly<Record<Vocabulary, Words>>>>;
 
 export type TermKey = keyof typeof TERMS;

@@ -1,3 +1,4 @@
+import { CUDA_GROUP_WIDTH } from '../domain/ability.ts';
 import type { AccessPattern, MemoryAccess } from '../domain/kernel.ts';
 import { isConstant, type Sums } from './affine.ts';
 import type { Instruction } from './instruction.ts';
@@ -16,9 +17,6 @@ export interface Addresses {
 const MAX_FOLLOWED = { one: 1000, all: 1e6 };
 /** Accesses that a study lists. If there are more, accesses with the same pattern are joined. */
 const MAX_ACCESSES = 16;
-/** Lanes of a thread group, which read side by side. */
-const SIDE_BY_SIDE = 32;
-
 export function findAddresses(code: readonly Instruction[], sums: Sums): Addresses {
   const { inLoop, last, carried } = sums;
   let followedSoFar = 0;
@@ -59,7 +57,7 @@ export function findAddresses(code: readonly Instruction[], sums: Sums): Address
         [...sums.before(address).terms].some(([name, times]) => LANE.test(name) && Math.abs(times) === bytes);
       const step = isConstant(grown) ? Math.abs(grown.constant) / unrolled : Infinity;
       const along = [...grown.terms].some(([name]) => THREADS.test(name));
-      const side = !along && (lanes || step >= SIDE_BY_SIDE * bytes) && threadsPerUnit < SIDE_BY_SIDE;
+      const side = !along && (lanes || step >= CUDA_GROUP_WIDTH * bytes) && threadsPerUnit < CUDA_GROUP_WIDTH;
       return side ? 'across-lanes' : 'along-unit';
     },
   };

@@ -1,11 +1,10 @@
+import { CUDA_GROUP_WIDTH } from '../domain/ability.ts';
 import type { FittedLengths } from '../domain/inspection.ts';
 import { ok, type Result, badInput, unsupported } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { geometricLaw, lognormalLaw, moments } from '../models/workload/laws.ts';
 
-/** Lanes of a thread group, to which the profiler's count of active lanes refers. */
-const LANES = 32;
 /** Allows means of a geometric law up to 1000. Beyond that, the loss grows by less than 0.001. */
 const MIN_PROBABILITY = 1e-3;
 /** Of the logarithm of a log-normal law. At this limit, a law of mean 20 has a loss of 13. */
@@ -18,8 +17,8 @@ const STEPS = 26;
  * with a mean length it is log-normal. Fails with `unsupported` if no law of the family has this loss.
  */
 export function fitLengths(meanActiveLanes: number, meanLength: number | null): Result<FittedLengths> {
-  const wanted = LANES / meanActiveLanes;
-  const lanes = `${Number(meanActiveLanes.toPrecision(4))} active lanes of ${LANES}`;
+  const wanted = CUDA_GROUP_WIDTH / meanActiveLanes;
+  const lanes = `${Number(meanActiveLanes.toPrecision(4))} active lanes of ${CUDA_GROUP_WIDTH}`;
   const [family, low, high] =
     meanLength === null
       ? [(x: number) => geometric(Math.log(MIN_PROBABILITY) * x), 0, 1]
@@ -58,7 +57,7 @@ export function fitLengths(meanActiveLanes: number, meanLength: number | null): 
   });
 }
 
-const lossOf = (law: LengthLaw): number => lossMoments(law, [LANES])[0].aggregateLoss;
+const lossOf = (law: LengthLaw): number => lossMoments(law, [CUDA_GROUP_WIDTH])[0].aggregateLoss;
 const rounded = (value: number): number => Number(value.toPrecision(5));
 const geometric = (logProbability: number): Result<LengthLaw> => geometricLaw(rounded(Math.exp(logProbability)));
 /** The law rounds lengths up, which adds 0.5 on average, so its mean is reduced by 0.5. */

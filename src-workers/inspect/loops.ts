@@ -1,3 +1,4 @@
+import { CUDA_GROUP_WIDTH } from '../domain/ability.ts';
 import { countedText } from '../domain/text.ts';
 import {
   INSTRUCTION_CLASSES,
@@ -129,15 +130,12 @@ function describe(graph: Graph, loop: Loop, sums: Sums, differs: Differing): Fou
   };
 }
 
-/** Lanes of a thread group, whose indices are consecutive. */
-const SIDE_BY_SIDE = 32;
-
 /** Returns whether threads begin side by side and advance so far that their numbers of passes differ by at most one. */
 function isStrided(compared: readonly Comparison[]): boolean {
   return (
     compared.length > 0 &&
     compared.every(
-      ({ growth }) => growth !== null && (!isConstant(growth) || Math.abs(growth.constant) >= SIDE_BY_SIDE),
+      ({ growth }) => growth !== null && (!isConstant(growth) || Math.abs(growth.constant) >= CUDA_GROUP_WIDTH),
     )
   );
 }

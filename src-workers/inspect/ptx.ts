@@ -1,3 +1,4 @@
+import { CUDA_GROUP_WIDTH } from '../domain/ability.ts';
 import type { InstructionClass } from '../domain/inspection.ts';
 import {
   LOOP_MARK,
@@ -208,16 +209,13 @@ function countFetched([, ...sources]: readonly string[], before: string): number
   return new Set(sources.filter((source, at) => source.startsWith('%') && (waits || source !== kept[at]))).size;
 }
 
-/** Lanes that share a matrix fragment. */
-const LANES = 32;
-
 /** Returns 8 for `ld.global.v2.u32`; for a matrix fragment, a lane's part of its bytes. */
 function countBytes(name: string): number {
   const piece = /^wmma\.(?:load|store)\.([abcd])\..*\.m(\d+)n(\d+)k(\d+)\b/.exec(name);
   if (piece) {
     const [m, n, k] = piece.slice(2).map(Number);
     const elements = { a: m * k, b: k * n, c: m * n, d: m * n }[piece[1] as 'a' | 'b' | 'c' | 'd'];
-    return (elements * Number(/\.(?:b?f|[busf]|tf)(\d+)$/.exec(name)?.[1] ?? 32)) / 8 / LANES;
+    return (elements * Number(/\.(?:b?f|[busf]|tf)(\d+)$/.exec(name)?.[1] ?? 32)) / 8 / CUDA_GROUP_WIDTH;
   }
   const bits = [...name.matchAll(/\.b?[busf](\d+)/g)].at(-1)?.[1] ?? '32';
   return (Number(/\.v(\d)\b/.exec(name)?.[1] ?? 1) * Number(bits)) / 8;

@@ -139,22 +139,6 @@ export function formatWorkload(descriptor: WorkloadDescriptor): string {
   }
 }
 
-/** Returns paths in the order of the text. */
-export function workloadFiles(descriptor: WorkloadDescriptor): readonly string[] {
-  switch (descriptor.kind) {
-    case 'file':
-    case 'mtx':
-      return [descriptor.path];
-    case 'mixture':
-      return descriptor.parts.flatMap((part) => workloadFiles(part.lengths));
-    case 'distribution':
-    case 'categorical':
-    case 'summary':
-    case 'example':
-      return [];
-  }
-}
-
 /**
  * A law, and the lengths in the order of the units if the text gives an order (files of lengths, matrices, examples).
  */
@@ -175,10 +159,6 @@ export async function resolveWorkload(text: string, context: WorkloadContext): P
 export async function resolveOrderedWorkload(text: string, context: WorkloadContext): Promise<Result<OrderedWorkload>> {
   const descriptor = parseWorkload(text);
   return descriptor.ok ? resolveOrdered(descriptor.value, context) : descriptor;
-}
-
-async function resolveDescriptor(descriptor: WorkloadDescriptor, context: WorkloadContext): Promise<Result<LengthLaw>> {
-  return lawAlone(await resolveOrdered(descriptor, context));
 }
 
 function lawAlone(workload: Result<OrderedWorkload>): Result<LengthLaw> {
@@ -202,7 +182,7 @@ async function resolveOrdered(
     case 'mixture': {
       const parts: MixturePart[] = [];
       for (const { weight, lengths } of descriptor.parts) {
-        const law = await resolveDescriptor(lengths, context);
+        const law = lawAlone(await resolveOrdered(lengths, context));
         if (!law.ok) return law;
         parts.push({ weight, law: law.value });
       }

@@ -1,7 +1,5 @@
 import type { Result } from '../domain/result.ts';
-import { countLengths } from '../models/workload/generated.ts';
-import { empiricalLaw } from '../models/workload/laws.ts';
-import { MAX_ORDERED_LENGTHS, type ReadLengths } from './length-taker.ts';
+import { MAX_ORDERED_LENGTHS, vertexLengths, type ReadLengths } from './length-taker.ts';
 import { textLines } from './matrix-market.ts';
 import { caught, HEAD_BYTES, refuse as refuseIn, shown, type ByteSource, type Refuse } from './source.ts';
 
@@ -17,10 +15,7 @@ const OUT_DEGREE = 'Each vertex of the graph is a unit, in the order of the file
 
 function makeGraph(label: string, degrees: readonly number[], note: string): Result<ReadLengths> {
   if (degrees.length === 0) refuseIn(label, {}, 'the graph has no vertices');
-  const lengths = Float64Array.from(degrees);
-  const law = empiricalLaw(countLengths(lengths), label);
-  if (!law.ok) return law;
-  return { ok: true, value: { law: law.value, form: 'edges', units: lengths.length, lengths, note } };
+  return vertexLengths(label, Float64Array.from(degrees), note);
 }
 
 /** Numbers vertices in the order in which their names first occur. */

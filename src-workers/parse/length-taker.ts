@@ -146,14 +146,18 @@ function takeEdges(label: string, place: (at: number, isTarget: boolean) => Plac
       const lengths = new Float64Array(vertices);
       let unit = 0;
       for (const degree of degreesAndOne) if (degree > 0) lengths[unit++] = degree - 1;
-      const law = empiricalLaw(countLengths(lengths), label);
-      if (!law.ok) return law;
       const note = undirected
         ? 'Each vertex of the edge list is a unit, in the order of the numbers. Its length is its degree, since the edges are undirected.'
         : 'Each vertex of the edge list is a unit, in the order of the numbers. Its length is its out-degree: how many edges start at it. If edges have no direction, list each of them from both ends.';
-      return { ok: true, value: { law: law.value, form: 'edges', units: vertices, lengths, note } };
+      return vertexLengths(label, lengths, note);
     },
   };
+}
+
+/** Returns the lengths of a graph, whose vertices are the units. */
+export function vertexLengths(label: string, lengths: Float64Array, note: string): Result<ReadLengths> {
+  const law = empiricalLaw(countLengths(lengths), label);
+  return law.ok ? { ok: true, value: { law: law.value, form: 'edges', units: lengths.length, lengths, note } } : law;
 }
 
 function larger<Numbers extends Float64Array | Uint32Array>(numbers: Numbers, length: number): Numbers {

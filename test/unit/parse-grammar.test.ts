@@ -5,7 +5,6 @@ import {
   formatWorkload,
   parseWorkload,
   resolveWorkload,
-  workloadFiles,
   type WorkloadContext,
 } from '../../src-workers/parse/grammar.ts';
 import { chunks } from '../data.ts';
@@ -86,11 +85,6 @@ describe('parseWorkload', () => {
       columns: { length: '1', target: '2' },
     });
     expect(unwrap(parseWorkload('file:run#2/lengths'))).toEqual({ kind: 'file', path: 'run#2/lengths' });
-  });
-
-  it('names the files that a workload reads', () => {
-    const descriptor = unwrap(parseWorkload('mixture(0.5*file:a.csv,0.2*poisson(3),0.3*mixture(1*mtx:b.mtx))'));
-    expect(workloadFiles(descriptor)).toEqual(['a.csv', 'b.mtx']);
   });
 });
 

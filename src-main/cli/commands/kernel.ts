@@ -1,5 +1,6 @@
 import { basename, dirname, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { CUDA_GROUP_WIDTH } from '../../../src-workers/domain/ability.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import {
   selectFields,
@@ -147,7 +148,7 @@ async function inspectCommand(
   if (into === undefined) return;
   if (loss)
     terminal.say(
-      `The active lanes show a loss of ${loss.measured.toFixed(2)}; the lengths of ${into} have ${loss.computed.toFixed(2)} if ${LANES} consecutive units run in lockstep. The two differ if other units run together, or if the lanes do not reconverge after the loop.`,
+      `The active lanes show a loss of ${loss.measured.toFixed(2)}; the lengths of ${into} have ${loss.computed.toFixed(2)} if ${CUDA_GROUP_WIDTH} consecutive units run in lockstep. The two differ if other units run together, or if the lanes do not reconverge after the loop.`,
     );
   if (work) printWork(terminal, work, into);
   const texts = (Object.entries(fields) as [InspectedField, InspectedFields[InspectedField]][]).map(
@@ -157,9 +158,6 @@ async function inspectCommand(
   if (unknown.length > 0) terminal.say('The code does not say:');
   for (const one of unknown) terminal.say(`- ${one}`);
 }
-
-/** The width of NVIDIA's thread groups. Nsight Compute reports how many of their lanes are active on average. */
-const LANES = 32;
 
 /** Returns the losses by the profile's active lanes and by the study's lengths; null if either is unknown. */
 async function lossOfStudy(
@@ -176,13 +174,13 @@ async function lossOfStudy(
   const folder = dirname(resolve(file));
   const losses = await engine.call('models.loss', {
     workload: { lengths, truncation },
-    n: [LANES],
+    n: [CUDA_GROUP_WIDTH],
     quantiles: false,
     folder,
   });
   if (!losses.ok) return null;
   const [{ aggregateLoss, givenOrder }] = losses.value.rows;
-  return { measured: LANES / lanes, computed: givenOrder?.aggregateLoss ?? aggregateLoss };
+  return { measured: CUDA_GROUP_WIDTH / lanes, computed: givenOrder?.aggregateLoss ?? aggregateLoss };
 }
 
 interface Compared {
