@@ -162,11 +162,7 @@ const ownKernel = v.optional(v.strictObject({ file: v.pipe(v.string(), v.minLeng
 const maxThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
 /** The limits of the page's own GPU, only for the target `webgpu-page`. `null`: unknown. */
 const pageLimits = v.optional(
-  v.strictObject({
-    threadsPerUnit: maxThreads,
-    blockThreads: maxThreads,
-    bestBuckets: v.optional(v.boolean(), true),
-  }),
+  v.strictObject({ threadsPerUnit: maxThreads, blockThreads: maxThreads, bestBuckets: v.optional(v.boolean(), true) }),
 );
 
 const measuringPlace = { target: shortText, limits: pageLimits, program: ownProgram, kernel: ownKernel };
@@ -238,11 +234,7 @@ const advice = {
    * The default device is the fastest, the default design the recommended one. `inputs` restricts the inputs.
    */
   'advice.sensitivity': procedure(
-    v.strictObject({
-      ...advisedInput,
-      designIndex: v.optional(index),
-      inputs: v.optional(v.array(variedInput)),
-    }),
+    v.strictObject({ ...advisedInput, designIndex: v.optional(index), inputs: v.optional(v.array(variedInput)) }),
   ).returns<Sensitivity>(),
   /**
    * Recommends a design when some inputs are unknown: the design with the least expected regret under draws of their
@@ -344,12 +336,7 @@ const others = {
    * it.
    */
   'workload.inspect': procedure(
-    v.strictObject({
-      fileName: shortText,
-      bytes,
-      delimiter: v.optional(delimiter),
-      header: v.optional(v.boolean()),
-    }),
+    v.strictObject({ fileName: shortText, bytes, delimiter: v.optional(delimiter), header: v.optional(v.boolean()) }),
   ).returns<TableSummary | null>(),
   /**
    * Imports a file of lengths (CSV, a graph, Matrix Market, NPY, NPZ, Parquet, each also as gzip). The returned
@@ -444,11 +431,7 @@ const others = {
     }),
   ).returns<api.BestDesigns>(),
   'ranking.histogram': procedure(
-    v.strictObject({
-      runId: id,
-      filter: v.optional(rankFilter, noFilter),
-      bins: v.optional(whole(4, 512), 64),
-    }),
+    v.strictObject({ runId: id, filter: v.optional(rankFilter, noFilter), bins: v.optional(whole(4, 512), 64) }),
   ).returns<api.Histogram>(),
   /** Returns a design with its results, breakdown, and rank among all designs (or those of the filter's device). */
   'ranking.design': procedure(
@@ -700,11 +683,7 @@ const others = {
     }),
   ).returns<api.LandscapeFacets>(),
   'landscape.parallel': procedure(
-    v.strictObject({
-      runId: id,
-      filter: v.optional(rankFilter, noFilter),
-      sample: v.optional(whole(10, 5000), 600),
-    }),
+    v.strictObject({ runId: id, filter: v.optional(rankFilter, noFilter), sample: v.optional(whole(10, 5000), 600) }),
   ).returns<api.ParallelSample>(),
   'landscape.roofline': procedure(
     v.strictObject({

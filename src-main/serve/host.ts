@@ -27,19 +27,10 @@ export async function runBrowserHost(options: BrowserHostOptions): Promise<Resul
   if (!existsSync(join(rendererFolder, 'index.html')))
     return notFound(`The folder ${rendererFolder} has no page. Build it with npm run build.`);
   const { databaseFile = defaultDatabaseFile() } = options;
-  const engine = await openEngine({
-    databaseFile,
-    host: 'serve',
-    ...places.engine,
-  });
+  const engine = await openEngine({ databaseFile, host: 'serve', ...places.engine });
   if (!engine.ok) return engine;
   const token = options.token ?? (process.env[TOKEN_VARIABLE] || (await keptToken(databaseFile)));
-  const host = await serve({
-    engine: engine.value,
-    rendererFolder,
-    port: options.port,
-    token,
-  });
+  const host = await serve({ engine: engine.value, rendererFolder, port: options.port, token });
   if (!host.ok) {
     await engine.value.close();
     return host;

@@ -50,12 +50,7 @@ const design = v.object({
   classes: v.exactOptional(
     v.pipe(
       v.array(
-        v.object({
-          upTo: v.nullable(number(0)),
-          threadsPerUnit: whole(1),
-          units: number(0),
-          gridBlocks: whole(0),
-        }),
+        v.object({ upTo: v.nullable(number(0)), threadsPerUnit: whole(1), units: number(0), gridBlocks: whole(0) }),
       ),
       v.maxLength(MAX_CLASSES, `at most ${MAX_CLASSES} classes`),
     ),
@@ -295,9 +290,7 @@ export function parsePlanLine(value: unknown): Result<PlanLine> {
   const seen = new Set<string>();
   for (const [at, { id }] of plan.value.plan.cases.entries()) {
     if (seen.has(id))
-      return badInput(`plan.cases.${at}.id: two cases have the id "${id}"`, {
-        field: `plan.cases.${at}.id`,
-      });
+      return badInput(`plan.cases.${at}.id: two cases have the id "${id}"`, { field: `plan.cases.${at}.id` });
     seen.add(id);
   }
   return plan;

@@ -252,11 +252,7 @@ async function robustCommand(
 ): Promise<void> {
   const runIds = runs.map((run) => usage(runId(run)));
   const vary = usage(variations(options.vary ?? []));
-  const asked = call(engine, 'advice.robust', {
-    runIds,
-    vary,
-    deviceIds: options.device && [...options.device],
-  });
+  const asked = call(engine, 'advice.robust', { runIds, vary, deviceIds: options.device && [...options.device] });
   const found = await showSeconds(terminal, 'Comparing designs', asked);
   const { scenarios, designs, ownBest, common } = found;
   if (options.json) return terminal.json(found);

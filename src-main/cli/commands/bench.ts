@@ -272,10 +272,7 @@ async function fittedToTime(
   // An emulation gives no times, so a probe could not tell what fits the time limit.
   if (asked.target === EMULATION_TARGET || (asked.suite !== undefined && asked.suite !== 'designs')) return ok({});
   const { units: _all, probe: _none, ...input } = asked;
-  const probed = await engine.call('bench.probe', {
-    ...input,
-    timeLimitMs: time && Math.round(time * 1000),
-  });
+  const probed = await engine.call('bench.probe', { ...input, timeLimitMs: time && Math.round(time * 1000) });
   if (!probed.ok) return probed;
   const proposal = probed.value.kind === 'done' ? probed.value.proposal : null;
   if (!proposal) return ok({});

@@ -56,12 +56,7 @@ export async function calibrateCommand(
   const profile = saved?.profile ?? (await call(engine, 'calibration.fit', { id }));
   if (options.into !== undefined) unwrap(await writeIntoStudy(options.into, profile));
   if (options.json)
-    terminal.json({
-      id: saved?.id ?? null,
-      name: saved?.name ?? null,
-      study: options.into ?? null,
-      profile,
-    });
+    terminal.json({ id: saved?.id ?? null, name: saved?.name ?? null, study: options.into ?? null, profile });
   else printProfile(terminal, profile, saved, options.into ?? null);
 }
 

@@ -50,12 +50,7 @@ async function rankCommand(engine: Engine, terminal: Terminal, run: string, opti
         `The study of run ${id} names no implementations. Use --best-of device, or leave --best-of out.`,
       );
     if (options.json)
-      terminal.json({
-        runId: id,
-        bestOf: options.bestOf,
-        rows: rows.map(jsonRow),
-        ...evidenceFields(found),
-      });
+      terminal.json({ runId: id, bestOf: options.bestOf, rows: rows.map(jsonRow), ...evidenceFields(found) });
     else {
       printDesigns(terminal, rows, { ...found, equal: null }, 'whole');
       sayUnmeasured(terminal, found, options.device);

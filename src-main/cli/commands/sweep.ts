@@ -161,11 +161,7 @@ export async function sweepCommand(
   const study = { ...located.study, ...(options.device && { devices: [...options.device] }) };
   const start = performance.now();
   const started = await followRun(engine, terminal, 'Predicting', () =>
-    engine.call('runs.start', {
-      study,
-      ...(baseFolder === null ? {} : { folder: baseFolder }),
-      best: options.best,
-    }),
+    engine.call('runs.start', { study, ...(baseFolder === null ? {} : { folder: baseFolder }), best: options.best }),
   );
   return reportSweep(engine, terminal, unwrap(started), performance.now() - start, options);
 }
