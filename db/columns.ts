@@ -108,10 +108,7 @@ function isCount(value: number): boolean {
   return Number.isNaN(value) || Number.isSafeInteger(value);
 }
 
-/**
- * Returns the columns in a form that can be posted to another thread, and the buffers to transfer. A view into a larger
- * buffer is copied first, because posting the view would copy the whole buffer.
- */
+/** A view into a larger buffer is copied first, because posting the view would copy the whole buffer. */
 export function handOver<T extends PredictionColumns>(
   columns: T,
 ): { readonly message: T; readonly transfer: ArrayBuffer[] } {

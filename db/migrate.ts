@@ -57,8 +57,7 @@ function columnNames(db: Database): readonly string[] {
 }
 
 /**
- * Brings a database to the newest version in one transaction. An older file is first copied to `FILE.vN.backup`.
- * Foreign keys must be off, since a migration may rebuild a table that other tables refer to.
+ * An older file is first copied to `FILE.vN.backup`. Foreign keys must be off, since a migration may rebuild tables.
  */
 export function migrate(db: Database, file: string, migrations: readonly Migration[]): void {
   const newest = migrations.length;

@@ -22,8 +22,7 @@ export interface OpenOptions {
 }
 
 /**
- * Opens or creates a database, and brings it to the newest version. Only this module opens databases for writing. A
- * refused file stays unchanged, byte for byte, except that the unfinished work of a killed process is undone.
+ * Only this function opens databases for writing. A refused file keeps its bytes, except for a killed process's work.
  */
 export function openDatabase(options: OpenOptions): Result<Database.Database> {
   const { file } = options;

@@ -185,10 +185,7 @@ function readValue(
   return readChoice(value, known.get(text));
 }
 
-/**
- * Converts the stored number of a parameter to its value: the number itself, or a choice of a categorical parameter.
- * @param of the distribution of the parameter, as JSON text or parsed
- */
+/** Returns the stored number, or a choice of a categorical distribution `of`, which is JSON text or parsed. */
 export function readChoice(value: unknown, of: unknown): number | string | boolean | null {
   if (typeof value !== 'number') return null;
   const distribution = (typeof of === 'string' ? json(of) : of) as {

@@ -6,9 +6,7 @@ import type { LengthLaw } from '../src-workers/domain/workload.ts';
 import type { SimulatedTimes } from '../src-workers/domain/simulation.ts';
 
 /**
- * All these types survive a structured clone, because the store runs in a thread of its own. A value that was stored as
- * JSON is returned as `unknown`, and the reader checks it with the schema of the version that wrote it. Times of day
- * are ISO 8601 in UTC.
+ * All these types survive a structured clone. What was stored as JSON is `unknown`. Times of day are ISO 8601 in UTC.
  */
 
 export type RunKind = 'sweep' | 'simulate' | 'bench' | 'import';

@@ -17,10 +17,7 @@ const AGENTS_MS = 3000;
 
 const RESUME = 'lockstep runs resume';
 
-/**
- * Shows the progress of a run until it ends. Ctrl-C cancels the run and keeps what was saved.
- * @param begun returns the lines to print when the run has begun
- */
+/** Ctrl-C cancels the run and keeps what was saved. `begun` returns the lines to print when the run has begun. */
 export async function followRun(
   engine: Engine,
   terminal: Streams,

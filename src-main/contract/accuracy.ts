@@ -1,8 +1,7 @@
 import type { SimulatedTime } from './api.ts';
 
 /**
- * How far predictions differ from the event simulation: `node test/bench/composite.ts` (random designs, unsorted units)
- * and `node test/bench/balancing.ts` (sorted and bucketed units).
+ * Measured by `node test/bench/composite.ts` (unsorted units) and `node test/bench/balancing.ts` (sorted and bucketed).
  */
 export const ACCURACY_TEXT =
   'Compared with the event simulation, half of the predictions for unsorted units are within 0.4 %, and 95 % are within 4 %. ' +

@@ -23,10 +23,9 @@ export interface Recommendation {
   /** `basis` explains in one or two sentences what the interval covers. */
   readonly time: { readonly ms: number; readonly lowMs: number; readonly highMs: number; readonly basis: string };
   /**
-   * The designs that are tied with the fastest one, and the rule that picked one of them. `designs`: at most 20,
-   * fastest first. `fraction`: the width of the band for designs that differ from the fastest only in shape. If the
-   * call looked only for the fastest designs, `count` is null, `designs` is empty and `atLeast` is the number of known
-   * ties.
+   * The designs that are tied with the fastest one: at most 20, fastest first. `fraction`: the band for designs that
+   * differ only in shape. If the call looked only for the fastest designs, `count` is null and `atLeast` is the number
+   * of known ties.
    */
   readonly ties: {
     readonly count: number | null;
@@ -52,9 +51,9 @@ export interface Recommendation {
   readonly why: string;
   readonly inputs: readonly InputFact[];
   /**
-   * One map for each value of threads per unit, in the order of the axis. Columns are block sizes and rows are
-   * launches, at most 32 of each; longer axes share a column or row among neighbours. In a coarse prediction, each cell
-   * has the time of the nearest predicted design.
+   * One map for each value of threads per unit. Columns are block sizes and rows are launches, at most 32 of each;
+   * longer axes share a column or row among neighbours. In a coarse prediction, each cell has the time of the nearest
+   * predicted design.
    */
   readonly landscape: {
     readonly rows: number;
@@ -139,32 +138,24 @@ export interface Takeover {
   /** The difference to the recommended design: `16 threads per unit, 128-thread blocks`. */
   readonly text: string;
   /**
-   * The largest saving from another design on this side of the range, as a fraction of the recommended design's time; 1
-   * if the recommended design cannot run there.
+   * The largest saving from another design on this side of the range, a fraction; 1 if the recommended one cannot run.
    */
   readonly gain: number;
 }
 
 export interface InputSensitivity {
   readonly input: InputFact;
-  /**
-   * The tried values, ascending. The three lists below have an entry for each: the best time, the recommended design's
-   * time (NaN if it is invalid), and the design that would be recommended.
-   */
+  /** The tried values, ascending. The three lists below have an entry for each: times (NaN if invalid) and designs. */
   readonly values: readonly number[];
   readonly bestMs: readonly number[];
   readonly recommendedMs: readonly number[];
   readonly designs: readonly number[];
-  /**
-   * Where the recommended design stays within the tie band of the best. An end is null if it lies beyond the tried
-   * values. A change between two tried values can be missed.
-   */
+  /** Where the design stays within the tie band of the best; null for an end beyond the tried values. */
   readonly holds: readonly [number | null, number | null];
   readonly below: Takeover | null;
   readonly above: Takeover | null;
   /**
-   * Such as `Serial fraction σ decides: below 0.021 → 16 threads per unit; above 0.12 → 2 threads per unit.`; empty if
-   * the advice holds over the whole range.
+   * `Serial fraction σ decides: below 0.021 → 16 threads per unit; …`; empty if the advice holds over the whole range.
    */
   readonly sentence: string;
 }

@@ -177,9 +177,9 @@ export interface RankRow {
   /** The rank by predicted time, from 1, among all designs or those of the chosen device; 0 if there is no rank. */
   readonly rank: number;
   /**
-   * The time cannot be distinguished from the best time in the ranking. Two measured designs, or two simulated ones,
-   * are tied if their intervals overlap. Any other design is tied if its prediction is within the tie band of the best
-   * one (`TieBand`). In a list by simulated time, only the simulated intervals decide.
+   * The time cannot be distinguished from the best. Two measured designs, or two simulated ones, are tied if their
+   * intervals overlap, any others if the prediction is within the tie band of the best. In a list by simulated time,
+   * only the simulated intervals decide.
    */
   readonly tied: boolean;
   readonly designIndex: number;
@@ -212,10 +212,7 @@ export interface RankRow {
 }
 
 export interface ExportRow extends RankRow {
-  /**
-   * The part of `predictedMs` that orders the units before the launch. Measured times do not include it. It is 0 for
-   * designs that cannot be measured.
-   */
+  /** The part of `predictedMs` that orders the units before the launch, which measured times do not include. */
   readonly orderingMs: number;
 }
 
@@ -249,9 +246,8 @@ export interface BestDesigns {
 }
 
 /**
- * `timeMs` is the predicted time. `simulatedMs` lists the simulated designs first, by their simulated mean, and then
- * all others by their prediction. `measuredMs` does the same with measured medians. A descending list reverses each of
- * the two parts.
+ * `simulatedMs` lists the simulated designs first, by their simulated mean, and then all others by their prediction;
+ * `measuredMs` does the same with measured medians. A descending list reverses each of the two parts.
  */
 export const RANK_COLUMNS = [
   'timeMs',
@@ -442,8 +438,7 @@ export interface RunDiff {
     readonly rightDesign: string;
   }[];
   /**
-   * Spearman's rank correlation over the designs that are valid in both runs. NaN if there are fewer than two, or if
-   * all have the same time in one run. Null if the runs have different spaces.
+   * Of the designs that are valid in both runs. NaN below two designs or with equal times; null if the spaces differ.
    */
   readonly spearman: number | null;
 }

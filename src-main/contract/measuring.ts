@@ -135,8 +135,8 @@ export interface TuningStep {
     readonly predictedMs: number;
   } | null;
   /**
-   * The expected fraction by which `best` is slower than the fastest design of all, or the 90 % quantile of this
-   * fraction if that is larger. At least the gain from the last two thirds of the measurements.
+   * By how much `best` is slower than the fastest design of all, or the 90 % quantile if that is larger. At least the
+   * gain from the last two thirds of the measurements.
    */
   readonly expectedRegret: number | null;
   /** Spearman's rank correlation of predicted and measured times. Null below 12 designs or with equal predictions. */
@@ -242,10 +242,7 @@ export interface MeasuringComparison {
   readonly basis: 'prediction' | { readonly profileId: number; readonly name: string };
   /** Set if the predictions are for the clock of the measurement. */
   readonly clockMhz: number | null;
-  /**
-   * Fastest measured first, without failed designs and wrong results. Predicted times cover only the launch and its
-   * kernel, as the measured times do.
-   */
+  /** Fastest measured first. Predicted times cover only the launch and its kernel, as the measured times do. */
   readonly designs: readonly ComparedDesign[];
   /** The median ratio of measured to predicted times. Except in `unscaled` errors, it scales the predictions. */
   readonly scale: number;

@@ -43,10 +43,7 @@ function jsonStart(value: unknown, most: number): string {
 
 type Issue = v.BaseIssue<unknown>;
 
-/**
- * Picks the most helpful issue: for a union, of the option of the same kind (list or object) as the value. Valibot's
- * paths in a union start at the value of the union; the returned path starts at the root.
- */
+/** For a union, this is an issue of the option of the same kind (list or object) as the value, with its whole path. */
 function meant(issue: Issue): Issue {
   if (issue.type !== 'union') return issue;
   const kind = Array.isArray(issue.input) ? 'array' : 'object';

@@ -12,8 +12,8 @@ export function roughDuration(ms: number): string {
 const listed = new Intl.ListFormat('en-GB');
 
 /**
- * `A full measurement would take about 20 min. Measuring 60 of the 200 chosen designs (spread evenly over them) and 7
- * of 15 repeats, in about 2 min.`; empty if nothing is reduced.
+ * `A full measurement would take about 20 min. Measuring 7 of 15 repeats, in about 2 min.`; empty if nothing is
+ * reduced.
  */
 export function reducedText(proposal: MeasuringProposal): string {
   const { units, ofUnits, designs, ofDesigns, repeats, ofRepeats, estimateMs, fullMs } = proposal;

@@ -115,9 +115,8 @@ const measuringInput = {
   /** Needed if the sweep has several devices. */
   deviceId: v.optional(shortText),
   /**
-   * How designs are chosen among those that the target can run: the best by prediction; random valid ones (with the
-   * seed of the study); a selection spread evenly over the ranking; or those named in `designs`, all of which it must
-   * run.
+   * Among those that the target can run: the best by prediction, random valid ones (with the seed of the study), evenly
+   * spread over the ranking, or those named in `designs`, all of which it must run.
    */
   choose: v.optional(v.picklist(['best', 'random', 'spread', 'named']), 'best'),
   count: v.optional(whole(1, 10_000), 20),
@@ -153,10 +152,7 @@ const ownProgram = v.optional(
   }),
 );
 
-/**
- * A manifest (`contract/kernel-manifest.ts`), for the targets `cuda:0`, `opencl:0`, … and `webgpu`. Only the command
- * line may start it.
- */
+/** A manifest, for the targets `cuda:0`, `opencl:0`, … and `webgpu`. Only the command line may start it. */
 const ownKernel = v.optional(v.strictObject({ file: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)) }));
 
 const maxThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
@@ -463,10 +459,7 @@ const others = {
       maxReplications: v.optional(whole(5, 1000), 30),
     }),
   ).returns<{ readonly runId: number }>(),
-  /**
-   * Lists designs by simulated mean: the designs of a `simulate` run, or all simulated designs of a sweep (the newest
-   * simulation of each).
-   */
+  /** Lists, by simulated mean, the designs of a `simulate` run, or the newest simulation of each design of a sweep. */
   'simulations.list': procedure(v.strictObject({ runId: id })).returns<readonly api.SimulatedDesign[]>(),
   /**
    * Simulates one replication of a design of a sweep and returns its events in order of time. Replications are numbered

@@ -3,9 +3,8 @@ import type { Design } from './design.ts';
 import type { KernelTask } from './kernel-manifest.ts';
 
 /**
- * A plan of measurements is a list of cases for one backend. The program that runs the plan answers with records, one
- * JSON line each, in the same format for all backends. A result file contains the line of the plan and then these
- * records. It can be written on a machine without Lockstep and imported here.
+ * The program that runs a plan answers with records, one JSON line each, in the same format for all backends. A result
+ * file contains the line of the plan and then these records. A machine without Lockstep can write it.
  */
 export const BENCH_BACKENDS = ['cuda', 'hip', 'webgpu', 'cpu', 'program'] as const;
 export type BenchBackend = (typeof BENCH_BACKENDS)[number];
@@ -73,8 +72,7 @@ export interface UnitLoopWorkload {
   readonly profile: AnyUnitLoopProfile;
   /**
    * Bytes that a CPU moves instead of running the loop, since its prediction counts only traffic. In a plan for a CPU,
-   * an entry of `lengths` may stand for a bundle or a part of the units, and these bytes are then per entry. `null` if
-   * unknown.
+   * an entry of `lengths` may stand for a bundle or a part of the units, and the bytes are per entry.
    */
   readonly traffic: UnitTraffic | null;
 }
@@ -86,8 +84,8 @@ export interface BenchParameters {
     readonly designIndex: number | null;
     readonly predictedMs: number | null;
     /**
-     * Blocks that the prediction keeps resident on a multiprocessor. The loop needs fewer registers than the kernel
-     * that it replaces, so a backend limits its launch to this number if it can.
+     * Blocks that the prediction keeps resident. The loop may need fewer registers than the kernel, so a backend limits
+     * them.
      */
     readonly residentBlocks: number | null;
   };

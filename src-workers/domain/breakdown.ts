@@ -55,10 +55,7 @@ export function orderText({ order }: Pick<Breakdown, 'order'>): string {
 export interface Achieved {
   /** Includes the slots of waiting lanes; null on a CPU. */
   readonly issueFraction: number | null;
-  /**
-   * Traffic of device memory, and its fraction of the peak bandwidth. If the level-2 cache is the limit, the traffic
-   * that device memory could move in that time. Null if the kernel is not known to move data.
-   */
+  /** If the level-2 cache is the limit: what device memory could move in that time. Null if no known data is moved. */
   readonly bandwidthGbS: number | null;
   readonly bandwidthFraction: number | null;
   /** The resource that is busy for at least half of the time. */

@@ -21,9 +21,8 @@ export type WholeUnitBalancing =
 export type PaddedBalancing = { readonly kind: 'padded' } | { readonly kind: 'padded-slice'; readonly units: number };
 
 /**
- * Every slot takes the same number of iterations (non-zeros), or the same number of iterations and unit ends together
- * (merge path). So units are cut: a slot searches for the start of its share, and passes its part of a cut unit on to
- * the next slot (the carry).
+ * Every slot takes the same number of iterations (non-zeros), or of iterations and unit ends together (merge path). A
+ * slot searches for the start of its share, and passes its part of a cut unit on to the next slot (the carry).
  */
 export interface EvenShareBalancing {
   readonly kind: 'nonzero-split' | 'merge-path';
@@ -35,10 +34,7 @@ export interface LengthClass {
   readonly upTo?: number;
 }
 
-/**
- * Classes by length, the shortest first, each with its own launch. A number asks for the best division into that many
- * classes (see `predict/design/classes.ts`).
- */
+/** Classes by length, the shortest first. A number asks for the best division (`predict/design/classes.ts`). */
 export interface MixedBalancing {
   readonly kind: 'mixed';
   readonly classes: number | readonly LengthClass[];

@@ -2,8 +2,7 @@ import type { Device, GpuDevice } from './device.ts';
 import { ok, type Result, badInput } from './result.ts';
 
 /**
- * Maximum traffic between one multiprocessor and the L2, bytes per cycle: 64 on a V100 (Jia et al., 2018,
- * arXiv:1804.06826). This limit is assumed for every device.
+ * Between one multiprocessor and the L2: 64 on a V100 (Jia et al., 2018, arXiv:1804.06826), assumed for every device.
  */
 const BYTES_PER_MULTIPROCESSOR_CYCLE = 64;
 

@@ -58,8 +58,7 @@ export interface GpuDevice {
   /** Time between the starts of two blocks of a launch on the whole device, ns; assumed if nobody measured it. */
   readonly blockStartNanoseconds?: number | undefined;
   /**
-   * Rate of 32-byte sectors at random addresses, GB/s: from device memory, and from the level-2 cache. If omitted,
-   * random sectors from memory are assumed to be as fast as others.
+   * Of 32-byte sectors at random addresses, from device memory and from the level-2 cache. If omitted, as of others.
    */
   readonly randomSectorsGbS?: number | undefined;
   readonly cachedSectorsGbS?: number | undefined;

@@ -167,14 +167,11 @@ export interface ImplementationEvidence extends TimeErrors {
   readonly takes: string;
   /** The same errors for matrices with at least 10⁶ non-zeros, whose launch takes little of the time. */
   readonly large: TimeErrors | null;
-  /**
-   * A simpler model for comparison, with four fitted numbers: start, per byte, per element of the longest row, per row.
-   * `null` if the work is not a matrix.
-   */
+  /** A model with four fitted numbers: start, per byte, per element of the longest row, per row. Only for matrices. */
   readonly fourNumbers: { readonly medianError: number; readonly spearman: number } | null;
   /**
-   * Errors of a guess without a model, the mean measured time of similar matrices. A model that knows only the features
-   * of a matrix can hardly do better. `null` if the work is not a matrix, or comes from another file.
+   * A guess without a model: the mean measured time of similar matrices, which a model of their features hardly beats.
+   * Only for matrices of the shipped data.
    */
   readonly nearest: { readonly medianError: number; readonly spearman: number } | null;
   readonly parameters: readonly EvidenceParameter[];

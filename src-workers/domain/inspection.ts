@@ -14,8 +14,7 @@ export interface InspectedLoop {
   /** Line of the loop's backward branch. */
   readonly line: number | null;
   /**
-   * Instructions of one iteration on all paths through its body, because a divergent thread group issues all of them.
-   * Inner loops and the change of the unit are excluded.
+   * On all paths through the body, because a divergent thread group issues all of them, without inner loops and refill.
    */
   readonly instructionsPerIteration: number;
   readonly byClass: ClassCounts;

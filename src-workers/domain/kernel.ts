@@ -17,8 +17,8 @@ export interface MemoryAccess {
   /** Fraction of a gather's reads that miss the caches, each with its own sector, 0…1. Assumed if omitted. */
   readonly missFraction?: number | undefined;
   /**
-   * Whether each element is read once and `footprintBytes` is all that the launch reads with this pattern. What fits in
-   * the level-2 cache is then already there, as in a measurement that repeats a launch.
+   * Whether each element is read once and `footprintBytes` is all that the launch reads with this pattern, so that what
+   * fits in the level-2 cache is already there when a launch is repeated.
    */
   readonly isWarm?: boolean | undefined;
 }

@@ -25,10 +25,7 @@ export interface Implementation {
   };
 }
 
-/**
- * A design is an index into the product of the axes in AXIS_ORDER, a mixed-radix number whose first digit changes
- * slowest.
- */
+/** A design is an index into the product of the axes in AXIS_ORDER, a mixed-radix number, first digit slowest. */
 export interface SpaceAxes {
   readonly devices: readonly Device[];
   /** Omitted if there is only the kernel of the study, with all values of the axes. */

@@ -23,8 +23,7 @@ const everywhere = (word: Words) => ({ cuda: word, hip: word, sycl: word, opencl
 const inKhronos = (word: Words) => ({ sycl: word, opencl: word });
 
 /**
- * `workGroup` is the n units that run in lockstep. No programming model has a word for it. It is called a lockstep
- * group in vocabularies where "work-group" means a block.
+ * `workGroup`: the n units in lockstep, a lockstep group where "work-group" means a block. No model has a word for it.
  */
 const TERMS = {
   thread: { ...everywhere(words('thread')), ...inKhronos(words('work-item')), webgpu: words('invocation') },

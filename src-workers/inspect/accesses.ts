@@ -69,10 +69,7 @@ export const LANE = /^(%tid\.x|SR_TID\.X)$/;
 const THREADS = /^(%ntid\.x|c\[0x0\]\[(RZ|0x0|0x360)\])$/;
 const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);
 
-/**
- * Lists the arrays that an iteration (the instructions `counted`) reads and writes, distinguished by how their
- * addresses grow. Parts of one element count as one access.
- */
+/** Lists the arrays that the instructions `counted` of an iteration read and write, by how their addresses grow. */
 export function findAccesses(
   code: readonly Instruction[],
   addresses: Addresses,

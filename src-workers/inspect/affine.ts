@@ -96,8 +96,8 @@ export function findWriters(graph: Graph, passes: Dominance): Writers {
 }
 
 /**
- * Computes registers as sums by following them back to their last write, in the order of the code. A value that only
- * some of the paths write is not followed.
+ * Follows registers back to their last write, in the order of the code. A value that only some paths write is not
+ * followed.
  */
 export function computeSums(graph: Graph, loop: Loop, { passes, block, all: writers, last }: Writers): Sums {
   const { code } = graph;

@@ -28,10 +28,7 @@ interface Section {
   readonly size: number;
 }
 
-/**
- * Reads registers and shared memory of the kernels of a cubin: a 64-bit ELF file with sections `.text.KERNEL`,
- * `.nv.shared.KERNEL` and `.nv.info`. Fails with `bad-input` if the file is damaged or of another kind.
- */
+/** Reads a cubin: a 64-bit ELF file with sections `.text.KERNEL`, `.nv.shared.KERNEL` and `.nv.info`. */
 export function parseCubin(bytes: Uint8Array): Result<readonly CubinKernel[]> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {

@@ -17,10 +17,7 @@ const BUILTIN: Readonly<Record<string, string>> = {
   d: 'double',
 };
 
-/**
- * Returns the name of a kernel in its source, with template arguments and without parameters: `nbody::step<float, 32>`
- * for `_ZN5nbody4stepIfLi32EEvPT_`. Parts that cannot be read, such as back references to types, become `…`.
- */
+/** `nbody::step<float, 32>` for `_ZN5nbody4stepIfLi32EEvPT_`. Parts that cannot be read become `…`. */
 export function demangled(mangled: string): string {
   if (!mangled.startsWith('_Z')) return mangled;
   const reader = new Reader(mangled.slice(2));

@@ -261,8 +261,7 @@ function perIteration(one: Found, times: number): Found {
 }
 
 /**
- * Maps each loop that runs the remaining iterations of an unrolled loop to this loop. Both are on the same source line;
- * without line information, they have work of the same kinds.
+ * Maps remainder loops to their unrolled loop: on the same source line or, without lines, with work of the same kinds.
  */
 function findRests(graph: Graph, found: readonly Found[]): ReadonlyMap<number, number> {
   const kinds = found.map(({ loop }) =>

@@ -175,10 +175,7 @@ function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
   return [...behind(ends), ...loaded].some((at) => makes(code[at]) && behind(makers(at)).has(at));
 }
 
-/**
- * Returns whether iterations leave a result in a register: they add to it, or it is read after the loop. Counters and
- * the upper halves of addresses do not count.
- */
+/** Iterations leave a result in a register if they add to it or it is read after the loop, except for counters. */
 function hasResult(graph: Graph, sums: Sums): boolean {
   const { code, after } = graph;
   return [...listInstructions(graph, after.keys())].some((at) =>

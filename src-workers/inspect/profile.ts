@@ -47,11 +47,7 @@ const UNITS: Readonly<Record<string, number>> = {
   second: 1e9,
 };
 
-/**
- * Reads the output of `ncu --csv`, which has a line per metric, or with `--page raw` a column per metric and a line of
- * units. Other output before the table is skipped. Launches of the same kernel are joined. Fails with `bad-input` if
- * there is no table.
- */
+/** The output of `ncu --csv` has a line per metric, or with `--page raw` a column per metric. Launches are joined. */
 export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
   const begin = /^"?ID"?,.*Kernel Name/m.exec(text);
   if (!begin)

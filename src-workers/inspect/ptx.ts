@@ -34,10 +34,7 @@ export function parsePtx(text: string): KernelCode[] {
   return kernels;
 }
 
-/**
- * Stops counting an atomic as a load if no instruction reads its result, since nothing waits for it then. In machine
- * code, most such atomics are reductions.
- */
+/** Nothing waits for an atomic whose result is not read. In machine code, most such atomics are reductions. */
 function withoutUnusedResults(instructions: readonly Instruction[]): readonly Instruction[] {
   const read = new Set(instructions.flatMap(({ reads }) => reads));
   return instructions.map((one) =>

@@ -2,8 +2,7 @@ import type { InstructionClass } from '../domain/inspection.ts';
 import { MAX_INSTRUCTIONS, readOperands, splitOperands, type Instruction, type KernelCode } from './instruction.ts';
 
 /**
- * Reads the listings of `nvdisasm -c -g` or `cuobjdump -sass` (CUDA Binary Utilities): sections `.text.KERNEL:` with
- * labels, or `Function : KERNEL` with addresses. Compute capability 7.0 and above.
+ * Reads listings of `nvdisasm -c -g` or `cuobjdump -sass` (CUDA Binary Utilities), compute capability 7.0 and above.
  */
 export function parseSass(text: string): KernelCode[] {
   const kernels: KernelCode[] = [];

@@ -229,10 +229,7 @@ function named(ids: Iterable<string>): string {
     : all.join(', ');
 }
 
-/**
- * Parses the object of a line. A stopped program may leave an incomplete line, which the restarted program continues;
- * the object is then the second part of the line.
- */
+/** A stopped program may leave an incomplete line, which the restarted program continues with another object. */
 function parsedLine(text: string): { readonly json: unknown; readonly cutOff: boolean } | null {
   for (const [from, cutOff] of [
     [0, false],

@@ -5,10 +5,7 @@ import { DECIMAL, readBytes, refuse, shown, type ByteSource } from './source.ts'
 /** Far above real records. It limits the memory for a file without line ends. */
 const MAX_RECORD_BYTES = 4096;
 
-/**
- * Reads a CSV file record by record, and returns the number of lines. Throws a `FailureError` with the line if a record
- * is invalid or a read fails. `expected` describes the required form of the file.
- */
+/** Returns the number of lines. Throws a `FailureError` with the line. `expected` describes the required form. */
 export async function eachCsvLine(
   source: ByteSource,
   label: string,
@@ -51,8 +48,7 @@ export interface CsvRecord {
 
 /**
  * Reads a CSV file whose header names at least `columns`, in any order. Returns the header (empty for an empty file)
- * and the number of lines. Throws a `FailureError` with the line if a column is missing, a record is invalid or a read
- * fails.
+ * and the number of lines. Throws a `FailureError` with the line.
  */
 export async function eachCsvRecord(
   source: ByteSource,

@@ -21,8 +21,7 @@ export interface CsvColumns {
   /** The column of probabilities, which must sum to 1. It takes the place of counts. */
   readonly probability?: string;
   /**
-   * The column of targets, for a file of edges from the vertices in `length`. A vertex is a unit, and its out-degree is
-   * the length.
+   * The column of targets, for a file of edges from the vertices in `length`. The out-degree of a vertex is its length.
    */
   readonly target?: string;
   /** By default, the first line is a header if it names the columns or has a name in every field. */

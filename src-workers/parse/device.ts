@@ -179,8 +179,8 @@ function cpuContradiction(candidate: CpuDevice): { field: string; message: strin
 }
 
 /**
- * Checks a device, which must have every field and no other field, and limits that match its occupancy rules. A failure
- * names the first wrong field, its value and the permitted values.
+ * Checks a device, which must match its occupancy rules. A failure names the first wrong field, its value and the
+ * limits.
  */
 export function validateDevice(json: unknown): Result<Device> {
   const parsed = v.safeParse(device, json);

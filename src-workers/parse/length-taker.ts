@@ -10,10 +10,7 @@ import {
 import { thousandsHint } from '../domain/text.ts';
 import { refuse, shown, type Place } from './source.ts';
 
-/**
- * The meaning of a record: the length of one unit; a length and its count or weight; a length and its probability; or
- * an edge from one vertex to another. A vertex is a unit, and its out-degree is the length.
- */
+/** A record is the length of a unit; a length and its count, weight or probability; or an edge. A vertex is a unit. */
 export type LengthForm = 'lengths' | 'counts' | 'probabilities' | 'edges';
 
 export interface ReadLengths {
@@ -40,7 +37,6 @@ export interface LengthTaker {
   /**
    * Takes a length and its weight (1 if it has none), or the two ends of an edge. Throws a `FailureError` on other
    * values.
-   * @param at position of the record in the file
    * @param written the text of the length, for a value that a number cannot hold
    */
   take(length: number, weight: number, at: number, written?: string): void;

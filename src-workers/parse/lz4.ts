@@ -1,7 +1,4 @@
-/**
- * Unpacks LZ4, which Node's zlib does not have (lz4/doc/lz4_Block_format.md). Available packages were not used: they
- * include other codecs or native code, and read a damaged block as zeros.
- */
+/** LZ4 (lz4/doc/lz4_Block_format.md), which Node's zlib does not have. Packages read a damaged block as zeros. */
 
 /** From this value on, the length of a literal or match continues in the next bytes, up to the first byte below 255. */
 const LONG = 15;

@@ -25,10 +25,7 @@ class FileReader extends RandomAccessReader {
   }
 }
 
-/**
- * Reads lengths from an archive of arrays (`numpy.savez`, `scipy.sparse.save_npz`): the named array, otherwise the row
- * pointers of compressed rows (`indptr`), the only array, or the array named `lengths`.
- */
+/** Takes the named array, else the row pointers (`indptr`), the only array, or the array named `lengths`. */
 export async function readNpz(file: FileBytes, label: string, name: string | null): Promise<Result<ReadLengths>> {
   const format = 'NPZ';
   const zip = await ofLibrary(label, format, () =>

@@ -37,10 +37,7 @@ interface DataPage {
 
 const bitsOf = (largest: number): number => 32 - Math.clz32(largest);
 
-/**
- * Returns the pages of a column, up to a number of values, and checks their runs of levels. Throws if a page claims
- * more values than it can have, because the library allocates as many values as a page claims: up to 2³¹.
- */
+/** Checks runs of levels. A page must not claim too many values, because the library allocates what it claims. */
 function* dataPages({ view, column: { codec }, path }: ColumnChunk, values: number, most: number): Generator<DataPage> {
   const isList = getMaxRepetitionLevel(path) > 0;
   const isOptional = getMaxDefinitionLevel(path) > 0;

@@ -29,10 +29,7 @@ const MAX_COUNT = 2 ** 32 - 1;
 
 export const traceBytes = (units: number): number => 4 * (HEAD_WORDS + RECORD_WORDS * units);
 
-/**
- * Reads 32-bit little-endian words in the layout of `struct Trace` and `struct Record` in `lockstep.cuh`. Fails if a
- * unit is missing or beyond the announced number, or if a counter overflowed.
- */
+/** Reads 32-bit little-endian words in the layout of `struct Trace` and `struct Record` in `lockstep.cuh`. */
 export function parseTrace(bytes: Uint8Array): Result<Trace> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const word = (at: number): number => view.getUint32(4 * at, true);

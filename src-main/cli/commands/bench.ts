@@ -285,10 +285,7 @@ function leftOutLine(leftOut: RunnableDesigns | null | undefined): string {
   return leftOut ? `lockstep: ${leftOutText(leftOut)}\n` : '';
 }
 
-/**
- * Checks that a run can be resumed here. Prints the commands and the kernel that will be started, because they come
- * from the database and the user has not typed them.
- */
+/** Prints the commands and the kernel that will be started, because the user has not typed them. */
 export async function checkResumable(engine: Engine, terminal: Terminal, id: number): Promise<Result<null>> {
   const run = await engine.call('runs.get', { id });
   if (!run.ok || run.value.kind !== 'bench') return ok(null);

@@ -201,10 +201,7 @@ interface ComparedWork {
 
 const SECTOR_BYTES = 32;
 
-/**
- * A profile does not show the threads per unit, so there is one prediction for each value on that axis. Returns null if
- * the profile does not show the launch, or if the study cannot be predicted.
- */
+/** A profile does not show the threads per unit, so there is one prediction for each value on that axis. */
 async function workOfStudy(
   engine: Engine,
   file: string,
