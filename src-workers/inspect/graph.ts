@@ -121,16 +121,12 @@ export function dominance(graph: Graph): Dominance {
 
 /** Returns the loops in the order of their heads. If two share a head, the outer comes first. */
 export function findLoopsOf(graph: Graph, passes: Dominance): readonly Loop[] {
-  const tails = new Map<number, number[]>();
-  graph.after.forEach((all, block) => {
-    for (const next of all) {
-      if (!passes(next, block)) continue;
-      const known = tails.get(next);
-      if (known) known.push(block);
-      else tails.set(next, [block]);
-    }
-  });
-  const loops = [...tails].slice(0, MAX_LOOPS).flatMap(([head, ends]) => {
+  const backward = graph.after.flatMap((all, block) =>
+    all.filter((head) => passes(head, block)).map((head) => ({ head, block })),
+  );
+  const tails = Map.groupBy(backward, ({ head }) => head);
+  const loops = [...tails].slice(0, MAX_LOOPS).flatMap(([head, branches]) => {
+    const ends = branches.map(({ block }) => block);
     const whole = naturalLoop(graph, head, ends);
     const inner = innerTails(graph, whole);
     return inner.length === 0 ? [whole] : [whole, naturalLoop(graph, head, inner)];
