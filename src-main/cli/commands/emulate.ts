@@ -3,17 +3,23 @@ import type { Command } from 'commander';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { emulateProgram } from '../../services/measuring/emulate.ts';
 import { command, type CommandLine } from '../command-line.ts';
-import { type Terminal } from '../output.ts';
-import type { Places } from '../../hosts/places.ts';
 
-export function addEmulate(program: Command, cli: CommandLine): void {
+export function addEmulate(program: Command, { terminal, places }: CommandLine): void {
   const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
   command(program, 'emulate <files...>', 'compile a CUDA program to run on this CPU: results and traces, no times')
     .option('-o, --output <file>', 'the program', 'a.out')
     .option('-I, --include <folder>', 'folder of headers', collect, [])
     .option('-D, --define <definition>', 'a macro, as in -DBLOCK=128', collect, [])
-    .action(async (files: string[], options: EmulateOptions) => {
-      await emulateCommand(cli.terminal, cli.places, files, options);
+    .action(async (files: string[], { json, output, include, define }: EmulateOptions) => {
+      // This folder has `lockstep.cuh`, which programs may include.
+      const folders = [...include, join(places.root, 'db', 'kernels')];
+      const flags = [...folders.map((folder) => `-I${resolve(folder)}`), ...define.map((name) => `-D${name}`)];
+      unwrap(await emulateProgram(places.engine.programs.cudaFolder, files, flags, output));
+      if (json) terminal.json({ file: output });
+      else
+        terminal.say(
+          `${output} runs on this CPU, one thread after another. Its results and traces are correct; its times mean nothing.`,
+        );
     })
     .addHelpText(
       'after',
@@ -35,18 +41,4 @@ interface EmulateOptions {
   readonly output: string;
   readonly include: readonly string[];
   readonly define: readonly string[];
-}
-
-async function emulateCommand(
-  terminal: Terminal,
-  places: Places,
-  files: readonly string[],
-  { json, output, include, define }: EmulateOptions,
-): Promise<void> {
-  // This folder has `lockstep.cuh`, which programs may include.
-  const folders = [...include, join(places.root, 'db', 'kernels')];
-  const flags = [...folders.map((folder) => `-I${resolve(folder)}`), ...define.map((definition) => `-D${definition}`)];
-  unwrap(await emulateProgram(places.engine.programs.cudaFolder, files, flags, output));
-  if (json) terminal.json({ file: output });
-  else terminal.say(`${output} runs on this CPU, one thread after another. Its results and traces are correct; its times mean nothing.`); // prettier-ignore
 }

@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
 import { unwrap } from '../../../src-workers/domain/result.ts';
-import type { Engine } from '../../services/engine.ts';
 import { counted } from '../../services/export/text.ts';
 import { type StudyOfLengths, writeNewStudy } from '../../services/studies/new.ts';
 import { command, type CommandLine, type GlobalOptions, call, positive } from '../command-line.ts';
-import { type Terminal } from '../output.ts';
 
 export function addNew(program: Command, { terminal, places, withEngine }: CommandLine): void {
   command(program, 'new <study>', 'write a study file for your lengths')
@@ -22,30 +20,18 @@ export function addNew(program: Command, { terminal, places, withEngine }: Comma
 Unknown properties of the kernel get usual values, marked as assumed. FILE.csv#COLUMN names a column of a table.
 With --json: {study, units, mean, max}.`,
     )
-    .action((file: string, options: NewOptions) =>
-      withEngine(options, (engine) => newCommand(engine, terminal, places.root, file, options)),
+    .action((file: string, options: GlobalOptions & StudyOfLengths) =>
+      withEngine(options, async (engine) => {
+        await call(engine, 'devices.get', { ids: [...(options.device ?? [])] });
+        const made = unwrap(await writeNewStudy(places.root, file, options));
+        const { units, mean, max } = made;
+        if (options.json) return terminal.json({ study: file, ...made });
+        terminal.say(`${file}: ${counted(units, 'unit')}, mean length ${mean.toPrecision(4)}, longest ${max}.`);
+        if (options.spmv) terminal.say(`Which kernel to write: lockstep recommend ${file}`);
+        else {
+          terminal.say(`What your kernel does: lockstep kernel inspect KERNEL.cu --into ${file}`);
+          terminal.say(`How to launch it: lockstep recommend ${file}`);
+        }
+      }),
     );
-}
-
-interface NewOptions extends GlobalOptions, StudyOfLengths {}
-
-async function newCommand(
-  engine: Engine,
-  terminal: Terminal,
-  resourceFolder: string,
-  file: string,
-  options: NewOptions,
-): Promise<void> {
-  await call(engine, 'devices.get', { ids: [...(options.device ?? [])] });
-  const made = unwrap(await writeNewStudy(resourceFolder, file, options));
-  const { units, mean, max } = made;
-  if (options.json) terminal.json({ study: file, ...made });
-  else {
-    terminal.say(`${file}: ${counted(units, 'unit')}, mean length ${mean.toPrecision(4)}, longest ${max}.`);
-    if (options.spmv) terminal.say(`Which kernel to write: lockstep recommend ${file}`);
-    else {
-      terminal.say(`What your kernel does: lockstep kernel inspect KERNEL.cu --into ${file}`);
-      terminal.say(`How to launch it: lockstep recommend ${file}`);
-    }
-  }
 }

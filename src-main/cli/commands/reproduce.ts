@@ -10,12 +10,10 @@ export function addReproduce(program: Command, cli: CommandLine): void {
     program,
     'reproduce [paper]',
     "compare the papers' tables with ours; fail if a value is outside its tolerance",
-  ).action(async (paper: string | undefined, options: GlobalOptions) => {
-    await reproduceCommand(terminal, paper, options);
-  });
+  ).action((paper: string | undefined, options: GlobalOptions) => reproduceCommand(terminal, paper, options));
 }
 
-async function reproduceCommand(terminal: Terminal, paper: string | undefined, options: Options): Promise<void> {
+function reproduceCommand(terminal: Terminal, paper: string | undefined, options: Options): void {
   const tables = usage(reproduction(paper));
   if (options.json) terminal.json({ tables });
   else
