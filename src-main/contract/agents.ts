@@ -1,6 +1,5 @@
 import type { MeasuringTarget } from './measuring.ts';
 
-/** The machines that take work from this machine's runs. */
 export type AgentsState =
   /** No Redis is set, so this machine itself computes and measures. */
   | { readonly kind: 'off' }

@@ -7,6 +7,7 @@ import type { InputFact } from '../../src-workers/domain/provenance.ts';
 import type { RegimeInfo } from '../../src-workers/domain/regime.ts';
 import type { ReproductionTable } from '../../src-workers/domain/reproduction.ts';
 import type { LawMoments } from '../../src-workers/domain/workload.ts';
+import type { MedianTime } from './measuring.ts';
 import type { Study } from './study.ts';
 import type { SimulatedDistribution } from '../../src-workers/domain/simulation.ts';
 
@@ -70,7 +71,6 @@ export interface SpaceSize {
   readonly enumerated: number;
   /** `null` if there are too many designs to check each. */
   readonly valid: number | null;
-  /** Largest number first. */
   readonly invalid: readonly { readonly reason: InvalidReason; readonly text: string; readonly count: number }[];
   readonly axes: readonly { readonly axis: string; readonly count: number }[];
   readonly estimatedMs: number;
@@ -97,9 +97,7 @@ export interface RunSummary {
   /** Finished designs (`simulate`), or cases with a result (`bench`, `import`). */
   readonly valid: number;
   readonly invalid: number;
-  /**
-   * For a sweep that keeps the `wanted` best designs. `predicted` is null until they are saved; `valid` counts them.
-   */
+  /** `wanted`: the designs to keep. `predicted` is null until they are saved. */
   readonly kept: { readonly wanted: number; readonly predicted: number | null } | null;
   readonly bytes: number;
   /** The least predicted time, simulated mean (`simulate`) or measured median (`bench`, `import`). */
@@ -140,13 +138,8 @@ export interface SimulatedTime extends SimulatedDistribution {
   readonly replications: number;
 }
 
-export interface MeasuredDesignTime {
+export interface MeasuredDesignTime extends MedianTime {
   readonly runId: number;
-  readonly medianMs: number;
-  /** The 95 % confidence interval of the median; null if there are too few repeats. */
-  readonly lowMs: number | null;
-  readonly highMs: number | null;
-  readonly repeats: number;
   readonly measuredOn: string;
 }
 
@@ -190,7 +183,6 @@ export interface RankRow {
   readonly timeMs: number;
   readonly fidelity: 'predicted' | 'simulated' | 'measured';
   readonly predictedMs: number;
-  /** `hasEvidence`: the device has measurements of this kind. */
   readonly kind: ImplementationKind;
   readonly hasEvidence: boolean;
   readonly simulated: SimulatedTime | null;
@@ -218,7 +210,6 @@ export interface ExportRow extends RankRow {
 
 export interface BestRow extends ExportRow, Explained {}
 
-/** Each design at its best fidelity. */
 export interface BestDesigns {
   readonly study: string;
   readonly devices: readonly TimedDevice[];
@@ -231,7 +222,6 @@ export interface BestDesigns {
   /** The best design of every device, fastest first. Ranks count all designs of the run. */
   readonly ofDevices: readonly BestRow[];
   readonly ofImplementations: readonly BestRow[];
-  /** Largest number first. */
   readonly invalid: SpaceSize['invalid'];
   /** A note that only a part of the designs is predicted. */
   readonly partial: string | null;
@@ -286,9 +276,7 @@ export interface RankPage {
   readonly rows: readonly RankRow[];
   /** How many equal designs each row stands for; 0 if another row of its group was opened. */
   readonly equal: readonly number[];
-  /**
-   * Designs, also outside the filter, that cannot be told from the fastest. `tieFraction`: if only the shape differs.
-   */
+  /** Designs that cannot be told from the fastest, also outside the filter. */
   readonly ties: number;
   readonly tieFraction: number;
   readonly tieBand: TieBand;
@@ -297,13 +285,11 @@ export interface RankPage {
   readonly foundAt: number | null;
 }
 
-/** The designs that differ from one design in a single axis. */
 export interface DesignSlice {
   readonly axis: string;
   readonly values: readonly string[];
   readonly timeMs: Float64Array;
   readonly designIndex: Float64Array;
-  /** The position of the given design in these lists. */
   readonly at: number;
 }
 
@@ -319,7 +305,6 @@ export interface Histogram {
   readonly edgesMs: Float64Array;
   /** Among all designs or those of the filter's device. */
   readonly counts: Float64Array;
-  /** Designs that pass the filter. */
   readonly passing: Float64Array;
   readonly best: number;
   readonly median: number;
@@ -349,7 +334,6 @@ export interface LandscapeGrid {
   readonly tieBand: TieBand;
 }
 
-/** One map for each value of an axis, in the order of the axis. */
 export interface LandscapeFacets {
   readonly columns: number;
   readonly rows: number;
@@ -375,7 +359,6 @@ export interface ParallelSample {
   readonly sampledFrom: number;
 }
 
-/** A sample of the predicted designs of a GPU, best first. */
 export interface Roofline {
   /** 10⁹ thread instructions per second. */
   readonly peakIssueGips: number;
@@ -410,7 +393,6 @@ export interface DeviceComparisonResult {
   readonly tieFraction: number;
   /** timeMs[i][j] is the time of device i's best design on device j, ms; NaN if the design is invalid there. */
   readonly cross: readonly (readonly number[])[];
-  /** Why the fastest device wins, largest cause first. */
   readonly reasons: readonly string[];
   /** Which implementation to write. Empty if the study names none. */
   readonly choice: readonly string[];
@@ -437,9 +419,7 @@ export interface RunDiff {
     readonly leftDesign: string;
     readonly rightDesign: string;
   }[];
-  /**
-   * Of the designs that are valid in both runs. NaN below two designs or with equal times; null if the spaces differ.
-   */
+  /** Over designs that are valid in both runs; NaN without a correlation, null if the spaces differ. */
   readonly spearman: number | null;
 }
 
@@ -452,9 +432,7 @@ export interface ExportFormat {
   readonly about: 'report' | 'table' | 'code' | 'tuner';
   /** Whether the user can choose how many designs are listed. */
   readonly rows: boolean;
-  /** Whether the format can express only designs of GPUs. */
   readonly gpus: boolean;
-  /** Whether the format can list expected losses and chances of being the best. */
   readonly weighs?: boolean;
 }
 
@@ -470,13 +448,11 @@ export interface ExportDocument {
   /** Prose or a table, whose words and numbers are not coloured as in code. */
   readonly plain?: boolean;
   readonly text: string;
-  /** The number of the next part, for `export.next`. */
   readonly next?: number;
   /** How many designs a table lists, best first, of how many valid designs. */
   readonly designs?: {
     readonly listed: number;
     readonly of: number;
-    /** Limit of the rows in this format. */
     readonly most?: number;
   };
   /** A note that the requested design is faster but cannot be expressed in this format. */

@@ -40,7 +40,6 @@ export interface DesktopBridge {
   readonly platform: 'linux' | 'darwin' | 'win32';
   /** Asks for a port to the engine. It arrives in a window message `{ lockstep: 'port' }` (see `connectEngine`). */
   readonly connect: () => void;
-  /** Resolves to null if the user cancels. */
   readonly openStudy: () => Promise<OpenedFile | null>;
   /** Resolves to the path, or null if cancelled. Rejects with a message for the user. */
   readonly saveDocument: (document: ExportDocument) => Promise<string | null>;

@@ -37,7 +37,6 @@ interface Fault {
 /** Finds what is expected at the first position that is not JSON. JavaScript's own messages do not say this. */
 function firstFault(text: string): Fault | null {
   const open: ('{' | '[')[] = [];
-  /** The names of the fields so far in each open object. */
   const fields: Set<string>[] = [];
   let offset = 0;
   let state: 'value' | 'first' | 'key' | 'firstKey' | 'colon' | 'after' = 'value';

@@ -22,7 +22,6 @@ export interface MeasuringTarget {
   /** The device, with a note if software emulates it. If there is no device, the missing part is named. */
   readonly label: string;
   readonly device: MeasuringDevice | null;
-  /** How to make the target available. */
   readonly advice: string;
 }
 
@@ -148,15 +147,18 @@ export interface TuningStep {
   readonly next: readonly number[];
 }
 
-/** Statistics of the repeats of one case. */
-export interface MeasuredTime {
+export interface MedianTime {
   readonly medianMs: number;
   /** The 95 % confidence interval of the median, by order statistics. Null with too few repeats. */
   readonly lowMs: number | null;
   readonly highMs: number | null;
+  readonly repeats: number;
+}
+
+/** Statistics of the repeats of one case. */
+export interface MeasuredTime extends MedianTime {
   readonly minMs: number;
   readonly maxMs: number;
-  readonly repeats: number;
   /** In order, without the warm-ups. */
   readonly timesMs: readonly number[];
   readonly warmUpMs: readonly number[];
@@ -286,13 +288,11 @@ export interface ComparedRun {
   readonly designs: number;
   /** The fastest design of the run, as an index into `designs` of the comparison. */
   readonly best: number;
-  /** The fastest designs compared. Null for the first run. */
   readonly againstFirst: TimeRatio | null;
   /** Designs that have a time in the first run but failed or gave wrong results in this run. */
   readonly lost: number;
 }
 
-/** Several runs, for example on several devices or of several versions of a kernel. */
 export interface RunsComparison {
   /** Relative differences below this fraction are ignored. */
   readonly threshold: number;
@@ -300,7 +300,7 @@ export interface RunsComparison {
   /** Every design that at least one run measured. The lists of a design have one entry per run. */
   readonly designs: readonly {
     readonly label: string;
-    readonly times: readonly (Pick<MeasuredTime, 'medianMs' | 'lowMs' | 'highMs' | 'repeats'> | null)[];
+    readonly times: readonly (MedianTime | null)[];
     /** The ratio to the first run. Null for the first run, and if one of the two runs did not measure the design. */
     readonly against: readonly (TimeRatio | null)[];
   }[];

@@ -27,7 +27,6 @@ const OLDER_FIELDS: Readonly<Record<string, OlderField>> = {
 };
 const OLDER_NAMES = Object.keys(OLDER_FIELDS);
 
-/** The fields of an iteration that a phase also has. */
 const OF_ITERATION: ReadonlySet<KernelField> = new Set([
   'instructionsPerIteration',
   'dependentLoadsPerIteration',

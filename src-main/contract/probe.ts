@@ -11,10 +11,7 @@ export function roughDuration(ms: number): string {
 
 const listed = new Intl.ListFormat('en-GB');
 
-/**
- * `A full measurement would take about 20 min. Measuring 7 of 15 repeats, in about 2 min.`; empty if nothing is
- * reduced.
- */
+/** `A full measurement would take about 20 min. Measuring 7 of 15 repeats, in about 2 min.`; may be empty. */
 export function reducedText(proposal: MeasuringProposal): string {
   const { units, ofUnits, designs, ofDesigns, repeats, ofRepeats, estimateMs, fullMs } = proposal;
   const less = [
@@ -30,7 +27,6 @@ export function fewerDesignsText(designs: number, ofDesigns: number): string {
   return `${designs} of the ${ofDesigns} chosen designs (spread evenly over them)`;
 }
 
-/** Whether a run has fewer units, designs or repeats than the user requested. */
 export function isReduced({ part, probe, repeats, cases }: MeasuringRequest): boolean {
   if (part) return true;
   return probe !== undefined && (repeats < probe.ofRepeats || cases < (probe.ofDesigns ?? cases));

@@ -32,7 +32,6 @@ import type { PlayedLaunch } from '../../src-workers/domain/timeline.ts';
 
 interface Procedure<Schema extends v.GenericSchema, Output> {
   readonly input: Schema;
-  /** Exists only as a type. */
   readonly output: Output;
 }
 
@@ -281,7 +280,6 @@ const advice = {
       ...unsavedStudy,
       deviceId: shortText,
       designIndex: index,
-      /** A format for the code of one design, as `export.formats` names them. */
       format: shortText,
     }),
   ).returns<api.ExportDocument>(),
@@ -407,7 +405,6 @@ const others = {
       baseline: v.optional(index),
       /** The `order` of an earlier page. An outdated order is ignored, and the page then has another `order`. */
       order: v.optional(index),
-      /** A design whose position in the list is requested (`foundAt`). */
       find: v.optional(index),
       detail: v.optional(v.boolean(), false),
       /** Designs without a relevant difference share a row, except for the groups of `opened` designs. */

@@ -15,7 +15,6 @@ export interface Ability {
   readonly bestBuckets: boolean;
   /** Whether padding and even shares are excluded. */
   readonly wholeUnits: boolean;
-  /** Whether a block can take a tile of the units. */
   readonly tiles: boolean;
 }
 

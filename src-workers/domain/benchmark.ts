@@ -66,9 +66,7 @@ export interface UnitTraffic {
 /** The units are the same for every design. */
 export interface UnitLoopWorkload {
   readonly label: string;
-  /** Iterations of unit 0, 1, 2, … */
   readonly lengths: Uint32Array;
-  /** It has no effect if the plan is not for a GPU. */
   readonly profile: AnyUnitLoopProfile;
   /**
    * Bytes that a CPU moves instead of running the loop, since its prediction counts only traffic. In a plan for a CPU,
@@ -83,10 +81,7 @@ export interface BenchParameters {
     readonly design: Design;
     readonly designIndex: number | null;
     readonly predictedMs: number | null;
-    /**
-     * Blocks that the prediction keeps resident. The loop may need fewer registers than the kernel, so a backend limits
-     * them.
-     */
+    /** Limits the launch, because the loop may need fewer registers than the kernel. */
     readonly residentBlocks: number | null;
   };
   /** Each unit computes one power of a small matrix. Results are cycles per work group (Swatman 2022, Algorithm 1). */
@@ -115,7 +110,6 @@ export interface BenchParameters {
   readonly triangular: { readonly cores: number; readonly rows: number };
   /** Triad in which core 1 has (P + 1) times the share of each other core (Langguth's Amdahl workload). */
   readonly 'imbalanced-stream': { readonly cores: number; readonly bytesPerShare: number };
-  /** A kernel that another program measured. */
   readonly external: {
     readonly kernel: string;
     readonly configuration: Readonly<Record<string, number | string | boolean>>;
@@ -141,7 +135,6 @@ export interface ProgramTask {
 
 export type BenchCase = {
   readonly [Id in BenchmarkId]: {
-    /** Unique within the plan; letters, digits and `.-_`. */
     readonly id: string;
     readonly benchmark: Id;
     readonly parameters: BenchParameters[Id];
@@ -154,9 +147,7 @@ export type CaseOf<Id extends BenchmarkId> = Extract<BenchCase, { readonly bench
 export const CACHE_STATES = ['warm', 'flush'] as const;
 export type CacheState = (typeof CACHE_STATES)[number];
 
-/**
- * Cases whose launches alternate: more are compared under the same conditions, but fewer are complete if interrupted.
- */
+/** More alternating cases share conditions, but fewer are complete if a run is interrupted. */
 export const ALTERNATING = 8;
 
 export interface BenchPlan {
@@ -173,7 +164,6 @@ export interface BenchPlan {
   readonly threadGroupWidth?: number;
   /** Number of cases whose launches alternate randomly, on a CUDA or HIP device. */
   readonly alternating?: number;
-  /** `warm` if absent. */
   readonly cache?: CacheState;
   /** Present for unit loops and for a `program` that reads the lengths. */
   readonly workload: UnitLoopWorkload | null;
@@ -272,7 +262,6 @@ export type BenchRecord =
     }
   /** Later cases still run while the device works. */
   | { readonly type: 'failed'; readonly case: string; readonly message: string }
-  /** The device was lost; no record follows. */
   | { readonly type: 'lost'; readonly message: string }
   /** The last line of a run that was not interrupted. */
   | { readonly type: 'done'; readonly elapsedMs: number };

@@ -34,7 +34,6 @@ export interface Breakdown {
   readonly timeMs: number;
   readonly regime: RegimeInfo;
   readonly parts: Readonly<Record<BreakdownPart, number>>;
-  /** Absent on a CPU. */
   readonly order?: UnitsOrder;
   readonly achieved: Achieved;
   /** Present if this unit alone takes a large part of the time. */

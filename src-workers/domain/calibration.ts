@@ -1,4 +1,5 @@
 import type { MeasuringDevice } from './benchmark.ts';
+import type { PipelineParameters } from './kernel.ts';
 import { withSetupIterations, type KernelField, type KernelWithOrigins } from './provenance.ts';
 
 /** The values that a calibration can find. Each belongs to one kernel on one device. */
@@ -16,15 +17,7 @@ export const CALIBRATION_PARAMETERS = [
 export type CalibrationParameter = (typeof CALIBRATION_PARAMETERS)[number];
 
 /** `null` if neither the measurement nor the plan determines a parameter. */
-export interface CalibratedParameters {
-  /** τ: latency floor of one iteration, cycles. */
-  readonly latencyCycles: number;
-  /** c: issue cost of one iteration of one thread group, cycles of the whole multiprocessor. */
-  readonly issueCycles: number;
-  /** p ≥ 1: softness of the knee. */
-  readonly kneeSoftness: number;
-  /** q: a multiprocessor issues thread groups in whole rounds of q. */
-  readonly schedulers: number;
+export interface CalibratedParameters extends PipelineParameters {
   /** σ, 0…1: the part of an iteration that does not get faster if several threads share a unit. */
   readonly serialFraction: number | null;
   /** κ ≥ 0: cost of one cooperation step, as a fraction of an iteration. */
@@ -94,7 +87,6 @@ export interface CalibrationProfile {
   readonly version: 1;
   readonly deviceId: string;
   readonly deviceName: string;
-  /** Of the device that measured (see `MeasuringDevice`). */
   readonly fingerprint: string;
   readonly backend: MeasuringDevice['backend'];
   readonly parameters: CalibratedParameters;

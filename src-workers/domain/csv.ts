@@ -10,7 +10,6 @@ export function csvCell(value: Cell, separator = ','): string {
   return /[",;\n\r]/.test(safe) || safe.includes(separator) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Has no line break at the end. */
 export function tableText(rows: readonly (readonly Cell[])[], separator = ','): string {
   return rows.map((row) => row.map((cell) => csvCell(cell, separator)).join(separator)).join('\n');
 }

@@ -143,7 +143,6 @@ export function evidenceGaps(
   return { mark: all ? 'no evidence' : `no evidence: ${unknown.length} of ${devices.length} devices`, text };
 }
 
-/** Returns, for example, `within 18 %, from shapes of a kernel on …`. */
 export function tieBandText({ fraction, source, takenFrom }: TieBand): string {
   return source === null
     ? `within ${percent(fraction)}, ${takenFrom}, since no such public times of this device are known`
@@ -185,7 +184,6 @@ export interface EvidenceParameter {
   readonly value: number;
   /** `null` if only a bound is known or the data do not determine the parameter. */
   readonly standardError: number | null;
-  /** Bounds of the fit. */
   readonly lower: number;
   readonly upper: number;
 }

@@ -11,11 +11,8 @@ export type InstructionClass = (typeof INSTRUCTION_CLASSES)[number];
 export type ClassCounts = Readonly<Record<InstructionClass, number>>;
 
 export interface InspectedLoop {
-  /** Line of the loop's backward branch. */
   readonly line: number | null;
-  /**
-   * On all paths through the body, because a divergent thread group issues all of them, without inner loops and refill.
-   */
+  /** On all paths, because a divergent group issues all of them; without inner loops and refill. */
   readonly instructionsPerIteration: number;
   readonly byClass: ClassCounts;
   /** FP32 instructions that read three different registers. */
@@ -23,14 +20,11 @@ export interface InspectedLoop {
   /** Loads from device memory on an iteration's longest chain of dependencies, through values and branches. */
   readonly dependentLoads: number;
   readonly dependentExchanges: number;
-  /**
-   * The longest chain of dependent arithmetic, in latencies of one instruction, with the time to issue (`findChain`).
-   */
+  /** The longest chain of dependent arithmetic, in latencies of one instruction (`findChain`). */
   readonly chainInstructions: number;
   readonly shortestPath: number;
   /** Source iterations in one pass of the loop, found by a mark or by a remainder loop on the same line. */
   readonly unrolled: number;
-  /** Nesting depth; 1 for an outermost loop. */
   readonly depth: number;
   /** Whether the number of iterations differs between threads. */
   readonly divergent: boolean;
@@ -85,7 +79,6 @@ export interface Inspection {
   readonly entry: string;
   /** The demangled name: `step<float>` for `_Z4stepIfEvPT_`. */
   readonly name: string;
-  /** Such as `sm_90`. */
   readonly arch: string | null;
   readonly entries: readonly string[];
   readonly registersPerThread: number | null;

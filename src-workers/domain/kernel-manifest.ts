@@ -92,7 +92,6 @@ export const ORDER_FILE_NAME = '{orderFile}';
 /** An argument has one of `file` (an input), `value` (a scalar) and `output`. */
 export interface KernelArgument {
   readonly name: string;
-  /** As `elementType` reads it. */
   readonly type: string;
   readonly file?: string | undefined;
   /** A scalar's value, or the file with the bytes of a struct. */
@@ -115,7 +114,6 @@ export interface KernelEntry {
   readonly entry: string;
   readonly implementation?: string | undefined;
   readonly constants: Readonly<Record<string, ManifestNumber>>;
-  /** In CUDA and HIP. */
   readonly sharedBytes?: ManifestNumber | undefined;
   readonly axes: {
     readonly threadsPerUnit: readonly number[];

@@ -35,7 +35,6 @@ export type Sharing = (typeof SHARINGS)[number];
 export interface Phase {
   /** Thread-group instructions issued. */
   readonly instructions: number;
-  /** 0…1, as for the iterations. */
   readonly integerShare?: number | undefined;
   readonly fp64Share?: number | undefined;
   readonly specialShare?: number | undefined;
@@ -62,7 +61,6 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly name: string;
   /** Of the compiler without a cap. */
   readonly registersPerThread: number;
-  /** Static and dynamic. */
   readonly sharedMemoryBytesPerBlock: number;
   /** Thread-group instructions issued per iteration. */
   readonly instructionsPerIteration: number;
@@ -82,7 +80,6 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly bytesPerIteration: number;
   /** With the device and the design, these arrays determine the traffic (`memory/accesses.ts`). */
   readonly accesses?: readonly MemoryAccess[] | undefined;
-  /** `split` if omitted. */
   readonly sharing?: Sharing | undefined;
   /** σ of `split`, 0…1: the part of an iteration that does not get faster when threads share a unit. */
   readonly serialFraction: number;

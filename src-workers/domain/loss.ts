@@ -10,7 +10,6 @@ export interface LossReport {
     readonly note?: string;
   };
   readonly rows: readonly {
-    /** Units per group. */
     readonly n: number;
     /** For groups of n independent units, like the next two. */
     readonly meanLoss: number;
@@ -18,7 +17,6 @@ export interface LossReport {
     readonly aggregateLoss: number;
     /** Exact, for groups of n consecutive units in the order of the workload; `null` if it has no order. */
     readonly givenOrder: GivenLoss | null;
-    /** `null` if not requested. */
     readonly quantiles: { readonly p50: number; readonly p95: number; readonly p99: number } | null;
     /** How the quantiles were computed; `resolution` is their largest relative error. */
     readonly distribution: { readonly method: 'exact' | 'binned'; readonly resolution: number } | null;
