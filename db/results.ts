@@ -1,11 +1,5 @@
 import { refuse } from './failure.ts';
-import type {
-  DesignReference,
-  MeasurementOfRun,
-  MeasurementRecord,
-  SimulationOfRun,
-  SimulationRecord,
-} from './records.ts';
+import type { DesignReference, MeasurementRecord, SimulationRecord } from './records.ts';
 import type { RunRows } from './run-rows.ts';
 import { type Statements, fromJson, toJson } from './statements.ts';
 import type { StoreMethods } from './store-api.ts';
@@ -53,112 +47,23 @@ interface Counting extends Pick<RunRows, 'rowOf' | 'ownRow'> {
   countResults(runId: number, validCount: number, invalidCount: number): void;
 }
 
+type ResultMethods = Pick<
+  StoreMethods,
+  | 'saveSimulations'
+  | 'listSimulations'
+  | 'listSimulationsOf'
+  | 'saveMeasurements'
+  | 'listMeasurements'
+  | 'listMeasurementsOf'
+>;
+
 /** A run keeps its results in the order in which they were saved. */
-export const resultsOf = (statements: Statements, runs: Counting): SimulationMethods & MeasurementMethods => ({
-  ...openSimulations(statements, runs),
-  ...openMeasurements(statements, runs),
-});
-
-type SimulationMethods = Pick<StoreMethods, 'saveSimulations' | 'listSimulations' | 'listSimulationsOf'>;
-
-function openSimulations(
+export function resultsOf(
   { all, get, insert, write }: Statements,
   { rowOf, ownRow, countResults }: Counting,
-): SimulationMethods {
-  function insertSimulations(runId: number, records: readonly SimulationRecord[]): void {
-    const first = nextPosition(get, 'simulations', runId);
-    records.forEach((record, index) => {
-      if (record.timesMs.length === 0) refuse('bad-input', `Record ${index} must have at least one replication.`);
-      checkTimes(record.timesMs, index);
-      const { meanMs, standardDeviationMs, minMs, medianMs, maxMs, timesMs } = record;
-      insert('simulations', {
-        ...referenceColumns(record, runId, first + index),
-        replications: timesMs.length,
-        meanMs,
-        standardDeviationMs,
-        minMs,
-        medianMs,
-        maxMs,
-        timesMs: toJson('timesMs', timesMs),
-      });
-    });
-  }
-
-  const saveSimulations: SimulationMethods['saveSimulations'] = (runId, records) =>
-    write(() => {
-      const { kind } = ownRow(runId);
-      insertSimulations(runId, records);
-      if (kind === 'simulate') countResults(runId, records.length, 0);
-      return null;
-    });
-
-  function listSimulations(runId: number): readonly SimulationRecord[] {
-    rowOf(runId);
-    return all<SimulationRow>('SELECT * FROM simulations WHERE run_id = ? ORDER BY position', runId).map(
-      readSimulation,
-    );
-  }
-
-  function listSimulationsOf(sourceRunId: number): readonly SimulationOfRun[] {
-    rowOf(sourceRunId);
-    return all<SimulationRow>(
-      `SELECT simulations.* FROM simulations JOIN runs ON runs.id = simulations.run_id
-       WHERE simulations.source_run_id = ? AND deleted_at IS NULL ORDER BY run_id, position`,
-      sourceRunId,
-    ).map((row) => ({ ...readSimulation(row), runId: row.runId }));
-  }
-
-  return { saveSimulations, listSimulations, listSimulationsOf };
-}
-
-type MeasurementMethods = Pick<StoreMethods, 'saveMeasurements' | 'listMeasurements' | 'listMeasurementsOf'>;
-
-function openMeasurements(
-  { all, get, insert, write }: Statements,
-  { rowOf, ownRow, countResults }: Counting,
-): MeasurementMethods {
-  function insertMeasurements(runId: number, records: readonly MeasurementRecord[]): void {
-    const first = nextPosition(get, 'measured_designs', runId);
-    records.forEach((record, index) => {
-      checkTimes(record.timesMs, index);
-      const { backend, correct, failure } = record;
-      const columns = referenceColumns(record, runId, first + index);
-      insert('measured_designs', { ...columns, backend, correct: correct === null ? null : Number(correct), failure });
-      const { position } = columns;
-      record.timesMs.forEach((timeMs, repeatIndex) => insert('measurements', { runId, position, repeatIndex, timeMs }));
-    });
-  }
-
-  const saveMeasurements: MeasurementMethods['saveMeasurements'] = (runId, records) =>
-    write(() => {
-      ownRow(runId);
-      insertMeasurements(runId, records);
-      const failed = records.filter((record) => record.failure !== null).length;
-      countResults(runId, records.length - failed, failed);
-      return null;
-    });
-
-  function listMeasurements(runId: number): readonly MeasurementRecord[] {
-    rowOf(runId);
-    const timesOf = repeatsOf('SELECT * FROM measurements WHERE run_id = ? ORDER BY position, repeat_index', runId);
-    return all<MeasuredRow>('SELECT * FROM measured_designs WHERE run_id = ? ORDER BY position', runId).map((row) =>
-      readMeasurement(row, timesOf(row)),
-    );
-  }
-
-  function listMeasurementsOf(sourceRunId: number): readonly MeasurementOfRun[] {
-    rowOf(sourceRunId);
-    const timesOf = repeatsOf(
-      `SELECT measurements.* FROM measurements JOIN measured_designs USING (run_id, position)
-       WHERE source_run_id = ? ORDER BY run_id, position, repeat_index`,
-      sourceRunId,
-    );
-    return all<MeasuredRow>(
-      `SELECT measured_designs.* FROM measured_designs JOIN runs ON runs.id = measured_designs.run_id
-       WHERE measured_designs.source_run_id = ? AND deleted_at IS NULL ORDER BY run_id, position`,
-      sourceRunId,
-    ).map((row) => ({ ...readMeasurement(row, timesOf(row)), runId: row.runId }));
-  }
+): ResultMethods {
+  const nextPosition = (table: 'simulations' | 'measured_designs', runId: number): number =>
+    get<{ next: number }>(`SELECT coalesce(max(position) + 1, 0) AS next FROM ${table} WHERE run_id = ?`, runId)!.next;
 
   /** Runs a query of `measurements` and groups the times by design. */
   function repeatsOf(sql: string, id: number) {
@@ -168,15 +73,86 @@ function openMeasurements(
     return (row: Place): readonly number[] => (grouped.get(key(row)) ?? []).map(({ timeMs }) => timeMs);
   }
 
-  return { saveMeasurements, listMeasurements, listMeasurementsOf };
-}
+  return {
+    saveSimulations: (runId, records) =>
+      write(() => {
+        const { kind } = ownRow(runId);
+        const first = nextPosition('simulations', runId);
+        records.forEach((record, index) => {
+          if (record.timesMs.length === 0) refuse('bad-input', `Record ${index} must have at least one replication.`);
+          checkTimes(record.timesMs, index);
+          const { meanMs, standardDeviationMs, minMs, medianMs, maxMs, timesMs } = record;
+          insert('simulations', {
+            ...referenceColumns(record, runId, first + index),
+            replications: timesMs.length,
+            meanMs,
+            standardDeviationMs,
+            minMs,
+            medianMs,
+            maxMs,
+            timesMs: toJson('timesMs', timesMs),
+          });
+        });
+        if (kind === 'simulate') countResults(runId, records.length, 0);
+        return null;
+      }),
 
-function nextPosition(get: Statements['get'], table: 'simulations' | 'measured_designs', runId: number): number {
-  const row = get<{ next: number }>(
-    `SELECT coalesce(max(position) + 1, 0) AS next FROM ${table} WHERE run_id = ?`,
-    runId,
-  );
-  return row?.next ?? 0;
+    listSimulations(runId) {
+      rowOf(runId);
+      return all<SimulationRow>('SELECT * FROM simulations WHERE run_id = ? ORDER BY position', runId).map(
+        readSimulation,
+      );
+    },
+
+    listSimulationsOf(sourceRunId) {
+      rowOf(sourceRunId);
+      return all<SimulationRow>(
+        `SELECT simulations.* FROM simulations JOIN runs ON runs.id = simulations.run_id
+         WHERE simulations.source_run_id = ? AND deleted_at IS NULL ORDER BY run_id, position`,
+        sourceRunId,
+      ).map((row) => ({ ...readSimulation(row), runId: row.runId }));
+    },
+
+    saveMeasurements: (runId, records) =>
+      write(() => {
+        ownRow(runId);
+        const first = nextPosition('measured_designs', runId);
+        records.forEach((record, index) => {
+          checkTimes(record.timesMs, index);
+          const { backend, correct, failure, timesMs } = record;
+          const columns = referenceColumns(record, runId, first + index);
+          const stored = correct === null ? null : Number(correct);
+          insert('measured_designs', { ...columns, backend, correct: stored, failure });
+          const { position } = columns;
+          timesMs.forEach((timeMs, repeatIndex) => insert('measurements', { runId, position, repeatIndex, timeMs }));
+        });
+        const failed = records.filter((record) => record.failure !== null).length;
+        countResults(runId, records.length - failed, failed);
+        return null;
+      }),
+
+    listMeasurements(runId) {
+      rowOf(runId);
+      const timesOf = repeatsOf('SELECT * FROM measurements WHERE run_id = ? ORDER BY position, repeat_index', runId);
+      return all<MeasuredRow>('SELECT * FROM measured_designs WHERE run_id = ? ORDER BY position', runId).map((row) =>
+        readMeasurement(row, timesOf(row)),
+      );
+    },
+
+    listMeasurementsOf(sourceRunId) {
+      rowOf(sourceRunId);
+      const timesOf = repeatsOf(
+        `SELECT measurements.* FROM measurements JOIN measured_designs USING (run_id, position)
+         WHERE source_run_id = ? ORDER BY run_id, position, repeat_index`,
+        sourceRunId,
+      );
+      return all<MeasuredRow>(
+        `SELECT measured_designs.* FROM measured_designs JOIN runs ON runs.id = measured_designs.run_id
+         WHERE measured_designs.source_run_id = ? AND deleted_at IS NULL ORDER BY run_id, position`,
+        sourceRunId,
+      ).map((row) => ({ ...readMeasurement(row, timesOf(row)), runId: row.runId }));
+    },
+  };
 }
 
 function readSimulation(row: SimulationRow): SimulationRecord {

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { unwrap } from '../../../src-workers/domain/result.ts';
+import type { BestDesigns, BestRow } from '../../contract/api.ts';
 import { MAX_DESIGNS } from '../../contract/study.ts';
 import type { Engine } from '../../services/engine.ts';
 import { jsonParts } from '../../services/export/text.ts';
@@ -41,6 +42,10 @@ async function rankCommand(engine: Engine, terminal: Terminal, run: string, opti
       deviceId: options.device,
     }),
   );
+  const print = (rows: readonly BestRow[], equal: BestDesigns['equal']): void => {
+    printDesigns(terminal, rows, { ...found, equal }, 'whole');
+    sayUnmeasured(terminal, found, options.device);
+  };
   if (options.bestOf !== undefined) {
     const { ofDevices, ofImplementations } = found;
     const rows = options.bestOf === 'device' ? ofDevices : ofImplementations;
@@ -51,17 +56,11 @@ async function rankCommand(engine: Engine, terminal: Terminal, run: string, opti
       );
     if (options.json)
       terminal.json({ runId: id, bestOf: options.bestOf, rows: rows.map(jsonRow), ...evidenceFields(found) });
-    else {
-      printDesigns(terminal, rows, { ...found, equal: null }, 'whole');
-      sayUnmeasured(terminal, found, options.device);
-    }
-    return;
-  }
-  if (options.json)
+    else print(rows, null);
+  } else if (options.json)
     await printParts(terminal, jsonParts({ runId: id, rows: jsonRows(found), ...evidenceFields(found) }));
   else {
     const { rows, equal } = await allOf(found);
-    printDesigns(terminal, rows, { ...found, equal }, 'whole');
-    sayUnmeasured(terminal, found, options.device);
+    print(rows, equal);
   }
 }
