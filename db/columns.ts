@@ -39,18 +39,16 @@ export function columnBytes(columns: PredictionColumns, name: ColumnName, first:
 /** Returns the number of valid designs. Throws a `bad-input` failure if the chunk is wrong. */
 export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): number {
   const { firstDesign, count } = chunk;
-  if (!Number.isSafeInteger(firstDesign) || !Number.isSafeInteger(count) || firstDesign < 0 || count < 1) {
+  if (!Number.isSafeInteger(firstDesign) || !Number.isSafeInteger(count) || firstDesign < 0 || count < 1)
     refuse(
       'bad-input',
       `A chunk must have at least 1 design and begin at design 0 or later. This one has ${count} and begins at ${firstDesign}.`,
     );
-  }
-  if (firstDesign + count > enumeratedCount) {
+  if (firstDesign + count > enumeratedCount)
     refuse(
       'bad-input',
       `The chunk has designs ${firstDesign}…${firstDesign + count - 1}, but the run has only ${enumeratedCount} designs.`,
     );
-  }
   return checkColumns(chunk, count, (at) => firstDesign + at);
 }
 
@@ -75,9 +73,8 @@ function checkColumns(chunk: PredictionColumns, count: number, designAt: (at: nu
   const { timeMs, invalidReason, unitsPerThread, gridBlocks } = chunk;
   for (const name of COLUMN_NAMES) {
     if (!(chunk[name] instanceof COLUMNS[name])) refuse('bad-input', `Column ${name} is not a ${COLUMNS[name].name}.`);
-    if (chunk[name].length !== count) {
+    if (chunk[name].length !== count)
       refuse('bad-input', `Column ${name} has ${chunk[name].length} entries, but the chunk has ${count} designs.`);
-    }
   }
   let validCount = 0;
   for (let i = 0; i < count; i++) {
@@ -87,18 +84,16 @@ function checkColumns(chunk: PredictionColumns, count: number, designAt: (at: nu
       const expected = reason === 0 ? 'a finite time ≥ 0' : 'no time (NaN)';
       refuse('bad-input', `Design ${designAt(i)} with invalid reason ${reason} must have ${expected}, not ${time} ms.`);
     }
-    if (reason >= INVALID_REASONS.length) {
+    if (reason >= INVALID_REASONS.length)
       refuse(
         'bad-input',
         `Design ${designAt(i)} has invalid reason ${reason}, but the last known reason is ${INVALID_REASONS.length - 1}.`,
       );
-    }
-    if (!isCount(unitsPerThread[i]) || !isCount(gridBlocks[i])) {
+    if (!isCount(unitsPerThread[i]) || !isCount(gridBlocks[i]))
       refuse(
         'bad-input',
         `Units per thread and blocks of design ${designAt(i)} must be whole numbers or NaN, not ${unitsPerThread[i]} and ${gridBlocks[i]}.`,
       );
-    }
     if (reason === 0) validCount++;
   }
   return validCount;

@@ -9,13 +9,11 @@ function storageFailure(error: unknown, file: string): Failure | undefined {
   // SQLite maps the log's index into memory first, so a full disk first appears as SQLITE_IOERR_SHMSIZE.
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE')
     return failure(`No space is left to write ${file}. Nothing of this request was saved.`);
-  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
+  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'))
     return failure(`${file} is locked by another program. Try again when it is done.`);
-  }
   if (code.startsWith('SQLITE_NOTADB')) return failure(`${file} is not a SQLite database.`);
-  if (code.startsWith('SQLITE_CORRUPT')) {
+  if (code.startsWith('SQLITE_CORRUPT'))
     return failure(`${file} is damaged (${message}). Restore a backup, or start a new file.`);
-  }
   if (code.startsWith('SQLITE_READONLY')) return failure(`${file} cannot be written (${message}).`);
   if (code.startsWith('SQLITE_CANTOPEN')) return failure(`${file} cannot be opened (${message}).`);
   if (code.startsWith('SQLITE_IOERR'))

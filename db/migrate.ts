@@ -71,12 +71,11 @@ export function migrate(db: Database, file: string, migrations: readonly Migrati
       db.pragma(`user_version = ${version}`);
     }
     const broken = db.pragma('foreign_key_check') as readonly unknown[];
-    if (broken.length > 0) {
+    if (broken.length > 0)
       refuse(
         'storage',
         `${file} cannot be migrated: references to missing rows would remain (${broken.length}). The file is unchanged.`,
       );
-    }
   }).immediate();
 }
 

@@ -102,15 +102,13 @@ function inspectFile(file: string, migrations: readonly Migration[], undoTimeout
   if (stat.size === 0) return true;
 
   const header = readHeader(file);
-  if (header.length < HEADER_BYTES || header.toString('latin1', 0, 16) !== 'SQLite format 3\0') {
+  if (header.length < HEADER_BYTES || header.toString('latin1', 0, 16) !== 'SQLite format 3\0')
     refuse('storage', `${file} is not a SQLite database. Specify one written by Lockstep.`, { file });
-  }
   const applicationId = header.readInt32BE(68);
-  if (applicationId !== APPLICATION_ID) {
+  if (applicationId !== APPLICATION_ID)
     refuse('storage', `${file} belongs to another program (application id ${applicationId}, not ${APPLICATION_ID}).`, {
       file,
     });
-  }
   if (bytesOf(`${file}-journal`) > 0) {
     if (undoTimeoutMs === null) return false;
     undoUnfinished(file, undoTimeoutMs);
@@ -119,9 +117,8 @@ function inspectFile(file: string, migrations: readonly Migration[], undoTimeout
   refuseUnknown(file, header.readInt32BE(60), migrations);
   // If a killed process left a log, the file may be shorter than its header says.
   const expectedBytes = pageBytes(header) * header.readUInt32BE(28);
-  if (stat.size < expectedBytes && bytesOf(`${file}-wal`) === 0) {
+  if (stat.size < expectedBytes && bytesOf(`${file}-wal`) === 0)
     refuse('storage', `${file} is damaged: it has ${stat.size} bytes, but its header says ${expectedBytes}.`, { file });
-  }
   probe(file, stat.size, migrations);
   return false;
 }

@@ -98,9 +98,8 @@ export function runRows({ all, get }: Statements, ownership: Ownership) {
 
   /** Lists the newest runs that are not deleted. */
   function listRuns({ studyId, kind, state, limit = DEFAULT_ROWS }: RunQuery): RunPage {
-    if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_ROWS) {
+    if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_ROWS)
       refuse('bad-input', `limit must be from 1 to ${MAX_ROWS} runs, not ${limit}.`);
-    }
     const conditions = ['deleted_at IS NULL'];
     const values: SqlValue[] = [];
     for (const [column, value] of Object.entries({ study_id: studyId, kind, state })) {

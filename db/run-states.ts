@@ -13,9 +13,8 @@ export function runStates(
   function createRun(draft: RunDraft): RunRecord {
     checkDraft(draft);
     const runId = write(() => {
-      if (draft.studyId !== null && !get('SELECT 1 FROM studies WHERE id = ?', draft.studyId)) {
+      if (draft.studyId !== null && !get('SELECT 1 FROM studies WHERE id = ?', draft.studyId))
         refuse('not-found', `This database has no study ${draft.studyId}.`, { studyId: draft.studyId });
-      }
       ownership.claim();
       const { studyId, kind, name, appVersion, seed, enumeratedCount } = draft;
       const id = insert('runs', {
@@ -53,24 +52,17 @@ export function runStates(
   }
 
   function finishRun(runId: number, end: RunEnd): RunRecord {
-    if ((end.state === 'failed') !== (end.failure !== undefined)) {
+    if ((end.state === 'failed') !== (end.failure !== undefined))
       refuse('bad-input', `Run ${runId} cannot end as ${end.state} ${end.failure ? 'with' : 'without'} a failure.`);
-    }
     write(() => {
       const row = ownRow(runId);
       const saved = row.validCount + row.invalidCount;
       if (end.state === 'complete' && row.bestWanted !== null && row.predictedCount === null)
         refuse('conflict', `The best designs of run ${runId} are not saved, so it is not complete.`, { runId });
-      if (
-        end.state === 'complete' &&
-        row.kind === 'sweep' &&
-        row.bestWanted === null &&
-        saved !== row.enumeratedCount
-      ) {
+      if (end.state === 'complete' && row.kind === 'sweep' && row.bestWanted === null && saved !== row.enumeratedCount)
         refuse('conflict', `Run ${runId} has ${saved} of ${row.enumeratedCount} designs, so it is not complete.`, {
           runId,
         });
-      }
       run(
         `UPDATE runs SET state = ?, finished_at = ?, elapsed_ms = ?, failure = ?, best_time_ms = ?, best_design = ?,
            owner_token = NULL WHERE id = ?`,
@@ -89,11 +81,10 @@ export function runStates(
   function resumeRun(runId: number): RunRecord {
     write(() => {
       const row = rowOf(runId);
-      if (row.state === 'running' || row.state === 'complete') {
+      if (row.state === 'running' || row.state === 'complete')
         refuse('conflict', `Run ${runId} is ${row.state}. Only a run that stopped before its end can be resumed.`, {
           runId,
         });
-      }
       if (row.deletedAt !== null) refuse('conflict', `Run ${runId} is in the bin. Restore it first.`, { runId });
       ownership.claim();
       run(
@@ -136,9 +127,8 @@ const MAX_DESIGN_INDEX = 2 ** 32 - 2;
 
 function checkDraft({ name, enumeratedCount, bestWanted, axes, devices, ...draft }: RunDraft): void {
   if (name.trim() === '') refuse('bad-input', 'The name of a run must not be empty.');
-  if (!Number.isSafeInteger(enumeratedCount) || enumeratedCount < 0) {
+  if (!Number.isSafeInteger(enumeratedCount) || enumeratedCount < 0)
     refuse('bad-input', `The designs of a run must be a whole number ≥ 0, not ${enumeratedCount}.`);
-  }
   if (bestWanted !== undefined && !(Number.isSafeInteger(bestWanted) && bestWanted >= 1))
     refuse('bad-input', `The best designs of a run must be a whole number ≥ 1, not ${bestWanted}.`);
   if (bestWanted !== undefined && enumeratedCount > MAX_DESIGN_INDEX)
@@ -146,9 +136,8 @@ function checkDraft({ name, enumeratedCount, bestWanted, axes, devices, ...draft
   if (!axes) return;
   const { implementations = 1, blockWidths = 1 } = draft;
   const product = Object.values(axes).reduce((size, values) => size * values.length, implementations * blockWidths);
-  if (product !== enumeratedCount) {
+  if (product !== enumeratedCount)
     refuse('bad-input', `A run of ${enumeratedCount} designs cannot have axes that span ${product}.`);
-  }
   const described = new Set(devices.map((device) => device.id));
   const missing = axes.device.find((id) => typeof id !== 'string' || !described.has(id));
   if (missing !== undefined)

@@ -61,9 +61,8 @@ async function eachLine(bytes: Uint8Array, label: string, takeLine: TakeLine): P
     const found = bytes.indexOf(NEWLINE, start);
     const end = found < 0 ? bytes.length : found;
     line++;
-    if (end - start > MAX_LINE_BYTES) {
+    if (end - start > MAX_LINE_BYTES)
       refuse(label, { line }, `a line of ${end - start} bytes exceeds the limit of ${MAX_LINE_BYTES}`);
-    }
     const text = decoder.decode(bytes.subarray(start, end)).trim();
     start = end + 1;
     if (text !== '') takeLine(text, line, start >= bytes.length);
@@ -91,9 +90,8 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
     if (!read.ok) refuse(label, { line }, read.error.message);
     const { plan: planned, lengthsDigest } = read.value;
     const text = JSON.stringify([planned, lengthsDigest]);
-    if (plan && text !== planText) {
+    if (plan && text !== planText)
       refuse(label, { line }, 'this plan differs from the plan of line 1. A file holds the results of one plan');
-    }
     plan ??= read.value;
     planText = text;
     for (const { id } of planned.cases) known.add(id);
@@ -116,13 +114,12 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
 
   const take = (record: BenchRecord, line: number): void => {
     if (record.type === 'device') {
-      if (device && device.fingerprint !== record.fingerprint) {
+      if (device && device.fingerprint !== record.fingerprint)
         refuse(
           label,
           { line },
           `device ${shown(record.fingerprint)} follows device ${shown(device.fingerprint)}. A file holds the results of one device and driver`,
         );
-      }
       device ??= record;
       session++;
       done = false;
@@ -138,9 +135,8 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
       return;
     }
     // The compiler's record of a case may come before the record of the device.
-    if (!device && record.type !== 'compiled' && record.type !== 'failed') {
+    if (!device && record.type !== 'compiled' && record.type !== 'failed')
       refuse(label, { line }, `a record of type "${record.type}" precedes the device, which must come first`);
-    }
     if (!known.has(record.case)) {
       unknownCases.add(record.case);
       return;
@@ -200,11 +196,10 @@ function leftOutWarnings(
   if (again.size > 0) warnings.push(`Measured more than once; only the last time counts: ${named(again)}.`);
   if (unknownCases.size > 0)
     warnings.push(`Records of cases that are not in the plan were left out: ${named(unknownCases)}.`);
-  for (const [type, count] of unknownTypes) {
+  for (const [type, count] of unknownTypes)
     warnings.push(
       `Records of type ${shown(type)} were left out, since this version does not know this type: ${count}.`,
     );
-  }
   return warnings;
 }
 

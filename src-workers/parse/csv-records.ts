@@ -30,9 +30,8 @@ export async function eachCsvLine(
   try {
     await pipeline(readBytes(source, label), parser);
   } catch (error) {
-    if (error instanceof CsvError) {
+    if (error instanceof CsvError)
       refuse(label, { line: Number(error['lines'] ?? 1) }, `${error.message}. The file must be ${expected}`);
-    }
     throw error;
   }
   return parser.info.lines;
@@ -60,9 +59,8 @@ export async function eachCsvRecord(
   const takeRecord = (fields: readonly string[], line: number): void => {
     if (!header) {
       for (const name of columns) {
-        if (!fields.includes(name)) {
+        if (!fields.includes(name))
           refuse(label, { line }, `the header ${shown(fields.join(','))} has no column ${name}`);
-        }
       }
       header = fields;
       return;

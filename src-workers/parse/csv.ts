@@ -82,13 +82,12 @@ export function parseLengthsCsv(
         if (headed) return;
       }
       const { form, width, length, weight } = columns;
-      if (attributed ? record.length < Math.max(length, weight) + 1 : record.length !== width) {
+      if (attributed ? record.length < Math.max(length, weight) + 1 : record.length !== width)
         refuse(
           label,
           { line, column: Math.min(record.length, width + 1) },
           `the line has ${countedText(record.length, 'field')} instead of ${width}${record.length > width ? `, ${SEPARATORS}` : ''}`,
         );
-      }
       const [first, second] = form === 'edges' ? EDGE_ENDS : LENGTH_AND_WEIGHT;
       taken.take(
         readNumber(record[length], label, line, length, first),

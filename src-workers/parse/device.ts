@@ -134,12 +134,11 @@ function contradiction(candidate: GpuDevice): { field: string; message: string }
   if (!found.ok) return { field: 'occupancy', message: found.error.message };
   if (found.value) {
     const { limits: expected, width } = found.value;
-    if (candidate.threadGroupWidth !== width) {
+    if (candidate.threadGroupWidth !== width)
       return {
         field: 'threadGroupWidth',
         message: `must be ${width} by its occupancy rules, not ${candidate.threadGroupWidth}`,
       };
-    }
     for (const key of Object.keys(expected) as (keyof DeviceLimits)[]) {
       if (candidate.limits[key] !== expected[key]) {
         const message = `must be ${expected[key]} by its occupancy rules, not ${candidate.limits[key]}`;
@@ -153,17 +152,15 @@ function contradiction(candidate: GpuDevice): { field: string; message: string }
     ['maxSharedMemoryBytesPerBlock', 'sharedMemoryBytesPerMultiprocessor'],
   ] as const;
   for (const [part, whole] of pairs) {
-    if (own[part] > own[whole]) {
+    if (own[part] > own[whole])
       return { field: `limits.${part}`, message: `must be at most limits.${whole}, ${own[whole]}, not ${own[part]}` };
-    }
   }
   const slots = own.maxThreadGroupsPerMultiprocessor * candidate.threadGroupWidth;
-  if (own.maxThreadsPerBlock > slots) {
+  if (own.maxThreadsPerBlock > slots)
     return {
       field: 'limits.maxThreadsPerBlock',
       message: `must be at most the ${slots} threads that a multiprocessor holds, not ${own.maxThreadsPerBlock}`,
     };
-  }
   return null;
 }
 
@@ -172,9 +169,8 @@ function cpuContradiction(candidate: CpuDevice): { field: string; message: strin
     const message = `must be at least singleCoreBandwidthGbS, ${candidate.singleCoreBandwidthGbS}, not ${candidate.fullBandwidthGbS}`;
     return { field: 'fullBandwidthGbS', message };
   }
-  if (candidate.kneeCores > candidate.cores) {
+  if (candidate.kneeCores > candidate.cores)
     return { field: 'kneeCores', message: `must be at most cores, ${candidate.cores}, not ${candidate.kneeCores}` };
-  }
   return null;
 }
 

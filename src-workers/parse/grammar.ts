@@ -100,9 +100,8 @@ const FORMS =
  * path. Columns with `,()"&=` are quoted like paths. A failure names the column (from 1) and what to write there.
  */
 export function parseWorkload(text: string): Result<WorkloadDescriptor> {
-  if (text.length > MAX_WORKLOAD_CHARACTERS) {
+  if (text.length > MAX_WORKLOAD_CHARACTERS)
     return badInput(`the workload has ${text.length} characters; the limit is ${MAX_WORKLOAD_CHARACTERS}`);
-  }
   const cursor: Cursor = { text, position: 0 };
   try {
     const descriptor = readWorkload(cursor, 0);

@@ -87,9 +87,8 @@ function openReader(bytes: Uint8Array, label: string) {
     const start = at;
     const startLine = line;
     skipValue();
-    if (at - start > MAX_MEMBER_BYTES) {
+    if (at - start > MAX_MEMBER_BYTES)
       refuse(label, { line: startLine }, `a member of ${at - start} bytes exceeds the limit of ${MAX_MEMBER_BYTES}`);
-    }
     const text = decoder.decode(bytes.subarray(start, at));
     try {
       return parsedValue(text);

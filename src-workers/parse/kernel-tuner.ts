@@ -54,26 +54,13 @@ const INVALIDITY: ReadonlyMap<string, string> = new Map([
   ['constraints', 'refused by a constraint'],
 ]);
 
-/** Milliseconds per unit of time, for each spelling of a unit that the files use. */
-const UNITS_MS: ReadonlyMap<string, number> = new Map([
-  ['', 1],
-  ['ms', 1],
-  ['milisecond', 1],
-  ['miliseconds', 1],
-  ['millisecond', 1],
-  ['milliseconds', 1],
-  ['s', 1000],
-  ['sec', 1000],
-  ['second', 1000],
-  ['seconds', 1000],
-  ['us', 1e-3],
-  ['µs', 1e-3],
-  ['microsecond', 1e-3],
-  ['microseconds', 1e-3],
-  ['ns', 1e-6],
-  ['nanosecond', 1e-6],
-  ['nanoseconds', 1e-6],
-]);
+/** All spellings of a unit that the files use. */
+const UNITS = [
+  { ms: 1, spelling: /^(ms|mill?iseconds?)?$/ },
+  { ms: 1000, spelling: /^s(ec(onds?)?)?$/ },
+  { ms: 1e-3, spelling: /^([uµ]s|microseconds?)$/ },
+  { ms: 1e-6, spelling: /^(ns|nanoseconds?)$/ },
+];
 
 type Fields = Readonly<Record<string, unknown>>;
 type Configuration = Record<string, number | string | boolean>;
@@ -129,12 +116,10 @@ export function parseKernelTuner(
         return;
       }
       if (raw.length === 0) format = FORMATS[member.container];
-      if (format !== FORMATS[member.container]) {
+      if (format !== FORMATS[member.container])
         refuse(`the file has several of "cache", "results" and "data". It must have one of them`);
-      }
-      if (raw.length === MAX_CONFIGURATIONS) {
+      if (raw.length === MAX_CONFIGURATIONS)
         refuse(`the file has more configurations than the limit of ${MAX_CONFIGURATIONS}`);
-      }
       if (format === 'cache') parameterNames ??= listNames(head, refuse);
       const read = parameterNames
         ? cacheCase(member, parameterNames, refuse)
@@ -155,13 +140,12 @@ export function parseKernelTuner(
     }
 
     const warnings: string[] = [];
-    if (!whole) {
+    if (!whole)
       warnings.push(
         format === 'cache'
           ? `The file lacks its closing brackets, as the cache of a stopped run does; ${raw.length} configurations were read.`
           : `The file is cut off after ${raw.length} configurations.`,
       );
-    }
     const metadata = isFields(head.metadata) ? head.metadata : {};
     const predicted = /^Lockstep .*predicted/.test(String(field(metadata, 'source') ?? ''));
     const fileUnitMs = unitMs(field(metadata, 'timeunit') ?? '', 'metadata.timeunit', refuseFile);
@@ -283,12 +267,9 @@ export function readSweep(metadata: unknown): FileSweep | null {
 function listNames(head: Fields, refuse: Refuse): ReadonlySet<string> {
   const { tune_params_keys: keys, tune_params: parameters } = head;
   const names = Array.isArray(keys) ? keys : isFields(parameters) ? Object.keys(parameters) : null;
-  if (!names) {
-    return refuse('an entry precedes "tune_params_keys". The names of the parameters must come first');
-  }
-  if (names.length > MAX_PARAMETERS || !names.every((name) => typeof name === 'string')) {
+  if (!names) return refuse('an entry precedes "tune_params_keys". The names of the parameters must come first');
+  if (names.length > MAX_PARAMETERS || !names.every((name) => typeof name === 'string'))
     return refuse(`tune_params_keys is ${got(keys)}, not a list of at most ${MAX_PARAMETERS} names`);
-  }
   return new Set(names);
 }
 
@@ -342,14 +323,11 @@ function storedCase(
 function t4Case({ position, value }: JsonMember, refuse: Refuse): RawCase {
   if (!isFields(value)) return refuse(`result ${position} is ${got(value)}, not an object`);
   const chosen = field(value, 'configuration');
-  if (!isFields(chosen)) {
-    return refuse(`the configuration of result ${position} is ${got(chosen)}, not an object`);
-  }
+  if (!isFields(chosen)) return refuse(`the configuration of result ${position} is ${got(chosen)}, not an object`);
   const configuration = readConfiguration(chosen, Object.keys(chosen), refuse);
   const timings = field(value, 'times');
-  if (timings !== undefined && !isFields(timings)) {
+  if (timings !== undefined && !isFields(timings))
     return refuse(`the times of result ${position} are ${got(timings)}, not an object`);
-  }
   const values: [string, number][] = [];
   for (const [name, item] of Object.entries(timings ?? {})) {
     if (typeof item === 'number' && !FORBIDDEN_NAMES.has(name)) {
@@ -401,9 +379,8 @@ function readTimes(
     return failed(words ? `${error}: ${words}` : error);
   }
   if (time === INVALID_TIME) return failed('invalid: its time is written as 1e20');
-  if (repeats !== undefined && repeats !== null && !Array.isArray(repeats)) {
+  if (repeats !== undefined && repeats !== null && !Array.isArray(repeats))
     return refuse(`the repeats are ${got(repeats)}, not a list of times`);
-  }
   const ran = repeats ? repeats.length > 0 : false;
   const list: readonly unknown[] = ran ? (repeats as readonly unknown[]) : time === undefined ? [] : [time];
   if (list.length === 0) return failed('the file gives no time for this case');
@@ -420,25 +397,23 @@ function findError(value: unknown): string | null {
 }
 
 function readConfiguration(fields: Fields, names: readonly string[], refuse: Refuse): Configuration {
-  if (names.length > MAX_PARAMETERS) {
-    refuse(`${names.length} parameters exceed the limit of ${MAX_PARAMETERS}`);
-  }
+  if (names.length > MAX_PARAMETERS) refuse(`${names.length} parameters exceed the limit of ${MAX_PARAMETERS}`);
   return Object.fromEntries(
     names.map((name) => {
       const value = field(fields, name);
       if (FORBIDDEN_NAMES.has(name)) refuse(`a parameter may not be called ${shown(name)}`);
       const plain = typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string';
-      if (!plain || name.length > MAX_TEXT || (typeof value === 'string' && value.length > MAX_TEXT)) {
+      if (!plain || name.length > MAX_TEXT || (typeof value === 'string' && value.length > MAX_TEXT))
         refuse(`parameter ${shown(name)} is ${got(value)}, not a number, text, true or false`);
-      }
       return [name, value];
     }),
   );
 }
 
 function unitMs(unit: unknown, what: string, refuse: Refuse): number {
-  const scale = typeof unit === 'string' ? UNITS_MS.get(unit.toLowerCase().trim()) : undefined;
-  return scale ?? refuse(`the ${what} is ${got(unit)}, not one of ms, s, us, ns`);
+  const word = typeof unit === 'string' ? unit.toLowerCase().trim() : null;
+  const found = word === null ? undefined : UNITS.find(({ spelling }) => spelling.test(word));
+  return found?.ms ?? refuse(`the ${what} is ${got(unit)}, not one of ms, s, us, ns`);
 }
 
 function text(value: unknown): string | null {

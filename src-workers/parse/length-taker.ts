@@ -77,7 +77,7 @@ export function takeLengths(
       units += weight;
       if (form === 'lengths') {
         if (records < MAX_ORDERED_LENGTHS) {
-          if (records === ordered.length) ordered = larger(ordered, 2 * records);
+          if (records === ordered.length) ordered = new Float64Array(ordered.buffer.transfer(2 * ordered.byteLength));
           ordered[records] = length;
         } else if (records === MAX_ORDERED_LENGTHS) ordered = new Float64Array(0);
       }
@@ -122,8 +122,10 @@ function takeEdges(label: string, place: (at: number, isTarget: boolean) => Plac
         place(at, isTarget),
         `the vertex ${shown(String(vertex))} is not an integer from 0 to ${MAX_VERTEX}. Number the vertices from 0`,
       );
-    if (vertex >= degreesAndOne.length)
-      degreesAndOne = larger(degreesAndOne, Math.max(vertex + 1, Math.min(2 * degreesAndOne.length, MAX_VERTEX + 1)));
+    if (vertex >= degreesAndOne.length) {
+      const size = Math.max(vertex + 1, Math.min(2 * degreesAndOne.length, MAX_VERTEX + 1));
+      degreesAndOne = new Uint32Array(degreesAndOne.buffer.transfer(size * Uint32Array.BYTES_PER_ELEMENT));
+    }
     if (degreesAndOne[vertex] === 0) {
       degreesAndOne[vertex] = 1;
       vertices++;
@@ -154,10 +156,4 @@ function takeEdges(label: string, place: (at: number, isTarget: boolean) => Plac
 export function vertexLengths(label: string, lengths: Float64Array, note: string): Result<ReadLengths> {
   const law = empiricalLaw(countLengths(lengths), label);
   return law.ok ? { ok: true, value: { law: law.value, form: 'edges', units: lengths.length, lengths, note } } : law;
-}
-
-function larger<Numbers extends Float64Array | Uint32Array>(numbers: Numbers, length: number): Numbers {
-  const more = new (numbers.constructor as new (length: number) => Numbers)(length);
-  more.set(numbers);
-  return more;
 }

@@ -65,7 +65,7 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
     let column = 0;
 
     const countIn = (at: number, column: number, value: number): void => {
-      if (at >= rowLengths.length) rowLengths = grown(rowLengths, at + 1);
+      if (at >= rowLengths.length) rowLengths = resized(rowLengths, Math.max(at + 1, rowLengths.length * 2, 1024));
       rowLengths[at]++;
       entry?.(at, column, value);
     };
@@ -86,9 +86,8 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
         row = banner.symmetry === 'skew-symmetric' ? 1 : 0;
         continue;
       }
-      if (taken === size.entries) {
+      if (taken === size.entries)
         refuse(`${shown(line)} follows the last entry, although the header announces ${size.entries} entries`);
-      }
       taken++;
       const mirrored = banner.symmetry !== 'general';
       const sign = banner.symmetry === 'skew-symmetric' ? -1 : 1;
@@ -97,9 +96,8 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
         const i = readIndex(fields[0], size.rows, 'row', refuse);
         const j = readIndex(fields[1], size.columns, 'column', refuse);
         readValues(fields, 2, banner.field, refuse);
-        if (i === j && banner.symmetry === 'skew-symmetric') {
+        if (i === j && banner.symmetry === 'skew-symmetric')
           refuse(`entry ${i} ${j} is on the diagonal, which is empty in a skew-symmetric matrix`);
-        }
         const value = banner.field === 'pattern' ? 1 : numberIn(fields[2]);
         countIn(i - 1, j - 1, value);
         if (mirrored && i !== j) countIn(j - 1, i - 1, sign * value);
@@ -120,15 +118,9 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
 
     if (!banner) refuse('the file is empty. It must begin with a %%MatrixMarket banner');
     if (!size) refuse('the file ends before its size line (rows and columns)');
-    if (taken < size.entries) {
-      refuse(`the file ends after ${taken} entries; the header says ${size.entries}`);
-    }
+    if (taken < size.entries) refuse(`the file ends after ${taken} entries; the header says ${size.entries}`);
     if (size.rows === 0) return badInput(`${label}: the matrix has no rows`);
-    if (rowLengths.length !== size.rows) {
-      const kept = rowLengths.subarray(0, size.rows);
-      rowLengths = new Float64Array(size.rows);
-      rowLengths.set(kept);
-    }
+    rowLengths = resized(rowLengths, size.rows);
     const law = empiricalLaw(countLengths(rowLengths), label);
     if (!law.ok) return law;
     const nonZeros = rowLengths.reduce((sum, length) => sum + length, 0);
@@ -147,9 +139,7 @@ export async function* textLines(
   let count = 0;
   const checked = (line: string): string => {
     count++;
-    if (line.length > most) {
-      refuseIn(label, { line: count }, `the line is longer than the limit of ${most} characters`);
-    }
+    if (line.length > most) refuseIn(label, { line: count }, `the line is longer than the limit of ${most} characters`);
     return line.endsWith('\r') ? line.slice(0, -1) : line;
   };
   for await (const chunk of readBytes(source, label)) {
@@ -168,24 +158,19 @@ export async function* textLines(
 
 function parseBanner(line: string, refuse: Refuse): Banner {
   const words = line.trim().toLowerCase().split(/\s+/);
-  if (words[0] !== '%%matrixmarket') {
+  if (words[0] !== '%%matrixmarket')
     refuse(`${shown(line)} is not a banner such as %%MatrixMarket matrix coordinate real general`);
-  }
   if (words[1] !== 'matrix') refuse(`the banner names the object ${shown(words[1] ?? '')} instead of matrix`);
-  if (words.length !== 5) {
-    refuse(`the banner has ${words.length} words. It needs %%MatrixMarket matrix and three more`);
-  }
+  if (words.length !== 5) refuse(`the banner has ${words.length} words. It needs %%MatrixMarket matrix and three more`);
   const layout = readOneOf(LAYOUTS, words[2], 'format', refuse);
   const field = readOneOf(FIELDS, words[3], 'field', refuse);
   const symmetry = readOneOf(SYMMETRIES, words[4], 'symmetry', refuse);
   if (field === 'pattern' && layout === 'array')
     refuse('array pattern does not exist, because an array must have values. Use array real, integer or complex');
-  if (field === 'pattern' && symmetry !== 'general' && symmetry !== 'symmetric') {
+  if (field === 'pattern' && symmetry !== 'general' && symmetry !== 'symmetric')
     refuse(`pattern ${symmetry} does not exist. Use pattern general or pattern symmetric`);
-  }
-  if (symmetry === 'hermitian' && field !== 'complex') {
+  if (symmetry === 'hermitian' && field !== 'complex')
     refuse(`${field} hermitian does not exist. Use complex hermitian`);
-  }
   return { layout, field, symmetry };
 }
 
@@ -196,21 +181,17 @@ function readOneOf<T extends string>(allowed: readonly T[], word: string, what: 
 
 function parseSize(fields: readonly string[], banner: Banner, refuse: Refuse): Size {
   const names = banner.layout === 'coordinate' ? ['rows', 'columns', 'entries'] : ['rows', 'columns'];
-  if (fields.length !== names.length) {
+  if (fields.length !== names.length)
     refuse(`the size line has ${fields.length} numbers. It needs ${names.join(', ')}`);
-  }
   const sizes = fields.map((field, i) => {
     const value = /^\d+$/.test(field) ? Number(field) : NaN;
     if (!Number.isSafeInteger(value)) refuse(`${names[i]}: ${shown(field)} is not an integer ≥ 0`);
     return value;
   });
   const [rows, columns] = sizes;
-  if (rows > MAX_MATRIX_ROWS) {
-    refuse(`${rows} rows exceed the limit of ${MAX_MATRIX_ROWS}`);
-  }
-  if (banner.symmetry !== 'general' && rows !== columns) {
+  if (rows > MAX_MATRIX_ROWS) refuse(`${rows} rows exceed the limit of ${MAX_MATRIX_ROWS}`);
+  if (banner.symmetry !== 'general' && rows !== columns)
     refuse(`a matrix that is ${banner.symmetry} must be square, not ${rows} × ${columns}`);
-  }
   if (banner.layout === 'coordinate') return { rows, columns, entries: sizes[2] };
   const triangle = (banner.symmetry === 'skew-symmetric' ? rows - 1 : rows + 1) * (rows / 2);
   const entries = banner.symmetry === 'general' ? rows * columns : triangle;
@@ -224,11 +205,10 @@ function checkFieldCount(fields: readonly string[], expected: number, refuse: Re
 
 function readIndex(field: string, size: number, what: string, refuse: Refuse): number {
   const index = /^\d+$/.test(field) ? Number(field) : NaN;
-  if (!(index >= 1 && index <= size)) {
+  if (!(index >= 1 && index <= size))
     refuse(
       `the ${what} index ${shown(field)} is not within 1…${size}${index === 0 ? ' (indices count from 1, this file may count from 0)' : ''}`,
     );
-  }
   return index;
 }
 
@@ -248,8 +228,6 @@ function readValues(fields: readonly string[], first: number, field: Field, refu
   return nonZero;
 }
 
-function grown(lengths: Float64Array, needed: number): Float64Array<ArrayBuffer> {
-  const larger = new Float64Array(Math.max(needed, lengths.length * 2, 1024));
-  larger.set(lengths);
-  return larger;
+function resized(lengths: Float64Array<ArrayBuffer>, size: number): Float64Array<ArrayBuffer> {
+  return new Float64Array(lengths.buffer.transfer(size * Float64Array.BYTES_PER_ELEMENT));
 }

@@ -73,13 +73,12 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
         return;
       }
       const time = DECIMAL.test(text) ? toMs(Number(text)) : NaN;
-      if (!(time > 0 && time < Infinity)) {
+      if (!(time > 0 && time < Infinity))
         refuse(
           label,
           { line, column: at + 1 },
           `${shown(text)} is not a time > 0 with a decimal point. Leave the field empty if nothing was measured`,
         );
-      }
       const configuration: Record<string, number | string> = {};
       for (const { name, place } of parameters) {
         const value = fields[place] ?? '';
@@ -118,9 +117,8 @@ interface Columns {
 }
 
 function findColumns(header: readonly string[], label: string, line: number): Columns {
-  if (header.length > MAX_COLUMNS) {
+  if (header.length > MAX_COLUMNS)
     refuse(label, { line }, `${header.length} columns exceed the limit of ${MAX_COLUMNS}`);
-  }
   const ofRanking = isRanking(header);
   const all = header.flatMap((name, at) => {
     const unit = TIME.exec(name)?.[1];

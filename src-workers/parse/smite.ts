@@ -26,9 +26,7 @@ export function parseSmiteMeans(source: ByteSource, label: string): Promise<Resu
     const cases: CaseResult[] = [];
     const { lines } = await eachCsvRecord(source, label, MEAN_COLUMNS, (record) => {
       const { line } = record;
-      if (cases.length === MAX_MEANS) {
-        refuse(label, { line }, `the file has more rows than the limit of ${MAX_MEANS}`);
-      }
+      if (cases.length === MAX_MEANS) refuse(label, { line }, `the file has more rows than the limit of ${MAX_MEANS}`);
       const lengths = record.text('distribution');
       const law = parseWorkload(lengths);
       if (!law.ok) refuse(label, { line }, law.error.message);

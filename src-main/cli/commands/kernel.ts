@@ -139,9 +139,7 @@ async function inspectCommand(
   );
   const unknown = into === undefined ? [] : listUnknown(fields);
   const loss = into === undefined ? null : await lossOfStudy(engine, into, found);
-  if (into !== undefined) {
-    unwrap(await writeIntoStudy(into, fields, found));
-  }
+  if (into !== undefined) unwrap(await writeIntoStudy(into, fields, found));
   const work = into === undefined ? null : await workOfStudy(engine, into, found);
   if (options.json) return terminal.json({ ...found, study: into ?? null, unknown, loss, work });
   print(terminal, found);
