@@ -1,6 +1,8 @@
 import { hash, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import {
@@ -184,23 +186,15 @@ function sendTo(page: WebSocket, message: ServerMessage, pages: ReadonlySet<WebS
 }
 
 /** Listens on a free port if the wanted one is taken or not allowed. */
-function listen(server: ReturnType<typeof createServer>, wanted: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const onError = (error: NodeJS.ErrnoException) => {
-      if (wanted !== 0 && (error.code === 'EADDRINUSE' || error.code === 'EACCES')) {
-        wanted = 0;
-        server.once('error', onError);
-        server.listen(0, LOOPBACK);
-      } else reject(error);
-    };
-    server.once('error', onError);
-    server.once('listening', () => {
-      server.off('error', onError);
-      const address = server.address();
-      resolve(typeof address === 'object' && address ? address.port : wanted);
-    });
-    server.listen(wanted, LOOPBACK);
-  });
+async function listen(server: Server, wanted: number): Promise<number> {
+  try {
+    await once(server.listen(wanted, LOOPBACK), 'listening');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (wanted === 0 || (code !== 'EADDRINUSE' && code !== 'EACCES')) throw error;
+    await once(server.listen(0, LOOPBACK), 'listening');
+  }
+  return (server.address() as AddressInfo).port;
 }
 
 function plain(response: ServerResponse, status: number, text: string): void {

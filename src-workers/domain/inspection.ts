@@ -185,39 +185,27 @@ export function selectFields(fields: InspectedFields, hasCpu: boolean): Inspecte
 
 export function listUnknown(fields: InspectedFields): string[] {
   const { accesses, bytesPerIteration, sharing, serialFraction, combine, refill } = fields;
-  const unknown: string[] = [];
-  if (fields.registersPerThread === undefined)
-    unknown.push(
+  return [
+    fields.registersPerThread === undefined &&
       'Registers per thread: the study keeps its own number, which decides how many blocks fit on a multiprocessor.',
-    );
-  if (accesses?.some(({ pattern }) => pattern === 'scattered'))
-    unknown.push(
+    accesses?.some(({ pattern }) => pattern === 'scattered') &&
       'The size of the arrays that it reads at scattered places (footprintBytes): if it is not given, 40 % of these ' +
         'reads are assumed to miss the caches. That is too much for arrays that fit in a cache.',
-    );
-  if (bytesPerIteration === 0)
-    unknown.push(
+    bytesPerIteration === 0 &&
       'Traffic of an iteration: it reads nothing that differs between units, so device memory never limits it. ' +
         'Add bytesPerIteration if its data does not stay in the caches.',
-    );
-  if (sharing === 'split' && serialFraction === undefined)
-    unknown.push(
+    sharing === 'split' &&
+      serialFraction === undefined &&
       'How much faster an iteration is when threads share it (serialFraction, cooperationCost): the values of ' +
         'the study decide between numbers of threads per unit.',
-    );
-  if (sharing === 'deal' && !combine)
-    unknown.push(
+    sharing === 'deal' &&
+      !combine &&
       'The cost to combine the results of threads that share a unit: no threads share a unit here, so several threads ' +
         'per unit are predicted without this cost.',
-    );
-  if (!refill)
-    unknown.push(
+    !refill &&
       'The cost of one loop over all units (refill): flattened and fetching designs are predicted from other phases.',
-    );
-  unknown.push(
     'The lengths of its units, and the bytes that a sort moves for each (bytesPerUnit): they decide whether sorting pays.',
-  );
-  return unknown;
+  ].filter((line) => typeof line === 'string');
 }
 
 /**

@@ -1,5 +1,5 @@
 import { listInstructions, type Dominance, type Graph, type Loop } from './graph.ts';
-import { splitOperands, type Instruction } from './instruction.ts';
+import { splitOperation, type Instruction } from './instruction.ts';
 
 /** A constant plus multiples of named values, which are not resolved further. */
 export interface Sum {
@@ -54,11 +54,6 @@ export const isConstant = ({ terms }: Sum): boolean => terms.size === 0;
 const MAX_TERMS = 24;
 /** Steps back from a register, after which the value is not followed. */
 const MAX_DEPTH = 200;
-
-export function splitOperation(text: string): { readonly name: string; readonly operands: readonly string[] } {
-  const [, name = '', rest = ''] = /^(?:@\S+\s+)?(\S+)\s*(.*)$/.exec(text) ?? [];
-  return { name, operands: splitOperands(rest) };
-}
 
 /** The places where registers are written, which are the same for all loops of a kernel. */
 export interface Writers {

@@ -52,13 +52,14 @@ export const MAX_INSTRUCTIONS = 200_000;
 /** Marks the loop to inspect: `asm volatile("// lockstep:loop");`. Only PTX keeps the mark. */
 export const LOOP_MARK = 'lockstep:loop';
 
-/** Reads the operands of an instruction, after its guard and its name. */
-export function readOperands(text: string): string[] {
-  return splitOperands(text.replace(/^@\S+\s+/, '').replace(/^\S+/, ''));
+/** The name has no guard. */
+export function splitOperation(text: string): { readonly name: string; readonly operands: readonly string[] } {
+  const [, name = '', rest = ''] = /^(?:@\S+\s+)?(\S+)\s*([^]*)$/.exec(text) ?? [];
+  return { name, operands: splitOperands(rest) };
 }
 
 /** Splits operands at the commas that are not in brackets. */
-export function splitOperands(text: string): string[] {
+function splitOperands(text: string): string[] {
   const found: string[] = [];
   let depth = 0;
   let from = 0;

@@ -10,9 +10,9 @@ import {
 import { ok, type Result, unsupported, notFound } from '../domain/result.ts';
 import { findChain } from './chain.ts';
 import { LANE } from './accesses.ts';
-import { isConstant, splitOperation, computeSums, findWriters, type Sums } from './affine.ts';
+import { isConstant, computeSums, findWriters, type Sums } from './affine.ts';
 import { splitIntoBlocks, dominance, listInstructions, leaves, findLoopsOf, type Graph, type Loop } from './graph.ts';
-import { MAX_INSTRUCTIONS, type Instruction, type KernelCode } from './instruction.ts';
+import { MAX_INSTRUCTIONS, splitOperation, type Instruction, type KernelCode } from './instruction.ts';
 import { loopRegion, findPhases, type KernelPhases } from './phases.ts';
 import { findComparisons, findUnrolling, describeWork, type Comparison, type Unrolling } from './unrolling.ts';
 

@@ -1,10 +1,10 @@
 import { INSTRUCTION_CLASSES, type InspectedPhases, type InstructionClass } from '../domain/inspection.ts';
 import type { MemoryAccess, Phase, Sharing } from '../domain/kernel.ts';
 import { findAccesses, findAddresses, type Addresses } from './accesses.ts';
-import { splitOperation, type Sums } from './affine.ts';
+import type { Sums } from './affine.ts';
 import { findChain, type Region } from './chain.ts';
 import { listInstructions, leaves, without, type Graph, type Loop } from './graph.ts';
-import { splitOperands, type Instruction } from './instruction.ts';
+import { splitOperation, type Instruction } from './instruction.ts';
 import { describeWork } from './unrolling.ts';
 
 /** The phases around the loop that runs the iterations of a unit, and how threads share a unit. */
@@ -259,7 +259,8 @@ function makeTree(
     shuffles.push(at);
     const { mode, distance } = shuffled(code[at].text);
     const constant = made.find((one) => code[one].moves && code[one].writes[0] === distance);
-    if (mode !== 'idx') distances.add(constant === undefined ? distance : splitOperands(code[constant].text).at(-1)!);
+    if (mode !== 'idx')
+      distances.add(constant === undefined ? distance : splitOperation(code[constant].text).operands.at(-1)!);
   }
   if (distances.size === 0) return { instructions: new Set(), steps: 0 };
   const found = new Set(shuffles);
@@ -286,8 +287,7 @@ function makeTree(
 
 /** Parses `shfl.sync.bfly.b32 %r29|%p5, %r25, %r27, %r26, %r28`, `SHFL.BFLY PT, R5, R4, 0x10, 0x1f` and the like. */
 function shuffled(text: string): { readonly mode: string; readonly distance: string } {
-  const [, name = '', rest = ''] = /^(?:@\S+\s+)?(\S+)\s+(.*)$/.exec(text) ?? [];
-  const operands = splitOperands(rest);
+  const { name, operands } = splitOperation(text);
   const mode = /\.(bfly|down|up|idx)\b/i.exec(name)?.[1].toLowerCase() ?? '';
   return { mode, distance: operands[name.startsWith('SHFL') ? 3 : 2] ?? '' };
 }

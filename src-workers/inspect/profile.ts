@@ -102,13 +102,8 @@ export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
       });
     }
   }
-  const kernels = new Map<string, { arch: string | null; all: Launch[] }>();
-  for (const { entry, arch, figures } of launches.values()) {
-    const known = kernels.get(entry);
-    if (known) known.all.push(figures);
-    else kernels.set(entry, { arch, all: [figures] });
-  }
-  return ok([...kernels].map(([entry, { arch, all }]) => together(entry, arch, all)));
+  const kernels = Map.groupBy(launches.values(), ({ entry }) => entry);
+  return ok([...kernels].map(([entry, own]) => together(entry, own)));
 }
 
 const figureOf = (name: string): Figure | null =>
@@ -132,7 +127,11 @@ function product(text: string): number | null {
   return parts ? Number(parts[1]) * Number(parts[2]) * Number(parts[3]) : null;
 }
 
-function together(entry: string, arch: string | null, all: readonly Launch[]): ProfiledKernel {
+function together(
+  entry: string,
+  own: readonly { readonly arch: string | null; readonly figures: Launch }[],
+): ProfiledKernel {
+  const all = own.map(({ figures }) => figures);
   const largest = (figure: Figure): number | null => {
     const values = all.flatMap((launch) => launch[figure] ?? []);
     return values.length === 0 ? null : values.reduce((a, b) => Math.max(a, b));
@@ -149,7 +148,7 @@ function together(entry: string, arch: string | null, all: readonly Launch[]): P
   const weights = weighed.reduce((total, launch) => total + weight(launch), 0);
   return {
     entry,
-    arch,
+    arch: own[0].arch,
     registersPerThread: largest('registers'),
     sharedMemoryBytes: fixed === null && added === null ? null : (fixed ?? 0) + (added ?? 0),
     launches: all.length,

@@ -1,13 +1,6 @@
 import { CUDA_GROUP_WIDTH } from '../domain/ability.ts';
 import type { InstructionClass } from '../domain/inspection.ts';
-import {
-  LOOP_MARK,
-  MAX_INSTRUCTIONS,
-  readOperands,
-  splitOperands,
-  type Instruction,
-  type KernelCode,
-} from './instruction.ts';
+import { LOOP_MARK, MAX_INSTRUCTIONS, splitOperation, type Instruction, type KernelCode } from './instruction.ts';
 
 /** Reads the kernels of a PTX file (Parallel Thread Execution ISA 9.0), and skips other functions. */
 export function parsePtx(text: string): KernelCode[] {
@@ -137,12 +130,9 @@ const LANE = /^%(tid|laneid|lanemask_\w+)\b/;
 /** @param before the text of the previous instruction; the assembler may reuse some of its operands */
 function instruction(text: string, line: number | null, marks: number, before: string): Instruction {
   const guard = /^@!?([%\w$]+)\s+/.exec(text);
-  const body = guard ? text.slice(guard[0].length) : text;
-  const space = body.search(/\s/);
-  const name = space < 0 ? body : body.slice(0, space);
+  const { name, operands } = splitOperation(text);
   // Loads and stores of matrix fragments for tensor cores count like other loads and stores.
   const [operation] = name.replace(/^wmma\.(load|store)/, (_, what) => (what === 'load' ? 'ld' : 'st')).split('.', 1);
-  const operands = splitOperands(space < 0 ? '' : body.slice(space));
   const names = operands.map((operand) => operand.match(/[%$A-Za-z_][\w$.]*/g) ?? []);
   // `call (result), function, (arguments)` has a result; it reads its arguments from parameters.
   const results = NO_RESULT.test(operation) ? [] : (names[0] ?? []);
@@ -201,7 +191,7 @@ function instruction(text: string, line: number | null, marks: number, before: s
  * the previous instruction in the same position, unless the instruction waits for the result of the previous one.
  */
 function countFetched([, ...sources]: readonly string[], before: string): number {
-  const [result, ...kept] = readOperands(before);
+  const [result, ...kept] = splitOperation(before).operands;
   const waits = sources.includes(result);
   return new Set(sources.filter((source, at) => source.startsWith('%') && (waits || source !== kept[at]))).size;
 }

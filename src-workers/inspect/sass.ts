@@ -1,5 +1,5 @@
 import type { InstructionClass } from '../domain/inspection.ts';
-import { MAX_INSTRUCTIONS, readOperands, splitOperands, type Instruction, type KernelCode } from './instruction.ts';
+import { MAX_INSTRUCTIONS, splitOperation, type Instruction, type KernelCode } from './instruction.ts';
 
 /**
  * Reads listings of `nvdisasm -c -g` or `cuobjdump -sass` (CUDA Binary Utilities), compute capability 7.0 and above.
@@ -61,13 +61,10 @@ const NO_RESULT = /^(ST|STG|STS|STL|STSM|RED|REDG|SUST|CCTL|LDGSTS)$/;
 /** @param before the text of the previous instruction; this instruction may reuse some of its operands */
 function instruction(text: string, line: number | null, before: string): Instruction {
   const guard = /^@!?(U?P(?:\d|T))\s+/.exec(text);
-  const body = guard ? text.slice(guard[0].length) : text;
-  const space = body.search(/\s/);
-  const name = space < 0 ? body : body.slice(0, space);
+  const { name, operands } = splitOperation(text);
   const operation = name.split('.', 1)[0];
-  const operands = splitOperands(space < 0 ? '' : body.slice(space));
   // Up to compute capability 8.x, a loop may also be left by a call to code in the kernel that never returns.
-  const jumps = name === 'CALL.REL.NOINC' && (/`\(\.L/.test(body) || (guard !== null && !body.includes('`')));
+  const jumps = name === 'CALL.REL.NOINC' && (/`\(\.L/.test(text) || (guard !== null && !text.includes('`')));
   const isBranch = jumps || /^(BRA|BRX|JMP|JMX)U?$/.test(operation);
   const ends = /^(EXIT|RET|KILL)$/.test(operation);
   const results =
@@ -91,7 +88,7 @@ function instruction(text: string, line: number | null, before: string): Instruc
     loads: LOADS.test(operation),
     access: ACCESSES.test(operation)
       ? // The low half of an address shows how it grows.
-        { bytes: countBytes(name), address: [...body.matchAll(/\[(U?R\d+)/g)].map(([, register]) => register) }
+        { bytes: countBytes(name), address: [...text.matchAll(/\[(U?R\d+)/g)].map(([, register]) => register) }
       : null,
     exchange: /^(SHFL|REDUX)$/.test(operation)
       ? 'shuffle'
@@ -104,7 +101,7 @@ function instruction(text: string, line: number | null, before: string): Instruc
     moves,
     differs:
       /^(ATOM|SUATOM)/.test(operation) || /\bSR_(TID|LANEID|LANEMASK|EQMASK|LTMASK|LEMASK|GTMASK|GEMASK)/.test(text),
-    targets: isBranch ? (/`\((\.[\w$.]+)\)/.exec(body)?.slice(1) ?? hexadecimal(operands.at(-1) ?? '')) : [],
+    targets: isBranch ? (/`\((\.[\w$.]+)\)/.exec(text)?.slice(1) ?? hexadecimal(operands.at(-1) ?? '')) : [],
     // An instruction with `@!PT` is padding, which never executes.
     leaves: (isBranch || ends) && !guarded && !text.startsWith('@!'),
     ends,
@@ -118,7 +115,7 @@ function instruction(text: string, line: number | null, before: string): Instruc
 
 /** Counts the registers that an instruction reads, without values that the previous one marked with `.reuse`. */
 function countFetched(operands: readonly string[], before: string): number {
-  const places = readOperands(before).slice(-operands.length);
+  const places = splitOperation(before).operands.slice(-operands.length);
   const fetched = operands.flatMap((operand, at) => {
     const [register] = /\bR\d+\b/.exec(operand) ?? [];
     return register === undefined || places[at]?.includes(`${register}.reuse`) ? [] : [register];

@@ -1,6 +1,6 @@
-import { isConstant, splitOperation, plus, type Sum, type Sums } from './affine.ts';
+import { isConstant, plus, type Sum, type Sums } from './affine.ts';
 import { listInstructions, type Graph, type Loop } from './graph.ts';
-import type { Instruction } from './instruction.ts';
+import { splitOperation, type Instruction } from './instruction.ts';
 
 export interface Unrolling {
   readonly iterations: number;
