@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 
-import { type Failure, type Result, fail, FailureError, ok } from '../src-workers/domain/result.ts';
+import { type Failure, type Result, expected, fail, ok, unwrap } from '../src-workers/domain/result.ts';
 
 function storageFailure(error: unknown, file: string): Failure | undefined {
   if (!(error instanceof Database.SqliteError)) return undefined;
@@ -28,16 +28,12 @@ export function attempt<T>(file: string, body: () => T): Result<T> {
   try {
     return ok(body());
   } catch (error) {
-    if (error instanceof FailureError) return { ok: false, error: error.failure };
     const failure = storageFailure(error, file);
-    if (failure) return { ok: false, error: failure };
-    throw error;
+    return failure ? { ok: false, error: failure } : expected(error);
   }
 }
 
 /** Throws an expected failure. On its way to `attempt`, an open transaction is rolled back. */
 export function refuse(code: Failure['code'], message: string, context?: Failure['context']): never {
-  const result = fail(code, message, context);
-  if (result.ok) throw new Error('fail() succeeded');
-  throw new FailureError(result.error);
+  return unwrap(fail(code, message, context));
 }

@@ -1,4 +1,4 @@
-import { FailureError, ok, type Result, badInput } from './result.ts';
+import { expected, FailureError, ok, type Result, badInput } from './result.ts';
 
 /** Arithmetic as text: `4 * ceil({units} / {blockThreads}) + 1`. */
 export interface Arithmetic {
@@ -37,8 +37,7 @@ export function parseArithmetic(text: string, known: readonly string[]): Result<
   try {
     return ok(read(text, known));
   } catch (error) {
-    if (error instanceof FailureError) return { ok: false, error: error.failure };
-    throw error;
+    return expected(error);
   }
 }
 

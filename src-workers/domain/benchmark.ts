@@ -233,19 +233,14 @@ export type BenchRecord =
     }
   /** The next launch belongs to this case, which is the cause if the program ends now. */
   | { readonly type: 'turn'; readonly case: string }
-  | {
+  | ({
       readonly type: 'sample';
       readonly case: string;
       readonly repeat: number;
       readonly warmUp: boolean;
       readonly timeNs: number;
       readonly clockMhz: number | null;
-      readonly memoryClockMhz?: number;
-      readonly powerW?: number;
-      readonly temperatureC?: number;
-      /** Bits for the reasons, as in NVML's `nvmlClocksThrottleReason…`. */
-      readonly throttleReasons?: number;
-    }
+    } & DeviceState)
   /** Compares with the CPU's result, or by `digest` with other designs. */
   | {
       readonly type: 'check';
@@ -266,16 +261,19 @@ export type BenchRecord =
   /** The last line of a run that was not interrupted. */
   | { readonly type: 'done'; readonly elapsedMs: number };
 
-/** State of the device during the counted launches of a case. A value that was not read is absent. */
-export interface Conditions {
-  readonly minClockMhz?: number;
-  readonly maxClockMhz?: number;
+/** A value that was not read is absent. */
+interface DeviceState {
   readonly memoryClockMhz?: number;
-  /** Median over the launches, like `memoryClockMhz`. */
   readonly powerW?: number;
   readonly temperatureC?: number;
-  /** Bits as in NVML. */
+  /** Bits for the reasons, as in NVML's `nvmlClocksThrottleReason…`. */
   readonly throttleReasons?: number;
+}
+
+/** During the counted launches of a case: medians of `memoryClockMhz` and `powerW`. */
+export interface Conditions extends DeviceState {
+  readonly minClockMhz?: number;
+  readonly maxClockMhz?: number;
 }
 
 /** Reasons for which a device lowers its clocks by itself (nvml.h, `nvmlClocksThrottleReason…`). */

@@ -47,6 +47,12 @@ export class FailureError extends Error {
   }
 }
 
+/** Returns an expected failure that was thrown. Throws any other error again. */
+export function expected(error: unknown): Result<never> {
+  if (error instanceof FailureError) return { ok: false, error: error.failure };
+  throw error;
+}
+
 const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or folder',
   EACCES: 'permission denied',

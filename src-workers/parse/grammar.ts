@@ -1,4 +1,4 @@
-import { FailureError, type Result, badInput } from '../domain/result.ts';
+import { expected, FailureError, type Result, badInput } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import {
   countLengths,
@@ -25,6 +25,7 @@ import {
 import { SUMMARY_FIGURES, summaryLaw, type SummaryFigures } from '../models/workload/summary-law.ts';
 import { DELIMITERS, type CsvColumns, type Delimiter } from './csv.ts';
 import { readLengths, unpackedSource } from './length-file.ts';
+import type { ReadLengths } from './length-taker.ts';
 import { parseMatrixMarket } from './matrix-market.ts';
 import { caught, shown, type ByteSource } from './source.ts';
 
@@ -109,8 +110,7 @@ export function parseWorkload(text: string): Result<WorkloadDescriptor> {
     if (cursor.position < text.length) refuseAt(cursor, 'Remove the text after the workload');
     return { ok: true, value: descriptor };
   } catch (error) {
-    if (error instanceof FailureError) return { ok: false, error: error.failure };
-    throw error;
+    return expected(error);
   }
 }
 
@@ -138,17 +138,8 @@ export function formatWorkload(descriptor: WorkloadDescriptor): string {
   }
 }
 
-/**
- * A law, and the lengths in the order of the units if the text gives an order (files of lengths, matrices, examples).
- */
-export interface OrderedWorkload {
-  readonly law: LengthLaw;
-  readonly lengths: Float64Array | null;
-  /** Of a sparse matrix, whose rows are the units. */
-  readonly matrixColumns?: number;
-  /** How a file was read, if a user could expect a different reading. */
-  readonly note?: string;
-}
+/** The lengths are in the order of the units, if the text gives an order (files of lengths, matrices, examples). */
+export type OrderedWorkload = Omit<ReadLengths, 'form' | 'units'>;
 
 /** Returns the law that a text describes, with a canonical label. Files are read through `context`. */
 export async function resolveWorkload(text: string, context: WorkloadContext): Promise<Result<LengthLaw>> {

@@ -1,4 +1,4 @@
-import type { Result } from '../domain/result.ts';
+import { ok, type Result } from '../domain/result.ts';
 import { inspectColumns, inspectTable, type AskedSyntax } from './table.ts';
 import { parseLengthsCsv, type CsvColumns, type Delimiter } from './csv.ts';
 import type { ReadLengths } from './length-taker.ts';
@@ -161,14 +161,7 @@ export function readLengths(
   label: string,
   chosen?: CsvColumns,
 ): Promise<Result<ReadLengths>> {
-  return caught(async () => {
-    const file = await openFile(source, label);
-    try {
-      return await FORMATS.find(({ matches }) => matches(file.head))!.read(file, label, chosen);
-    } finally {
-      await file.close();
-    }
-  });
+  return withFile(source, label, (format, file) => format.read(file, label, chosen));
 }
 
 /** Describes the columns of a file, from which a user can choose; `null` if there is no choice. */
@@ -177,11 +170,25 @@ export function inspectLengths(
   label: string,
   asked: AskedSyntax = {},
 ): Promise<Result<TableSummary | null>> {
-  return caught<TableSummary | null>(async () => {
+  return withFile<TableSummary | null>(
+    source,
+    label,
+    async ({ inspect }, file) => inspect?.(file, label, asked) ?? ok(null),
+  );
+}
+
+function withFile<Value>(
+  source: ByteSource | FileBytes,
+  label: string,
+  use: (format: LengthFormat, file: OpenFile) => Promise<Result<Value>>,
+): Promise<Result<Value>> {
+  return caught(async () => {
     const file = await openFile(source, label);
-    const { inspect } = FORMATS.find(({ matches }) => matches(file.head))!;
     try {
-      return inspect ? await inspect(file, label, asked) : { ok: true, value: null };
+      return await use(
+        FORMATS.find(({ matches }) => matches(file.head))!,
+        file,
+      );
     } finally {
       await file.close();
     }

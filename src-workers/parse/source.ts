@@ -1,4 +1,4 @@
-import { errorText, FailureError, type Result, badInput } from '../domain/result.ts';
+import { errorText, expected, FailureError, type Result, badInput, unwrap } from '../domain/result.ts';
 import { shortened } from '../domain/text.ts';
 
 /** The bytes of a file in chunks of any size: a Node stream, a browser's `File.stream()`, or an array in a test. */
@@ -53,8 +53,7 @@ export async function caught<T>(parse: () => Promise<Result<T>>): Promise<Result
   try {
     return await parse();
   } catch (error) {
-    if (error instanceof FailureError) return { ok: false, error: error.failure };
-    throw error;
+    return expected(error);
   }
 }
 
@@ -70,9 +69,7 @@ const PLACES = ['line', 'row', 'element', 'column'] as const;
 export function refuse(label: string, place: Place, message: string): never {
   const known = PLACES.flatMap((what) => (place[what] === undefined ? [] : [[what, place[what]] as const]));
   const where = known.map(([what, at]) => `, ${what} ${at}`).join('');
-  const failure = badInput(`${label}${where}: ${message}`, Object.fromEntries(known));
-  if (failure.ok) throw new Error('unreachable');
-  throw new FailureError(failure.error);
+  return unwrap(badInput(`${label}${where}: ${message}`, Object.fromEntries(known)));
 }
 
 /** Throws a failure about a file whose line is known. `column` is the place in the line. */

@@ -85,27 +85,17 @@ async function devicesList(engine: Engine, terminal: Terminal, options: Options)
   if (options.json)
     terminal.json({ devices: devices.map((device) => ({ ...device, evidence: evidence[device.id] ?? null })) });
   else
-    terminal.table(
-      ['id', 'name', 'kind', 'architecture', 'SMs', 'GHz', 'GB/s', 'width', 'evidence'],
-      devices.map((device) =>
-        device.kind === 'gpu'
-          ? [
-              device.id,
-              device.name,
-              'gpu',
-              device.architecture,
-              device.multiprocessors,
-              (device.clockMhz / 1000).toFixed(2),
-              device.memoryBandwidthGbS,
-              device.threadGroupWidth,
-              timesOf(device.id),
-            ]
-          : [
-              ...[device.id, device.name, 'cpu', device.vendor, device.cores, '–', device.fullBandwidthGbS, '–'],
-              timesOf(device.id),
-            ],
-      ),
-    );
+    terminal.rows(devices, [
+      ['id', ({ id }) => id],
+      ['name', ({ name }) => name],
+      ['kind', ({ kind }) => kind],
+      ['architecture', (one) => (one.kind === 'gpu' ? one.architecture : one.vendor)],
+      ['SMs', (one) => (one.kind === 'gpu' ? one.multiprocessors : one.cores)],
+      ['GHz', (one) => (one.kind === 'gpu' ? (one.clockMhz / 1000).toFixed(2) : '–')],
+      ['GB/s', (one) => (one.kind === 'gpu' ? one.memoryBandwidthGbS : one.fullBandwidthGbS)],
+      ['width', (one) => (one.kind === 'gpu' ? one.threadGroupWidth : '–')],
+      ['evidence', ({ id }) => timesOf(id)],
+    ]);
 }
 
 async function compareCommand(

@@ -113,14 +113,8 @@ async function importCommand(engine: Engine, terminal: Terminal, file: string, o
   for (const warning of warnings) terminal.say(warning);
 }
 
-export function takeNamedParameter(text: string, known?: NamedParameters): NamedParameters {
-  const named = namedParameter(text, known);
-  if (typeof named === 'string') throw new InvalidArgumentError(named);
-  return named;
-}
-
-/** Adds `BLOCK=block_threads` to the known parameters. Returns a message if the text cannot be parsed. */
-function namedParameter(text: string, known: NamedParameters = {}): NamedParameters | string {
+/** Adds `BLOCK=block_threads` to the known parameters. */
+export function takeNamedParameter(text: string, known: NamedParameters = {}): NamedParameters {
   const [name, ...rest] = text.split('=');
   const axis = rest.join('=');
   const field = DESIGN_FIELDS.find((each) => each === fieldNamed(axis));
@@ -128,7 +122,7 @@ function namedParameter(text: string, known: NamedParameters = {}): NamedParamet
   const axes = DESIGN_FIELDS.map((each) =>
     DESIGN_NAMES[each].at(each === 'blockThreads' || each === 'gridBlocks' ? 1 : 0),
   );
-  return `It must be PARAMETER=AXIS. The axes are ${axes.join(', ')}, or none.`;
+  throw new InvalidArgumentError(`It must be PARAMETER=AXIS. The axes are ${axes.join(', ')}, or none.`);
 }
 
 interface Saved {
