@@ -9,16 +9,13 @@ import type { RunViews } from './runs/run-view.ts';
 import type { RunningRuns } from './runs/running.ts';
 import type { LengthsCache } from './studies/lengths.ts';
 
-/** The objects that every service receives. */
 export interface Context {
   readonly store: StoreClient;
   readonly pool: Pool;
   readonly agents: Agents;
   readonly catalogue: Catalogue;
-  /** The lengths of the studies that were last shown. */
   readonly lengths: LengthsCache;
   readonly views: RunViews;
-  /** The runs that are executing in this engine. */
   readonly running: RunningRuns;
   /** The folder that holds `db/` with the catalogue, migrations and examples. */
   readonly resourceFolder: string;
@@ -28,11 +25,9 @@ export interface Context {
   /** Fires when the engine closes. The programs that run for the engine then end. */
   readonly closing: AbortSignal;
   emit<Name extends EventName>(name: Name, payload: Events[Name]): void;
-  /** Announces that something in the store changed. */
   changed(what: Events['store.changed']['what']): void;
 }
 
-/** Makes a change of the store, announces it, and returns its result. */
 export async function changing<T>(
   { changed }: Pick<Context, 'changed'>,
   what: Events['store.changed']['what'],
@@ -51,5 +46,4 @@ export type Handlers<Names extends ProcedureName = ProcedureName> = {
   ) => Promise<Result<ProcedureOutput<Name>>>;
 };
 
-/** The names of the procedures of an area. They begin with the name of the area. */
 export type ProceduresOf<Area extends string> = Extract<ProcedureName, `${Area}.${string}`>;

@@ -44,30 +44,25 @@ import { studyHandlers } from './studies/handlers.ts';
 import { sweepHandlers } from './sweeps/handlers.ts';
 import { resumeSweep } from './sweeps/sweeps.ts';
 
-/** The log of all calls, which `NODE_DEBUG=lockstep` shows. */
+/** `NODE_DEBUG=lockstep` shows the log of all calls. */
 const log = debuglog('lockstep');
 
-/** The services, the store and the pool, behind the contract. Hosts and the command line only call procedures. */
 export interface Engine {
   /**
-   * Validates the input with the contract's schema and runs the service. An unknown name or a bad input is a failure.
-   * The result is shared, not copied, so a caller must not write to it.
+   * An unknown name or a bad input is a failure. The result is shared, not copied, so a caller must not write to it.
    */
   call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<Result<ProcedureOutput<Name>>>;
-  /** Works like `call`, for a name and an input from a page. The types of both are unknown. */
   dispatch(name: string, input: unknown, gone?: AbortSignal): Promise<Result<unknown>>;
   subscribe(listener: (event: EventName, payload: unknown) => void): () => void;
-  /** Closes the engine. Returns the address of the Redis if it did not answer, otherwise null. */
+  /** Returns the address of the Redis if it did not answer, otherwise null. */
   close(): Promise<string | null>;
 }
 
-/** An engine with access to its store, for tests. */
 export interface OpenEngine extends Engine {
   readonly context: Context;
 }
 
 export interface EnginePlaces {
-  /** The folder that holds `db/`: the project, or the packaged application. */
   readonly resourceFolder: string;
   readonly workerFile: string;
   readonly storeThreadFile: string;
@@ -81,15 +76,14 @@ export interface EngineOptions extends Partial<Pick<EnginePlaces, 'workerFile' |
   readonly databaseFile: string;
   readonly host: 'desktop' | 'serve' | 'cli';
   readonly workers?: number;
-  /** Whether the engine is mainly used for predictions. Its workers then start while the database is opened. */
+  /** If the engine is mainly used for predictions, its workers start while the database is opened. */
   readonly predicts?: boolean;
-  /** How long a measuring page may be silent before it counts as gone, ms. */
   readonly pageSilenceMs?: number;
   /** The Redis of the agents. In hosts with a window, the default is the user's setting. */
   readonly redis?: RedisSettings;
 }
 
-/** The number of workers that start before the first task. A small sweep does not need more. */
+/** A small sweep needs no more workers, so the others start later. */
 const EARLY_WORKERS = 4;
 
 export async function openEngine(options: EngineOptions): Promise<Result<OpenEngine>> {
@@ -178,7 +172,6 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
   });
 }
 
-/** Opens the database, and the catalogue of devices in it. */
 async function openStored({
   databaseFile: file,
   resourceFolder,
@@ -197,7 +190,6 @@ async function openStored({
   return catalogue;
 }
 
-/** Lets agents take work. The options name the Redis, or else the user's setting does, in a host with a window. */
 async function joinAgents({ store, agents, host }: Context, { redis }: EngineOptions): Promise<Result<null>> {
   if (redis) {
     const joined = await agents.use(redis);
@@ -211,7 +203,6 @@ async function joinAgents({ store, agents, host }: Context, { redis }: EngineOpt
   return ok(null);
 }
 
-/** Makes the function that validates a call, runs its handler, and logs it. */
 function dispatchTo(handlers: Handlers) {
   async function dispatch(name: string, input: unknown, gone?: AbortSignal): Promise<Result<never>> {
     if (!Object.hasOwn(procedures, name))

@@ -8,16 +8,16 @@ export type WorkerTasks = typeof tasks;
 /** The worker pool. Only this file and the worker itself use Piscina. */
 export interface Pool {
   readonly workers: number;
-  /** The number of tasks of a run that can run at once, on the workers or on agents. */
+  /** Tasks of a run that can run at once, on the workers or on agents. */
   capacity(): number;
   /**
-   * Runs a named task in a worker. Rejects with the signal's reason when the signal fires, and with a `FailureError` if
-   * the task hangs. Tasks that the user waits for come before tasks of runs and before background work.
-   * @param worker the preferred worker, from 0. It has kept data from an earlier task of this kind, and gets the task
-   *   if it is idle.
+   * Rejects with the signal's reason when the signal fires, and with a `FailureError` if the task hangs. Tasks that the
+   * user waits for come before tasks of runs and before background work.
+   * @param worker the preferred worker, from 0, which has kept data from an earlier task. It gets the task if it is
+   * idle.
    * @param runId the run to which the task belongs. Agents may then do the task.
    * @param background whether the user did not request the work. Such a task gives up its worker if other tasks wait,
-   *   and starts again later.
+   * and starts again later.
    */
   run<Name extends keyof WorkerTasks>(
     name: Name,
@@ -48,7 +48,6 @@ const LIMITS: TaskLimits = { stepMs: 60_000, taskMs: 600_000, lookMs: 1000, stop
 
 interface Task {
   readonly name: string;
-  /** Whether the user waits for the task. */
   readonly urgent: boolean;
   readonly background: boolean;
   /** Called when a worker is free for the task. */
@@ -69,7 +68,7 @@ interface Task {
 }
 
 /**
- * Records the progress of a task. If the task must end, returns the reason, otherwise null.
+ * If the task must end, returns the reason, otherwise null.
  * @param nowMs processor time of the worker so far
  */
 function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimits): Failure | null {
@@ -99,7 +98,6 @@ const MAX_YOUNG_MB = 12;
  */
 const MAX_OLD_MB = 1900;
 
-/** Creates the threads. A task gets its preferred thread if that thread is idle. */
 function createThreads(workerFile: string, shared: Int32Array, workers: number, ready: number): Piscina {
   return new Piscina({
     filename: workerFile,
@@ -158,7 +156,7 @@ export function openPool(workerFile: string, workers: number, ready: number, lim
     waiting.splice(at, 1);
     task.begin();
   };
-  /** Frees a worker by stopping the background task that began last, because it loses least. */
+  /** The background task that began last loses least. */
   const makeRoom = (): void => {
     const background = [...running].filter((task) => task.background && !task.givesWay);
     const last = background.at(-1);

@@ -12,7 +12,7 @@ export class Turns {
   /**
    * @param ends fire when the calling page is gone, or when the engine closes
    * @param work receives a signal. It fires if one of `ends` fires, if a newer call replaces this one, or if it is
-   *   cancelled. Whatever `work` throws after that becomes the failure `SUPERSEDED`.
+   * cancelled. Whatever `work` throws after that becomes the failure `SUPERSEDED`.
    */
   async take<T>(
     client: string | undefined,
@@ -35,7 +35,7 @@ export class Turns {
     }
   }
 
-  /** Cancels the call of this client. Returns whether there was one. */
+  /** Returns whether there was a call of this client. */
   cancel(client: string): boolean {
     const turn = this.#underWay.get(client);
     turn?.abort();

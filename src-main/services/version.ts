@@ -5,16 +5,16 @@ export const APP_VERSION: string = manifest.version;
 /** The version of the prediction. It is raised whenever a prediction changes. */
 export const MODEL_VERSION = 'composite 4.9';
 
-/** Whether a version of the prediction is at least the given one. False for an unknown version. */
+/** False for an unknown version. */
 function isSince(version: string | undefined, major: number, minor: number): boolean {
   const [, ownMajor, ownMinor = 0] = /^composite (\d+)(?:\.(\d+))?/.exec(version ?? '') ?? [];
   return Number(ownMajor) > major || (Number(ownMajor) === major && Number(ownMinor) >= minor);
 }
 
-/** Whether a version of the prediction uses the order of the units in the workload. */
+/** Earlier versions ignored the order of the units in the workload. */
 export const isOrderAware = (version: string | undefined): boolean => isSince(version, 3, 0);
 
-/** Whether a version replaces unstated inputs by the middles of their laws. Earlier versions replaced them by zero. */
+/** Earlier versions replaced unstated inputs by zero instead of the middles of their laws. */
 export const takesMiddles = (version: string | undefined): boolean => isSince(version, 4, 2);
 
 /** The version of the simulator. It is raised whenever a simulation changes. */

@@ -18,9 +18,6 @@ import { weighedPick } from './of-run.ts';
 import { studyDesign } from './recommend.ts';
 import { uncertainty } from './uncertainty.ts';
 
-/**
- * See `advice.code` in the contract. If all designs are predicted, the code states the rank and the rule of the pick.
- */
 export async function adviseCode(
   context: Context,
   predictions: Predictions,

@@ -18,14 +18,9 @@ import { uncertainty } from './uncertainty.ts';
 export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'>> {
   const ownPredictions = createPredictions(context.pool);
   const turns = new Turns();
-  /**
-   * Turns of answers that weigh designs over the assumed inputs. A page asks for such an answer after an exact one. A
-   * weighed answer replaces only older weighed answers. A newer recommendation of either kind replaces it.
-   */
+  /** Weighed answers follow exact ones, so they replace only each other. A newer recommendation replaces both. */
   const weighings = new Turns();
-  /**
-   * Resolves an unsaved study. Its files are in the folder of the saved study, unless the input names another folder.
-   */
+  /** Relative files are in the folder of the saved study, unless the input names another folder. */
   const studyOf = async (input: {
     readonly studyId?: number | undefined;
     readonly study: Study;
@@ -40,7 +35,6 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
     if (wrong) return wrong;
     return adviseStudy(context, input.study, input.folder ?? saved.value?.baseFolder ?? null);
   };
-  /** Returns what the question is about: an unsaved study to be predicted, or a run with its saved predictions. */
   const advisedOf = async (
     input: ProcedureArguments<'advice.sensitivity' | 'advice.recommend' | 'advice.uncertainty' | 'advice.predict'>,
   ): Promise<Result<{ readonly study: AdvisedStudy; readonly predictions: Predictions }>> => {
@@ -57,7 +51,6 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
     const advised = await studyOf({ ...input, study: study! });
     return advised.ok ? ok({ study: advised.value, predictions: ownPredictions }) : advised;
   };
-  /** Answers a question about a study or a run. A newer question of the same client cancels it. */
   const answered = <Input extends Parameters<typeof advisedOf>[0], Answer>(
     within: Turns,
     input: Input,

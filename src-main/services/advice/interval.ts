@@ -10,21 +10,20 @@ import type { RunView } from '../runs/run-view.ts';
 import { adviseRun, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
 import { unknownIn } from './unknown.ts';
 
-/** A design and its predicted time. The number of the design counts only designs of its device. */
+/** The number of a design counts only designs of its device. */
 interface TimedDesign {
   readonly design: number;
   readonly timeMs: number;
   readonly kind: ImplementationKind;
 }
 
-/** The number of draws of the unknown inputs, if only a range of time is needed. */
 const INTERVAL_DRAWS = 16;
 
 /**
- * Returns the range in which the time of each design is expected, ms. It combines two ranges. One contains the times of
- * nine out of ten measured launches of this kind; its upper end includes the start of a launch. The other lies between
- * the 5 % and 95 % quantiles of the time over draws of the unknown inputs. The two are assumed to be independent, so
- * the squares of their logarithms are added.
+ * Returns the range in which the time of each design is expected, ms. It combines two ranges. One contains nine out of
+ * ten measured launches of this kind; its upper end includes the start of a launch. The other lies between the 5 % and
+ * 95 % quantiles over draws of the unknown inputs. The two are assumed to be independent, so the squares of their
+ * logarithms are added.
  */
 export async function timeIntervals(
   pool: Pool,
@@ -51,10 +50,8 @@ export async function timeIntervals(
   });
 }
 
-/** Ranges that were computed before, for each opened run, by design. */
 const known = new WeakMap<RunView['ranking'], Map<number, DesignRange>>();
 
-/** See the contract's `compare.ranges`. */
 export async function timeRanges(
   pool: Pool,
   view: RunView,

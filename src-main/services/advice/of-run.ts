@@ -12,13 +12,11 @@ import { adviseRun } from './prepare.ts';
 import { uncertainty } from './uncertainty.ts';
 import { drawnText, unknownIn } from './unknown.ts';
 
-/** Answers that were computed before, for each opened run, by device. */
 const known = new WeakMap<RunView['ranking'], Map<string, Promise<Result<RecommendedDesign | null>>>>();
 
 /**
  * Finds the design that exported documents of a run recommend: the one with the least expected loss over draws of the
- * assumed inputs. The Study view and `recommend` show the same design for the study of the run. Returns `null` if no
- * design is valid.
+ * assumed inputs. Returns `null` if no design is valid.
  */
 export function recommendOfRun(
   context: Context,
@@ -67,7 +65,6 @@ async function weighed(
   return ok({ ...point, ...weighedPick(found.value) });
 }
 
-/** Returns the design with the least expected loss, and a sentence about how the designs were weighed. */
 export function weighedPick({
   robust,
   point,

@@ -26,18 +26,15 @@ import { sha256 } from '../studies/workloads.ts';
 import { advisedDevices, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
 import { listedTimes } from './uncertainty.ts';
 
-/** Predicts designs that a caller names by their parameters. The values need not be on the axes of the study. */
+/** Predicts designs that a caller names by their parameters, also with values that the study's axes lack. */
 
-/** The number of a design must fit 32 bits. */
 const MAX_SPACE = 2 ** 32;
-/** The largest accepted block size and number of blocks. Devices have lower limits. */
 const MAX_COUNT = 2 ** 31 - 1;
 
-/** The largest number of designs whose work one call can request. Each is explained in full, which takes time. */
+/** Each design is explained in full, which takes time. */
 const MAX_WORK_DESIGNS = 64;
 
 type Row = Readonly<Record<string, unknown>>;
-/** The positions on the axes, or the reason why the design is impossible. */
 type Place = Result<readonly number[] | string>;
 
 /**
@@ -132,7 +129,6 @@ function computeWork(predictor: Predictor, index: number): LaunchWork | null {
   };
 }
 
-/** Returns the device with the extended axes. */
 function extendedDevice(device: AdvisedDevice, axes: SpaceAxes): AdvisedDevice {
   const { plan } = device;
   const own = { ...plan, id: `${plan.id}-${sha256(JSON.stringify({ ...axes, devices: [] }))}`, axes };
@@ -142,7 +138,6 @@ function extendedDevice(device: AdvisedDevice, axes: SpaceAxes): AdvisedDevice {
 interface Growing<T> {
   readonly values: T[];
   readonly places: Map<string, number>;
-  /** The number of values that the study itself has. */
   readonly own: number;
 }
 
@@ -162,7 +157,7 @@ function placeIn<T>({ values, places }: Growing<T>, value: T): number {
   return values.push(value) - 1;
 }
 
-/** Returns axes, and a function that places a row of parameters on them. Placing a row adds its values to the axes. */
+/** Placing a row of parameters on the axes adds its values to the axes. */
 function extending(
   { devices, ...own }: SpaceAxes,
   units: number,

@@ -23,51 +23,41 @@ import type { AdvisedDevice } from './prepare.ts';
 export type Look = 'glance' | 'coarse' | 'fastest' | 'all';
 /** Ties and small maps need `whole-coarse`, which predicts every design of the coarse subset. */
 type Extent = Look | 'whole-coarse';
-/** Whether every examined design is predicted, even if it cannot be the fastest. */
 const isWhole = (extent: Extent): boolean => extent === 'all' || extent === 'whole-coarse';
 
-/** The best designs of one device. The predictions of other designs are not kept. */
 export interface DevicePrediction {
-  /** The number of designs that were predicted, or excluded by their lower bound. */
+  /** Designs that were predicted, or excluded by their lower bound. */
   readonly predicted: number;
   readonly invalid: number;
-  /** The designs within `AGREEMENT_FRACTION` of the fastest time, ascending in time. Empty if no design is valid. */
+  /** Designs within `AGREEMENT_FRACTION` of the fastest time, ascending in time. */
   readonly equal: Uint32Array;
   readonly columns: PredictionColumns;
-  /** Results for designs other than the fastest. Null if only the fastest were needed. */
+  /** Null if only the fastest designs were needed. */
   readonly others: {
-    /** The designs among which the rule of the pick chooses: their number, and at most 20 of them, fastest first. */
+    /** The designs among which the rule of the pick chooses: at most 20 are listed, fastest first. */
     readonly ties: { readonly count: number; readonly first: readonly number[] };
-    /** Small maps of the best times. In a coarse prediction, other cells have the time of the nearest predicted one. */
+    /** In a coarse prediction, other cells have the time of the nearest predicted one. */
     readonly landscape: BestMaps;
   } | null;
 }
 
 export interface Predictions {
-  /** Returns an earlier prediction of all designs of the device, or null. */
   known(device: AdvisedDevice): DevicePrediction | null;
-  /**
-   * Predicts designs of each device. Throws if the turn ends, but the next call can reuse the laws that were made by
-   * then.
-   * @returns the predictions, in the order of the devices
-   */
+  /** Throws if the turn ends. The next call can reuse the laws that were made by then. */
   of(devices: readonly AdvisedDevice[], look: Extent, turn: AbortSignal): Promise<readonly DevicePrediction[]>;
 }
 
 const MAX_LISTED = 20;
-/** The number of results to keep. Each takes a few kilobytes. */
 const MAX_KEPT = 64;
-/** The number of designs in one task, about ten milliseconds of work. A newer call may start after each task. */
+/** A task takes about ten milliseconds. A newer call may start after each task. */
 const MIN_TASK_DESIGNS = 128;
 const MAX_TASK_DESIGNS = 2048;
-/** The largest number of designs that a coarse subset takes over from the best ones before an edit. */
 const MAX_REMEMBERED = 192;
 /** The time in which a glance may predict designs, ms. The rest of its answer takes some 30 ms. */
 const GLANCE_MS = 60;
-/** The number of designs that a glance predicts first, per device and worker: the best ones before an edit. */
+/** A glance first predicts this many of the best designs before an edit, per device and worker. */
 const MAX_LEADING = 8;
 
-/** An exact prediction, with the inputs and the axes for which it was made. */
 interface Kept extends Pick<AdvisedDevice, 'inputs'> {
   readonly axes: SpaceAxes;
   readonly prediction: DevicePrediction;
@@ -75,21 +65,19 @@ interface Kept extends Pick<AdvisedDevice, 'inputs'> {
 
 /** The part of an exact prediction that is still valid after an edit of the axes. */
 interface Recalled {
-  /** The fastest of the earlier designs that still exist, ascending in time, with their predictions. */
+  /** The fastest of the earlier designs that still exist, ascending in time. */
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
   /** The new designs, if an exact answer needs only these; `null` if it must examine all designs. */
   readonly added: Uint32Array | null;
 }
 
-/** Designs of a device that a worker examines in one task. */
 interface Job {
   readonly device: AdvisedDevice;
   readonly part: DesignPart;
 }
 
 export function createPredictions(pool: Pool): Predictions {
-  /** Exact predictions, by plan. */
   const kept = new Map<string, Kept>();
   const best = new Map<string, Uint32Array>();
   /** The fastest time found so far for a plan without an exact prediction, ms; Infinity if no valid design is known. */
@@ -126,11 +114,9 @@ export function createPredictions(pool: Pool): Predictions {
     };
   }
 
-  /** Lists a coarse subset of the designs of a device, and the designs that were best before an edit. */
   const listCoarse = (device: AdvisedDevice, coarse = coarseDesigns(device.plan.axes)): ReadonlySet<number> =>
     new Set([...(best.get(spaceOf(device)) ?? []), ...coarse]);
 
-  /** Lists, for each worker, the parts of a device's designs that it examines. */
   function listParts(
     device: AdvisedDevice,
     look: Extent,
@@ -145,7 +131,6 @@ export function createPredictions(pool: Pool): Predictions {
     return splitByLaws(device, Uint32Array.from(designs), pool.workers);
   }
 
-  /** Examines designs of the devices. The order of the parts does not matter. */
   async function survey(
     devices: readonly AdvisedDevice[],
     look: Extent,
@@ -153,7 +138,6 @@ export function createPredictions(pool: Pool): Predictions {
     turn: AbortSignal,
   ): Promise<ReadonlyMap<AdvisedDevice, readonly Survey[]>> {
     const surveys = new Map(devices.map((device): [AdvisedDevice, Survey[]] => [device, []]));
-    // The closer a known time is to the fastest, the fewer designs must be predicted.
     const knownMs = new Map(devices.map((device) => [device, foundMs.get(device.plan.id) ?? Infinity]));
     const run = async ({ device, part }: Job, worker: number): Promise<void> => {
       const { plan, key, ties } = device;
@@ -169,13 +153,12 @@ export function createPredictions(pool: Pool): Predictions {
     const coarse = devices.length > 0 ? coarseDesigns(devices[0].plan.axes) : new Uint32Array();
     const parts = devices.map((device) => ({ device, parts: listParts(device, look, coarse, recalled.get(device)) }));
     const lanes = Array.from({ length: pool.workers }, (_, worker) => makeLane(parts, worker));
-    // A worker first takes its own jobs, because it still has their laws from the last edit. Then it takes jobs that
-    // other workers have not started.
+    // A worker first takes its own jobs, because it still has their laws from the last edit. Then it helps others.
     const work = async (own: Job[], worker: number): Promise<void> => {
       for (const lane of [own, ...lanes]) for (let job = lane.shift(); job; job = lane.shift()) await run(job, worker);
     };
     await Promise.all(lanes.map(work));
-    // Recalled designs are added like the survey of a part. Only the number of invalid designs must be computed.
+    // Only the number of invalid designs must be computed for recalled designs.
     const addRecalled = async (device: AdvisedDevice): Promise<void> => {
       const known = recalled.get(device);
       if (!known?.added) return;
@@ -278,16 +261,13 @@ export function createPredictions(pool: Pool): Predictions {
   };
 }
 
-/** Identifies the axes of a device's space, but not its other inputs. */
 function spaceOf({ plan: { axes } }: AdvisedDevice): string {
   return JSON.stringify({ ...axes, devices: axes.devices.map(({ id }) => id) });
 }
 
-/** Returns the predictions of a run: the saved ones, or `own` if the run keeps only its best designs. */
 export const runPredictions = (view: RunView, own: Predictions): Predictions =>
   view.run.kept ? own : savedPredictions(view);
 
-/** Returns the fastest time of a survey, or Infinity if no design is valid and fast enough. */
 function findFastest({ columns }: Survey): number {
   return columns.timeMs.reduce((least, time) => Math.min(least, time), Infinity);
 }
@@ -314,9 +294,8 @@ function slice(columns: PredictionColumns, from: number, to: number): Prediction
 }
 
 /**
- * Divides designs among the workers so that few laws are computed twice. In a space that fits one task, a few families
- * of designs, each with its own laws, take most of the time. They are then divided, by launches or block sizes.
- * @returns the parts of each worker
+ * Divides designs among the workers so that few laws are computed twice. In a space that fits one task, the few
+ * families of designs that take most of the time are divided by launches or block sizes.
  */
 function splitByLaws(
   device: AdvisedDevice,
@@ -342,7 +321,6 @@ function deal(parts: readonly DesignPart[], workers: number): readonly (readonly
   return Array.from({ length: workers }, (_, worker) => parts.filter((_part, at) => at % workers === worker));
 }
 
-/** Lists the jobs of a worker. Jobs for the same part of the devices follow each other, because they share laws. */
 function makeLane(
   devices: readonly { readonly device: AdvisedDevice; readonly parts: readonly (readonly DesignPart[])[] }[],
   worker: number,
@@ -355,7 +333,7 @@ function makeLane(
   ).flat();
 }
 
-/** Divides all designs into parts of about `wanted` designs, so that the designs of a part share laws. */
+/** Divides all designs into parts of about `wanted` designs that share laws. */
 export function exactParts(
   { plan, size }: AdvisedDevice,
   wanted = MIN_TASK_DESIGNS,
@@ -372,7 +350,6 @@ export function exactParts(
   }));
 }
 
-/** Counts the designs that are tied with the fastest, and lists the first of them by time. */
 function tiedDesigns(
   ties: TieTable,
   surveys: readonly Survey[],
@@ -393,7 +370,6 @@ function tiedDesigns(
   return { count, first: first.map(({ design }) => design) };
 }
 
-/** Combines the surveys of several parts into one prediction. */
 function joined({ plan, size, ties }: AdvisedDevice, surveys: readonly Survey[], look: Extent): DevicePrediction {
   const total = surveys.reduce((sum, { designs }) => sum + designs.length, 0);
   const all = allocateChunk(0, total);

@@ -21,35 +21,26 @@ import { studyAxes, sweepPlan, tooLarge } from '../studies/plan.ts';
 import { planLengths, sha256, sharedLaw } from '../studies/workloads.ts';
 import { studyDevices, wrongFraction } from '../sweeps/sweeps.ts';
 
-/**
- * One device of a study, ready for prediction. Its plan numbers its designs from 0; in the study, the numbers begin at
- * `firstDesign`.
- */
+/** One device of a study. Its plan numbers its designs from 0; in the study, they begin at `firstDesign`. */
 export interface AdvisedDevice {
   readonly device: Device;
   readonly plan: SweepPlan;
   readonly size: number;
-  /** The number of the device's first design in the space of the whole study. */
   readonly firstDesign: number;
   /** Identifies the units of the plan. In a worker, plans with the same key share depth laws and launches. */
   readonly key: string;
-  /** Identifies all inputs of the plan except the values of the axes. */
   readonly inputs: string;
-  /** Created on the first use. */
   readonly predictor: () => Predictor;
   readonly ties: TieTable;
 }
 
 export interface AdvisedStudy {
-  /** The study with every unstated input set to the middle of its law. */
   readonly study: Study;
   readonly axes: SpaceAxes;
   readonly devices: readonly AdvisedDevice[];
-  /** Returns the inputs that determine the times on a device, for all implementations or for one. */
   facts(device: Device, implementation?: string): readonly InputFact[];
 }
 
-/** Resolves a study that may be unsaved. */
 export async function adviseStudy(
   { catalogue, lengths }: Context,
   asked: Study,
@@ -70,7 +61,6 @@ export async function adviseStudy(
   return ok(advised(study, axes.value, law, order));
 }
 
-/** Prepares a saved run, from the study and the lengths that it has saved. */
 export function adviseRun(view: RunView): AdvisedStudy {
   const { plan } = view.predictor;
   return advised(view.study.study, plan.axes, plan.law, plan.ordered);
@@ -123,14 +113,11 @@ const digestOf = (...arrays: readonly CompactNumbers[]): string =>
   sha256(
     Buffer.concat(arrays.map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength))),
   );
-/** Computes a digest of a law's content, so that equal laws under other names have the same digest. */
 export const lawDigest = keptWith((law: LengthLaw) => digestOf(law.support, law.probability));
 const orderDigest = keptWith((order: CompactOrder) => digestOf(order.iterations));
-/** Copies a law to shared memory, once per law. */
 const inShared = keptWith(sharedLaw);
 
 const orders = new WeakMap<LengthLaw, { readonly key: string; readonly order: CompactOrder | null }>();
-/** Returns the order of the units. An earlier order is reused if only other inputs have changed. */
 function ordered(study: Study, axes: SpaceAxes, law: LengthLaw, known: CompactOrder | null): CompactOrder | null {
   if (known?.iterations.buffer instanceof SharedArrayBuffer) return known;
   const key = known ? 'known' : `${study.workload.units}|${study.seed}`;
@@ -141,7 +128,6 @@ function ordered(study: Study, axes: SpaceAxes, law: LengthLaw, known: CompactOr
   return order;
 }
 
-/** Returns the requested device, or all devices. */
 export function advisedDevices(
   { devices }: AdvisedStudy,
   deviceId: string | undefined,

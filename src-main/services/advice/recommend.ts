@@ -26,27 +26,21 @@ import { describeDesign } from '../../../src-workers/predict/designs.ts';
 
 export interface RecommendOptions {
   readonly deviceId?: string | undefined;
-  /**
-   * The design to compare with, by its number in the study's space. If it belongs to another device, the same design on
-   * this device is used.
-   */
+  /** A number in the study's space. If it belongs to another device, the same design on this device is compared. */
   readonly baseline?: number | null | undefined;
-  /** The design to explain instead of the picked one. It is a number in the study's space, on any device. */
+  /** The design to explain instead of the picked one: a number in the study's space, on any device. */
   readonly design?: number | undefined;
-  /** How many designs to examine. The default is `all`. */
   readonly look?: Look | undefined;
 }
 
-/** The recommended device with its best designs. */
 export interface Advised {
   readonly device: AdvisedDevice;
   readonly prediction: DevicePrediction;
-  /** The picked design: its number among the designs of the device, and its index in the prediction. */
+  /** `picked` counts only designs of the device; `index` is the place in the prediction. */
   readonly picked: number;
   readonly at: number;
 }
 
-/** Returns the design that the rule picks from a device's prediction, or undefined if none is valid. */
 export function pickOf(
   { plan }: AdvisedDevice,
   { equal, columns }: DevicePrediction,
@@ -61,8 +55,8 @@ export function pickOf(
 }
 
 /**
- * Finds a valid design by its number in the study's space. Returns its device, and its number among the designs of this
- * device. Fails if it belongs to a device other than the requested one.
+ * Finds a valid design by its number in the study's space. Fails if it belongs to a device other than the requested
+ * one.
  */
 export function studyDesign(
   study: AdvisedStudy,
@@ -82,7 +76,6 @@ export function studyDesign(
   return invalid === null ? ok({ device, design }) : invalidDesign(designIndex, invalid);
 }
 
-/** Predicts the requested devices, and picks a design of the fastest device. */
 export async function advise(
   predictions: Predictions,
   study: AdvisedStudy,
@@ -205,7 +198,6 @@ export async function recommend(
   });
 }
 
-/** Counts the nearly fastest designs of a prediction that are tied with the fastest. */
 function knownTies({ ties }: AdvisedDevice, { equal, columns: { timeMs } }: DevicePrediction): number {
   return equal.filter((design, at) => timeMs[at] <= timeMs[0] * (1 + tieFraction(ties, equal[0], design))).length;
 }
@@ -232,13 +224,9 @@ function makeLandscape(
   };
 }
 
-/** Relative differences below this are rounding errors. */
 const ROUNDING = 1e-12;
 
-/**
- * Returns the parts of the time in which the picked design and the baseline differ (picked minus baseline, ms), largest
- * first.
- */
+/** Parts of the time that differ (picked minus baseline, ms), largest first. */
 function differences(picked: Breakdown, baseline: Breakdown): Recommendation['causes'] {
   return BREAKDOWN_PARTS.map(({ id, label }) => ({ part: id, label, ms: picked.parts[id] - baseline.parts[id] }))
     .filter((cause) => Math.abs(cause.ms) > ROUNDING * picked.timeMs)
@@ -274,7 +262,6 @@ function whySentence(
   return text === '' ? `${change}.` : `${change}: ${text}.`;
 }
 
-/** Returns the range in which the time is expected, and a text about the basis of the time and the range. */
 async function timeInterval(
   pool: Context['pool'],
   study: AdvisedStudy,

@@ -19,7 +19,6 @@ import type { RunView } from '../runs/run-view.ts';
 import { adviseRun, type AdvisedDevice } from './prepare.ts';
 import { exactParts } from './predictions.ts';
 
-/** The largest number of designs in the answer. */
 const MAX_DESIGNS = 10;
 const MAX_SCENARIOS = 64;
 const MAX_SPREAD = 100;
@@ -30,7 +29,6 @@ interface NamedScenario extends Scenario {
   readonly device: AdvisedDevice;
 }
 
-/** See the contract's `advice.robust`. */
 export async function robust(
   context: Context,
   { runIds, deviceIds, vary }: ProcedureArguments<'advice.robust'>,
@@ -87,7 +85,6 @@ export async function robust(
   });
 }
 
-/** Refuses a changed value that no study may have. */
 function wrongChange(
   { study: { study } }: RunView,
   vary: ProcedureArguments<'advice.robust'>['vary'],
@@ -108,7 +105,6 @@ function wrongChange(
   return null;
 }
 
-/** Returns the scenarios of one device of a run: the run itself, or one for each changed value of each input. */
 async function makeScenarios(
   { pool }: Context,
   view: RunView,

@@ -33,9 +33,8 @@ export interface SensitivityOptions {
   readonly inputs?: readonly VariedInput[] | undefined;
 }
 
-/** The number of tried values of an input, besides its present value. */
+/** Tried values of an input, besides its present value; more for inputs that act in steps. */
 const VALUES = 4;
-/** The number of tried values for inputs that act in steps, or that decide how many threads share a unit. */
 const MORE_VALUES = 7;
 const FINE: ReadonlySet<KernelField> = new Set(['registersPerThread', 'serialFraction', 'cooperationCost']);
 /** The number of units varies up and down by this factor, and the spread of lengths by `SPREAD_FACTOR`. */
@@ -98,7 +97,6 @@ export async function sensitivity(
   });
 }
 
-/** Returns the design whose sensitivity is computed, by its number among the designs of its device. */
 async function chosenDesign(
   predictions: Predictions,
   study: AdvisedStudy,
@@ -113,10 +111,7 @@ async function chosenDesign(
   return asked.ok ? ok({ device: asked.value.device, recommended: asked.value.design }) : asked;
 }
 
-/**
- * Returns the inputs on which the times of the device depend, each with its usual range and its present value. If
- * implementations have different values of an input, those of the recommended implementation are used.
- */
+/** The values of the recommended implementation are used. */
 function variedInputs(
   study: AdvisedStudy,
   { device }: AdvisedDevice,
@@ -240,7 +235,6 @@ function writeSentence(
   return parts.length === 0 ? '' : `${label} ${verb}: ${parts.join('; ')}.`;
 }
 
-/** Returns the ratio of the largest to the smallest time of the recommended design while the input varies. */
 function swing({ recommendedMs }: InputSensitivity): number {
   const times = recommendedMs.filter((time) => !Number.isNaN(time));
   return Math.max(...times) / Math.min(...times);

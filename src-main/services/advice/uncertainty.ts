@@ -36,26 +36,22 @@ export interface UncertaintyOptions {
   readonly designs?: readonly number[] | undefined;
 }
 
-/** The number of draws that choose groups and variants. A group is the designs that differ only in block and launch. */
+/** These draws choose groups and variants. A group is the designs that differ only in block and launch. */
 const FIRST_DRAWS = 6;
 /**
  * A group is dropped if it is the fastest in none of the first draws, and its expected loss (a logarithm of times)
  * exceeds the least one by more than this.
  */
 const FAR = Math.log(1.5);
-/** The number of groups for which more block sizes and launches are tried, with the inputs at their middle values. */
+/** More block sizes and launches are tried for this many groups, with the inputs at their middle values. */
 const REFINED = 16;
-/** The number of leading groups for which other block sizes and launches are tried under each draw. */
 const LEADING = 4;
-/** The number of variants that each draw adds to the candidates, fastest first. */
 const VARIANTS_OF_DRAW = 3;
 const MAX_LISTED = 40;
-/** The largest number of equally fast designs among the candidates. */
 const MAX_EQUAL = 16;
 /** Inputs with a smaller gain are not listed as worth knowing. */
 const LEAST_GAIN = 0.001;
 
-/** See the contract's `advice.uncertainty`. */
 export async function uncertainty(
   { pool }: Context,
   predictions: Predictions,
@@ -71,8 +67,7 @@ export async function uncertainty(
   const isOpen = unknownPaths(unknown).length > 0;
   const times = timesUnder(pool, device, unknown, turn);
 
-  // A few block sizes and launches show which groups can be the fastest, and more of them show how fast these groups
-  // can be. Trying all designs would take too long.
+  // A few block sizes and launches show which groups can be the fastest. Trying all designs would take too long.
   const { axes } = device.plan;
   const few = Uint32Array.from(new Set([...prediction.equal, ...coarseDesigns(axes)]));
   const [fewMs] = await times(few, [{}]);
@@ -137,9 +132,7 @@ export async function uncertainty(
   });
 }
 
-/** The number of samples of the model's errors, which are combined with the draws of the inputs. */
 const SAMPLES = 256;
-/** Returns the properties of designs that determine how their errors are related. */
 function errorPlaces({ plan, ties }: AdvisedDevice, designs: Uint32Array): readonly ErrorPlace[] {
   const group = makeGroupFinder(axisCounts(plan.axes));
   const blocks = plan.axes.blockThreads.length;
@@ -152,13 +145,9 @@ function errorPlaces({ plan, ties }: AdvisedDevice, designs: Uint32Array): reado
 
 /** The proposed measurement ends when the best design is expected to be within this fraction of the fastest. */
 const GOOD_ENOUGH = 0.02;
-/** The largest number of designs in the proposed measurement. */
 const MOST_MEASURED = 12;
 
-/**
- * Finds the designs that the model cannot distinguish from the chosen one, and which of them to measure. Returns `null`
- * if there are none, or if little can be gained.
- */
+/** Returns `null` if the model distinguishes all designs, or if little can be gained by measuring. */
 function computeSeparation(
   device: AdvisedDevice,
   designs: Uint32Array,
@@ -166,7 +155,6 @@ function computeSeparation(
   chosen: number,
 ): Uncertainty['separation'] {
   const alike = notToldApart(samples, chosen);
-  // If the chosen design alone is expected to lose little, measuring is not worthwhile.
   const alone = designsToMeasure(samples, [chosen, ...alike.slice(1)], GOOD_ENOUGH, 1);
   if (alike.length === 1 || (alone.designs[0] === chosen && alone.regret <= GOOD_ENOUGH)) return null;
   const described = alike.map((at) => describeDesign(device.predictor(), designs[at]).design);
@@ -189,7 +177,7 @@ function computeSeparation(
 
 type TimesUnder = (designs: Uint32Array, draws: readonly Draw[]) => Promise<readonly Float64Array[]>;
 
-/** Predicts designs in the pool, with all inputs unchanged. Times are in ms, NaN for invalid designs. */
+/** Predicts designs with all inputs unchanged. Times are in ms, NaN for invalid designs. */
 export async function listedTimes(
   pool: Pool,
   { plan, key }: Pick<AdvisedDevice, 'plan' | 'key'>,
@@ -206,7 +194,6 @@ export async function listedTimes(
   return Float64Array.from(parts.flatMap(([times]) => [...times]));
 }
 
-/** Predicts designs under each draw. The workers share the draws, or the designs if there is only one draw. */
 function timesUnder(pool: Pool, device: AdvisedDevice, unknown: Unknown, turn: AbortSignal): TimesUnder {
   const { plan, key } = device;
   return async (designs, draws) => {
@@ -224,7 +211,6 @@ function timesUnder(pool: Pool, device: AdvisedDevice, unknown: Unknown, turn: A
   };
 }
 
-/** Returns the groups that can be the fastest in some draw, and their variants with other block sizes and launches. */
 async function promisingDesigns(
   { plan }: AdvisedDevice,
   groups: readonly number[],
@@ -265,7 +251,6 @@ async function promisingDesigns(
   return [...kept];
 }
 
-/** Chooses the simplest design among those whose expected regret the model cannot distinguish from the least one. */
 function choose(
   { plan, predictor }: AdvisedDevice,
   designs: Uint32Array,
@@ -304,7 +289,7 @@ const HOW = {
   enter: 'The imported code does not show this value. Enter it for your kernel.',
 } as const;
 
-/** Whether the kernel's code was imported. The code shows what an iteration needs, which a profile does not. */
+/** Imported code shows what an iteration needs, which a profile does not. */
 const isCodeRead = ({ study: { kernel } }: AdvisedStudy): boolean =>
   kernelOrigin(kernel, 'instructionsPerIteration') === 'imported' && kernelOrigin(kernel, 'unit') === 'imported';
 

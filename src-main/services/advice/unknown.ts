@@ -7,10 +7,9 @@ import { ASSUMED_LAWS, assumedRange } from '../studies/assumed.ts';
 import { BANDWIDTH, decidingUnknown, GATHERS } from '../studies/inputs.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
 
-/** The number of draws of the unknown inputs. All candidate designs are predicted under each of them. */
+/** All candidate designs are predicted under this many draws of the unknown inputs. */
 export const DRAWS = 20;
 
-/** Returns the unknown inputs of a study that affect times on a device. */
 export function unknownIn({ study, axes }: AdvisedStudy, { device }: AdvisedDevice): Unknown {
   return decidingUnknown(study, axes, device);
 }
@@ -21,7 +20,6 @@ const DEVICE_LABELS: Readonly<Record<string, readonly [string, string]>> = {
   dependentIssueLatencyCycles: ['Arithmetic latency', 'cycles'],
 };
 
-/** Describes an unknown input and its law for the user. */
 export function unknownInput(
   study: AdvisedStudy,
   { device, plan }: AdvisedDevice,
@@ -57,7 +55,7 @@ export function unknownInput(
       : field === 'sharing'
         ? { label: 'Sharing of a unit', unit: '' }
         : KERNEL_INPUTS[field as keyof typeof KERNEL_INPUTS];
-  // The law is a fraction of the instructions, so the fraction is converted to a number of instructions.
+  // The law is a fraction of the instructions.
   const scale = field === 'chainInstructions' ? plan.kernel.instructionsPerIteration : 1;
   const isKnown = kernel.some((one) => one.field === field && one.stated) && field !== 'accesses';
   const fact: InputFact = {
@@ -76,7 +74,7 @@ export function unknownInput(
   };
 }
 
-/** Names drawn inputs in a sentence: `arithmetic latency`, `once per unit, longest chain and other assumed inputs`. */
+/** For example `once per unit, longest chain and other assumed inputs`. */
 export function drawnText(unknown: readonly UnknownInput[]): string {
   const [first, second, ...others] = unknown.map(({ input }) => midSentence(input.label));
   return (

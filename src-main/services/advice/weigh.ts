@@ -9,8 +9,8 @@ import { adviseRun } from './prepare.ts';
 import { uncertainty } from './uncertainty.ts';
 
 /**
- * Computes the expected loss of designs compared with the best design of their device. A design that cannot run in one
- * of the draws has no expected loss.
+ * Compares designs with the best one of their device. A design that cannot run in one of the draws has no expected
+ * loss.
  */
 export async function weighedDesigns(
   context: Context,

@@ -29,35 +29,31 @@ import {
 } from './protocol.ts';
 
 export interface AgentOptions extends RedisSettings {
-  /** The name of the agent. Owners see its devices as `cuda:0@NAME`. */
+  /** Owners see the devices of the agent as `cuda:0@NAME`. */
   readonly name: string;
   readonly pool: Pool;
   readonly programs: MeasuringPrograms;
   readonly devices: readonly MeasuringTarget[];
   /** How long an agent may be silent before other agents get its jobs, ms. */
   readonly silenceMs: number;
-  /** Prints a line for the user who started the agent. */
   readonly say: (line: string) => void;
 }
 
 export interface RunningAgent {
-  /** The address of the Redis, without a secret. */
   readonly place: string;
   /**
-   * Waits for the running tasks, hands an unfinished measurement back to its owner, and ends. Returns the address of
-   * the Redis if it did not answer, otherwise null.
+   * Waits for the running tasks and hands an unfinished measurement back to its owner. Returns the address of the Redis
+   * if it did not answer, otherwise null.
    */
   close(): Promise<string | null>;
 }
 
-/** How long a task may take before it counts as hung, ms. */
 const TASK_LIMIT_MS = 30 * 60_000;
 /** A task counts as failed after this many agents have stopped while they worked on it. */
 const MAX_STALLS = 20;
-/** The number of recent plans that an agent keeps. */
 const MAX_PLANS = 3;
 
-/** Takes jobs until it is closed: tasks of runs for the pool, and single measurements while nothing else runs. */
+/** Single measurements start only while nothing else runs. */
 export async function openAgent(options: AgentOptions): Promise<Result<RunningAgent>> {
   if (plainName(options.name) !== options.name)
     return badInput(
@@ -66,7 +62,6 @@ export async function openAgent(options: AgentOptions): Promise<Result<RunningAg
   return connected(options, (connection) => agentOn(connection, options));
 }
 
-/** Returns a function that loads a plan by its digest. The function keeps the last plans. */
 function createPlanCache({ redis, key }: Connection) {
   const plans = new Map<string, Promise<unknown>>();
   return async <Plan extends SweepPlan | BenchPlan>(digest: string): Promise<Plan> => {
@@ -81,7 +76,6 @@ function createPlanCache({ redis, key }: Connection) {
   };
 }
 
-/** Returns a function that writes the lines of a measurement. The owner reads them as they come. */
 function createRecordWriter({ redis, key }: Connection, jobId: string) {
   const stream = key('records', jobId);
   return async (said: Said): Promise<void> => {
@@ -89,7 +83,6 @@ function createRecordWriter({ redis, key }: Connection, jobId: string) {
   };
 }
 
-/** Returns a function that runs a measurement while nothing else runs on this machine. */
 function aloneBeside(tasks: { pause: () => Promise<void>; resume: () => unknown }) {
   let measuring: Promise<unknown> = Promise.resolve();
   return <T>(body: () => Promise<T>): Promise<T> => {
@@ -106,7 +99,6 @@ function aloneBeside(tasks: { pause: () => Promise<void>; resume: () => unknown 
   };
 }
 
-/** Tells the user, once for each host with another version, that this agent cannot take its work. */
 function refusals(connection: Connection, say: AgentOptions['say']) {
   const refused = new Set<string>();
   return async (): Promise<void> => {
@@ -118,11 +110,10 @@ function refusals(connection: Connection, say: AgentOptions['say']) {
   };
 }
 
-/** Whether the owner of a job still announces itself. A silent owner hands its work out again when it comes back. */
+/** A silent owner hands its work out again when it comes back. */
 const isOwned = async ({ redis, key }: Connection, owner: string): Promise<boolean> =>
   (await redis.exists(key('owner', owner))) === 1;
 
-/** Measures a job and sends each result to the owner as it comes. Stops if the owner falls silent. */
 async function measureForOwner(
   connection: Connection,
   engine: Pick<AgentOptions, 'pool' | 'programs'>,

@@ -11,16 +11,14 @@ import type { RedisSettings } from './connection.ts';
 import { openOwner, type Owner } from './owner.ts';
 import type { RunTaskInput } from './protocol.ts';
 
-/** The machines that take work from this engine's runs. There are none until a Redis is set. */
 export interface Agents {
-  /** Connects to another Redis, or to none. If connecting fails, the earlier connection stays. */
+  /** If connecting fails, the earlier connection stays. */
   use(settings: RedisSettings | null): Promise<Result<null>>;
-  /** Connects as soon as the Redis answers. The call does not wait for this. */
   join(settings: RedisSettings): Promise<void>;
   state(): Promise<AgentsState>;
   devices(): Promise<readonly MeasuringTarget[]>;
   readonly measure: Owner['measure'];
-  /** Returns a pool for runs. If a Redis is set, agents do the tasks of runs instead of the local workers. */
+  /** If a Redis is set, agents do the tasks of runs instead of the local workers. */
   pool(local: Pool): Pool;
   /** Returns the address of the Redis if it did not answer, otherwise null. */
   close(): Promise<string | null>;
@@ -37,7 +35,6 @@ const settingsSchema = v.strictObject({
   passwordFile: v.optional(v.string()),
 });
 
-/** Parses the setting. Returns null if the setting is empty. */
 export function agentsSetting(value: unknown): Result<RedisSettings | null> {
   return value === null || value === undefined ? ok(null) : validate(settingsSchema, value, AGENTS_SETTING);
 }
@@ -46,7 +43,6 @@ export function openAgents(store: StoreClient): Agents {
   let owner: Owner | null = null;
   let failure: string | null = null;
   let closed = false;
-  /** Counts how often the setting has been replaced. */
   let replaced = 0;
   const replace = async (next: Owner | null): Promise<string | null> => {
     const last = owner;
@@ -71,7 +67,7 @@ export function openAgents(store: StoreClient): Agents {
       const before = replaced;
       while (!closed && replaced === before) {
         const opened = await openWith(settings);
-        // If the counter has changed, another setting has replaced this one in the meantime.
+        // Another setting may have replaced this one in the meantime.
         if (opened.ok) return void (await (replaced === before ? replace(opened.value) : opened.value.close()));
         if (replaced === before) failure = opened.error.message;
         await pause(RETRY_MS, undefined, { ref: false });
@@ -109,7 +105,7 @@ export function openAgents(store: StoreClient): Agents {
   };
 }
 
-/** Returns the id of this database, which the first call makes. Run numbers are unique only within a database. */
+/** Run numbers are unique only within a database, which the first call gives an id. */
 async function readStoreId(store: StoreClient): Promise<Result<string>> {
   const settings = await store.listSettings();
   if (!settings.ok) return settings;

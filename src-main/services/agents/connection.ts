@@ -14,13 +14,12 @@ import {
 } from '../../../src-workers/domain/result.ts';
 import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../version.ts';
 
-/** The settings by which agents and the owners of runs find each other: a Redis server and a prefix of keys. */
 export interface RedisSettings {
   /** `redis://[USER@]HOST[:PORT][/DATABASE]`, or `rediss://` for TLS, without a password. */
   readonly url: string;
   /** A file whose first line is the password. Without a file, the password comes from the environment. */
   readonly passwordFile?: string | undefined;
-  /** The prefix of all keys in Redis. With different prefixes, several groups of machines can share one Redis. */
+  /** With different prefixes, several groups of machines can share one Redis. */
   readonly prefix?: string | undefined;
 }
 
@@ -28,9 +27,7 @@ const DEFAULT_PREFIX = 'lockstep';
 const DEFAULT_PORT = 6379;
 /** How long a Redis may take to answer before it counts as unreachable, ms. */
 export const ANSWER_MS = 4000;
-/** The time between two checks of whether the Redis answers, ms. */
 const ASK_MS = 500;
-/** The longest time between two attempts to reach an unreachable Redis, ms. */
 const MAX_RETRY_MS = 2000;
 
 /** An agent and the owner of a run must share these versions, because a prediction belongs to its model. */
@@ -39,19 +36,17 @@ export const VERSIONS = `Lockstep ${APP_VERSION}, model ${MODEL_VERSION}, simula
 export interface Connection {
   readonly redis: Redis;
   readonly prefix: string;
-  /** The address, without a secret. */
   readonly place: string;
   key(...parts: readonly string[]): string;
-  /** Registers work that must be done before the connection is closed. */
   onClose(end: () => Promise<unknown>): void;
   /**
-   * Waits for work in progress and disconnects. Does not wait for an unreachable or silent Redis.
+   * Waits for work in progress and disconnects, but does not wait for a silent Redis.
    * @returns the address of the Redis if it did not answer, otherwise null
    */
   close(): Promise<string | null>;
 }
 
-/** Reads the settings and the password. The password goes nowhere else. */
+/** The password goes nowhere else. */
 export async function redisOptions({
   url,
   passwordFile,
@@ -117,7 +112,7 @@ function optionsOf(
   };
 }
 
-/** Repeats a call, each time `ms` after it has ended, so that calls do not accumulate while a Redis is unreachable. */
+/** Each call begins `ms` after the last one has ended, so calls do not accumulate while a Redis is unreachable. */
 export function repeat(ms: number, body: () => Promise<unknown>): { stop(): void } {
   let timer: NodeJS.Timeout | null = null;
   let stopped = false;
@@ -142,7 +137,6 @@ async function passwordIn(file: string): Promise<Result<string>> {
   }
 }
 
-/** Connects and opens the object that uses the connection. Fails if Redis does not answer or refuses a request. */
 export async function connected<T>(
   settings: RedisSettings,
   open: (connection: Connection) => Promise<T>,
@@ -181,14 +175,14 @@ async function answers(redis: Redis, done: Promise<unknown>): Promise<boolean> {
   return true;
 }
 
-/** Connects. Fails if the Redis does not answer at first. Later, the connection waits for an unreachable Redis. */
+/** Fails if the Redis does not answer at first. Later, the connection waits. */
 export async function connect(settings: RedisSettings): Promise<Result<Connection>> {
   const read = await redisOptions(settings);
   if (!read.ok) return read;
   const { options, prefix, place } = read.value;
   const { Redis } = await import('ioredis');
   let looking = true;
-  // Connections that are duplicated from this one use the same strategy of retries.
+  // Duplicates of this connection use the same strategy.
   const retryStrategy = (attempts: number): number | null =>
     looking ? Math.min(MAX_RETRY_MS, 50 * 2 ** Math.min(attempts, 10)) : null;
   const redis = new Redis({ ...options, retryStrategy });

@@ -28,11 +28,10 @@ import {
   type TaskJob,
 } from './protocol.ts';
 
-/** Hands tasks of runs to agents and waits for the results. A task that Redis has lost is handed out again. */
 export interface Owner {
-  /** Runs a task on an agent. Rejects with an AbortError if the signal fires, otherwise with the error of the task. */
+  /** Rejects with an AbortError if the signal fires, otherwise with the error of the task. */
   run(name: RunTask, runId: number, input: RunTaskInput, signal?: AbortSignal): Promise<RunTaskOutput>;
-  /** Measures a plan on a device of an agent. The result is `lost` if the agent stopped answering. */
+  /** The result is `lost` if the agent stopped answering. */
   measure(
     where: { readonly agent: string; readonly target: string },
     runId: number | null,
@@ -41,21 +40,16 @@ export interface Owner {
     signal: AbortSignal,
     take: TakeRecord,
   ): Promise<Result<ProgramEnd>>;
-  /** Returns the number of tasks that keeps all agents busy. */
   capacity(): number;
   state(): Promise<AgentsState>;
   /** Returns the address of the Redis if it did not answer, otherwise null. */
   close(): Promise<string | null>;
 }
 
-/**
- * The time between two checks of pending jobs, ms. The checks are needed, because a Redis that loses its data also
- * loses events.
- */
+/** The time between two checks of pending jobs, ms. A Redis that loses its data also loses events. */
 const RECONCILE_MS = 3000;
-/** The smallest capacity. It lets agents that join during a run find work at once. */
+/** Agents that join during a run find work at once. */
 const MIN_CAPACITY = 8;
-/** The longest wait for a record or for the end of the program, ms. */
 const RECORD_WAIT_MS = 2000;
 
 interface Pending {
@@ -75,7 +69,7 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
   const shared = { connection: redis, prefix: connection.prefix };
   const queue: Queue = new BullQueue(TASK_QUEUE, shared);
   const events: QueueEvents = new BullEvents(TASK_QUEUE, shared);
-  // The next check repeats a failed request. Without a listener, the error would end the program.
+  // Without a listener, a failed request would end the program. The next check repeats the request.
   queue.on('error', () => {});
   events.on('error', () => {});
   connection.onClose(() => redis.del(key('owner', id)));
@@ -91,14 +85,13 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
     await announce(connection, 'owner', id, self);
     agents = await announced<AgentRecord>(connection, 'agent');
   };
-  /** Takes the result of a job if it is there. Hands the job out again if Redis no longer knows the job. */
   const look = async (jobId: string, again = true): Promise<void> => {
     const job = pending.get(jobId);
     if (!job) return;
     const bytes = await redis.getdelBuffer(key('result', jobId));
     if (bytes) return job.settle({ bytes });
     if ((await queue.getJobState(jobId)) !== 'unknown') return;
-    // If Redis has lost its data, it does not know this owner either, and agents would ignore the job.
+    // A Redis that lost its data does not know this owner either, and agents would ignore the job.
     if (again) await beat();
     if (pending.get(jobId) === job) await job.add();
     // If the run was cancelled in the meantime, the job is removed again.
@@ -189,10 +182,8 @@ async function ownerOn(connection: Connection, storeId: string): Promise<Owner> 
   };
 }
 
-/** Stores the plans of tasks. Agents find them by their digest. */
 function sharedPlans({ redis, key }: Connection) {
   const plans = new WeakMap<object, { readonly digest: string; readonly bytes: Buffer }>();
-  /** Encodes a plan once. All tasks of a run have the same plan object. */
   const packed = (plan: SweepPlan | BenchPlan): { readonly digest: string; readonly bytes: Buffer } => {
     let known = plans.get(plan);
     if (!known) {
@@ -210,7 +201,6 @@ function sharedPlans({ redis, key }: Connection) {
   return { packed, putPlan };
 }
 
-/** The data for handing a measurement to the agent of a device. */
 interface HandedOut {
   readonly jobId: string;
   readonly device: Queue;
@@ -219,7 +209,6 @@ interface HandedOut {
   readonly cancel: () => void;
 }
 
-/** Hands out a measurement and receives its lines, up to the last one. */
 const measureOnAgent = async (
   { redis, key, place }: Connection,
   job: HandedOut,
@@ -277,7 +266,7 @@ const measureOnAgent = async (
   }
 };
 
-/** Announces an owner or agent. The entry expires when the announcements stop. */
+/** The entry expires when the announcements stop. */
 export async function announce(
   { redis, key }: Connection,
   kind: 'agent' | 'owner',
@@ -291,7 +280,6 @@ export async function announce(
     .exec();
 }
 
-/** Returns all owners or agents that have announced themselves recently. */
 export async function announced<Record>(
   { redis, key }: Connection,
   kind: 'agent' | 'owner',

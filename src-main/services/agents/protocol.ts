@@ -8,18 +8,15 @@ import { VERSIONS } from './connection.ts';
 import type { Agent } from '../../contract/agents.ts';
 
 /**
- * The data that agents and the owners of runs exchange through Redis. Jobs are in the queues of BullMQ. Large data is
- * stored separately, as bytes under a key that expires. A plan has its digest as key, so all tasks of a run share it; a
- * result has its job as key. Names contain the versions of the program and its models, so that a job waits for an agent
- * of its own version.
+ * The data that agents and the owners of runs exchange through Redis. Large data is stored apart from the jobs, under
+ * keys that expire: a plan under its digest, so that all tasks of a run share it, and a result under its job. Names
+ * contain the versions of the program and its models, so that a job waits for an agent of its own version.
  */
 
-/** The tasks of the pool that are parts of a run and large enough for agents. */
 export type RunTask = 'predict' | 'simulate';
 export type RunTaskInput = Parameters<WorkerTasks[RunTask]>[0];
 export type RunTaskOutput = Awaited<ReturnType<WorkerTasks[RunTask]>>;
 
-/** A task in a job. The plan is stored under its digest. */
 export interface TaskJob {
   readonly owner: string;
   readonly runId: number;
@@ -27,7 +24,7 @@ export interface TaskJob {
   readonly input: object;
 }
 
-/** A measurement in a job. The plan is stored under its digest. Records go to a stream that has the name of the job. */
+/** Records go to a stream that has the name of the job. */
 export interface MeasuringJob {
   readonly owner: string;
   readonly runId: number | null;
@@ -35,16 +32,15 @@ export interface MeasuringJob {
   readonly limits: ProgramLimits;
 }
 
-/** An entry in the stream of a measurement. The last entry is the end. An interrupted measurement does not have it. */
+/** An entry in the stream of a measurement. An interrupted measurement lacks the last entry, the end. */
 export type Said = { readonly record: BenchRecord; readonly atMs: number } | { readonly end: Result<ProgramEnd> };
 
-/** The record that an agent writes about itself every few seconds, under a key that expires. */
+/** What an agent writes about itself every few seconds, under a key that expires. */
 export type AgentRecord = Omit<Agent, 'id' | 'fits'>;
 
 export interface OwnerRecord {
   readonly host: string;
   readonly versions: string;
-  /** The number of jobs that have no result yet. */
   readonly waiting: number;
 }
 
@@ -54,22 +50,18 @@ export const SILENCE_S = 30;
 export const RESULT_KEPT_S = 3600;
 export const PLAN_KEPT_S = 24 * 3600;
 
-/** Replaces all characters that BullMQ does not accept in the name of a queue. */
 export const plainName = (text: string): string => text.replaceAll(/[^\w.-]+/g, '_');
 export const TASK_QUEUE = `tasks-${plainName(VERSIONS)}`;
-/** @param target such as `cuda:0` */
 export const deviceQueue = (agent: string, target: string): string =>
   `device-${plainName(agent)}-${plainName(target)}-${plainName(VERSIONS)}`;
-/** The channel on which owners announce cancelled jobs. */
 export const CANCEL_CHANNEL = 'cancelled';
 
-/** Splits a target: `cuda:0@host` is the target `cuda:0` of the agent `host`. Returns null for a local target. */
+/** `cuda:0@host` is the target `cuda:0` of the agent `host`. Returns null for a local target. */
 export function remoteTarget(target: string): { readonly target: string; readonly agent: string } | null {
   const at = target.indexOf('@');
   return at < 0 ? null : { target: target.slice(0, at), agent: target.slice(at + 1) };
 }
 
-/** Encodes plain data with typed arrays, which may be in shared memory. */
 export const encode = (value: unknown): Buffer => serialize(value);
 
 /** Decodes data. Its arrays have their own memory, which can be transferred. */

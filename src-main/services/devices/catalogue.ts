@@ -7,7 +7,7 @@ import { fail, ok, type Result, notFound, badInput, conflict } from '../../../sr
 import { editDistance } from '../../contract/nearest.ts';
 import { validateDevice } from '../../../src-workers/parse/device.ts';
 
-/** The devices of the catalogue and of the user. A device of the user replaces one with the same id. */
+/** A device of the user replaces one of the catalogue with the same id. */
 export interface Catalogue {
   list(): Promise<Result<readonly (Device & { readonly own: boolean })[]>>;
   /**
@@ -20,8 +20,8 @@ export interface Catalogue {
 }
 
 /**
- * Returns up to three similar names. Names that contain the wanted one come first. Then come names that have most of
- * its words, or that differ in a few letters. Hyphens and spaces are ignored.
+ * Returns up to three similar names, ignoring hyphens and spaces: those that contain the wanted one first, then those
+ * that have most of its words, or differ in a few letters.
  */
 export function nearestNames(wanted: string, names: readonly string[]): readonly string[] {
   const lower = wanted.toLowerCase();

@@ -10,13 +10,12 @@ export interface OccupancyReport {
   readonly warpsPerSm: number;
   readonly occupancyFraction: number;
   readonly limitedBy: readonly LimitingFactor[];
-  /** The number of blocks that each resource alone would allow; null if the launch does not use the resource. */
+  /** The blocks that each resource alone would allow; null if the launch does not use the resource. */
   readonly limits: Readonly<Record<LimitingFactor, number | null>>;
-  /** Which limit a single block exceeds; null if it exceeds none, even if all its resources together do not fit. */
+  /** The limit that a single block exceeds; null if it exceeds none, even if all its resources together do not fit. */
   readonly refused: string | null;
 }
 
-/** Describes the first limit of the device that a single block or thread exceeds. */
 function refusal(usage: BlockUsage, limits: DeviceLimits): string | null {
   const beyond = [
     [usage.blockThreads, limits.maxThreadsPerBlock, 'threads per block'],
@@ -75,7 +74,6 @@ export interface OccupancyRow extends OccupancyReport {
   readonly sharedMemoryBytes: number;
 }
 
-/** Computes the occupancy for every line of a CSV. Its first columns are BATCH_COLUMNS; other columns are ignored. */
 export function occupancyBatch(text: string, fileName: string): Result<readonly OccupancyRow[]> {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   const head = lines[0].split(',').map((cell) => cell.trim());

@@ -6,7 +6,6 @@ import { deviceEvidence } from './tie-band.ts';
 import { timedDevices } from './timed-devices.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 
-/** Compares predictions with public measurements, in the pool. */
 export function evidenceHandlers({
   pool,
   catalogue,

@@ -16,14 +16,12 @@ import { AGREEMENT_FRACTION, tieTable, type TiePlace, type TieTable } from '../.
 import { percent } from '../export/text.ts';
 
 /**
- * Tie bands: how far two predicted times must differ for measurements to confirm their order, from
- * `db/evidence/tie-bands.json`. Designs that differ only in shape (block size, grid) have a narrow band. Designs that
- * take their work in different ways have wider bands, because their times depend on different effects. `advise/pick.ts`
- * decides which of the tied designs is recommended.
- *
- * A device without measurements gets the upper quartile of the bands of the measured devices. With the median, an
- * unknown device would count as more certain than half of the known ones. Also, the narrowest bands come from a simple
- * kernel (Hasan's) and from an adapter that was calibrated on itself. With the maximum, a single data set would decide.
+ * Tie bands (`db/evidence/tie-bands.json`): how far two predicted times must differ for measurements to confirm their
+ * order. Designs that differ only in shape (block size, grid) have a narrow band. Designs that take their work in
+ * different ways have wider bands, because their times depend on different effects.
+ * A device without measurements gets the upper quartile of the bands of the measured devices. With the median, it would
+ * count as more certain than half of the known devices. With the maximum, a single data set would decide. Also, the
+ * narrowest bands come from a simple kernel (Hasan's) and from an adapter that was calibrated on itself.
  */
 const keptBands = data as KeptBands;
 const TAKEN_QUANTILE = 0.75;
@@ -42,7 +40,6 @@ function measuredChip(device: Device): MeasuredChip | undefined {
   );
 }
 
-/** The measured bands, by the devices and the kinds of implementations that they compare. */
 const measured = new Map(keptBands.bands.map((band) => [keyOf(band.devices, band.kinds), band]));
 function keyOf(devices: readonly string[], kinds: readonly string[]): string {
   return [...devices.toSorted(), '|', ...kinds.toSorted()].join(' ');
@@ -61,7 +58,7 @@ function measuredBand(devices: readonly string[], kinds: readonly Implementation
 }
 
 /**
- * Returns the upper quartile of the bands of other devices, for a device without measurements.
+ * Returns the upper quartile of the bands of other devices.
  * @param what describes these bands, with # for their number
  */
 function takenBand(what: string, bands: readonly KeptBand[]): TieBand {
@@ -103,13 +100,10 @@ const pairText = ([one, other]: readonly ImplementationKind[]): string =>
 const wider = (one: TieBand, other: TieBand): TieBand => (other.fraction > one.fraction ? other : one);
 
 /**
- * Returns the fraction by which two predicted times of a device must differ for measurements to confirm their order.
- *
- * - `tieBand(device)`: designs that differ only in shape.
- * - `tieBand(device, 'padded', 'even-share')`: designs that take their work in these ways.
- *
- * If a band was not measured on the device, it comes from other devices (`source` is null). A band between kinds is at
- * least as wide as the device's band of shapes.
+ * Returns the fraction by which two predicted times of a device must differ for measurements to confirm their order:
+ * `tieBand(device)` for designs that differ only in shape, `tieBand(device, 'padded', 'even-share')` for designs that
+ * take their work in these ways. If a band was not measured on the device, it comes from other devices (`source` is
+ * null). A band between kinds is at least as wide as the device's band of shapes.
  */
 export function tieBand(
   device: Device,
@@ -118,7 +112,7 @@ export function tieBand(
   return keptFor(bandsOfDevices, device, Infinity, kinds.join(' '), () => findBand(device, kinds));
 }
 
-/** The bands of each device. They are kept, because making the table of a space requests the same bands many times. */
+/** Making the table of a space requests the same bands many times. */
 const bandsOfDevices = new WeakMap<Device, Map<string, TieBand>>();
 
 function findBand(device: Device, kinds: readonly [] | readonly [ImplementationKind, ImplementationKind]): TieBand {
@@ -130,25 +124,22 @@ function findBand(device: Device, kinds: readonly [] | readonly [ImplementationK
   return (chip && measuredBand([chip.id], [], `shapes of a kernel on ${chip.name}`)) ?? TAKEN.shapes;
 }
 
-/** Returns the band between predicted times on two devices; see `tieBand`. */
 export function tieBandOfDevices(one: Device, other: Device): TieBand {
   const [a, b] = [measuredChip(one), measuredChip(other)];
   const between = a && b && measuredBand([a.id, b.id], [], `${a.name} and ${b.name}`);
   return between ?? [tieBand(one), tieBand(other)].reduce(wider, TAKEN.devices);
 }
 
-/** Returns the band between two designs, from their places in the table. */
 function tieBandBetween(best: TiePlace, other: TiePlace): TieBand {
   if (best.device !== other.device) return tieBandOfDevices(best.device, other.device);
   const isShape = best.implementation === other.implementation && best.kind === other.kind;
   return isShape ? tieBand(best.device) : tieBand(best.device, best.kind, other.kind);
 }
 
-/** The number of tables to keep: enough for the devices on screen, before and after an edit of an axis. */
+/** Enough tables for the devices on screen, before and after an edit of an axis. */
 const MAX_TABLES = 16;
 const tables = new Map<string, TieTable>();
 
-/** Returns the table of tie bands of a space. It is kept, because every edit of a kernel needs it again. */
 export function tieTableOf(axes: SpaceAxes): TieTable {
   const { devices, threadsPerUnit, balancing } = axes;
   const key = JSON.stringify([devices, threadsPerUnit, balancing, axisCounts(axes)]);
@@ -158,7 +149,6 @@ export function tieTableOf(axes: SpaceAxes): TieTable {
 const caveats = new Map(LAUNCH_DATASETS.map(({ id, caveat }) => [id, caveat]));
 const evidences = new WeakMap<Device, DeviceEvidence | null>();
 
-/** Returns the known measurements of a device, or `null`. */
 export function deviceEvidence(device: Device): DeviceEvidence | null {
   const known = evidences.get(device);
   if (known !== undefined) return known;

@@ -19,15 +19,15 @@ export interface ExpectedTimes {
   readonly error: TimeError;
   /** The start of a launch, ms, if the predicted time does not include it; otherwise 0. */
   readonly startMs: number;
-  /** The source of the interval: a sentence without its full stop. */
+  /** A sentence without its full stop. */
   readonly text: string;
 }
 
 /**
  * Returns the interval of measured / predicted time that contains nine of ten launches of a kind, as measured on the
- * chip of a device. If there are several data sets, the one with the widest interval counts. A kind without
- * measurements gets the interval of all kinds. A device without measurements gets the interval that holds for three of
- * four measured GPUs, each predicted as if it had no measurements.
+ * chip of a device. The widest interval of several data sets counts. A kind without measurements gets the interval of
+ * all kinds. A device without measurements gets the interval that holds for three of four measured GPUs, each predicted
+ * as if it had no measurements.
  */
 export function expectedTimes(device: Device, kind: ImplementationKind): ExpectedTimes {
   const evidence = deviceEvidence(device);
@@ -58,10 +58,7 @@ export function expectedTimes(device: Device, kind: ImplementationKind): Expecte
   };
 }
 
-/**
- * Returns the range of a time. Its upper end includes the start of a launch. Independent errors are assumed, so their
- * logarithms are combined as the root of the sum of squares.
- */
+/** Includes the start of a launch. Errors are assumed to be independent, so their squared logarithms are added. */
 export function timeRange(
   timeMs: number,
   startMs: number,

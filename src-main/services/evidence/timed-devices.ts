@@ -3,7 +3,6 @@ import { timedKinds } from '../../../src-workers/sweep/ties.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { deviceEvidence } from './tie-band.ts';
 
-/** Returns the devices of a run, with their measurements and the predicted kinds of implementations. */
 export function timedDevices({
   devices,
   ties,

@@ -3,7 +3,6 @@ import { listBucketRanges } from '../../../src-workers/predict/depth/prepared-la
 import type { RankRow } from '../../contract/api.ts';
 import type { CodeSource } from './code.ts';
 
-/** Whether a balancing gives slots equal shares of the iterations, which may cut units. */
 export const cutsUnits = ({ kind }: Balancing): boolean => kind === 'nonzero-split' || kind === 'merge-path';
 export const padsUnits = ({ kind }: Balancing): boolean => kind === 'padded' || kind === 'padded-slice';
 

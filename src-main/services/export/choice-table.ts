@@ -20,31 +20,24 @@ import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { sharedLaw } from '../studies/workloads.ts';
 
-/** Predicts the launches of one kernel for other lengths and other numbers of units than those of the study. */
-
 /** The mean lengths in the table, relative to the mean of the study. `UNITS_FACTORS` does the same for the units. */
 const MEAN_FACTORS = [1 / 16, 1 / 4, 1, 4, 16];
 const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16];
-/** The standard deviations of the lengths, relative to their mean. */
 const SPREADS = [0.125, 0.25, 0.5, 1, 2, 4];
-/** The number of laws that test the table. They lie between the laws of the table. */
 const HELD_OUT = 24;
 /** With more designs than this, the only predicted block sizes are powers of two and the size of the given design. */
 const MANY_DESIGNS = 4096;
-/** The largest number of designs that are predicted for each law. */
 const MAX_DESIGNS = 16_384;
 const ONE_EACH: GridLaunch = { kind: 'units-per-thread', value: 1 };
 /** The real root of x⁴ = x + 1. Its powers spread points evenly over three dimensions. */
 const PLASTIC = 1.220_744_084_605_76;
 
-/** A launch that the table can choose. */
 export interface ChoiceDesign {
   readonly threadsPerUnit: number;
   readonly blockThreads: number;
   readonly launch: GridLaunch;
 }
 
-/** The times of launches under each law of a grid. */
 interface Choices {
   readonly means: readonly number[];
   readonly spreads: readonly number[];
@@ -57,16 +50,12 @@ interface Choices {
 export interface ChoiceTable extends Choices {
   /** The number of designs that were predicted for each law. */
   readonly of: number;
-  /** Whether only some block sizes were predicted (`MANY_DESIGNS`). */
   readonly isThinned: boolean;
   readonly heldOut: HeldOut;
 }
 
-/** Predicted times relative to the fastest of all launches. */
 export interface Ratios {
-  /** The number of laws under which the launch can run. */
   readonly laws: number;
-  /** The geometric mean of the ratios. */
   readonly mean: number;
   readonly worst: number;
 }
@@ -75,7 +64,6 @@ export interface Ratios {
 interface HeldOut {
   readonly laws: number;
   readonly chosen: Ratios;
-  /** The ratios of the study's own design under the same laws. */
   readonly fixed: Ratios;
 }
 
@@ -111,7 +99,6 @@ function pointsAround(
   return points;
 }
 
-/** Returns the design with the least interpolated time; −1 if none can run. */
 function chosenDesign(table: Choices, mean: number, spread: number, count: number): number {
   const points = pointsAround(table, mean, spread, count);
   const { length } = table.designs;
@@ -126,8 +113,8 @@ function chosenDesign(table: Choices, mean: number, spread: number, count: numbe
 
 /**
  * Predicts every launch of a kernel for a grid of laws of lengths. The order, loop, register cap and implementation are
- * those of `row`. A greedy choice keeps a few of these launches, so that each law has one within `AGREEMENT_FRACTION`
- * of its fastest. Recommendations treat times that differ by so little as equal.
+ * those of `row`. Keeps a few launches, so that each law has one within `AGREEMENT_FRACTION` of its fastest, because
+ * recommendations treat such times as equal.
  */
 export async function choiceTable(
   pool: Pool,
@@ -192,9 +179,8 @@ export async function choiceTable(
 }
 
 /**
- * Returns axes on which only the launch varies, with one device, implementation, order, loop and cap, and blocks of one
- * row. One unit per slot is always among the launches, because it replaces a fixed grid that is too large for the
- * units.
+ * Only the launch varies. One unit per slot is always among the launches, because it replaces a fixed grid that is too
+ * large for the units.
  */
 function launchAxes({ ranking, predictor }: RunView, device: Device, { designIndex }: RankRow): SpaceAxes {
   const { blockWidth: _rows, ...axes } = predictor.plan.axes;
@@ -216,7 +202,6 @@ function launchAxes({ ranking, predictor }: RunView, device: Device, { designInd
   };
 }
 
-/** Lists the launches of a space in the order of their numbers. */
 function listLaunches(axes: SpaceAxes): readonly ChoiceDesign[] {
   const counts = axisCounts(axes);
   const at = new Int32Array(counts.length);
@@ -230,15 +215,15 @@ function listLaunches(axes: SpaceAxes): readonly ChoiceDesign[] {
   });
 }
 
-/** Returns the number of blocks that a launch fixes; 0 if the number follows from the units. */
+/** Returns 0 if the number of blocks follows from the units. */
 export function fixedBlocks({ launch }: ChoiceDesign, device: Device): number {
   if (launch.kind === 'units-per-thread') return 0;
   return launch.kind === 'grid' || device.kind === 'cpu' ? launch.value : launch.value * device.multiprocessors;
 }
 
 /**
- * Replaces times of fixed grids with more blocks than the units need. The sweep refuses such a grid. The exported
- * header then launches fewer blocks with one unit per slot, so the time is that of this other design.
+ * A sweep refuses a fixed grid with more blocks than the units need. The exported header then launches fewer blocks
+ * with one unit per slot, so the time of such a grid becomes that of this other design.
  */
 function withFewerBlocks(
   designs: readonly ChoiceDesign[],
@@ -261,7 +246,6 @@ function withFewerBlocks(
 
 const distinct = (values: readonly number[]): readonly number[] => [...new Set(values)].sort((a, b) => a - b);
 
-/** Returns the fastest design; −1 if none can run. */
 const bestOf = (times: Float64Array): number =>
   times.reduce((best, time, at) => (Number.isNaN(time) || (best >= 0 && times[best] <= time) ? best : at), -1);
 
@@ -280,9 +264,6 @@ function covering(timesMs: readonly Float64Array[]): readonly number[] {
   return kept.sort((a, b) => a - b);
 }
 
-/**
- * Tests the table with laws between its own. For each, compares the design that the table chooses with the fastest one.
- */
 async function judge(
   table: Choices,
   kept: readonly number[],

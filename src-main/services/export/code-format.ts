@@ -26,12 +26,9 @@ import { designEvidence } from './facts.ts';
 import { joined, whole } from './text.ts';
 import { imageOf } from './tiles.ts';
 
-/** Formats that write the code of one design for GPUs. */
-
-/** The largest number of units and iterations in a kernel. The sum of two such numbers fits a 32-bit word. */
+/** The sum of two such numbers fits a 32-bit word. */
 export const MAX_COUNT = 2 ** 31 - 1;
 
-/** A number of a design, and the largest value that the code can hold. */
 type Limit = readonly [what: string, value: number, most: number];
 
 interface CodeOptions extends FormatWords {
@@ -39,16 +36,13 @@ interface CodeOptions extends FormatWords {
   readonly mediaType?: string;
   /** The name of the code at the start of a sentence. The default is `Code for GPUs`. */
   readonly name?: string;
-  /** Whether the code supports blocks that are tiles of an image. */
   readonly tiles?: boolean;
   readonly narrow?: CodeForm['narrow'];
-  /** Returns the numbers in the code that must not exceed a limit. */
   limits(source: CodeSource, row: RankRow): readonly Limit[];
   /** @param width threads of a thread group of the device */
   write(source: CodeSource, row: RankRow, width: number): string;
 }
 
-/** Makes a format for the code of one design. */
 export function codeFormat(options: CodeOptions): CodeExporter {
   const { id, label, text, words, extension, narrow, limits, write } = options;
   const { mediaType = 'text/plain', tiles = false } = options;
@@ -88,10 +82,6 @@ export function codeFormat(options: CodeOptions): CodeExporter {
   };
 }
 
-/**
- * Returns the limits of the launch constants.
- * @param unitsPerBlockMost the largest number of units per block in the code
- */
 export function launchLimits(_: CodeSource, row: RankRow, unitsPerBlockMost = MAX_WORD): readonly Limit[] {
   const [[, thresholds]] = launchNumbers(row);
   return [
@@ -101,13 +91,11 @@ export function launchLimits(_: CodeSource, row: RankRow, unitsPerBlockMost = MA
   ];
 }
 
-/** Returns the number of slots in the largest launch of a design. A mixed design has several launches. */
 function slotsOf(row: RankRow): number {
   const [, [, threadsPerUnit], [, blocks]] = launchNumbers(row);
   return Math.max(...blocks.map((grid, at) => grid * (row.design.blockThreads / threadsPerUnit[at])));
 }
 
-/** Returns the limits of code that loops over the units. */
 export function loopLimits(source: CodeSource, row: RankRow): readonly Limit[] {
   return [
     ...launchLimits(source, row),
@@ -117,7 +105,7 @@ export function loopLimits(source: CodeSource, row: RankRow): readonly Limit[] {
   ];
 }
 
-/** Returns the limit of code that cuts even shares of the iterations, because it adds up iterations with 32 bits. */
+/** Code that cuts even shares of the iterations adds up iterations with 32 bits. */
 export function shareLimit({ study, law }: CodeSource, row: RankRow): Limit {
   const sum = (moments(law).mean + 1) * study.workload.units;
   return ['sum of all iterations', sum, MAX_WORD - slotsOf(row)];
@@ -127,16 +115,14 @@ export function threadGroupWidth(device: Device): number {
   return device.kind === 'gpu' ? device.threadGroupWidth : 1;
 }
 
-/** A design for a GPU, with a note for its code. */
 export interface GpuDesign {
   readonly device: Device;
   readonly row: RankRow;
   readonly source: CodeSource;
-  /** Names the faster design that the code cannot express. Empty if there is none. */
+  /** Names the faster design that the code cannot express. */
   readonly note: string;
 }
 
-/** Returns the design to write as code: the one that the user chose, or else the fastest that this code can express. */
 export async function gpuDesign(
   job: ExportJob,
   form: Pick<CodeForm, 'narrow'> & Pick<CodeOptions, 'name' | 'tiles'>,
@@ -166,10 +152,7 @@ export async function gpuDesign(
   return ok({ device, row, source, note });
 }
 
-/**
- * Returns the row to write as code, and how it was picked (`null` if the user chose it). If a design of a CPU was
- * picked and not requested, the recommended design of a GPU replaces it.
- */
+/** A design of a CPU that was picked and not requested is replaced by the recommended design of a GPU. */
 async function onGpu({ context, view, chosen, recommended, input }: ExportJob): Promise<Result<PickedRow>> {
   const gpus = view.devices.flatMap(({ kind }, at) => (kind === 'gpu' ? [at] : []));
   const isGpus = view.devices.some(({ id, kind }) => id === chosen.deviceId && kind === 'gpu');
@@ -191,11 +174,10 @@ export function cpuHasNoCode({ designIndex, device }: Pick<RankRow, 'designIndex
   );
 }
 
-/** Returns the positions on the axis of block widths for which a block is one row. */
+/** The positions of block widths for which a block is one row. */
 const rowsOnly = ({ ranking: { axes } }: RunView): ReadonlySet<number> =>
   new Set((axes.blockWidth ?? [null]).flatMap((width, at) => (width === null ? [at] : [])));
 
-/** Returns a design whose blocks are one row, for code that needs this: the user's design, or else the fastest. */
 function rowDesign(view: RunView, device: Device, chosen: PickedRow): PickedRow {
   if (chosen.row.design.blockWidth === undefined || chosen.picked === null) return chosen;
   const positions = { [AXIS.device]: new Set([view.devices.indexOf(device)]), [AXIS.blockWidth]: rowsOnly(view) };
@@ -204,8 +186,8 @@ function rowDesign(view: RunView, device: Device, chosen: PickedRow): PickedRow 
 }
 
 /**
- * Returns a function that finds a design for code that supports only some orders and loops. It is the chosen design, or
- * else the fastest one that the code supports. Fails if the user chose a design that the code does not support.
+ * Returns a function that finds a design for code that supports only some orders and loops: the chosen design, or else
+ * the fastest one that the code supports. Fails if the user chose a design that the code does not support.
  * @param words what the code supports, to stand after "with"
  */
 export function narrowTo(
@@ -234,14 +216,12 @@ export function narrowTo(
 
 const kindOf = (balancing: string): string => unwrap(parseBalancing(balancing)).kind;
 
-/** Says that the code has another design than the recommended one. Empty if it has the same. */
 function otherText(asked: RankRow, { designIndex }: RankRow, name = 'Code for GPUs'): string {
   return asked.designIndex === designIndex
     ? ''
     : `${name} cannot express the recommended design ${asked.designIndex} (${designText(asked.design)}, on ${asked.device}).`;
 }
 
-/** Says that a chosen design is faster than the one that the code can express. Empty if it is not. */
 export function fasterText(asked: RankRow, { timeMs }: RankRow, name = 'Code for GPUs'): string {
   return asked.timeMs < timeMs
     ? `${name} cannot express the faster design ${asked.designIndex} (${designText(asked.design)}, on ${asked.device}): ${timeText(asked.timeMs)}, against ${timeText(timeMs)} here.`

@@ -16,27 +16,22 @@ import { comment, counted, identifier } from './text.ts';
 
 export interface CodeSource {
   readonly study: Study;
-  /** The source of the design: `run 5`. */
   readonly from: string;
   readonly model: string;
   readonly inputs: readonly InputFact[];
   /** How the design was picked, and a faster one that the format cannot express. Empty if the user chose the design. */
   readonly pick: string;
-  /** The evidence for the time, in a sentence. */
   readonly evidence: string;
   readonly law: LengthLaw;
   /** Whether the design fixes the number of blocks. Otherwise the number follows from the units per slot. */
   readonly isGridFixed: boolean;
-  /** The image, if units lie in rows; otherwise `null`. */
   readonly image: ImageOfUnits | null;
 }
 
-/** Returns the kernel's name as an identifier, with the implementation if the study names several. */
 export function implementationName({ study }: CodeSource, { design }: RankRow): string {
   return identifier([study.kernel.name, design.implementation ?? ''].join(' '));
 }
 
-/** Returns the comment at the top of exported code: design, predicted time, assumptions, model and evidence. */
 export function head(
   { study, from, model, inputs, pick, evidence }: CodeSource,
   row: RankRow,
@@ -59,7 +54,7 @@ export function head(
   ].map((line) => `${mark} ${line}`);
 }
 
-/** Explains the result of `grid_for`, so that the user's loop over `units_per_thread` units per slot misses no unit. */
+/** Explains how the result of `grid_for` lets the user's loop over `units_per_thread` units per slot miss no unit. */
 export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = 'units'): string {
   return isGridFixed
     ? `The number of blocks for a number of ${what}. The design fixes this number, but more blocks are needed if a slot would otherwise have more than units_per_thread ${what}. ` +
@@ -67,7 +62,7 @@ export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = '
     : `The number of blocks for another number of ${what} with the same work per slot.`;
 }
 
-/** Says how the design was picked. Empty if all inputs are known and no other design is tied with the fastest. */
+/** Empty if all inputs are known and no other design is tied with the fastest. */
 export function pickText(
   { ties, band, weighed, isPoint }: Omit<RecommendedDesign, 'designIndex'>,
   device: Device,
@@ -76,17 +71,14 @@ export function pickText(
   return [weighed, ...tied].filter(Boolean).join(' ');
 }
 
-/** Says that measurements may order several designs differently. */
 export function tiesText(ties: number, band: TieBand): string {
   return `Measurements may order ${counted(ties, 'design')} of this device differently: their times are ${tieBandText(band)}.`;
 }
 
-/** Returns the number of units in a block: each slot of u threads takes m units. */
 export function unitsPerBlock({ design }: RankRow): number {
   return design.unitsPerThread * (design.blockThreads / design.threadsPerUnit);
 }
 
-/** Writes `grid_for` in C++14: the blocks that the units need, but at least the number that the design fixes. */
 export function gridFor(parameters: string, needed: string, fixed: string | null): readonly string[] {
   return [
     `constexpr unsigned grid_for(${parameters}) {`,
@@ -97,12 +89,12 @@ export function gridFor(parameters: string, needed: string, fixed: string | null
   ];
 }
 
-/** The largest 32-bit word. It marks a class without a threshold, unless a class really ends at this value. */
+/** The largest 32-bit word marks a class without a threshold, unless a class really ends at this value. */
 export const MAX_WORD = 0xffff_ffff;
 
 type Numbers = readonly (readonly [name: string, values: readonly number[], about: string])[];
 
-/** Returns the numbers of each launch: one for each class of a mixed design, shortest units first, otherwise one. */
+/** Each class of a mixed design has its own launch, shortest units first. */
 export function launchNumbers({ design }: RankRow): Numbers {
   const launches: readonly Omit<DesignClass, 'units'>[] = design.classes ?? [{ ...design, upTo: null }];
   const none = launches.some(({ upTo }) => upTo !== null && upTo >= MAX_WORD) ? Number.MAX_SAFE_INTEGER : MAX_WORD;
@@ -125,7 +117,6 @@ export function launchNumbers({ design }: RankRow): Numbers {
   ];
 }
 
-/** Returns the numbers that describe a mixed design, with the units of each class. */
 export function classNumbers(row: RankRow, classes: readonly DesignClass[]): Numbers {
   return [
     ...launchNumbers(row).map(([name, values, about]) => [`class_${name}`, values, about] as const),

@@ -36,7 +36,6 @@ import { APP_VERSION, MODEL_VERSION } from '../version.ts';
 import { pickText } from './code.ts';
 import { counted, percent, whole } from './text.ts';
 
-/** An unstated input of the prediction: the assumed value, the usual ones, and the source. */
 interface AssumedInput {
   readonly label: string;
   readonly value: string;
@@ -44,15 +43,13 @@ interface AssumedInput {
   readonly note: string;
 }
 
-/** The content of the HTML and Markdown reports: numbers and sentences that are not yet escaped. */
 export interface ReportFacts {
   readonly title: string;
   readonly description: string;
   readonly chosen: RankRow;
   readonly recommendation: string;
-  /** At most three reasons for the design, with figures, strongest first. */
+  /** At most three reasons, with figures, strongest first. */
   readonly reasons: readonly string[];
-  /** The inputs that were neither stated, measured nor imported. */
   readonly assumed: readonly AssumedInput[];
   /** Why the fastest device wins, and which devices were not measured. Empty for a run on one device. */
   readonly deviceReasons: readonly string[];
@@ -62,7 +59,7 @@ export interface ReportFacts {
   readonly tieSentence: string;
   readonly rows: readonly RankRow[];
   readonly devices: readonly DeviceBest[];
-  /** Which implementation to write. Like `implementations`, it is empty if the study names none. */
+  /** Empty if the study names no implementation. */
   readonly choice: readonly string[];
   readonly implementations: readonly { readonly name: string; readonly cells: readonly string[] }[];
   readonly histogram: Histogram;
@@ -71,11 +68,10 @@ export interface ReportFacts {
 
 const MAX_REASONS = 3;
 
-/** The number of rows in the table of designs near the chosen one. */
 const MAX_ROWS = 20;
 
 /**
- * @param recommended how the chosen design was picked; null if the user chose it
+ * @param recommended null if the user chose the design
  * @param within the designs that the report covers: all valid ones, or those of one device
  * @param changed the number of inputs in which the study now differs from the run
  */
@@ -172,7 +168,7 @@ interface PlainDesign {
   readonly text: string;
 }
 
-/** Returns the design that one would write first on a device; `null` if the run has no such design. */
+/** Returns the design that one would write first; `null` if the run has no such design. */
 function findPlain(view: RunView, { id, kind }: Device): PlainDesign | null {
   const found = plainOf(view, id);
   if (!found.ok || found.value.designIndex === null) return null;
@@ -182,16 +178,11 @@ function findPlain(view: RunView, { id, kind }: Device): PlainDesign | null {
   return { timeMs, text: `${sentenceCase(plainText(design, kind))} (${designText(design)}), ${timeText(timeMs)}` };
 }
 
-/** Says that the study has changed, so its recommendation may have changed too. */
 function changedText(changed: number): string {
   const inputs = counted(changed, 'input of the study has', 'inputs of the study have');
   return changed === 0 ? '' : ` Since then, ${inputs} changed, so the study may recommend another design now.`;
 }
 
-/**
- * Describes the evidence for the time of a design: public measurements, a measurement of the design itself, and whether
- * some designs are not predicted.
- */
 export function designEvidence(view: RunView, device: Device, { designIndex, kind }: RankRow): string {
   const measured = view.measured.times.get(designIndex);
   return [
@@ -204,7 +195,6 @@ export function designEvidence(view: RunView, device: Device, { designIndex, kin
     .join(' ');
 }
 
-/** Returns the best time of an implementation on a device, and how it compares with the fastest implementation. */
 function implementationCell(name: string, [fastest, ...others]: readonly RankRow[]): string {
   if (fastest?.design.implementation === name) return `${timeText(fastest.timeMs)}, fastest`;
   const own = others.find(({ design }) => design.implementation === name);
@@ -212,14 +202,12 @@ function implementationCell(name: string, [fastest, ...others]: readonly RankRow
   return `${timeText(own.timeMs)}, ${own.tied ? 'tied' : `+${percent(own.timeMs / fastest.timeMs - 1, 0)}`}`;
 }
 
-/** @param isCpu whether the best design is for a CPU, whose designs are not simulated */
 function tieSentence(ties: number, tieBand: TieBand, isCpu: boolean): string {
   const band = `${counted(ties, 'design has a time', 'designs have times')} that measurements may order differently: ${tieBandText(tieBand)}`;
   const choice = `. Choose among them for other reasons, or ${isCpu ? 'measure' : 'simulate or measure'} them`;
   return `${band}${ties > 1 ? choice : ''}.`;
 }
 
-/** Says if the simulation of the chosen design contradicts its prediction. */
 function simulationReasons(view: RunView, { designIndex, predictedMs }: RankRow): readonly string[] {
   const simulated = view.simulated.times.get(designIndex);
   if (!simulated || !isContradicted(predictedMs, simulated)) return [];
@@ -240,7 +228,6 @@ function designSentence({ design, device, timeMs, rank }: RankRow, plain: PlainD
   return `On ${device}: ${written}${shared}, blocks of ${blockText(design)} threads, ${counted(design.gridBlocks, 'block')}, ${order}${flattened}${cap}. Predicted ${gain}${timeText(timeMs)}${placeAmong(rank, valid)}.`;
 }
 
-/** Formats a ratio of times: 1.26 becomes `1.26 × as fast`. */
 function fasterText(ratio: number): string {
   return `${ratio.toFixed(2)}\u00a0× as fast`;
 }
@@ -253,7 +240,6 @@ function coresSentence({ design, device, timeMs, rank }: RankRow, cpu: CpuDevice
   return `On ${device}: ${whole(design.gridBlocks)} of ${counted(cpu.cores, 'core')}, units shared out by ${design.balancing}. Predicted ${timeText(timeMs)}${placeAmong(rank, valid)}.`;
 }
 
-/** Relative differences of time below this are not reported. */
 const WORTH_TELLING = 1e-3;
 
 function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, timeMs }: Breakdown): readonly string[] {

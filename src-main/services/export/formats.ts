@@ -22,7 +22,7 @@ import { triton } from './formats/triton.ts';
 import { wgslKernel } from './formats/wgsl-kernel.ts';
 import { wgsl } from './formats/wgsl.ts';
 
-/** Every format. Formats of the same kind are in the order in which the interface lists them. */
+/** The interface lists the formats of a kind in this order. */
 export const EXPORTERS: readonly Exporter[] = [
   html,
   pdf,
@@ -47,7 +47,6 @@ export const EXPORTERS: readonly Exporter[] = [
 
 export const exporterOf = (format: string): Result<Exporter> => named(EXPORTERS, format, 'export.render');
 
-/** Finds a format by its id, among the formats that write a design as code. */
 export const codeExporterOf = (format: string): Result<CodeExporter> =>
   named(
     EXPORTERS.filter((each): each is CodeExporter => each.code !== undefined && !each.code.narrow),

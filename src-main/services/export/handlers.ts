@@ -8,14 +8,13 @@ import { EXPORTERS, exporterOf } from './formats.ts';
 import { isMeasurement, measuredDocument } from './measured.ts';
 import { renderExport } from './render.ts';
 
-/** The number of characters in one reply. A document may have a gigabyte, which is twice the limit of a string. */
+/** Characters in one reply. A document may have a gigabyte, which is twice the limit of a string. */
 const PART_CHARACTERS = 4_000_000;
-/** The largest number of unfinished documents. Beyond it, the one that was read least recently is dropped. */
+/** The unfinished document that was read least recently is dropped first. */
 const MAX_UNFINISHED = 16;
 /** How long an unfinished document and its run are kept without a request for a part, ms. */
 const UNFINISHED_MS = 60_000;
 
-/** @param partCharacters characters per reply; tests use fewer */
 export function exportHandlers(context: Context, partCharacters = PART_CHARACTERS): Handlers<ProceduresOf<'export'>> {
   const { views, store } = context;
   // Parts are rendered and sent one at a time, because a page may request many documents at once.
@@ -36,7 +35,7 @@ export function exportHandlers(context: Context, partCharacters = PART_CHARACTER
       const { done, value } = await parts.next();
       if (done) return { text };
       text += value;
-      await setImmediate(); // other calls run here
+      await setImmediate();
     }
     const next = ++last;
     keep(unfinished, MAX_UNFINISHED, next, parts);

@@ -7,13 +7,13 @@ import { head, launchNumbers, type CodeSource } from './code.ts';
 
 /** The common parts of the headers for C++ libraries. Only checked numbers and cleaned names reach the text. */
 
-/** Whether slots get the units of a launch in rounds. Otherwise units are fetched or cut. */
+/** Otherwise, slots fetch units, or units are cut. */
 export function isDealt({ design }: RankRow): boolean {
   const balancing = unwrap(parseBalancing(design.balancing));
   return design.classes !== undefined || (isWholeUnit(balancing) && balancing.kind !== 'dynamic-fetch');
 }
 
-/** Writes the launch constants of all library headers. `which` is a class; only mixed designs have several. */
+/** `which` is a class; only mixed designs have several. */
 export function launchConstants(row: RankRow, type: string): string {
   const numbers = launchNumbers(row);
   const lists = numbers.map(([name, values, said]) => {
@@ -31,7 +31,6 @@ export function about(source: CodeSource, row: RankRow): string {
   return [...head(source, row), ...layoutSentences(row.design).map((line) => `// ${line}`)].join('\n');
 }
 
-/** Writes a loop over the rounds in which a slot gets its units, for a library that numbers its blocks and threads. */
 export const rounds = (body: string): string => `  for (long long at = slot; at < units; at += slots) {
     ${body}
   }`;

@@ -11,10 +11,10 @@ import { html } from './text.ts';
 
 /** The interactive map of the HTML report. Its data is in an attribute, and a single script draws it. */
 
-/** The largest number of cells along an axis on a page of 800 px. A cell of several values shows the best one. */
+/** Cells along an axis on a page of 800 px. A cell of several values shows the best one. */
 const MAX_CELLS = 96;
 
-/** The map of one device. Cells are listed row by row from the smallest y, and are `null` if no design is valid. */
+/** Cells are listed row by row from the smallest y, and are `null` if no design is valid. */
 interface DeviceMap {
   readonly device: string;
   readonly x: { readonly label: string; readonly texts: readonly string[] };
@@ -23,7 +23,6 @@ interface DeviceMap {
   /** For each cell, the index in `settings` of its best design's values on the axes that are not drawn. */
   readonly setting: readonly number[];
   readonly settings: readonly string[];
-  /** The cell of the chosen design; −1 if the chosen design is for another device. */
   readonly chosen: number;
 }
 
@@ -62,7 +61,6 @@ function deviceMap(view: RunView, device: number, chosen: RankRow): DeviceMap | 
     known.set(text, place);
     return place;
   });
-  /** A cell that several values share is labelled with the first value. */
   const named = (texts: readonly string[], cells: number) =>
     Array.from({ length: cells }, (_, i) => texts[Math.ceil((i * texts.length) / cells)]);
   const position = (axis: number) => axisPosition(view.ranking, axis, chosen.designIndex);
@@ -80,15 +78,15 @@ function deviceMap(view: RunView, device: number, chosen: RankRow): DeviceMap | 
   };
 }
 
-/** The colours from fast to slow, for light and for dark pages. They are like the tokens of the application. */
+/** Like the tokens of the application, from fast to slow. */
 const COLOURS = {
   light: ['#192159', '#144f84', '#1e809c', '#58b0aa', '#abd7bc', '#f2f1e3'],
   dark: ['#eff3c5', '#a1e4ae', '#57bfaf', '#2c91a7', '#2f628a', '#2d3d5a', '#232733'],
 };
 
 /**
- * Draws the map on a canvas. Describes the cell under the pointer, or the one that the arrow keys have chosen. It is
- * plain JavaScript and writes only text to the page. The page's policy allows only this script, by its hash.
+ * Draws the map on a canvas. Describes the cell under the pointer, or the one that the arrow keys have chosen. The
+ * script writes only text to the page, whose policy allows only this script, by its hash.
  */
 const SCRIPT = `'use strict';
 const box = document.getElementById('map');
@@ -182,12 +180,11 @@ box.hidden = false;
 show(-1);
 `;
 
-/** The hash of the script, by which the page's policy allows it. */
 export const MAP_SCRIPT_HASH = `'sha256-${hash('sha256', SCRIPT, 'base64')}'`;
 
 export const MAP_STYLE = `#map canvas{display:block;width:100%;height:340px;cursor:crosshair}#map canvas:focus-visible{outline:2px solid var(--accent);outline-offset:2px}#map output{display:block;min-height:40px;color:var(--text-2);font-size:12px;line-height:18px}#map select{margin:0 0 8px;font:inherit}`;
 
-/** Returns the section of the report with the maps, the chosen design's device first. Empty if no device has a map. */
+/** The chosen design's device comes first. Empty if no device has a map. */
 export function mapSection(view: RunView, chosen: RankRow): string {
   const maps = view.devices
     .flatMap((_, device) => deviceMap(view, device, chosen) ?? [])

@@ -10,15 +10,8 @@ import { fileStem, type Exporter, type MeasuredConfiguration, type Rendered } fr
 import { EXPORTERS } from './formats.ts';
 import { t4Configuration } from './tables.ts';
 
-/**
- * Writes a measured run as files of Kernel Tuner, with every repeat. A configuration without times has an error
- * instead.
- */
-
-/** Whether a run is a measurement, of designs or of a device. */
 export const isMeasurement = ({ kind }: Pick<RunRecord, 'kind'>): boolean => kind === 'bench' || kind === 'import';
 
-/** Writes a measurement. Fails if the format cannot express measurements, or if no measured design has parameters. */
 export async function measuredDocument(
   { store }: Pick<Context, 'store'>,
   run: RunRecord,

@@ -25,12 +25,11 @@ const SYMBOLS = [
   'circle',
 ] as const;
 
-/** A chart, with a description in words, its height, and the function that draws it. */
 export interface ReportChart {
   readonly label: string;
   readonly height: number;
   readonly option: EChartsOption;
-  /** Returns the tooltip of a mark, from its series and its index in the series. */
+  /** The tooltip of a mark. */
   readonly title?: (series: number, index: number) => string;
 }
 
@@ -100,13 +99,12 @@ const rule = (x: number, top: number, bottom: number, name: string, style: objec
   style: { stroke: colour(name), ...style },
 });
 
-/** Returns a function that formats ticks in a unit of time. The ticks are in ms. */
+/** Ticks are in ms. */
 const inUnit =
   ({ perMs }: TimeUnit) =>
   (timeMs: number): string =>
     String(Number((timeMs * perMs).toPrecision(4)));
 
-/** Draws all designs of the chosen device by predicted time. */
 export function distributionPlot({ edgesMs, counts, best, median }: Histogram, chosenMs: number): ReportChart {
   const [first, last] = [edgesMs[0], edgesMs[edgesMs.length - 1]];
   const box = { left: LEFT, right: WIDTH - RIGHT, top: 26, bottom: 160 };
@@ -162,7 +160,6 @@ export function distributionPlot({ edgesMs, counts, best, median }: Histogram, c
   };
 }
 
-/** Draws the best time by threads per unit, one line per device. Returns null if there is nothing to compare. */
 export function granularityPlot(devices: readonly DeviceBest[]): ReportChart | null {
   const curves = devices.map(({ device, byThreadsPerUnit }) => ({
     name: device.name,
@@ -237,7 +234,6 @@ export function granularityPlot(devices: readonly DeviceBest[]): ReportChart | n
   };
 }
 
-/** Draws the best time of each device as a bar, divided into the parts of the time. */
 export function compositionPlot(devices: readonly DeviceBest[]): ReportChart {
   const shown = devices.filter((entry) => entry.best && entry.breakdown);
   const most = Math.max(...shown.map((entry) => entry.best!.timeMs));
@@ -271,13 +267,12 @@ export function compositionPlot(devices: readonly DeviceBest[]): ReportChart {
   };
 }
 
-/** Writes the legend of the colours in the composition. */
 export function compositionLegend(devices: readonly DeviceBest[]): string {
   const items = BREAKDOWN_PARTS.filter(({ id }) => devices.some(({ breakdown }) => (breakdown?.parts[id] ?? 0) > 0));
   return `<ul class="legend">${items.map(({ id, label, hint }) => `<li title="${html(hint)}"><i class="part-${id}"></i>${html(label)}</li>`).join('')}</ul>`;
 }
 
-/** Draws a chart as an SVG element for a page. The element contains no id and no address. */
+/** The SVG element contains no id and no address. */
 export type DrawChart = (chart: ReportChart) => string;
 
 /** ECharts is loaded for the first report, because loading it takes longer than most commands. */

@@ -7,7 +7,6 @@ import { checkDesign, deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { chosenRow, fileStem, type Exporter, type ExportJob, type Rendered } from './exporter.ts';
 
-/** Writes a sweep as a document. */
 export async function renderExport(
   context: Context,
   view: RunView,
@@ -18,7 +17,6 @@ export async function renderExport(
   return job.ok ? exporter.write(job.value) : job;
 }
 
-/** Chooses the design of a document: the requested one, or else the recommended one. */
 async function exportJob(
   context: Context,
   view: RunView,

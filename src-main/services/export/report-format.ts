@@ -11,7 +11,6 @@ interface ReportOptions extends FormatWords, Pick<Exporter, 'plain'> {
   write(facts: ReportFacts, job: ExportJob): string | Promise<string>;
 }
 
-/** Makes a format for a report, which explains the chosen design. */
 export function reportFormat({ extension, mediaType, write, ...entry }: ReportOptions): Exporter {
   return {
     ...entry,

@@ -6,22 +6,17 @@ import type { RankRow } from '../../contract/api.ts';
 import type { ReportFacts } from './facts.ts';
 import { percent, whole } from './text.ts';
 
-/** A column of a table, in the HTML and Markdown reports. */
 export interface ReportColumn {
   readonly head: string;
-  /** Whether the cells have words instead of numbers. */
   readonly isWords?: boolean;
-  /** Whether the cells come from the study or the user, and may contain anything. */
+  /** The cells come from the study or the user, and may contain anything. */
   readonly isForeign?: boolean;
-  /** Whether the cells are sentences, which need several lines. */
   readonly isLong?: boolean;
-  /** Whether the cells are designs, which Markdown shows as code. */
   readonly isCode?: boolean;
-  /** Whether only the HTML report has this column. */
   readonly isOfPage?: boolean;
 }
 
-/** A table of the HTML and Markdown reports. Its cells are not yet escaped. */
+/** The cells are not yet escaped. */
 export interface ReportTable {
   readonly columns: readonly ReportColumn[];
   readonly rows: readonly (readonly string[])[];
@@ -33,10 +28,8 @@ function makeTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): 
   return { columns, rows: rows.map((row) => columns.map(({ cell }) => String(cell(row)))) };
 }
 
-/** The text of a cell for a device on which no design is valid. */
 export const NO_DESIGN = 'no valid design';
 
-/** Makes the tables of a report. Empty tables are left out of the report. */
 export function reportTables(facts: ReportFacts) {
   const { breakdown, rows, devices } = facts;
   const best = rows[0].timeMs;

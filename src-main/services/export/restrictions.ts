@@ -1,11 +1,8 @@
 import { decodeInto, encode } from '../../../src-workers/domain/space.ts';
 
-/** Describes which combinations of values can run, as conditions for a tuner. */
-
-/** An axis of a space, with a function that words conditions on it. */
 export interface WordedAxis {
   readonly count: number;
-  /** Returns the condition that a configuration has none of the values at these positions. */
+  /** The condition that a configuration has none of the values at these positions. */
   readonly lacks: (places: readonly number[]) => string;
 }
 
@@ -48,7 +45,6 @@ export function restrictionsOf(
   return { conditions, wrong: wrong.length };
 }
 
-/** Returns all pairs of axes, and then all triples if triples are checked. */
 function subsets(axes: number, most: number): readonly (readonly number[])[] {
   const all = Array.from({ length: axes }, (_, at) => at);
   const pairs = all.flatMap((a) => all.slice(a + 1).map((b) => [a, b]));

@@ -10,7 +10,6 @@ import { bestRows } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import type { Exporter, FormatWords } from './exporter.ts';
 
-/** Returns the fields of a design for the command line and exports. */
 export function designFields(design: Design) {
   return {
     ...(design.implementation !== undefined && { implementation: design.implementation }),
@@ -26,7 +25,6 @@ export function designFields(design: Design) {
   };
 }
 
-/** Returns the fields of a row for the command line and exports. */
 export function plainRow(row: ExportRow, weighed?: UncertainDesign) {
   return {
     rank: row.rank,
@@ -67,11 +65,10 @@ export function plainRow(row: ExportRow, weighed?: UncertainDesign) {
   };
 }
 
-/** The designs of a table: the best ones within a filter. The list may be long, so tables are written row by row. */
+/** The list may be long, so tables are written row by row. */
 export interface TableList {
   readonly within: RankingFilter;
   readonly limit: number;
-  /** The expected loss of each design, if it was requested. */
   readonly weighed?: ReadonlyMap<number, UncertainDesign> | undefined;
 }
 
@@ -87,7 +84,6 @@ export function* mapped<T, U>(values: Iterable<T>, of: (value: T) => U): Generat
   for (const value of values) yield of(value);
 }
 
-/** Returns a design as the parameters of Kernel Tuner. */
 export function t4Configuration(device: string, design: Design) {
   return {
     device,
@@ -103,19 +99,18 @@ export function t4Configuration(device: string, design: Design) {
   };
 }
 
-/** Returns the mean of measured times, which Kernel Tuner uses as the time. */
+/** Kernel Tuner uses the mean of measured times as the time. */
 export const meanTime = (timesMs: readonly number[]): number =>
   timesMs.reduce((sum, time) => sum + time, 0) / timesMs.length;
 
 interface TableOptions extends FormatWords, Pick<Exporter, 'plain' | 'weighs' | 'writeMeasured'> {
   readonly extension: string;
   readonly mediaType: string;
-  /** The largest number of designs in a file of this format. If it is missing, there is no limit. */
+  /** The largest number of designs in a file. */
   readonly most?: number;
   write(view: RunView, list: TableList): AsyncGenerator<string, void>;
 }
 
-/** Makes a format for a table of the best designs. */
 export function tableFormat({ extension, mediaType, most = Infinity, write, ...entry }: TableOptions): Exporter {
   return {
     ...entry,

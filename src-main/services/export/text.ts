@@ -2,12 +2,12 @@
 
 const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** Escapes text for HTML or SVG, as content or in a quoted attribute. Control characters become spaces. */
+/** Control characters become spaces. The result is safe as content or in a quoted attribute. */
 export function html(text: string): string {
   return oneLine(text).replace(/[&<>"']/g, (mark) => HTML[mark]);
 }
 
-/** Escapes text for a paragraph or table cell of Markdown. The result is one line without markup. */
+/** The result is one line without markup. */
 export function markdown(text: string): string {
   return oneLine(text)
     .replace(/[\\`*_{}[\]<>|#~!&]/g, (mark) => `\\${mark}`)
@@ -16,7 +16,7 @@ export function markdown(text: string): string {
     .replace(/(\w):\/\//g, '$1\\://');
 }
 
-/** Writes text as code in a paragraph or table cell of Markdown. Code has no escapes, so special marks are replaced. */
+/** Code in Markdown has no escapes, so special marks are replaced. */
 export function markdownCode(text: string): string {
   return `\`${oneLine(text).replaceAll('`', "'").replaceAll('|', '/')}\``;
 }
@@ -41,7 +41,6 @@ export function comment(text: string): string {
     .trim();
 }
 
-/** Makes an identifier of C++ and WGSL from the letters and digits of a name. */
 export function identifier(text: string): string {
   const words = text
     .replace(/[^A-Za-z0-9]+/g, '_')
@@ -50,7 +49,7 @@ export function identifier(text: string): string {
   return words === '' ? 'kernel' : /^\d/.test(words) ? `k${words}` : words;
 }
 
-/** Makes text safe in a cell of a table: whatever breaks or reorders lines, or controls a terminal, becomes a space. */
+/** Whatever breaks or reorders lines, or controls a terminal, becomes a space. */
 export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();
 }
@@ -67,10 +66,9 @@ export function json(value: unknown, indent?: string): string {
   );
 }
 
-/** The number of characters in a part. Passing on such a part costs little compared with writing its text. */
+/** Passing on such a part costs little compared with writing its text. */
 const PART_CHARACTERS = 65_536;
 
-/** Joins pieces of a text into parts of about 65,000 characters. */
 export async function* joined(pieces: Iterable<string> | AsyncIterable<string>): AsyncGenerator<string, void> {
   let part = '';
   for await (const piece of pieces) {
@@ -82,7 +80,7 @@ export async function* joined(pieces: Iterable<string> | AsyncIterable<string>):
   if (part !== '') yield part;
 }
 
-/** Writes an object as indented JSON, in parts. If a property is a generator, it is read while its text is written. */
+/** If a property is a generator, it is read while its text is written. */
 export function jsonParts(object: Readonly<Record<string, unknown>>): AsyncGenerator<string, void> {
   return joined(jsonPieces(object));
 }
@@ -115,18 +113,17 @@ export function whole(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: 0 });
 }
 
-/** Formats a fraction: 0.131 becomes `13.1 %`, with a no-break space. */
+/** 0.131 becomes `13.1 %`, with a no-break space. */
 export function percent(fraction: number, decimals = 1): string {
   return `${(100 * fraction).toFixed(decimals)}\u00a0%`;
 }
 
-/** Formats a chance such as `30.1 %`. A limited number of draws shows no certainty, so it is at most `over 99 %`. */
 export function chanceText(chance: number): string {
   return chance > MOST_CERTAIN ? `over ${percent(MOST_CERTAIN, 0)}` : percent(chance);
 }
 const MOST_CERTAIN = 0.99;
 
-/** Formats the mean logarithm of time ratios as a percentage: 0.231 becomes `26.0 %`. */
+/** Formats the mean logarithm of time ratios: 0.231 becomes `26.0 %`. */
 export function lossText(regret: number): string {
   return percent(Math.expm1(regret));
 }

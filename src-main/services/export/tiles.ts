@@ -2,23 +2,20 @@ import { countRows } from '../../../src-workers/predict/dealing/tiles.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import type { RankRow } from '../../contract/api.ts';
 
-/** Units that lie in rows, so that a block can take a tile of them. */
 export interface ImageOfUnits {
-  /** The number of units in a row. `height` is the number of rows. */
+  /** Units in a row. `height` is the number of rows. */
   readonly width: number;
   readonly height: number;
-  /** The number of units in an image. It is below width × height if the last row is not full. */
+  /** Units in an image: below width × height if the last row is not full. */
   readonly units: number;
 }
 
-/** Returns the image of a plan's units, or `null` if they are not in rows. */
 export function imageOf({ width, units, ordered }: SweepPlan): ImageOfUnits | null {
   if (width === undefined) return null;
   const length = ordered?.iterations.length ?? units;
   return { width, height: countRows(length, units, width), units: Math.min(length, units) };
 }
 
-/** Returns the numbers that describe the tiles of a design, with names and meanings. Empty without tiles. */
 export function tileNumbers(
   { design: { blockThreads, blockWidth, threadsPerUnit } }: RankRow,
   image: ImageOfUnits | null,

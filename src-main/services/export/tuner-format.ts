@@ -13,49 +13,38 @@ import { comment, counted, joined } from './text.ts';
 
 /** Writes the best designs of a device as Python for tuners. Only checked numbers and cleaned names reach the text. */
 
-/** A design, and what fixes its number of blocks for other numbers of units. */
 export interface TunedDesign {
   readonly row: RankRow;
-  /** The number of units per slot, from which the number of blocks follows; 0 if the number of blocks is fixed. */
+  /** 0 if the number of blocks is fixed. */
   readonly unitsPerThread: number;
-  /** The fixed number of blocks; 0 if it follows from the units. */
+  /** 0 if the number of blocks follows from the units. */
   readonly gridBlocks: number;
 }
 
 export interface TunerSource extends CodeSource {
-  /** The designs of one GPU, best first. */
   readonly designs: readonly TunedDesign[];
-  /** The number of valid designs from which `designs` were chosen. */
   readonly of: number;
   /** Sentences about designs that are left out, or listed although others are faster. Empty if there are none. */
   readonly leftOut: string;
 }
 
-/** The sweep from which the designs come: its number, study and seed. */
 export interface TunedRun {
   readonly run: number;
   readonly study: string;
   readonly seed: number | null;
 }
 
-/** What a tuner can launch, and how many designs its file has. */
 interface TunerForm {
   readonly name: string;
-  /** A sentence that says which launches the tuner supports. */
   readonly launchable: string;
-  /** The largest number of designs in a file. */
   readonly most: number;
-  /** Whether the tuner can launch a mixed design, which has several launches. */
   readonly mixed?: boolean;
-  /** Whether the tuner can launch blocks of this number of thread groups. By default, it can launch any. */
   readonly launchesGroups?: (groups: number) => boolean;
-  /** Whether the tuner varies only the blocks, and not the implementation, the order of the units or the loop. */
   readonly blocksOnly?: boolean;
-  /** Whether predictions for other numbers of units than the study's also choose the designs. */
+  /** Predictions for other numbers of units than the study's also choose the designs. */
   readonly otherUnits?: boolean;
 }
 
-/** The input of the function that writes the file of a tuner. */
 export interface TunerJob extends ExportJob {
   readonly device: Device;
   readonly source: TunerSource;
@@ -68,13 +57,11 @@ interface TunerOptions extends FormatWords, TunerForm {
   readonly measuredAs?: string;
 }
 
-/** The text of a file, and the number of designs in it. */
 export interface TunerText {
   readonly text: string;
   readonly listed: number;
 }
 
-/** Makes a format that writes the best designs of a device as a Python file. */
 export function tunerFormat(options: TunerOptions): Exporter {
   const { id, label, text, words, writeMeasured, measuredAs } = options;
   return {
@@ -111,8 +98,8 @@ export function tunerFormat(options: TunerOptions): Exporter {
 }
 
 /**
- * Returns the best designs on a device that a tuner can launch, and what is left out. Some tuners vary only the blocks.
- * Their designs have the order and loop of `chosen`, or of the fastest design if the tuner cannot launch `chosen`.
+ * Some tuners vary only the blocks. Their designs have the order and loop of `chosen`, or of the fastest design if the
+ * tuner cannot launch `chosen`.
  */
 function tunerDesigns(
   view: RunView,
@@ -159,7 +146,7 @@ function tunerDesigns(
     leftOut = `The file has only designs ${named}with the order ${design.balancing} and a ${design.loop} loop, because ${form.name} does not vary these. ${form.launchable}`;
   }
   const list = rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs');
-  // If designs are chosen by predictions at other numbers of units, more designs are considered than listed.
+  // More designs are considered than listed if other numbers of units also decide.
   const most = form.otherUnits ? form.most : Math.min(limit, form.most);
   const found = new Map<string, TunedDesign>();
   const add = (index: number): void => {
@@ -188,7 +175,7 @@ function tunerDesigns(
   return ok({ designs, of: list.length, leftOut: leftOut.trim() });
 }
 
-/** The number of digits of times in a tuner's file: more than a prediction is accurate to, fewer than a double has. */
+/** More digits than a prediction is accurate to, fewer than a double has. */
 const DIGITS = 6;
 export const number = (value: number): string =>
   Number.isFinite(value) ? String(Number(value.toPrecision(DIGITS))) : 'None';
@@ -204,5 +191,5 @@ export function tunerHead(source: TunerSource, by = 'predicted time'): readonly 
   ];
 }
 
-/** Python code that computes the blocks of a design. `grid_blocks` is 0 if the number follows from the units. */
+/** `grid_blocks` is 0 if the number of blocks follows from the units. */
 export const BLOCKS = `    return grid_blocks or -(-units * threads_per_unit // (block_threads * units_per_thread))`;

@@ -3,7 +3,6 @@ import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
 
-/** Returns the default database file, in the user's data folder of the platform. */
 export function defaultDatabaseFile(): string {
   const home = homedir();
   // The XDG base directory specification says that relative paths are ignored.
@@ -32,5 +31,4 @@ export function makeDefaultFolder(databaseFile: string): Result<null> {
   }
 }
 
-/** @param resourceFolder the folder that has `db/`: the project, or the packaged application */
 export const migrationsIn = (resourceFolder: string): string => join(resourceFolder, 'db', 'migrations');

@@ -12,7 +12,6 @@ import {
 
 /** Reads and writes files that the user names. A wrong path must not fill the memory, and must not destroy a file. */
 
-/** The largest text file that is read whole, in bytes. It is a study, a device or a table of launches. */
 const MAX_TEXT_BYTES = 64 * 2 ** 20;
 
 /**
@@ -71,7 +70,7 @@ export async function writeWhole(path: string, content: string | Uint8Array | As
     await rm(draft, { force: true });
   }
 
-  /** Waits for the work. Returns false if it failed because only the file itself can be written. */
+  /** Returns false if the work failed because only the file itself can be written. */
   async function attempt(work: Promise<void>): Promise<boolean> {
     try {
       await work;

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { processLives } from '../../../db/ownership.ts';
 import { fail, type Result } from '../../../src-workers/domain/result.ts';
 
-/** The prefix of the folders that this machine makes. The process id follows it. */
 const PREFIX = `lockstep-plan-${hostname().replaceAll(/[^\w.]/g, '_')}-`;
 
-/** Makes a temporary folder for the duration of a call. Fails with `storage` if this is impossible. */
+/** The folder lasts as long as the call. Fails with `storage` if it cannot be made. */
 export async function inTemporaryFolder<T>(body: (folder: string) => Promise<Result<T>>): Promise<Result<T>> {
   let folder: string;
   try {
@@ -23,7 +22,7 @@ export async function inTemporaryFolder<T>(body: (folder: string) => Promise<Res
   }
 }
 
-/** Removes the folders that killed processes have left. The lengths in them may take hundreds of megabytes. */
+/** The lengths in folders that killed processes have left may take hundreds of megabytes. */
 async function removeLeftFolders(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const pid = name.startsWith(PREFIX) ? /^(\d+)-/.exec(name.slice(PREFIX.length))?.[1] : undefined;

@@ -29,8 +29,8 @@ import type { RunView } from '../runs/run-view.ts';
 import { SWEEP_PARAMETER, withNames } from './numbered.ts';
 
 /**
- * Finds the configurations that another program measured among the designs of a sweep. It compares the values of the
- * axes, under their exported names.
+ * Finds the configurations that another program measured among the designs of a sweep, by the values of the axes under
+ * their exported names.
  */
 
 /** Fields with names that no other program uses for its parameters. */
@@ -38,14 +38,12 @@ const OWN: readonly DesignField[] = ['designIndex', 'threadsPerUnit', 'unitsPerT
 
 export type Value = number | string | boolean;
 type Configuration = Readonly<Record<string, Value>>;
-/** A value of a design's field, with the name that it has in a file. */
 interface Given {
   readonly name: string;
   readonly value: Value;
 }
 type Wanted = Partial<Readonly<Record<DesignField, Given>>>;
 
-/** Returns the fields of a design that a configuration has. */
 export function wantedOf(configuration: Configuration, named: NamedParameters): Wanted {
   const wanted: Partial<Record<DesignField, Given>> = {};
   for (const field of DESIGN_FIELDS) {
@@ -60,13 +58,12 @@ export function wantedOf(configuration: Configuration, named: NamedParameters): 
   return wanted;
 }
 
-/** Converts text to a number if it is one. */
 function plain(value: Value): Value {
   return typeof value === 'string' && DECIMAL.test(value.trim()) ? Number(value) : value;
 }
 
 /**
- * Returns the design that a case describes, or `null` if the case has none of the parameters of a design.
+ * Returns `null` if the case has none of the parameters of a design.
  * @param deviceId the device of the design, if the file states it outside the configuration
  */
 function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named: NamedParameters): Wanted | null {
@@ -80,7 +77,7 @@ function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named:
   return wantedOf(own, {});
 }
 
-/** Returns a case with names in place of an exported script's numbers, or the reason why they are not valid here. */
+/** Returns the reason if an exported script's numbers are not valid here. */
 function namedCase(one: CaseResult, axes: SpaceAxes, units: number, isDeviceKnown: boolean): CaseResult | string {
   if (one.case.benchmark !== 'external') return one;
   const configuration = withNames(one.case.parameters.configuration, axes, units, isDeviceKnown);
@@ -100,11 +97,9 @@ export async function hasDesignParameters(cases: readonly CaseResult[], named: N
   return false;
 }
 
-/** The cases of a file, matched with designs of a sweep. */
 export interface LinkedDesigns {
   readonly cases: readonly CaseResult[];
   readonly device: Device;
-  /** The number of cases that match a design of the sweep. */
   readonly designs: number;
   readonly warnings: readonly string[];
 }
@@ -120,7 +115,7 @@ const NO_PARAMETERS =
  * @param named the device of the sweep by id or name, if the file or the user names it
  * @param parameters fields of a design by the file's own names
  * @param exported whether the file was exported from this sweep. A time that differs from the prediction then replaced
- *   it.
+ * it.
  */
 export async function linkDesigns(
   view: RunView,
@@ -179,7 +174,7 @@ export async function linkDesigns(
   return ok({ cases: kept, device: chosen, designs: best.size, warnings });
 }
 
-/** Finds the design of each case, or the reason why it has none. */
+/** A text is the reason why a case has no design. */
 async function findCases(
   view: RunView,
   cases: readonly CaseResult[],
@@ -207,7 +202,7 @@ async function findCases(
   return { found, linked };
 }
 
-/** Finds the fastest case of each design on a device. A case without a time counts as the slowest. */
+/** A case without a time counts as the slowest. */
 async function fastestCases(
   linked: readonly (LinkedCase | null)[],
   device: Device,
@@ -237,7 +232,6 @@ function countMarks(cases: readonly CaseResult[]): number {
 
 const isAre = (count: number): string => (count === 1 ? 'is' : 'are');
 
-/** Describes a case by the first parameters of its configuration, or by its design. */
 function caseWords({ case: one }: CaseResult): string {
   const parameters: Readonly<Record<string, unknown>> =
     one.benchmark === 'external'
@@ -253,7 +247,7 @@ interface LinkedCase {
   readonly index: number;
   readonly device: Device;
   readonly result: CaseResult;
-  /** True if the time of the case equals the prediction, so that it was not measured. */
+  /** A time that equals the prediction was not measured. */
   readonly predicted: boolean;
 }
 
@@ -285,12 +279,11 @@ function linkedCase(view: RunView, one: CaseResult, index: number, exported: boo
   };
 }
 
-/** The largest number of designs that are compared with one configuration. */
 const MAX_CANDIDATES = 20_000;
 
 const places = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at);
 
-/** Returns a function that finds the design with given fields: its index, or the reason why there is none. */
+/** The function returns a design, or the reason why there is none. */
 function designFinder(view: RunView, named: string | null): (wanted: Wanted) => number | string {
   const { axes } = view.ranking;
   const counts = axisCounts(axes);
@@ -325,7 +318,6 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
     const orders = pick('balancing', axes.balancing, equal);
     const caps = pick('registerCap', capped, (cap, asked) => cap === asked || (cap === 0 && NO_CAP.has(String(asked))));
     const blocks = pick('blockThreads', axes.blockThreads, equal);
-    // If the study has no implementations, those in a file are ignored.
     const implementations = axes.implementations
       ? pick(
           'implementation',
@@ -382,7 +374,6 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
   };
 }
 
-/** The texts that mean no register cap. */
 export const NO_CAP: ReadonlySet<string> = new Set(['', 'none', 'null', '–']);
 
 /** The fields that a block size and a launch determine. */

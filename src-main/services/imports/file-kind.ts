@@ -8,15 +8,15 @@ import { IMPORTERS, KNOWN_FORMATS } from './formats.ts';
 import { hasColumns, hasMembers, type FileContent, type Importer } from './importer.ts';
 
 /**
- * The kind of a file, found by its content. `lengths` means a matrix, a table that may be a workload, or a compiled
- * kernel. `message` says what the user can do with the file.
+ * `lengths` means a matrix, a table that may be a workload, or a compiled kernel. `message` says what the user can do
+ * with the file.
  */
 export type FileKind =
   | { readonly kind: 'measurements'; readonly importer: Importer }
   | { readonly kind: 'study' | 'device' }
   | { readonly kind: 'lengths' | 'other'; readonly message: string };
 
-/** The largest JSON file that may be a study or a device, in bytes. A larger file has measurements. */
+/** A larger JSON file has measurements, bytes. */
 const MAX_STUDY_BYTES = 4_000_000;
 const HEAD_BYTES = 65_536;
 
@@ -40,10 +40,6 @@ export async function readImportFile(path: string): Promise<Result<Uint8Array>> 
   return ok(Buffer.concat(parts));
 }
 
-/**
- * Detects the kind of a file from its content.
- * @param bytes the content, not compressed
- */
 export function fileKind(bytes: Uint8Array): FileKind {
   const head = new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES)).trimStart();
   const isKernel = !head.startsWith('{') && kernelFileKind('', bytes) !== null;
@@ -65,7 +61,6 @@ const columnsOf = (head: string): readonly string[] =>
 
 const firstLine = (head: string): string => head.split(/\r?\n/, 1)[0];
 
-/** Returns the value of a file that begins as a JSON object; undefined if it is too long for a study, or cut off. */
 function parseObject(head: string, bytes: Uint8Array): unknown {
   if (!head.startsWith('{') || bytes.length > MAX_STUDY_BYTES) return undefined;
   try {
@@ -110,7 +105,6 @@ function tableKind(file: FileContent): FileKind {
   return { kind, message: `The format is not known. Lockstep imports ${KNOWN_FORMATS}.` };
 }
 
-/** Finds the importer of a file, or says why it holds no measurements. */
 export function importerOf(bytes: Uint8Array): Result<Importer> {
   const found = fileKind(bytes);
   switch (found.kind) {

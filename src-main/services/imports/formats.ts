@@ -6,9 +6,8 @@ import { smite } from './formats/smite.ts';
 import { times } from './formats/times.ts';
 import type { Importer } from './importer.ts';
 
-/** The formats of measurements. The first one that matches a file is used. */
+/** The first format that matches a file is used. */
 export const IMPORTERS: readonly Importer[] = [results, optuna, kernelTuner, times, loops, smite];
 
 const texts = IMPORTERS.map(({ text }) => text);
-/** The names of all formats, as a part of a sentence. */
 export const KNOWN_FORMATS = `${texts.slice(0, -1).join(', ')}, or ${texts.at(-1)}; each also as .gz`;

@@ -10,46 +10,39 @@ import type { ImportedFile } from '../../contract/measuring.ts';
  */
 export interface Importer {
   readonly id: string;
-  /** The name of the format, for the list of all formats. */
   readonly text: string;
-  /** The help text on the command line: the name of the format, and what its files contain. */
   readonly help: readonly [name: string, holds: string];
   matches(file: FileContent): boolean;
   read(file: ImportInput): Promise<Result<Imported>>;
   /** Whether the times in a file have no unit, so that the user must state it. */
   readonly needsUnit?: boolean;
-  /** Returns the names of the studies in a file. Present if a file may have several, of which one is imported. */
+  /** Present if a file may have several studies. */
   readonly studies?: (file: ImportInput) => Promise<Result<readonly string[]>>;
 }
 
-/** An uncompressed file whose format must be found. */
 export interface FileContent {
   readonly bytes: Uint8Array;
   /** The start of the file as text, without leading spaces. */
   readonly head: string;
-  /** Names of the columns, if the file is a table. */
   readonly columns: readonly string[];
-  /** The value of a file that begins as a JSON object. Absent for other files, and if the file is cut off or long. */
+  /** The value of a file that begins as a JSON object. Absent if the file is cut off or long. */
   readonly json?: unknown;
 }
 
-/** What every reader of a format returns. */
 export interface Imported {
   readonly kind: ImportedFile['kind'];
   readonly cases: readonly CaseResult[];
-  /** The device of each case, if the file has several devices. Otherwise `device` is the device of all cases. */
+  /** Null if all cases are of `device`. */
   readonly devices: readonly string[] | null;
-  /** The device of the measurements, if the file describes it completely. */
+  /** Null if the file does not describe the device completely. */
   readonly device: MeasuringDevice | null;
   /** The device that the user or the file names. `deviceGuess` is the device that the name of the file suggests. */
   readonly deviceName: string | null;
   readonly deviceGuess: string | null;
   readonly plan: PlanLine | null;
-  /** The sweep to which the configurations belong, if the file names it. */
+  /** The sweep that the file names. */
   readonly sweep: FileSweep | null;
-  /** Whether cases without a time are predictions that Lockstep exported. */
   readonly predicted: boolean;
-  /** What else the file says about itself. Any JSON value. */
   readonly head: unknown;
   readonly warnings: readonly string[];
 }
@@ -60,17 +53,14 @@ export interface ImportInput {
   readonly deviceName?: string | undefined;
   readonly runId?: number | undefined;
   readonly openRunId?: number | undefined;
-  /** Fields of designs by the file's names for them. Names from earlier imports of the same study are included. */
+  /** Names from earlier imports of the same study are included. */
   readonly parameters?: NamedParameters | undefined;
-  /** The unit of the times, if the file does not state it. */
   readonly timeUnit?: TimeUnit | undefined;
-  /** The study to import, if the file has several. */
   readonly studyName?: string | undefined;
 }
 
 export type TimeUnit = 's' | 'ms' | 'us' | 'ns';
 
-/** The result for a file that says nothing about its measurement. */
 export const NOTHING_SAID = {
   devices: null,
   device: null,
@@ -85,7 +75,7 @@ export const NOTHING_SAID = {
 
 export const namedDevice = ({ deviceName }: ImportInput): string | null => deviceName?.trim() || null;
 
-/** Parses the names of published files, which name a kernel and then a device: `convolution-A100_T4.json.gz`. */
+/** The names of published files name a kernel and then a device: `convolution-A100_T4.json.gz`. */
 export function nameParts(fileName: string): {
   readonly stem: string;
   readonly kernel: string;
@@ -100,15 +90,12 @@ export function nameParts(fileName: string): {
   return { stem, kernel, device: device || fileName };
 }
 
-/** Whether a value is an object with these members. */
 export const hasMembers = (value: unknown, ...names: readonly string[]): boolean =>
   typeof value === 'object' && value !== null && names.every((name) => Object.hasOwn(value, name));
 
-/** Whether a table has these columns. */
 export const hasColumns = ({ columns }: FileContent, ...names: readonly string[]): boolean =>
   names.every((name) => columns.includes(name));
 
-/** Runs a reader that returns only the cases of a file. */
 export async function readCases(
   kind: Imported['kind'],
   input: ImportInput,

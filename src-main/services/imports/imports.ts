@@ -25,13 +25,11 @@ import { parametersOfStudy } from './named-parameters.ts';
  * compared and exported like a measurement of this machine.
  */
 
-/** The limits of one message to the store. A larger message would keep both sides busy for too long. */
+/** A larger message to the store would keep both sides busy for too long. */
 const MAX_BATCH_CASES = 1000;
 const MAX_BATCH_TIMES = 20_000;
 
-/**
- * See `import.file` in the contract. The store removes the run of a file that is unreadable or was not read to the end.
- */
+/** The store removes the run of a file that is unreadable or was not read to the end. */
 export async function importFile(context: Context, input: ImportInput): Promise<Result<ImportedFile>> {
   const { fileName } = input;
   const start = performance.now();
@@ -108,13 +106,9 @@ export async function importFile(context: Context, input: ImportInput): Promise<
   return ok({ runId, kind: read.value.kind, cases: cases.length, failed, ...(linked && { linked }), warnings });
 }
 
-/** How many values of a parameter are shown. */
 const SHOWN_VALUES = 6;
 
-/**
- * See `import.inspect` in the contract. There is no question if the file names its designs, or has no configurations of
- * another program.
- */
+/** There is no question if the file names its designs, or has no configurations of another program. */
 export async function inspectImport(
   context: Context,
   { fileName, bytes, openRunId, studyName }: ProcedureArguments<'import.inspect'>,
@@ -123,7 +117,6 @@ export async function inspectImport(
   if (!content.ok) return content;
   const file = { fileName, bytes: content.value, studyName };
   const importer = importerOf(file.bytes);
-  // `import.file` will report this failure.
   if (!importer.ok) return ok(null);
   const { needsUnit = false } = importer.value;
   const named = importer.value.studies ? await importer.value.studies(file) : ok([]);
@@ -165,7 +158,6 @@ function describeMachine(device: MeasuringDevice | null): unknown {
   return device.driver === '' ? { device: device.name } : { device: device.name, driver: device.driver };
 }
 
-/** Saves cases in batches. Returns the fastest case that `isRanked` accepts. */
 async function saveCases(
   context: Context,
   runId: number,

@@ -16,18 +16,14 @@ import { hasDesignParameters, linkDesigns } from './designs.ts';
 import type { ImportInput, Imported } from './importer.ts';
 import { parametersOfStudy } from './named-parameters.ts';
 
-/** The cases of a file, and the sweep of their designs if there is one. */
 export interface Linked extends LinkedSource {
   readonly cases: readonly CaseResult[];
   readonly devices: readonly (string | null)[] | null;
   readonly device: MeasuringDevice | null;
-  /** The configurations of another program that match designs of the sweep. */
   readonly linked: ImportedFile['linked'] | null;
-  /** The mapping of parameters by which the designs were found. */
   readonly parameters: NamedParameters;
 }
 
-/** Returns a device of which only the name is known. */
 function deviceNamed(name: string): MeasuringDevice {
   return {
     type: 'device',
@@ -44,7 +40,6 @@ function deviceNamed(name: string): MeasuringDevice {
   };
 }
 
-/** The sweep of the designs, if it is in this database. */
 interface LinkedSource {
   readonly source: Pick<PlanSource, 'runId' | 'deviceId'> | null;
   readonly study: {
@@ -55,7 +50,6 @@ interface LinkedSource {
   readonly warnings: readonly string[];
 }
 
-/** Links the results of a bundle to the sweep of their plan. */
 export async function linkedPlan(
   context: Context,
   { cases, device, plan }: Imported,
@@ -72,8 +66,8 @@ export async function linkedPlan(
 }
 
 /**
- * Looks for the sweep of a plan. The same number may be another run in another database, so study, seed, device and
- * every design must be equal. Otherwise the measurements are not linked.
+ * The same number may be another run in another database, so study, seed, device and every design must be equal.
+ * Otherwise the measurements are not linked.
  */
 async function findSource(context: Context, line: PlanLine | null): Promise<Result<LinkedSource>> {
   const source = line?.source ?? null;
@@ -108,7 +102,7 @@ const alone = (why: string): LinkedSource => ({
 });
 const anotherRun = (runId: number): string => `Run ${runId} of this database is not the sweep of these designs`;
 
-/** Returns the run that a file names for its designs, or the reason why it is not in this database. */
+/** A failure is the reason why the run is not in this database. */
 async function runOfFile(context: Context, { runId, study, seed }: FileSweep): Promise<Result<RunRecord | string>> {
   const run = await context.store.getRun(runId);
   if (!run.ok && run.error.code !== 'not-found') return run;
@@ -117,7 +111,7 @@ async function runOfFile(context: Context, { runId, study, seed }: FileSweep): P
   return ok(seed !== null && run.value.seed !== seed ? anotherRun(runId) : run.value);
 }
 
-/** Links the cases of a file to a sweep: the run that the user names, or the file names, or that is open. */
+/** The sweep is the run that the user names, or the file names, or that is open. */
 export async function linkedFile(
   context: Context,
   read: Imported,

@@ -1,7 +1,6 @@
 import { DESIGN_FIELDS, type NamedParameters } from '../../../src-workers/domain/design-names.ts';
 import type { Context } from '../context.ts';
 
-/** The number of earlier imports that are read, newest first. */
 const MAX_IMPORTS = 50;
 
 /**
@@ -24,7 +23,6 @@ export async function parametersOfStudy(
   return { ...earlier, ...given };
 }
 
-/** Returns the mapping that an import has saved. */
 function keptParameters(study: unknown): NamedParameters {
   const { file } = (study ?? {}) as { readonly file?: { readonly parameters?: unknown } };
   const entries = Object.entries((file?.parameters ?? {}) as NamedParameters);

@@ -19,7 +19,7 @@ export const SWEEP_PARAMETER = 'lockstep_sweep';
 type Value = number | string | boolean;
 
 /**
- * Returns the value of `SWEEP_PARAMETER`. Two sweeps have the same value if equal numbers mean equal designs in them.
+ * Two sweeps have the same value of `SWEEP_PARAMETER` if equal numbers mean equal designs in them.
  * @param deviceId the device of the designs; files of earlier versions do not have it
  */
 export function sweepNumber({ implementations, balancing }: SpaceAxes, units: number, deviceId?: string): number {

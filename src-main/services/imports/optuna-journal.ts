@@ -8,7 +8,6 @@ import { Slice } from '../../../src-workers/parse/slice.ts';
  * JSON for each operation, in order. Studies and trials are numbered as they are created.
  */
 
-/** Whether a text is a journal, by its first bytes. */
 export const isJournal = (head: string): boolean => /^\{\s*"op_code"\s*:/.test(head);
 
 type Configuration = Record<string, number | string | boolean>;
@@ -31,10 +30,7 @@ const MAX_LINES = 2 ** 22;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/**
- * Reads all studies of a journal. A stopped program may leave an incomplete last line, which is skipped. Any other
- * incomplete line is refused.
- */
+/** A stopped program may leave an incomplete last line, which is skipped. Any other incomplete line is refused. */
 export async function readJournal(bytes: Uint8Array, label: string): Promise<Result<readonly OptunaStudy[]>> {
   const studies: (Study | null)[] = [];
   const trials: Trial[] = [];
@@ -68,7 +64,7 @@ export async function readJournal(bytes: Uint8Array, label: string): Promise<Res
   );
 }
 
-/** Parses a line. Python writes infinite numbers and NaN by name; these become null. */
+/** Python writes infinite numbers and NaN by name; these become null. */
 function parsed(line: string): unknown {
   for (const text of [line, line.replace(/(?<=[[,:]\s*)(?:-?Infinity|NaN)(?=\s*[\],}])/g, 'null')]) {
     try {

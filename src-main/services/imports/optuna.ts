@@ -19,7 +19,7 @@ const isConfiguration = (mark: unknown): mark is Configuration =>
   SWEEP_PARAMETER in mark &&
   Object.values(mark).every((value) => ['number', 'string', 'boolean'].includes(typeof value));
 
-/** Reads all studies of a storage. A database is written to a file, because SQLite would copy a buffer as a whole. */
+/** A database is written to a file, because SQLite would copy a buffer as a whole. */
 export async function readOptunaStudies(bytes: Uint8Array, label: string): Promise<Result<readonly OptunaStudy[]>> {
   if (!isSqlite(bytes)) return readJournal(bytes, label);
   return inTemporaryFolder(async (folder) => {
@@ -77,7 +77,6 @@ export async function readOptunaStudy(
     if (slice.isOver) await slice.next();
     const value = values[at];
     const isTime = !failed && typeof value === 'number' && value > 0 && value < Infinity;
-    // A trial that failed before it had parameters says nothing.
     const configuration = isConfiguration(mark) ? mark : parameters;
     if (!isTime && (!failed || Object.keys(configuration).length === 0)) {
       without += 1;
@@ -108,7 +107,6 @@ export async function readOptunaStudy(
   });
 }
 
-/** Finds the objective that is a time, and returns its index and unit. */
 function findObjective(
   { name, objectives }: OptunaStudy,
   label: string,

@@ -19,9 +19,8 @@ const NO_COMPILER =
   'Specify a file that was compiled elsewhere instead: PTX (nvcc -ptx -lineinfo), a cubin (nvcc -cubin -lineinfo), or the log of nvcc -Xptxas -v.';
 
 /**
- * See `kernel.inspect` in the contract. Fails with `bad-input` if the file does not describe a kernel, with `not-found`
- * if a source needs nvcc and there is none, and with `unsupported` if the compiler reports an error or the time limit
- * is exceeded.
+ * Fails with `bad-input` if the file does not describe a kernel, with `not-found` if a source needs nvcc and there is
+ * none, and with `unsupported` if the compiler reports an error or the time limit is exceeded.
  */
 export async function inspectFile(context: Context, input: Input, cancel: AbortSignal): Promise<Result<Inspection>> {
   const { fileName, bytes, entry, arch, loop, iterationsPerLoop, meanLength } = input;
@@ -48,7 +47,6 @@ export async function inspectFile(context: Context, input: Input, cancel: AbortS
 const tookTooLong = (fileName: string): Result<never> =>
   unsupported(`${fileName}: The inspection was stopped after ${TIME_LIMIT_MS / 1000} s.`);
 
-/** Starts the programs of the CUDA toolkit in a folder that belongs to the inspection. */
 class Tools {
   readonly folder: string;
   private readonly fileName: string;
@@ -60,7 +58,7 @@ class Tools {
   }
 
   /**
-   * Runs a program and returns its output. If the program fails, the failure has its first error message.
+   * If the program fails, the failure has its first error message.
    * @param source the file that its messages name; the name of the inspected file replaces it
    */
   async run(program: string, args: readonly string[], source = ''): Promise<Result<string>> {
@@ -73,7 +71,6 @@ class Tools {
     return unsupported(source === '' ? error : error.replaceAll(source, this.fileName).replaceAll(`${OWN}/`, ''));
   }
 
-  /** Returns the machine code of a cubin from an installed disassembler. Returns null if there is none. */
   async disassembled(cubin: string): Promise<Result<string> | null> {
     for (const [name, ...args] of [
       ['nvdisasm', '-c', '-g', cubin],
@@ -122,7 +119,6 @@ async function kernelTexts(input: Input, tools: Tools): Promise<Result<Texts>> {
 const NO_DISASSEMBLER =
   "Neither nvdisasm nor cuobjdump was found, so the loops of this cubin were not read. To get them, inspect the kernel's PTX instead (nvcc -ptx -lineinfo).";
 
-/** Returns the machine code of `kernel.cubin`, or the reason why there is none. */
 async function disassembled(tools: Tools, without: string | null): Promise<Pick<Texts, 'sass' | 'notes'>> {
   const code = await tools.disassembled('kernel.cubin');
   if (code?.ok) return { sass: code.value, notes: [] };
@@ -130,7 +126,6 @@ async function disassembled(tools: Tools, without: string | null): Promise<Pick<
   return { notes: note === null ? [] : [note] };
 }
 
-/** The name that the user's folder has inside the folder of the inspection. */
 const OWN = 'own';
 /** A name without characters that a shell would interpret. */
 const PLAIN_NAME = /^[\w+@][\w.+@-]*$/;
@@ -219,7 +214,6 @@ async function assembledPtx({ arch, caps }: Input, ptx: string, tools: Tools): P
   return ok({ ptx, log: log.value, capped: capped.value, ...code });
 }
 
-/** Returns the output of `ptxas -v` for `kernel.ptx`, once for each register cap. */
 async function underCaps(
   nvcc: string,
   arch: string,

@@ -1,6 +1,6 @@
 /**
- * The names of Chromium's executable, preferred ones first. The headless shell has no windows, starts faster, and takes
- * a seventh less processor time in the tests. This file is plain JavaScript, because an old Node may start the tests.
+ * The preferred names come first: the headless shell has no windows, starts faster, and takes a seventh less processor
+ * time in the tests. This file is plain JavaScript, because an old Node may start the tests.
  * @type {readonly string[]}
  */
 export const CHROMIUM_NAMES = [

@@ -56,7 +56,7 @@ async function hipCompiler(): Promise<string | null> {
   return hipcc.ok && version.ok ? `HIP ${version.value} (${hipcc.value})` : null;
 }
 
-/** Returns the sizes of the caches that the first core uses, as Linux reports them; elsewhere an empty text. */
+/** Linux reports the caches that the first core uses; elsewhere the text is empty. */
 async function cacheSizes(): Promise<string> {
   const found: string[] = [];
   for (let index = 0; index < 8; index += 1) {
@@ -72,7 +72,6 @@ async function cacheSizes(): Promise<string> {
   return found.join(', ');
 }
 
-/** Checks whether the database can be opened or created. */
 function databaseCheck(file: string, resourceFolder: string): DoctorCheck {
   const made = makeDefaultFolder(file);
   const looked = made.ok ? inspectDatabase({ file, migrationsFolder: migrationsIn(resourceFolder) }) : made;
@@ -89,7 +88,6 @@ function databaseCheck(file: string, resourceFolder: string): DoctorCheck {
   );
 }
 
-/** Checks optional parts of this machine. Predictions work without any of them. */
 export async function doctorChecks(
   databaseFile: string,
   resourceFolder: string,

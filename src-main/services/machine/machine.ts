@@ -1,7 +1,6 @@
 import { cpus, hostname, platform, release } from 'node:os';
 import { coresText } from '../../../src-workers/domain/terms.ts';
 
-/** Describes this machine for the record of a run. */
 export function thisMachine(): Readonly<Record<string, string | number>> {
   return {
     host: hostname(),

@@ -6,7 +6,7 @@ import { findProgram, pathFolders, runTool } from '../../../src-workers/bench/to
 import { CHROMIUM_NAMES } from './chromium.mjs';
 import { inTemporaryFolder } from '../files/temporary-folder.ts';
 
-/** The time limit, ms. A page with a few plots prints in a second, but a busy machine may start a browser slowly. */
+/** A page with a few plots prints in a second, but a busy machine may start a browser slowly. The limit is in ms. */
 const PRINT_LIMIT_MS = 60_000;
 
 /**

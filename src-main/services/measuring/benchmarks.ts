@@ -59,11 +59,9 @@ import { APP_VERSION, MODEL_VERSION } from '../version.ts';
 
 /**
  * Measurements are the third fidelity, after predictions and simulations. A separate program measures the cases of a
- * plan, and each case is saved when it is complete. A run stores its plan. When it is resumed, only the cases without a
- * result are measured, and only on the same device.
+ * plan. A resumed run measures only the cases without a result, and only on the same device.
  */
 
-/** The content of the `study` column of a `bench` run. It includes the study of the sweep, if designs are measured. */
 export interface BenchRunStudy extends Partial<RunStudy>, MeasuredRunStudy {
   readonly bench: PlanLine;
 }
@@ -72,7 +70,6 @@ export interface BenchRunStudy extends Partial<RunStudy>, MeasuredRunStudy {
 const START_LIMIT_MS = 300_000;
 /** How long after its limit a measuring program may end a case, ms. Later, the program counts as hung. */
 const graceMs = (limitMs: number): number => Math.max(2000, limitMs / 2);
-/** The longest time that a timer can wait, ms. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 /** A run ends after this many programs that hung, if nothing was measured in between. */
 const MAX_HANGS = 3;
@@ -81,23 +78,18 @@ const MAX_LOSSES = 5;
 
 interface PlannedMeasurement {
   readonly plan: BenchPlan;
-  /** The digest of the lengths of the units. */
   readonly digest: string | null;
   readonly request: MeasuringRequest;
   readonly view: RunView | null;
 }
 
-/**
- * Returns the width of the thread groups of a sweep's device. If no device is named, the sweep has only one. Without a
- * sweep, it is the width of AMD's computing devices.
- */
+/** If no device is named, the sweep has only one. Without a sweep, it is the width of AMD's computing devices. */
 function findGroupWidth(view: RunView | null, deviceId: string | undefined): number {
   const device = view?.devices.find(({ id }) => deviceId === undefined || id === deviceId);
   return device?.kind === 'gpu' ? device.threadGroupWidth : HIP_GROUP_WIDTH;
 }
 
 /**
- * Resolves a request into cases and their units.
  * @param view the sweep, if the suite is `designs`
  * @param packed whether another machine will measure, so that this machine does not look for the device
  */
@@ -230,7 +222,7 @@ function flushRefusal(target: string, isOwnKernel: boolean): Result<never> {
   return unsupported(message, { field: 'cache' });
 }
 
-/** Stands for the command lines of a CUDA, HIP or OpenCL kernel, because one of our own programs measures it. */
+/** One of our own programs measures a CUDA, HIP or OpenCL kernel, so these command lines are placeholders. */
 const KERNEL_PROGRAM = { exec: '{binary}', build: null, folder: '.' };
 
 function groupWidth(view: RunView, deviceId: string): number | null {
@@ -238,7 +230,6 @@ function groupWidth(view: RunView, deviceId: string): number | null {
   return device?.kind === 'gpu' ? device.threadGroupWidth : null;
 }
 
-/** Checks that a program is given for the target `program` and for no other, and that this host may start it. */
 function checkProgram(
   context: Context,
   target: string,
@@ -266,29 +257,20 @@ function planSource({ view, request }: PlannedMeasurement): PlanLine['source'] {
 const resumeByCaller = (runId: number, target: string): string =>
   `Run ${runId} was measured by a function of another program (${target}). Call tune there again to measure the other designs.`;
 
-/** The runs that wait for records, because a page or a caller measures them. */
 export interface PageMeasurements {
   plan(runId: number): Result<BenchPlan>;
   record(runId: number, records: readonly BenchRecord[]): Promise<Result<null>>;
 }
 
 export interface Benchmarks extends PageMeasurements {
-  /** Returns how many designs of a sweep a target can run. */
   runnable(input: ProcedureArguments<'bench.runnable'>): Promise<Result<RunnableDesigns>>;
-  /** Packs a plan for CUDA, with everything that another machine needs to measure it without Lockstep. */
   bundle(input: ProcedureArguments<'bench.bundle'>): Promise<Result<Bundle>>;
-  /** Launches a few cases, and proposes how many repeats, units and designs fit the time limit. */
   probe(input: ProcedureArguments<'bench.probe'>, gone?: AbortSignal): Promise<Result<ProbeAnswer>>;
   cancelProbe(client: string): boolean;
   start(input: ProcedureArguments<'bench.start'>): Promise<Result<RunHandle>>;
-  /** Resumes a stopped run. Only the cases without a result are measured. */
   resume(run: RunRecord): Promise<Result<RunHandle>>;
 }
 
-/**
- * @param targets finds the devices of targets, which determine the designs that can run
- * @param pageSilenceMs how long a measuring page may be silent before it counts as gone
- */
 export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs: number): Benchmarks {
   const pages = new Map<number, PageRun>();
   const probes = new Turns();
@@ -376,7 +358,6 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
   };
 }
 
-/** Returns a function that starts a measurement if none is in progress, because two would disturb each other. */
 function oneAtATime(context: Context) {
   /** The number of the run that is being measured, or 'another run' while a run is being prepared. */
   let busy: number | 'another run' | null = null;
@@ -398,7 +379,6 @@ function oneAtATime(context: Context) {
   };
 }
 
-/** Packs a plan with everything that a machine with a compiler needs to measure it. */
 async function packMeasurement(
   context: Context,
   planned: PlannedMeasurement,
@@ -425,7 +405,6 @@ async function packMeasurement(
   return bytes.ok ? ok({ ...bundle, files: [{ path: bundle.fileName, bytes: bytes.value }] }) : bytes;
 }
 
-/** Opens a run in the store for a planned measurement. */
 function createMeasuredRun(context: Context, planned: PlannedMeasurement): Promise<Result<RunRecord>> {
   const { plan: wanted, digest, request, view } = planned;
   const study: BenchRunStudy = {
@@ -449,7 +428,6 @@ function createMeasuredRun(context: Context, planned: PlannedMeasurement): Promi
   });
 }
 
-/** Reopens the session of a stopped run, with its earlier measurements. */
 async function reopenSession(context: Context, run: RunRecord) {
   const asked = measuredRunStudy(run);
   if (!asked.ok) return asked;
@@ -473,7 +451,7 @@ async function reopenSession(context: Context, run: RunRecord) {
   return ok({ session: openSession(context, run, plan, request, before.value), request });
 }
 
-/** Measures the remaining cases with a program of the target. After a case that hung, it starts another program. */
+/** After a case that hung, starts another program for the remaining cases. */
 function runOnProgram(context: Context, session: MeasuringSession, request: MeasuringRequest): RunHandle {
   const controller = new AbortController();
   const signal = AbortSignal.any([controller.signal, context.closing]);

@@ -31,9 +31,7 @@ import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
 import { noDevice } from '../ranking/rows.ts';
 import { runStudy, type RunView } from '../runs/run-view.ts';
 
-/** Calibrations: the parameters of a device are fitted to measurements of a kernel, saved, and used in studies. */
-
-/** A measured run and its sweep. The predictor is for the loop and the number of units that were measured. */
+/** The predictor is for the loop and the number of units that were measured. */
 export interface MeasuredSweep {
   readonly run: RunRecord;
   readonly request: MeasuringRequest;
@@ -42,11 +40,10 @@ export interface MeasuredSweep {
   readonly deviceAt: number;
   readonly measuring: MeasuringDevice;
   readonly records: readonly MeasurementRecord[];
-  /** The loop that was measured in place of the kernel. The predictor predicts its times. */
   readonly standIn: UnitLoopWorkload['profile'] | null;
 }
 
-/** Returns the backend to which measured times belong. The user's own kernel counts as a program on every target. */
+/** The user's own kernel counts as a program on every target. */
 export function timedBackend({
   request,
   measuring,
@@ -91,8 +88,8 @@ export async function openMeasuredSweep({ store, views }: Context, runId: number
 }
 
 /**
- * Returns the loop that a run measured in place of the kernel, from its plan. Returns `null` if no GPU ran the loop, or
- * if an imported file does not describe it.
+ * Returns the loop that a run measured in place of the kernel. Returns `null` if no GPU ran the loop, or if an imported
+ * file does not describe it.
  */
 function standInProfile({ study }: RunRecord): UnitLoopWorkload['profile'] | null {
   const { bench, file } = study as { bench?: PlanLine; file?: { head?: Pick<PlanLine['plan'], 'workload'> | null } };
@@ -122,7 +119,7 @@ export function comparableDesigns({ records }: MeasuredSweep): readonly Comparab
   return [...designs.values()];
 }
 
-/** Fits the parameters in a worker, because this takes seconds. */
+/** A worker fits the parameters, because this takes seconds. */
 export async function fitCalibration(context: Context, measured: MeasuredSweep): Promise<Result<CalibrationProfile>> {
   const { run, view, deviceAt, measuring } = measured;
   const divergence = await findDivergence(context, measuring.fingerprint);
@@ -143,7 +140,7 @@ export async function fitCalibration(context: Context, measured: MeasuredSweep):
   return fitted.ok ? fitted : fail(fitted.error.code, `Run ${run.id}: ${fitted.error.message}`);
 }
 
-/** Returns the newest result for divergent loops on the same device; null if there is none. */
+/** Null if there is no such result. */
 async function findDivergence(
   context: Context,
   fingerprint: string,
@@ -218,7 +215,6 @@ function savedProfile(record: CalibrationRecord): Result<SavedProfile> {
     : fail('storage', `Calibration ${record.id} has a version that this Lockstep cannot read.`);
 }
 
-/** The largest `kneeSoftness` that a study may have. */
 const MAX_KNEE_SOFTNESS = 100;
 
 function hasDevice(study: Study, deviceId: string): Result<null> {
@@ -226,9 +222,9 @@ function hasDevice(study: Study, deviceId: string): Result<null> {
 }
 
 /**
- * Returns a study that predicts a device with a profile of its own kernel. Some properties of the kernel follow from
- * the measurement: its serial fraction, the cost of cooperation and its setup. They apply to all devices of the study.
- * Fails with `unsupported` for a profile of the loop that stands in for a kernel, and for a study of several kernels.
+ * Returns a study that predicts a device with a profile of its own kernel. The measured serial fraction, cost of
+ * cooperation and setup of the kernel apply to all devices of the study. Fails with `unsupported` for a profile of the
+ * loop that stands in for a kernel, and for a study of several kernels.
  */
 export function studyWithProfile(study: Study, deviceId: string, profile: CalibrationProfile): Result<Study> {
   const known = hasDevice(study, deviceId);
@@ -295,8 +291,8 @@ export function studyWithoutProfile(study: Study, deviceId: string, before: Stud
 }
 
 /**
- * Returns an earlier study: that of the sweep whose designs were measured for the calibration of this device. Returns
- * `null` if the study's figures match no saved calibration.
+ * Returns the study of the sweep whose designs were measured for the calibration of this device. Returns `null` if the
+ * study's figures match no saved calibration.
  */
 export async function studyBefore({ store }: Context, study: Study, deviceId: string): Promise<Result<Study | null>> {
   const kept = await listCalibrations(store, deviceId);

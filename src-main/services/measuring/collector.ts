@@ -12,7 +12,6 @@ interface Gathered extends GatheredCase {
   readonly case: BenchCase;
 }
 
-/** Gathers the records of a running measurement by case, and finds out when a case is complete. */
 export interface CaseCollector {
   /**
    * Takes a record, and returns the cases that are now complete. A failed case is complete. Another case is complete
@@ -20,7 +19,6 @@ export interface CaseCollector {
    * its check may come last. Programs may alternate between cases. Fails with `bad-input` on an unexpected case.
    */
   take(record: CaseRecord): Result<readonly CaseResult[]>;
-  /** Returns the complete cases after the last record, in whatever way the program ended. */
   settle(): readonly CaseResult[];
   /** Finishes all other cases after the record `done`. A case without any record has failed. */
   finish(): readonly CaseResult[];
@@ -28,7 +26,6 @@ export interface CaseCollector {
   underWay(): BenchCase | null;
 }
 
-/** @param repeats the number of timed launches of a case */
 export function collectCases(cases: readonly BenchCase[], repeats: number): CaseCollector {
   const waiting = new Map<string, Gathered>(cases.map((one) => [one.id, { case: one, ...gatheredCase() }]));
   const known = new Set(waiting.keys());

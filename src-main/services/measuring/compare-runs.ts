@@ -14,7 +14,6 @@ interface Measured {
   readonly cases: readonly TimedCase[];
 }
 
-/** See the contract's `bench.compareRuns`. */
 export async function compareRuns(
   context: Context,
   ids: readonly number[],
@@ -115,8 +114,7 @@ const isTimed = (one: MeasuredCase): one is TimedCase =>
 const timeOf = (one: TimedCase | null): number => one?.measured.medianMs ?? Infinity;
 
 /**
- * Returns the design with the smallest worst ratio to the fastest design of each run, among designs that all runs
- * measured.
+ * Returns the design with the smallest worst ratio among designs that all runs measured.
  * @param factors by design and run: the time of the design over the best time of the run
  */
 function oneForAll(factors: readonly (readonly number[])[]): RunsComparison['oneForAll'] {
@@ -154,5 +152,4 @@ async function keyOf(context: Context, measured: readonly Measured[]): Promise<R
   });
 }
 
-/** Writes an object as JSON with sorted names. */
 const sorted = (value: object): string => JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));

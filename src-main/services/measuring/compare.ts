@@ -15,7 +15,6 @@ import type { MeasuredCaseDetail } from './records.ts';
 import { ALL_VALID, axisTexts, orderingMs } from '../ranking/rows.ts';
 import { MODEL_VERSION } from '../version.ts';
 
-/** See the contract's `bench.compare`. */
 export async function compareMeasured(
   context: Context,
   sweep: MeasuredSweep,
@@ -115,13 +114,9 @@ export async function compareMeasured(
   });
 }
 
-/** Two clocks count as equal if they differ by less than this fraction. */
 const SAME_CLOCK = 0.005;
 
-/**
- * Returns the median clock of the measurement, MHz, if it differs from the clock of the prediction. Returns null if
- * another device than the predicted one measured.
- */
+/** Returns the median clock, MHz, if it differs from that of the prediction. Null if another device measured. */
 function measuredClockMhz({ view, deviceAt, measuring, records }: MeasuredSweep): number | null {
   const device = view.devices[deviceAt];
   const clocksMhz = records.flatMap(({ detail }) => (detail as MeasuredCaseDetail).clockMhz ?? []);

@@ -10,7 +10,6 @@ import { fail, ok, type Result, unsupported } from '../../../src-workers/domain/
 import type { ContentionFindings } from '../../contract/measuring.ts';
 import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
 
-/** See the contract's `bench.contention`. */
 export async function contentionFindings(store: StoreClient, runId: number): Promise<Result<ContentionFindings>> {
   const run = await store.getRun(runId);
   if (!run.ok) return run;

@@ -15,11 +15,11 @@ const FIELDS = [
   { field: 'cachedSectorsGbS', probe: 'random-sectors', value: 'cachedGbS' },
 ] as const;
 
-/** The number of digits of a measured value. Repeated measurements differ in further digits. */
+/** Repeated measurements differ in further digits. */
 const DIGITS = 4;
 
 /**
- * Returns a device with the fields that a run of probes measured on it. Its other fields stay unchanged.
+ * Returns a device with the fields that a run of probes measured on it.
  * @param given the device; the default is the device of the catalogue with the name that the driver reported
  */
 export async function measuredDevice(context: Context, id: number, given?: unknown): Promise<Result<MeasuredDevice>> {

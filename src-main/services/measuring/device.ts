@@ -8,7 +8,7 @@ import type { Catalogue } from '../devices/catalogue.ts';
 const NOISE =
   /\((?:r|tm|c|[^)]*)\)|\b(?:nvidia|amd|advanced micro devices|intel|google|apple|ati|tesla|corporation|inc|cpu|gpu|device|processor|graphics|nv|\d+-core|one|hbm\d?e?|@.*|\d+(?:\.\d+)?\s*(?:gb|gib|ghz))\b|[®™,]/gi;
 
-/** Words of the catalogue that drivers leave out. They mean the usual form of a model, or a card that is not divided. */
+/** Drivers leave out these words of the catalogue: the usual form of a model, or a card that is not divided. */
 const USUAL = /^(?:sxm\d?|gcd|stack)$/;
 
 function words(name: string): readonly string[] {
@@ -22,7 +22,7 @@ function modelWords(name: string): readonly string[] {
   return numbered.length > 0 ? numbered : all;
 }
 
-/** Returns the words in a name that distinguish the boards of one model: memory and form. */
+/** Returns the words that distinguish the boards of one model: memory and form. */
 function variant(board: string): readonly (string | undefined)[] {
   // The memory in the name of a Grace Hopper belongs to its CPU.
   const name = board.replaceAll('_', ' ').replace(/\b480 ?GB/, '');
@@ -54,7 +54,7 @@ export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'n
 
 /**
  * Returns the id of the catalogue's device with this id (`ID:66` is a part), or with this name as a driver writes it.
- * If there is none, it fails like the catalogue. If several devices match, it fails with `bad-input`.
+ * Fails like the catalogue if there is none, and with `bad-input` if several devices match.
  */
 export async function namedDevice(
   catalogue: Pick<Catalogue, 'list' | 'devices'>,

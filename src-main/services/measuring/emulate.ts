@@ -5,8 +5,8 @@ import { fail, ok, systemReason, type Result } from '../../../src-workers/domain
 import { COMPILE_LIMIT_MS, userCacheFolder } from './targets.ts';
 
 /**
- * Compiles a CUDA program for the CPU, where nvcc would compile it for a GPU. Fails like `compileEmulated`, and with
- * `storage` if the program cannot be written.
+ * Compiles a CUDA program for the CPU. Fails like `compileEmulated`, and with `storage` if the program cannot be
+ * written.
  * @param cudaFolder the folder of our CUDA sources
  * @param flags flags such as -Iinclude and -DN=4
  */

@@ -25,7 +25,6 @@ import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts
 import { parseBenchRecord } from '../../../src-workers/parse/bench-records.ts';
 import { savedStudy } from '../studies/handlers.ts';
 
-/** The procedures that measure, that read measurements, and that calibrate. */
 export function measuringHandlers(
   context: Context,
   targets: Targets,

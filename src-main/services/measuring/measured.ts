@@ -19,8 +19,6 @@ import { isSameDevice } from './device.ts';
 import { measuredRunStudy, type MeasuredCaseDetail } from './records.ts';
 import { measuredTime, repeatsOf, summariseAll } from './times.ts';
 
-/** Reads the measurements of a run that was made on this machine or imported from a file. */
-
 export function caseLabel(measured: BenchCase): string {
   switch (measured.benchmark) {
     case 'unit-loop':
@@ -80,7 +78,6 @@ function measuredCase(record: MeasurementRecord, position: number, ofSweep: bool
   };
 }
 
-/** Returns the planned cases of a run of kind `bench`, or null for a run without a plan. */
 function plannedCases({ study }: RunRecord): readonly BenchCase[] | null {
   const line = typeof study === 'object' && study !== null && 'bench' in study ? study.bench : null;
   return (line as PlanLine | null)?.plan.cases ?? null;
@@ -104,17 +101,14 @@ function waitingCase(one: BenchCase, position: number, deviceId: string | null):
   };
 }
 
-/** Whether a case has a time, values or a failure. */
 export function isDone({ measured, failure, values }: MeasuredCase): boolean {
   return measured !== null || failure !== null || Object.keys(values).length > 0;
 }
 
-/** Returns the number of cases, or the label of a single case. */
 function counted(cases: readonly string[]): string {
   return cases.length === 1 ? cases[0] : `${cases.length} cases`;
 }
 
-/** Describes how a measurement was reduced so that it fits its time limit. */
 function reducedTexts({ part, probe, repeats, cases }: MeasuringRequest): readonly string[] {
   const texts: string[] = [];
   const instead = probe ? `, because all would take about ${roughDuration(probe.fullMs)}` : '';
@@ -139,7 +133,7 @@ function reducedTexts({ part, probe, repeats, cases }: MeasuringRequest): readon
 /** If clocks differ by more than this fraction, the times differ too much to judge a model. */
 const CLOCK_SPREAD = 0.02;
 
-/** Warns if the clocks varied, and says how to lock them. Also warns if the device lowered its clock, and says why. */
+/** Also warns if the device lowered its clock, and says why. */
 function clockWarnings(measuring: MeasuringDevice | null, records: readonly MeasurementRecord[]): readonly string[] {
   const found = records.flatMap(({ detail }) => (detail as MeasuredCaseDetail).conditions ?? []);
   const low = Math.min(...found.map(({ minClockMhz = Infinity }) => minClockMhz));
@@ -161,7 +155,6 @@ function clockWarnings(measuring: MeasuringDevice | null, records: readonly Meas
   return warnings;
 }
 
-/** Returns warnings about a run that a reader must know before using the numbers. */
 export function measuringWarnings(
   run: RunRecord,
   request: MeasuringRequest,
@@ -220,7 +213,6 @@ export function measuringWarnings(
   return warnings;
 }
 
-/** See the contract's `bench.detail`. */
 export async function measuringDetail(store: StoreClient, run: RunRecord): Promise<Result<MeasuringDetail>> {
   const study = measuredRunStudy(run);
   if (!study.ok) return study;

@@ -28,11 +28,9 @@ import { deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { checkMayRunPrograms, EMULATION_TARGET, isOpencl, PAGE_TARGET } from './targets.ts';
 
-/** Measures the user's own kernel with our host program. The kernel's manifest says which designs it implements. */
-
 export type AskedKernel = ProcedureArguments<'bench.start'>['kernel'];
 
-/** Returns the backend that measures the user's kernel. A CUDA kernel is a program that is built for each design. */
+/** A CUDA kernel is a program that is built for each design. */
 export function kernelBackend(
   context: Context,
   target: string,
@@ -51,14 +49,13 @@ export function kernelBackend(
 }
 
 /**
- * Returns what a target can do with the user's kernel, from what it can do with its stand-in loop. How units are taken
- * depends on the kernel, not on the target.
+ * Returns what a target can do with the user's kernel. How units are taken depends on the kernel, not on the target.
  */
 export function kernelAbility(ability: Ability): Ability {
   return { ...ability, threadsPerUnit: null, bestBuckets: true, wholeUnits: false, tiles: false };
 }
 
-/** Returns the kernel of a request, prepared for a device of a sweep. Its files are checked. */
+/** The files of the kernel are checked. */
 export async function kernelTask(
   { file }: NonNullable<AskedKernel>,
   view: RunView,
@@ -96,13 +93,10 @@ export async function kernelTask(
   return ok(task);
 }
 
-/**
- * Kernels whose files were found correct, each with the number of units. Probes and steps of a tuning request the same
- * kernel again and again.
- */
+/** Correct kernels, by digest and number of units. Probes and steps of a tuning request the same kernel repeatedly. */
 const readable = new Set<string>();
 
-/** Reads the kernel of a resumed run. Fails with `conflict` if the kernel has changed since the measurement. */
+/** Fails with `conflict` if the kernel has changed since the measurement. */
 export async function kernelAgain(before: KernelTask): Promise<Result<KernelTask>> {
   const again = await readKernel(before.file);
   if (!again.ok) return again;
@@ -111,7 +105,6 @@ export async function kernelAgain(before: KernelTask): Promise<Result<KernelTask
     : conflict(`${before.file}, or a file that it names, has changed since it was measured. Start a new run.`);
 }
 
-/** Reads a manifest and its files. Each file is read once. */
 async function readKernel(named: string): Promise<Result<Pick<KernelTask, 'manifest' | 'file' | 'digest'>>> {
   const file = resolve(named);
   const text = await readText(file, 'the manifest of a kernel (JSON)');

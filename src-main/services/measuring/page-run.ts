@@ -6,7 +6,6 @@ import type { MeasuringSession } from './session.ts';
 
 /** How long a page may be silent before its run ends, ms. A page may be silent while it computes correct results. */
 export const PAGE_SILENCE_MS = 14_000;
-/** The number of pings that the engine sends within the time limit. */
 const PINGS = 4;
 
 export interface PageRun extends RunHandle {
@@ -19,13 +18,12 @@ export interface PageRun extends RunHandle {
  * the page is gone: timers are slow in a page in the background, and one launch may take a minute. Therefore the engine
  * asks (`bench.ping`), and the page answers with its records.
  * @param silenceMs the run ends at most this long after the last answer of the page; null if it waits until it is
- *   cancelled
+ * cancelled
  */
 export function runOnPage(session: MeasuringSession, silenceMs: number | null, ping: () => void): PageRun {
   let resolve: (result: Result<RunRecord>) => void;
   const finished = new Promise<Result<RunRecord>>((done) => (resolve = done));
   let ended = false;
-  /** Batches are saved one after another. */
   let queue: Promise<unknown> = Promise.resolve();
 
   const end = async (how: 'complete' | 'cancelled' | Failure): Promise<void> => {

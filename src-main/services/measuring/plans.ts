@@ -30,15 +30,9 @@ import type { RunView } from '../runs/run-view.ts';
 import type { RunStudy } from '../studies/studies.ts';
 import { resolveLengths, unpackLengths } from '../studies/workloads.ts';
 
-/** Plans a measurement of designs of a sweep, with units from the law of the sweep. */
-
 export type MeasuringInput = Omit<ProcedureArguments<'bench.start'>, 'target' | 'limits'>;
 
-/**
- * Returns the device of a sweep whose designs a backend measures: the named device, or the only one of the backend's
- * kind.
- * @param kernel whether the user's own kernel is measured. Like a program, it may have several implementations.
- */
+/** @param kernel whether the user's own kernel is measured. Like a program, it may have several implementations. */
 export function measuredDeviceId(
   view: RunView,
   backend: BenchBackend,
@@ -67,16 +61,15 @@ export function measuredDeviceId(
 }
 
 export interface ChosenDesigns {
-  /** The designs in the order of measurement. */
   readonly designs: readonly number[];
   /** How many designs could be chosen, if the target cannot run all. */
   readonly leftOut: RunnableDesigns | null;
 }
 
 /**
- * Chooses the designs of a request. Designs that the request names are all measured. Otherwise designs are chosen from
- * those that the target can run, which may be fewer than requested.
- * @param ability what the target can run, which is asked only if it is needed
+ * Designs that the request names are all measured. Otherwise designs are chosen from those that the target can run,
+ * which may be fewer than requested.
+ * @param ability is called only if it is needed
  */
 export async function chosenDesigns(
   view: RunView,
@@ -119,10 +112,7 @@ export async function chosenDesigns(
 
 const listed = new Intl.ListFormat('en');
 
-/**
- * Refuses a run of several implementations, because a single loop stands in for a kernel. Names the implementations
- * that could be measured alone.
- */
+/** A single loop stands in for a kernel, so only one implementation can be measured at a time. */
 function severalKernels({ run, ranking: { axes } }: RunView, all: readonly Implementation[]): Result<never> {
   const names = (some: readonly Implementation[]): string => listed.format(some.map(({ name }) => name));
   const can = all.filter(({ allows }) => (allows.balancing ?? axes.balancing).some(takesWholeUnits));
@@ -141,7 +131,6 @@ function severalKernels({ run, ranking: { axes } }: RunView, all: readonly Imple
   );
 }
 
-/** Chooses entries of a list, spread evenly from the first to the last. */
 export function spreadOver<Entry>(list: ArrayLike<Entry>, count: number): readonly Entry[] {
   const chosen = Math.min(count, list.length);
   const step = chosen > 1 ? (list.length - 1) / (chosen - 1) : 0;
@@ -173,8 +162,8 @@ function picked(
 }
 
 /**
- * Makes cases of designs of a sweep. Their predictions are for the loop and the number of units that are measured.
- * Designs with more blocks than units are left out.
+ * The predictions are for the loop and the number of units that are measured. Designs with more blocks than units are
+ * left out.
  * @param profile the loop; null if the kernel itself or a CPU is measured
  */
 export async function designCases(
@@ -219,26 +208,24 @@ function designCase(predictor: Predictor, designIndex: number, predictedMs: numb
   };
 }
 
-/** Returns the loop that stands in for a kernel on a backend; null if there is none. */
+/** Null if no loop stands in for the kernel on this backend. */
 export function standInOf(kernel: KernelProfile, backend: BenchBackend): UnitLoopProfile | null {
   if (backend === 'cuda' || backend === 'hip') return unitLoopProfile(kernel, 'cuda');
   return backend === 'webgpu' ? unitLoopProfile(kernel, backend) : null;
 }
 
-/** The loop of a measurement without a stand-in: the user's own program, or a CPU. */
+/** The user's own program and a CPU have no stand-in. */
 const NO_LOOP: FirstUnitLoopProfile = { parallelSteps: 0, serialSteps: 0, dependentLoads: 0, tableWords: 1 };
 
-/** The units of a measurement, and the digest that identifies them. */
 export interface MeasuredUnits {
   readonly workload: UnitLoopWorkload;
   readonly digest: string;
 }
 
 /**
- * Returns the units of a sweep for a measurement. For a GPU or the user's own program, they are the lengths in their
- * own order. If there is no order for every unit, they are draws from the law with the seed of the sweep. For a CPU,
- * they are the entries that its prediction partitions, with the traffic of the units in each. A second call returns the
- * same units unless a file has changed.
+ * For a GPU or the user's own program, the units are the lengths in their own order, or draws from the law with the
+ * seed of the sweep. For a CPU, they are the entries that its prediction partitions, with the traffic of the units in
+ * each. A second call returns the same units unless a file has changed.
  * @param part the number of units to measure, on a GPU
  */
 export async function measuredUnits(
@@ -291,7 +278,7 @@ export async function measuredUnits(
   return ok({ workload: { label: law.label, lengths, profile, traffic }, digest });
 }
 
-/** Returns the order of the lengths in a workload file; null if the content of the file has changed since the sweep. */
+/** Returns null if the content of the file has changed since the sweep. */
 async function orderOfFile(context: Context, study: RunStudy, law: LengthLaw): Promise<OrderedLengths | null> {
   const { lengths, truncation } = study.study.workload;
   const again = await resolveLengths(context, lengths, study.baseFolder, truncation);
@@ -302,7 +289,7 @@ async function orderOfFile(context: Context, study: RunStudy, law: LengthLaw): P
   return same(support, law.support) && same(probability, law.probability) ? again.value.order : null;
 }
 
-/** Restores a saved plan with its lengths. Fails if the lengths are no longer the ones that were measured. */
+/** Fails if the lengths are no longer the ones that were measured. */
 export async function restoredPlan(
   context: Context,
   line: PlanLine,

@@ -32,7 +32,6 @@ type Planner = (input: Request) => Promise<Result<{ readonly plan: BenchPlan }>>
 
 const CANCELLED: Result<never> = fail('cancelled', 'The probe was cancelled, so nothing was measured.');
 
-/** @param plan resolves a request into a plan */
 export async function probeMeasurement(
   context: Context,
   { timeLimitMs, rounds: known, ...input }: Omit<ProcedureArguments<'bench.probe'>, 'client'>,
@@ -84,14 +83,13 @@ export async function probeMeasurement(
 
 const unitsOf = ({ program, workload }: BenchPlan): number => program?.units ?? workload!.lengths.length;
 
-/** Returns the designs that a probe measures. They are spread evenly over all designs of the plan. */
 function spread(cases: readonly BenchCase[]): readonly number[] {
   return spreadOver(cases, PROBE_DESIGNS).flatMap((one) =>
     one.benchmark === 'unit-loop' && one.parameters.designIndex !== null ? [one.parameters.designIndex] : [],
   );
 }
 
-/** Plans a round. Takes more units if all designs of the round have more blocks than units. */
+/** Takes more units if all designs of the round have more blocks than units. */
 async function planRound(
   input: Request,
   designs: readonly number[],
@@ -119,7 +117,7 @@ async function planRound(
   }
 }
 
-/** Runs a round with a program of the target. Returns null if no launch gave a time; the measurement says why. */
+/** Returns null if no launch gave a time; the measurement says why. */
 async function runRound(
   context: Context,
   target: string,

@@ -5,31 +5,27 @@ import type { MeasuringRequest } from '../../contract/measuring.ts';
 import { kindText } from '../runs/runs.ts';
 
 /**
- * How a measured run is stored: a `bench` run of this machine, or an `import` of a file. Both are written and read
- * here, so that the same procedures can return them.
+ * A measured run is a `bench` run of this machine, or an `import` of a file. Both are stored alike, so that the same
+ * procedures can return them.
  */
 
-/** What the `study` column of a measured run has in addition to the study of its sweep. */
+/** The `study` column of a measured run also has the study of its sweep. */
 export interface MeasuredRunStudy {
   readonly measuring: {
     readonly request: MeasuringRequest;
-    /** Warnings that came up while measuring or while reading the file. */
     readonly warnings: readonly string[];
   };
 }
 
-/** The part of a measured case that has no column of its own in the store. */
 export type MeasuredCaseDetail = Omit<CaseResult, 'timesMs' | 'correct' | 'failure'>;
 
-/** Where the designs of a measured run come from, and which backend measured them. */
 export interface MeasuredOrigin {
   readonly sourceRunId: number | null;
-  /** The device of the sweep, by its id. Without a sweep, the device that measured. */
+  /** An id of the sweep. Without a sweep, the device that measured. */
   readonly deviceId: string;
   readonly backend: string;
 }
 
-/** Converts a measured case to a record of the store. */
 export function measurementRecord(measured: CaseResult, origin: MeasuredOrigin): MeasurementRecord {
   const { timesMs, correct, failure, ...detail } = measured;
   const { benchmark, parameters } = measured.case;

@@ -8,8 +8,6 @@ import type { RunnableDesigns, TargetLimit } from '../../contract/runnable.ts';
 import { deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 
-/** Finds the designs of a sweep that a target can run. */
-
 interface Bound {
   readonly limit: TargetLimit;
   readonly within: Pick<RankingFilter, 'positions' | 'ranges'>;
@@ -19,12 +17,11 @@ function isBestBuckets(text: string): boolean {
   return unwrap(parseBalancing(text)).kind === 'best-buckets';
 }
 
-/** Whether the stand-in loop can run a balancing. It supports no padding and no even shares. */
+/** The stand-in loop supports no padding and no even shares. */
 export function takesWholeUnits(text: string): boolean {
   return isWholeUnit(unwrap(parseBalancing(text)));
 }
 
-/** Returns the limits of a target that exclude some values of the axes. */
 function findBounds({ ranking: { axes } }: RunView, ability: Ability): readonly Bound[] {
   const bounds: Bound[] = [];
   const keep = <T>(limit: TargetLimit, axis: AxisName, values: readonly T[], can: (value: T) => boolean): void => {
@@ -57,7 +54,7 @@ function findBounds({ ranking: { axes } }: RunView, ability: Ability): readonly 
   return bounds;
 }
 
-/** Returns the designs of a device that a target can run, best prediction first. */
+/** Best prediction first. */
 export function runnableDesigns(
   view: RunView,
   deviceId: string,

@@ -15,16 +15,14 @@ export interface Program {
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** Variables that are added to the environment of this process. Secrets are removed from that environment. */
+  /** Added to the environment of this process, from which secrets are removed. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Time limits, ms. */
 export interface ProgramLimits {
   readonly totalMs: number;
   /** The time until the program mentions its first case, from its start or the last line that began something new. */
   readonly startMs: number;
-  /** The same limit for each later case. */
   readonly caseMs: number;
 }
 
@@ -51,24 +49,19 @@ export type ProgramEnd =
 
 /** The longest line that is read, in bytes. A case may have many values. */
 const MAX_LINE_BYTES = 64 * 2 ** 20;
-/** The number of characters at the end of standard error that are kept for the message of a failure. */
 const STDERR_TAIL_CHARACTERS = 8192;
 const MAX_SHOWN_CHARACTERS = 300;
 /** The wait for the last lines of standard error after the program's end, ms. Another process may keep it open. */
 const LAST_WORDS_MS = 200;
-/** The time that a program has to end by itself, ms. */
 const TERM_GRACE_MS = 2000;
 
-/** Returns one of our scripts as a program that ends with this process. Under Electron, Electron's own Node runs it. */
+/** The program ends with this process. Under Electron, Electron's own Node runs the script. */
 export function scriptProgram(file: string, args: readonly string[], cwd: string): Program {
   const env = { ...ownNode(), [PARENT_VARIABLE]: String(process.pid) };
   return { program: process.execPath, args: [file, ...args], cwd, env };
 }
 
-/**
- * Runs a program and passes its records on in order. Each record waits for the promise of the one before it, so all
- * records are processed when the call resolves. It rejects only if `take` has a bug.
- */
+/** All records are processed when the call resolves. It rejects only if `take` has a bug. */
 export async function runProgram(
   program: Program,
   limits: ProgramLimits,
@@ -90,7 +83,6 @@ export async function runProgram(
   };
   let end: ProgramEnd | null = null;
   let killTimer: NodeJS.Timeout | null = null;
-  /** Ends the program for a reason. If there are several reasons, the first counts. */
   const stop = (reason: ProgramEnd): void => {
     if (end) return;
     end = reason;

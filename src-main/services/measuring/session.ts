@@ -9,34 +9,29 @@ import { caseLabel } from './measured.ts';
 import { measurementRecord, type MeasuredCaseDetail } from './records.ts';
 import { openExecution } from '../runs/execution.ts';
 
-/** A run that a program or a page measures. It takes records, saves each complete case and reports progress. */
 export interface MeasuringSession {
   readonly run: RunRecord;
   remaining(): BenchPlan;
-  /** Takes a record. Resolves when the cases that it completes are saved. A failure ends the measurement. */
+  /** Resolves when the cases that the record completes are saved. A failure ends the measurement. */
   take(record: BenchRecord): Promise<Result<null>>;
   /** Saves the complete cases when the measuring program has ended. Later records come from a new program. */
   programEnded(): Promise<Result<null>>;
-  /** Saves the current or next case as failed, because it cannot be measured. Returns its label. */
+  /** Saves the current or next case as failed. Returns its label. */
   giveUp(message: string): Promise<Result<string | null>>;
   state(): {
-    /** Whether the device has reported its name. */
     readonly answered: boolean;
-    /** Whether the program has mentioned a case. */
     readonly begun: boolean;
     readonly done: boolean;
-    /** The label of the case that failed in the last record. This failure explains why the program ended. */
+    /** The label of the case that failed in the last record, which explains why the program ended. */
     readonly failed: string | null;
-    /** The last message of the device, if the device is lost. */
     readonly lost: string | null;
     readonly saved: number;
     readonly total: number;
   };
-  /** Ends the run, with a failure if one is given. Returns this failure, or a failure of the store. */
+  /** Returns the given failure, or a failure of the store. */
   finish(end: 'complete' | 'cancelled' | Failure): Promise<Result<RunRecord>>;
 }
 
-/** @param before the results that the run already has */
 export function openSession(
   context: Context,
   run: RunRecord,
@@ -55,7 +50,6 @@ export function openSession(
   let [answered, begun, done] = [false, false, false];
   let lost: string | null = null;
   let failed: string | null = null;
-  /** The digest of the correct result, which the saved cases contain. */
   let reference: string | null = null;
   let best: Fastest | null = null;
   for (const { timesMs, correct, failure, detail } of before)

@@ -9,17 +9,17 @@ import type { BenchSuite } from '../../contract/measuring.ts';
 
 /** Benchmarks of the device itself. Each repeats the validation of a published model with the same settings. */
 
-/** The assumed width of thread groups if a device does not state it. On a narrower device, the widest cases fail. */
+/** Assumed if a device does not state its width. On a narrower device, the widest cases fail. */
 const WIDEST_GROUP = 32;
 const DIVERGENT_ITERATIONS = 32;
 /**
- * The number of terms that each thread adds in the binomial series. On an H100, a launch with 2²⁰ terms took 43 ms, and
- * all 160 cases took two minutes. With this number a launch takes 3 ms, still much longer than its start.
+ * Terms that each thread adds in the binomial series. On an H100, a launch takes 3 ms, much longer than its start. With
+ * 2²⁰ terms it took 43 ms, and all 160 cases took two minutes.
  */
 const SERIES_ELEMENTS = 2 ** 16;
-/** The number of work groups that compute matrix powers. The paper used 2¹⁸, which need 8 GB. */
+/** Work groups that compute matrix powers. The paper used 2¹⁸, which need 8 GB. */
 const MATRIX_WORK_GROUPS = { cuda: 2 ** 14, webgpu: 2 ** 10 } as const;
-/** Smaller numbers for a CPU that emulates a GPU. Each suite should end within a minute on two busy cores. */
+/** Each suite should end within a minute on two busy cores that emulate a GPU. */
 const SOFTWARE_SERIES_ELEMENTS = 2 ** 5;
 const SOFTWARE_MATRIX_WORK_GROUPS = 2 ** 4;
 /** The loop must take at least as long as the start of a launch, which would hide a loop of only 32 iterations. */
@@ -36,8 +36,8 @@ const BACKENDS: Readonly<Record<Exclude<BenchSuite, 'designs'>, readonly BenchBa
 };
 
 /**
- * Returns the cases of a suite, or the reason why the backend has none.
- * @param device the device, if it is already known; cases that it cannot run are then left out
+ * A text is the reason why the backend has no such suite.
+ * @param device if the device is already known, cases that it cannot run are left out
  */
 export function suiteCases(
   suite: Exclude<BenchSuite, 'designs'>,

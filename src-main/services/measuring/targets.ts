@@ -54,15 +54,14 @@ export const PAGE_TARGET = 'webgpu-page';
 export const PROGRAM_TARGET = 'program';
 /** The user's kernel on the CPU emulation of CUDA. It gives results but no times. Only the command line offers it. */
 export const EMULATION_TARGET = 'emulation';
-/** Whether a target is `caller:NAME`: a function NAME of the calling program, which sends records as a page does. */
+/** `caller:NAME` is a function NAME of the calling program, which sends records as a page does. */
 export const isCallerTarget = (target: string): boolean => /^caller:[^@]{1,300}$/.test(target);
 
-/** Whether a target is `opencl:0`, `opencl:1`, …: the devices of all OpenCL platforms, for the user's own kernel. */
+/** `opencl:0`, `opencl:1`, … are the devices of all OpenCL platforms, for the user's own kernel. */
 export const isOpencl = (target: string): boolean => /^opencl:\d{1,2}$/.test(target);
 
 /** The time limit for compiling one object file, ms. The kernels are small, but a busy machine may be slow. */
 export const COMPILE_LIMIT_MS = 300_000;
-/** The time in which a device must report its name, ms. */
 const ASK_LIMIT_MS = 30_000;
 
 export function targetBackend(asked: string): Result<BenchBackend> {
@@ -102,7 +101,6 @@ export function measureOn(
     : measureHere(context, target, plan, limits, signal, take);
 }
 
-/** Measures a plan on a target of this machine, with a program in a temporary folder. */
 export async function measureHere(
   here: Here,
   target: string,
@@ -118,7 +116,6 @@ export async function measureHere(
   });
 }
 
-/** Prepares the program that measures a plan on a target, in its own folder. */
 async function prepareProgram(
   context: Here,
   target: string,
@@ -169,7 +166,7 @@ async function scriptWithPlan(programs: MeasuringPrograms, plan: BenchPlan, fold
   return ok(scriptProgram(plan.backend === 'cpu' ? programs.cpuChildFile : programs.webgpuChildFile, [folder], folder));
 }
 
-/** Returns the path of the CUDA program for one device of this machine. Compiles it if it is not in the cache. */
+/** The program is compiled if it is not in the cache. */
 async function cudaProgram(
   sources: string,
   objects: readonly CudaObject[],
@@ -215,7 +212,6 @@ async function compiledProgram(request: CudaCompilation): Promise<Result<string>
   return compiled.ok ? ok(compiled.value.program) : compiled;
 }
 
-/** Returns the path of the HIP program, for all AMD devices of this machine. */
 async function compiledHip(
   sources: string,
   objects: readonly CudaObject[],
@@ -231,7 +227,6 @@ async function compiledHip(
   return compiledProgram({ ...compiler, ...place, objects, architectures: hipArchitectures(devices.value) });
 }
 
-/** Returns the HIP devices of this machine; none if there is no hipcc. */
 async function hipTargets(programs: MeasuringPrograms, signal: AbortSignal): Promise<readonly MeasuringTarget[]> {
   const hipcc = await findHipcc(process.env);
   if (!hipcc.ok) return [];
@@ -241,7 +236,6 @@ async function hipTargets(programs: MeasuringPrograms, signal: AbortSignal): Pro
   return devices.value.map((device) => target(`hip:${device.properties.ordinal}`, 'hip', ok(device), ''));
 }
 
-/** Returns the user's cache folder of the platform. */
 export function userCacheFolder(): string {
   const home = homedir();
   if (process.platform === 'win32')
@@ -250,7 +244,6 @@ export function userCacheFolder(): string {
   return join(process.env.XDG_CACHE_HOME || join(home, '.cache'), 'lockstep');
 }
 
-/** Returns every device that the program reports. */
 async function askDevices(program: Program, signal: AbortSignal): Promise<Result<readonly MeasuringDevice[]>> {
   const devices: MeasuringDevice[] = [];
   let lost: string | null = null;
@@ -277,7 +270,6 @@ async function askDevices(program: Program, signal: AbortSignal): Promise<Result
   }
 }
 
-/** Runs a script with a plan without cases, so that it reports its device. */
 async function askScript(
   programs: MeasuringPrograms,
   backend: 'cpu' | 'webgpu',
@@ -301,7 +293,7 @@ async function askScript(
   });
 }
 
-/** Returns the CUDA devices of this machine. If necessary, it first compiles the program that lists them. */
+/** If necessary, first compiles the program that lists the devices. */
 export async function cudaTargets(
   programs: MeasuringPrograms,
   signal: AbortSignal,
@@ -328,7 +320,7 @@ export function cudaAdvice({ name, multiprocessors, properties }: MeasuringDevic
     : '';
 }
 
-/** Returns the target for a device that has answered, and whether a toolkit on this machine can compile for it. */
+/** A target is available if a toolkit on this machine can compile for its device. */
 async function cudaTarget(device: MeasuringDevice): Promise<MeasuringTarget> {
   const own = await findToolkit(process.env, capabilitiesOf([device]));
   const found = target(`cuda:${device.properties.ordinal}`, 'cuda', ok(device), '');
@@ -359,10 +351,7 @@ function target(id: string, backend: BenchBackend, device: Result<MeasuringDevic
     : { id, backend, available: false, label: device.error.message, device: null, advice };
 }
 
-/**
- * Returns a target for each OpenCL device of this machine.
- * @param mayRun whether this host may start kernels, as the command line may
- */
+/** @param mayRun whether this host may start kernels */
 async function openclTargets(
   { openclHost }: MeasuringPrograms,
   mayRun: boolean,
@@ -380,14 +369,13 @@ async function openclTargets(
   });
 }
 
-/** Returns the target of the emulation, if this machine can run it. */
 async function emulationTarget(): Promise<MeasuringTarget> {
   const emulator = await findEmulator();
   const label = emulator.ok ? 'CPU emulation of CUDA, for your own kernel (--kernel)' : emulator.error.message;
   return { id: EMULATION_TARGET, backend: 'program', available: emulator.ok, label, device: null, advice: emulator.ok ? 'This target checks results, but measures no times.' : '' }; // prettier-ignore
 }
 
-/** Returns the targets of the same kind as `id`. Listing all kinds takes time, because CUDA needs a compiler for it. */
+/** Listing all kinds of targets takes time, because CUDA needs a compiler. */
 export async function targetsLike(
   id: string,
   programs: MeasuringPrograms,
@@ -400,12 +388,10 @@ export async function targetsLike(
   return id === 'cpu' ? [await cpuTarget(programs, signal)] : [];
 }
 
-/** The targets of an engine. Each is asked once, and its answer is kept until `list` asks again. */
+/** Each target is asked once, and its answer is kept until `list` asks again. */
 export interface Targets {
   list(again: boolean): Promise<readonly MeasuringTarget[]>;
-  /**
-   * Returns the device of a target; null for CUDA, which needs a compiler, and for a page, which alone knows its GPU.
-   */
+  /** Returns null for CUDA, which needs a compiler, and for a page, which alone knows its GPU. */
   device(id: string): Promise<MeasuringDevice | null>;
 }
 
@@ -464,7 +450,6 @@ function once<T>(ask: () => Promise<T>): (again: boolean) => Promise<T> {
   };
 }
 
-/** The limits of a GPU that only its page knows. */
 type PageLimits = ProcedureArguments<'bench.start'>['limits'];
 
 export function checkLimits(target: string, limits: PageLimits): Result<null> {
@@ -473,7 +458,7 @@ export function checkLimits(target: string, limits: PageLimits): Result<null> {
     : ok(null);
 }
 
-/** Returns what a target can run. Asking for its device may start a process. */
+/** Asking for the device of a target may start a process. */
 export async function targetAbility(
   targets: Targets,
   target: string,

@@ -4,8 +4,6 @@ import { Slice } from '../../../src-workers/parse/slice.ts';
 import type { MeasuredTime } from '../../contract/measuring.ts';
 import type { MeasuredCaseDetail } from './records.ts';
 
-/** The statistics of a saved case's repeats. */
-
 const NS_PER_MS = 1e6;
 
 interface Repeats {
@@ -15,19 +13,17 @@ interface Repeats {
 
 type Times = Pick<MeasurementRecord, 'timesMs' | 'detail'>;
 
-/**
- * Statistics that were computed before. Trends of many repeats take long, and each display of a run reads all cases.
- */
+/** Trends of many repeats take long, and each display of a run reads all cases. */
 const summaries = new Map<string, { readonly of: readonly number[]; readonly found: Repeats | null }>();
-/** The largest number of values that are kept, over all cases. With the times themselves, they take about 64 MB. */
+/** At most this many values are kept, over all cases. With the times themselves, they take about 64 MB. */
 const MAX_REMEMBERED = 2 ** 22;
-/** The space that a kept case takes besides its times, counted in numbers. */
+/** Besides its times, a kept case takes the space of this many numbers. */
 const NUMBERS_PER_CASE = 64;
 let remembered = 0;
 
 export function repeatsOf(record: Times): Repeats | null {
   const { warmUpMs = [], clockMhz = null } = (record.detail ?? {}) as Partial<MeasuredCaseDetail>;
-  // The numbers on which the statistics depend. A case with equal numbers has the same statistics.
+  // A case with equal numbers has the same statistics.
   const of = [record.timesMs.length, clockMhz ?? NaN, ...record.timesMs, ...warmUpMs];
   const key = `${of.length} ${of[0]} ${of[2]} ${of.at(-1)}`;
   const known = summaries.get(key);
@@ -51,7 +47,6 @@ function forget(key: string): void {
   remembered -= known.of.length + NUMBERS_PER_CASE;
 }
 
-/** Computes the statistics of all cases of a run. Other calls can run in between. */
 export async function summariseAll(records: readonly Times[]): Promise<void> {
   const slice = new Slice();
   for (const record of records) {
@@ -86,7 +81,6 @@ function summarised({ timesMs, detail }: Times): Repeats | null {
   return { time, warnings };
 }
 
-/** Returns the statistics of a saved case's repeats; `null` if there are none. */
 export function measuredTime(record: Times): MeasuredTime | null {
   return repeatsOf(record)?.time ?? null;
 }

@@ -10,17 +10,14 @@ import { computeLossInOrder } from '../../../src-workers/predict/dealing/given.t
 import { readBytes, writeFor } from '../files/files.ts';
 import { inTemporaryFolder } from '../files/temporary-folder.ts';
 
-/** The environment variable with the file that a traced program writes. */
 const TRACE_FILE_VARIABLE = 'LOCKSTEP_TRACE_FILE';
-/** The number of lanes in a thread group, if the trace does not state it. */
 const USUAL_WIDTH = 32;
 
 export interface TraceRequest {
-  /** The program and its arguments, run without a shell. */
   readonly words: readonly [string, ...string[]];
-  /** The number of units that the program must run; `null` if it decides itself. */
+  /** `null` if the program decides itself. */
   readonly units: number | null;
-  /** The file to which the lengths are written, one per line, in the order of the units. */
+  /** One length per line, in the order of the units. */
   readonly output: string;
   readonly timeLimitMs: number;
 }
@@ -30,9 +27,8 @@ export interface TraceReport {
   readonly units: number;
   readonly meanLength: number;
   readonly maxLength: number;
-  /** The loss if groups of consecutive units run in lockstep. */
   readonly computed: GivenLoss & { readonly unitsPerGroup: number };
-  /** The loss that the active lanes of the kernel show; `null` if only the lengths are known. */
+  /** `null` if only the lengths are known. */
   readonly measured: MeasuredLoss | null;
 }
 
@@ -57,7 +53,7 @@ export async function traceProgram(request: TraceRequest, show: (text: string) =
   });
 }
 
-/** Writes a table of lengths in parts, because the text of tens of millions of lengths exceeds the longest string. */
+/** The text of tens of millions of lengths exceeds the longest string, so it is written in parts. */
 async function* lengthsTable(lengths: Float64Array): AsyncGenerator<string, void> {
   yield 'length\n';
   for (let at = 0; at < lengths.length; at += PART_LENGTHS)

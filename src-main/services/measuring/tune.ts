@@ -20,16 +20,16 @@ import { runnableDesigns } from './runnable.ts';
 import { checkLimits, EMULATION_TARGET, targetAbility, targetBackend, type Targets } from './targets.ts';
 
 /**
- * Chooses the designs of a sweep to measure next. It keeps no state. Instead it uses every measurement of the sweep
- * that was made in the same way, so a later call continues a stopped tuning.
+ * Chooses the designs of a sweep to measure next. No state is kept: every measurement of the sweep that was made in the
+ * same way is used, so a later call continues a stopped tuning.
  */
 
-/** The number of designs among which a step chooses. The duration of a step is proportional to this number. */
+/** A step chooses among at most this many designs. Its duration is proportional to this number. */
 const MAX_CONSIDERED = 16_384;
 /** Until the skill of the prediction is known, this share of the considered designs are the best by prediction. */
 const BEST_SHARE = 0.5;
 /**
- * The smallest standard deviation of ln(time) that is assumed, because repeats within a minute show too little noise.
+ * The smallest assumed standard deviation of ln(time), because repeats within a minute show too little noise.
  * `UNKNOWN_NOISE` is assumed for a design with a single launch.
  */
 const MIN_NOISE = 0.01;
@@ -42,7 +42,6 @@ interface MeasuredBefore extends KnownDesign {
   readonly failure: string | null;
 }
 
-/** See the contract's `bench.next`. */
 export async function nextDesigns(
   context: Context,
   targets: Targets,
@@ -135,8 +134,8 @@ export async function nextDesigns(
 }
 
 /**
- * Returns the designs among which a step chooses. A share of them are the best by prediction. The others are spread
- * evenly over the rest, because a prediction without skill does not show where the best design is.
+ * A share of the designs are the best by prediction. The others are spread evenly over the rest, because a prediction
+ * without skill does not show where the best design is.
  * @param list the designs in the order of prediction
  * @param bestShare the share of the best, at most 1: the skill of the prediction
  */
@@ -148,9 +147,9 @@ export function consideredAmong(list: Uint32Array, bestShare: number, most = MAX
 }
 
 /**
- * Returns the designs of a sweep that were measured with all units on a target. Each has its newest measurement. The
- * predicted time of ordering the units is added, because measurements do not include it. If the runs were on different
- * devices, only the newest device counts.
+ * Returns the designs that were measured with all units on a target, each with its newest measurement. The predicted
+ * time of ordering the units is added, because measurements do not include it. If the runs were on different devices,
+ * only the newest device counts.
  */
 async function knownDesigns(
   { store }: Context,

@@ -8,13 +8,11 @@ import { makeGivenLengths } from '../../../src-workers/predict/ordered.ts';
 import { reportLoss } from '../../../src-workers/predict/loss.ts';
 import type { OrderedLaw } from '../studies/workloads.ts';
 
-/** Parses the law of a workload. The workload may name files in `folder`. */
 export async function writtenLaw(workload: string, folder: string): Promise<Result<LengthLaw>> {
   const found = await workloadWithFiles({ text: workload, folder });
   return found.ok ? ok(found.value.law) : found;
 }
 
-/** Computes the losses of a workload. The workload may name files in `folder`. */
 export async function workloadLoss(
   workload: string,
   groupSizes: readonly number[],
@@ -27,12 +25,14 @@ export async function workloadLoss(
   return ok(withNote(reportLoss(law, lengths, groupSizes, true), note));
 }
 
-/** Adds a note about how the lengths were read. */
 export function withNote(report: LossReport, note: string | undefined): LossReport {
   return note ? { ...report, workload: { ...report.workload, note } } : report;
 }
 
-/** Computes the losses of a law, or of lengths in their order (integers ≥ 0). @param quantiles see `reportLoss` */
+/**
+ * Computes the losses of a law, or of lengths in their order (integers ≥ 0).
+ * @param quantiles see `reportLoss`
+ */
 export function lossOf(
   lengths: ArrayLike<number> | LengthLaw,
   groupSizes: readonly number[],
@@ -45,7 +45,7 @@ export function lossOf(
   return known.ok ? ok(reportLoss(known.value.law, known.value.order!.iterations, groupSizes, quantiles)) : known;
 }
 
-/** Returns the law and the order of given lengths (integers ≥ 0), one for each unit. */
+/** @param list integers ≥ 0, one for each unit */
 export function lengthsInOrder(list: ArrayLike<number>): Result<OrderedLaw> {
   const lengths = Float64Array.from(list);
   const law = empiricalLaw(countLengths(lengths), 'lengths');

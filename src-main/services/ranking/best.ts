@@ -14,10 +14,7 @@ import { groupedList } from './pages.ts';
 import { inputsByDevice, pickRule, recommendedDesign, runInputs } from './recommended.ts';
 import { ALL_VALID, bestOfAxis, bestRows, deviceFilter, orderingMs, rankRow, tiesIn } from './rows.ts';
 
-/**
- * Yields rows in the order of prediction, each with the time of its best fidelity.
- * @param fastest the fastest designs of the list that the rows come from
- */
+/** @param fastest the fastest designs of the list that the rows come from */
 export function* bestFidelityRows(
   view: RunView,
   rows: Iterable<RankRow>,
@@ -29,7 +26,7 @@ export function* bestFidelityRows(
   }
 }
 
-/** Adds the regime and the order of the units to rows that are shown. Each takes about a tenth of a millisecond. */
+/** The added fields take about a tenth of a millisecond for each row. */
 function withRegimes(
   view: RunView,
   rows: readonly RankRow[],
@@ -54,7 +51,7 @@ function recommendedRow(view: RunView, within: RankingFilter): BestDesigns['reco
   return { row, ties: found.ties, rule: pickRule(device), inputs };
 }
 
-/** Returns a page of the best rows. With `groups`, equal designs share a row, and `equal` counts them. */
+/** With `groups`, equal designs share a row, and `equal` counts them. */
 function pageOfRows(
   view: RunView,
   filter: RankingFilter,
@@ -78,7 +75,6 @@ function pageOfRows(
   return { rows: withRegimes(view, rows, fastest), equal: Array.from(counts.subarray(from, end)) };
 }
 
-/** See the contract's `ranking.best`. */
 export function bestDesigns(view: RunView, input: ProcedureArguments<'ranking.best'>): Result<BestDesigns> {
   const filter = deviceFilter(view, input.deviceId);
   if (!filter.ok) return filter;

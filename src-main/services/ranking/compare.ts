@@ -14,8 +14,8 @@ import type { RunView } from '../runs/run-view.ts';
 import { ALL_VALID, bestOfAxis, checkDesign, deviceFilter, predictedMs, rankRow, tiesIn } from './rows.ts';
 
 /**
- * Compares the devices of a run, each at its best design, or all at the design `designIndex`. Also returns the time of
- * each device's best design on the other devices, and sentences that explain why the fastest device wins.
+ * Compares the devices at their best designs, or all at the design `designIndex`. Also returns the time of each
+ * device's best design on the other devices, and the reasons why the fastest device wins.
  */
 export function compareDevices(view: RunView, designIndex?: number): Result<DeviceComparisonResult> {
   const { ranking } = view;
@@ -71,7 +71,7 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
 
 const listed = new Intl.ListFormat('en');
 
-/** Says which implementation is the fastest on which devices, and which others are too close to be ruled out. */
+/** Also names the implementations that are too close to be ruled out. */
 export function implementationChoice(devices: readonly DeviceBest[]): readonly string[] {
   const fastest = new Map<string, string[]>();
   const close = new Map<string, string[]>();
@@ -94,7 +94,6 @@ export function implementationChoice(devices: readonly DeviceBest[]): readonly s
     : [fast, `Too close to the fastest to be ruled out by predicted times: ${where(close)}.`];
 }
 
-/** Names the devices on which a simulation contradicts the compared prediction. */
 export function contradictions(devices: readonly DeviceBest[]): readonly string[] {
   return devices.flatMap(({ device, best }) =>
     best?.simulated && isContradicted(best.predictedMs, best.simulated)
@@ -108,7 +107,6 @@ export function contradictions(devices: readonly DeviceBest[]): readonly string[
 const percent = (fraction: number): string => `${Math.round(fraction * 100)} %`;
 const times = (ratio: number): string => `${ratio.toFixed(2)} ×`;
 
-/** The words for the parts of a breakdown in sentences that compare two GPUs. */
 const GPU_PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
   idealWork: 'issuing the work itself',
   cooperation: 'threads that share a unit',
@@ -120,7 +118,6 @@ const GPU_PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
   divergence: 'the stack for reconverging divergent lanes',
   balancing: 'ordering or fetching units',
 };
-/** The words for the parts of a breakdown in sentences about at least one CPU. */
 const PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
   ...GPU_PART_WORDS,
   idealWork: 'the work itself',
@@ -129,11 +126,10 @@ const PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
 };
 const gigabytesPerSecond = (device: Device): number =>
   device.kind === 'gpu' ? device.memoryBandwidthGbS : device.fullBandwidthGbS;
-/** Parts below this share of the difference get no sentence. */
 const WORTH_SAYING = 0.05;
 const MAX_CAUSES = 3;
 
-/** Explains why the fastest device beats the slowest, by their breakdowns and data sheets, largest cause first. */
+/** The largest cause comes first. */
 export function comparisonReasons(devices: readonly DeviceBest[]): readonly string[] {
   const ranked = devices
     .filter((entry) => entry.best && entry.breakdown)

@@ -13,7 +13,7 @@ import { AXIS, axisCounts, decodeInto, type SpaceAxes } from '../../../src-worke
 import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
 import { counted } from '../export/text.ts';
 
-/** Describes a design: `4 threads per unit, blocks of 64 threads, 3,584 blocks, window-sort(256)`. */
+/** For example `4 threads per unit, blocks of 64 threads, 3,584 blocks, window-sort(256)`. */
 export function designWords(design: Design): string {
   const { threadsPerUnit, gridBlocks, balancing, loop, registerCap, classes } = design;
   const named = implementationText(design);
@@ -29,7 +29,7 @@ export function designWords(design: Design): string {
   ].join(', ')}`;
 }
 
-/** Describes a design in one line. The launch is written as in the study, so the text is the same on all devices. */
+/** The launch is written as in the study, so the text is the same on all devices. */
 export function launchedText(design: Design, axes: SpaceAxes, index: number): string {
   const counts = axisCounts(axes);
   const positions = new Int32Array(counts.length);
@@ -43,8 +43,8 @@ export function launchedText(design: Design, axes: SpaceAxes, index: number): st
 }
 
 /**
- * Describes in what another design differs: `16 threads per unit, blocks of 128 threads`. The number of blocks of an
- * invalid design is unknown and left out.
+ * For example `16 threads per unit, blocks of 128 threads`. The number of blocks of an invalid design is unknown and
+ * left out.
  */
 export function differenceText(from: Design, to: Design): string {
   const cap = to.registerCap === null ? 'no register cap' : `registers capped at ${to.registerCap}`;
@@ -75,7 +75,7 @@ function classSentences(classes: readonly DesignClass[]): readonly string[] {
   ];
 }
 
-/** Explains how a GPU program must arrange the units of a design, because the prediction assumes this arrangement. */
+/** The prediction assumes this arrangement of the units in a GPU program. */
 export function layoutSentences(design: Design): readonly string[] {
   const { balancing, loop } = design;
   const order = unwrap(parseBalancing(balancing));

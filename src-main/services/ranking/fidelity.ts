@@ -12,14 +12,13 @@ import { measuredTime } from '../measuring/times.ts';
 
 export interface SimulatedDesigns {
   readonly times: ReadonlyMap<number, SimulatedTime>;
-  /** The designs by simulated mean. Designs with equal means are in the order of their indices. */
+  /** The designs by simulated mean, then by index. */
   readonly order: readonly number[];
 }
 
-/** What the store keeps of a simulation besides its times. */
 export type SimulationDetail = Pick<SimulatedTime, 'lowMs' | 'highMs' | 'precise'>;
 
-/** Reads a saved simulation. If it has no interval, it gets the range from its smallest to its largest time. */
+/** A simulation without an interval gets the range from its smallest to its largest time. */
 export function simulatedTime(record: SimulationOfRun): SimulatedTime {
   const { meanMs, medianMs, standardDeviationMs, minMs, maxMs, timesMs, runId } = record;
   const detail = (typeof record.detail === 'object' && record.detail !== null ? record.detail : {}) as Partial<
@@ -54,17 +53,16 @@ export async function loadSimulatedDesigns(store: StoreClient, sweepRunId: numbe
   return records.ok ? ok(simulatedDesigns(records.value)) : records;
 }
 
-/** The times of designs measured on the device of their rows. */
 export interface MeasuredDesigns {
   readonly times: ReadonlyMap<number, MeasuredDesignTime>;
-  /** The designs by measured median. Designs with equal medians are in the order of their indices. */
+  /** The designs by measured median, then by index. */
   readonly order: readonly number[];
 }
 
 /**
- * Returns the measured times for a ranking. A row is about one device, so it shows only measurements on that device,
- * which is found by its name (`isSameDevice`). Other measurements are shown only when their run is compared, where both
- * devices are named. Designs with a wrong result have no time.
+ * A row of a ranking is about one device, so it shows only measurements on that device, which is found by its name
+ * (`isSameDevice`). Other measurements are shown only when their run is compared, where both devices are named. Designs
+ * with a wrong result have no time.
  * @param records the measurements, oldest first; if a design was measured twice, the newer one counts
  */
 export function measuredDesigns(
@@ -112,25 +110,22 @@ interface Interval {
   readonly highMs: number | null;
 }
 
-/** Whether the intervals of two times overlap, so that the times cannot be distinguished. False without intervals. */
+/** Times with overlapping intervals cannot be distinguished. False without intervals. */
 export function intervalsOverlap(a: Interval, b: Interval): boolean {
   if (a.lowMs === null || a.highMs === null || b.lowMs === null || b.highMs === null) return false;
   return a.lowMs <= b.highMs && b.lowMs <= a.highMs;
 }
 
-/** The results of the simulations and measurements of a sweep's designs. */
 export interface Findings {
   readonly simulated: SimulatedDesigns;
   readonly measured: MeasuredDesigns;
 }
 
-/** The fastest simulated and the fastest measured design of a list; null if the list has none. */
 export interface FastestFound {
   readonly simulated: SimulatedTime | null;
   readonly measured: MeasuredDesignTime | null;
 }
 
-/** @param isListed whether a design is in the list */
 export function fastestFound({ simulated, measured }: Findings, isListed: (design: number) => boolean): FastestFound {
   const firstOf = <T>({ times, order }: { times: ReadonlyMap<number, T>; order: readonly number[] }): T | null => {
     const first = order.find(isListed);
@@ -164,27 +159,24 @@ export function atBestFidelity(
     : { ...row, timeMs: simulated!.meanMs, fidelity: 'simulated', simulated, tied };
 }
 
-/** Returns the fastest designs of a list. The list may have millions of designs, so an array marks its designs. */
+/** The list may have millions of designs, so an array marks its designs. */
 export function fastestOf(findings: Findings, list: Uint32Array): FastestFound {
   const listed = new Uint8Array(list.reduce((last, design) => Math.max(last, design), 0) + 1);
   for (const design of list) listed[design] = 1;
   return fastestFound(findings, (design) => listed[design] === 1);
 }
 
-/** The columns of a ranking for which new results change the order. */
 export type FoundColumn = 'simulatedMs' | 'measuredMs';
 
-/** The order of the simulated and measured designs at the moment when a list was opened. */
 export type FoundOrder = Readonly<Record<FoundColumn, readonly number[]>>;
 
 /** The orders of lists on screen, by number. A list keeps the order that it had when it was opened. */
 export interface FoundOrders {
-  /** The number of the order that has all results so far. */
   readonly newest: number;
   at(number: number): FoundOrder | undefined;
 }
 
-/** The number of orders that are kept: more than there are windows. The least recently used one is dropped first. */
+/** More orders are kept than there are windows. The least recently used one is dropped first. */
 const MAX_ORDERS = 8;
 
 export function createFoundOrders(): { readonly add: (findings: Findings) => FoundOrders } {

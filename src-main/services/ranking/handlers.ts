@@ -12,7 +12,6 @@ export function rankingHandlers({
   pool,
   views: { read },
 }: Context): Handlers<ProceduresOf<'ranking' | 'landscape' | 'compare' | 'design'>> {
-  /** Reads a run after its groups of equal designs have been found. */
   const readGroups: typeof read = (runId, body) =>
     read(runId, async (view) => {
       await findEquals(pool, view);

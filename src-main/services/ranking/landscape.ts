@@ -20,8 +20,6 @@ import { tieBand } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { axisTexts, rankingFilter } from './rows.ts';
 
-/** Computes maps of a run over its axes. The columns are in memory, so this is synchronous. */
-
 const AXIS_LABELS: Readonly<Record<AxisName, string>> = {
   device: 'Device',
   implementation: 'Implementation',
@@ -34,7 +32,7 @@ const AXIS_LABELS: Readonly<Record<AxisName, string>> = {
   blockThreads: 'Block size',
 };
 
-/** Returns the positions of the launches for one kind of device, those for CPUs last. `null` means the whole axis. */
+/** Launches for CPUs come last. `null` means the whole axis. */
 export function launchesOf(
   { ranking: { axes } }: RunView,
   kind: Device['kind'] | null,
@@ -45,7 +43,7 @@ export function launchesOf(
   return kind === 'cpu' ? { from: cores, to } : { from: 0, to: cores };
 }
 
-/** Returns the kind of the device at a position, or of all devices of the run; `null` if there are both kinds. */
+/** Returns `null` if the devices are of both kinds. */
 function kindShown({ devices }: RunView, position: number | undefined): Device['kind'] | null {
   const kinds = new Set(
     (position === undefined ? devices : devices.slice(position, position + 1)).map(({ kind }) => kind),
@@ -61,7 +59,7 @@ export function landscapeAxes(view: RunView): readonly LandscapeAxis[] {
   });
 }
 
-/** The axes of a map as positions in AXIS_ORDER, its first design, and the axes over which the best time is taken. */
+/** Axes are positions in AXIS_ORDER. The best time is taken over `over`. */
 interface MapFrame {
   readonly x: number;
   readonly y: number;
@@ -105,7 +103,7 @@ function mapFrame(
   return ok({ x, y, counts, texts, first, free });
 }
 
-/** Returns an axis drawn with at most `cells` cells. In the map, neighbouring cells are `size` entries apart. */
+/** In the map, neighbouring cells of the axis are `size` entries apart. */
 function drawnAxis(stride: number, count: number, cells: number, size: number): CellAxis {
   const place = Uint32Array.from({ length: count }, (_, position) => Math.floor((position * cells) / count) * size);
   return { stride, count, cells: place };
@@ -183,7 +181,6 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
   });
 }
 
-/** See the contract's `landscape.facets`. */
 export function landscapeFacets(view: RunView, input: ProcedureArguments<'landscape.facets'>): Result<LandscapeFacets> {
   const { ranking } = view;
   const { strides, columns } = ranking;
@@ -217,7 +214,7 @@ export function landscapeFacets(view: RunView, input: ProcedureArguments<'landsc
   return ok({ columns: nx, rows: ny, facets });
 }
 
-/** Samples valid designs, with axes and a few results: the best design, and then others at even distances in rank. */
+/** Samples valid designs: the best one, and then others at even distances in rank. */
 export function parallelSample(view: RunView, input: ProcedureArguments<'landscape.parallel'>): Result<ParallelSample> {
   const filter = rankingFilter(view, input.filter);
   if (!filter.ok) return filter;
@@ -241,7 +238,6 @@ export function parallelSample(view: RunView, input: ProcedureArguments<'landsca
   return ok({ axes, columns, designIndex: designs, sampledFrom });
 }
 
-/** Samples valid designs of a filter: the best one, and then designs at even distances in rank. */
 function sampled(
   { ranking }: RunView,
   filter: RankingFilter,

@@ -24,8 +24,6 @@ import {
 import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 
-/** Reads a run's ranking. The columns are in memory, so this is synchronous. */
-
 function detailed(view: RunView, row: RankRow): RankRow {
   if (row.invalid !== null) return row;
   return {
@@ -45,13 +43,11 @@ export async function findEquals(pool: Pool, { ranking, study }: RunView): Promi
   ranking.firstEquals = await pool.run('equals', { designs, registersPerThread });
 }
 
-/** Returns a function that finds the first design equal to a given one; undefined if `findEquals` has not run. */
 function makeEqualFinder({ ranking }: RunView): (design: number) => number {
   const first = ranking.firstEquals!;
   return ranking.designs ? (design) => first[entryOf(ranking, design)] : (design) => first[design];
 }
 
-/** Returns a list in which equal designs share a row (see `groupedDesigns`). */
 export function groupedList(
   view: RunView,
   list: Uint32Array,
@@ -61,7 +57,7 @@ export function groupedList(
   return groupedDesigns(list, makeEqualFinder(view), view.ranking.columns.timeMs.length, fromEnd, groups);
 }
 
-/** Grouped lists, kept as long as the lists themselves, because pages of a list are read one after another. */
+/** Grouped lists are kept as long as the lists, because pages of a list are read one after another. */
 const grouped = new WeakMap<Uint32Array, { readonly key: string; readonly value: GroupedList }>();
 
 function grouping(view: RunView, list: Uint32Array, fromEnd: boolean, opened: readonly number[]): GroupedList {
@@ -142,7 +138,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   });
 }
 
-/** Returns the position of a design, or of the row that represents it; −1 if there is none. */
+/** −1 if the design has no row. */
 function placeIn(view: RunView, list: Uint32Array, groups: GroupedList | null, design: number): number {
   const own = list.indexOf(design);
   if (own >= 0 || !groups || entryOf(view.ranking, design) < 0) return own;
@@ -154,7 +150,7 @@ function isSame(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((value, at) => value === b[at]);
 }
 
-/** Returns a function that finds the rank of a design in a list by time, from 1; 0 if the design is not in the list. */
+/** The function returns a rank in a list by time, from 1; 0 if the design is not in the list. */
 function ranker({ ranking }: RunView, byTime: Uint32Array): (design: number) => number {
   return (design) => {
     const time = timeOf(ranking, design);
@@ -176,7 +172,6 @@ function designRow(view: RunView, design: number, byTime: Uint32Array, ties: Tie
   return detailed(view, atBestFidelity(row, view, fastest));
 }
 
-/** See the contract's `ranking.plain`. */
 export function plainOf(view: RunView, deviceId: string | undefined): Result<{ readonly designIndex: number | null }> {
   const { axes, strides, waves } = view.ranking;
   const best = rankedDesigns(view.ranking, ALL_VALID, 'timeMs')[0];
@@ -220,7 +215,7 @@ export function rankHistogram(view: RunView, input: ProcedureArguments<'ranking.
   return ok({ edgesMs, counts, passing, best, median: timeMs(list[list.length >>> 1]), beyond });
 }
 
-/** Counts the designs of an ascending list in each bin. A time at the last edge belongs to the last bin. */
+/** A time at the last edge belongs to the last bin. */
 function binCounts(list: Uint32Array, timeMs: (design: number) => number, edgesMs: Float64Array): Float64Array {
   const counts = new Float64Array(edgesMs.length - 1);
   const below = (edge: number, inclusive: boolean): number =>
@@ -234,7 +229,7 @@ function binCounts(list: Uint32Array, timeMs: (design: number) => number, edgesM
   return counts;
 }
 
-/** Returns, for every axis with more than one value, the designs that differ from this design only on that axis. */
+/** Other designs differ only on the axis of their slice. An axis with one value has no slice. */
 export function designSlices(view: RunView, designIndex: number): Result<DesignSlice[]> {
   const known = checkDesign(view, designIndex);
   if (!known.ok) return known;

@@ -16,23 +16,19 @@ import type { RunView } from '../runs/run-view.ts';
 import { listInputs } from '../studies/inputs.ts';
 import { tiesIn } from './rows.ts';
 
-/** A design of a run that a rule has picked, not the user. */
 export interface RecommendedDesign {
   readonly designIndex: number;
-  /** The number of designs of its device that are tied with the fastest. */
   readonly ties: number;
   readonly band: TieBand;
   /** Whether the rule picks this design from the predicted times alone. */
   readonly isPoint: boolean;
-  /** Sentences about how the design was weighed over the assumed inputs. Empty if nothing is assumed. */
+  /** How the design was weighed over the assumed inputs. Empty if nothing is assumed. */
   readonly weighed: string;
 }
 
 /**
- * Finds the fastest device within a filter, and the design that the rule picks there from the predicted times. These
- * times hold for the middle of each assumed input; `advice/of-run.ts` weighs the design over all values of the inputs.
- * If a run keeps fewer designs than are tied, it has saved what the rule picks from all designs. The run may not keep
- * the picked design itself.
+ * The predicted times hold for the middle of each assumed input; `advice/of-run.ts` weighs the design over all values
+ * of the inputs. If a run keeps fewer designs than are tied, it has saved the pick, which it may not keep as a design.
  */
 export function recommendedDesign(view: RunView, within: RankingFilter): RecommendedDesign | null {
   const { ranking } = view;
@@ -59,7 +55,6 @@ export function pickRule({ kind }: Device): string {
   return kind === 'cpu' ? CORES_RULE : PICK_RULE;
 }
 
-/** Returns the inputs that determine the times of a run on a device, for all implementations or for one. */
 export function runInputs(
   { study: { study }, ranking }: RunView,
   device: Device,

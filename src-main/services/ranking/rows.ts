@@ -22,9 +22,7 @@ import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
 
-/** Checks and filters the designs of an opened run, and makes rows from them. */
-
-/** Counts the designs that cannot be distinguished from the first of a list by time, and returns the tie band. */
+/** Counts the designs that cannot be distinguished from the first one. */
 export function tiesIn(view: RunView, byTimeList: Uint32Array): Ties & { readonly band: TieBand } {
   const device = axisPosition(view.ranking, AXIS.device, byTimeList[0] ?? 0);
   const { count, isTied } = tiesOf(view.ranking, view.ties, byTimeList);
@@ -55,7 +53,7 @@ export function checkPredicted(view: RunView, design: number): Result<null> {
 
 export const ALL_VALID: RankingFilter = { positions: {}, ranges: [], validity: 'valid' };
 
-/** Converts the filter of the contract to positions and ranges on the run's axes. Fails for an unknown value. */
+/** Fails for a value that the run's axes do not have. */
 export function rankingFilter(
   view: RunView,
   filter: ProcedureArguments<'ranking.page'>['filter'],
@@ -121,7 +119,7 @@ export function rankedWhole({ positions }: RankingFilter): RankingFilter {
   return device ? { ...ALL_VALID, positions: { [AXIS.device]: device } } : ALL_VALID;
 }
 
-/** Returns a design as a row of the ranking; `rank` is 0 if it has none. A design that was not kept is predicted. */
+/** `rank` is 0 if the design has none. A design that was not kept is predicted. */
 export function rankRow(view: RunView, design: number, rank: number, tied: boolean): RankRow {
   const { predictor, ranking } = view;
   const entry = entryOf(ranking, design);
@@ -130,10 +128,7 @@ export function rankRow(view: RunView, design: number, rank: number, tied: boole
     : predictedRow(predictor, design, ranking.columns, entry, rank, tied);
 }
 
-/**
- * Returns a design of a predictor as a row.
- * @param at the index of the design in the columns
- */
+/** @param at the index of the design in the columns */
 export function predictedRow(
   predictor: Predictor,
   design: number,
@@ -181,7 +176,7 @@ export function orderingMs(view: Pick<RunView, 'predictor'>, design: number): nu
   return computeBalancingTime(view.predictor, design);
 }
 
-/** Yields the best designs of a run within a filter, from a position on. Each row is made when it is read. */
+/** Each row is made when it is read. */
 export function* bestRows(view: RunView, filter: RankingFilter, limit: number, from = 0): Generator<RankRow, void> {
   const list = rankedDesigns(view.ranking, filter, 'timeMs');
   const ties = tiesIn(view, list);
@@ -189,10 +184,7 @@ export function* bestRows(view: RunView, filter: RankingFilter, limit: number, f
   for (let at = from; at < end; at += 1) yield rankRow(view, list[at], at + 1, ties.isTied(list[at]));
 }
 
-/**
- * Returns the best design for each value of an axis within a filter, fastest first. Ranks count the designs of the
- * filter. Values without a valid design are left out.
- */
+/** Fastest first. Ranks count the designs of the filter. Values without a valid design are left out. */
 export function bestOfAxis(view: RunView, axis: AxisName, filter: RankingFilter): readonly RankRow[] {
   const list = rankedDesigns(view.ranking, filter, 'timeMs');
   const ties = tiesIn(view, list);
@@ -208,18 +200,16 @@ export function bestOfAxis(view: RunView, axis: AxisName, filter: RankingFilter)
   return rows;
 }
 
-/** The failure for a device that a run or a study does not have. */
 export const noDevice = (deviceId: string, owner: 'this run' | 'the study', ids: readonly string[]): Result<never> =>
   notFound(`The device "${deviceId}" is not in ${owner}. It has ${ids.join(', ')}.`);
 
-/** Returns the position of a device of the run, by id. */
 export function devicePosition({ devices }: RunView, deviceId: string): Result<number> {
   const ids = devices.map(({ id }) => id);
   const at = ids.indexOf(deviceId);
   return at < 0 ? noDevice(deviceId, 'this run', ids) : ok(at);
 }
 
-/** Returns the filter for a device of the run, by its id. If no device is named, it includes all devices. */
+/** Without an id, the filter includes all devices. */
 export function deviceFilter(view: RunView, deviceId: string | undefined): Result<RankingFilter> {
   if (deviceId === undefined) return ok(ALL_VALID);
   const at = devicePosition(view, deviceId);
@@ -233,7 +223,7 @@ export function predictedMs({ predictor, ranking, run }: RunView, design: number
     : timeOf(ranking, design);
 }
 
-/** Returns times along one axis, with the other values of `design`. NaN if a design is invalid or was not kept. */
+/** Times are NaN if a design is invalid or was not kept. */
 export function alongAxis(
   view: RunView,
   design: number,

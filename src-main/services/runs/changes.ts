@@ -6,12 +6,11 @@ import { getStudy, type LocatedStudy } from '../studies/studies.ts';
 import { takesMiddles } from '../version.ts';
 import { differences } from './diff.ts';
 
-/** Whether a run belongs to a study. Imported files and measurements of the device itself do not. */
+/** Imported files and measurements of the device itself do not belong to a study. */
 export function belongsToStudy({ study }: RunRecord): boolean {
   return typeof study === 'object' && study !== null && 'study' in study;
 }
 
-/** Returns the changes of the study of a run since its snapshot. */
 export async function changedSince(
   store: StoreClient,
   { studyId, devices, modelVersions }: RunRecord,
@@ -24,7 +23,7 @@ export async function changedSince(
   return staleFields(snapshot, { ...now.value, study });
 }
 
-/** Returns in which fields a study has changed since a run. Fields that do not change a prediction are left out. */
+/** Fields that do not change a prediction are left out. */
 export function staleFields(then: LocatedStudy, now: LocatedStudy): readonly FieldChange[] {
   return differences(then.study, now.study, '')
     .filter(({ field }) => !['name', 'description', '$schema', 'seed'].includes(field) && !/\.origins?\b/.test(field))

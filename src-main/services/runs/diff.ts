@@ -6,7 +6,6 @@ import { designText } from '../../../src-workers/domain/design.ts';
 import { bestRows, deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from './run-view.ts';
 
-/** Compares two runs: the fields of their studies, the best design of each device, and the rank correlation. */
 export function diffRuns(
   left: RunView,
   right: RunView,
@@ -32,7 +31,6 @@ export function diffRuns(
   return ok({ ...summaries, fields, best, spearman: sameSpace(left, right) ? rankCorrelation(left, right) : null });
 }
 
-/** Compares two JSON values, and returns the leaves that differ, by path. */
 export function differences(
   left: unknown,
   right: unknown,
@@ -60,7 +58,7 @@ function sameSpace(left: RunView, right: RunView): boolean {
   return JSON.stringify([a.map((d) => d.id), restA]) === JSON.stringify([b.map((d) => d.id), restB]);
 }
 
-/** The largest number of compared designs. The ranks of a million pairs would take a second and add nothing. */
+/** The ranks of a million pairs would take a second and add nothing. */
 const MAX_RANKED = 100_000;
 
 function rankCorrelation(left: RunView, right: RunView): number {

@@ -8,13 +8,10 @@ import { runSummary } from './runs.ts';
 /** The least time between two progress reports of a run, ms. Runs may have many small tasks. */
 const REPORT_INTERVAL_MS = 50;
 
-/** Reports the progress of an executing run of any kind, and ends the run. */
 export interface Execution {
-  /** The number of designs or cases with a result. */
   done(): number;
   add(count: number): void;
   progress(): void;
-  /** Reports the progress, unless it was reported a moment ago. */
   progressAtTimes(): void;
   /** Saves how the run ended. The result may be the failure that ended it, or a failure of the store. */
   finish(end: RunEnd, best: BestDesign | null): Promise<Result<RunRecord>>;
@@ -27,8 +24,7 @@ export interface Execution {
 type RunEnd = 'complete' | 'cancelled' | Failure;
 
 /**
- * @param total the number of designs or cases of the run
- * @param alreadyDone how many of them an earlier attempt has saved
+ * @param alreadyDone how many designs or cases an earlier attempt has saved
  * @param state returns the stage of the run and its best time so far; null if nothing has a time yet
  */
 export function openExecution(

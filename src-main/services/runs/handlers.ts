@@ -127,7 +127,7 @@ async function runDetail(context: Context, id: number): Promise<Result<RunDetail
   });
 }
 
-/** The largest number of sweeps whose inputs are compared. Their studies are read one by one. */
+/** The studies of sweeps are read one by one, so no more inputs are compared. */
 const MAX_CHANGES = 200;
 
 async function runChanges({ store }: Context, studyId: number | undefined): Promise<Result<readonly RunChange[]>> {

@@ -41,11 +41,9 @@ const MAX_OPEN = 3;
 
 export interface RunViews {
   open(runId: number): Promise<Result<RunView>>;
-  /** Opens a run and reads something from it. */
   read<T>(runId: number, read: (view: RunView) => Result<T> | Promise<Result<T>>): Promise<Result<T>>;
-  /** Closes a run, because it has changed or was deleted. */
+  /** The run has changed or was deleted. */
   drop(runId: number): void;
-  /** Forgets the simulated and measured times of all runs. They are read again when they are needed. */
   dropFindings(): void;
 }
 
@@ -82,7 +80,6 @@ export function createRunViews(store: StoreClient): RunViews {
   };
 }
 
-/** Reads a run's `study` column. */
 export function runStudy(run: RunRecord): Result<RunStudy> {
   const located = locatedStudy(run.study, `run ${run.id}`);
   if (!located.ok) return located;
@@ -94,7 +91,7 @@ export function runStudy(run: RunRecord): Result<RunStudy> {
   return ok({ ...located.value, workloadHash: hash });
 }
 
-/** Restores the plan of a sweep from the data of its run. The restored plan gives the same predictions. */
+/** The restored plan gives the same predictions. */
 export async function runPlan(
   store: StoreClient,
   run: RunRecord,

@@ -2,10 +2,8 @@ import type { RunRecord } from '../../../db/records.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { designsPerMs, withSweep, type FinishedSweep } from '../sweeps/pace.ts';
 
-/** A run that is executing in this engine. */
 export interface RunHandle {
   readonly runId: number;
-  /** The run at its end, or the failure that ended it. */
   readonly finished: Promise<Result<RunRecord>>;
   cancel(): void;
 }
@@ -23,10 +21,6 @@ export interface RunningRuns {
   end(): Promise<void>;
 }
 
-/**
- * @param changed called for every run that starts
- * @param ended called for every run that ends
- */
 export function openRunningRuns(
   closing: AbortSignal,
   changed: () => void,

@@ -8,12 +8,11 @@ const RUN_KIND_TEXT: Readonly<Record<RunKind, string>> = {
   import: 'an import',
 };
 
-/** Describes the kind of a run, and the run to which it belongs. */
 export function kindText({ kind, sourceRunId }: Pick<StoredRun, 'kind' | 'sourceRunId'>): string {
   return sourceRunId === null ? RUN_KIND_TEXT[kind] : `${RUN_KIND_TEXT[kind]} of run ${sourceRunId}`;
 }
 
-/** Returns a run for lists. `bytes` is the space that it takes in the database. */
+/** `bytes` is the space of the run in the database. */
 export function runSummary(run: StoredRun | RunRecord, bytes: number): RunSummary {
   return {
     id: run.id,

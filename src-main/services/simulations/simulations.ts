@@ -36,10 +36,9 @@ import type { SimulatedDistribution } from '../../../src-workers/domain/simulati
 
 /**
  * Simulations are the second fidelity, after predictions. Each design of a sweep is simulated event by event in a
- * worker, and saved when it is ready. A run stores its request. After a resume, only missing designs are simulated.
+ * worker, and saved when it is ready. After a resume, only missing designs are simulated.
  */
 
-/** The content of the `study` column of a `simulate` run, including the study of its sweep. */
 interface SimulationStudy extends RunStudy {
   readonly simulation: {
     readonly sourceRunId: number;
@@ -66,7 +65,6 @@ export function simulationRequest(run: RunRecord): Result<SimulationStudy['simul
   return ok({ sourceRunId, designs, halfWidth, maxReplications });
 }
 
-/** Returns the designs that a request names. If it names none, returns the best ones by prediction. */
 function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.start'>): Result<readonly number[]> {
   const runId = view.run.id;
   if (input.designs) {
@@ -89,7 +87,6 @@ function chosenDesigns(view: RunView, input: ProcedureArguments<'simulations.sta
   return designs.length > 0 ? ok(designs) : conflict(`Run ${runId} has no valid design${where} to simulate.`);
 }
 
-/** Opens and starts a run that simulates designs of a sweep, either named ones or the best. */
 export async function startSimulations(
   context: Context,
   input: ProcedureArguments<'simulations.start'>,
@@ -122,7 +119,6 @@ export async function startSimulations(
   return ok(runSimulations(context, view, run.value, study.simulation, []));
 }
 
-/** Resumes a stopped run. Only the missing designs are simulated. */
 export async function resumeSimulations(context: Context, run: RunRecord): Promise<Result<RunHandle>> {
   const request = simulationRequest(run);
   if (!request.ok) return request;
@@ -215,7 +211,6 @@ function runSimulations(
   return { runId: run.id, finished, cancel: () => controller.abort() };
 }
 
-/** Simulates a design in a worker. If this fails, tries once more, because the worker may have been lost. */
 async function simulated(
   context: Context,
   runId: number,
@@ -254,7 +249,6 @@ function simulationRecord(view: RunView, design: number, found: SimulatedDistrib
   };
 }
 
-/** Returns the simulated designs of a sweep, in the order of their simulated means. */
 export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns): readonly SimulatedDesign[] {
   const first = order[0] === undefined ? null : times.get(order[0])!;
   return order.map((designIndex, at) => {
@@ -278,7 +272,6 @@ export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns)
   });
 }
 
-/** Returns how well the predictions agree with the simulations. */
 export function predictionAgreement(rows: readonly SimulatedDesign[]): {
   /** Spearman's rank correlation; null with fewer than two designs, or if all times are equal. */
   readonly spearman: number | null;
@@ -303,7 +296,6 @@ export async function ownSimulations(context: Context, runId: number): Promise<R
   return records.ok ? ok(simulatedDesigns(records.value.map((record) => ({ ...record, runId })))) : records;
 }
 
-/** See the contract's `simulations.timeline`. */
 export async function simulationTimeline(
   context: Context,
   view: RunView,

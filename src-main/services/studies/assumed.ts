@@ -31,14 +31,12 @@ interface AssumedLaw {
   readonly learn: 'inspect' | 'probe' | 'ask';
 }
 
-/** The law of usual values for each input, by the path of the input, from `db/assumed.json`. */
 export const ASSUMED_LAWS: Readonly<Record<string, AssumedLaw>> = data.laws as Readonly<Record<string, AssumedLaw>>;
 
-/** The parts of a study with inputs that may be unknown. */
 interface AdvisedInputs {
   readonly kernel: KernelWithOrigins;
   readonly implementations?: readonly { readonly kernel: KernelChange }[] | undefined;
-  /** The study's own laws, by the path of the input. A law is a list of quantiles at even steps of probability. */
+  /** The study's own laws, by path. A law is a list of quantiles at even steps of probability. */
   readonly assumed?: Readonly<Record<string, readonly number[]>> | undefined;
   readonly pipeline?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -51,7 +49,6 @@ const MEASURED: ReadonlySet<KernelField> = new Set([
   'chainInstructions',
 ]);
 
-/** Refuses a law for an input that cannot have one, and a law whose values are not ascending. */
 export function wrongLaw({ assumed = {} }: Pick<AdvisedInputs, 'assumed'>): Result<never> | null {
   const paths = Object.entries(ASSUMED_LAWS).flatMap(([path, law]) => [
     path,
@@ -69,7 +66,6 @@ export function wrongLaw({ assumed = {} }: Pick<AdvisedInputs, 'assumed'>): Resu
   return null;
 }
 
-/** Returns the laws of a study: its own, and otherwise those of `db/assumed.json`. */
 function resolveLaws(assumed: AdvisedInputs['assumed'] = {}): Laws {
   const laws: Record<string, readonly number[]> = {};
   for (const [path, { quantiles, dependentLoads, bytes }] of Object.entries(ASSUMED_LAWS)) {
@@ -80,7 +76,7 @@ function resolveLaws(assumed: AdvisedInputs['assumed'] = {}): Laws {
   return laws;
 }
 
-/** Returns the unknown inputs of a study on a device. These have a law but no stated value. */
+/** The unknown inputs of a study on a device have a law but no stated value. */
 export function unknownOf({ kernel, implementations, assumed, pipeline }: AdvisedInputs, device: Device): Unknown {
   const laws = resolveLaws(assumed);
   const measured = pipeline?.[device.id] !== undefined;
@@ -110,7 +106,7 @@ export function unknownOf({ kernel, implementations, assumed, pipeline }: Advise
   };
 }
 
-/** Returns the 5 % and 95 % quantiles of an unknown input's law; `null` if it is known or not a number. */
+/** Returns the 5 % and 95 % quantiles; `null` if the input is known or not a number. */
 export function assumedRange(
   { kernel, implementations }: AdvisedInputs,
   device: Device,
@@ -131,7 +127,6 @@ export function assumedRange(
     : null;
 }
 
-/** Adds to each unknown input of a prediction the range in which it is drawn. */
 export function withRanges(facts: readonly InputFact[], inputs: AdvisedInputs, device: Device): readonly InputFact[] {
   const unknown = unknownOf(inputs, device);
   return facts.map((fact) => ({ ...fact, usual: assumedRange(inputs, device, unknown, fact.field) ?? fact.usual }));
@@ -165,7 +160,7 @@ function isUnknown(kernel: KernelWithOrigins, field: KernelField, laws: Laws): b
   }
 }
 
-/** Whether a study states a value for a field: one that is neither the default nor the middle of the law. */
+/** A stated value is neither the default nor the middle of the law. */
 function isStated(kernel: KernelWithOrigins, field: KernelField, laws: Laws): boolean {
   const byDefault = (KERNEL_DEFAULTS as Partial<Record<KernelField, number | boolean>>)[field];
   if (kernel[field] === undefined || kernel[field] === byDefault || field === 'sharing') return false;

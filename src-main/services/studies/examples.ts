@@ -4,18 +4,16 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { Context } from '../context.ts';
 import { readStudyFile, saveStudy, type LocatedStudy } from './studies.ts';
 
-/** Returns the file names of Lockstep's example studies. Acts comes first. */
 async function exampleFiles(resourceFolder: string): Promise<readonly string[]> {
   return (await readdir(join(resourceFolder, EXAMPLES_FOLDER)))
     .filter((name) => name.endsWith('.json'))
     .sort((a, b) => Number(b === 'acts.json') - Number(a === 'acts.json') || a.localeCompare(b));
 }
 
-/** The folder of the examples, relative to the folder that has `db/`. */
 export const EXAMPLES_FOLDER = join('db', 'examples');
-/** The setting that a database gets when it has received all examples at its first start. */
+/** A database gets this setting when it has received all examples at its first start. */
 const STARTED = 'examples.version';
-/** The setting with the example files that a database has ever received, even those changed or deleted since. */
+/** The example files that a database has ever received, even those changed or deleted since. */
 const OFFERED = 'examples.offered';
 /** The examples that a database has received if it is older than this setting. */
 const FIRST = ['acts', 'collatz', 'geometric', 'mandelbrot', 'software', 'spmv-cpu', 'spmv-skewed', 'spmv-uniform'].map(
@@ -23,9 +21,9 @@ const FIRST = ['acts', 'collatz', 'geometric', 'mandelbrot', 'software', 'spmv-c
 );
 
 /**
- * Adds the example studies to a new database. To an older database, adds only examples that are new in this version. An
- * example is never added again, even if the user has changed or deleted it. Examples from an interrupted first start
- * are kept. Returns the id of the first example, or null if this is not the first start.
+ * Adds the example studies to a new database, and to an older database only examples that are new in this version. An
+ * example is never added again, even if the user has changed or deleted it. Returns the id of the first example, or
+ * null if this is not the first start.
  */
 export async function seedExamples({ store, host, resourceFolder }: Context): Promise<Result<number | null>> {
   if (host === 'cli') return ok(null);

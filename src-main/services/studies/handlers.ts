@@ -84,7 +84,6 @@ async function withRuns({ store }: Context, stored: StoredStudy): Promise<Result
   return studyRecord(stored, page.ok ? page.value.rows : []);
 }
 
-/** Saves a study and announces this change. */
 export async function savedStudy(context: Context, located: LocatedStudy, id?: number): Promise<Result<StudyRecord>> {
   const stored = await saveStudy(context.store, located, id);
   if (!stored.ok) return stored;
@@ -123,7 +122,6 @@ async function upload(
   });
 }
 
-/** Returns which columns are chosen, without the header and the delimiter of the file. */
 function withoutSyntax({ header: _header, delimiter: _delimiter, ...columns }: CsvColumns): CsvColumns {
   return columns;
 }

@@ -7,7 +7,6 @@ import type { Study } from '../../contract/study.ts';
 import { ASSUMED_LAWS, assumedRange, unknownOf, withRanges } from './assumed.ts';
 import { predictionInputs } from './plan.ts';
 
-/** Returns the unknown inputs of a study that affect the times on a device. */
 export function decidingUnknown(study: Study, axes: SpaceAxes, device: Device): Unknown {
   const unknown = unknownOf(study, device);
   const deciding = new Set(decidingFields(predictionInputs(study, axes), device).map(({ field }) => field));

@@ -16,7 +16,6 @@ const MAX_KEPT = 8;
 
 interface Kept {
   readonly lengths: OrderedLaw;
-  /** The files that were read, with their state when they were read. */
   readonly files: readonly OpenedFile[];
 }
 

@@ -11,14 +11,10 @@ import { spmvOf } from './spmv.ts';
 export interface StudyOfLengths {
   /** The lengths: a file relative to the working folder, or text in the workload grammar. */
   readonly lengths: string;
-  /**
-   * The number of units; the default is one per length. More units repeat the lengths, and fewer take the first
-   * lengths.
-   */
+  /** The default is one unit per length. More units repeat the lengths, and fewer take the first lengths. */
   readonly units?: number;
-  /** The ids of the devices. The default is an A100, or with `spmv` the devices of the example. */
+  /** The default is an A100, or with `spmv` the devices of the example. */
   readonly device?: readonly string[];
-  /** Whether to compare the kernels for a product of a sparse matrix and a vector. */
   readonly spmv?: boolean;
 }
 
@@ -56,7 +52,6 @@ export async function writeNewStudy(
   return saved.ok ? ok({ units, mean, max }) : saved;
 }
 
-/** Converts the path of a file so that it is relative to the folder of the study. */
 function workloadText(lengths: string, folder: string): string {
   const [, kind, path, columns = ''] = /^(?:(file|mtx):)?([^#]*)(#.*)?$/s.exec(lengths)!;
   if (!existsSync(path)) return lengths;

@@ -20,7 +20,6 @@ import { MAX_AXIS_VALUES, MAX_DESIGNS, MAX_SPACE, type CountAxis, type Study } f
 import { sharedLaw } from './workloads.ts';
 import type { RunAxes } from '../../../db/records.ts';
 
-/** Returns the values of an axis in ascending order, each once. */
 function expandAxis(axis: CountAxis, field: string): Result<readonly number[]> {
   if ('from' in axis) {
     const step = axis.step ?? 1;
@@ -43,12 +42,11 @@ const COUNT_AXES = [
   'cores',
 ] as const;
 
-/** Returns the sum of the shares of instructions in integer, FP64 and special classes. */
 function shares({ integerShare = 0, fp64Share = 0, specialShare = 0 }: Partial<Phase> = {}): number {
   return integerShare + fp64Share + specialShare;
 }
 
-/** Checks what a study with a CPU needs. Otherwise all designs on the CPU would be invalid, or take no time. */
+/** Without this check, all designs on a CPU would be invalid, or take no time. */
 function checkCpu(study: Study, device: Device, balancing: readonly Balancing[]): Result<null> {
   const { axes, kernel } = study;
   if (!axes.cores)
@@ -73,7 +71,6 @@ function checkCpu(study: Study, device: Device, balancing: readonly Balancing[])
   return ok(null);
 }
 
-/** Checks that the traffic of a kernel is given in one way only: as numbers or as a list of accesses. */
 function checkTraffic(
   { accesses, bytesPerIteration }: Pick<KernelChange, 'accesses' | 'bytesPerIteration'>,
   place: string,
@@ -85,7 +82,6 @@ function checkTraffic(
   );
 }
 
-/** Returns the implementations with complete kernels; null if the study has none. A failure names the wrong field. */
 function studyImplementations({ implementations, kernel, axes }: Study): Result<readonly Implementation[] | null> {
   if (!implementations) return ok(null);
   const made: Implementation[] = [];
@@ -140,7 +136,7 @@ function studyImplementations({ implementations, kernel, axes }: Study): Result<
   return ok(made);
 }
 
-/** Returns the units in a row of the workload, or of the image that it names; undefined without rows. */
+/** Also for the image that a workload names; undefined without rows. */
 function rowWidth({ lengths, width }: Study['workload']): number | undefined {
   if (width !== undefined) return width;
   const parsed = parseWorkload(lengths);
@@ -148,7 +144,6 @@ function rowWidth({ lengths, width }: Study['workload']): number | undefined {
   return workload?.kind === 'example' && workload.example.kind === 'mandelbrot' ? workload.example.width : undefined;
 }
 
-/** Expands the axes of a study for its devices. The failure names the wrong field. */
 export function studyAxes(study: Study, devices: readonly Device[]): Result<SpaceAxes> {
   const { axes } = study;
   const expanded: Partial<Record<(typeof COUNT_AXES)[number], readonly number[]>> = {};
@@ -222,7 +217,6 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
   return ok(result);
 }
 
-/** Refuses a space that has too many designs to predict all of them. */
 export function tooLarge(axes: SpaceAxes): Result<never> | null {
   const size = spaceSize(axes);
   return size > MAX_DESIGNS
@@ -250,7 +244,6 @@ export function predictionInputs(
   };
 }
 
-/** Converts the axes to text and numbers that are readable in the store. */
 export function storedAxes(axes: SpaceAxes): RunAxes {
   return {
     device: axes.devices.map((device) => device.id),
@@ -263,10 +256,7 @@ export function storedAxes(axes: SpaceAxes): RunAxes {
   };
 }
 
-/**
- * Returns everything that workers need to predict any design of the study. If the units have an order, the law is made
- * from their lengths.
- */
+/** If the units have an order, the law is made from their lengths. */
 export function sweepPlan(
   id: string,
   study: Study,

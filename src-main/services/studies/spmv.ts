@@ -10,7 +10,6 @@ import { STORED } from './workloads.ts';
 /** Bytes per element of the vector: a double, as in the example. */
 const ELEMENT_BYTES = 8;
 
-/** A sparse matrix: the source of its row lengths, its number of rows and columns, and its name. */
 interface Matrix {
   readonly name: string;
   readonly lengths: string;
@@ -18,7 +17,6 @@ interface Matrix {
   readonly columns: number;
 }
 
-/** Returns the example that compares eight kernels of a sparse matrix-vector product, with an imported matrix. */
 export async function spmvStudy({ store, resourceFolder }: Context, lengths: string): Promise<Result<Study>> {
   const [, hash, name = 'matrix'] = STORED.exec(lengths) ?? [];
   const record = hash === undefined ? ok(null) : await store.getWorkload(hash);
@@ -32,10 +30,9 @@ export async function spmvStudy({ store, resourceFolder }: Context, lengths: str
   return spmvOf(resourceFolder, { name, lengths, rows: order.units, columns: matrixColumns });
 }
 
-/** The file of the example that compares the kernels. */
 const SPMV_EXAMPLE = 'spmv-implementations.json';
 
-/** Returns the example with another matrix. Its rows are in order, and its vector has one element per column. */
+/** The rows of the matrix are in order, and the vector has one element per column. */
 export async function spmvOf(resourceFolder: string, { name, lengths, rows, columns }: Matrix): Promise<Result<Study>> {
   const example = await readStudyFile(join(resourceFolder, EXAMPLES_FOLDER, SPMV_EXAMPLE));
   if (!example.ok) return example;

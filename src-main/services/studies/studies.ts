@@ -8,15 +8,13 @@ import { withZeros } from '../../contract/older-kernels.ts';
 import { studySchema, type Study } from '../../contract/study.ts';
 import { readText } from '../files/files.ts';
 
-/** A study, and the folder to which its paths are relative. */
 export interface LocatedStudy {
   readonly study: Study;
-  /** The folder as an absolute path; `null` if the study did not come from a file. */
+  /** Relative paths of the study start in this folder; `null` if the study did not come from a file. */
   readonly baseFolder: string | null;
   readonly example: boolean;
 }
 
-/** The content of a run's `study` column: the study, the folder of its files, and the stored law of its lengths. */
 export interface RunStudy extends LocatedStudy {
   readonly workloadHash: string;
 }
@@ -29,7 +27,6 @@ export async function readStudyFile(path: string): Promise<Result<LocatedStudy>>
   return study.ok ? ok({ study: study.value, baseFolder: dirname(file), example: false }) : study;
 }
 
-/** Reads a study from the store. If another version wrote it, it is validated again. */
 export function locatedStudy(spec: unknown, what: string): Result<LocatedStudy> {
   if (typeof spec !== 'object' || spec === null || !('study' in spec))
     return fail('storage', `${what}: This is not a study that this version can read.`);

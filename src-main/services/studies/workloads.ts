@@ -23,7 +23,7 @@ export const sha256 = (bytes: Uint8Array | string): string => hash('sha256', byt
 
 const DIGEST_STEP_BYTES = 4 * 2 ** 20;
 
-/** Computes the SHA-256 of several parts, one after another, in hexadecimal. Other calls can run in between. */
+/** The SHA-256 of all parts together, in hexadecimal. Other calls can run in between. */
 export async function digestOf(...parts: readonly Uint8Array[]): Promise<string> {
   const sum = createHash('sha256');
   for (const part of parts)
@@ -34,18 +34,16 @@ export async function digestOf(...parts: readonly Uint8Array[]): Promise<string>
   return sum.digest('hex');
 }
 
-/** The number of lengths that are converted at a time. Other calls can run in between. */
 const LENGTHS_STEP = 2 ** 20;
 
-/** Copies a law to shared memory, so that workers read it without a copy. */
 export function sharedLaw(law: LengthLaw): LengthLaw {
   if (law.support.buffer instanceof SharedArrayBuffer) return law;
   return { ...law, support: shareValues(law.support), probability: shareValues(law.probability) };
 }
 
 /**
- * Returns the order of a study's units in shared memory. This is the order of the workload. If there is none and a CPU
- * must partition the units, they are drawn from the law with the seed of the study. Otherwise returns `null`.
+ * Returns the order of the workload in shared memory. If there is none and a CPU must partition the units, they are
+ * drawn from the law with the seed of the study. Otherwise returns `null`.
  */
 export function planLengths(
   study: Study,
@@ -89,7 +87,7 @@ export async function packLengths({ units, iterations }: OrderedLengths): Promis
   return { units, bytesPerLength: isShort ? 4 : 8, iterations: packed.toString('base64') };
 }
 
-/** Reads what `packLengths` has stored in a workload's provenance; `null` if it is missing or unreadable. */
+/** Returns `null` if the packed lengths are missing or unreadable. */
 export async function unpackLengths(provenance: unknown): Promise<OrderedLengths | null> {
   if (typeof provenance !== 'object' || provenance === null || !('order' in provenance)) return null;
   const { order } = provenance;
@@ -114,10 +112,8 @@ export async function unpackLengths(provenance: unknown): Promise<OrderedLengths
   }
 }
 
-/** The text of a workload for an imported file: `stored:HASH:name`. */
 export const STORED = /^stored:([0-9a-f]{64})(?::(.*))?$/;
 
-/** A law, and the order of the lengths if the workload has one. */
 export interface OrderedLaw {
   readonly law: LengthLaw;
   readonly order: OrderedLengths | null;
@@ -128,7 +124,7 @@ export interface OrderedLaw {
 /** These sources are read in the pool. A file may have gigabytes, and an example may have millions of points. */
 const TAKES_LONG = /\b(file|mtx|example)\s*:/;
 
-/** Resolves the text of a workload. It may name an imported file, as `stored:HASH:name`. */
+/** The text may name an imported file, as `stored:HASH:name`. */
 export async function resolveLengths(
   { store, pool }: { readonly store: StoreClient; readonly pool: Pool },
   text: string,

@@ -13,7 +13,7 @@ import { designText } from '../../../src-workers/domain/design.ts';
 import { openExecution, triedTwice } from '../runs/execution.ts';
 import type { RunHandle } from '../runs/running.ts';
 
-/** The number of parts of the space for which one task computes bounds. */
+/** One task computes bounds for this many parts of the space. */
 const BOUND_PARTS = 64;
 
 /**
@@ -23,9 +23,7 @@ const BOUND_PARTS = 64;
 function openLanes(lanes: number, controller: AbortController) {
   const { signal } = controller;
   let failure: Failure | null = null;
-  /**
-   * Runs a task for each part from `next`, several at a time, until no part is left, a task fails or all are cancelled.
-   */
+  /** Runs a task for each part from `next`, until no part is left, a task fails or all are cancelled. */
   const inParts = async <Part, Found>(
     next: () => Part | undefined,
     task: (part: Part) => Promise<Found>,
@@ -48,8 +46,8 @@ function openLanes(lanes: number, controller: AbortController) {
 }
 
 /**
- * Finds the best designs of a run's space and saves them in one step. They are exactly the first designs of a complete
- * ranking (`advise/best.ts`). A cancelled run has saved nothing, and begins again when it is resumed.
+ * Finds the best designs of a run's space, exactly the first designs of a complete ranking (`advise/best.ts`), and
+ * saves them in one step. A cancelled run has saved nothing, and begins again when it is resumed.
  */
 export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wanted: number): RunHandle {
   const controller = new AbortController();

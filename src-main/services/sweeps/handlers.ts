@@ -45,13 +45,13 @@ export function sweepHandlers(context: Context): Handlers<'runs.start' | Procedu
   };
 }
 
-/** Whether the lengths decide which designs of a balancing are valid: a share or a class may have no work. */
+/** The lengths decide which designs of such a balancing are valid: a share or a class may have no work. */
 function needsLaw(balancing: string): boolean {
   const parsed = parseBalancing(balancing);
   return parsed.ok && (isEvenShare(parsed.value) || parsed.value.kind === 'mixed');
 }
 
-/** Returns the law of a study's lengths; `null` if they are unreadable, which the field of the lengths shows. */
+/** Returns `null` if the lengths are unreadable, which the field of the lengths shows. */
 async function readLaw(context: Context, studyId: number | undefined, study: Study): Promise<LengthLaw | null> {
   const saved = studyId === undefined ? null : await getStudy(context.store, studyId);
   const found = await context.lengths.resolve(study, saved?.ok ? saved.value.baseFolder : null);

@@ -1,5 +1,3 @@
-/** Estimates how fast this machine predicts, from its earlier predictions. */
-
 export interface FinishedSweep {
   readonly designs: number;
   readonly elapsedMs: number;
@@ -10,10 +8,10 @@ const FIRST_GUESS = 300;
 /** A run below both limits mostly starts workers and builds tables, so it does not count. */
 const TIMED_DESIGNS = 100_000;
 const TIMED_MS = 2000;
-/** The number of recent runs that are kept. Older ones are dropped, because load and kernel change. */
+/** Older runs are dropped, because load and kernel change. */
 const LAST_RUNS = 5;
 
-/** Adds a run to the runs that determine the pace, unless it is too short. Returns the runs to keep, oldest first. */
+/** A short run does not count. Returns the runs to keep, oldest first. */
 export function withSweep(known: readonly FinishedSweep[], finished: FinishedSweep): readonly FinishedSweep[] {
   const { designs, elapsedMs } = finished;
   return elapsedMs > 0 && (designs >= TIMED_DESIGNS || elapsedMs >= TIMED_MS)

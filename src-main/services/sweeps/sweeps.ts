@@ -25,12 +25,7 @@ import { APP_VERSION, MODEL_VERSION } from '../version.ts';
 import { digestOf, packLengths, planLengths, prepareLaw, resolveLengths } from '../studies/workloads.ts';
 import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 
-/**
- * Runs a sweep: resolves the study, opens a run, predicts in the pool, saves each chunk as it comes, and finishes.
- * A task is the same part of every device. The designs of this part need the same depth laws, so no two workers compute
- * the same law. Tasks are small, so that progress is smooth and all workers end at about the same time. A task that
- * fails is repeated once. If it fails again, the run fails and names the designs.
- */
+/** Tasks are small, so that progress is smooth and all workers end at about the same time. */
 const TASKS_PER_WORKER = 8;
 const TASK_DESIGNS = 32_768;
 /** The smallest chunk, in designs, and the largest one if there are many devices. Each chunk is one transaction. */
@@ -39,7 +34,6 @@ const MANY_DEVICES_CHUNK_DESIGNS = 4096;
 /** The workers pause if more chunks than this wait to be saved. This limits the memory. */
 const MAX_UNSAVED_CHUNKS = 8;
 
-/** What a run needs, resolved from a study. It is also used to read the designs of a finished run. */
 export interface PreparedStudy {
   readonly study: Study;
   readonly devices: readonly Device[];
@@ -50,7 +44,7 @@ export interface PreparedStudy {
   readonly plan: SweepPlan;
 }
 
-/** Returns the devices of a study. A device that the study names twice is returned once. */
+/** A device that the study names twice is returned once. */
 export async function studyDevices(catalogue: Catalogue, { devices }: Study): Promise<Result<readonly Device[]>> {
   const found = await catalogue.devices([...new Set(devices)]);
   if (found.ok) return found;
@@ -87,10 +81,7 @@ export async function prepareStudy(context: Context, located: LocatedStudy): Pro
   return ok({ study, devices: devices.value, axes: axes.value, law, order: lengths.value.order, plan });
 }
 
-/**
- * Opens a run for a prepared study and starts to predict.
- * @param best how many of the best designs are kept; by default all designs are kept
- */
+/** @param best how many of the best designs are kept; by default all designs are kept */
 export async function startSweep(
   context: Context,
   located: LocatedStudy,
@@ -136,7 +127,7 @@ export async function startSweep(
   );
 }
 
-/** Resumes a stopped run, whose plan is made again from the data of the run. */
+/** The plan of a resumed run is made again from the data of the run. */
 export async function resumeSweep(context: Context, run: RunRecord): Promise<Result<RunHandle>> {
   const planned = await runPlan(context.store, run);
   if (!planned.ok) return planned;
@@ -150,7 +141,6 @@ function bytesOf(values: Float64Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }
 
-/** Predicts the designs of a run that are not saved yet. */
 export function runSweep(
   context: Context,
   run: RunRecord,
@@ -200,7 +190,7 @@ export function runSweep(
     }
   };
 
-  /** Describes the fastest design of the run, over this attempt and earlier ones. */
+  /** The fastest design may come from an earlier attempt. */
   const bestOf = async (found: typeof best): Promise<BestDesign | null> => {
     const predictor = createPredictor(plan);
     let timeMs = found?.timeMs ?? Infinity;
@@ -235,8 +225,8 @@ export function runSweep(
 }
 
 /**
- * Divides tasks among workers. Neighbouring tasks need the same orders and laws, so each worker takes consecutive ones.
- * A worker without tasks takes the last tasks of the worker that has most left.
+ * Neighbouring tasks need the same orders and laws, so each worker takes consecutive ones. A worker without tasks takes
+ * the last tasks of the worker that has most left.
  */
 function contiguousQueues<T>(tasks: readonly T[], workers: number): T[][] {
   const each = tasks.length / workers;
@@ -258,7 +248,8 @@ function isBetter(found: BestFound, best: BestFound | null): boolean {
 }
 
 /**
- * Divides the designs that are not saved yet into tasks. A task is the same part of every device.
+ * Divides the designs that are not saved yet into tasks. A task is the same part of every device, because the designs
+ * of this part need the same depth laws.
  * @param counts the number of values on each axis, in the order of AXIS_ORDER
  */
 export function missingTasks(

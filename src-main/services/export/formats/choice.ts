@@ -45,14 +45,13 @@ const list = (values: readonly string[], perLine: number): string =>
 
 const float = (value: number, decimals: number): string => `${value.toFixed(decimals)}f`;
 
-/** Writes a launch. If the number of blocks follows from the units per slot, it is 0, and vice versa. */
+/** If the number of blocks follows from the units per slot, it is 0, and vice versa. */
 function designRow(design: ChoiceDesign, device: Device): string {
   const { threadsPerUnit, blockThreads, launch } = design;
   const rounds = launch.kind === 'units-per-thread' ? launch.value : 0;
   return `{${threadsPerUnit}u, ${blockThreads}u, ${rounds}u, ${fixedBlocks(design, device)}u}`;
 }
 
-/** Describes how well the table chooses for laws between its own, and how well a single launch does for all laws. */
 function heldOutText({ laws, chosen, fixed }: ChoiceTable['heldOut']): string {
   const beyond = (ratio: number): string => percent(ratio - 1).replace('\u00a0', ' ');
   const some = ({ laws: own }: Ratios): string => (own === laws ? '' : ` (over the ${own} laws that allow it)`);
@@ -66,8 +65,8 @@ function heldOutText({ laws, chosen, fixed }: ChoiceTable['heldOut']): string {
 }
 
 /**
- * Writes a C++17 header that chooses the launch of a kernel as soon as the lengths are known. It uses a table of
- * predicted times over a grid of laws. It includes only the standard library, so CUDA, HIP and plain C++ accept it.
+ * Writes a C++17 header that chooses the launch of a kernel as soon as the lengths are known, by a table of predicted
+ * times over a grid of laws. It includes only the standard library, so CUDA, HIP and plain C++ accept it.
  */
 function choiceHeader(source: CodeSource, row: RankRow, device: Device, table: ChoiceTable): string {
   const name = implementationName(source, row);
@@ -143,7 +142,6 @@ ${threads.map((value) => `    case ${value}u: body(std::integral_constant<unsign
 `;
 }
 
-/** The designs, the axes of the laws, and the logarithm of the time of each design at each law. */
 function writeTables({ means, spreads, units, designs, logNs }: ChoiceTable, device: Device): string {
   const points = means.length * spreads.length * units.length;
   const rows = Array.from({ length: points }, (_, point) => {
@@ -181,7 +179,6 @@ ${rows.join('\n')}
 };`;
 }
 
-/** Finds the launch in the tables: computes mean and spread of the lengths, and interpolates between laws. */
 const CHOOSING = `/// A position between entry \`at\` of a list and the next entry: \`part\` is 0 at the first and 1 at the second.
 struct place {
   unsigned at;

@@ -19,8 +19,8 @@ export const cudaKernel = codeFormat({
 });
 
 /**
- * Writes a kernel around the user's code for one unit. It implements the rest of the design: the loop, the mapping of
- * units to threads, the preparation of the balancing, and the launch. CUDA and HIP, C++17.
+ * Writes a kernel around the user's code for one unit, in CUDA and HIP, C++17: the loop, the mapping of units to
+ * threads, the preparation of the balancing, and the launch.
  * @param width threads of a thread group of the device
  */
 function kernelText(source: CodeSource, row: RankRow, width: number): string {
@@ -177,7 +177,6 @@ LOCKSTEP_ERROR launch(Work work, const unsigned*, unsigned units, device_lists l
 }
 `;
 
-/** Writes the host code that prepares a balancing from the lengths of the units. */
 function prepare(isMixed: boolean, balancing: Balancing, buckets: readonly number[] | null): string {
   const made: string[] = [];
   let before = '';
@@ -253,7 +252,6 @@ function dealt(balancing: Balancing): string {
 `;
 }
 
-/** Writes a single loop over the iterations of all units of a slot. `next` is the code that moves to the next unit. */
 const oneLoop = (next: string): string => `  bool busy = at < units;
   unsigned unit = busy ? unit_at(at) : 0u;
   unsigned length = busy ? work.iterations(unit) : 0u;

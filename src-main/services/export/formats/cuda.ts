@@ -27,9 +27,9 @@ export const cuda = codeFormat({
 });
 
 /**
- * Defines the macro that stands before the kernel's name. With a register cap, it is only `__maxnreg__` (CUDA 12.4 or
- * later). The compiler refuses launch bounds beside it, and launch bounds would override `-maxrregcount` (CUDA C++
- * Programming Guide, "Maximum Number of Registers per Thread").
+ * With a register cap, the macro before the kernel's name is only `__maxnreg__` (CUDA 12.4 or later). The compiler
+ * refuses launch bounds beside it, and launch bounds would override `-maxrregcount` (CUDA C++ Programming Guide,
+ * "Maximum Number of Registers per Thread").
  */
 function boundsMacro(macro: string, { design, residentBlocks }: RankRow): readonly string[] {
   const { blockThreads } = design;

@@ -27,7 +27,6 @@ export const html = reportFormat({
   write: reportPage,
 });
 
-/** Writes the report as a page, which can be shown or printed. */
 export async function reportPage(facts: ReportFacts, { view, chosen }: ExportJob): Promise<string> {
   return htmlReport(facts, await chartDrawer(), mapSection(view, chosen));
 }
@@ -64,7 +63,6 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 16px;margin:4px 0}
 @media print{@page{margin:16mm}:root{color-scheme:light}body{max-width:none;padding:0;font-size:10.5pt}h2{break-after:avoid}svg,table,.legend{break-inside:avoid}.wide{overflow:visible}tr.tied td,.legend i,svg *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 `;
 
-/** Writes a table. Its cells are escaped here. */
 function table({ columns, rows }: ReportTable, rowClass: (at: number) => string = () => ''): string {
   const names = columns.map(({ isWords, isLong }) => (isWords ? ` class="word${isLong ? ' wrap' : ''}"` : ''));
   const head = columns.map((column, i) => `<th scope="col"${names[i]}>${escaped(column.head)}</th>`).join('');
@@ -79,8 +77,7 @@ const paragraph = (sentences: readonly string[]): string =>
   sentences.length === 0 ? '' : `<p>${sentences.map(escaped).join(' ')}</p>`;
 
 /**
- * Writes a page that contains everything: it has no address, loads nothing, and its only script is that of the map. It
- * is fit for printing, and has light and dark colours.
+ * The page has no address, loads nothing, and its only script is that of the map.
  * @param map the section of `mapSection`, already escaped
  */
 function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {

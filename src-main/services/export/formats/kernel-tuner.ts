@@ -43,9 +43,8 @@ export const kernelTuner = tunerFormat({
 
 interface KernelTunerSpace {
   readonly values: ReadonlyMap<string, readonly number[]>;
-  /** Python conditions that exclude designs that cannot run. */
   readonly restrictions: readonly string[];
-  /** The number of designs that pass the conditions but cannot run. */
+  /** Designs that pass the conditions but cannot run. */
   readonly wrong: number;
 }
 
@@ -136,7 +135,7 @@ const WHOLE_NAMES: Readonly<Record<(typeof WHOLE_AXES)[number], string>> = {
  * All parameters are numbers, because the schema of caches and the macros of kernels require this.
  * @param timestamp when the run ended, ISO 8601
  * @param run the sweep, by which an import of the predictions finds it
- * @param axes the axes of the sweep: implementations and balancings are positions on them
+ * @param axes implementations and balancings are positions on them
  * @param space null if only the best designs are known
  */
 function kernelTunerScript(
@@ -238,7 +237,6 @@ if __name__ == "__main__":
 `;
 }
 
-/** Writes Python code that saves the predictions as a cache. */
 function cacheWriter(source: TunerSource, timestamp: string, run: TunedRun): string {
   const [best] = source.designs;
   return `def write_cache(file):
@@ -283,7 +281,6 @@ function cacheWriter(source: TunerSource, timestamp: string, run: TunedRun): str
 `;
 }
 
-/** Python code that tunes a kernel with Kernel Tuner. */
 const TUNE = `def tune(kernel_source, arguments, strategy=None, strategy_options=None, whole=False, **options):
     """Tunes with Kernel Tuner: measures every design, or searches by a strategy, which starts at the best design if possible.
 
@@ -300,7 +297,6 @@ const TUNE = `def tune(kernel_source, arguments, strategy=None, strategy_options
     )
 `;
 
-/** Writes the values of all parameters, and the conditions that exclude designs which cannot run. */
 function wholeSpace(space: KernelTunerSpace | null): string {
   if (!space)
     return '\n# The sweep kept only its best designs, so they are the whole space.\nWHOLE, RESTRICTIONS = tune_params, restrictions\n';
@@ -319,7 +315,6 @@ ${space.restrictions.map((one) => `    ${pythonText(one)},\n`).join('')}]
 `;
 }
 
-/** Writes the measured times as a cache, with every repeat. */
 function measuredCache({ run, measured, base, metadata }: MeasuredJob): Result<Rendered> {
   const timestamp = run.finishedAt ?? run.startedAt;
   const names = Object.keys(measured[0].configuration);

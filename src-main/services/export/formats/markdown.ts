@@ -19,7 +19,6 @@ function cell({ isForeign, isCode }: ReportColumn, text: string): string {
   return isForeign ? escaped(text) : text;
 }
 
-/** Writes a table. Columns of words come before columns of numbers. */
 function table({ columns, rows }: ReportTable): string {
   const shown = [...columns.keys()].filter((at) => !columns[at].isOfPage);
   const order = shown.toSorted((a, b) => Number(columns[b].isWords ?? false) - Number(columns[a].isWords ?? false));
@@ -33,7 +32,6 @@ function table({ columns, rows }: ReportTable): string {
 
 const sentences = (lines: readonly string[]): string => lines.map(escaped).join(' ');
 
-/** Writes a report: the chosen design, the reasons, tied designs, the best design of each device, and the sources. */
 function markdownReport(facts: ReportFacts): string {
   const tables = reportTables(facts);
   const sections = [

@@ -1,7 +1,6 @@
 import { reportFormat } from '../report-format.ts';
 import { reportPage } from './html.ts';
 
-/** The report as an HTML page, which the host prints to a PDF file. */
 export const pdf = reportFormat({
   id: 'pdf',
   label: 'PDF report',

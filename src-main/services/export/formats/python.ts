@@ -18,7 +18,6 @@ export const python = codeFormat({
   write: pythonModule,
 });
 
-/** Writes the launch parameters as a Python 3 dictionary, for PyCUDA, CuPy, Numba and tuners. */
 function pythonModule(source: CodeSource, row: RankRow): string {
   const { design } = row;
   const launch: readonly (readonly [key: string, value: string | number, about: string])[] = [

@@ -44,7 +44,6 @@ function t4Json(view: RunView, { within, limit }: TableList): AsyncGenerator<str
   return jsonParts({ schema_version: '1.0.0', metadata, results });
 }
 
-/** Writes measured times in the same format, with every repeat. */
 function measuredT4({ run, measured, base, metadata }: MeasuredJob): Result<Rendered> {
   const timestamp = run.finishedAt ?? run.startedAt;
   const results = measured.map((one) => t4Result(one, timestamp));

@@ -51,7 +51,7 @@ const NS_PER_MS = 1e6;
 const us = (ns: number): number => ns / 1000;
 const toUs = (ms: number): number => us(Math.round(ms * NS_PER_MS));
 
-/** Returns the start and length of a slice, rounded to whole nanoseconds so that it never overlaps the next slice. */
+/** Times are rounded to whole nanoseconds, so that a slice never overlaps the next one. */
 function slice(startMs: number, endMs: number): { readonly ts: number; readonly dur: number } {
   const [start, end] = [Math.round(startMs * NS_PER_MS), Math.round(endMs * NS_PER_MS)];
   const [ts, dur] = [us(start), us(end - start)];
@@ -60,8 +60,8 @@ function slice(startMs: number, endMs: number): { readonly ts: number; readonly 
 
 /**
  * Writes a simulated launch in Chrome's Trace Event Format, which Perfetto opens. Each multiprocessor is a process,
- * each of its slots a thread, and each block a slice; active thread groups are counters. If the design was measured on
- * the device, a separate process has one slice with the measured median, because measurements do not record blocks.
+ * each of its slots a thread, and each block a slice; active thread groups are counters. A measured design has a
+ * separate process with one slice, because measurements do not record blocks.
  */
 function launchTrace(
   source: CodeSource,

@@ -22,8 +22,7 @@ export const triton = tunerFormat({
   name: 'Triton',
   launchable:
     'Blocks must have 1, 2, 4, 8, 16 or 32 thread groups. Mixed designs, which have several launches, are not supported.',
-  // The largest number of designs that are predicted at other numbers of units. They are the best ones for the study's
-  // units.
+  // At most this many of the best designs for the study's units are predicted at other numbers of units.
   most: 400,
   launchesGroups: (groups) => groups >= 1 && Number.isInteger(Math.log2(groups)),
   blocksOnly: true,
@@ -40,7 +39,7 @@ export const triton = tunerFormat({
 
 /** Numbers of units to predict, relative to the study's number. */
 const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64];
-/** The largest number of units that are predicted if their order is given, because they are predicted one by one. */
+/** Units in a given order are predicted one by one, so larger numbers are left out. */
 const MAX_ORDERED_UNITS = 2 ** 22;
 
 interface UnitsTable {
@@ -50,8 +49,8 @@ interface UnitsTable {
 }
 
 /**
- * Predicts designs at several numbers of units, in a worker. Keeps the designs that come closest to the best time at
- * any of these numbers. The first design always stays, because it is the best one at the study's number of units.
+ * Keeps the designs that come closest to the best time at any number of units, and always the first, which is best at
+ * the study's number.
  */
 async function unitsTable(
   pool: Pool,

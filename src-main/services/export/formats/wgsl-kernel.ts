@@ -22,9 +22,9 @@ export const wgslKernel = codeFormat({
 });
 
 /**
- * Writes a WGSL module around the user's code for one unit. It implements the rest of the design: the constants, the
- * loop, and the mapping of units to invocations. Each invocation of a unit passes on its own part of the sum, because
- * WebGPU does not fix the width of a subgroup. Only `dynamic-fetch(group)` uses subgroups, which may have any width.
+ * Writes a WGSL module around the user's code for one unit: the constants, the loop, and the mapping of units to
+ * invocations. Each invocation of a unit passes on its own part of the sum, because WebGPU does not fix the width of a
+ * subgroup. Only `dynamic-fetch(group)` uses subgroups, which may have any width.
  * @param width threads of a thread group of the device
  */
 function kernelText(source: CodeSource, row: RankRow, width: number): string {
@@ -40,7 +40,6 @@ function kernelText(source: CodeSource, row: RankRow, width: number): string {
   const isOrdered = isMixed || isPlaced || balancing.kind === 'shuffle' || balancing.kind === 'window-sort';
   const isWide = fetches && !byGroup && design.threadsPerUnit > 1;
   const partial = design.threadsPerUnit > 1 || isMixed || cuts;
-  /** Whether slots take whole units one after another, with a loop for each unit. */
   const wholeUnits = fetches ? byGroup || isWide : !cuts && design.loop === 'nested';
   const order = `${isMixed ? 'The units, one class of length after another' : 'The units in their order'}.`;
   const lists: readonly (readonly [isBound: boolean, about: string, declaration: string])[] = [
@@ -152,7 +151,6 @@ fn end_unit(unit: u32, sum: Value) {
 }
 `;
 
-/** Writes a function with the loop over one unit. */
 const runUnit = (isPadded: boolean): string => `
 // Runs a whole unit, whose u invocations take iterations in turn.
 fn run_unit(u: u32, rank: u32, at: u32) {
@@ -171,7 +169,6 @@ ${
 }
 `;
 
-/** Writes the assignment of units to slots before the launch. */
 function dealing(balancing: Balancing, isFlattened: boolean, isPlaced: boolean): string {
   const taking = cutsUnits(balancing)
     ? evenShares(balancing.kind === 'merge-path')
@@ -187,7 +184,6 @@ const ROUNDS = `  // In each round, every slot of the launch takes one unit.
   for (var at = first_slot; at < units; at += slots) { run_unit(u, rank, at); }
 `;
 
-/** Writes a single loop over the iterations of all units of a slot. */
 const oneLoop = (
   first: string,
   next: string,
@@ -231,7 +227,6 @@ const FETCH_BY_SUBGROUP = `  // A subgroup takes a unit for each of its slots, a
   }
 `;
 
-/** @param fetch the number of units in one fetch */
 function fetching(fetch: number, isWide: boolean): string {
   if (isWide)
     return `  // All invocations of a unit need the number that was fetched, so the slots of a workgroup fetch together.

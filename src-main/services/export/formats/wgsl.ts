@@ -34,12 +34,10 @@ function wgslClasses(row: RankRow, classes: readonly DesignClass[]): readonly st
 /** The number of workgroups that WebGPU allows along one dimension. A device may allow more. */
 const MAX_WORKGROUPS_PER_DIMENSION = 65_535;
 
-/** Writes the arguments of `@workgroup_size`. */
 export function workgroupSize({ blockWidth }: RankRow['design']): string {
   return blockWidth === undefined ? 'WORKGROUP_SIZE' : 'BLOCK_WIDTH, BLOCK_HEIGHT';
 }
 
-/** Writes the constants of the design for a WGSL module. They stand before the shader. */
 export function wgslConstants(source: CodeSource, row: RankRow): string {
   const { design } = row;
   const rows = Math.ceil(design.gridBlocks / MAX_WORKGROUPS_PER_DIMENSION);

@@ -2,7 +2,6 @@ import { ok } from '../../../../src-workers/domain/result.ts';
 import { parseBenchResults } from '../../../../src-workers/parse/bench-results.ts';
 import { namedDevice, NOTHING_SAID, type Importer } from '../importer.ts';
 
-/** The result files that the programs of a bundle write. */
 export const results: Importer = {
   id: 'results',
   text: 'a result file of a measurement (JSON lines, the plan first)',

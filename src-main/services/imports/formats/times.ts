@@ -3,7 +3,6 @@ import { hasDesignColumns, parseMeasuredTimes } from '../../../../src-workers/pa
 import { bytesSource } from '../../../../src-workers/parse/source.ts';
 import { namedDevice, nameParts, NOTHING_SAID, type Importer } from '../importer.ts';
 
-/** A table of the user with times of designs of a sweep. */
 export const times: Importer = {
   id: 'times',
   text: 'measured times of designs (CSV: design or the names of the axes, and time_ms)',
