@@ -139,12 +139,7 @@ export async function openEngine(options: EngineOptions): Promise<Result<OpenEng
   });
 
   const joined = await joinAgents(context, options);
-  if (!joined.ok) {
-    stopListening();
-    await closeAll();
-    return joined;
-  }
-  const seeded = await seedExamples(context);
+  const seeded = joined.ok ? await seedExamples(context) : joined;
   if (!seeded.ok) {
     stopListening();
     await closeAll();

@@ -145,27 +145,10 @@ async function compiledSource(
   const inPlace = there !== null && there.equals(bytes) && PLAIN_NAME.test(fileName);
   const source = inPlace ? `${OWN}/${fileName}` : PLAIN_NAME.test(fileName) ? fileName : 'inspected.cu';
   if (!inPlace) await writeFile(join(tools.folder, source), bytes);
-  const log = await tools.run(
-    nvcc.value,
-    [
-      '-O3',
-      '-lineinfo',
-      '-Xptxas',
-      '-v',
-      `-arch=${arch}`,
-      ...(folder === undefined ? [] : ['-I', OWN]),
-      ...flags,
-      '--keep',
-      '--keep-dir',
-      '.',
-      '-cubin',
-      '-o',
-      'kernel.cubin',
-      ...(/\.cu$/.test(source) ? [] : ['-x', 'cu']),
-      source,
-    ],
-    source,
-  );
+  const own = ['-O3', '-lineinfo', '-Xptxas', '-v', `-arch=${arch}`, ...(folder === undefined ? [] : ['-I', OWN])];
+  const output = ['--keep', '--keep-dir', '.', '-cubin', '-o', 'kernel.cubin'];
+  const language = /\.cu$/.test(source) ? [] : ['-x', 'cu'];
+  const log = await tools.run(nvcc.value, [...own, ...flags, ...output, ...language, source], source);
   if (!log.ok) {
     const header =
       folder === undefined && /No such file|cannot open source file|could not open source file/.test(log.error.message);
@@ -196,11 +179,7 @@ async function assembledPtx({ arch, caps }: Input, ptx: string, tools: Tools): P
           ],
         });
   await writeFile(join(tools.folder, 'kernel.ptx'), ptx);
-  const log = await tools.run(
-    nvcc.value,
-    ['-Xptxas', '-v', `-arch=${target}`, '-cubin', '-o', 'kernel.cubin', 'kernel.ptx'],
-    'kernel.ptx',
-  );
+  const log = await tools.run(nvcc.value, assemblerArguments(target, 'kernel.cubin'), 'kernel.ptx');
   if (!log.ok) {
     if (log.error.code === 'cancelled') return log;
     return ok({
@@ -214,6 +193,10 @@ async function assembledPtx({ arch, caps }: Input, ptx: string, tools: Tools): P
   return ok({ ptx, log: log.value, capped: capped.value, ...code });
 }
 
+function assemblerArguments(arch: string, output: string, ...more: readonly string[]): readonly string[] {
+  return ['-Xptxas', '-v', `-arch=${arch}`, ...more, '-cubin', '-o', output, 'kernel.ptx'];
+}
+
 async function underCaps(
   nvcc: string,
   arch: string,
@@ -222,17 +205,7 @@ async function underCaps(
 ): Promise<Result<NonNullable<KernelTexts['capped']>>> {
   const capped: { readonly cap: number; readonly log: string }[] = [];
   for (const cap of caps) {
-    const args = [
-      '-Xptxas',
-      '-v',
-      `-arch=${arch}`,
-      `-maxrregcount=${cap}`,
-      '-cubin',
-      '-o',
-      'capped.cubin',
-      'kernel.ptx',
-    ];
-    const log = await tools.run(nvcc, args);
+    const log = await tools.run(nvcc, assemblerArguments(arch, 'capped.cubin', `-maxrregcount=${cap}`));
     if (!log.ok) return fail(log.error.code, `Under a cap of ${cap} registers, ${log.error.message}`);
     capped.push({ cap, log: log.value });
   }

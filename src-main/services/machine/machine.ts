@@ -16,18 +16,11 @@ export function thisMachine(): Readonly<Record<string, string | number>> {
  * is the device that measured.
  */
 export function machineText(machine: unknown): string {
-  if (typeof machine !== 'object' || machine === null) return '';
   const words = (name: string, value: unknown): string => {
-    switch (name) {
-      case 'cores':
-        return coresText(Number(value));
-      case 'node':
-        return `Node ${String(value).replace(/^v/, '')}`;
-      default:
-        return String(value);
-    }
+    if (name === 'cores') return coresText(Number(value));
+    return name === 'node' ? `Node ${String(value).replace(/^v/, '')}` : String(value);
   };
-  return Object.entries(machine)
+  return Object.entries(machine ?? {})
     .map(([name, value]) => words(name, value))
     .join(', ');
 }

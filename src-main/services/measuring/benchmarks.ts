@@ -83,10 +83,10 @@ interface PlannedMeasurement {
   readonly view: RunView | null;
 }
 
-/** If no device is named, the sweep has only one. Without a sweep, it is the width of AMD's computing devices. */
-function findGroupWidth(view: RunView | null, deviceId: string | undefined): number {
+/** If no device is named, the sweep has only one. */
+function groupWidth(view: RunView | null, deviceId: string | undefined): number | null {
   const device = view?.devices.find(({ id }) => deviceId === undefined || id === deviceId);
-  return device?.kind === 'gpu' ? device.threadGroupWidth : HIP_GROUP_WIDTH;
+  return device?.kind === 'gpu' ? device.threadGroupWidth : null;
 }
 
 /**
@@ -122,21 +122,25 @@ async function planMeasurement(
     caseTimeLimitMs,
   } as const;
   const cuda = backend.value === 'cuda' || backend.value === 'hip';
-  if (input.cache === 'flush' && !cuda) return flushRefusal(target, kernel !== undefined);
+  if (input.cache === 'flush' && !cuda)
+    return unsupported(
+      kernel
+        ? 'The cache is not flushed for your own kernel. Remove cache.'
+        : `Caches can be flushed only on CUDA and HIP devices, not on ${target}. Remove cache.`,
+      { field: 'cache' },
+    );
   const { cache = 'warm' } = input;
-  const ofHip = backend.value === 'hip' && !packed ? await targets.device(target) : null;
-  if (backend.value === 'hip' && !packed && !ofHip?.threadGroupWidth)
+  const isHip = backend.value === 'hip';
+  const answering = (isHip && !packed) || isOpencl(target) ? await targets.device(target) : null;
+  if ((isHip && !packed && !answering?.threadGroupWidth) || (isOpencl(target) && !answering))
     return notFound(`${target} does not answer. lockstep bench --list says why.`);
-  if (isOpencl(target) && !(await targets.device(target)))
-    return notFound(`${target} does not answer. lockstep bench --list says why.`);
-  const packedWidth = packed && backend.value === 'hip' ? findGroupWidth(view, input.deviceId) : undefined;
-  const threadGroupWidth = ofHip?.threadGroupWidth ?? packedWidth;
-  const width = threadGroupWidth ? { threadGroupWidth } : {};
+  const packedWidth = packed ? (groupWidth(view, input.deviceId) ?? HIP_GROUP_WIDTH) : null;
+  const threadGroupWidth = answering?.threadGroupWidth ?? packedWidth;
   const onCuda = cuda && { cache };
-  const alternating = cuda && { alternating: ALTERNATING, ...width };
+  const alternating = cuda && { alternating: ALTERNATING, ...(isHip && threadGroupWidth && { threadGroupWidth }) };
   const common = { target, backend: backend.value, suite, repeats, warmUps, ...onCuda };
   if (suite !== 'designs') {
-    const device = backend.value === 'webgpu' ? await targets.device(target) : ofHip;
+    const device = backend.value === 'webgpu' ? await targets.device(target) : answering;
     const cases = suiteCases(suite, backend.value, device);
     if (!cases.ok) return cases;
     const plan: BenchPlan = { ...shared, ...onCuda, ...alternating, cases: cases.value, seed: 1, workload: null };
@@ -215,20 +219,8 @@ async function planMeasurement(
   });
 }
 
-function flushRefusal(target: string, isOwnKernel: boolean): Result<never> {
-  const message = isOwnKernel
-    ? 'The cache is not flushed for your own kernel. Remove cache.'
-    : `Caches can be flushed only on CUDA and HIP devices, not on ${target}. Remove cache.`;
-  return unsupported(message, { field: 'cache' });
-}
-
 /** One of our own programs measures a CUDA, HIP or OpenCL kernel, so these command lines are placeholders. */
 const KERNEL_PROGRAM = { exec: '{binary}', build: null, folder: '.' };
-
-function groupWidth(view: RunView, deviceId: string): number | null {
-  const device = view.devices.find(({ id }) => id === deviceId);
-  return device?.kind === 'gpu' ? device.threadGroupWidth : null;
-}
 
 function checkProgram(
   context: Context,
@@ -254,15 +246,9 @@ function planSource({ view, request }: PlannedMeasurement): PlanLine['source'] {
   return { runId: view.run.id, study: view.study.study.name, seed: view.run.seed ?? 0, deviceId: request.deviceId };
 }
 
-const resumeByCaller = (runId: number, target: string): string =>
-  `Run ${runId} was measured by a function of another program (${target}). Call tune there again to measure the other designs.`;
-
-export interface PageMeasurements {
+export interface Benchmarks {
   plan(runId: number): Result<BenchPlan>;
   record(runId: number, records: readonly BenchRecord[]): Promise<Result<null>>;
-}
-
-export interface Benchmarks extends PageMeasurements {
   runnable(input: ProcedureArguments<'bench.runnable'>): Promise<Result<RunnableDesigns>>;
   bundle(input: ProcedureArguments<'bench.bundle'>): Promise<Result<Bundle>>;
   probe(input: ProcedureArguments<'bench.probe'>, gone?: AbortSignal): Promise<Result<ProbeAnswer>>;
@@ -434,7 +420,10 @@ async function reopenSession(context: Context, run: RunRecord) {
   const line = parsePlanLine((run.study as Partial<BenchRunStudy>).bench);
   if (!line.ok) return fail('storage', `Run ${run.id} is not a measurement that this version can resume.`);
   const { target } = asked.value.request;
-  if (isCallerTarget(target)) return unsupported(resumeByCaller(run.id, target));
+  if (isCallerTarget(target))
+    return unsupported(
+      `Run ${run.id} was measured by a function of another program (${target}). Call tune there again to measure the other designs.`,
+    );
   const { program, kernel } = line.value.plan;
   const may = program || kernel ? checkMayRunPrograms(context, `lockstep runs resume ${run.id}`) : ok(null);
   if (!may.ok) return may;
@@ -492,7 +481,6 @@ type Attempt =
   | { readonly kind: 'failed'; readonly error: Failure }
   | { readonly kind: 'hung'; readonly label: string };
 
-const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '');
 const failed = (error: Failure): Attempt => ({ kind: 'failed', error });
 
 async function measureOnce(
@@ -547,7 +535,7 @@ async function measureOnce(
     case 'ended':
       return failed({ code: 'internal', message: `The measuring program ended before it had finished. ${kept()}` });
     case 'refused':
-      return failed({ code: 'bad-input', message: `${withoutStop(end.message)}. ${kept()}` });
+      return failed({ code: 'bad-input', message: `${end.message.replace(/\.$/, '')}. ${kept()}` });
     case 'crashed': {
       // A case that made the program crash would do so again. It counts as failed, so that a resumed run skips it.
       const at = state.begun ? await session.giveUp(`the measuring program ${end.message}`) : ok(null);

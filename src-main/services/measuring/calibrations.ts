@@ -140,7 +140,6 @@ export async function fitCalibration(context: Context, measured: MeasuredSweep):
   return fitted.ok ? fitted : fail(fitted.error.code, `Run ${run.id}: ${fitted.error.message}`);
 }
 
-/** Null if there is no such result. */
 async function findDivergence(
   context: Context,
   fingerprint: string,

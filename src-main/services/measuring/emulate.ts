@@ -5,9 +5,7 @@ import { fail, ok, systemReason, type Result } from '../../../src-workers/domain
 import { COMPILE_LIMIT_MS, userCacheFolder } from './targets.ts';
 
 /**
- * Compiles a CUDA program for the CPU. Fails like `compileEmulated`, and with `storage` if the program cannot be
- * written.
- * @param cudaFolder the folder of our CUDA sources
+ * Fails like `compileEmulated`, and with `storage` if the program cannot be written.
  * @param flags flags such as -Iinclude and -DN=4
  */
 export async function emulateProgram(

@@ -78,11 +78,6 @@ function measuredCase(record: MeasurementRecord, position: number, ofSweep: bool
   };
 }
 
-function plannedCases({ study }: RunRecord): readonly BenchCase[] | null {
-  const line = typeof study === 'object' && study !== null && 'bench' in study ? study.bench : null;
-  return (line as PlanLine | null)?.plan.cases ?? null;
-}
-
 function waitingCase(one: BenchCase, position: number, deviceId: string | null): MeasuredCase {
   const ofSweep = one.benchmark === 'unit-loop' ? one.parameters : null;
   return {
@@ -221,7 +216,7 @@ export async function measuringDetail(store: StoreClient, run: RunRecord): Promi
   await summariseAll(records.value);
   const { request, warnings } = study.value;
   const ofSweep = request.sourceRunId !== null;
-  const planned = plannedCases(run);
+  const planned = (run.study as { readonly bench?: PlanLine } | null)?.bench?.plan.cases;
   const byCase = new Map(records.value.map((record) => [(record.detail as MeasuredCaseDetail).case.id, record]));
   const cases = planned
     ? planned.map((one, at) => {

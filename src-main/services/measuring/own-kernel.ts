@@ -133,9 +133,8 @@ async function computeDigest(text: string, manifest: KernelManifest, path: strin
 }
 
 /**
- * Checks that a kernel implements the named designs. Without named designs, it must implement all valid designs of the
- * device, because a choice from only a part of a sweep says nothing about the sweep. Fails with `unsupported` and names
- * what the kernel does not implement.
+ * Without named designs, the kernel must implement all valid designs of the device, because a choice from only a part
+ * of a sweep says nothing about the sweep. Fails with `unsupported` and names what the kernel does not implement.
  */
 export function checkImplemented(
   view: RunView,

@@ -21,8 +21,7 @@ export interface PageRun extends RunHandle {
  * cancelled
  */
 export function runOnPage(session: MeasuringSession, silenceMs: number | null, ping: () => void): PageRun {
-  let resolve: (result: Result<RunRecord>) => void;
-  const finished = new Promise<Result<RunRecord>>((done) => (resolve = done));
+  const { promise: finished, resolve } = Promise.withResolvers<Result<RunRecord>>();
   let ended = false;
   let queue: Promise<unknown> = Promise.resolve();
 
@@ -38,8 +37,7 @@ export function runOnPage(session: MeasuringSession, silenceMs: number | null, p
   const askPage = (): void => {
     if (unanswered === PINGS - 1) {
       const message = 'The measuring page has gone. Its measurements are saved, and a page can resume the run.';
-      void end({ code: 'cancelled', message });
-      return;
+      return void end({ code: 'cancelled', message });
     }
     unanswered += 1;
     ping();

@@ -30,8 +30,6 @@ import type { RunView } from '../runs/run-view.ts';
 import type { RunStudy } from '../studies/studies.ts';
 import { resolveLengths, unpackLengths } from '../studies/workloads.ts';
 
-export type MeasuringInput = Omit<ProcedureArguments<'bench.start'>, 'target' | 'limits'>;
-
 /** @param kernel whether the user's own kernel is measured. Like a program, it may have several implementations. */
 export function measuredDeviceId(
   view: RunView,
@@ -60,23 +58,17 @@ export function measuredDeviceId(
     : badInput(`Run ${runId} has several ${words}s. Specify the one to measure for (--device): ${devices.join(', ')}.`);
 }
 
-export interface ChosenDesigns {
-  readonly designs: readonly number[];
-  /** How many designs could be chosen, if the target cannot run all. */
-  readonly leftOut: RunnableDesigns | null;
-}
-
 /**
  * Designs that the request names are all measured. Otherwise designs are chosen from those that the target can run,
- * which may be fewer than requested.
+ * which may be fewer than requested. `leftOut` is null if the target can run all.
  * @param ability is called only if it is needed
  */
 export async function chosenDesigns(
   view: RunView,
   deviceId: string,
-  input: MeasuringInput,
+  input: Omit<ProcedureArguments<'bench.start'>, 'target' | 'limits'>,
   ability: () => Promise<Ability>,
-): Promise<Result<ChosenDesigns>> {
+): Promise<Result<{ readonly designs: readonly number[]; readonly leftOut: RunnableDesigns | null }>> {
   const runId = view.run.id;
   if (input.choose === 'named' || input.designs) {
     if (!input.designs) return badInput('Specify the numbers of the designs to measure (designs).');
@@ -217,11 +209,6 @@ export function standInOf(kernel: KernelProfile, backend: BenchBackend): UnitLoo
 /** The user's own program and a CPU have no stand-in. */
 const NO_LOOP: FirstUnitLoopProfile = { parallelSteps: 0, serialSteps: 0, dependentLoads: 0, tableWords: 1 };
 
-export interface MeasuredUnits {
-  readonly workload: UnitLoopWorkload;
-  readonly digest: string;
-}
-
 /**
  * For a GPU or the user's own program, the units are the lengths in their own order, or draws from the law with the
  * seed of the sweep. For a CPU, they are the entries that its prediction partitions, with the traffic of the units in
@@ -234,7 +221,7 @@ export async function measuredUnits(
   backend: BenchBackend,
   seed: number,
   part = study.study.workload.units,
-): Promise<Result<MeasuredUnits>> {
+): Promise<Result<{ readonly workload: UnitLoopWorkload; readonly digest: string }>> {
   const { workload, kernel } = study.study;
   if (backend !== 'cpu' && workload.units > MAX_MEASURED_UNITS)
     return unsupported(`At most ${MAX_MEASURED_UNITS} units can be measured, and the study has ${workload.units}.`, {

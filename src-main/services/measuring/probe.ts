@@ -22,7 +22,6 @@ import { EMULATION_TARGET, isCallerTarget, measureOn, PAGE_TARGET } from './targ
 
 /** The time limit of one design in the probe, ms. If a design takes longer, its exact time does not matter. */
 const PROBE_CASE_LIMIT_MS = 20_000;
-/** The time limit of one round, including compilation, ms. */
 const ROUND_LIMIT_MS = 300_000;
 /** If a round has too few units to fill the blocks of any design, the number of units grows by this factor. */
 const GROWTH = 2;

@@ -47,11 +47,7 @@ export function measurementRecord(measured: CaseResult, origin: MeasuredOrigin):
 }
 
 export function measuredRunStudy(run: RunRecord): Result<MeasuredRunStudy['measuring']> {
-  const { study } = run;
-  const measuring =
-    typeof study === 'object' && study !== null && 'measuring' in study
-      ? (study.measuring as Partial<MeasuredRunStudy['measuring']> | null)
-      : null;
+  const { measuring } = (run.study ?? {}) as { readonly measuring?: Partial<MeasuredRunStudy['measuring']> | null };
   const { request, warnings } = measuring ?? {};
   if (run.kind !== 'bench' && run.kind !== 'import')
     return badInput(`Run ${run.id} is ${kindText(run)}. Specify a measurement.`);

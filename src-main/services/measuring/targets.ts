@@ -294,10 +294,7 @@ async function askScript(
 }
 
 /** If necessary, first compiles the program that lists the devices. */
-export async function cudaTargets(
-  programs: MeasuringPrograms,
-  signal: AbortSignal,
-): Promise<readonly MeasuringTarget[]> {
+async function cudaTargets(programs: MeasuringPrograms, signal: AbortSignal): Promise<readonly MeasuringTarget[]> {
   const place = placeOf(programs.cudaFolder, signal);
   const chosen = await localToolkit(place);
   const devices = chosen.ok ? await listDevices(chosen.value, place) : chosen;
@@ -341,7 +338,7 @@ export async function webgpuTarget(
   );
 }
 
-export async function cpuTarget(programs: MeasuringPrograms, signal: AbortSignal): Promise<MeasuringTarget> {
+async function cpuTarget(programs: MeasuringPrograms, signal: AbortSignal): Promise<MeasuringTarget> {
   return target('cpu', 'cpu', await askScript(programs, 'cpu', signal), '');
 }
 
@@ -415,30 +412,22 @@ export function openTargets({
   const cuda = once(() => cudaTargets(programs, closing));
   const hip = once(() => hipTargets(programs, closing));
   const opencl = once(() => openclTargets(programs, host === 'cli', closing));
-  const webgpu = once(() => webgpuTarget(programs, closing));
-  const cpu = once(() => cpuTarget(programs, closing));
-  const emulation = once(emulationTarget);
+  const webgpu = once(async () => [await webgpuTarget(programs, closing)]);
+  const cpu = once(async () => [await cpuTarget(programs, closing)]);
+  const emulation = once(async () => (host === 'cli' ? [await emulationTarget()] : []));
+  const like = async (id: string): Promise<readonly MeasuringTarget[]> => {
+    if (remoteTarget(id)) return agents.devices();
+    if (id.startsWith('hip:')) return hip(false);
+    if (isOpencl(id)) return opencl(false);
+    if (id === 'webgpu') return webgpu(false);
+    return id === 'cpu' ? cpu(false) : [];
+  };
   return {
     async list(again) {
-      const [ofCuda, ofHip, ofOpencl, ofWebgpu, ofCpu, ofAgents] = await Promise.all([
-        cuda(again),
-        hip(again),
-        opencl(again),
-        webgpu(again),
-        cpu(again),
-        agents.devices(),
-      ]);
-      const emulated = host === 'cli' ? [await emulation(again)] : [];
-      return [...ofCuda, ...ofHip, ...ofOpencl, ofWebgpu, page, ofCpu, ...emulated, ...ofAgents];
+      const local = [cuda, hip, opencl, webgpu, () => [page], cpu, emulation].map((ask) => ask(again));
+      return (await Promise.all([...local, agents.devices()])).flat();
     },
-    async device(id) {
-      if (remoteTarget(id)) return (await agents.devices()).find((target) => target.id === id)?.device ?? null;
-      if (id === 'webgpu') return (await webgpu(false)).device;
-      // The width of a HIP device must be known before the measurement.
-      if (id.startsWith('hip:')) return (await hip(false)).find((target) => target.id === id)?.device ?? null;
-      if (isOpencl(id)) return (await opencl(false)).find((target) => target.id === id)?.device ?? null;
-      return id === 'cpu' ? (await cpu(false)).device : null;
-    },
+    device: async (id) => (await like(id)).find((target) => target.id === id)?.device ?? null,
   };
 }
 

@@ -33,9 +33,8 @@ export interface TraceReport {
 }
 
 /**
- * Runs a program whose kernel was compiled with `lockstep.cuh` (or begins with `lockstep.wgsl`), and writes the lengths
- * of its units. Fails if the program fails, or if its trace is missing or incomplete.
- * @param show receives the output of the program
+ * Fails if the program fails, or if its trace is missing or incomplete. The kernel must be compiled with
+ * `lockstep.cuh`, or begin with `lockstep.wgsl`.
  */
 export async function traceProgram(request: TraceRequest, show: (text: string) => void): Promise<Result<TraceReport>> {
   const { words, timeLimitMs } = request;
@@ -74,11 +73,8 @@ async function report(file: string, { units, output }: TraceRequest): Promise<Re
   const written = await writeFor(output, lengthsTable(lengths));
   if (!written.ok) return written;
   const unitsPerGroup = measured?.threadGroupWidth ?? USUAL_WIDTH;
-  let [total, maxLength] = [0, 0];
-  for (const length of lengths) {
-    total += length;
-    maxLength = Math.max(maxLength, length);
-  }
+  const total = lengths.reduce((sum, length) => sum + length, 0);
+  const maxLength = lengths.reduce((most, length) => Math.max(most, length), 0);
   return ok({
     file: output,
     units: lengths.length,
