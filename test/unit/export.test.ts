@@ -8,7 +8,7 @@ import { framedReport } from '../../src-renderer/views/export/framed-report.ts';
 import { readAddress } from '../../src-renderer/state/location.svelte.ts';
 import { fileStem, type ExportJob } from '../../src-main/services/export/exporter.ts';
 import { EXPORTERS } from '../../src-main/services/export/formats.ts';
-import { exportRows, mapped, tableFormat } from '../../src-main/services/export/tables.ts';
+import { exportRows, tableFormat } from '../../src-main/services/export/tables.ts';
 import { comment, html, identifier, joined, markdown } from '../../src-main/services/export/text.ts';
 import { ALL_VALID } from '../../src-main/services/ranking/rows.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -55,7 +55,7 @@ it('lists at most the maximum of a format for tables', async () => {
   const { views } = bench.engine.context;
   const pairs = tableFormat({
     ...{ id: 'pairs', label: 'Pairs', text: 'Two designs', extension: 'txt', mediaType: 'text/plain', most: 2 },
-    write: (view, list) => joined(mapped(exportRows(view, list), ({ rank }) => `${rank}\n`)),
+    write: (view, list) => joined(exportRows(view, list).map(({ rank }) => `${rank}\n`)),
   });
   const job = { context: bench.engine.context, base: 'x', within: ALL_VALID };
   for (const [limit, ranks] of [

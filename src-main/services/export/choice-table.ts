@@ -48,7 +48,6 @@ interface Choices {
 }
 
 export interface ChoiceTable extends Choices {
-  /** The number of designs that were predicted for each law. */
   readonly of: number;
   readonly isThinned: boolean;
   readonly heldOut: HeldOut;
@@ -112,9 +111,8 @@ function chosenDesign(table: Choices, mean: number, spread: number, count: numbe
 }
 
 /**
- * Predicts every launch of a kernel for a grid of laws of lengths. The order, loop, register cap and implementation are
- * those of `row`. Keeps a few launches, so that each law has one within `AGREEMENT_FRACTION` of its fastest, because
- * recommendations treat such times as equal.
+ * The order, loop, register cap and implementation are those of `row`. A few launches are kept, so that each law has
+ * one within `AGREEMENT_FRACTION` of its fastest, because recommendations treat such times as equal.
  */
 export async function choiceTable(
   pool: Pool,

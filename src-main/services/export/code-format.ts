@@ -44,8 +44,7 @@ interface CodeOptions extends FormatWords {
 }
 
 export function codeFormat(options: CodeOptions): CodeExporter {
-  const { id, label, text, words, extension, narrow, limits, write } = options;
-  const { mediaType = 'text/plain', tiles = false } = options;
+  const { name: _name, extension, mediaType = 'text/plain', tiles = false, narrow, limits, write, ...entry } = options;
   const code: CodeForm = {
     document(base, source, row, width) {
       if (row.design.blockWidth !== undefined && !tiles)
@@ -62,10 +61,7 @@ export function codeFormat(options: CodeOptions): CodeExporter {
     narrow,
   };
   return {
-    id,
-    label,
-    text,
-    ...(words !== undefined && { words }),
+    ...entry,
     about: 'code',
     rows: false,
     gpus: true,
@@ -115,18 +111,11 @@ export function threadGroupWidth(device: Device): number {
   return device.kind === 'gpu' ? device.threadGroupWidth : 1;
 }
 
-export interface GpuDesign {
-  readonly device: Device;
-  readonly row: RankRow;
-  readonly source: CodeSource;
-  /** Names the faster design that the code cannot express. */
-  readonly note: string;
-}
-
+/** Returns the design to write as code. `note` names the faster design that the code cannot express. */
 export async function gpuDesign(
   job: ExportJob,
-  form: Pick<CodeForm, 'narrow'> & Pick<CodeOptions, 'name' | 'tiles'>,
-): Promise<Result<GpuDesign>> {
+  form: Pick<CodeOptions, 'narrow' | 'name' | 'tiles'>,
+): Promise<Result<{ device: Device; row: RankRow; source: CodeSource; note: string }>> {
   const { view, chosen } = job;
   const gpu = await onGpu(job);
   if (!gpu.ok) return gpu;
@@ -174,20 +163,22 @@ export function cpuHasNoCode({ designIndex, device }: Pick<RankRow, 'designIndex
   );
 }
 
-/** The positions of block widths for which a block is one row. */
-const rowsOnly = ({ ranking: { axes } }: RunView): ReadonlySet<number> =>
-  new Set((axes.blockWidth ?? [null]).flatMap((width, at) => (width === null ? [at] : [])));
+/** Returns the designs of a device whose blocks are one row, fastest first. */
+function rowDesigns({ ranking, devices }: RunView, device: Device): Uint32Array {
+  const rows = (ranking.axes.blockWidth ?? [null]).flatMap((width, at) => (width === null ? [at] : []));
+  const positions = { [AXIS.device]: new Set([devices.indexOf(device)]), [AXIS.blockWidth]: new Set(rows) };
+  return rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs');
+}
 
 function rowDesign(view: RunView, device: Device, chosen: PickedRow): PickedRow {
   if (chosen.row.design.blockWidth === undefined || chosen.picked === null) return chosen;
-  const positions = { [AXIS.device]: new Set([view.devices.indexOf(device)]), [AXIS.blockWidth]: rowsOnly(view) };
-  const [best] = rankedDesigns(view.ranking, { ...ALL_VALID, positions }, 'timeMs');
+  const [best] = rowDesigns(view, device);
   return best === undefined ? chosen : { row: chosenRow(view, ALL_VALID, best), picked: null };
 }
 
 /**
- * Returns a function that finds a design for code that supports only some orders and loops: the chosen design, or else
- * the fastest one that the code supports. Fails if the user chose a design that the code does not support.
+ * The returned function finds the chosen design, or else the fastest design with a supported order and loop. It fails
+ * if the user chose a design that the code does not support.
  * @param words what the code supports, to stand after "with"
  */
 export function narrowTo(
@@ -203,9 +194,8 @@ export function narrowTo(
       );
     const { ranking } = view;
     const { axes } = ranking;
-    const positions = { [AXIS.device]: new Set([view.devices.indexOf(device)]), [AXIS.blockWidth]: rowsOnly(view) };
     const kinds = axes.balancing.map(kindOf);
-    const best = rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs').find((design) =>
+    const best = rowDesigns(view, device).find((design) =>
       takes(kinds[axisPosition(ranking, AXIS.balancing, design)], axes.loop[axisPosition(ranking, AXIS.loop, design)]),
     );
     return best === undefined

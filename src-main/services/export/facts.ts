@@ -36,21 +36,13 @@ import { APP_VERSION, MODEL_VERSION } from '../version.ts';
 import { pickText } from './code.ts';
 import { counted, percent, whole } from './text.ts';
 
-interface AssumedInput {
-  readonly label: string;
-  readonly value: string;
-  readonly usual: string;
-  readonly note: string;
-}
-
 export interface ReportFacts {
   readonly title: string;
   readonly description: string;
   readonly chosen: RankRow;
   readonly recommendation: string;
-  /** At most three reasons, with figures, strongest first. */
   readonly reasons: readonly string[];
-  readonly assumed: readonly AssumedInput[];
+  readonly assumed: readonly Readonly<Record<'label' | 'value' | 'usual' | 'note', string>>[];
   /** Why the fastest device wins, and which devices were not measured. Empty for a run on one device. */
   readonly deviceReasons: readonly string[];
   readonly breakdown: Breakdown;
@@ -59,7 +51,6 @@ export interface ReportFacts {
   readonly tieSentence: string;
   readonly rows: readonly RankRow[];
   readonly devices: readonly DeviceBest[];
-  /** Empty if the study names no implementation. */
   readonly choice: readonly string[];
   readonly implementations: readonly { readonly name: string; readonly cells: readonly string[] }[];
   readonly histogram: Histogram;
@@ -71,7 +62,6 @@ const MAX_REASONS = 3;
 const MAX_ROWS = 20;
 
 /**
- * @param recommended null if the user chose the design
  * @param within the designs that the report covers: all valid ones, or those of one device
  * @param changed the number of inputs in which the study now differs from the run
  */
@@ -224,12 +214,9 @@ function designSentence({ design, device, timeMs, rank }: RankRow, plain: PlainD
   const order = design.balancing === 'none' ? 'units in their own order' : `balancing by ${design.balancing}`;
   const flattened = design.loop === 'flattened' ? ', loops flattened' : '';
   const written = design.implementation === undefined ? '' : `${design.implementation}, `;
-  const gain = plain && plain.timeMs > timeMs ? `${fasterText(plain.timeMs / timeMs)} as the plain design: ` : '';
+  const gain =
+    plain && plain.timeMs > timeMs ? `${(plain.timeMs / timeMs).toFixed(2)}\u00a0× as fast as the plain design: ` : '';
   return `On ${device}: ${written}${shared}, blocks of ${blockText(design)} threads, ${counted(design.gridBlocks, 'block')}, ${order}${flattened}${cap}. Predicted ${gain}${timeText(timeMs)}${placeAmong(rank, valid)}.`;
-}
-
-function fasterText(ratio: number): string {
-  return `${ratio.toFixed(2)}\u00a0× as fast`;
 }
 
 function placeAmong(rank: number, valid: number): string {

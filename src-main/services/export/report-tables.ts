@@ -16,7 +16,6 @@ export interface ReportColumn {
   readonly isOfPage?: boolean;
 }
 
-/** The cells are not yet escaped. */
 export interface ReportTable {
   readonly columns: readonly ReportColumn[];
   readonly rows: readonly (readonly string[])[];

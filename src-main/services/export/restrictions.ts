@@ -1,4 +1,4 @@
-import { decodeInto, encode } from '../../../src-workers/domain/space.ts';
+import { axisStrides, decodeInto, encode, productOf } from '../../../src-workers/domain/space.ts';
 
 export interface WordedAxis {
   readonly count: number;
@@ -19,8 +19,8 @@ export function restrictionsOf(
   valid: Uint32Array,
 ): { readonly conditions: readonly string[]; readonly wrong: number } {
   const counts = axes.map(({ count }) => count);
-  const size = counts.reduce((product, count) => product * count, 1);
-  const strides = counts.map((_, at) => counts.slice(at + 1).reduce((product, count) => product * count, 1));
+  const size = productOf(counts);
+  const strides = axisStrides(counts);
   const isValid = new Uint8Array(size);
   for (const design of valid) isValid[design] = 1;
   let wrong = Uint32Array.from({ length: size }, (_, design) => design).filter((design) => isValid[design] === 0);
@@ -29,7 +29,7 @@ export function restrictionsOf(
     const own = some.map((at) => counts[at]);
     const keyOf = (design: number): number =>
       some.reduce((key, at) => key * counts[at] + (Math.floor(design / strides[at]) % counts[at]), 0);
-    const has = new Uint8Array(own.reduce((product, count) => product * count, 1));
+    const has = new Uint8Array(productOf(own));
     for (const design of valid) has[keyOf(design)] = 1;
     const refused = new Set<number>();
     const rest = wrong.filter((design) => {
@@ -75,10 +75,6 @@ function together(counts: readonly number[], refused: ReadonlySet<number>): read
 export function renumbered(designs: Iterable<readonly number[]>, places: readonly (readonly number[])[]): Uint32Array {
   const counts = places.map(({ length }) => length);
   const at = places.map((kept) => new Map(kept.map((place, i) => [place, i])));
-  const numberOf = (one: readonly number[]): number =>
-    encode(
-      counts,
-      one.map((place, axis) => at[axis].get(place)!),
-    );
-  return Uint32Array.from(new Set(Array.from(designs, numberOf)));
+  const positions = Array.from(designs, (one) => one.map((place, axis) => at[axis].get(place)!));
+  return Uint32Array.from(new Set(positions.map((one) => encode(counts, one))));
 }

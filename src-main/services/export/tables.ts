@@ -80,10 +80,6 @@ export function fastestInTable(view: RunView, { within, limit }: TableList): Fas
   return fastestOf(view, rankedDesigns(view.ranking, within, 'timeMs').subarray(0, limit));
 }
 
-export function* mapped<T, U>(values: Iterable<T>, of: (value: T) => U): Generator<U, void> {
-  for (const value of values) yield of(value);
-}
-
 export function t4Configuration(device: string, design: Design) {
   return {
     device,
@@ -106,7 +102,6 @@ export const meanTime = (timesMs: readonly number[]): number =>
 interface TableOptions extends FormatWords, Pick<Exporter, 'plain' | 'weighs' | 'writeMeasured'> {
   readonly extension: string;
   readonly mediaType: string;
-  /** The largest number of designs in a file. */
   readonly most?: number;
   write(view: RunView, list: TableList): AsyncGenerator<string, void>;
 }

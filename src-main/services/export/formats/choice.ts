@@ -37,11 +37,7 @@ export const choice: Exporter = {
 /** ln(ns) of a design that cannot run: larger than for any other design, but finite, so that interpolation works. */
 const CANNOT_RUN = '1e30f';
 
-const list = (values: readonly string[], perLine: number): string =>
-  Array.from(
-    { length: Math.ceil(values.length / perLine) },
-    (_, line) => `    ${values.slice(line * perLine, (line + 1) * perLine).join(', ')},`,
-  ).join('\n');
+const DESIGNS_PER_LINE = 6;
 
 const float = (value: number, decimals: number): string => `${value.toFixed(decimals)}f`;
 
@@ -142,12 +138,24 @@ ${threads.map((value) => `    case ${value}u: body(std::integral_constant<unsign
 `;
 }
 
+function axisOf([id, said, values]: readonly [string, string, readonly number[]]): string {
+  const logs = values.map((value) => `${Math.fround(Math.log(value)).toPrecision(9)}f`);
+  return `/// ${said}: ${values.join(', ')}. These are their logarithms.
+constexpr unsigned ${id}_count = ${values.length}u;
+inline constexpr float log_${id}[${id}_count] = {${logs.join(', ')}};`;
+}
+
 function writeTables({ means, spreads, units, designs, logNs }: ChoiceTable, device: Device): string {
   const points = means.length * spreads.length * units.length;
   const rows = Array.from({ length: points }, (_, point) => {
     const own = logNs.subarray(point * designs.length, (point + 1) * designs.length);
     return `    ${Array.from(own, (log) => (Number.isNaN(log) ? CANNOT_RUN : float(log, 4))).join(', ')},`;
   });
+  const all = designs.map((design) => designRow(design, device));
+  const lines = Array.from(
+    { length: Math.ceil(all.length / DESIGNS_PER_LINE) },
+    (_, line) => `    ${all.slice(line * DESIGNS_PER_LINE, (line + 1) * DESIGNS_PER_LINE).join(', ')},`,
+  );
   const axes = [
     ['means', 'Mean lengths', means],
     ['spreads', 'Standard deviations of the lengths, over their mean', spreads],
@@ -155,23 +163,10 @@ function writeTables({ means, spreads, units, designs, logNs }: ChoiceTable, dev
   ] as const;
   return `constexpr unsigned design_count = ${designs.length}u;
 inline constexpr design designs[design_count] = {
-${list(
-  designs.map((design) => designRow(design, device)),
-  6,
-)}
+${lines.join('\n')}
 };
 
-${axes
-  .map(
-    ([
-      id,
-      said,
-      values,
-    ]) => `/// ${said}: ${values.map((value) => String(value)).join(', ')}. These are their logarithms.
-constexpr unsigned ${id}_count = ${values.length}u;
-inline constexpr float log_${id}[${id}_count] = {${values.map((value) => `${Math.fround(Math.log(value)).toPrecision(9)}f`).join(', ')}};`,
-  )
-  .join('\n')}
+${axes.map(axisOf).join('\n')}
 
 /// Logarithms of predicted times, ns: by mean, spread, units and design. ${CANNOT_RUN} marks a design that cannot run.
 inline constexpr float log_ns[means_count * spreads_count * counts_count][design_count] = {

@@ -20,9 +20,8 @@ export const cub = codeFormat({
 });
 
 /**
- * Writes a C++17 header for a segmented reduction with the collectives of CUB. A segment is a unit. As in
- * cub::DeviceSegmentedReduce, the length of a segment decides whether a thread, a part of a warp, a warp or a block
- * reduces it.
+ * A segment is a unit. As in cub::DeviceSegmentedReduce, its length decides whether a thread, a part of a warp, a warp
+ * or a block reduces it. The code is C++17.
  */
 function cubHeader(source: CodeSource, row: RankRow): string {
   const name = implementationName(source, row);

@@ -18,11 +18,7 @@ export const cudaKernel = codeFormat({
   write: kernelText,
 });
 
-/**
- * Writes a kernel around the user's code for one unit, in CUDA and HIP, C++17: the loop, the mapping of units to
- * threads, the preparation of the balancing, and the launch.
- * @param width threads of a thread group of the device
- */
+/** Writes the loop, the mapping of units to threads, the balancing and the launch around the user's code, in C++17. */
 function kernelText(source: CodeSource, row: RankRow, width: number): string {
   const { design } = row;
   const balancing = unwrap(parseBalancing(design.balancing));
@@ -178,8 +174,6 @@ LOCKSTEP_ERROR launch(Work work, const unsigned*, unsigned units, device_lists l
 `;
 
 function prepare(isMixed: boolean, balancing: Balancing, buckets: readonly number[] | null): string {
-  const made: string[] = [];
-  let before = '';
   const sorted = (key: string, window: string): string =>
     `  for (std::size_t from = 0; from < units; from += ${window})
     std::stable_sort(lists.order.begin() + from, lists.order.begin() + std::min<std::size_t>(from + ${window}, units),
@@ -193,47 +187,42 @@ inline unsigned class_of(unsigned length) {
 }
 
 `;
-  if (isMixed) {
-    before = classes('class_up_to');
-    made.push(order, sorted('class_of(lengths[#])', 'units'));
-  } else
+  const lists = (): readonly string[] => {
+    if (isMixed) return [order, sorted('class_of(lengths[#])', 'units')];
     switch (balancing.kind) {
       case 'shuffle':
-        made.push(order, '  std::shuffle(lists.order.begin(), lists.order.end(), std::mt19937(seed));');
-        break;
+        return [order, '  std::shuffle(lists.order.begin(), lists.order.end(), std::mt19937(seed));'];
       case 'window-sort':
-        made.push(order, sorted('lengths[#]', `${balancing.units}u`));
-        break;
+        return [order, sorted('lengths[#]', `${balancing.units}u`)];
       case 'full-sort':
-        made.push(order, sorted('lengths[#]', 'units'), blocks);
-        break;
+        return [order, sorted('lengths[#]', 'units'), blocks];
       case 'quantile-buckets':
-      case 'best-buckets': {
-        const ends = buckets!.map((to) => `${to}u`);
-        before = `/// The longest unit of each bucket, in iterations. The last bucket has all longer units.\nconstexpr unsigned bucket_up_to[] = {${ends.join(', ')}};\n\n${classes('bucket_up_to')}`;
-        made.push(order, sorted('class_of(lengths[#])', 'units'), blocks);
-        break;
-      }
+      case 'best-buckets':
+        return [order, sorted('class_of(lengths[#])', 'units'), blocks];
       case 'padded':
       case 'padded-slice': {
         const slice = balancing.kind === 'padded' ? 'units' : `${balancing.units}u`;
-        made.push(
+        return [
           `  lists.padded.resize(units);\n  for (std::size_t from = 0; from < units; from += ${slice}) {
     const std::size_t to = std::min<std::size_t>(from + ${slice}, units);
     std::fill(lists.padded.begin() + from, lists.padded.begin() + to, *std::max_element(lengths + from, lengths + to));
   }`,
-        );
-        break;
+        ];
       }
       case 'nonzero-split':
       case 'merge-path':
-        made.push(
+        return [
           '  lists.starts.assign(units + 1u, 0);\n  for (unsigned u = 0; u < units; ++u) lists.starts[u + 1] = lists.starts[u] + lengths[u];',
-        );
-        break;
+        ];
       default:
+        return [];
     }
-  const body = made.join('\n');
+  };
+  const ofBuckets = buckets
+    ? `/// The longest unit of each bucket, in iterations. The last bucket has all longer units.\nconstexpr unsigned bucket_up_to[] = {${buckets.map((to) => `${to}u`).join(', ')}};\n\n${classes('bucket_up_to')}`
+    : '';
+  const before = isMixed ? classes('class_up_to') : ofBuckets;
+  const body = lists().join('\n');
   const unused = ['lengths', 'units', 'grid', 'seed'].filter((name) => !new RegExp(`\\b${name}\\b`).test(body));
   return `${before}/// Makes the lists for a launch of \`grid\` blocks over units of these lengths. Copy the lists to the device.
 inline host_lists prepare(const unsigned* lengths, unsigned units, unsigned grid = grid_blocks, unsigned seed = 1) {
@@ -349,11 +338,6 @@ const evenShares = (isMergePath: boolean): string => {
 };
 
 function launch(isMixed: boolean, isGridFixed: boolean): string {
-  const call = (
-    threads: string,
-    blocks: string,
-  ): string => `  void* arguments[] = {&work, &lists, &first, &units, &counter};
-  return LOCKSTEP_LAUNCH(run_units<${threads}, Work>, dim3(${blocks}), dim3(block_threads), arguments, 0, stream);`;
   return isMixed
     ? `/// Launches the units of class WHICH and of all later classes. \`lengths\`, on the host, are the lengths that the lists were prepared from.
 template <unsigned WHICH = 0, class Work>
@@ -379,7 +363,8 @@ template <class Work>
 LOCKSTEP_ERROR launch(Work work, const unsigned*, unsigned units, device_lists lists, unsigned* counter = nullptr, LOCKSTEP_STREAM stream = nullptr,
                       unsigned grid = grid_blocks) {
   unsigned first = 0;
-${call('threads_per_unit', 'grid')}
+  void* arguments[] = {&work, &lists, &first, &units, &counter};
+  return LOCKSTEP_LAUNCH(run_units<threads_per_unit, Work>, dim3(grid), dim3(block_threads), arguments, 0, stream);
 }
 `;
 }

@@ -62,6 +62,29 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
   const name = implementationName(source, row);
   const upper = name.toUpperCase();
   const cap = design.registerCap;
+  const otherThreads = design.classes ? ', unless class_threads_per_unit has another number' : '';
+  const capText =
+    cap === null
+      ? ', or 0 for no cap.'
+      : `: LOCKSTEP_${upper}_BOUNDS sets it. CUDA before 12.4: compile with -maxrregcount=${cap}. HIP: not set.`;
+  const numbers: readonly (readonly [name: string, value: number, about: string])[] = [
+    ['threads_per_unit', design.threadsPerUnit, `Threads that share one unit of work${otherThreads}.`],
+    [
+      'units_per_thread',
+      design.unitsPerThread,
+      'Units that each slot of threads_per_unit threads processes, one after another.',
+    ],
+    ['block_threads', design.blockThreads, 'Threads per block.'],
+    ...tileNumbers(row, source.image),
+    [
+      'grid_blocks',
+      design.gridBlocks,
+      `Blocks of the launch for ${source.study.workload.units} units, the number in the study.`,
+    ],
+    ['resident_blocks', row.residentBlocks, 'Blocks that should be resident on one multiprocessor.'],
+    ['register_cap', cap ?? 0, `Maximum registers per thread${capText}`],
+    ...(design.classes ? [] : [['units_per_block', unitsPerBlock(row), 'Units that one block covers.'] as const]),
+  ];
   return [
     ...head(source, row),
     `#ifndef LOCKSTEP_${upper}_CUH`,
@@ -75,29 +98,8 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
           '/// The implementation of the kernel.',
           `constexpr const char* implementation = ${JSON.stringify(comment(implementation))};`,
         ]),
-    design.classes
-      ? '/// Threads that share one unit of work, unless class_threads_per_unit has another number.'
-      : '/// Threads that share one unit of work.',
-    `constexpr unsigned threads_per_unit = ${design.threadsPerUnit}u;`,
-    '/// Units that each slot of threads_per_unit threads processes, one after another.',
-    `constexpr unsigned units_per_thread = ${design.unitsPerThread}u;`,
-    '/// Threads per block.',
-    `constexpr unsigned block_threads = ${design.blockThreads}u;`,
-    ...tileNumbers(row, source.image).flatMap(([name, value, about]) => [
-      `/// ${about}`,
-      `constexpr unsigned ${name} = ${value}u;`,
-    ]),
-    `/// Blocks of the launch for ${source.study.workload.units} units, the number in the study.`,
-    `constexpr unsigned grid_blocks = ${design.gridBlocks}u;`,
-    '/// Blocks that should be resident on one multiprocessor.',
-    `constexpr unsigned resident_blocks = ${row.residentBlocks}u;`,
-    cap === null
-      ? '/// Maximum registers per thread, or 0 for no cap.'
-      : `/// Maximum registers per thread: LOCKSTEP_${upper}_BOUNDS sets it. CUDA before 12.4: compile with -maxrregcount=${cap}. HIP: not set.`,
-    `constexpr unsigned register_cap = ${cap ?? 0}u;`,
-    ...(design.classes
-      ? cudaClasses(row, design.classes)
-      : ['/// Units that one block covers.', `constexpr unsigned units_per_block = ${unitsPerBlock(row)}u;`]),
+    ...numbers.flatMap(([constant, value, about]) => [`/// ${about}`, `constexpr unsigned ${constant} = ${value}u;`]),
+    ...(design.classes ? cudaClasses(row, design.classes) : []),
     `/// Order of the units: ${comment(design.balancing)}; loop over them: ${comment(design.loop)}.`,
     ...layoutSentences(design).map((line) => `/// ${line}`),
     `constexpr bool flattened_loop = ${design.loop === 'flattened'};`,

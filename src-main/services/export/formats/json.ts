@@ -4,7 +4,7 @@ import { deviceEvidence } from '../../evidence/tie-band.ts';
 import { inputsByDevice } from '../../ranking/recommended.ts';
 import { ALL_VALID, tiesIn } from '../../ranking/rows.ts';
 import type { RunView } from '../../runs/run-view.ts';
-import { exportRows, mapped, plainRow, tableFormat, type TableList } from '../tables.ts';
+import { exportRows, plainRow, tableFormat, type TableList } from '../tables.ts';
 import { jsonParts } from '../text.ts';
 
 export const json = tableFormat({
@@ -28,6 +28,6 @@ function rankingJson(view: RunView, list: TableList): AsyncGenerator<string, voi
     evidence: Object.fromEntries(view.devices.map((device) => [device.id, deviceEvidence(device)])),
     tieBand: tiesIn(view, rankedDesigns(view.ranking, ALL_VALID, 'timeMs')).band,
     designs: { enumerated: view.run.enumeratedCount, valid: view.run.validCount, invalid: view.run.invalidCount },
-    rows: mapped(exportRows(view, list), (row) => plainRow(row, list.weighed?.get(row.designIndex))),
+    rows: exportRows(view, list).map((row) => plainRow(row, list.weighed?.get(row.designIndex))),
   });
 }

@@ -16,9 +16,7 @@ export const kokkos = codeFormat({
 });
 
 /**
- * Writes the `Kokkos::TeamPolicy` of a design, in C++17. A team is a block. The vector lanes of a thread are the
- * threads of a unit within a thread group. `Kokkos::LaunchBounds` has the number of resident blocks.
- * @param width threads of a thread group of the device, the largest vector length
+ * A team is a block. The vector lanes of a thread are the threads of a unit within a thread group. The code is C++17.
  */
 function kokkosHeader(source: CodeSource, row: RankRow, width: number): string {
   const name = implementationName(source, row);

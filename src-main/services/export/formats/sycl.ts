@@ -15,10 +15,7 @@ export const sycl = codeFormat({
   write: syclHeader,
 });
 
-/**
- * Writes the `sycl::nd_range` of a design and the sizes that its kernel requires (SYCL 2020, 5.8.1), in C++17.
- * @param width threads of a thread group of the device, the size of a sub-group
- */
+/** Writes the `sycl::nd_range` of a design and the sizes that its kernel requires (SYCL 2020, 5.8.1), in C++17. */
 function syclHeader(source: CodeSource, row: RankRow, width: number): string {
   const name = implementationName(source, row);
   const upper = name.toUpperCase();

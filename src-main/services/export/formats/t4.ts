@@ -5,7 +5,7 @@ import { timedDevices } from '../../evidence/timed-devices.ts';
 import { bestRows } from '../../ranking/rows.ts';
 import type { RunView } from '../../runs/run-view.ts';
 import type { MeasuredConfiguration, MeasuredJob, Rendered } from '../exporter.ts';
-import { mapped, meanTime, t4Configuration, tableFormat, type TableList } from '../tables.ts';
+import { meanTime, t4Configuration, tableFormat, type TableList } from '../tables.ts';
 import { jsonParts } from '../text.ts';
 
 export const t4 = tableFormat({
@@ -25,7 +25,7 @@ export const t4 = tableFormat({
  */
 function t4Json(view: RunView, { within, limit }: TableList): AsyncGenerator<string, void> {
   const model = view.run.modelVersions.prediction ?? MODEL_VERSION;
-  const results = mapped(bestRows(view, within, limit), (row) => ({
+  const results = bestRows(view, within, limit).map((row) => ({
     timestamp: view.run.finishedAt ?? view.run.startedAt,
     configuration: t4Configuration(row.deviceId, row.design),
     objectives: ['time'],

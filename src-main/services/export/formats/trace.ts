@@ -59,9 +59,8 @@ function slice(startMs: number, endMs: number): { readonly ts: number; readonly 
 }
 
 /**
- * Writes a simulated launch in Chrome's Trace Event Format, which Perfetto opens. Each multiprocessor is a process,
- * each of its slots a thread, and each block a slice; active thread groups are counters. A measured design has a
- * separate process with one slice, because measurements do not record blocks.
+ * Each multiprocessor is a process, each of its slots a thread, and each block a slice; active thread groups are
+ * counters. A measured design has a separate process with one slice, because measurements do not record blocks.
  */
 function launchTrace(
   source: CodeSource,

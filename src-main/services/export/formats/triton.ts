@@ -92,7 +92,6 @@ const TRITON_TOP_K = 10;
 /**
  * Writes configurations for `triton.autotune` and the functions that prune them (`prune_configs_by` with `perf_model`,
  * `top_k` and `early_config_prune`, python/triton/runtime/autotuner.py). The file imports only Triton.
- * @param threadGroupWidth threads of a warp
  * @param slack the tie band: a design whose predicted time exceeds the best by at most this fraction may be the fastest
  */
 function tritonModule(source: TunerSource, table: UnitsTable, threadGroupWidth: number, slack: number): string {

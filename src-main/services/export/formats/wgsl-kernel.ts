@@ -22,10 +22,8 @@ export const wgslKernel = codeFormat({
 });
 
 /**
- * Writes a WGSL module around the user's code for one unit: the constants, the loop, and the mapping of units to
- * invocations. Each invocation of a unit passes on its own part of the sum, because WebGPU does not fix the width of a
- * subgroup. Only `dynamic-fetch(group)` uses subgroups, which may have any width.
- * @param width threads of a thread group of the device
+ * Each invocation of a unit passes on its own part of the sum, because WebGPU does not fix the width of a subgroup.
+ * Only `dynamic-fetch(group)` uses subgroups, which may have any width.
  */
 function kernelText(source: CodeSource, row: RankRow, width: number): string {
   const { design } = row;
