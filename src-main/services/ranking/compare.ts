@@ -71,7 +71,6 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
 
 const listed = new Intl.ListFormat('en');
 
-/** Also names the implementations that are too close to be ruled out. */
 export function implementationChoice(devices: readonly DeviceBest[]): readonly string[] {
   const fastest = new Map<string, string[]>();
   const close = new Map<string, string[]>();
@@ -129,7 +128,6 @@ const gigabytesPerSecond = (device: Device): number =>
 const WORTH_SAYING = 0.05;
 const MAX_CAUSES = 3;
 
-/** The largest cause comes first. */
 export function comparisonReasons(devices: readonly DeviceBest[]): readonly string[] {
   const ranked = devices
     .filter((entry) => entry.best && entry.breakdown)

@@ -81,8 +81,15 @@ export function layoutSentences(design: Design): readonly string[] {
   const order = unwrap(parseBalancing(balancing));
   if (design.classes) return classSentences(design.classes);
   if (isCpuDesign(design) || !isLockstep(order)) return [];
-  const dealt = 'In round j, slot s takes the unit at position j * slots + s of the order.';
-  const flattened = loop === 'flattened' ? ['One loop runs over the iterations of all units of a slot.'] : [];
+  const dealt = (arrangement: string): readonly string[] => [
+    arrangement,
+    'In round j, slot s takes the unit at position j * slots + s of the order.',
+    ...(loop === 'flattened' ? ['One loop runs over the iterations of all units of a slot.'] : []),
+  ];
+  const cut = (kept: string, items: string): readonly string[] => [
+    `Units keep their order${kept}; slot s takes the ${items} from s * share on, where share is all ${items} divided by the slots, rounded up.`,
+    'A slot searches for the unit in which its share starts, and hands over the part of a unit that the end of its share cuts.',
+  ];
   const given =
     design.blockWidth === undefined
       ? 'Units keep their order.'
@@ -90,34 +97,26 @@ export function layoutSentences(design: Design): readonly string[] {
   const shuffled = 'blocks take their positions in that order at random';
   switch (order.kind) {
     case 'none':
-      return [given, dealt, ...flattened];
+      return dealt(given);
     case 'shuffle':
-      return ['Units in random order: permute them before the launch.', dealt, ...flattened];
+      return dealt('Units in random order: permute them before the launch.');
     case 'window-sort':
-      return [`Every ${order.units} consecutive units sorted by length, the shortest first.`, dealt, ...flattened];
+      return dealt(`Every ${order.units} consecutive units sorted by length, the shortest first.`);
     case 'full-sort':
-      return [`All units sorted by length, the shortest first; ${shuffled}.`, dealt, ...flattened];
+      return dealt(`All units sorted by length, the shortest first; ${shuffled}.`);
     case 'quantile-buckets':
     case 'best-buckets':
-      return [`Units in ${order.k} classes of length, the shortest first; ${shuffled}.`, dealt, ...flattened];
+      return dealt(`Units in ${order.k} classes of length, the shortest first; ${shuffled}.`);
     case 'padded':
-      return ['Units keep their order, and all are padded to the longest unit.', dealt, ...flattened];
+      return dealt('Units keep their order, and all are padded to the longest unit.');
     case 'padded-slice':
-      return [
+      return dealt(
         `Units keep their order, and each ${order.units} consecutive units are padded to the longest of them.`,
-        dealt,
-        ...flattened,
-      ];
+      );
     case 'nonzero-split':
-      return [
-        'Units keep their order; slot s takes the iterations from s * share on, where share is all iterations divided by the slots, rounded up.',
-        'A slot searches for the unit in which its share starts, and hands over the part of a unit that the end of its share cuts.',
-      ];
+      return cut('', 'iterations');
     case 'merge-path':
-      return [
-        'Units keep their order, each with one item for its end; slot s takes the items from s * share on, where share is all items divided by the slots, rounded up.',
-        'A slot searches for the unit in which its share starts, and hands over the part of a unit that the end of its share cuts.',
-      ];
+      return cut(', each with one item for its end', 'items');
     case 'dynamic-fetch':
       switch (order.fetch) {
         case undefined:

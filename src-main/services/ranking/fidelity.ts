@@ -55,7 +55,6 @@ export async function loadSimulatedDesigns(store: StoreClient, sweepRunId: numbe
 
 export interface MeasuredDesigns {
   readonly times: ReadonlyMap<number, MeasuredDesignTime>;
-  /** The designs by measured median, then by index. */
   readonly order: readonly number[];
 }
 
@@ -166,9 +165,7 @@ export function fastestOf(findings: Findings, list: Uint32Array): FastestFound {
   return fastestFound(findings, (design) => listed[design] === 1);
 }
 
-export type FoundColumn = 'simulatedMs' | 'measuredMs';
-
-export type FoundOrder = Readonly<Record<FoundColumn, readonly number[]>>;
+type FoundOrder = Readonly<Record<'simulatedMs' | 'measuredMs', readonly number[]>>;
 
 /** The orders of lists on screen, by number. A list keeps the order that it had when it was opened. */
 export interface FoundOrders {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { plainDesign } from '../../../src-workers/advise/plain.ts';
 import { AXIS, AXIS_ORDER } from '../../../src-workers/domain/space.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
@@ -88,7 +89,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   let outdated = false;
   if (column === 'simulatedMs' || column === 'measuredMs') {
     const standing = kept?.[column].filter(isListed) ?? now[column];
-    outdated = !isSame(standing, now[column]);
+    outdated = !isDeepStrictEqual(standing, now[column]);
     designs = foundFirst(byTime, standing, descending);
   } else designs = rankedDesigns(view.ranking, filter.value, column);
   const groups = input.groups ? grouping(view, designs, descending, input.opened) : null;
@@ -138,16 +139,11 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   });
 }
 
-/** −1 if the design has no row. */
 function placeIn(view: RunView, list: Uint32Array, groups: GroupedList | null, design: number): number {
   const own = list.indexOf(design);
   if (own >= 0 || !groups || entryOf(view.ranking, design) < 0) return own;
   const equalOf = makeEqualFinder(view);
   return list.findIndex((other) => equalOf(other) === equalOf(design));
-}
-
-function isSame(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((value, at) => value === b[at]);
 }
 
 /** The function returns a rank in a list by time, from 1; 0 if the design is not in the list. */

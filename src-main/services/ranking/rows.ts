@@ -2,7 +2,7 @@ import type { PredictionColumns } from '../../../src-workers/domain/columns.ts';
 import { INVALID_REASONS, invalidDesign, limitingFactors } from '../../../src-workers/domain/design.ts';
 import { implementationKind, isMeasured, type TieBand } from '../../../src-workers/domain/evidence.ts';
 import { ok, type Result, notFound, conflict, badInput } from '../../../src-workers/domain/result.ts';
-import { AXIS, AXIS_ORDER, type AxisName } from '../../../src-workers/domain/space.ts';
+import { AXIS, AXIS_ORDER, type AxisName, type Launch, type SpaceAxes } from '../../../src-workers/domain/space.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
 import { computeBalancingTime, describeDesign } from '../../../src-workers/predict/designs.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
@@ -22,7 +22,6 @@ import type { ProcedureArguments } from '../../contract/procedures.ts';
 import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
 
-/** Counts the designs that cannot be distinguished from the first one. */
 export function tiesIn(view: RunView, byTimeList: Uint32Array): Ties & { readonly band: TieBand } {
   const device = axisPosition(view.ranking, AXIS.device, byTimeList[0] ?? 0);
   const { count, isTied } = tiesOf(view.ranking, view.ties, byTimeList);
@@ -60,42 +59,25 @@ export function rankingFilter(
 ): Result<RankingFilter> {
   const { axes } = view.ranking;
   const positions: Record<number, Set<number>> = {};
-  const pick = (
-    name: AxisName,
-    values: readonly (string | number | null)[],
-    wanted: readonly (string | number | null)[],
-  ): Result<null> => {
-    const set = new Set<number>();
-    for (const value of wanted) {
-      const at = values.indexOf(value);
-      if (at < 0)
-        return badInput(
-          `${name} must be one of ${values.map((entry) => entry ?? 'none').join(', ')}, not ${String(value)}.`,
-        );
-      set.add(at);
-    }
-    positions[AXIS[name]] = set;
-    return ok(null);
-  };
-  const steps: Result<null>[] = [];
-  if (filter.deviceId !== undefined)
-    steps.push(
-      pick(
-        'device',
-        axes.devices.map((device) => device.id),
-        [filter.deviceId],
-      ),
-    );
-  if (filter.implementation)
-    steps.push(pick('implementation', axisTexts(view, AXIS.implementation), filter.implementation));
-  if (filter.blockWidth) steps.push(pick('blockWidth', axes.blockWidth ?? [null], filter.blockWidth));
-  if (filter.threadsPerUnit) steps.push(pick('threadsPerUnit', axes.threadsPerUnit, filter.threadsPerUnit));
-  if (filter.loop) steps.push(pick('loop', axes.loop, filter.loop));
-  if (filter.balancing) steps.push(pick('balancing', axes.balancing, filter.balancing));
-  if (filter.launch) steps.push(pick('launch', axisTexts(view, AXIS.launch), filter.launch));
-  if (filter.registerCap) steps.push(pick('registerCap', axes.registerCap, filter.registerCap));
-  const wrong = steps.find((step) => !step.ok);
-  if (wrong && !wrong.ok) return wrong;
+  type Values = readonly (string | number | null)[];
+  const lists: readonly (readonly [AxisName, values: Values, wanted: Values | undefined])[] = [
+    ['device', axes.devices.map(({ id }) => id), filter.deviceId === undefined ? undefined : [filter.deviceId]],
+    ['implementation', axisTexts(view, AXIS.implementation), filter.implementation],
+    ['blockWidth', axes.blockWidth ?? [null], filter.blockWidth],
+    ['threadsPerUnit', axes.threadsPerUnit, filter.threadsPerUnit],
+    ['loop', axes.loop, filter.loop],
+    ['balancing', axes.balancing, filter.balancing],
+    ['launch', axisTexts(view, AXIS.launch), filter.launch],
+    ['registerCap', axes.registerCap, filter.registerCap],
+  ];
+  for (const [name, values, wanted] of lists) {
+    const unknown = wanted?.find((value) => !values.includes(value));
+    if (unknown !== undefined)
+      return badInput(
+        `${name} must be one of ${values.map((entry) => entry ?? 'none').join(', ')}, not ${String(unknown)}.`,
+      );
+    if (wanted) positions[AXIS[name]] = new Set(wanted.map((value) => values.indexOf(value)));
+  }
   const ranges: RankingFilter['ranges'][number][] = [];
   if (filter.blockThreads) {
     const { from, to } = filter.blockThreads;
@@ -176,7 +158,6 @@ export function orderingMs(view: Pick<RunView, 'predictor'>, design: number): nu
   return computeBalancingTime(view.predictor, design);
 }
 
-/** Each row is made when it is read. */
 export function* bestRows(view: RunView, filter: RankingFilter, limit: number, from = 0): Generator<RankRow, void> {
   const list = rankedDesigns(view.ranking, filter, 'timeMs');
   const ties = tiesIn(view, list);
@@ -209,7 +190,6 @@ export function devicePosition({ devices }: RunView, deviceId: string): Result<n
   return at < 0 ? noDevice(deviceId, 'this run', ids) : ok(at);
 }
 
-/** Without an id, the filter includes all devices. */
 export function deviceFilter(view: RunView, deviceId: string | undefined): Result<RankingFilter> {
   if (deviceId === undefined) return ok(ALL_VALID);
   const at = devicePosition(view, deviceId);
@@ -243,34 +223,25 @@ export function alongAxis(
   return { timeMs, designIndex, at };
 }
 
+const AXIS_TEXTS: Readonly<Record<AxisName, (axes: SpaceAxes, view: RunView) => readonly string[]>> = {
+  device: ({ devices }) => devices.map(({ name }) => name),
+  implementation: ({ implementations }, { study: { study } }) =>
+    implementations?.map(({ name }) => name) ?? [study.kernel.name],
+  blockWidth: ({ blockWidth }) => (blockWidth ?? [null]).map((width) => String(width ?? 'row')),
+  threadsPerUnit: ({ threadsPerUnit }) => threadsPerUnit.map(String),
+  loop: ({ loop }) => loop,
+  balancing: ({ balancing }) => balancing,
+  launch: ({ launch }) => launch.map(launchText),
+  registerCap: ({ registerCap }) => registerCap.map((cap) => String(cap ?? 'none')),
+  blockThreads: ({ blockThreads }) => blockThreads.map(String),
+};
+
+function launchText({ kind, value }: Launch): string {
+  if (kind === 'grid') return `grid ${value}`;
+  if (kind === 'cores') return coresText(value);
+  return `${value} per ${kind === 'units-per-thread' ? 'slot' : 'SM'}`;
+}
+
 export function axisTexts(view: RunView, axis: number): readonly string[] {
-  const { axes } = view.ranking;
-  switch (AXIS_ORDER[axis]) {
-    case 'device':
-      return axes.devices.map((device) => device.name);
-    case 'implementation':
-      return axes.implementations?.map(({ name }) => name) ?? [view.study.study.kernel.name];
-    case 'blockWidth':
-      return (axes.blockWidth ?? [null]).map((width) => (width === null ? 'row' : String(width)));
-    case 'threadsPerUnit':
-      return axes.threadsPerUnit.map(String);
-    case 'loop':
-      return axes.loop;
-    case 'balancing':
-      return axes.balancing;
-    case 'launch':
-      return axes.launch.map((launch) =>
-        launch.kind === 'units-per-thread'
-          ? `${launch.value} per slot`
-          : launch.kind === 'grid'
-            ? `grid ${launch.value}`
-            : launch.kind === 'cores'
-              ? coresText(launch.value)
-              : `${launch.value} per SM`,
-      );
-    case 'registerCap':
-      return axes.registerCap.map((cap) => (cap === null ? 'none' : String(cap)));
-    case 'blockThreads':
-      return axes.blockThreads.map(String);
-  }
+  return AXIS_TEXTS[AXIS_ORDER[axis]](view.ranking.axes, view);
 }

@@ -42,7 +42,6 @@ const MAX_OPEN = 3;
 export interface RunViews {
   open(runId: number): Promise<Result<RunView>>;
   read<T>(runId: number, read: (view: RunView) => Result<T> | Promise<Result<T>>): Promise<Result<T>>;
-  /** The run has changed or was deleted. */
   drop(runId: number): void;
   dropFindings(): void;
 }
@@ -83,15 +82,10 @@ export function createRunViews(store: StoreClient): RunViews {
 export function runStudy(run: RunRecord): Result<RunStudy> {
   const located = locatedStudy(run.study, `run ${run.id}`);
   if (!located.ok) return located;
-  const { study } = run;
-  const hash =
-    typeof study === 'object' && study !== null && 'workloadHash' in study && typeof study.workloadHash === 'string'
-      ? study.workloadHash
-      : '';
-  return ok({ ...located.value, workloadHash: hash });
+  const { workloadHash = '' } = run.study as Partial<RunStudy>;
+  return ok({ ...located.value, workloadHash });
 }
 
-/** The restored plan gives the same predictions. */
 export async function runPlan(
   store: StoreClient,
   run: RunRecord,

@@ -12,7 +12,6 @@ export function kindText({ kind, sourceRunId }: Pick<StoredRun, 'kind' | 'source
   return sourceRunId === null ? RUN_KIND_TEXT[kind] : `${RUN_KIND_TEXT[kind]} of run ${sourceRunId}`;
 }
 
-/** `bytes` is the space of the run in the database. */
 export function runSummary(run: StoredRun | RunRecord, bytes: number): RunSummary {
   return {
     id: run.id,
@@ -36,5 +35,3 @@ export function runSummary(run: StoredRun | RunRecord, bytes: number): RunSummar
     error: 'failure' in run ? (run.failure?.message ?? null) : null,
   };
 }
-
-export type { RunRecord };
