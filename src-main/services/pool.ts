@@ -50,7 +50,6 @@ interface Task {
   readonly name: string;
   readonly urgent: boolean;
   readonly background: boolean;
-  /** Called when a worker is free for the task. */
   readonly begin: () => void;
   /** Aborted to end the task together with its worker. */
   readonly end: AbortController;

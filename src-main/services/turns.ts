@@ -35,7 +35,6 @@ export class Turns {
     }
   }
 
-  /** Returns whether there was a call of this client. */
   cancel(client: string): boolean {
     const turn = this.#underWay.get(client);
     turn?.abort();

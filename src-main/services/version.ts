@@ -5,7 +5,6 @@ export const APP_VERSION: string = manifest.version;
 /** The version of the prediction. It is raised whenever a prediction changes. */
 export const MODEL_VERSION = 'composite 4.9';
 
-/** False for an unknown version. */
 function isSince(version: string | undefined, major: number, minor: number): boolean {
   const [, ownMajor, ownMinor = 0] = /^composite (\d+)(?:\.(\d+))?/.exec(version ?? '') ?? [];
   return Number(ownMajor) > major || (Number(ownMajor) === major && Number(ownMinor) >= minor);

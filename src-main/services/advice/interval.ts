@@ -10,13 +10,6 @@ import type { RunView } from '../runs/run-view.ts';
 import { adviseRun, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
 import { unknownIn } from './unknown.ts';
 
-/** The number of a design counts only designs of its device. */
-interface TimedDesign {
-  readonly design: number;
-  readonly timeMs: number;
-  readonly kind: ImplementationKind;
-}
-
 const INTERVAL_DRAWS = 16;
 
 /**
@@ -24,12 +17,13 @@ const INTERVAL_DRAWS = 16;
  * ten measured launches of this kind; its upper end includes the start of a launch. The other lies between the 5 % and
  * 95 % quantiles over draws of the unknown inputs. The two are assumed to be independent, so the squares of their
  * logarithms are added.
+ * @param designs their numbers count only designs of the device
  */
 export async function timeIntervals(
   pool: Pool,
   study: AdvisedStudy,
   own: AdvisedDevice,
-  designs: readonly TimedDesign[],
+  designs: readonly { readonly design: number; readonly timeMs: number; readonly kind: ImplementationKind }[],
 ): Promise<readonly { readonly lowMs: number; readonly highMs: number }[]> {
   const { device, plan, key } = own;
   const unknown = unknownIn(study, own);

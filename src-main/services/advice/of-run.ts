@@ -1,4 +1,5 @@
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
+import { keptFor } from '../../../src-workers/numeric/kept.ts';
 import { unknownPaths } from '../../../src-workers/advise/unknown.ts';
 import type { Uncertainty } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
@@ -23,17 +24,11 @@ export function recommendOfRun(
   view: RunView,
   deviceId: string | undefined,
 ): Promise<Result<RecommendedDesign | null>> {
-  let answers = known.get(view.ranking);
-  if (!answers) known.set(view.ranking, (answers = new Map()));
   const device = deviceId ?? '';
-  let answer = answers.get(device);
-  if (!answer) {
-    answer = weighed(context, view, deviceId);
-    answers.set(device, answer);
-    // A failure may be temporary, so it is not remembered.
-    const forget = (): void => void answers.delete(device);
-    answer.then(({ ok: isKept }) => isKept || forget(), forget);
-  }
+  const answer = keptFor(known, view.ranking, Infinity, device, () => weighed(context, view, deviceId));
+  // A failure may be temporary, so it is not remembered.
+  const forget = (): void => void known.get(view.ranking)?.delete(device);
+  answer.then(({ ok: isKept }) => isKept || forget(), forget);
   return answer;
 }
 

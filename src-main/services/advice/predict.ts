@@ -1,6 +1,6 @@
 import { formatBalancing, parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { reasonText } from '../../../src-workers/domain/design.ts';
-import { DESIGN_NAMES, type DesignField } from '../../../src-workers/domain/design-names.ts';
+import { DESIGN_NAMES, type DesignField, type NamedParameters } from '../../../src-workers/domain/design-names.ts';
 import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import {
   AXIS,
@@ -38,9 +38,8 @@ type Row = Readonly<Record<string, unknown>>;
 type Place = Result<readonly number[] | string>;
 
 /**
- * Predicts the times of designs on one device, in the order of the request. A value that is not on the axis of the
- * study is added to the axis for this call. A missing parameter gets the only value of its axis; if the axis has
- * several values, the call fails.
+ * A value that is not on the axis of the study is added to the axis for this call. A missing parameter gets the only
+ * value of its axis; if the axis has several values, the call fails.
  */
 export async function predictAsked(
   { pool }: Context,
@@ -161,7 +160,7 @@ function placeIn<T>({ values, places }: Growing<T>, value: T): number {
 function extending(
   { devices, ...own }: SpaceAxes,
   units: number,
-): { readonly axes: SpaceAxes; readonly place: (row: Row, parameters: Parameters<typeof wantedOf>[1]) => Place } {
+): { readonly axes: SpaceAxes; readonly place: (row: Row, parameters: NamedParameters) => Place } {
   const [device] = devices;
   const threads = growing(own.threadsPerUnit);
   const loops = growing(own.loop);
@@ -182,7 +181,7 @@ function extending(
     blockThreads: blocks.values,
   };
 
-  const place = (row: Row, parameters: Parameters<typeof wantedOf>[1]): Place => {
+  const place = (row: Row, parameters: NamedParameters): Place => {
     const configuration: Record<string, Value> = {};
     for (const [name, value] of Object.entries(row))
       if (value === null) configuration[name] = 'none';

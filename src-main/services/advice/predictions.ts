@@ -147,7 +147,7 @@ export function createPredictions(pool: Pool): Predictions {
       const options = { worker, signal: turn, background };
       const found = await pool.run('survey', { plan, key, part, ties, ...known }, options);
       surveys.get(device)!.push(found);
-      knownMs.set(device, Math.min(knownMs.get(device)!, findFastest(found)));
+      knownMs.set(device, Math.min(knownMs.get(device)!, leastOf(found.columns.timeMs)));
     };
     // The devices of a study have all other axes in common, so the coarse designs of one device are those of all.
     const coarse = devices.length > 0 ? coarseDesigns(devices[0].plan.axes) : new Uint32Array();
@@ -268,9 +268,7 @@ function spaceOf({ plan: { axes } }: AdvisedDevice): string {
 export const runPredictions = (view: RunView, own: Predictions): Predictions =>
   view.run.kept ? own : savedPredictions(view);
 
-function findFastest({ columns }: Survey): number {
-  return columns.timeMs.reduce((least, time) => Math.min(least, time), Infinity);
-}
+const leastOf = (timesMs: Float64Array): number => timesMs.reduce((least, time) => Math.min(least, time), Infinity);
 
 function savedPredictions({ ranking: { columns } }: RunView): Predictions {
   const of = (device: AdvisedDevice): DevicePrediction => {
@@ -382,7 +380,7 @@ function joined({ plan, size, ties }: AdvisedDevice, surveys: readonly Survey[],
         (all[name as keyof PredictionColumns] as Float64Array).set(column as Float64Array, at);
     at += designs.length;
   }
-  const fastest = all.timeMs.reduce((least, time) => Math.min(least, time), Infinity);
+  const fastest = leastOf(all.timeMs);
   const entries = Array.from(names.keys())
     .filter((entry) => all.timeMs[entry] <= fastest * (1 + AGREEMENT_FRACTION))
     .sort((a, b) => all.timeMs[a] - all.timeMs[b] || names[a] - names[b]);

@@ -36,7 +36,7 @@ export interface RecommendOptions {
 export interface Advised {
   readonly device: AdvisedDevice;
   readonly prediction: DevicePrediction;
-  /** `picked` counts only designs of the device; `index` is the place in the prediction. */
+  /** `picked` counts only designs of the device; `at` is the place in the prediction. */
   readonly picked: number;
   readonly at: number;
 }

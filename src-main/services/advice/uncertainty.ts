@@ -31,11 +31,6 @@ import { advise } from './recommend.ts';
 import { ASSUMED_LAWS } from '../studies/assumed.ts';
 import { DRAWS, unknownIn, unknownInput } from './unknown.ts';
 
-export interface UncertaintyOptions {
-  readonly deviceId?: string | undefined;
-  readonly designs?: readonly number[] | undefined;
-}
-
 /** These draws choose groups and variants. A group is the designs that differ only in block and launch. */
 const FIRST_DRAWS = 6;
 /**
@@ -56,7 +51,7 @@ export async function uncertainty(
   { pool }: Context,
   predictions: Predictions,
   study: AdvisedStudy,
-  options: UncertaintyOptions,
+  options: { readonly deviceId?: string | undefined; readonly designs?: readonly number[] | undefined },
   turn: AbortSignal,
 ): Promise<Result<Uncertainty>> {
   const start = performance.now();

@@ -76,13 +76,6 @@ function createPlanCache({ redis, key }: Connection) {
   };
 }
 
-function createRecordWriter({ redis, key }: Connection, jobId: string) {
-  const stream = key('records', jobId);
-  return async (said: Said): Promise<void> => {
-    await redis.multi().xadd(stream, '*', 'said', JSON.stringify(said)).expire(stream, RESULT_KEPT_S).exec();
-  };
-}
-
 function aloneBeside(tasks: { pause: () => Promise<void>; resume: () => unknown }) {
   let measuring: Promise<unknown> = Promise.resolve();
   return <T>(body: () => Promise<T>): Promise<T> => {
@@ -122,7 +115,11 @@ async function measureForOwner(
   plan: BenchPlan,
   stop: AbortSignal,
 ): Promise<void> {
-  const write = createRecordWriter(connection, job.id!);
+  const { redis, key } = connection;
+  const stream = key('records', job.id!);
+  const write = async (said: Said): Promise<void> => {
+    await redis.multi().xadd(stream, '*', 'said', JSON.stringify(said)).expire(stream, RESULT_KEPT_S).exec();
+  };
   const lost = new AbortController();
   const watch = repeat(HEARTBEAT_MS, async () => {
     if (!(await isOwned(connection, job.data.owner))) lost.abort();

@@ -8,9 +8,9 @@ import { VERSIONS } from './connection.ts';
 import type { Agent } from '../../contract/agents.ts';
 
 /**
- * The data that agents and the owners of runs exchange through Redis. Large data is stored apart from the jobs, under
- * keys that expire: a plan under its digest, so that all tasks of a run share it, and a result under its job. Names
- * contain the versions of the program and its models, so that a job waits for an agent of its own version.
+ * Large data is stored apart from the jobs, under keys that expire: a plan under its digest, so that all tasks of a run
+ * share it, and a result under its job. Names contain the versions of the program and its models, so that a job waits
+ * for an agent of its own version.
  */
 
 export type RunTask = 'predict' | 'simulate';

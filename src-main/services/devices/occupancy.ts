@@ -100,13 +100,7 @@ export function occupancyBatch(text: string, fileName: string): Result<readonly 
       sharedMemoryBytesPerBlock: sharedMemoryBytes,
     });
     if (!one.ok) return fail(one.error.code, `${fileName}, line ${line + 1}: ${one.error.message}`);
-    rows.push({
-      computeCapability: computeCapability,
-      blockThreads,
-      registersPerThread,
-      sharedMemoryBytes,
-      ...one.value,
-    });
+    rows.push({ computeCapability, blockThreads, registersPerThread, sharedMemoryBytes, ...one.value });
   }
   return ok(rows);
 }

@@ -10,7 +10,7 @@ import { axisCounts, type SpaceAxes } from '../../../src-workers/domain/space.ts
 import type { KeptBand, KeptBands, MeasuredChip } from '../../../src-workers/evidence/bands.ts';
 import { LAUNCH_DATASETS } from '../../../src-workers/models/launches/datasets.ts';
 import { normalQuantile } from '../../../src-workers/models/workload/normal.ts';
-import { kept, keptFor } from '../../../src-workers/numeric/kept.ts';
+import { kept, keptFor, keptWith } from '../../../src-workers/numeric/kept.ts';
 import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
 import { AGREEMENT_FRACTION, tieTable, type TiePlace, type TieTable } from '../../../src-workers/sweep/ties.ts';
 import { percent } from '../export/text.ts';
@@ -86,12 +86,10 @@ const TAKEN = {
 const takenOfKinds = new Map<string, TieBand>();
 function takenBandOfKinds(kinds: readonly ImplementationKind[]): TieBand {
   const key = keyOf([], kinds);
-  const known = takenOfKinds.get(key);
-  if (known) return known;
-  const bands = ofOneDevice.filter((band) => keyOf([], band.kinds) === key);
-  const band = bands.length === 0 ? TAKEN.kinds : takenBand(`${pairText(kinds)} on # other devices`, bands);
-  takenOfKinds.set(key, band);
-  return band;
+  return kept(takenOfKinds, Infinity, key, () => {
+    const bands = ofOneDevice.filter((band) => keyOf([], band.kinds) === key);
+    return bands.length === 0 ? TAKEN.kinds : takenBand(`${pairText(kinds)} on # other devices`, bands);
+  });
 }
 
 const pairText = ([one, other]: readonly ImplementationKind[]): string =>
@@ -147,20 +145,15 @@ export function tieTableOf(axes: SpaceAxes): TieTable {
 }
 
 const caveats = new Map(LAUNCH_DATASETS.map(({ id, caveat }) => [id, caveat]));
-const evidences = new WeakMap<Device, DeviceEvidence | null>();
 
-export function deviceEvidence(device: Device): DeviceEvidence | null {
-  const known = evidences.get(device);
-  if (known !== undefined) return known;
+export const deviceEvidence = keptWith((device: Device): DeviceEvidence | null => {
   const chip = measuredChip(device);
   const agreement = keptBands.devices.flatMap(({ device: id, ...figures }) => {
     const caveat = caveats.get(figures.dataset);
     return id === chip?.id ? [{ ...figures, ...(caveat !== undefined && { caveat }) }] : [];
   });
-  const evidence = chip ? { device: chip.name, agreement } : null;
-  evidences.set(device, evidence);
-  return evidence;
-}
+  return chip ? { device: chip.name, agreement } : null;
+});
 
 /**
  * Returns the standard deviation of ln(measured / predicted) from which the band of a device follows. A band compares

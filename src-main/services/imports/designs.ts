@@ -16,6 +16,7 @@ import {
   axisCounts,
   decodeInto,
   encode,
+  productOf,
   rowPosition,
   type SpaceAxes,
   type Launch,
@@ -85,7 +86,6 @@ function namedCase(one: CaseResult, axes: SpaceAxes, units: number, isDeviceKnow
   return { ...one, case: { ...one.case, parameters: { ...one.case.parameters, configuration } } };
 }
 
-/** Whether any case has a parameter that only designs have, or that the user has mapped. */
 export async function hasDesignParameters(cases: readonly CaseResult[], named: NamedParameters): Promise<boolean> {
   const telling = [...OWN, ...Object.values(named).filter((field) => field !== null)];
   const slice = new Slice();
@@ -157,7 +157,7 @@ export async function linkDesigns(
   const runId = view.run.id;
   if (unknown.length > 0)
     warnings.push(
-      `${counted(unknown.length, 'configuration')} of ${cases.length} ${isAre(unknown.length)} no design of run ${runId} and ${unknown.length === 1 ? 'is' : 'are'} not linked. For ${caseWords(cases[unknown[0]])}: ${String(found[unknown[0]]).replace(/\.$/, '')}.`,
+      `${counted(unknown.length, 'configuration')} of ${cases.length} ${isAre(unknown.length)} no design of run ${runId} and ${isAre(unknown.length)} not linked. For ${caseWords(cases[unknown[0]])}: ${String(found[unknown[0]]).replace(/\.$/, '')}.`,
     );
   if (elsewhere.length > 0)
     warnings.push(
@@ -345,7 +345,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
       // If several entries are the same design, the first counts. Launches vary fastest in this order.
       const lists = [implementations, widths, units, loops, orders, caps, ofDevice, launches] as (readonly number[])[];
       const sizes = lists.map((list) => list.length);
-      const candidates = sizes.reduce((product, size) => product * size, 1);
+      const candidates = productOf(sizes);
       looked += candidates;
       if (looked > MAX_CANDIDATES) return tooLittle(wanted, null, view, named);
       const positions = new Int32Array(lists.length);

@@ -102,7 +102,7 @@ const alone = (why: string): LinkedSource => ({
 });
 const anotherRun = (runId: number): string => `Run ${runId} of this database is not the sweep of these designs`;
 
-/** A failure is the reason why the run is not in this database. */
+/** A text is the reason why the run is not in this database. */
 async function runOfFile(context: Context, { runId, study, seed }: FileSweep): Promise<Result<RunRecord | string>> {
   const run = await context.store.getRun(runId);
   if (!run.ok && run.error.code !== 'not-found') return run;

@@ -5,9 +5,8 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 
 /**
- * Kernel Tuner passes parameters to kernels as macros, so exported scripts and their caches have numbers instead of
- * names. This module converts the numbers to names. Files for Optuna have the names themselves, and also the parameter
- * that identifies the sweep.
+ * Kernel Tuner passes parameters to kernels as macros, so exported scripts and their caches have numbers, which this
+ * module converts to names. Files for Optuna have the names, and the parameter that identifies the sweep.
  */
 
 /** The loops by their numbers in a file. Implementations and balancings have their positions on the sweep's axes. */

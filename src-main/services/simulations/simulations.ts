@@ -49,12 +49,8 @@ interface SimulationStudy extends RunStudy {
 }
 
 export function simulationRequest(run: RunRecord): Result<SimulationStudy['simulation']> {
-  const { study } = run;
-  const request =
-    typeof study === 'object' && study !== null && 'simulation' in study
-      ? (study.simulation as Partial<SimulationStudy['simulation']> | null)
-      : null;
-  const { sourceRunId, designs, halfWidth, maxReplications } = request ?? {};
+  const { simulation } = (run.study ?? {}) as { readonly simulation?: Partial<SimulationStudy['simulation']> | null };
+  const { sourceRunId, designs, halfWidth, maxReplications } = simulation ?? {};
   if (
     typeof sourceRunId !== 'number' ||
     typeof halfWidth !== 'number' ||
@@ -138,14 +134,11 @@ function runSimulations(
 ): RunHandle {
   const controller = new AbortController();
   const { plan } = view.predictor;
-  const options: SimulationOptions = {
-    seed: run.seed ?? 0,
-    halfWidth: request.halfWidth,
-    maxReplications: request.maxReplications,
-  };
+  const { designs, halfWidth, maxReplications } = request;
+  const options: SimulationOptions = { seed: run.seed ?? 0, halfWidth, maxReplications };
   const known = new Set(before.map((record) => record.designIndex));
-  const todo = request.designs.filter((design) => !known.has(design));
-  const total = request.designs.length;
+  const todo = designs.filter((design) => !known.has(design));
+  const total = designs.length;
   let best: { readonly meanMs: number; readonly designIndex: number } | null = null;
   let failure: Failure | null = null;
   const consider = (meanMs: number, designIndex: number | null): void => {
@@ -169,23 +162,12 @@ function runSimulations(
     try {
       result = await simulated(context, run.id, plan, design, options, controller.signal);
     } catch (error) {
-      if (!controller.signal.aborted)
-        stop({
-          code: 'internal',
-          message: `design ${design}: ${errorText(error)}`,
-          context: { design },
-        });
-      return;
+      if (controller.signal.aborted) return;
+      return stop({ code: 'internal', message: `design ${design}: ${errorText(error)}`, context: { design } });
     }
-    if (!result.ok) {
-      stop({ ...result.error, message: `design ${design}: ${result.error.message}` });
-      return;
-    }
+    if (!result.ok) return stop({ ...result.error, message: `design ${design}: ${result.error.message}` });
     const stored = await context.store.saveSimulations(run.id, [simulationRecord(view, design, result.value)]);
-    if (!stored.ok) {
-      stop(stored.error);
-      return;
-    }
+    if (!stored.ok) return stop(stored.error);
     execution.add(1);
     consider(result.value.meanMs, design);
     context.views.dropFindings();
@@ -194,16 +176,14 @@ function runSimulations(
 
   const finished = execution.finishAfter(async () => {
     execution.progress();
-    let next = 0;
-    await Promise.all(
-      Array.from({ length: context.pool.capacity() }, async () => {
-        while (next < todo.length && !controller.signal.aborted) {
-          const design = todo[next];
-          next += 1;
-          await simulate(design);
-        }
-      }),
-    );
+    const waiting = todo.values();
+    const lane = async (): Promise<void> => {
+      for (const design of waiting) {
+        if (controller.signal.aborted) return;
+        await simulate(design);
+      }
+    };
+    await Promise.all(Array.from({ length: context.pool.capacity() }, lane));
     const end = failure ?? (execution.done() === total ? 'complete' : 'cancelled');
     return { end, best: bestDesign(view, best) };
   });

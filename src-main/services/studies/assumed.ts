@@ -50,10 +50,7 @@ const MEASURED: ReadonlySet<KernelField> = new Set([
 ]);
 
 export function wrongLaw({ assumed = {} }: Pick<AdvisedInputs, 'assumed'>): Result<never> | null {
-  const paths = Object.entries(ASSUMED_LAWS).flatMap(([path, law]) => [
-    path,
-    ...(['dependentLoads', 'bytes'] as const).flatMap((part) => (law[part] ? [`${path}.${part}`] : [])),
-  ]);
+  const paths = Object.keys(resolveLaws());
   for (const [path, law] of Object.entries(assumed)) {
     const field = `assumed.${path}`;
     if (!paths.includes(path))

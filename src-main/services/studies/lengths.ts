@@ -14,35 +14,21 @@ export interface LengthsCache {
 
 const MAX_KEPT = 8;
 
-interface Kept {
-  readonly lengths: OrderedLaw;
-  readonly files: readonly OpenedFile[];
-}
-
 export function createLengthsCache(context: { readonly store: StoreClient; readonly pool: Pool }): LengthsCache {
-  const cache = new Map<string, Kept>();
+  const cache = new Map<string, OrderedLaw & { readonly files: readonly OpenedFile[] }>();
   return {
     async resolve({ workload: { lengths, truncation } }, folder) {
       const key = JSON.stringify([lengths, truncation ?? null, folder]);
       const known = cache.get(key);
-      if (known && (await isUnchanged(known.files))) return ok(keep(cache, MAX_KEPT, key, known).lengths);
+      if (known && (await isUnchanged(known.files))) return ok(keep(cache, MAX_KEPT, key, known));
       const resolved = await resolveLengths(context, lengths, folder, truncation);
-      if (!resolved.ok) return resolved;
-      keep(cache, MAX_KEPT, key, { lengths: resolved.value, files: resolved.value.files });
+      if (resolved.ok) keep(cache, MAX_KEPT, key, resolved.value);
       return resolved;
     },
   };
 }
 
 async function isUnchanged(files: readonly OpenedFile[]): Promise<boolean> {
-  for (const { file, state } of files) if ((await readFileState(file)) !== state) return false;
+  for (const { file, state } of files) if ((await stat(file).then(fileState, () => 'missing')) !== state) return false;
   return true;
-}
-
-async function readFileState(file: string): Promise<string> {
-  try {
-    return fileState(await stat(file));
-  } catch {
-    return 'missing';
-  }
 }

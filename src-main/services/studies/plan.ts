@@ -82,7 +82,11 @@ function checkTraffic(
   );
 }
 
-function studyImplementations({ implementations, kernel, axes }: Study): Result<readonly Implementation[] | null> {
+/** @param offered the balancings on the axis of the study */
+function studyImplementations(
+  { implementations, kernel }: Study,
+  offered: ReadonlySet<string>,
+): Result<readonly Implementation[] | null> {
   if (!implementations) return ok(null);
   const made: Implementation[] = [];
   for (const [at, own] of implementations.entries()) {
@@ -117,12 +121,6 @@ function studyImplementations({ implementations, kernel, axes }: Study): Result<
     const { origins: _origins, ...full } = implementationKernel(kernel, own);
     made.push({ name: own.name, kernel: full, own: ownFields(own.kernel), allows });
   }
-  const offered = new Set(
-    axes.balancing.flatMap((text) => {
-      const parsed = parseBalancing(text);
-      return parsed.ok ? [formatBalancing(parsed.value)] : [];
-    }),
-  );
   for (const [at, { allows }] of made.entries()) {
     const missing = allows.balancing?.find((text) => !offered.has(text));
     if (missing !== undefined) {
@@ -159,14 +157,15 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
     return badInput(`axes.threadsPerUnit must be powers of two, not ${odd}.`, { field: 'axes.threadsPerUnit' });
   const balancing: Balancing[] = [];
   for (const [position, text] of axes.balancing.entries()) {
-    const parsed: Result<Balancing> = parseBalancing(text);
+    const parsed = parseBalancing(text);
     const field = `axes.balancing[${position}]`;
     if (!parsed.ok) return badInput(`${field}: ${parsed.error.message}`, { field });
     balancing.push(parsed.value);
   }
   const traffic = checkTraffic(study.kernel, 'kernel');
   if (!traffic.ok) return traffic;
-  const implementations = studyImplementations(study);
+  const offered = new Set(balancing.map(formatBalancing));
+  const implementations = studyImplementations(study, offered);
   if (!implementations.ok) return implementations;
   for (const [at, kernel] of [study.kernel, ...(implementations.value ?? []).map((one) => one.kernel)].entries()) {
     const place = at === 0 ? 'kernel' : `implementations[${at - 1}].kernel`;
@@ -203,7 +202,7 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
     ...(axes.blockWidth && { blockWidth: [...new Set(axes.blockWidth)] }),
     threadsPerUnit: expanded.threadsPerUnit!,
     loop: [...new Set(axes.loop)],
-    balancing: [...new Set(balancing.map(formatBalancing))],
+    balancing: [...offered],
     launch,
     registerCap: [...new Set(axes.registerCap)],
     blockThreads: expanded.blockThreads!,

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import type { StoreClient } from '../../../db/store-api.ts';
-import { ok, type Result, notFound } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, notFound } from '../../../src-workers/domain/result.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { MAX_ORDERED_LENGTHS } from '../../../src-workers/parse/length-taker.ts';
@@ -64,15 +64,17 @@ export async function prepareLaw(pool: Pool, label: string, ordered: CompactOrde
   keepLawOfUnits(ordered, units, await pool.run('unitsLaw', { label, ordered, units }));
 }
 
+interface PackedLengths {
+  readonly units: number;
+  readonly bytesPerLength: number;
+  readonly iterations: string;
+}
+
 /**
  * Packs ordered lengths into compressed text, which is stored with the workload's provenance. Neighbouring lengths are
  * similar, so the text is short.
  */
-export async function packLengths({ units, iterations }: OrderedLengths): Promise<{
-  readonly units: number;
-  readonly bytesPerLength: number;
-  readonly iterations: string;
-}> {
+export async function packLengths({ units, iterations }: OrderedLengths): Promise<PackedLengths> {
   const short = new Uint32Array(iterations.length);
   let isShort = true;
   for (let from = 0; isShort && from < iterations.length; from += LENGTHS_STEP) {
@@ -87,19 +89,15 @@ export async function packLengths({ units, iterations }: OrderedLengths): Promis
   return { units, bytesPerLength: isShort ? 4 : 8, iterations: packed.toString('base64') };
 }
 
-/** Returns `null` if the packed lengths are missing or unreadable. */
 export async function unpackLengths(provenance: unknown): Promise<OrderedLengths | null> {
-  if (typeof provenance !== 'object' || provenance === null || !('order' in provenance)) return null;
-  const { order } = provenance;
-  if (typeof order !== 'object' || order === null || !('units' in order) || !('iterations' in order)) return null;
-  const { units, iterations: text } = order;
-  if (typeof units !== 'number' || typeof text !== 'string') return null;
-  const isShort = 'bytesPerLength' in order && order.bytesPerLength === 4;
+  const { order } = (provenance ?? {}) as { readonly order?: Partial<PackedLengths> | null };
+  const { units, iterations: text, bytesPerLength } = order ?? {};
+  if (units === undefined || text === undefined) return null;
   try {
     const bytes = await promisify(inflateRaw)(Buffer.from(text, 'base64'), {
       maxOutputLength: MAX_ORDERED_LENGTHS * Float64Array.BYTES_PER_ELEMENT,
     });
-    const values = new (isShort ? Uint32Array : Float64Array)(new Uint8Array(bytes).buffer);
+    const values = new (bytesPerLength === 4 ? Uint32Array : Float64Array)(new Uint8Array(bytes).buffer);
     const iterations = new Float64Array(new SharedArrayBuffer(values.length * Float64Array.BYTES_PER_ELEMENT));
     for (let from = 0; from < values.length; from += LENGTHS_STEP) {
       iterations.set(values.subarray(from, from + LENGTHS_STEP), from);
@@ -150,13 +148,6 @@ export async function resolveLengths(
     const { lengths, ...rest } = resolved.value;
     return ok({ ...rest, order: lengths && makeGivenLengths(lengths) });
   }
-  const { error } = resolved;
-  return {
-    ok: false,
-    error: {
-      ...error,
-      message: `workload.lengths: ${error.message}`,
-      context: { ...error.context, field: 'workload.lengths' },
-    },
-  };
+  const { code, message, context } = resolved.error;
+  return fail(code, `workload.lengths: ${message}`, { ...context, field: 'workload.lengths' });
 }

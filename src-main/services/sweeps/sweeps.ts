@@ -4,7 +4,7 @@ import type { DesignRange } from '../../../src-workers/advise/best.ts';
 import type { PredictionChunk } from '../../../src-workers/domain/columns.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { fail, ok, type Failure, type Result, badInput } from '../../../src-workers/domain/result.ts';
-import { AXIS, axisCounts, type SpaceAxes, spaceSize } from '../../../src-workers/domain/space.ts';
+import { AXIS, axisCounts, productOf, type SpaceAxes, spaceSize } from '../../../src-workers/domain/space.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import type { Study } from '../../contract/study.ts';
@@ -44,7 +44,6 @@ export interface PreparedStudy {
   readonly plan: SweepPlan;
 }
 
-/** A device that the study names twice is returned once. */
 export async function studyDevices(catalogue: Catalogue, { devices }: Study): Promise<Result<readonly Device[]>> {
   const found = await catalogue.devices([...new Set(devices)]);
   if (found.ok) return found;
@@ -127,7 +126,6 @@ export async function startSweep(
   );
 }
 
-/** The plan of a resumed run is made again from the data of the run. */
 export async function resumeSweep(context: Context, run: RunRecord): Promise<Result<RunHandle>> {
   const planned = await runPlan(context.store, run);
   if (!planned.ok) return planned;
@@ -158,15 +156,15 @@ export function runSweep(
   }));
 
   let failure: Failure | null = null;
+  const stop = (error: Failure): void => {
+    failure ??= error;
+    controller.abort();
+  };
   const saving = new Set<Promise<void>>();
 
   const save = async (chunk: PredictionChunk): Promise<void> => {
     const result = await context.store.savePredictionChunk(run.id, chunk);
-    if (!result.ok) {
-      failure ??= result.error;
-      controller.abort();
-      return;
-    }
+    if (!result.ok) return stop(result.error);
     execution.add(chunk.count);
     execution.progressAtTimes();
   };
@@ -176,11 +174,7 @@ export function runSweep(
       context.pool.run('predict', { plan, ranges }, { signal: controller.signal, runId: run.id, worker }),
     );
     if (!predicted) return;
-    if (!predicted.ok) {
-      failure ??= predicted.error;
-      controller.abort();
-      return;
-    }
+    if (!predicted.ok) return stop(predicted.error);
     const found = predicted.value;
     if (found.best && isBetter(found.best, best)) best = found.best;
     for (const chunk of found.chunks) {
@@ -248,8 +242,7 @@ function isBetter(found: BestFound, best: BestFound | null): boolean {
 }
 
 /**
- * Divides the designs that are not saved yet into tasks. A task is the same part of every device, because the designs
- * of this part need the same depth laws.
+ * A task is the same part of every device, because the designs of this part need the same depth laws.
  * @param counts the number of values on each axis, in the order of AXIS_ORDER
  */
 export function missingTasks(
@@ -257,7 +250,7 @@ export function missingTasks(
   saved: readonly { readonly firstDesign: number; readonly count: number }[],
   workers: number,
 ): readonly (readonly DesignRange[])[] {
-  const total = counts.reduce((product, count) => product * count, 1);
+  const total = productOf(counts);
   const devices = counts[AXIS.device];
   const perDevice = total / devices;
   const most = Math.max(MANY_DEVICES_CHUNK_DESIGNS, Math.floor(TASK_DESIGNS / devices));
