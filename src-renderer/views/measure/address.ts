@@ -3,29 +3,28 @@ import { choiceField, flagField, numberField, textField, type Address } from '..
 import { MEASURED_COLUMNS } from './rows.ts';
 import { CHOICES } from './setup.ts';
 
-/** In a narrow window, `setup` is a separate tab. Otherwise it is next to the others. */
+/** `setup` is a tab in a narrow window only; a wide window shows it beside the others. */
 export const MEASURE_TABS = ['result', 'calibrate', 'tune', 'setup'] as const;
 
-/** The address of a measurement. In every view, `run` is the sweep, so the measurement is `measured`. */
+/** `run` is the sweep in every view, so the measurement is `measured`. */
 export const measureAddress = {
-  /** The shown measurement. The default is the newest of the study. */
+  /** The default is the newest measurement of the study. */
   measured: numberField<number | null>(null),
   tab: choiceField(MEASURE_TABS, 'result'),
-  /** The index of the selected design in the sweep. */
   design: numberField<number | null>(null),
   /** The calibration profile that replaces the sweep's saved prediction. */
   profile: numberField<number | null>(null),
   sort: choiceField(MEASURED_COLUMNS, 'predictedRank'),
   descending: flagField(),
 
-  /** The target. The default is the target that was used last. */
+  /** The default is the last target. */
   target: textField<string | null>(null),
   suite: choiceField(BENCH_SUITES, 'designs'),
   choose: choiceField(CHOICES, 'best'),
   count: numberField(20),
-  /** The indices of designs that another view chose, separated by commas. */
+  /** Indices of designs that another view chose, separated by commas. */
   designs: textField(''),
-  /** The device of the sweep whose designs are measured. The default is the first. */
+  /** The device of the measured designs. The default is the first. */
   device: textField<string | null>(null),
   repeats: numberField(15),
   warmUps: numberField(3),
@@ -40,7 +39,7 @@ export const measureAddress = {
 
 export type MeasureChange = Partial<Address<typeof measureAddress>>;
 
-/** Parses the design indices of an address: whole numbers from 0, each once. Anything else is ignored. */
+/** Parses design indices: whole numbers from 0, each once. Anything else is ignored. */
 export function designList(text: string): readonly number[] {
   const numbers = text.split(',').map((part) => (/^\d{1,15}$/.test(part) ? Number(part) : NaN));
   return [...new Set(numbers.filter((value) => Number.isSafeInteger(value)))];

@@ -17,10 +17,7 @@ import { NBSP, count, counted, fixed, plain } from '../../format/numbers.ts';
 /** With more cores than this, only some ticks have labels. */
 const MAX_TICKS = 16;
 
-/**
- * Draws the measured bandwidth over the number of cores, with 95 % intervals. A line shows the bandwidth of one core
- * times the number of cores, up to the bandwidth of all cores.
- */
+/** The line shows the bandwidth of one core times the number of cores, up to the bandwidth of all cores. */
 export function bandwidthChart(findings: ContentionFindings, theme: ChartTheme, size: ChartSize): EChartsOption {
   const { bandwidthGbS, lowGbS, highGbS, fullGbS, singleCoreGbS, kneeCores } = findings;
   const most = Math.max(fullGbS, ...bandwidthGbS, ...highGbS.map((high) => high ?? 0)) * 1.08;

@@ -6,7 +6,6 @@ import {
 } from '../../../src-workers/domain/calibration.ts';
 import { NBSP, count, fixed, percent, plain } from '../../format/numbers.ts';
 
-/** How each parameter is written. */
 export const PARAMETER_WORDS: Readonly<
   Record<CalibrationParameter, { readonly label: string; readonly symbol: string; readonly unit: string }>
 > = {
@@ -28,12 +27,11 @@ export interface ParameterRow {
   readonly unit: string;
   readonly value: string;
   readonly error: string;
-  /** The standard error divided by the value; null if unknown. */
+  /** The standard error over the value; null if unknown. */
   readonly errorFraction: number | null;
   readonly state: 'fitted' | 'held' | 'unknown';
 }
 
-/** Returns the parameters in the order of the model, with their uncertainty. */
 export function parameterRows(profile: CalibrationProfile): readonly ParameterRow[] {
   return CALIBRATION_PARAMETERS.map((parameter) => {
     const value = profile.parameters[parameter];
@@ -56,7 +54,6 @@ export interface FigureRow {
   readonly heldOut: string;
 }
 
-/** Returns the errors before the fit, after it, and on the designs that were kept out of it. */
 export function figureRows({ before, fit, heldOut }: CalibrationProfile): readonly FigureRow[] {
   const rank = (value: number | null) => (value === null ? '–' : fixed(value, 3));
   return [
@@ -81,7 +78,6 @@ export function figureRows({ before, fit, heldOut }: CalibrationProfile): readon
   ];
 }
 
-/** Explains the figures in one or two sentences. */
 export function verdict(profile: CalibrationProfile): string {
   const { before, fit, heldOut } = profile;
   const held = parameterRows(profile).filter(({ state }) => state === 'held');
@@ -97,7 +93,7 @@ export function verdict(profile: CalibrationProfile): string {
   return `On designs left out of the fit, the median error falls from ${percent(before.medianError)} to ${percent(heldOut.medianError)} (${heldOut.folds} folds).${kept}`;
 }
 
-/** Returns the profile to show with a run: the chosen one, otherwise the newest that was made from this run. */
+/** Returns the chosen profile, otherwise the newest profile of the run. */
 export function shownProfile(
   profiles: readonly SavedProfile[],
   wanted: number | null,

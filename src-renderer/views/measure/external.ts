@@ -1,23 +1,23 @@
 import type { MeasuredCase, MeasuringDetail } from '../../../src-main/contract/measuring.ts';
 import { halfWidthFraction } from './rows.ts';
 
-/** A design of another author's kernel: its configuration and its time. */
+/** A design of another author's kernel. */
 export interface ExternalRow {
   readonly position: number;
   /** The rank by measured median, from 1; `null` if the design failed. */
   readonly rank: number | null;
   readonly each: MeasuredCase;
-  /** The values of the parameters, in the order of `keys`. */
+  /** Values in the order of `keys`. */
   readonly values: readonly string[];
-  /** The median divided by the fastest median, minus 1; null without a time. */
+  /** The median over the fastest median, minus 1; null without a time. */
   readonly toBest: number | null;
   readonly halfWidth: number | null;
 }
 export interface ExternalTable {
   readonly kernel: string;
-  /** The parameters that differ between the cases, by their names in the file. */
+  /** The parameters that differ between the cases, as the file names them. */
   readonly keys: readonly string[];
-  /** The rows: the fastest first, rows without a time last. */
+  /** The fastest row is first; rows without a time are last. */
   readonly rows: readonly ExternalRow[];
 }
 
@@ -44,7 +44,7 @@ export function externalTable({ cases }: Pick<MeasuringDetail, 'cases'>): Extern
   };
 }
 
-/** Numbers are exported as numbers: as text, a negative number would be escaped like a formula. */
+/** As text, a negative number would be escaped like a formula. */
 function cell(text: string): string | number {
   const value = Number(text);
   return String(value) === text && Number.isFinite(value) ? value : text;

@@ -5,7 +5,7 @@ import { chooseFile } from '../../components/save.ts';
 import { bytes, counted } from '../../format/numbers.ts';
 import type { App, OpenResults } from '../../state/app.svelte.ts';
 
-/** Larger files are refused, because the page reads a file as a whole. */
+/** The page reads a file as a whole, so larger files are refused, bytes. */
 const MAX_IMPORT_BYTES = 250e6;
 
 const KINDS: Readonly<Record<ImportedFile['kind'], string>> = {
@@ -19,7 +19,6 @@ const KINDS: Readonly<Record<ImportedFile['kind'], string>> = {
   times: 'measured times',
 };
 
-/** Describes the result of an import in one line. */
 export function importedText(fileName: string, { kind, cases, failed, linked, warnings }: ImportedFile): string {
   return [
     `${fileName}: ${KINDS[kind]}, ${counted(cases, 'case')}`,
@@ -29,14 +28,13 @@ export function importedText(fileName: string, { kind, cases, failed, linked, wa
   ].join('; ');
 }
 
-/** The user's answers to questions about a file. */
 interface Answers {
   readonly parameters?: NamedParameters;
   readonly timeUnit?: 's' | 'ms' | 'us' | 'ns';
   readonly studyName?: string;
 }
 
-/** Imports a file of measured results and shows its run. Returns null if a sheet must first ask the user. */
+/** Imports measured results and shows their run. Returns null if a sheet must first ask the user. */
 export async function importResults(app: App, file: File): Promise<Result<ImportedFile | null>> {
   if (file.size > MAX_IMPORT_BYTES)
     return badInput(`${file.name} has ${bytes(file.size)}; at most ${bytes(MAX_IMPORT_BYTES)} can be imported`);
@@ -55,7 +53,6 @@ export async function importResults(app: App, file: File): Promise<Result<Import
   return ok(null);
 }
 
-/** Imports a file with the user's answers. */
 export async function importAnswered(
   app: App,
   { fileName, bytes: content, openRunId }: Pick<OpenResults, 'fileName' | 'bytes' | 'openRunId'>,

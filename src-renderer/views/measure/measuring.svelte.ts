@@ -10,21 +10,17 @@ import { chooseResults, importResults } from './import-results.ts';
 import { pageSession } from './page-session.svelte.ts';
 import { measuringInput, PAGE_TARGET, pageLimits, refusal, startLabel, type MeasuringSetup, type SweepDevice } from './setup.ts'; // prettier-ignore
 
-/** What a measurement starts from: the set-up and the shown run. */
 interface Measured {
   readonly setup: MeasuringSetup;
   readonly target: MeasuringTarget | null;
   readonly sweepId: number | null;
   readonly devices: readonly SweepDevice[] | null;
-  /** The number of designs that the target can run; null until it is known. */
   readonly runnable: number | null;
-  /** Why no design of the run can be measured, or null. */
   readonly unsupported: string | null;
   readonly run: RunSummary | null;
   readonly detail: MeasuringDetail | null;
 }
 
-/** Starts, probes, resumes, bundles and imports measurements, and stores the reason if one of these fails. */
 export class Measuring {
   #app: App;
   #now: () => Measured;
@@ -45,7 +41,6 @@ export class Measuring {
     this.#starting ? 'Probing…' : startLabel(this.#now().setup, this.#now().runnable),
   );
 
-  /** @param started shows the run that was started */
   constructor(app: App, now: () => Measured, started: (runId: number) => void) {
     this.#app = app;
     this.#now = now;
@@ -58,7 +53,6 @@ export class Measuring {
   get isProbing(): boolean {
     return this.#probe !== null;
   }
-  /** The file name of the last saved bundle; null if there is none. */
   get bundled(): string | null {
     return this.#bundled;
   }
@@ -74,9 +68,8 @@ export class Measuring {
   }
 
   /**
-   * Starts a measurement.
-   * @param designs measured instead of the designs of the set-up
-   * @param whole whether to measure all units and repeats, however long that takes
+   * `whole` measures all units and repeats, however long that takes.
+   * @param designs the designs to measure instead of the set-up's
    */
   async start(designs?: readonly number[], whole = false): Promise<void> {
     if (!this.canStart) return;
@@ -100,7 +93,7 @@ export class Measuring {
     if (setUp.target === PAGE_TARGET) this.#measureHere(result.value.runId);
   }
 
-  /** Launches a few designs to find out how much fits the given time. Returns null if no launch gave a time. */
+  /** Launches a few designs to find how much fits into the time. Returns null if no launch gave a time. */
   async #fittingTime(asked: ProcedureInput<'bench.start'>, timeS: number): Promise<Result<MeasuringProposal | null>> {
     const probe = new AbortController();
     this.#probe = probe;
@@ -116,7 +109,7 @@ export class Measuring {
     );
   }
 
-  /** Measures the cases of the shown run that have no result yet. */
+  /** Measures the cases without a result. */
   async resume(): Promise<void> {
     const { run, detail } = this.#now();
     if (!run || !detail) return;
@@ -141,7 +134,7 @@ export class Measuring {
     this.#app.notices.show(`Saved ${fileName}`);
   }
 
-  /** Imports a file of results. Any other file is imported as lengths (the user chooses the column) or as a study. */
+  /** Imports results. Any other file is imported as lengths (the user chooses the column) or as a study. */
   async take(file: File): Promise<void> {
     const result = await importResults(this.#app, file);
     if (!result.ok && result.error.code === 'unsupported') return takeFile(this.#app, file);

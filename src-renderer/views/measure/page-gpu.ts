@@ -17,18 +17,18 @@ import { fail, ok, type Result, unsupported } from '../../../src-workers/domain/
 import type { Api } from '../../state/engine.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
 
-/** A browser's description of a GPU, which WebGPU calls an adapter. */
+/** WebGPU calls a GPU an adapter. */
 type AdapterInfo = Pick<GPUAdapterInfo, 'vendor' | 'architecture' | 'device' | 'description'>;
 
-/** The WebGPU backend that measures in a page, the same as under Node. */
+/** The same backend measures under Node. */
 export type PageBackend = typeof measureWebGpu;
 
-/** Returns a readable name of an adapter: `SwiftShader Device (Subzero)`, `nvidia ada-lovelace`. */
+/** Examples of names: `SwiftShader Device (Subzero)`, `nvidia ada-lovelace`. */
 export function adapterName({ vendor, architecture, device, description }: AdapterInfo): string {
   return description || [vendor, architecture || device].filter((part) => part !== '').join(' ') || 'unnamed adapter';
 }
 
-/** Describes the device of an adapter before it is opened, so that the engine knows which designs it can run. */
+/** Describes an adapter's device before it is opened, so that the engine knows which designs it can run. */
 function adapterDevice({ features, info, limits }: GPUAdapter): MeasuringDevice {
   return {
     type: 'device',
@@ -49,7 +49,6 @@ function adapterDevice({ features, info, limits }: GPUAdapter): MeasuringDevice 
   };
 }
 
-/** Returns the page's own GPU as a target, from the browser. */
 export async function pageTarget(gpu: GPU | undefined): Promise<MeasuringTarget> {
   const target = (
     available: boolean,
@@ -95,7 +94,7 @@ export async function openPageDevice(
   }
 }
 
-/** Returns the browser and its version as the browser reports them, because a driver's behaviour depends on them. */
+/** A driver's behaviour depends on the browser and its version. */
 function browserVersions(): Readonly<Record<string, string>> {
   const found = /(Electron|Edg|Firefox|Chrome|Version)\/([\d.]+)/.exec(navigator.userAgent);
   return found ? { [found[1] === 'Version' ? 'Safari' : found[1]]: found[2] } : { browser: navigator.userAgent };
@@ -144,7 +143,7 @@ async function roundInPage(
       unsupported('a probe has no laws'),
     );
   } catch {
-    // The measurement would fail in the same way and report the error, so the probe does not.
+    // The measurement fails in the same way and reports the error, so the probe does not.
   }
   device.destroy();
   return ok(probeTimes(plan.workload!.lengths.length, records));
@@ -154,8 +153,8 @@ const BATCH_RECORDS = 400;
 const BATCH_EVERY_MS = 250;
 
 /**
- * Measures the remaining cases of a run on the page's own GPU, and sends the records in batches. Sent records are
- * saved, so closing the page loses at most the last quarter of a second.
+ * Measures the remaining cases of a run on the page's GPU, and sends batches of records. Closing the page loses at most
+ * the last quarter of a second.
  */
 export async function measureInPage(
   engine: Pick<Api, 'call'>,
@@ -168,7 +167,7 @@ export async function measureInPage(
   if (!plan.ok) return plan;
   const opened = await openPageDevice(gpu);
   if (!opened.ok) {
-    // This record ends the run at once and gives the reason. Without it, the engine would wait for this page.
+    // The record ends the run with the reason. Otherwise, the engine would wait for the page.
     await engine.call('bench.record', { id: runId, records: [{ type: 'lost', message: opened.error.message }] });
     return opened;
   }
@@ -201,7 +200,7 @@ export async function measureInPage(
       },
     );
   } catch (error) {
-    // After a loss of the device, any call throws. Only the loss itself is then reported.
+    // After a loss of the device, any call throws, so only the loss is reported.
     if (lost === null && !signal.aborted)
       records.push({
         type: 'lost',
@@ -215,7 +214,7 @@ export async function measureInPage(
   return records.end();
 }
 
-/** Sends records one batch at a time, in order, until a batch is refused. */
+/** Sends one batch at a time, in order, until a batch is refused. */
 function recordSender(engine: Pick<Api, 'call'>, runId: number, refused: () => void) {
   let waiting: BenchRecord[] = [];
   let sending: Promise<void> = Promise.resolve();
@@ -238,7 +237,7 @@ function recordSender(engine: Pick<Api, 'call'>, runId: number, refused: () => v
   };
   return {
     push(record: BenchRecord): void {
-      // The loss of the device is the last record: it is reported once, and later records are dropped.
+      // The loss of the device is the last record.
       if (lost) return;
       lost = record.type === 'lost';
       waiting.push(record);

@@ -5,7 +5,7 @@ import type { Failure } from '../../../src-workers/domain/result.ts';
 import { PAGE_ID, type Api } from '../../state/engine.svelte.ts';
 import { measureInPage, pageTarget, probeInPage } from './page-gpu.ts';
 
-/** The GPU of this page and the run that it measures. It outlives the view, so that the user can open other views. */
+/** The page's GPU and the run on it outlive the view, so that the user can open other views. */
 class PageSession {
   #target = $state.raw<MeasuringTarget | null>(null);
   #runId = $state<number | null>(null);
@@ -14,7 +14,6 @@ class PageSession {
   get target(): MeasuringTarget | null {
     return this.#target;
   }
-  /** The run that this page is measuring. */
   get runId(): number | null {
     return this.#runId;
   }
@@ -23,13 +22,12 @@ class PageSession {
     this.#target = await pageTarget(navigator.gpu);
   }
 
-  /** Runs a probe on this page's GPU or in the engine. Fails with `cancelled` when `signal` ends it. */
+  /** Fails with `cancelled` when `signal` ends the probe. */
   probe(engine: Api, asked: ProcedureInput<'bench.probe'>, signal: AbortSignal): ReturnType<typeof probeInPage> {
     signal.addEventListener('abort', () => void engine.call('bench.cancelProbe', { client: PAGE_ID }));
     return probeInPage(engine, { ...asked, client: PAGE_ID }, navigator.gpu, measureWebGpu, signal);
   }
 
-  /** Measures a run until it ends, is cancelled or fails. A failure is passed to `report`. */
   async measure(engine: Api, runId: number, report: (failure: Failure) => void): Promise<void> {
     if (this.#runId !== null) return;
     const abort = new AbortController();
@@ -38,7 +36,7 @@ class PageSession {
     const off = engine.on('run.finished', (run) => {
       if (run.id === runId) abort.abort();
     });
-    // The engine asks whether this page still exists. An empty batch of records tells it that it does.
+    // The engine asks whether the page still exists. An empty batch of records answers yes.
     const offPing = engine.on('bench.ping', (asked) => {
       if (asked.runId === runId) void engine.call('bench.record', { id: runId, records: [] });
     });
@@ -48,7 +46,7 @@ class PageSession {
     this.#abort = null;
     this.#runId = null;
     if (result.ok || abort.signal.aborted) return;
-    // A cancelled run refuses records, perhaps before `run.finished` arrives here. This is not a failure.
+    // A cancelled run refuses records, perhaps before `run.finished` arrives. Such a refusal is no failure.
     const isOver = result.error.code === 'conflict' && (await engine.call('runs.wait', { id: runId })).ok;
     if (!isOver) report(result.error);
   }

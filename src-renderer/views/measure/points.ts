@@ -6,7 +6,7 @@ import type {
 } from '../../../src-main/contract/measuring.ts';
 import { median, ordinalRanks } from '../../../src-workers/numeric/statistics.ts';
 
-/** A compared design. Its ranks are among the designs that are measured so far. */
+/** The ranks are among the designs measured so far. */
 export interface MeasuredPoint extends ComparedDesign {
   readonly measured: MeasuredCase;
 }
@@ -18,9 +18,8 @@ export interface MeasuredPoints {
 }
 
 /**
- * Returns the designs of a run that have both times. Ranks, scale and predictions are taken from the comparison,
- * because a calibration profile predicts differently. While times still arrive there is none, so they are computed from
- * the times so far.
+ * Returns the designs with both times. Ranks, scale and predictions come from the comparison, because a calibration
+ * profile predicts differently. Before there is a comparison, the times so far give them.
  */
 export function measuredPoints(detail: MeasuringDetail, comparison: MeasuringComparison | null): MeasuredPoints {
   const byDesign = new Map<number, MeasuredCase>();
@@ -64,7 +63,7 @@ export function measuredPoints(detail: MeasuringDetail, comparison: MeasuringCom
   };
 }
 
-/** What a reader must know about a measurement before using its time, the most serious first. */
+/** Doubts about a measured time, the most serious first. */
 export type Flag = 'failed' | 'wrong' | 'drift' | 'outliers' | 'few';
 export const FLAG_WORDS: Readonly<Record<Flag, { readonly short: string; readonly text: string }>> = {
   failed: { short: 'failed', text: 'no time was measured; the inspector says why' },

@@ -2,13 +2,13 @@ import type { MeasuredTime } from '../../../src-main/contract/measuring.ts';
 import { summariseRepeats } from '../../../src-workers/models/calibration/repeats.ts';
 
 export interface Launch {
-  /** The number of the launch, from 0; warm-ups are counted too. */
+  /** The launch's number from 0, warm-ups included. */
   readonly order: number;
   readonly timeMs: number;
   readonly kind: 'warm-up' | 'counted' | 'outlier';
 }
 
-/** Returns every launch of a case in order. Outliers are found by the same rule as in the engine. */
+/** The engine finds outliers by the same rule. */
 export function launches({ timesMs, warmUpMs }: MeasuredTime): readonly Launch[] {
   const all = [...warmUpMs, ...timesMs];
   const summary = summariseRepeats(
@@ -23,10 +23,9 @@ export function launches({ timesMs, warmUpMs }: MeasuredTime): readonly Launch[]
   }));
 }
 
-/** The scale ends at this multiple of the median. Slower launches are drawn at its edge. */
+/** The scale ends at this multiple of the median; slower launches are drawn at its edge. */
 const REACH = 2;
 
-/** Returns the range of the plot of launches, ms. */
 export function launchRange(time: MeasuredTime): { readonly lowMs: number; readonly highMs: number } {
   const shown = [...time.warmUpMs, ...time.timesMs].filter(
     (ms) => ms >= time.medianMs / REACH && ms <= time.medianMs * REACH,

@@ -6,17 +6,15 @@ import { residualPercent, residualScale, type ResidualAxis } from './residuals.t
 
 export interface ResidualsInput {
   readonly axes: readonly ResidualAxis[];
-  /** Returns the name of an axis in the chosen vocabulary. */
   readonly name: (axis: string) => string;
   readonly selected: number | null;
-  /** The height of a line, px, from `residualRowPx`. */
   readonly rowPx: number;
 }
 
 const HEAD = 26;
 const RIGHT = 40;
 const BOTTOM = 8;
-/** The height of the scale, px. It is at the top, because the list may be longer than the panel. */
+/** The scale is at the top, because the list may be longer than the panel. Its height is in px. */
 const TOP = 16;
 const [MIN_ROW, MAX_ROW] = [18, 26];
 /** The approximate width of a character, px. */
@@ -24,7 +22,7 @@ const LETTER_PX = 6.4;
 
 const lineCount = (axes: readonly ResidualAxis[]) => axes.reduce((sum, { rows }) => sum + rows.length, 0);
 
-/** Returns the height of a line, px, with which all lines fit the room, between the smallest and the largest height. */
+/** Returns the height at which all lines fit the room, within limits, px. */
 export function residualRowPx(axes: readonly ResidualAxis[], roomPx: number): number {
   const fit = Math.floor((roomPx - TOP - BOTTOM - axes.length * HEAD) / Math.max(1, lineCount(axes)));
   return Math.max(MIN_ROW, Math.min(MAX_ROW, fit));
@@ -52,7 +50,6 @@ export function residualsChart(
   const scale = residualScale(axes);
   const values = axes.flatMap(({ rows }) => rows.map(({ value }) => valueText(value)));
   const left = Math.max(104, ...values.map((value) => 28 + LETTER_PX * Math.min(22, value.length)));
-  // The y axis counts px upwards from the bottom.
   const area = plane(
     size,
     { left, right: RIGHT, top: 0, bottom: 0 },
@@ -97,7 +94,6 @@ export function residualsChart(
     });
     top += HEAD + axis.rows.length * rowPx;
   }
-  // The selected design is on top of the others.
   dots.sort((a, b) => Number(a.designIndex === selected) - Number(b.designIndex === selected));
   const axesOption = planeAxes(theme, area);
   return {
@@ -131,7 +127,6 @@ export function residualsChart(
   };
 }
 
-/** Describes what the chart shows for an axis. */
 export function residualsText({ axis, explained, rows }: ResidualAxis, name: (axis: string) => string): string {
   const each = rows.map(
     (row) =>

@@ -3,7 +3,6 @@ import type { Design } from '../../../src-workers/domain/design.ts';
 
 type AxisResiduals = MeasuringComparison['axes'][number];
 
-/** The designs with one value of an axis, and how their times compare with the scaled prediction. */
 export interface ResidualRow {
   readonly value: string;
   readonly median: number;
@@ -11,12 +10,12 @@ export interface ResidualRow {
   readonly low: number;
   readonly high: number;
   readonly count: number;
-  /** The residual of each design with this value; empty if the axis is not a field of designs. */
+  /** Empty if the axis is not a field of designs. */
   readonly dots: readonly { readonly designIndex: number; readonly residual: number }[];
 }
 export interface ResidualAxis {
   readonly axis: string;
-  /** The share of the residuals' variance that the axis explains, 0…1; NaN if it cannot be determined. */
+  /** The share of the residuals' variance that the axis explains, 0…1; NaN if unknown. */
   readonly explained: number;
   readonly rows: readonly ResidualRow[];
 }
@@ -27,7 +26,7 @@ function valueOf(design: Design, axis: string): string | null {
   return value === null ? 'none' : String(value);
 }
 
-/** Sorts values by the number at their start. If any of them starts with none, all keep their order. */
+/** Sorts values by their leading number. If a value has none, all keep their order. */
 function inOrder(values: AxisResiduals['values']): AxisResiduals['values'] {
   const number = ({ value }: { readonly value: string }) => Number.parseFloat(value);
   return values.some((value) => Number.isNaN(number(value)))
@@ -35,7 +34,7 @@ function inOrder(values: AxisResiduals['values']): AxisResiduals['values'] {
     : [...values].sort((a, b) => number(a) - number(b));
 }
 
-/** Returns the axes with several values, starting with the axis that explains most of the variance. */
+/** Returns the axes with several values; the axis that explains most of the variance is first. */
 export function residualAxes(comparison: MeasuringComparison): readonly ResidualAxis[] {
   const read = (axis: AxisResiduals): ResidualAxis => ({
     axis: axis.axis,
@@ -57,9 +56,8 @@ export function residualAxes(comparison: MeasuringComparison): readonly Residual
     .sort((a, b) => (b.explained || 0) - (a.explained || 0));
 }
 
-/** A scale that is symmetric about 0 in log ratio, with ticks at round percentages. */
+/** A scale symmetric about 0 in log ratio, with ticks at round percentages. */
 export interface ResidualScale {
-  /** The absolute residual at both ends. */
   readonly reach: number;
   readonly ticks: readonly { readonly at: number; readonly percent: number }[];
 }
@@ -77,7 +75,7 @@ export function residualScale(axes: readonly ResidualAxis[]): ResidualScale {
   const widest = fitting.at(-1);
   if (widest === undefined) return { reach, ticks: [{ at: 0, percent: 0 }] };
   const up = Math.log1p(widest / 100);
-  // If −p % fits, it is the tick on the left. Otherwise, that tick is at the reciprocal ratio, as far from 0 as +p %.
+  // Otherwise, the left tick is at the reciprocal ratio, as far from 0 as +p %.
   const down = widest < 100 && -Math.log1p(-widest / 100) <= reach ? -widest : -(1 - 1 / (1 + widest / 100)) * 100;
   return {
     reach,

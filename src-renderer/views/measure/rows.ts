@@ -13,13 +13,11 @@ export const MEASURED_COLUMNS = [
 ] as const;
 export type MeasuredColumn = (typeof MEASURED_COLUMNS)[number];
 
-/** A row of the table: a case, and whether it is compared with a prediction. */
 export interface MeasuredRow {
   readonly position: number;
   readonly each: MeasuredCase;
   readonly point: MeasuredPoint | null;
   readonly flags: readonly Flag[];
-  /** A `waiting` case is not measured yet. */
   readonly state: 'compared' | 'measured' | 'failed' | 'waiting';
 }
 
@@ -43,7 +41,7 @@ function valueOf(row: MeasuredRow, column: MeasuredColumn): number {
   }
 }
 
-/** Returns half the width of the 95 % interval of a time, relative to its median. */
+/** Returns half the width of the 95 % interval over the median. */
 export function halfWidthFraction({ measured }: MeasuredCase): number | null {
   if (!measured || measured.lowMs === null || measured.highMs === null) return null;
   return (measured.highMs - measured.lowMs) / 2 / measured.medianMs;
@@ -55,7 +53,7 @@ export function rowState(each: MeasuredCase, point: MeasuredPoint | null): Measu
   return point ? 'compared' : 'measured';
 }
 
-/** Returns every case of a run in the chosen order. Cases without a value come last, in the order of the plan. */
+/** Returns the cases in the chosen order. Cases without a value come last, in the order of the plan. */
 export function measuredRows(
   cases: readonly MeasuredCase[],
   points: readonly MeasuredPoint[],
@@ -75,7 +73,6 @@ export function measuredRows(
   });
 }
 
-/** The fields of a design that may differ between the cases, in the order of the table. */
 export const DESIGN_FIELDS = ['threadsPerUnit', 'unitsPerThread', 'blockThreads', 'gridBlocks', 'registerCap', 'loop', 'balancing'] as const; // prettier-ignore
 export type DesignField = (typeof DESIGN_FIELDS)[number];
 
@@ -85,7 +82,7 @@ export function varyingFields(cases: readonly Pick<MeasuredCase, 'design'>[]): r
   return varying.length > 0 ? varying : ['threadsPerUnit', 'blockThreads', 'gridBlocks'];
 }
 
-/** Returns the table for an export: every case, with unrounded numbers. */
+/** Returns every case with unrounded numbers, for export. */
 export function measuredTable(rows: readonly MeasuredRow[]): readonly (readonly (string | number)[])[] {
   const { unit, of } = numericTimes(rows.flatMap(({ each }) => (each.measured ? [each.measured.medianMs] : [])));
   const time = (ms: number | null | undefined): number | '' => (ms === null || ms === undefined ? '' : of(ms));

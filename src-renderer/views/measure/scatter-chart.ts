@@ -19,30 +19,26 @@ import { residualPercent } from './residuals.ts';
 import { labelPlaces, lineInFrame, type ScatterFrame } from './scatter.ts';
 
 export interface ScatterInput {
-  /** The points in the order of drawing: the last are on top. */
+  /** The last points are on top. */
   readonly points: readonly MeasuredPoint[];
   readonly scale: number;
   readonly selected: number | null;
-  /** The name of the predictor, for the title of the axis. */
   readonly predictor: string;
   readonly frame: ScatterFrame;
-  /** Describes a design for the tooltip. */
   readonly describe: (point: MeasuredPoint) => string;
 }
 
-/** The number of designs that are marked: those that the model ranks first. */
+/** The model's first designs are marked, up to this number. */
 export const MARKED = 5;
 
-/** If there are more points than this, only the selected design has an interval. */
+/** With more points than this, only the selected design has an interval. */
 const MAX_BARS = 400;
-/** If the plot is wider than this, the legend is beside the axis title instead of below it. */
+/** A wider plot has the legend beside the axis title instead of below it. */
 const WIDE_PX = 460;
 
-/** The line styles of the scaled prediction and of equal times. */
 const FIT = { width: 1.5 };
 const EQUAL = { dash: [4, 3] };
 
-/** Returns the chart's coordinate plane. It also serves to find the point nearest to the pointer. */
 export function scatterPlane(frame: ScatterFrame, size: ChartSize): Plane {
   return plane(
     size,
@@ -97,7 +93,7 @@ export function scatterChart(
     }),
     tooltip: {
       ...markTip(theme, ({ dataIndex }) => pointTooltip(points[dataIndex], describe(points[dataIndex]))),
-      // The tooltip is shown by code, because it belongs to the nearest point, not only to one under the pointer.
+      // Code shows the tooltip, because the nearest point need not be under the pointer.
       triggerOn: 'none',
     },
     series: [
@@ -154,7 +150,7 @@ interface LegendEntry {
   readonly style: Parameters<typeof stroke>[2];
 }
 
-/** Draws the legend above the plot, where it cannot cover a point. */
+/** The legend is above the plot, where it covers no point. */
 function drawLegend(theme: ChartTheme, size: ChartSize, entries: readonly LegendEntry[]): readonly unknown[] {
   const [left, middle] = size.width > WIDE_PX ? [112, 6.5] : [16, 22.5];
   let next = left;
@@ -180,8 +176,8 @@ function pointTooltip(p: MeasuredPoint, title: string): HTMLElement {
 }
 
 /**
- * Returns the style of a point. The designs that the model ranks first are filled. A dashed outline means that the
- * repeats drift, so the time is doubtful.
+ * The designs that the model ranks first are filled. A dashed outline means that the repeats drift, so the time is
+ * doubtful.
  */
 function pointStyle({ predictedRank, measured }: MeasuredPoint, colour: ChartTheme['colour']) {
   const first = predictedRank <= MARKED;
@@ -194,7 +190,6 @@ function pointStyle({ predictedRank, measured }: MeasuredPoint, colour: ChartThe
   };
 }
 
-/** Returns the 95 % interval of a measured time, cut off at the frame. */
 function intervalBar(
   { lowMs, highMs, predictedMs, predictedRank }: MeasuredPoint,
   area: Plane,

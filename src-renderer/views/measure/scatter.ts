@@ -14,14 +14,14 @@ export interface ScatterFrame {
   readonly yTicksMs: readonly number[];
 }
 
-/** The margin around the outermost points, as a fraction of the span (logarithmic). */
+/** The margin around the points, a fraction of the (logarithmic) span. */
 const MARGIN = 0.07;
-/** The smallest ratio that a frame spans. In a smaller frame, noise would look like an effect. */
+/** The smallest ratio of a frame. In a smaller frame, noise would look like an effect. */
 const MIN_RATIO = 1.06;
 
 /**
  * Returns the frame around points; null if there are none.
- * @param leastRatio the smallest ratio that the frame spans, without its margins
+ * @param leastRatio the smallest ratio inside the margins
  */
 export function scatterFrame(
   points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianMs'>[],
@@ -29,8 +29,7 @@ export function scatterFrame(
 ): ScatterFrame | null {
   if (points.length === 0) return null;
   let [xLow, xHigh, yLow, yHigh] = [Infinity, 0, Infinity, 0];
-  // Only medians set the frame, because one wide interval would press all points together. Intervals are cut off at the
-  // frame.
+  // One wide interval would press all points together, so only medians set the frame.
   for (const { predictedMs, medianMs } of points) {
     xLow = Math.min(xLow, predictedMs);
     xHigh = Math.max(xHigh, predictedMs);
@@ -54,16 +53,12 @@ export function scatterFrame(
   };
 }
 
-/**
- * If two predictions differ by more than this factor, such as predictions for a GPU and for a software device, their
- * plots do not share a frame.
- */
+/** Predictions that differ by a larger factor, such as for a GPU and for a software device, do not share a frame. */
 const SHARED_SCALE = 4;
 
 /**
- * Returns the frames of two plots of the same designs with different predictions. One shared frame shows how far the
- * predictions moved. If they differ too much, each plot has its own frame; both span the same ratio, so that the spread
- * about the line can be compared.
+ * Returns the frames of two plots of the same designs. One shared frame shows how far the predictions moved. If they
+ * differ too much, each plot has its own frame of the same ratio, so that spreads can be compared.
  */
 export function framesOf(
   before: MeasuredPoints,
@@ -113,7 +108,7 @@ export function lineInFrame(
     : null;
 }
 
-/** Returns the index of the point nearest to a position in the plot, or −1 if none is within `reach` px. */
+/** Returns the index of the nearest point, or −1 if none is within `reach` px. */
 export function nearestPoint(
   places: readonly { readonly x: number; readonly y: number }[],
   x: number,
@@ -128,11 +123,11 @@ export function nearestPoint(
   return found;
 }
 
-/** The positions of a label that are tried in turn: the offset from its point to the middle of its lower edge, px. */
+/** Positions of a label, in order of preference: the offset from its point to the middle of its lower edge, px. */
 const BESIDE = [[0, 15], [0, -8], [13, 4], [-13, 4], [13, 15], [-13, 15], [13, -8], [-13, -8]] as const; // prettier-ignore
 const LINE_PX = 13;
 
-/** Places each label at the first position beside or below its point that is `apart` px from all earlier labels. */
+/** Places each label at the first position that is `apart` px from all earlier labels. */
 export function labelPlaces(
   points: readonly { readonly x: number; readonly y: number }[],
   apart: number,
@@ -141,8 +136,7 @@ export function labelPlaces(
   const isFree = (place: { readonly x: number; readonly y: number }) =>
     taken.every(({ x, y }) => Math.abs(x - place.x) > apart || Math.abs(y - place.y) > apart);
   for (const [i, { x, y }] of points.entries()) {
-    // Points with consecutive ranks are often close to each other, so every second label tries the position above
-    // first.
+    // Points with consecutive ranks are often close, so every second label tries the position above first.
     const [below, above, ...others] = BESIDE;
     const beside = [...(i % 2 === 0 ? [below, above] : [above, below]), ...others];
     let place = beside.map(([dx, dy]) => ({ x: x + dx, y: y + dy })).find(isFree);

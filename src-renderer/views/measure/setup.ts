@@ -11,13 +11,11 @@ import { findAbility } from '../../../src-workers/domain/ability.ts';
 import type { BenchBackend } from '../../../src-workers/domain/benchmark.ts';
 import { NBSP, counted, duration } from '../../format/numbers.ts';
 
-/** The target that is the GPU of this page. */
 export const PAGE_TARGET = 'webgpu-page';
 
 export const CHOICES = ['best', 'random', 'spread', 'named'] as const;
 export type Choice = (typeof CHOICES)[number];
 
-/** The label of each suite, what it measures, where it can run, and whether it uses designs of a sweep. */
 export const SUITES: Readonly<
   Record<
     BenchSuite,
@@ -67,7 +65,6 @@ export const SUITES: Readonly<
   },
 };
 
-/** The ways to choose designs, with their labels. */
 export const CHOICE_WORDS: Readonly<Record<Choice, { readonly label: string; readonly hint: string }>> = {
   best: { label: 'Best', hint: 'Fastest by prediction: is the first choice right?' },
   random: { label: 'Random', hint: 'Drawn at random from all valid designs: how good is the model everywhere?' },
@@ -75,7 +72,6 @@ export const CHOICE_WORDS: Readonly<Record<Choice, { readonly label: string; rea
   named: { label: 'Selected', hint: 'Selected in Ranking or Landscape.' },
 };
 
-/** The content of the set-up panel. */
 export interface MeasuringSetup {
   readonly target: string;
   readonly suite: BenchSuite;
@@ -86,33 +82,32 @@ export interface MeasuringSetup {
   readonly repeats: number;
   readonly warmUps: number;
   readonly limitS: number;
-  /** The limit for all designs together, s. To stay within it, a probe first reduces the repeats, then the units. */
+  /** The limit for all designs, s. To stay within it, a probe first reduces the repeats, then the units. */
   readonly timeS: number;
 }
 
 /**
- * Returns the number of designs of a set-up; null for other suites, whose cases are planned later.
- * @param runnable designs of the sweep that the target can run; null if that is not known
+ * Returns `null` for suites whose cases are planned later.
+ * @param runnable designs of the sweep that the target can run, if known
  */
 export function plannedDesigns(setup: MeasuringSetup, runnable: number | null): number | null {
   if (setup.suite !== 'designs') return null;
   return setup.choose === 'named' ? setup.designs.length : Math.min(setup.count, runnable ?? Infinity);
 }
 
-/** Returns the label of the primary button. */
 export function startLabel(setup: MeasuringSetup, runnable: number | null): string {
   const designs = plannedDesigns(setup, runnable);
   return designs === null ? SUITES[setup.suite].action : `Measure ${counted(designs, 'design')}`;
 }
 
-/** Returns the limits of the page's own GPU, so that the engine chooses fitting designs; empty for other targets. */
+/** The engine chooses designs within the limits of the page's GPU. Other targets have none here. */
 export function pageLimits({ id, backend, device }: MeasuringTarget): Pick<ProcedureInput<'bench.start'>, 'limits'> {
   if (id !== PAGE_TARGET) return {};
   const { threadsPerUnit, blockThreads, bestBuckets } = findAbility(backend, device);
   return { limits: { threadsPerUnit, blockThreads, bestBuckets } };
 }
 
-/** Converts the set-up to the input of `bench.bundle`. `bench.start` also takes the target and its limits. */
+/** Returns the input of `bench.bundle`. `bench.start` takes the target and its limits too. */
 export function measuringInput(setup: MeasuringSetup, runId: number | null): ProcedureInput<'bench.bundle'> {
   const ofSweep = setup.suite === 'designs';
   const named = setup.choose === 'named';
@@ -127,7 +122,7 @@ export function measuringInput(setup: MeasuringSetup, runId: number | null): Pro
   };
 }
 
-/** What the command line needs to find designs: the database file, the run, and the device if there are several. */
+/** What the command line needs to find designs. */
 export interface CommandPlace {
   readonly databaseFile: string;
   readonly runId: number;
@@ -135,7 +130,7 @@ export interface CommandPlace {
 }
 
 /**
- * Returns the command that measures the designs of a set-up with the user's own program.
+ * Returns the command that measures a set-up's designs with the user's own program.
  * @param tuning the budget and the regret, if the designs are chosen one after another
  */
 export function ownProgramCommand(
@@ -160,8 +155,8 @@ function shellWord(text: string): string {
 }
 
 /**
- * Returns why a set-up cannot be started, or null if it can.
- * @param unsupported why no design of the run can be measured; null if some can, or if that is not known
+ * Returns why a set-up cannot be started, or null.
+ * @param unsupported why no design of the run can be measured; null if some can, or if unknown
  */
 export function refusal(
   setup: MeasuringSetup,
@@ -190,14 +185,13 @@ export function refusal(
   return null;
 }
 
-/** A device whose designs a sweep predicted. */
 export interface SweepDevice {
   readonly id: string;
   readonly name: string;
   readonly kind: 'gpu' | 'cpu';
 }
 
-/** Returns the devices whose designs a target can measure. A CPU's designs cannot run on a GPU, nor the reverse. */
+/** A CPU's designs cannot run on a GPU, nor the reverse. */
 export function measurableDevices(
   devices: readonly SweepDevice[] | null,
   backend: BenchBackend | undefined,
@@ -205,7 +199,6 @@ export function measurableDevices(
   return (devices ?? []).filter(({ kind }) => kind === (backend === 'cpu' ? 'cpu' : 'gpu'));
 }
 
-/** Returns the requested suite if the backend has it, otherwise the first suite of the backend. */
 export function fittingSuite(suite: BenchSuite, backend: BenchBackend): BenchSuite {
   return SUITES[suite].backends.includes(backend)
     ? suite
@@ -220,9 +213,7 @@ export const BACKEND_NAMES: Readonly<Record<BenchBackend, string>> = {
   program: 'a program',
 };
 
-/**
- * Returns targets in the order of the panel: first the targets that can measure, then the targets that lack something.
- */
+/** Targets that lack something come last. */
 export function listTargets(
   engine: readonly MeasuringTarget[],
   page: MeasuringTarget | null,
@@ -234,14 +225,13 @@ export function listTargets(
   return [...all].sort((a, b) => place(a) - place(b));
 }
 
-/** Returns the requested target if it is in the list, otherwise the first one that can measure. */
 export function chosenTarget(targets: readonly MeasuringTarget[], wanted: string | null): MeasuringTarget | null {
   return targets.find(({ id }) => id === wanted) ?? targets.find(({ available }) => available) ?? targets[0] ?? null;
 }
 
 /**
- * Estimates the duration of a measurement from an earlier similar run, scaled by the numbers of cases and launches.
- * Without such a run, says what decides the duration.
+ * Estimates the duration from a similar earlier run, scaled by the numbers of cases and launches. Without such a run,
+ * says what decides the duration.
  */
 export function durationText(
   setup: MeasuringSetup,
@@ -261,7 +251,7 @@ export function durationText(
     : `A short probe finds how many designs, repeats and units fit into ${roughDuration(setup.timeS * 1000)}.`;
 }
 
-/** Whether a run shows how long the next one takes: same suite, target and, for designs, sweep with all its units. */
+/** Similar runs have the same suite, target and, for designs, sweep with all its units. */
 function isAlike(
   { run, detail: { request } }: { readonly run: RunSummary; readonly detail: MeasuringDetail },
   setup: MeasuringSetup,
@@ -271,7 +261,7 @@ function isAlike(
   return setup.suite !== 'designs' || (request.sourceRunId === runId && request.part === undefined);
 }
 
-/** Returns the words of a name that identify the hardware, without vendors, families and memory sizes. */
+/** Drops vendors, families and memory sizes, which do not identify the hardware. */
 function nameWords(name: string): readonly string[] {
   const noise = /^(nvidia|amd|intel|apple|geforce|radeon|instinct|tesla|quadro|gpu|gb|sxm\d*|pcie|the|one|gcd)$/;
   return name
@@ -281,8 +271,8 @@ function nameWords(name: string): readonly string[] {
 }
 
 /**
- * Whether a measured device may be a device of the catalogue: the two names share a word with digits or, if the
- * catalogue's name has no such word, any word.
+ * Whether a measured device may be a catalogue device: the two names share a word with digits or, if the catalogue's
+ * name has no such word, any word.
  */
 export function isSameDevice(predictedFor: string, measuredOn: string): boolean {
   const measured = new Set(nameWords(measuredOn));

@@ -7,7 +7,6 @@ interface Stat {
   readonly hint: string;
 }
 
-/** Formats a loss: `+1.2 %`, or `the best` if nothing was lost. */
 function regretText(fraction: number): string {
   return fraction < 5e-4 ? 'the best' : `+${percent(fraction)}`;
 }
@@ -15,17 +14,16 @@ function regretText(fraction: number): string {
 function correlation(value: number): string {
   return Number.isFinite(value) ? fixed(value, 3) : '–';
 }
-/** Explains a correlation, or why there is none. */
 function correlationHint(value: number, hint: string): string {
   return Number.isFinite(value) ? hint : 'There is no order: all predicted or all measured times are equal';
 }
 
-/** Formats an interval: `; 95 % interval 0.91 to 0.98`; empty if too few designs were measured. */
+/** Returns an empty text if too few designs were measured. */
 function intervalText(bounds: Bounds | null, write: (value: number) => string): string {
   return bounds === null ? '' : `; 95${NBSP}% interval ${write(bounds.low)} to ${write(bounds.high)}`;
 }
 
-/** Returns the figures above the charts, the most important first. */
+/** The most important figures are first. */
 export function comparisonStats(comparison: MeasuringComparison): readonly Stat[] {
   const { regret, designs, intervals } = comparison;
   const stats: Stat[] = [
@@ -75,15 +73,14 @@ export function comparisonStats(comparison: MeasuringComparison): readonly Stat[
 }
 
 /**
- * Returns how many random measurements find a design as fast as the model's first five do. If that is not known, the
- * number is for fewer first designs.
+ * Returns how many random measurements find a design as fast as the model's first five, or as fewer if five is unknown.
  */
 function searchEquivalent({ randomEquivalent, designs }: MeasuringComparison) {
   const known = randomEquivalent.filter(({ k, measurements }) => k <= designs.length && Number.isFinite(measurements));
   return known.find(({ k }) => k === 5) ?? known.findLast(({ k }) => k < 5) ?? null;
 }
 
-/** Describes the comparison in one sentence; empty if too little is known. */
+/** Returns an empty text if too little is known. */
 export function comparisonVerdict(comparison: MeasuringComparison): string {
   const { designs, regret } = comparison;
   if (designs.length < 3)

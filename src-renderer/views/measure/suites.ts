@@ -12,7 +12,7 @@ import { median } from '../../../src-workers/numeric/statistics.ts';
 import { NBSP, bytes, count, plain, signed } from '../../format/numbers.ts';
 import { isSameDevice } from './setup.ts';
 
-/** Returns a value of a case as one number, the median if there are several; `null` if the case lacks it. */
+/** Returns the median of several values; `null` if the case lacks the value. */
 export function valueOf(each: MeasuredCase, name: string): number | null {
   const value = each.values[name];
   if (value === undefined) return null;
@@ -39,7 +39,6 @@ export interface ContentionTable {
   readonly rows: readonly {
     readonly cores: number;
     readonly measuredMs: number;
-    /** The times in the order of `models`. */
     readonly models: readonly ({ readonly timeMs: number; readonly error: number; readonly best: boolean } | null)[];
   }[];
 }
@@ -77,7 +76,7 @@ export interface MatrixPowerRow {
   readonly modelMean: number | null;
 }
 
-/** Returns measured and modelled losses; `laws` has the known laws by their text. */
+/** `laws` has the known laws by their text. */
 export function matrixPowerRows(
   cases: readonly MeasuredCase[],
   laws: Readonly<Record<string, LengthLaw>>,
@@ -87,7 +86,7 @@ export function matrixPowerRows(
     const measuredMean = valueOf(each, 'meanLoss');
     const measuredAggregate = valueOf(each, 'aggregateLoss');
     if (measuredMean === null && measuredAggregate === null) return [];
-    // A loss is computed from two cases, which share a row: units in lockstep, and units in separate groups.
+    // A row has two cases: units in lockstep, and units in separate groups.
     const key = `${parameters.lengths} ${parameters.unitsPerGroup} ${parameters.synchronised}`;
     if (seen.has(key)) return [];
     seen.add(key);
@@ -110,18 +109,16 @@ export function matrixPowerRows(
 export interface LoopCurve {
   readonly loops: LoopKernel;
   readonly points: readonly (readonly [lanes: number, cycles: number])[];
-  /** The times of the emulated stack after a fit; empty if it could not be fitted. */
+  /** The emulated stack's times after a fit; empty without a fit. */
   readonly model: readonly (readonly [lanes: number, cycles: number])[];
 }
 export interface LoopFindings {
   readonly curves: readonly LoopCurve[];
   readonly fit: DivergenceFit | null;
-  /** `cycles` if the device counted them, otherwise `ns`. */
   readonly unit: 'cycles' | 'ns';
 }
 
 /**
- * Returns what the measured loops show.
  * @param complete whether all times have arrived. Before that nothing is fitted, because emulating the stack takes too
  * long.
  */
@@ -185,17 +182,17 @@ export interface ProbeRow {
   readonly probe: string;
   readonly property: string;
   readonly found: string;
-  /** The value that the predictions use; empty if they use none. */
+  /** The value that the predictions use; empty if there is none. */
   readonly catalogue: string;
-  /** Whether the measured value is within a tenth of the catalogue's; null if there is nothing to compare. */
+  /** Whether the two values are within a tenth; null if there is nothing to compare. */
   readonly agrees: boolean | null;
-  /** Why the two values may differ although both are right; empty otherwise. */
+  /** Why the two values may differ although both are right. */
   readonly note: string;
 }
 
 const isBytes = (name: string) => /bytes/i.test(name) || /^max\w*(Buffer|Binding|Storage)Size$/.test(name);
 
-/** Separates the words of a name: `sharedBytesPerBlockOptIn` → `shared bytes per block opt in`. */
+/** Example: `sharedBytesPerBlockOptIn` → `shared bytes per block opt in`. */
 function spaced(name: string): string {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -205,7 +202,6 @@ function spaced(name: string): string {
     .replace(/\bmhz\b/, 'MHz');
 }
 
-/** Returns the values of the catalogue under the names of the probes. */
 function catalogueValues(device: Device | null): Readonly<Record<string, number>> {
   if (device === null) return {};
   if (device.kind === 'cpu') return { cores: device.cores, bandwidthGbS: device.fullBandwidthGbS };
@@ -230,7 +226,6 @@ function catalogueValues(device: Device | null): Readonly<Record<string, number>
   };
 }
 
-/** The class of instructions that each probe of arithmetic measures. */
 const PROBED_CLASSES: Readonly<Record<string, 'fp32' | 'integer' | 'fp64' | 'special'>> = {
   'float-add': 'fp32',
   'float-multiply': 'fp32',
@@ -242,7 +237,7 @@ const PROBED_CLASSES: Readonly<Record<string, 'fp32' | 'integer' | 'fp64' | 'spe
   special: 'special',
 };
 
-/** Returns the value that the predictions use for a quantity of a probe, or null if they use none. */
+/** Returns the value that the predictions use, or null if they use none. */
 function catalogueValue(device: Device | null, probe: string, name: string): number | null {
   if (device?.kind !== 'gpu') return catalogueValues(device)[name] ?? null;
   const probed = PROBED_CLASSES[probe];
@@ -256,29 +251,26 @@ function catalogueValue(device: Device | null, probe: string, name: string): num
       return EXCHANGE_LATENCY_CYCLES;
   }
   if (name === 'lanesPerCycle') return probed === undefined ? null : classLanes(device)[probed];
-  // The model has one latency for arithmetic. It is the latency of FP32 and integer instructions.
+  // The model's one latency of arithmetic is for FP32 and integer instructions.
   if (name === 'latencyCycles')
     return probed === 'fp32' || probed === 'integer' ? device.dependentIssueLatencyCycles : null;
   return catalogueValues(device)[name] ?? null;
 }
 
-/** Two values agree if they differ by at most this fraction. */
+/** Two values agree within this fraction. */
 const TOLERANCE = 0.1;
 
-/** Compares a value that a probe measured with the value that the predictions use. */
 function compareProbe(probe: string, name: string, found: number, stated: number): Pick<ProbeRow, 'agrees' | 'note'> {
   const ratio = found / stated;
   if (probe === 'bandwidth' && name === 'bandwidthGbS' && ratio >= 0.5 && ratio <= 1)
     return { agrees: null, note: `${plain(100 * ratio, 3)} % of the peak` };
   const agrees = Math.abs(ratio - 1) <= TOLERANCE;
-  // In an L2 cache with two halves, the data of a multiprocessor stays in the nearer half, so a probe finds half the
-  // size.
+  // In an L2 cache of two halves, a multiprocessor's data stays in the nearer half, so a probe finds half the size.
   if (!agrees && probe === 'cache-l2' && name === 'capacityBytes' && Math.abs(2 * ratio - 1) <= 2 * TOLERANCE)
     return { agrees: null, note: 'One multiprocessor sees only the nearer half of the cache.' };
   return { agrees, note: '' };
 }
 
-/** Returns the device of the catalogue that has the measured name, or null. */
 export function catalogueDevice(devices: readonly Device[], measuredName: string): Device | null {
   return devices.find(({ name }) => isSameDevice(name, measuredName)) ?? null;
 }
@@ -289,7 +281,6 @@ const FIELD_NAMES: Readonly<Record<MeasuredDevice['changes'][number]['field'], s
   cachedSectorsGbS: 'random sectors from the level-2 cache, GB/s',
 };
 
-/** Describes which fields of a device would change to the measured values. */
 export function changeTexts({ changes }: MeasuredDevice): readonly string[] {
   return changes
     .filter(({ before, after }) => before !== after)

@@ -7,7 +7,7 @@ import type { App } from '../../state/app.svelte.ts';
 import { pageSession } from './page-session.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
 
-/** A tuning to carry out: the input of `bench.next`, and how to measure each design. */
+/** The input of `bench.next`, and how to measure each design. */
 export interface TuningRequest {
   readonly asked: Omit<ProcedureInput<'bench.next'>, 'count'>;
   readonly how: Pick<ProcedureInput<'bench.start'>, 'repeats' | 'warmUps' | 'caseTimeLimitMs'>;
@@ -17,11 +17,11 @@ export interface TuningRequest {
   readonly within: number;
 }
 
-/** Identifies tunings that continue one another: the same sweep, device and target. */
+/** Tunings of the same sweep, device and target continue one another. */
 export const tuningKey = ({ runId, deviceId, target }: TuningRequest['asked']): string =>
   `${runId} ${deviceId ?? ''} ${target}`;
 
-/** The only tuning of this page. It outlives the view, so that the user can open other views. */
+/** The only tuning of the page outlives the view, so that the user can open other views. */
 class Tuning {
   #key = $state<string | null>(null);
   #running = $state(false);
@@ -34,7 +34,6 @@ class Tuning {
   get running(): boolean {
     return this.#running;
   }
-  /** The current or last tuning; see `tuningKey`. */
   get key(): string | null {
     return this.#key;
   }
@@ -56,7 +55,7 @@ class Tuning {
   }
 
   /**
-   * Measures until the expected regret is small enough, the budget is spent, or the tuning is cancelled. Starting again
+   * Measures until the expected regret is small enough, the budget is spent, or the tuning is cancelled. A second start
    * continues the tuning.
    */
   async start(app: App, { asked, how, budget, within }: TuningRequest): Promise<void> {
@@ -84,7 +83,6 @@ class Tuning {
     else this.#failure = done.error;
   }
 
-  /** Starts a run, and waits for its end. */
   async #measure(app: App, input: ProcedureInput<'bench.start'>): Promise<Result<{ readonly id: number }>> {
     const started = await app.engine.call('bench.start', input);
     if (!started.ok) return started;
@@ -105,7 +103,6 @@ class Tuning {
     return ended.value.state === 'cancelled' ? CANCELLED : ok({ id: runId });
   }
 
-  /** Cancels the tuning; the measured times are kept. */
   cancel(app: App): void {
     this.#cancelled = true;
     if (this.#runId !== null) void app.cancel(this.#runId);

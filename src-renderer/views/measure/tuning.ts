@@ -3,22 +3,20 @@ import { failureReasons, skillText, type TuningStop } from '../../../src-main/co
 import type { Curve } from '../../charts/curves.ts';
 import { counted, percent } from '../../format/numbers.ts';
 
-/** The plot of a tuning, and its description. */
-
-/** The designs measured in one run, with the best time of all so far. */
+/** The designs of one run, with the best time so far. */
 export interface TuningStepRow {
   readonly runId: number;
   readonly designs: readonly TunedDesign[];
-  /** The best design of this step; null if all failed. */
+  /** The step's best design; null if all failed. */
   readonly stepBest: TunedDesign | null;
   readonly bestMs: number;
-  /** By which fraction this step reduced the best time; null if it did not. */
+  /** By which fraction the step reduced the best time; null if it did not. */
   readonly saved: number | null;
 }
 
 const timeOf = ({ measuredMs }: TunedDesign): number => measuredMs ?? Infinity;
 
-/** Returns the steps in order. A design that was measured again belongs to its last step. */
+/** A design that was measured again belongs to its last step. */
 export function tuningSteps(history: readonly TunedDesign[]): readonly TuningStepRow[] {
   const rows: TuningStepRow[] = [];
   let before = Infinity;
@@ -38,10 +36,7 @@ export function tuningSteps(history: readonly TunedDesign[]): readonly TuningSte
   return rows;
 }
 
-/**
- * Returns the curves of the best time over the number of measurements, for tuning and for random search, and the
- * measured times as dots.
- */
+/** Returns the best time over the number of measurements, for tuning and for random search, and the measured times. */
 export function tuningCurves({ history, randomMs }: Pick<TuningStep, 'history' | 'randomMs'>): readonly Curve[] {
   const times = history.map(timeOf);
   let best = Infinity;
@@ -62,7 +57,7 @@ export function randomEquivalent({ best, randomMs }: Pick<TuningStep, 'best' | '
   return at < 0 ? null : at + 1;
 }
 
-/** Describes the state of a tuning in one or two sentences; empty if it has not begun. */
+/** Returns an empty text before the tuning. */
 export function tuningVerdict(
   step: TuningStep | null,
   state: { readonly running: boolean; readonly stopped: TuningStop | 'cancelled' | null },

@@ -5,7 +5,6 @@ import { quantityLabel } from '../../format/axes.ts';
 import { count } from '../../format/numbers.ts';
 import type { DesignField } from './rows.ts';
 
-/** Returns the head of a column for a design's field, and its meaning. */
 export function fieldHead(field: DesignField, term: Term): { readonly head: string; readonly full: string } {
   switch (field) {
     case 'threadsPerUnit':

@@ -6,6 +6,5 @@ export const modelsAddress = {
     MODEL_PAGES.map(({ id }) => id),
     'imbalance',
   ),
-  /** The text to find in the reproduction tables. */
   find: textField(''),
 };

@@ -2,8 +2,8 @@
 import type { FigureAnswer, FigureInput, FigureName, FigureOutput, FigureRequest } from './figures.ts';
 
 /**
- * A figure that is computed in a worker whenever its input changes. `value` is the last result; `pending` says that a
- * newer one is being computed. Create it while a component initialises: the worker ends with the component.
+ * A figure that a worker computes whenever its input changes. `value` is the last result; `pending` says that a newer
+ * one is being computed. Create it while a component initialises: the worker ends with the component.
  */
 export class Background<Name extends FigureName> {
   #value = $state.raw<FigureOutput<Name> | null>(null);

@@ -12,24 +12,23 @@ import { count } from '../../format/numbers.ts';
 import type { FigureInput, FigureName, FigureOutput } from './figures.ts';
 import { LAWS, type LawId } from './laws.ts';
 
-/** Replaces `{block}`, `{blocks}`, `{Block}` and other terms in braces by the words of a vocabulary. */
+/** Replaces terms in braces (`{block}`, `{blocks}`, `{Block}`) by the words of a vocabulary. */
 export const spelled = (text: string, term: Term): string =>
   text.replaceAll(/\{(\w+?)(s?)\}/g, (_, key: string, many: string) => {
     const word = term((key.charAt(0).toLowerCase() + key.slice(1)) as TermKey, many ? 'many' : 'one');
     return /^[A-Z]/.test(key) ? sentenceCase(word) : word;
   });
 
-/** What the functions of a demo know about the program. */
 export interface DemoContext {
   readonly term: Term;
-  /** Replaces the terms in a text by the words of the chosen vocabulary, like `spelled`. */
+  /** Replaces terms in braces; see `spelled`. */
   readonly say: (text: string) => string;
   readonly gpus: readonly GpuDevice[];
   readonly cpus: readonly CpuDevice[];
 }
 /** The values of the controls, by id. */
 export type Values = Readonly<Record<string, string | number>>;
-/** A fixed value, or one that depends on the other controls. */
+/** A value that may depend on the other controls. */
 type Live<T> = T | ((context: DemoContext, values: Values) => T);
 
 export interface Option<T extends string = string> {
@@ -39,14 +38,13 @@ export interface Option<T extends string = string> {
 }
 interface Slider {
   readonly kind: 'slider';
-  /** The label, which may contain terms in braces. */
+  /** Labels may contain terms in braces. */
   readonly label: string;
   readonly symbol?: string;
   readonly unit?: string;
   readonly min: Live<number>;
   readonly max: Live<number>;
   readonly step: Live<number>;
-  /** Whether the scale is logarithmic. */
   readonly log?: boolean;
   /** `Infinity` means the largest allowed value. */
   readonly default: number;
@@ -54,7 +52,7 @@ interface Slider {
 export interface Choice<T extends string = string> {
   readonly kind: 'select' | 'segmented';
   readonly label: string;
-  /** The accessible name, if it differs from the label. */
+  /** The accessible name, if not the label. */
   readonly name?: string;
   readonly options: Live<readonly Option<T>[]>;
   readonly default: T;
@@ -74,9 +72,8 @@ export type ValuesOf<C extends Controls> = {
 export const slider = (label: string, rest: Omit<Slider, 'kind' | 'label'>): Slider => ({ kind: 'slider', label, ...rest }); // prettier-ignore
 export const draw = (label: string): Draw => ({ kind: 'draw', label, default: 1 });
 /**
- * Returns a segmented choice.
  * @param labels the label of each value
- * @param name the accessible name, if it differs from the label
+ * @param name the accessible name, if not the label
  */
 export function segmented<T extends string>(
   label: string,
@@ -94,11 +91,11 @@ export const gpuChoice = (first: string): Choice => ({
   options: ({ gpus }) => gpus.map(({ id, name, architecture }) => ({ value: id, label: name, detail: architecture })),
   default: first,
 });
-/** Returns the chosen device; `null` while the catalogue is loading. */
+/** Returns `null` while the catalogue is loading. */
 export const deviceOf = <D extends { readonly id: string }>(devices: readonly D[], id: string): D | null =>
   devices.find((device) => device.id === id) ?? devices[0] ?? null;
 
-/** Returns a property of the chosen GPU, for a slider. The slider is hidden while there is no GPU. */
+/** Returns a property of the chosen GPU, for a slider. Without a GPU, the slider is hidden. */
 export const ofDevice =
   (read: (device: GpuDevice) => number): Live<number> =>
   ({ gpus }, { device }) => {
@@ -106,7 +103,6 @@ export const ofDevice =
     return chosen ? read(chosen) : 1;
   };
 
-/** Returns a control with its current label, limits and options. */
 export function resolve(control: Control, context: DemoContext, values: Values) {
   const now = <T extends number | readonly Option[]>(live: Live<T>): T =>
     typeof live === 'function' ? live(context, values) : live;
@@ -118,7 +114,7 @@ export function resolve(control: Control, context: DemoContext, values: Values) 
   return { ...control, label, options };
 }
 
-/** Returns the values of all controls, within their limits. Each is read separately, so that Svelte tracks it. */
+/** Reads each value separately, within its limits, so that Svelte tracks it. */
 export function readValues(
   controls: Controls,
   chosen: Readonly<Record<string, unknown>>,
@@ -139,7 +135,7 @@ export function readValues(
   return values;
 }
 
-/** A cell of a figure's table: a text, a bar from the left (0…1 of the width), or a quiet or emphasised text. */
+/** A text, a bar from the left (0…1 of the width), or a quiet or emphasised text. */
 export type Cell =
   | string
   | { readonly bar: number; readonly colour: string; readonly faint?: boolean }
@@ -148,9 +144,7 @@ export interface Row {
   readonly head: string;
   readonly symbol?: string;
   readonly note?: string;
-  /** A sentence under the head. */
   readonly under?: string;
-  /** The tooltip of the head. */
   readonly title?: string;
   readonly cells: readonly Cell[];
   readonly strong?: boolean;
@@ -167,7 +161,7 @@ export interface ChartBlock {
   /** Adds buttons and keys that zoom along x: see `ZoomChart`. */
   readonly zoom?: { readonly hint: string; readonly plotPx: readonly [left: number, right: number] };
 }
-/** A part of a figure. Parts are shown from top to bottom. A string is a paragraph, with **bold** words. */
+/** A part of a figure, from top to bottom. A string is a paragraph, with **bold** words. */
 export type Block =
   | string
   | ChartBlock
@@ -177,7 +171,7 @@ export type Block =
   | {
       readonly kind: 'table';
       readonly label: string;
-      /** The columns. The first column and the columns marked `words` hold words, the rest numbers or bars. */
+      /** The first column and columns marked `words` hold words, the rest numbers or bars. */
       readonly columns: readonly (string | { readonly title: string; readonly words?: true; readonly barWidth?: string })[];
       readonly rows: readonly Row[];
     }
@@ -185,16 +179,14 @@ export type Block =
 export interface Figure {
   readonly title?: string;
   readonly hint?: string;
-  /**
-   * Whether the figure needs the answer of the demo. It is missing until the answer arrives, and dimmed while outdated.
-   */
+  /** Whether the figure needs the demo's answer. It is missing until the answer arrives, and dimmed while outdated. */
   readonly waits?: true;
   readonly blocks: readonly (Block | null | false)[];
 }
 export const controls = (...ids: readonly string[]): Block => ({ kind: 'controls', ids });
 export const hint = (text: string): Block => ({ kind: 'hint', text });
 
-/** Returns a table of how many blocks each of several limits allows. The smallest number is marked. */
+/** Returns how many blocks each of several limits allows. The smallest number is marked. */
 export const allowedBlocks = (label: string, head: string, say: DemoContext['say'], most: number, limits: readonly (readonly [name: string, blocks: number, counts: boolean])[]): Block => ({
   kind: 'table',
   label,
@@ -214,7 +206,7 @@ interface CurvesBlock extends CurvesInput {
   readonly name: string;
   readonly heightPx?: number;
 }
-/** Returns a block that draws curves with their names at their ends. */
+/** Curves have their names at their ends. */
 export function curves({ label, name, heightPx = 230, ...input }: CurvesBlock): ChartBlock {
   return {
     kind: 'chart',
@@ -226,12 +218,12 @@ export function curves({ label, name, heightPx = 230, ...input }: CurvesBlock): 
   };
 }
 
-/** Answers that the engine computes: a launch that it simulates, or measurements that it compares. */
+/** The engine simulates a launch, or compares measurements. */
 const ENGINE_ANSWERS = ['models.play', 'evidence.gpu'] as const;
 type EngineAnswer = (typeof ENGINE_ANSWERS)[number];
 export const isEngineAnswer = (name: string): name is EngineAnswer =>
   (ENGINE_ANSWERS as readonly string[]).includes(name);
-/** The name of a result that takes longer than a frame: a figure of `figures.ts`, or an answer of the engine. */
+/** A result that takes longer than a frame: a figure of `figures.ts`, or an answer of the engine. */
 export type AnswerName = FigureName | EngineAnswer;
 type AnswerInput<N extends AnswerName> = N extends FigureName
   ? FigureInput<N>
@@ -241,33 +233,31 @@ export type AnswerOf<N extends AnswerName> = N extends FigureName
   : ProcedureOutput<Extract<N, EngineAnswer>>;
 export interface Answer<N extends AnswerName> {
   readonly value: AnswerOf<N>;
-  /** Whether the values have changed since the answer was requested, so that a newer answer is on its way. */
+  /** Whether a newer answer is on its way. */
   readonly pending: boolean;
 }
-/** Makes a figure from the values of a demo. Returns `null` if there is nothing to show. */
+/** Returns `null` if there is nothing to show. */
 export type MakeFigure<V, N extends AnswerName> = (
   values: V,
   context: DemoContext,
-  /** `null` until there is an answer. */
   answer: Answer<N> | null,
 ) => Figure | null;
 
-/** The interactive part of a page: controls, and pure functions from their values to figures. */
 export interface Demo<V, N extends AnswerName = never> {
   readonly controls: Controls;
   readonly answer?: {
     readonly name: N;
     readonly input: (values: V) => AnswerInput<N>;
-    /** The text if the answer fails. Only the engine can fail. */
+    /** The text if the engine fails. */
     readonly failure?: string;
-    /** The sentence that is shown until there is an answer. */
+    /** The text before there is an answer. */
     readonly computing: string;
-    /** The height of the room that is kept for the figure until there is an answer, px. */
+    /** The height kept for the figure before there is an answer, px. */
     readonly heightPx: number;
   };
   readonly figures: readonly MakeFigure<V, N>[];
 }
-/** Returns a function that makes a figure for the GPU in the control `device`; none while the catalogue is loading. */
+/** Makes a figure for the GPU in the control `device`; none while the catalogue is loading. */
 export const onDevice =
   <V extends { readonly device: string }>(
     make: (device: GpuDevice, values: V, context: DemoContext) => Figure | null,
@@ -277,5 +267,5 @@ export const onDevice =
     return device && make(device, values, context);
   };
 
-/** A demo with any values and answers. Only `ModelDemo` uses it. */
+/** A demo with any values and answers. */
 export type AnyDemo = { [N in AnswerName]: Demo<never, N> }[AnswerName] | Demo<never>;

@@ -16,12 +16,11 @@ import {
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, count, plain, signed } from '../../format/numbers.ts';
 
-/** Points whose measured and predicted times differ by more than this factor are drawn at the edge. */
+/** Larger factors between measured and predicted times are drawn at the edge. */
 const REACH = 4;
 const FACTORS = [1 / 4, 1 / 2, 1, 2, 4];
 const POINT_PX = 4;
 
-/** The x axis of the residuals: label, title and format of its values. */
 export interface ResidualAxis {
   readonly id: EvidenceAxis;
   readonly label: string;
@@ -63,7 +62,7 @@ const extent = (values: Float64Array): readonly [number, number] => [
   values.reduce((high, value) => Math.max(high, value), -Infinity),
 ];
 
-/** Draws the measured time of every matrix against its predicted time, with a line of equal times. */
+/** The line is where measured and predicted times are equal. */
 export function timesChart(points: EvidencePoints, theme: ChartTheme, size: ChartSize): EChartsOption {
   const [x, y] = [extent(points.predicted), extent(points.measured)];
   const range: Range = { low: Math.min(x[0], y[0]) / 1.2, high: Math.max(x[1], y[1]) * 1.2, log: true };
@@ -84,7 +83,7 @@ export function timesChart(points: EvidencePoints, theme: ChartTheme, size: Char
 /** Draws the ratio of measured to predicted time over the size of the matrix, or over the skewness of its rows. */
 export function residualsChart(points: EvidencePoints, { id, title }: ResidualAxis, theme: ChartTheme, size: ChartSize): EChartsOption {
   const isCount = id !== 'skewness';
-  // Skewness has both signs and spans powers of ten, so the axis is scaled by the inverse hyperbolic sine.
+  // Skewness has both signs and spans powers of ten, hence the inverse hyperbolic sine.
   const place = (value: number): number => (isCount ? value : Math.asinh(value));
   const values = points.over[id]!.map(place);
   const [min, max] = extent(values);
@@ -108,7 +107,7 @@ export function residualsChart(points: EvidencePoints, { id, title }: ResidualAx
   };
 } // prettier-ignore
 
-/** Writes a round number: `500`, `2·10⁵`, `10⁶`. */
+/** Examples: `500`, `2·10⁵`, `10⁶`. */
 function roundNumber(value: number): string {
   if (value < 1e4) return plain(value);
   const power = Math.floor(Math.log10(value) + 1e-9);

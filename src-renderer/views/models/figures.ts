@@ -8,9 +8,9 @@ import { lawOf, type LawId } from './laws.ts';
 
 /** Figures that take longer than a frame. `Background` computes them in a worker, so their data must be plain. */
 
-/** The number of bins of a drawn loss distribution. `published-groups.ts` has the same number. */
+/** The bins of a loss distribution. `published-groups.ts` has the same number. */
 export const LOSS_BINS = 60;
-/** The number of simulated groups: the standard error of their mean is 1/128 of the standard deviation of one group. */
+/** The standard error of the mean is 1/128 of the standard deviation of one group. */
 const SIMULATED_GROUPS = 16_384;
 
 export interface SimulatedLoss extends LossComparison {
@@ -19,7 +19,7 @@ export interface SimulatedLoss extends LossComparison {
   readonly simulatedMean: number;
 }
 
-/** Computes Fig. 2 of Swatman et al. 2022: the distribution of the loss by the model and in sampled groups. */
+/** Fig. 2 of Swatman et al. 2022: the distribution of the loss by the model and in sampled groups. */
 function lossDistribution({ law, n, seed }: { law: LawId; n: number; seed: number }): SimulatedLoss {
   const lengths = lawOf(law);
   const draw = lengthSampler(lengths);
@@ -42,7 +42,7 @@ function lossDistribution({ law, n, seed }: { law: LawId; n: number; seed: numbe
   };
 }
 
-/** Runs the stack for 0 … 31 divergent lanes. Figs. 1, 2 and 7 of Bialas, Strzelecki 2015 are made from this. */
+/** Figs. 1, 2 and 7 of Bialas, Strzelecki 2015: the stack with 0 … 31 divergent lanes. */
 function stackByLanes(kernel: LoopKernel): readonly Divergence[] {
   return Array.from({ length: STACK_LANES }, (_, n) => {
     const { divergentBranches, spills } = runLoops(kernel, n);

@@ -6,11 +6,11 @@ import { plain } from '../../format/numbers.ts';
 
 export interface ObservedLoss {
   readonly name: string;
-  /** The fraction of all groups in each bin. */
+  /** The fraction of groups in each bin. */
   readonly probability: ArrayLike<number>;
 }
 export interface LossDistribution {
-  /** The edges of the bins; one more than there are bins. */
+  /** One more edge than there are bins. */
   readonly edges: Float64Array;
   /** The probability of each bin. */
   readonly modelled: Float64Array;
@@ -19,7 +19,7 @@ export interface LossDistribution {
 
 const SYMBOLS = ['diamond', 'triangle', 'circle'];
 
-/** Draws the distribution of a group's loss in bins: the model as an area, observations as marks by shape. */
+/** Draws a group's loss in bins: the model as an area, observations as marks by shape. */
 export function lossDistributionChart(
   { edges, modelled, observed }: LossDistribution,
   theme: ChartTheme,

@@ -1,7 +1,4 @@
-/**
- * The names of the pages of the Models view, for the palette, in the order of the list. They have their own file, so
- * that the palette does not load the pages.
- */
+/** The Models view's pages in the order of the list. The palette reads the names without loading the pages. */
 export const MODEL_NAMES = [
   { id: 'imbalance', label: 'Imbalance', words: 'loss lockstep' },
   { id: 'granularity', label: 'Granularity', words: 'threads per unit serial sigma kappa' },

@@ -7,28 +7,25 @@ export const rows = (table: TemplateStringsArray): readonly (readonly string[])[
     .split(/\n\s*/)
     .map((row) => row.split(' :: '));
 
-/** A page of the Models view. To add a model, add its page to `MODEL_PAGES`. */
 export interface ModelPage {
   readonly id: string;
   readonly label: string;
-  /** The heading of the page in the list. */
   readonly group: 'Lockstep' | 'Device' | 'Whole' | 'Measured';
   readonly question: string;
   readonly text: readonly string[];
   /**
-   * For each equation: KaTeX source :: its meaning in one sentence :: its number in the source, such as `Eq. 7–11`. The
-   * number is left out for an equation of ours.
+   * For each equation: KaTeX source :: its meaning in one sentence :: its number in the source, such as `Eq. 7–11`;
+   * none for an equation of ours.
    */
   readonly equations: readonly (readonly string[])[];
-  /** For each symbol: KaTeX source :: meaning :: unit. The unit is left out for ratios and counts. */
+  /** For each symbol: KaTeX source :: meaning :: unit; none for ratios and counts. */
   readonly symbols: readonly (readonly string[])[];
-  /** Where the model is valid, and where it is not. */
   readonly validity: readonly string[];
   /** Contradictions in the source, and how we resolve them. */
   readonly contradictions?: readonly string[];
   /** For each source: its citation and its DOI. */
   readonly sources: readonly (readonly string[])[];
-  /** Which reproduction tables the page shows: the paper's short name and, optionally, a pattern for the title. */
+  /** The paper's short name and, optionally, a pattern for the titles of its reproduction tables. */
   readonly tables?: { readonly paper: string; readonly title?: RegExp };
   readonly demo?: AnyDemo;
 }

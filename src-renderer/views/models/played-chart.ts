@@ -10,19 +10,19 @@ import { plain } from '../../format/numbers.ts';
 
 export interface Played {
   readonly played: PlayedLaunch;
-  /** The end of the x axis when the whole launch is shown, cycles. */
+  /** The end of the x axis at full zoom-out, cycles. */
   readonly endCycles: number;
   readonly marks: readonly { readonly cycles: number; readonly text: string; readonly dashed: boolean }[];
   readonly term: Term;
 }
 
-/** The edges of the plots, px from the left and the right of the chart. */
+/** The plots' edges from the left and the right of the chart, px. */
 export const PLAYED_PLOT_PX = [40, 12] as const;
 const [TOP, GAP, ACTIVITY, BOTTOM] = [30, 34, 64, 62];
 export const playedHeightPx = (rows: number): number =>
   TOP + Math.max(90, Math.min(300, rows * 14)) + GAP + ACTIVITY + BOTTOM;
 
-/** Returns the number of active thread groups over time (mean of the multiprocessors) as the corners of steps. */
+/** Returns the active thread groups over time (mean of the multiprocessors) as the corners of steps. */
 export function activity(played: PlayedLaunch): readonly (readonly [cycles: number, mean: number])[] {
   const { multiprocessors, stepMultiprocessor, stepCycles, stepActiveGroups } = played;
   const order = [...stepCycles.keys()].sort((a, b) => stepCycles[a] - stepCycles[b]);
@@ -40,7 +40,7 @@ export function activity(played: PlayedLaunch): readonly (readonly [cycles: numb
   return corners;
 }
 
-/** Draws a launch block by block: bars in the slots of each multiprocessor. Below them are the active thread groups. */
+/** Draws bars in the slots of each multiprocessor, and the active thread groups below them. */
 export function playedChart({ played, endCycles, marks, term }: Played, theme: ChartTheme, size: ChartSize, zoom: Zoom): EChartsOption {
   const { multiprocessors, residentBlocks, groupsPerBlock, blockStartCycles, blockEndCycles } = played;
   const rows = multiprocessors * residentBlocks;
@@ -103,7 +103,7 @@ export function playedChart({ played, endCycles, marks, term }: Played, theme: C
         const onLeft = x > left + 130;
         const crowded = i > 0 && Math.abs(x - above.x(shown[0].cycles / 1e3)) < 90;
         return [
-          // The lines are in two parts, because the title of the lower axis is between them.
+          // The title of the lower axis divides the lines.
           ...[[TOP - 6, above.bottom], [below.top, below.bottom]].map(([from, to]) =>
             stroke([x, from, x, to], theme.colour['text-2'], { z: 15, ...(dashed && { dash: [4, 3] }) }),
           ),

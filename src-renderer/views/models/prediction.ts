@@ -13,7 +13,7 @@ import { plain } from '../../format/numbers.ts';
 
 export { loadImbalance } from '../../../src-workers/models/partition/partition.ts';
 
-/** If units are sorted, every round has the same loss, so one round is enough. */
+/** With sorted units, every round has the same loss, so one round is enough. */
 const depthOf = (law: LengthLaw, unitsPerGroup: number, balancing: WholeUnitBalancing, unitsPerThread: number) =>
   makeGroupDepthLaw(law, unitsPerGroup, balancing, 'nested', isSorted(balancing) ? 1 : unitsPerThread, {
     setupIterations: 0,
@@ -24,7 +24,7 @@ export function orderedLoss(law: LengthLaw, unitsPerGroup: number, balancing: Wh
   return depthOf(law, unitsPerGroup, balancing, unitsPerThread).aggregateLoss;
 } // prettier-ignore
 
-/** The assumed pipeline of a kernel on the pages. Its softness was fitted (see the page of soft saturation). */
+/** The pages' assumed kernel. Its softness was fitted (see the page of soft saturation). */
 export const ASSUMED_PIPELINE: PipelineParameters = { latencyCycles: 600, issueCycles: 30, kneeSoftness: 6.5, schedulers: 4 }; // prettier-ignore
 export const assumed = (multiprocessors: string): string => {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = ASSUMED_PIPELINE;
@@ -39,7 +39,7 @@ export interface LaunchShape {
   readonly multiprocessors: number;
 }
 
-/** Returns functions that compute the cycles of a launch from its number of blocks. All its blocks have one shape. */
+/** Returns functions from the number of equal blocks to the cycles of a launch. */
 export function launchModel({ law, unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors }: LaunchShape) {
   const block = prepareBlockLaw(depthOf(law, unitsPerGroup, { kind: 'none' }, 1), groupsPerBlock);
   const residentGroups = residentBlocks * groupsPerBlock;
@@ -48,9 +48,9 @@ export function launchModel({ law, unitsPerGroup, groupsPerBlock, residentBlocks
   const prepared = makeResidency(block, residentBlocks, rate, { count, issueShare: 1 });
   const waveCycles = block.meanBlock * cyclesPerIteration(ASSUMED_PIPELINE, residentGroups);
   return {
-    /** Computes the cycles of a launch by the composite prediction. */
+    /** The composite prediction. */
     cycles: (gridBlocks: number) => computeLaunchCycles(makePlainLaunch(prepared, gridBlocks, multiprocessors)),
-    /** Computes the usual estimate: whole waves, each as long as an average block at full residency. */
+    /** The usual estimate: whole waves, each as long as an average block at full residency. */
     wholeWavesCycles: (gridBlocks: number) => Math.ceil(gridBlocks / (multiprocessors * residentBlocks)) * waveCycles,
   };
 }

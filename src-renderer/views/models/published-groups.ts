@@ -1,6 +1,6 @@
 import type { LawId } from './laws.ts';
 
-/** Work groups that the authors of Swatman et al. 2022 simulated and ran, counted in the bins of `lossDistribution`. */
+/** Groups that the authors of Swatman et al. 2022 simulated and ran, in the bins of `lossDistribution`. */
 export interface PublishedGroups {
   readonly law: LawId;
   readonly n: number;
@@ -12,7 +12,7 @@ export interface PublishedGroups {
 /**
  * The first 4,096 groups of 32 units of two files published with the code of Swatman et al. 2022
  * (doi:10.1109/MASCOTS56607.2022.00026; github.com/stephenswat/smite, Unlicense). `test/data/smite` holds the rows, and
- * a test of this view counts them again. The end bins include all values beyond them.
+ * a test counts them again. The end bins include all values beyond them.
  */
 export const PUBLISHED_GROUPS: readonly PublishedGroups[] = [
   // prettier-ignore

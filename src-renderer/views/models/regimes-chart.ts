@@ -21,16 +21,15 @@ import { counted, fixed, plain } from '../../format/numbers.ts';
 
 export interface Regimes {
   readonly map: RegimeMap;
-  /** The right end of the x axis. The last column of the map may end before it. */
+  /** The end of the x axis; the map's last column may end before it. */
   readonly maxCores: number;
-  /** The number of cores of the chosen launch. */
   readonly cores: number;
   readonly imbalance: number;
 }
 
 const BALANCE = 'M₁/β = ΣM/ρ';
 
-/** Consecutive imbalances in a column of the map (one number of cores) for which the same simple model is closest. */
+/** Consecutive imbalances in a column of the map (one number of cores) with the same closest model. */
 interface Run {
   readonly regime: ContentionRegime;
   readonly cores: number;
@@ -51,17 +50,16 @@ function findRuns({ cores, imbalances, points }: RegimeMap, column: number): rea
   return runs;
 }
 
-/** Returns `rgb(…)` with an opacity that increases with the distance of `part`, a fraction of time, from one half. */
+/** The opacity increases with the distance of `part`, a fraction of time, from one half. */
 const tone = (rgb: string, part: number): string =>
   rgb.replace(/^rgb\((.*)\)$/, `rgba($1, ${(0.3 + 0.45 * Math.abs(part - 0.5)).toFixed(3)})`);
 
-/** Returns a gradient from bottom to top with one stop for each imbalance. */
+/** The gradient goes from bottom to top with one stop for each imbalance. */
 const gradient = (rgb: string, parts: readonly number[]): object => ({
   type: 'linear', x: 0, y: 1, x2: 0, y2: 0,
   colorStops: parts.map((part, i) => ({ offset: (i + 0.5) / parts.length, color: tone(rgb, part) })),
 }); // prettier-ignore
 
-/** Returns the smallest and the largest value as one text. */
 function ends(values: readonly number[], write: (value: number) => string): string {
   const [low, high] = [Math.min(...values), Math.max(...values)].map(write);
   return low === high ? low : `${low} to ${high}`;

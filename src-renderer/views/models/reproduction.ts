@@ -11,11 +11,11 @@ export function tablesOf(
 
 export interface FoundTable {
   readonly table: ReproductionTable;
-  /** The rows that match, failed ones first, in the paper's order. */
+  /** Matching rows, failed ones first, in the paper's order. */
   readonly rows: readonly ReproductionRow[];
 }
 
-/** Returns tables in which a row or the title contains every word. Failed tables come first. */
+/** Returns tables in which a row or the title contains every word, failed tables first. */
 export function findRows(tables: readonly ReproductionTable[], query: string): readonly FoundTable[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const holds = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
@@ -30,12 +30,11 @@ export function findRows(tables: readonly ReproductionTable[], query: string): r
     .sort((a, b) => Number(a.table.passed) - Number(b.table.passed));
 }
 
-/** Returns the number of decimals with which the paper prints a figure. */
 const decimalsOf = (value: number): number => (String(Number(value.toPrecision(5))).split('.')[1] ?? '').length;
 /** Tolerances below this only allow for rounding. */
 const ROUNDING = 1e-4;
 
-/** Returns enough decimals to show all figures of a table as the paper prints them, and the largest allowed error. */
+/** Returns enough decimals for a table's figures as printed in the paper, and for the largest error that it allows. */
 export function findDecimals(rows: readonly ReproductionRow[]): number {
   const decimals = rows.map(({ paper, tolerance, errorKind }) => {
     const isRounding = errorKind === 'relative' || tolerance < ROUNDING;

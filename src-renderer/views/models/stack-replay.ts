@@ -5,15 +5,14 @@ import {
   type Token,
 } from '../../../src-workers/models/divergence/emulator.ts';
 
-/** The state of the stack between two instructions. */
 export interface StackState {
-  /** The tokens from the bottom to the top. */
+  /** The tokens from bottom to top. */
   readonly tokens: readonly Token[];
-  /** The number of tokens at the bottom that are spilled to memory. */
+  /** How many tokens at the bottom are spilled to memory. */
   readonly inMemory: number;
 }
 
-/** Returns the stack after instruction `step` of a run (0 … executed − 1), computed from the pushes and pops. */
+/** Returns the stack after instruction `step` of a run (0 … executed − 1), replayed from the pushes and pops. */
 export function stackAt(run: StackRun, step: number, shape: StackShape = PUBLISHED_STACK): StackState {
   const tokens: Token[] = [];
   let inMemory = 0;
@@ -51,7 +50,7 @@ export function inMemoryBySteps(run: StackRun, shape: StackShape = PUBLISHED_STA
   return out;
 }
 
-/** Returns the nearest instruction before (−1) or after (1) `step` that pushed or popped; `step` if there is none. */
+/** Returns the nearest push or pop before (−1) or after (1) `step`; `step` if there is none. */
 export function nextEvent(run: StackRun, step: number, direction: -1 | 1): number {
   const found =
     direction > 0 ? run.events.find((event) => event.step > step) : run.events.findLast((event) => event.step < step);

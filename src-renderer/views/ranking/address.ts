@@ -11,7 +11,7 @@ const narrowingSchema = v.omit(rankFilter, ['deviceId']);
 /** The part of the address that every view of a run's designs shares. */
 export const explorationAddress = {
   design: numberField<number | null>(null),
-  /** The index of the design that is pinned as the baseline. The default is the saved baseline or the plain design. */
+  /** The design pinned as the baseline. The default is the saved baseline or the plain design. */
   baseline: numberField<number | null>(null),
   filter: jsonField<Narrowing>({}, (value) => {
     const read = v.safeParse(narrowingSchema, value);
@@ -29,7 +29,6 @@ export const rankingAddress = {
   sort: choiceField(RANK_COLUMNS, 'timeMs'),
   descending: flagField(),
   mode: choiceField(MODES, 'both'),
-  /** Whether the timeline of the selected design's launch is open. */
   timeline: flagField(),
   replication: numberField(0),
 };

@@ -7,9 +7,7 @@ import { change, count, counted, fixed, signed, widthPx, inColumn, type TimeColu
 import type { Mode } from './address.ts';
 import type { SimulatedTimes, StripScale } from './simulated.ts';
 
-/**
- * The columns of the ranking as data: text, width, sorting, and which are removed first if there is too little room.
- */
+/** The columns of the ranking as data: text, width, sorting, and the order of their removal in a narrow table. */
 
 export type ColumnId =
   | 'rank' | 'equal' | 'device' | 'implementation' | 'threadsPerUnit' | 'unitsPerThread' | 'loop' | 'balancing' | 'blockThreads' | 'gridBlocks'
@@ -17,16 +15,13 @@ export type ColumnId =
   | 'occupancyChange' | 'split' | 'alongBlock' | 'reason' | 'simulatedMs' | 'simulatedChange' | 'replications' | 'measuredMs'
   | 'measuredChange' | 'regret' | 'chance'; // prettier-ignore
 
-/** What the text of a cell depends on, besides its row. */
 export interface CellContext {
   readonly baseline: RankRow | null;
-  /** The decimals of times, the same in the whole column. */
+  /** All times of a column have the same decimals. */
   readonly times: TimeColumn;
   /** The reasons of invalid designs, by their codes. */
   readonly invalidTexts: Readonly<Record<string, string>>;
-  /** The results of the simulator, by design. */
   readonly simulated: SimulatedTimes;
-  /** The expected losses, by design, if they are known. */
   readonly uncertain?: ReadonlyMap<number, UncertainDesign>;
   readonly stripScale: StripScale | null;
 }
@@ -38,44 +33,41 @@ export interface Column {
   readonly name?: string;
   readonly title: string;
   readonly width: number;
-  /** The width while the list is sorted by this column, because the arrow and the bold head need more room. */
+  /** The width of a sorted column, whose arrow and bold head need more room. */
   readonly sortedWidth?: number;
   readonly sort: RankColumn | null;
   readonly kind: 'value' | 'difference' | 'mark';
   readonly align: 'right' | 'left';
-  /** The priority of removal: the column with the highest is removed first, and a column with 0 never. */
+  /** The column with the highest number is removed first, and a column with 0 never. */
   readonly drop: number;
   readonly text: (row: RankRow, context: CellContext) => string;
 }
 
-/** What the columns and their words depend on. */
 export interface ColumnWorld {
   readonly term: Term;
-  /** The axes with more than one value among the shown designs. */
+  /** The axes with several values among the shown designs. */
   readonly varies: ReadonlySet<string>;
-  /** Whether valid, invalid or all designs are shown. Invalid designs show their reason. */
+  /** Invalid designs show their reason. */
   readonly validity: 'valid' | 'invalid' | 'all';
-  /** The head of the column of replications; null if nothing was simulated. */
+  /** The head of the replications; null if nothing was simulated. */
   readonly replications: string | null;
   /** Whether any design was measured on its own device. */
   readonly measured: boolean;
   /** Whether some rows stand for several equal designs. */
   readonly grouped?: boolean;
-  /** The numbers of ranked designs and of units, for which the columns of ranks and of blocks must be wide enough. */
+  /** Ranks and blocks need columns wide enough for the numbers of designs and units. */
   readonly ranked?: number;
   readonly units?: number;
-  /** Whether a CPU is among the devices. Its designs have cores, but no blocks and no threads that share a unit. */
+  /** Designs of a CPU have cores, but no blocks and no threads that share a unit. */
   readonly cores?: boolean;
-  /** The names of the study's implementations. */
   readonly implementations?: readonly string[];
-  /** Whether expected losses are known. */
   readonly uncertain?: boolean;
 }
 
 /** Columns that are hidden unless the user chooses them. */
 const QUIET: ReadonlySet<ColumnId> = new Set(['meanLoss', 'aggregateLoss', 'waves']);
 
-/** The columns that can be shown as a difference from the baseline. */
+/** Columns that can show a difference from the baseline. */
 const WITH_DIFFERENCE: ReadonlySet<ColumnId> = new Set(['timeMs', 'occupancyFraction', 'simulatedMs', 'measuredMs']);
 
 const onGpu = (write: (row: RankRow) => string) => (row: RankRow) => (isCpuDesign(row.design) ? '–' : write(row));
@@ -84,18 +76,18 @@ const EMPTY = '';
 const number = (read: (row: RankRow) => number, write: (value: number) => string) => (row: RankRow) =>
   row.invalid === null ? write(read(row)) : '–';
 
-/** Returns the width of a cell for a whole number, with the cell's margins, px. */
+/** Returns the width of a whole number with the cell's margins, px. */
 const roomFor = (value: number): number => 14 + widthPx(count(value));
 
-/** Average width of a letter in a name, px. */
+/** The average width of a letter in a name, px. */
 const LETTER_PX = 6.4;
-/** Returns the width of a cell in which the names have room, from 96 to 240 px. */
+/** Returns a width for the longest name, from 96 to 240 px. */
 function roomForNames(names: readonly string[]): number {
   const longest = Math.max(0, ...names.map(({ length }) => length));
   return Math.max(96, Math.min(240, Math.ceil(14 + LETTER_PX * longest)));
 }
 
-/** Returns every column that has data in this space. A column whose values are all equal or missing is left out. */
+/** Leaves out columns whose values are all equal or missing. */
 export function availableColumns({
   term,
   varies,
@@ -155,7 +147,7 @@ const SHORT_BALANCING: Readonly<Record<string, string>> = {
   'quantile-buckets': 'buckets',
   'best-buckets': 'best',
 };
-/** Shortens a balancing for tables and axes: `window(64)`. The inspector has the full text. */
+/** Shortens a balancing, as in `window(64)`, for tables and axes. */
 export function shortBalancing(text: string): string {
   return text.replace(/^[a-z-]+/, (name) => SHORT_BALANCING[name] ?? name);
 }
@@ -170,9 +162,8 @@ export interface Placed {
 }
 
 /**
- * Returns the columns that fit into a width, in order, with their widths. The columns with the highest `drop` are
- * removed first; the column by which the list is sorted is never removed. The remaining width is divided among the
- * columns that are left.
+ * Returns the columns that fit, in order, with their widths. The columns with the highest `drop` are removed first, the
+ * sorted column never. The columns share the remaining width.
  */
 export function placeColumns(
   columns: readonly Column[],

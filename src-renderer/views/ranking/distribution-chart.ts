@@ -16,36 +16,34 @@ import { NBSP, count, percent, plain, inColumn, type TimeColumn } from '../../fo
 
 export interface DistributionInput {
   readonly histogram: Histogram;
-  /** The predicted time of the baseline, ms, and its rank (0 if it is not ranked); null without a baseline. */
+  /** The baseline's predicted time, ms, and rank (0 without a rank). */
   readonly baseline: { readonly timeMs: number; readonly rank: number } | null;
   /** The selected part of the axis, 0…1. */
   readonly brush: { readonly from: number; readonly to: number } | null;
   readonly times: TimeColumn;
-  /**
-   * Whether a filter is active. If so, designs outside it are pale; otherwise, designs slower than the baseline are.
-   */
+  /** With a filter, designs outside it are pale; without one, designs slower than the baseline are. */
   readonly narrowed: boolean;
 }
 
-/** The side margins, px. Code that converts the pointer's position to a time uses them too. */
+/** The side margins, px. The pointer's position is converted to a time with them. */
 export const DISTRIBUTION_LEFT = 56;
 export const DISTRIBUTION_RIGHT = 16;
 /** The top of each line of labels above the bars, px. */
 const LINES = [8, 23, 38] as const;
-/** Two labels at less than this distance are written on different lines, px. */
+/** Labels closer than this are on different lines, px. */
 const LABEL_PX = 100;
 
 /** The distance from the baseline that the label of the median needs, px. */
 const MEDIAN_PX = 130;
 
-/** Returns a whole step that gives about two gridlines. */
+/** Returns a round step for about two gridlines. */
 function countStep(most: number): number {
   const size = 10 ** Math.floor(Math.log10(most / 2));
   const whole = [1, 2, 2.5, 5, 10].map((factor) => factor * size).filter(Number.isInteger);
   return whole.find((step) => step * 2.2 >= most) ?? most;
 }
 
-/** Draws the number of designs by time on a logarithmic axis. Designs slower than the baseline are pale. */
+/** Draws the number of designs by time on a logarithmic axis. */
 export function distributionChart(
   { histogram, baseline, brush, times, narrowed }: DistributionInput,
   theme: ChartTheme,
@@ -136,8 +134,8 @@ export function distributionChart(
 }
 
 /**
- * Returns the first line on which neither the median's label nor its vertical line touches the labels of the best
- * design and of the baseline; if there is none, the last line.
+ * Returns the first line on which the median's label and its vertical line touch no other label, otherwise the last
+ * line.
  */
 function lineOfMedian(medianX: number, bestX: number, baseX: number | null, baseLine: number): number {
   const isBehindBase = baseX !== null && medianX >= baseX && medianX < baseX + 190;
@@ -167,12 +165,10 @@ function drawBar(
   };
 }
 
-/** Returns the selected part of the axis as a band. */
 function brushed(brush: NonNullable<DistributionInput['brush']>, area: Plane, widthPx: number, hue: string) {
   return {
     type: 'rect',
     silent: true,
-    // Below the bars and their labels.
     z: 1,
     shape: {
       x: area.left + brush.from * widthPx,

@@ -1,4 +1,4 @@
-/** Returns the position of a value on a logarithmic axis from `low` to `high`: 0…1 if it lies between them. */
+/** Returns the position on a logarithmic axis: 0…1 between `low` and `high`. */
 export function logPlace(low: number, high: number, value: number): number {
   return Math.log(value / low) / Math.log(high / low);
 }

@@ -16,9 +16,8 @@ type Shared = Record<(typeof FIELDS)[number], unknown>;
 interface Memory {
   readonly runId: number;
   shared: Shared;
-  /** The last address of each view. */
   readonly seen: Map<ViewId, Shared>;
-  /** The device that was shown last; null means all, undefined means that none was shown yet. */
+  /** `null` means all devices, undefined that none was shown yet. */
   device?: string | null;
 }
 let memory: Memory | null = null;
@@ -41,7 +40,7 @@ export class Exploration {
 
   readonly address = $derived.by(() => this.app.location.read(explorationAddress));
   readonly run = $derived.by(() => this.app.run);
-  /** The id of the run, if it is a sweep that has ended. Other runs cannot be explored. */
+  /** Only a sweep that has ended can be explored. */
   readonly runId = $derived.by(() =>
     this.app.run && this.app.run.kind === 'sweep' && this.app.run.state !== 'running' ? this.app.run.id : null,
   );
@@ -53,8 +52,8 @@ export class Exploration {
     (this.axes.value ?? []).reduce((product, { values }) => product * values.length, 1),
   );
   /**
-   * The shown device: the chosen device, otherwise the device of the selected design, otherwise the fastest. `null`
-   * means all devices; undefined means that it is not known yet.
+   * The chosen device, otherwise the selected design's, otherwise the fastest. `null` means all devices, undefined that
+   * it is unknown yet.
    */
   readonly deviceId: string | null | undefined = $derived.by(() =>
     deviceInView(
@@ -63,15 +62,14 @@ export class Exploration {
       this.deviceOf(this.address.design) ?? this.#fastest.value?.rows[0]?.deviceId,
     ),
   );
-  /** The run, once its shown device is known; null before. */
+  /** The run, once its shown device is known. */
   readonly readyId = $derived.by(() => (this.deviceId === undefined ? null : this.runId));
-  /** A filter that selects the shown device and nothing else. */
   readonly whole: RankFilter = $derived.by(() => {
     const { deviceId } = this;
     return this.devices.length > 1 && typeof deviceId === 'string' ? { deviceId } : {};
   });
   readonly filter: RankFilter = $derived.by(() => ({ ...this.address.filter, ...this.whole }));
-  /** The pinned design of the shown device. If all devices are shown, it is the pinned design of the fastest device. */
+  /** If all devices are shown, the baseline is the pinned design of the fastest device. */
   readonly #pinnedIndex: number | null = $derived.by(() => {
     const { deviceId } = this;
     const isHere = (design: number | null) =>
@@ -84,7 +82,6 @@ export class Exploration {
   readonly baselineIndex: number | null = $derived.by(
     () => this.#pinnedIndex ?? this.#plain.value?.designIndex ?? null,
   );
-  /** Whether the user chose the baseline. */
   readonly pinned = $derived.by(() => this.#pinnedIndex !== null);
   readonly baseline: RankRow | null = $derived.by(() =>
     this.baselineRow.value && this.baselineRow.value.designIndex === this.baselineIndex ? this.baselineRow.value : null,
@@ -139,7 +136,6 @@ export class Exploration {
     });
   }
 
-  /** Describes how many designs of the run pass the filter. */
   passingText(matching: number, total: number): string {
     const { filter } = this.address as { readonly filter: Narrowing };
     const validity = filter.invalidReason ? 'invalid' : filter.validity;
@@ -164,7 +160,7 @@ export class Exploration {
     this.app.location.set(explorationAddress, change as never);
   }
 
-  /** Returns the device of a design, or null if the run does not have it. The designs of a device are consecutive. */
+  /** The designs of a device are consecutive. Returns null if the run does not have the design. */
   deviceOf(design: number | null): string | null {
     const { devices } = this;
     if (design === null || devices.length === 0) return null;
@@ -172,8 +168,8 @@ export class Exploration {
   }
 
   /**
-   * Makes device and selection agree: whichever changed last decides. If the filter has no design on a newly chosen
-   * device, it is removed.
+   * Makes device and selection agree: whichever changed last decides. A filter that excludes all designs of a new
+   * device is removed.
    */
   #follow(runId: number, deviceId: string | null, design: number | null): void {
     const before = memory!.device;
@@ -183,8 +179,7 @@ export class Exploration {
     const own = this.deviceOf(design);
     if (design === null || own === null || deviceId === null || own === deviceId) return;
     if (!isChosen) this.app.location.chooseDevice(own);
-    // In the list, the selection is dropped, because the user looks for the first designs of the new device. On a map,
-    // the design at the same position is selected.
+    // A list shows the first designs of the new device. A map selects the design at the same position.
     else if (this.#view === 'ranking') this.select(null);
     else void this.#carry(runId, design, deviceId);
   }
@@ -208,7 +203,6 @@ export class Exploration {
     );
   }
 
-  /** Whether a design is for a CPU, which has cores, but no blocks and no thread groups. */
   isCpu({ deviceId }: RankRow): boolean {
     return this.app.library.devices.find(({ id }) => id === deviceId)?.kind === 'cpu';
   }
@@ -225,7 +219,7 @@ export class Exploration {
   clearFilter(): void {
     this.app.location.set(explorationAddress, { filter: {} });
   }
-  /** Makes a design the baseline of its device. If it already is, the plain design becomes the baseline again. */
+  /** Makes a design the baseline of its device. A second call restores the plain design. */
   pin(design: number): void {
     const { studyId } = this.app.location;
     const before = { stored: this.#stored, baseline: this.address.baseline };
@@ -248,7 +242,7 @@ export class Exploration {
   show(view: ViewId): void {
     this.app.location.go(view);
   }
-  /** Opens the Measure view with designs of one device, ready to measure them. */
+  /** Opens the Measure view, ready to measure designs of one device. */
   measure(designs: readonly number[], deviceId: string): void {
     this.app.location.go('measure', {
       suite: null,

@@ -2,8 +2,6 @@ import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
 import { NBSP, count, counted, plain, timeText } from '../../format/numbers.ts';
 import type { Narrowing } from './address.ts';
 
-/** The filter in the form that the user reads and enters. */
-
 interface Range {
   readonly from: number;
   readonly to: number;
@@ -13,17 +11,14 @@ interface Range {
 export const UNBOUNDED = 1e15;
 
 interface Listed {
-  /** The numbers of all and of valid designs; `bestOf` is the size of the space if a run keeps only its best. */
+  /** `bestOf` is the size of the space if a run keeps only its best designs. */
   readonly total: number;
   readonly valid: number;
   readonly bestOf: number | null;
   readonly devices: number;
 }
 
-/**
- * Says how many designs pass a filter: `1,204 of 110,295 valid designs of 5 devices`. Designs that cannot run are
- * counted if the filter shows them.
- */
+/** Example: `1,204 of 110,295 valid designs of 5 devices`. Designs that cannot run count if the filter shows them. */
 export function passingText(
   matching: number,
   validity: Narrowing['validity'],
@@ -36,7 +31,6 @@ export function passingText(
   return `${count(matching)} of ${counted(total, 'design')}${from}; ${count(total - valid)} of all designs cannot run`;
 }
 
-/** One part of a filter, for a chip. */
 export interface Chip {
   readonly key: keyof Narrowing;
   readonly label: string;
@@ -50,7 +44,6 @@ function range({ from, to }: Range, unit: string, write: (value: number) => stri
   return from === to ? `${write(from)}${end}` : `${write(from)} to ${write(to)}${end}`;
 }
 
-/** Returns the parts of a filter, written with the words of the chosen vocabulary. */
 export function filterChips(
   filter: Narrowing,
   words: { readonly block: string; readonly thread: string },
@@ -87,13 +80,15 @@ export function filterChips(
   return chips;
 }
 
-/** Returns a range from two limits. One of them may be missing; if both are, the result is null. */
+/** Returns a range from one or two limits; null without limits. */
 export function rangeOf(from: number | null, to: number | null, scale = 1): Range | null {
   if (from === null && to === null) return null;
   return { from: (from ?? 0) * scale, to: to === null ? UNBOUNDED : to * scale };
 }
 
-/** Switches a value of a list on or off. Returns undefined if all or none are on, because this filters nothing. */
+/**
+ * Switches a value of a list on or off. Returns undefined if all or none are on, because such a list filters nothing.
+ */
 export function toggled<T>(chosen: readonly T[] | undefined, all: readonly T[], value: T): T[] | undefined {
   const now = new Set(chosen ?? []);
   if (now.has(value)) now.delete(value);

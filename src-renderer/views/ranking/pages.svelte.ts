@@ -16,13 +16,13 @@ export interface ListInput {
   readonly opened: readonly number[];
 }
 
-/** A row with the number of equal designs that it stands for. The number is 0 for a row that an opened group lists. */
+/** How many equal designs the row stands for; 0 in an opened group. */
 export interface ListedRow extends RankRow {
   readonly equal: number;
 }
 
 const PAGE_ROWS = 100;
-/** Pages with breakdowns and slices are small, because the engine needs a fraction of a millisecond for each row. */
+/** The engine needs a fraction of a millisecond for each row's breakdown and slices, so their pages are small. */
 const DETAIL_ROWS = 25;
 const MAX_PAGES = 120;
 const MAX_DETAILS = 160;
@@ -38,8 +38,8 @@ const isSameList = ({ opened: _a, ...a }: ListInput, { opened: _b, ...b }: ListI
   JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * Pages of a sorted and filtered list. They are fetched around the visible rows and cached for a while. All pages keep
- * the order that the list had when it was opened, even if designs are simulated or measured later.
+ * Pages of a sorted and filtered list, fetched around the visible rows. All pages keep the order that the list had when
+ * it was opened, even if designs are simulated or measured later.
  */
 export class RankPages {
   #engine: Engine;
@@ -48,7 +48,7 @@ export class RankPages {
   #asked = new Set<string>();
   #inFlight = 0;
   #list: ListInput | null = null;
-  /** The id of the list's order in the engine. New simulated and measured times do not change this order. */
+  /** The list's order in the engine, which new times do not change. */
   #order: number | null = null;
   #generation = 0;
   #readings = 0;
@@ -63,10 +63,9 @@ export class RankPages {
   #failure = $state.raw<Failure | null>(null);
   #slow = $state(false);
   #kept = false;
-  /** The number of new lists that have been shown. */
   #shown = $state(0);
 
-  /** `find` returns the design whose position in a new list is needed. `onlist` is called with this position. */
+  /** `onlist` receives the position in a new list of the design that `find` returns. */
   constructor(
     engine: Engine,
     input: () => ListInput | null,
@@ -98,23 +97,22 @@ export class RankPages {
   get failure(): Failure | null {
     return this.#failure;
   }
-  /** Whether loading a new list takes noticeably long. */
   get slow(): boolean {
     return this.#slow;
   }
   get shown(): number {
     return this.#shown;
   }
-  /** Whether the shown list is the previous list, with a row opened or closed. If so, the visible rows do not move. */
+  /** Whether a row of the same list was opened or closed, so that the visible rows do not move. */
   get kept(): boolean {
     return this.#kept;
   }
-  /** Added to a request so that its answer has the order of this list. */
+  /** Gives an answer the order of this list. */
   get standing(): { readonly order?: number } {
     return this.#order === null ? {} : { order: this.#order };
   }
 
-  /** Returns a row by its position, with its breakdown once that has arrived; null until the row itself arrives. */
+  /** Returns null until the row arrives. Its breakdown follows later. */
   row(place: number): ListedRow | null {
     void this.#version;
     const detail = this.#details.get(Math.floor(place / DETAIL_ROWS));
@@ -122,7 +120,7 @@ export class RankPages {
     return this.#pages.get(Math.floor(place / PAGE_ROWS))?.[place % PAGE_ROWS] ?? null;
   }
 
-  /** Sets the range of visible rows; `last` is exclusive. */
+  /** Sets the visible rows; `last` is exclusive. */
   look(first: number, last: number): void {
     const down = first >= this.#viewport.first;
     this.#viewport = { first, last, down };
@@ -132,12 +130,12 @@ export class RankPages {
     this.#settle = setTimeout(() => this.#pumpSettled(), SETTLED_AFTER_MS);
   }
 
-  /** Reads the list again from the start: after a failure, or to sort by new times. */
+  /** Reads the list from the start: after a failure, or to sort by new times. */
   async again(): Promise<void> {
     if (this.#list) await this.#open(this.#list, this.#find(), this.#onlist);
   }
 
-  /** Reads the visible rows again in the same order. Old pages stay visible until new ones arrive. */
+  /** Reads the visible rows in the same order. Old pages stay visible until new pages arrive. */
   async refresh(): Promise<void> {
     const list = this.#list;
     if (!list) return;
@@ -165,7 +163,7 @@ export class RankPages {
     }
     this.#pages.clear();
     this.#details.clear();
-    // Answers that are still under way are ignored, because they read the rows before this change.
+    // Answers under way read the rows before the change, so they are ignored.
     this.#readings += 1;
     this.#asked.clear();
     this.#inFlight = 0;
@@ -253,7 +251,7 @@ export class RankPages {
           this.#failure = result.error;
           return;
         }
-        // The engine no longer knows this order, so the whole list is read again.
+        // The engine no longer knows the order, so the whole list is read again.
         if (result.value.order !== this.#order) return void this.again();
         const cache = kind === 'page' ? this.#pages : this.#details;
         keep(cache, kind === 'page' ? MAX_PAGES : MAX_DETAILS, page, listedRows(result.value));

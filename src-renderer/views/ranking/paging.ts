@@ -9,7 +9,6 @@ export interface Geometry {
   readonly viewPx: number;
 }
 
-/** Returns the height of the scrolled content in the browser, px. */
 export function scrollHeightPx({ rowPx, count }: Geometry): number {
   return Math.min(rowPx * count, MAX_SCROLL_PX);
 }
@@ -23,7 +22,7 @@ export function clampTopPx(geometry: Geometry, topPx: number): number {
   return Math.min(lastTopPx(geometry), Math.max(0, topPx));
 }
 
-/** Whether the scrollbar is compressed: one pixel of it stands for more than one pixel of rows. */
+/** Whether a pixel of the scrollbar stands for more than one pixel of rows. */
 export function isScaled(geometry: Geometry): boolean {
   return geometry.rowPx * geometry.count > MAX_SCROLL_PX;
 }
@@ -49,7 +48,7 @@ export function visibleRows({ rowPx, count, viewPx }: Geometry, topPx: number): 
   };
 }
 
-/** Returns the scroll position, px, nearest to the current one, at which a row is completely visible. */
+/** Returns the nearest scroll position at which a row is completely visible, px. */
 export function revealPx(geometry: Geometry, topPx: number, row: number): number {
   const { rowPx, viewPx } = geometry;
   if (row * rowPx < topPx) return clampTopPx(geometry, row * rowPx);
@@ -58,8 +57,8 @@ export function revealPx(geometry: Geometry, topPx: number, row: number): number
 }
 
 /**
- * Returns the pages to keep for rows first … last − 1, most important first: the visible pages, then `ahead` pages on
- * each side. Pages in the direction of scrolling come first.
+ * Returns the pages for rows first … last − 1, most important first: the visible pages, then `ahead` pages on each
+ * side. Pages in the direction of scrolling come first.
  */
 export function wantedPages(
   first: number,

@@ -8,7 +8,7 @@ import type {
 } from '../../../src-main/contract/api.ts';
 import { count, duration, inColumn, type TimeColumn } from '../../format/numbers.ts';
 
-/** The results of the simulator for a run's designs, by design. */
+/** The simulator's results by design. */
 export type SimulatedTimes = ReadonlyMap<number, SimulatedTime>;
 
 export function simulatedTimes(designs: readonly SimulatedDesign[]): SimulatedTimes {
@@ -18,7 +18,7 @@ export function simulatedTimes(designs: readonly SimulatedDesign[]): SimulatedTi
 /** The number of designs that one click simulates. */
 export const BATCH = 20;
 
-/** Returns the next designs to simulate, in order. They are valid designs for a GPU that have not been simulated. */
+/** Simulates valid designs for a GPU that have no simulation yet, in order. */
 export function nextToSimulate(
   rows: readonly RankRow[],
   gpus: ReadonlySet<string>,
@@ -31,13 +31,13 @@ export function nextToSimulate(
     .map((row) => row.designIndex);
 }
 
-/** Estimates the duration of simulating this many designs from the newest finished simulation, if there is one. */
+/** Estimates the duration from the newest finished simulation, if there is one. */
 export function simulationCost(runs: readonly RunSummary[], designs: number): string {
   const last = runs.find(({ kind, state, valid }) => kind === 'simulate' && state === 'complete' && valid > 0);
   return last ? `about ${duration((last.elapsedMs / last.valid) * designs)}` : '';
 }
 
-/** Whether a progress event may change rows: it belongs to a run that simulates or measures designs of the sweep. */
+/** Whether an event of a simulation or measurement may change rows of the sweep. */
 export function isFindingOf(
   sweepRunId: number | null,
   { stage, runId }: RunProgress,
@@ -49,7 +49,7 @@ export function isFindingOf(
   return run === undefined || run.sourceRunId === sweepRunId;
 }
 
-/** Returns the head of the strip plots: `9 seeds`, `5–30 seeds`, or null. */
+/** Examples: `9 seeds`, `5–30 seeds`. */
 export function replicationsHead(times: SimulatedTimes): string | null {
   const counts = [...times.values()].map(({ replications }) => replications);
   if (counts.length === 0) return null;
@@ -57,7 +57,6 @@ export function replicationsHead(times: SimulatedTimes): string | null {
   return `${low === high ? '' : `${count(low)}–`}${count(high)} seeds`;
 }
 
-/** The range of times in a column of strip plots, ms. */
 export interface StripScale {
   readonly lowMs: number;
   readonly highMs: number;
@@ -66,7 +65,6 @@ export interface StripScale {
 /** The scale of strip plots reaches this multiple of the fastest replication. Slower designs show numbers. */
 const STRIP_SPAN = 1.25;
 
-/** Returns the scale of a column of strip plots. Times that are far slower than the fastest are left out. */
 export function stripScale(designs: readonly Pick<SimulatedDesign, 'simulated' | 'predictedMs'>[]): StripScale | null {
   const all = designs.flatMap(({ simulated, predictedMs }) => [...simulated.timesMs, predictedMs]);
   if (all.length === 0) return null;
@@ -76,17 +74,17 @@ export function stripScale(designs: readonly Pick<SimulatedDesign, 'simulated' |
   return { lowMs: lowMs - margin, highMs: highMs + margin };
 }
 
-/** Whether the median of a design is on the scale. If not, its range is written as text. */
+/** A design off the scale shows its range as text. */
 export function isOnScale({ medianMs }: SimulatedTime, { lowMs, highMs }: StripScale): boolean {
   return medianMs >= lowMs && medianMs <= highMs;
 }
 
-/** Formats the 95 % confidence interval of the mean: `4.155 to 4.168`. */
+/** Writes the 95 % confidence interval of the mean, as in `4.155 to 4.168`. */
 export function intervalText({ lowMs, highMs }: SimulatedTime, times: TimeColumn): string {
   return `${inColumn(lowMs, times)} to ${inColumn(highMs, times)}`;
 }
 
-/** Formats the interval of a measured median: `3.980 to 4.011, 21 repeats`. */
+/** Writes the interval of a measured median, as in `3.980 to 4.011, 21 repeats`. */
 export function measuredText({ lowMs, highMs, repeats }: MeasuredDesignTime, times: TimeColumn): string {
   const interval = lowMs === null || highMs === null ? '' : `${inColumn(lowMs, times)} to ${inColumn(highMs, times)}, `;
   return `${interval}${count(repeats)} repeats`;

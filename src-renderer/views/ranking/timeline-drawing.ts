@@ -5,13 +5,11 @@ import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { count, fixed, timeUnit } from '../../format/numbers.ts';
 import type { RowGeometry } from './timeline.ts';
 
-/** Draws the timeline of a launch on a canvas, part by part. */
-
 export const LEFT = 44;
 export const RIGHT = 16;
 const CURVE = 56;
 const TOP = 18;
-/** The top of the rows, and the height of the axis below them. */
+/** The top of the rows, px. */
 export const ROWS = TOP + CURVE + 28;
 export const AXIS = 32;
 
@@ -19,11 +17,10 @@ export interface TimelineScene {
   readonly timeline: SimulationTimeline;
   readonly theme: ChartTheme;
   readonly term: Term;
-  /** The colour of the device, for blocks that are not coloured by duration. */
+  /** The device's colour, for blocks that are not coloured by duration. */
   readonly own: string;
-  /** The colours of blocks from the shortest to the longest duration; null if the colour does not show durations. */
+  /** From the shortest to the longest duration; null if the colour does not show durations. */
   readonly colours: readonly string[] | null;
-  /** The visible part of the launch. */
   readonly view: { readonly fromMs: number; readonly toMs: number };
   readonly width: number;
   readonly height: number;
@@ -34,21 +31,17 @@ export interface TimelineScene {
   readonly lastTopPx: number;
   readonly geometry: RowGeometry;
   readonly rows: number;
-  /** The index of the first block of each row. */
+  /** The first block of each row. */
   readonly starts: ArrayLike<number>;
-  /** For each block, its tone (0 or 1) and its relative duration (0…1). */
+  /** Each block's tone (0 or 1) and relative duration (0…1). */
   readonly tones: ArrayLike<number>;
   readonly durations: ArrayLike<number>;
-  /** The largest value of the curve, which sets its scale. */
+  /** The scale of the curve ends here. */
   readonly most: number;
-  /** The row and the block under the pointer. */
   readonly over: { readonly row: number; readonly bar: number } | null;
 }
 
-/**
- * Draws the timeline.
- * @param onScreen whether to draw the scroll bar too
- */
+/** @param onScreen whether to draw the scroll bar too */
 export function drawTimeline(context: CanvasRenderingContext2D, scene: TimelineScene, onScreen: boolean): void {
   const { width, height, theme } = scene;
   context.fillStyle = theme.colour.raised;
@@ -75,7 +68,6 @@ function rowsInView({ topPx, roomPx, geometry, rows }: TimelineScene): readonly 
   ];
 }
 
-/** Draws with everything outside a rectangle clipped. */
 function clipped(
   context: CanvasRenderingContext2D,
   [x, y, width, height]: readonly [number, number, number, number],
@@ -120,8 +112,8 @@ function drawAxis(context: CanvasRenderingContext2D, scene: TimelineScene): void
 }
 
 /**
- * Draws the number of active thread groups over time: the mean, least and most over the multiprocessors, and the
- * multiprocessor under the pointer.
+ * Draws the mean, least and most active thread groups over the multiprocessors, and those of the multiprocessor under
+ * the pointer.
  */
 function drawActiveGroups(context: CanvasRenderingContext2D, scene: TimelineScene): void {
   const { timeline, term, theme, width, height, plotPx, most, over, view, own } = scene;
@@ -207,7 +199,7 @@ function drawBlocks(context: CanvasRenderingContext2D, scene: TimelineScene): vo
   });
 }
 
-/** Draws a line at the start of every launch except the first. */
+/** The first launch needs no line. */
 function drawLaunches(context: CanvasRenderingContext2D, scene: TimelineScene): void {
   const { colour } = scene.theme;
   const x = placeOf(scene);

@@ -5,11 +5,10 @@ import { count, numericTimes } from '../../format/numbers.ts';
 /** The geometry of a launch over time: the positions of its bars, and its visible part. */
 
 export interface RowGeometry {
-  /** The height of one slot of a multiprocessor. */
+  /** The height of a multiprocessor's slot. */
   readonly lanePx: number;
-  /** The height of one multiprocessor, with the gap under it. */
+  /** The height of a multiprocessor, with the gap under it. */
   readonly rowPx: number;
-  /** The height of all rows together. */
   readonly totalPx: number;
 }
 
@@ -17,7 +16,7 @@ const GAP_PX = 4;
 const MIN_LANE_PX = 2;
 const MAX_LANE_PX = 12;
 
-/** Makes slots as tall as fits, but tall enough for the pointer. If the rows then do not fit, they scroll. */
+/** Makes slots as tall as fits, but tall enough for the pointer. Rows that do not fit scroll. */
 export function rowGeometry(rows: number, lanes: number, roomPx: number): RowGeometry {
   const fit = (roomPx / Math.max(1, rows) - GAP_PX) / Math.max(1, lanes);
   const lanePx = Math.max(MIN_LANE_PX, Math.min(MAX_LANE_PX, Math.floor(fit)));
@@ -26,7 +25,7 @@ export function rowGeometry(rows: number, lanes: number, roomPx: number): RowGeo
 }
 
 /**
- * Returns where the bars of each multiprocessor begin in the lists; the result has `rows` + 1 entries.
+ * Returns where each multiprocessor's bars begin, with the end as entry `rows`.
  * @param blockRow the row of each bar, ascending
  */
 export function rowStarts(blockRow: ArrayLike<number>, rows: number): Int32Array {
@@ -43,7 +42,7 @@ export function barAt(timeline: SimulationTimeline, starts: Int32Array, row: num
   return -1;
 }
 
-/** Returns whether each bar has an even (0) or odd (1) position in its slot, so that neighbours get different tones. */
+/** Returns 0 or 1 for each bar, so that neighbours in a slot get different tones. */
 export function alternation({ blockRow, blockLane }: SimulationTimeline): Uint8Array {
   const turns = new Map<string, number>();
   return Uint8Array.from(blockRow, (row, i) => {
@@ -54,10 +53,7 @@ export function alternation({ blockRow, blockLane }: SimulationTimeline): Uint8A
   });
 }
 
-/**
- * Returns the mean duration of the blocks of each bar, scaled so that the shortest is 0 and the longest 1. Also returns
- * the shortest and the longest duration.
- */
+/** Returns each bar's mean duration, scaled from 0 (the shortest) to 1 (the longest), and both extremes. */
 export function relativeDurations({ blockStartMs, blockEndMs, blockCount }: SimulationTimeline): {
   readonly shortestMs: number;
   readonly longestMs: number;
@@ -74,7 +70,6 @@ export function relativeDurations({ blockStartMs, blockEndMs, blockCount }: Simu
   };
 }
 
-/** Describes the visible part of the launch. */
 export function partShown(timeline: SimulationTimeline, term: Term): string {
   const shown = timeline.shownMultiprocessors.length;
   const joined = timeline.blockCount.reduce((a, b) => Math.max(a, b), 1);

@@ -5,7 +5,7 @@ import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, percent, signed, widthPx, inColumn, type TimeColumn } from '../../format/numbers.ts';
 import { waterfall } from './waterfall.ts';
 
-/** The height of a line of the chart, px. The chart needs two lines more than it has steps. */
+/** The height of a line, px. The chart needs two lines more than it has steps. */
 export const WATERFALL_ROW_PX = 20;
 const BAR_PX = 11;
 const LABEL_PX = 92;
@@ -18,7 +18,7 @@ export interface WaterfallInput {
   readonly times: TimeColumn;
 }
 
-/** Draws the steps from the baseline's time to the design's. Each bar starts where the previous one ends. */
+/** Each bar starts where the previous bar ends. */
 export function waterfallChart({ from, to, times }: WaterfallInput, theme: ChartTheme, size: ChartSize): EChartsOption {
   const { colour } = theme;
   const ideal = theme.part('idealWork');

@@ -4,7 +4,6 @@ export interface Step {
   readonly id: BreakdownPart;
   readonly label: string;
   readonly changeMs: number;
-  /** The time before and after the step, ms. */
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -12,7 +11,7 @@ export interface Step {
 /** Changes smaller than this fraction of the first time are left out. */
 const NEGLIGIBLE = 5e-4;
 
-/** Returns the steps from one design's time to another's: first the savings, the largest first, then the losses. */
+/** Returns the steps from one design's time to another's: savings first, then losses, each with the largest first. */
 export function waterfall(from: Breakdown, to: Breakdown): readonly Step[] {
   const changes = BREAKDOWN_PARTS.map(({ id, label }) => ({
     id,

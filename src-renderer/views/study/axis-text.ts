@@ -12,7 +12,7 @@ const LARGEST = 2 ** 31 - 1;
 /** A number may contain commas but not end in one: `1,024, step 32`. */
 const RANGE =
   /^(\d(?:[\d,]*\d)?)\s*(?:…|\.\.\.?|–|-|\bto\b)\s*(\d(?:[\d,]*\d)?)(?:\s*,?\s*(?:(?:step|\/)\s*(\d(?:[\d,]*\d)?)|[×x*]\s*(\d(?:[\d,]*\d)?)))?$/;
-/** Lists with even steps that have more values than this are shown as ranges. */
+/** Longer lists with even steps are shown as ranges. */
 const SHOWN_AS_LIST = 6;
 
 export function axisValues(axis: CountAxis): number[] {
@@ -39,7 +39,7 @@ export function printAxis(axis: CountAxis): string {
   return axis.map(count).join(' ');
 }
 
-/** Parses typed text. Values must be whole, ≥ 1. Lists are sorted, with each value once. */
+/** Values must be whole, ≥ 1. Lists are sorted, with each value once. */
 export function parseAxis(text: string): Result<CountAxis> {
   const tidy = text.trim().replaceAll('\u00a0', ' ');
   const range = RANGE.exec(tidy);
@@ -99,7 +99,7 @@ export function printCaps(caps: readonly (number | null)[], none = 'none'): stri
   return [caps.includes(null) ? none : '', numbers.length > 0 ? printAxis(numbers) : ''].filter(Boolean).join(', ');
 }
 
-/** Splits a list into words. A comma groups digits (`1,024`) only if there is no other reading. */
+/** A comma groups digits (`1,024`) only if there is no other reading. */
 function listWords(text: string): string[] {
   if (/\s/.test(text)) return text.split(/\s*,\s+|\s+|\s*;\s*/).filter(Boolean);
   const groups = text.split(',');

@@ -13,9 +13,8 @@ import { NVIDIA_COMPUTE_CAPABILITIES } from '../../../src-workers/models/occupan
 import { limitsByRules } from '../../../src-workers/models/occupancy/resident.ts';
 import type { CatalogueDevice } from '../../state/library.svelte.ts';
 
-/** A device that the user is describing. The engine checks it as a whole when it is saved. */
+/** A device under description. The engine checks it as a whole when it is saved. */
 
-/** A number of a device: its field, its label, and its limits in the engine. */
 export interface DeviceNumber {
   /** The path of the field, as in the engine's messages. */
   readonly field: string;
@@ -24,7 +23,6 @@ export interface DeviceNumber {
   readonly min: number;
   readonly max: number;
   readonly integer: boolean;
-  /** Whether the number is the size of a memory, bytes. */
   readonly memory?: boolean;
 }
 
@@ -50,10 +48,7 @@ const memory = (field: string, label: string): DeviceNumber => ({
   memory: true,
 });
 
-/**
- * Returns the fields of a GPU in two columns. Those in `ruled` are hidden if occupancy rules, which set them, are
- * chosen.
- */
+/** Returns the fields of a GPU in two columns. Occupancy rules set the fields in `ruled`, and hide them. */
 export function gpuNumbers(say: Term): {
   readonly main: readonly DeviceNumber[];
   readonly ruled: readonly DeviceNumber[];
@@ -93,12 +88,12 @@ export const CPU_NUMBERS: readonly DeviceNumber[] = [
   positive('fullBandwidthGbS', 'Bandwidth of all cores', 'GB/s', 1e6),
 ];
 
-/** Returns the value of a field such as `limits.maxThreadsPerBlock`. */
+/** @param field for example `limits.maxThreadsPerBlock` */
 export function readNumber(device: Device, field: string): number {
   return field.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], device) as number;
 }
 
-/** Returns the device with another value of a field. The source of the field is removed, as it no longer applies. */
+/** Removes the source of the field, which no longer applies. */
 export function withNumber<D extends Device>(device: D, field: string, value: number): D {
   const [head, key] = field.split('.') as [string, string?];
   const { [head]: _former, ...sources } = device.sources;
@@ -106,14 +101,13 @@ export function withNumber<D extends Device>(device: D, field: string, value: nu
   return { ...device, [head]: { ...(device as unknown as Record<string, object>)[head], [key]: value }, sources };
 }
 
-/** Returns the device under other occupancy rules, which set its thread-group width and its limits. */
+/** Occupancy rules set the thread-group width and the limits. */
 export function withRules(device: GpuDevice, rules: OccupancyRules): GpuDevice {
   const found = limitsByRules(rules);
   const fixed = found.ok && found.value ? { limits: found.value.limits, threadGroupWidth: found.value.width } : {};
   return { ...device, occupancy: rules, ...fixed };
 }
 
-/** All sets of occupancy rules, by their label. */
 export const OCCUPANCY_CHOICES: readonly { readonly value: string; readonly label: string; readonly rules: OccupancyRules }[] = [
   ...NVIDIA_COMPUTE_CAPABILITIES.toReversed().map((computeCapability) => ({
     value: `nvidia ${computeCapability}`,
@@ -155,7 +149,7 @@ export function choiceOfRules(rules: OccupancyRules): string {
   }
 }
 
-/** Returns a copy with its own name. Its sources say only what was copied, and which values are estimates. */
+/** The copy's sources say only what was copied, and which values are estimates. */
 export function copyOf(device: CatalogueDevice, taken: readonly string[]): Device {
   const { own: _own, ...rest } = device;
   const name = `${device.name} copy`;
@@ -176,7 +170,6 @@ export const PLAIN_CPU: CpuDevice = {
   sources: { '*': 'entered by hand' },
 };
 
-/** Returns a slug of the name that no other device has. */
 export function freeId(name: string, taken: readonly string[]): string {
   const slug = name.toLowerCase().normalize('NFKD').replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '').slice(0, 70) || 'device'; // prettier-ignore
   if (!taken.includes(slug)) return slug;

@@ -1,10 +1,8 @@
-/** Lists devices in the order of the panel: the devices of a study, and unticked devices in their old places. */
+/** Lists the devices of a study, and unticked devices in their old places. */
 
 /**
- * Returns the ids of the devices to list.
  * @param remembered the earlier list, including unticked devices
- * @param chosen the devices of the study. Each gets a row; a new one comes after the device that it follows in the
- * study.
+ * @param chosen the study's devices. A new one comes after the device that it follows in the study.
  */
 export function listedDevices(remembered: readonly string[], chosen: readonly string[]): readonly string[] {
   const listed = [...new Set(remembered)];
@@ -15,7 +13,7 @@ export function listedDevices(remembered: readonly string[], chosen: readonly st
   return listed;
 }
 
-/** Adds a device to a study at the position of its row, so that unticking and ticking it leaves the study unchanged. */
+/** Adds a device at the position of its row, so that unticking and ticking it leaves the study unchanged. */
 export function withListed(chosen: readonly string[], id: string, listed: readonly string[]): string[] {
   const row = listed.indexOf(id);
   const above = row < 0 ? chosen.length - 1 : chosen.findLastIndex((other) => listed.indexOf(other) < row);

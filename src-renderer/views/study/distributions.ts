@@ -12,13 +12,13 @@ import {
 } from '../../../src-workers/models/workload/laws.ts';
 import { counted, plain } from '../../format/numbers.ts';
 
-/** Describes the support of a law: `956 distinct lengths`, and for an infinite law the fraction that is cut off. */
+/** Example: `956 distinct lengths`; for an infinite law, the text includes the fraction that is cut off. */
 export function supportText({ support, truncatedMass }: Pick<LengthLaw, 'support' | 'truncatedMass'>): string {
   const lengths = counted(support.length, 'distinct length');
   return truncatedMass > 0 ? `${lengths}; ${plain(truncatedMass, 1)} of the units are longer and left out` : lengths;
 }
 
-/** A number of a distribution with the limits of its slider. The field beside it accepts any value of the law. */
+/** The limits are of the slider. The field beside it accepts any value of the law. */
 export interface DistributionParameter {
   readonly symbol: string;
   readonly help: string;
@@ -131,7 +131,7 @@ export interface WrittenDistribution {
   readonly values: readonly number[];
 }
 
-/** Parses `geometric(0.05)`. Returns null if the text is another kind of workload. */
+/** Parses `geometric(0.05)`. Returns null for another kind of workload. */
 export function readDistribution(text: string): WrittenDistribution | null {
   const match = /^\s*([a-z-]+)\s*\(([^()]*)\)\s*$/.exec(text);
   const distribution = DISTRIBUTIONS.find(({ id }) => id === match?.[1]);

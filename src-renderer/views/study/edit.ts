@@ -23,13 +23,13 @@ import {
 } from '../../../src-workers/domain/provenance.ts';
 import { withListed } from './device-list.ts';
 
-/** Changes the study. Takes the path of the edited field, the text for undo, and the change. */
+/** `field` is the path of the edited field, `label` the text for undo. */
 export type Edit = (field: string, label: string, change: (study: Study) => Study) => void;
 
-/** Where the edited kernel is: `null` for the kernel of the study, otherwise the index of an implementation. */
+/** `null` for the kernel of the study, otherwise the index of an implementation. */
 export type KernelPlace = number | null;
 
-/** Changes fields of a kernel. Undefined removes a value of an implementation, which then uses the study's. */
+/** Undefined removes a value of an implementation, which then uses the study's. */
 export function withKernel(
   study: Study,
   change: KernelChange & { readonly name?: string },
@@ -50,14 +50,13 @@ export function withGiven<Field extends KernelField>(
 ): Study {
   return withOrigin(withKernel(study, { [field]: value }, at), field, 'given', at);
 }
-/** Sets a number of a kernel and marks it as given. For a phase, this is its number of instructions. */
+/** Sets a number of a kernel, for a phase its instructions, and marks it as given. */
 export function withNumber(study: Study, field: KernelNumber, value: number, at: KernelPlace = null): Study {
   if (!isPhase(field)) return withGiven(study, field, value, at);
   const { chainInstructions, ...phase } = phaseOf(study, field, at);
   const chain = chainInstructions !== undefined && { chainInstructions: Math.min(chainInstructions, value) };
   return withGiven(study, field, { ...phase, instructions: value, ...chain }, at);
 }
-/** Sets the dependent loads of a phase and marks them as given. */
 export function withLoads(study: Study, field: PhaseName, dependentLoads: number, at: KernelPlace = null): Study {
   return withGiven(study, field, { ...phaseOf(study, field, at), dependentLoads }, at);
 }
@@ -65,13 +64,12 @@ function phaseOf(study: Study, field: PhaseName, at: KernelPlace): Phase {
   const kernel = at === null ? study.kernel : implementationKernel(study.kernel, study.implementations![at]);
   return kernelPhase(kernel, field) ?? { instructions: 0 };
 }
-/** Sets the origin of a field of a kernel. If the kernel is an implementation, the field becomes its own. */
+/** An implementation then has its own value of the field. */
 export function withOrigin(study: Study, field: KernelField, origin: Origin, at: KernelPlace = null): Study {
   const own = at === null ? study.kernel : study.implementations![at].kernel;
   const value = at === null ? {} : { [field]: own[field] ?? study.kernel[field] };
   return withKernel(study, { ...value, origins: { ...own.origins, [field]: origin } }, at);
 }
-/** Adds the facts that were found in a kernel's own code or profile. */
 export function withFound(
   study: Study,
   fields: ReturnType<typeof inspectedFields>,
@@ -85,8 +83,8 @@ export function withFound(
   return lengths === null ? found : withWorkload(found, { lengths });
 }
 /**
- * Turns an example into a study of the user. The description and the kernel's name are removed, and the values of the
- * kernel are marked as coming from the example.
+ * Turns an example into a study of the user: without its description and its kernel's name, and with values marked as
+ * coming from the example.
  */
 export function asOwn(example: Study, name: string): Study {
   const { kernel, implementations, pipeline } = example;
@@ -106,14 +104,12 @@ export function asOwn(example: Study, name: string): Study {
     ),
   };
 }
-/** Sets a field of a kernel to its usual value, and marks it as assumed. */
 export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace = null): Study {
   const value = isPhase(field) ? assumedPhase(field) : KERNEL_INPUTS[field].assumed;
   return withOrigin(withKernel(study, { [field]: value }, at), field, 'assumed', at);
 }
 /**
- * Sets the arrays that a kernel reads. They replace its bytes per iteration. If the list is empty, the sum of the
- * former element sizes becomes the bytes per iteration.
+ * The arrays replace the bytes per iteration. Without arrays, the former element sizes become the bytes per iteration.
  */
 export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at: KernelPlace = null): Study {
   const own = at === null ? study.kernel : study.implementations![at].kernel;
@@ -154,7 +150,7 @@ function withImplementation(
 export function withImplementationName(study: Study, at: number, name: string): Study {
   return withImplementation(study, at, (one) => ({ ...one, name }));
 }
-/** Sets the values of an axis that an implementation allows; undefined means all. */
+/** Undefined allows all values of the axis. */
 export function withAllowed<Axis extends AllowedAxis>(
   study: Study,
   at: number,
@@ -169,7 +165,7 @@ export function withAllowed<Axis extends AllowedAxis>(
 type AllowedValues = NonNullable<StudyImplementation['axes']>;
 export type AllowedAxis = keyof AllowedValues;
 
-/** Returns a name that no implementation has: `csr`, `csr 2`, `csr 3`. */
+/** Examples: `csr`, `csr 2`, `csr 3`. */
 function freeName(name: string, taken: readonly StudyImplementation[]): string {
   const stem = name.replace(/ \d+$/, '');
   const is = (wanted: string) => taken.some((one) => one.name === wanted);
@@ -177,19 +173,18 @@ function freeName(name: string, taken: readonly StudyImplementation[]): string {
   for (let i = 2; is(free); i += 1) free = `${stem} ${i}`;
   return free;
 }
-/** Adds an implementation at the end. If it is the first, the kernel of the study becomes an implementation too. */
+/** Before the first implementation is added, the kernel of the study becomes an implementation too. */
 export function withNewImplementation(study: Study): Study {
   const { name } = study.kernel;
   const before = study.implementations ?? [{ name, kernel: {} }];
   return { ...study, implementations: [...before, { name: freeName(name, before), kernel: {} }] };
 }
-/** Adds a copy of an implementation after it. */
 export function withDuplicate(study: Study, at: number): Study {
   const before = study.implementations!;
   const copy = { ...before[at], name: freeName(before[at].name, before) };
   return { ...study, implementations: before.toSpliced(at + 1, 0, copy) };
 }
-/** Removes an implementation. If one remains, it becomes the kernel of the study, with the axes that it allows. */
+/** If one implementation remains, it becomes the kernel of the study, with the axes that it allows. */
 export function withoutImplementation(study: Study, at: number): Study {
   const { implementations, ...rest } = study;
   const left = implementations!.toSpliced(at, 1);
@@ -199,7 +194,7 @@ export function withoutImplementation(study: Study, at: number): Study {
   const allowed = tidy(only.axes ?? {}) as Partial<Study['axes']>;
   return { ...rest, kernel: implementationKernel(rest.kernel, only), axes: { ...rest.axes, ...allowed } };
 }
-/** Changes the workload. New lengths replace or remove the width of the rows. Without rows, blocks cannot be tiles. */
+/** New lengths replace or remove the width of the rows. Without rows, blocks cannot be tiles. */
 export function withWorkload(study: Study, change: Partial<Study['workload']>): Study {
   const before = study.workload;
   const areOther = change.lengths !== undefined && change.lengths !== before.lengths;
@@ -207,11 +202,11 @@ export function withWorkload(study: Study, change: Partial<Study['workload']>): 
   const next = { ...study, workload: { ...workload, ...(width !== undefined && { width }) } };
   return hasRows(next.workload) ? next : withAxis(next, 'blockWidth', undefined);
 }
-/** Whether the units form rows, as in an image or a grid. The lengths of the image example include the width. */
+/** Units form rows in an image or a grid. The lengths of the image example include the width. */
 export function hasRows({ lengths, width }: Study['workload']): boolean {
   return width !== undefined || lengths.startsWith('example:mandelbrot');
 }
-/** Replaces an axis of the study, or removes it if the value is undefined. */
+/** Removes the axis if the value is undefined. */
 export function withAxis<Name extends keyof Study['axes']>(
   study: Study,
   name: Name,
@@ -223,7 +218,7 @@ export function withAxis<Name extends keyof Study['axes']>(
   return { ...study, axes };
 }
 
-/** Adds what a CPU needs if the study lacks it: numbers of cores, and balancings that divide the work among cores. */
+/** A CPU needs numbers of cores, and balancings that divide the work among cores. */
 export function withCores(study: Study, cores: number): Study {
   const { axes } = study;
   const cuts = axes.balancing.some((text) => CPU_BALANCING.some((kind) => kind === text));

@@ -3,15 +3,13 @@ import type { Term } from '../../../src-workers/domain/terms.ts';
 import { fieldLabel } from '../../format/fields.ts';
 import { isAdvanced, kernelFields } from './kernel-fields.ts';
 
-/** A field of the Study view, for the palette. */
 export interface FieldName {
-  /** The id of the command that shows the field. */
+  /** The command that shows the field. */
   readonly id: string;
   readonly label: string;
   readonly words: string;
   /** The accessible name of the field's control. */
   readonly control: string;
-  /** Whether the field is under Advanced. */
   readonly advanced: boolean;
 }
 
@@ -22,13 +20,13 @@ const AXES = [
 /** The Greek letters of the models, as a user types them. */
 const LETTERS: Readonly<Record<string, string>> = { σ: 'sigma', κ: 'kappa', τ: 'tau', ω: 'omega' };
 
-/** Spells the Greek letters of a text: `cooperation step κ` → `kappa`. */
+/** Example: `cooperation step κ` → `kappa`. */
 export function spelledLetters(text: string): string {
   const written = Object.entries(LETTERS).filter(([letter]) => text.includes(letter));
   return written.map(([, name]) => name).join(' ');
 }
 
-/** Returns the fields for the workload, the kernel and the axes of a study, in the order of the view. */
+/** Returns the fields in the order of the view. */
 export function fieldNames(say: Term, axes: Study['axes']): readonly FieldName[] {
   const units = { id: 'study.field.units', label: 'Units', words: 'number of units', control: 'Number of units' };
   return [

@@ -16,7 +16,7 @@ export interface KernelField {
   readonly integer: boolean;
   /** Whether the field is the size of a memory, bytes. */
   readonly memory: boolean;
-  /** The upper end of the field's slider; null if there is no slider. */
+  /** The upper end of the field's slider; null without a slider. */
   readonly slider: number | null;
 }
 
@@ -26,7 +26,6 @@ const SYMBOLS: Partial<Record<KernelField['id'], string>> = {
   kneeSoftness: 'p',
 };
 
-/** Returns the fields of the kernel profile in the words of the chosen vocabulary. */
 export const kernelFields = (speak: Term): KernelField[] => [
   ...iterationFields(speak),
   ...onceFields(speak),
@@ -57,7 +56,6 @@ function field(
   };
 }
 
-/** Returns the fields for registers, instructions, loads and memory traffic of an iteration. */
 function iterationFields(speak: Term): readonly KernelField[] {
   const group = speak('threadGroup');
   return [
@@ -92,7 +90,7 @@ function iterationFields(speak: Term): readonly KernelField[] {
   ];
 }
 
-/** Returns the fields for work that is done once per thread, once per unit, and at each change of unit. */
+/** The work is done once per thread, once per unit, and at each change of unit. */
 function onceFields(speak: Term): readonly KernelField[] {
   return [
     field(
@@ -129,7 +127,6 @@ function onceFields(speak: Term): readonly KernelField[] {
   ];
 }
 
-/** Returns the fields for the costs of sharing a unit, of one loop over several units, and of waiting instructions. */
 function sharingFields(speak: Term): readonly KernelField[] {
   return [
     field(
@@ -168,7 +165,6 @@ function sharingFields(speak: Term): readonly KernelField[] {
   ];
 }
 
-/** Returns the fields for the mix of instructions, for memory, and for fitted parameters of the model. */
 function detailFields(speak: Term): readonly KernelField[] {
   const block = speak('block');
   return [
@@ -231,17 +227,16 @@ function detailFields(speak: Term): readonly KernelField[] {
   ];
 }
 
-/** The fields that only a kernel with split iterations has. With dealt iterations, they have no meaning. */
+/** Dealt iterations make these fields meaningless. */
 const OF_SPLIT: ReadonlySet<KernelNumber> = new Set(['serialFraction', 'cooperationCost']);
 export const isOf = ({ sharing }: Pick<Study['kernel'], 'sharing'>, { id }: Pick<KernelField, 'id'>): boolean =>
   sharing !== 'deal' || !OF_SPLIT.has(id);
 
-/** Whether a field is under Advanced, because few studies need to change it. */
+/** Few studies need to change advanced fields. */
 export function isAdvanced({ id }: Pick<KernelField, 'id'>): boolean {
   return KERNEL_INPUTS[id].level === 'advanced';
 }
 
-/** Returns the number of advanced fields with a value that is not assumed. */
 export function advancedSet(kernel: Study['kernel']): number {
   return (Object.keys(KERNEL_INPUTS) as KernelNumber[]).filter(
     (id) => isAdvanced({ id }) && isOf(kernel, { id }) && !isAssumed(kernelOrigin(kernel, id)),

@@ -17,7 +17,6 @@ import { fixed, signed } from '../../format/numbers.ts';
 import type { GroupRow } from './preview.svelte.ts';
 
 export interface LaneInput {
-  /** The rows in the order of increasing threads per unit. */
   readonly rows: readonly GroupRow[];
   readonly before: { readonly rows: readonly GroupRow[]; readonly label: string } | null;
   readonly axisTitle: string;
@@ -31,8 +30,8 @@ export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTh
   const low = Math.min(...costs, ...(before?.rows.map(({ laneCost }) => laneCost) ?? []));
   const high = Math.max(...costs, low * 1.02);
   const step = niceStep(high - low, 4);
-  // The old curve may leave the plot at the top, because one far point would flatten the new curve. Labels need room
-  // below the curve.
+  // One far point would flatten the new curve, so the old curve may leave the plot at the top. Labels need room below
+  // the curve.
   const room = Math.max(0.6 * step, ((high - low) * 26) / Math.max(1, height - 86));
   const yMin = Math.max(0, Math.floor((low - room) / step) * step);
   const yMax = high + 0.04 * (high - yMin);
@@ -50,7 +49,7 @@ export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTh
   const labelSide = (i: number) => {
     if (i < best && steep(i, i + 1)) return 'right' as const;
     if (i > best && steep(i - 1, i)) return 'left' as const;
-    // If the point is near the axis, its label is above it.
+    // Near the axis, a label is above its point.
     return ((costs[i] - yMin) / (yMax - yMin)) * (height - 60) < 24 ? ('top' as const) : ('bottom' as const);
   };
   return {
@@ -101,7 +100,6 @@ export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTh
   };
 }
 
-/** Returns the curve before the last change. */
 function lineBefore(before: NonNullable<LaneInput['before']>, theme: ChartTheme) {
   return {
     type: 'line' as const,
@@ -112,7 +110,7 @@ function lineBefore(before: NonNullable<LaneInput['before']>, theme: ChartTheme)
   };
 }
 
-/** Returns the name of the old curve. It is at the last point in the plot, on the side away from the new curve. */
+/** The name is at the last point in the plot, on the side away from the new curve. */
 function nameOfBefore(
   before: NonNullable<LaneInput['before']>,
   at: number,

@@ -20,7 +20,7 @@ import type { Band } from './preview.svelte.ts';
 export interface LossInput {
   readonly losses: readonly LossMoments[];
   readonly band: readonly Band[];
-  /** The units per group with the lowest lane cost. Their tick is bold. */
+  /** The units per group with the lowest lane cost have a bold tick. */
   readonly chosen: number | null;
   readonly groupWord: string;
   readonly order: WorkloadOrder | null;
@@ -43,7 +43,7 @@ export function lossChart(
     ...band.map(({ high }) => high),
   );
   const step = niceStep(top - 1);
-  // The axis starts at 1, which means no loss. If the ticks would then be uneven, it starts at 0.
+  // A loss of 1 is no loss, so the axis starts at 1. If its ticks would then be uneven, it starts at 0.
   const yMin = step > 1 ? 0 : 1;
   const yMax = 1 + (top - 1) * 1.06;
   const area = plane(
@@ -132,7 +132,6 @@ function line(name: string, values: readonly number[], extra: object) {
   };
 }
 
-/** Returns the names at the right ends of the lines. */
 function endsOfLines(last: LossMoments, edge: Band | undefined, inOrder: OrderLoss | undefined) {
   return [
     ...(inOrder ? [{ text: 'in order', value: inOrder.aggregateLoss, colour: 'text' as const }] : []),
@@ -147,7 +146,7 @@ function endsOfLines(last: LossMoments, edge: Band | undefined, inOrder: OrderLo
   ];
 }
 
-/** Returns the band of the middle 90 % of groups: an invisible line, and the area that is stacked on it. */
+/** The band is an invisible line, and the area that is stacked on it. */
 function bandLines(band: readonly Band[], at: (n: number) => number, theme: ChartTheme) {
   if (band.length < 2) return [];
   return [

@@ -7,9 +7,7 @@ export interface PipelineInput {
   /** The cycles per iteration by active thread groups, from 0. */
   readonly derived: Float64Array;
   readonly shown: Float64Array;
-  /** Whether `shown` differs from `derived`. */
   readonly measured: boolean;
-  /** The word for a thread group in the chosen vocabulary. */
   readonly groupWord: string;
 }
 

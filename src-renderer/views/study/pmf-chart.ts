@@ -27,20 +27,20 @@ export interface PmfMark {
 export interface PmfInput {
   readonly law: LengthLaw;
   readonly mean: number;
-  /** For some group sizes, the expected longest unit of a group. */
+  /** The expected longest unit of groups of some sizes. */
   readonly depths: readonly PmfMark[];
   /** The width of the plot, px. Bars that would be thinner than 2 px are combined. */
   readonly widthPx: number;
 }
 
-/** The part of the tail with at most this probability is not drawn. */
+/** The tail of at most this probability is not drawn. */
 const TAIL = 1e-3;
 /**
- * If the longest unit is more than this many times the mean, the axis is logarithmic: almost all units would be in one
- * bar of a linear axis.
+ * If the longest unit exceeds the mean by this factor, the axis is logarithmic: a linear axis would have almost all
+ * units in one bar.
  */
 const HEAVY = 30;
-/** The width of bars on a logarithmic axis, px. Bars for short lengths are wider, because lengths are whole. */
+/** The width of bars on a logarithmic axis, px. Lengths are whole, so bars of short lengths are wider. */
 const LOG_BAR_PX = 6;
 /** The position on a logarithmic axis of units with no iterations. */
 const ZERO_PLACE = 0.3;
@@ -56,7 +56,7 @@ export interface PmfBins {
   readonly beyond: number;
 }
 
-/** Returns the end of the axis, and the probability beyond it. All marks and 99.9 % of the units are visible. */
+/** The plot shows all marks and 99.9 % of the units. */
 function drawnEnd({ law, depths }: PmfInput): { readonly end: number; readonly beyond: number } {
   const { support, probability } = law;
   const last = support.length - 1;
@@ -97,9 +97,8 @@ const LETTER_PX = 6.2;
 const TEXT_PX = 22;
 
 /**
- * Places the labels of vertical lines, from left to right. The mean's label is left of its line. The labels of depths
- * are right of their lines, unless the right edge is too close. A label that would overlap the previous one is a row
- * lower.
+ * Places labels from left to right. The mean's label is left of its line. The labels of depths are right of their
+ * lines, unless the right edge is too close. A label that would overlap the previous label is a row lower.
  */
 function placeLabels(
   marks: readonly (readonly [xPx: number, wordsPx: number])[],
@@ -138,7 +137,7 @@ export function pmfChart(drawn: Omit<PmfInput, 'widthPx'>, theme: ChartTheme, si
     ...input.depths.map(({ at, label: name }) => ({ at, name, value: fixed(at, 1), colour: theme.series[1] })),
   ].filter(({ at }) => at <= high);
   const area = plane(size, { left: 48, right: 16, top: 46, bottom: 38 }, { low, high, log }, { low: 0, high: yMax });
-  // The last label is left out on a logarithmic axis, because the edge of the plot would cut it off.
+  // The edge of the plot would cut off a logarithmic axis's last label.
   const lengths = log
     ? logTicks(low, high, { max: 6 }).filter((length) => Number.isInteger(length) && length <= high / 2)
     : multiples(low, high, niceStep(high - low, 7)).filter(Number.isInteger);
@@ -190,7 +189,6 @@ interface Mark {
   readonly colour: string;
 }
 
-/** Returns the lines of the mean and of the depths, with their names. */
 function linesOfMarks(marks: readonly Mark[], widthPx: number, area: Plane, theme: ChartTheme) {
   const places = placeLabels(
     marks.map(({ at, name, value }) => [area.x(at), LETTER_PX * (name.length + value.length + 1)]),
@@ -207,7 +205,6 @@ function linesOfMarks(marks: readonly Mark[], widthPx: number, area: Plane, them
   });
 }
 
-/** Describes the part beyond the end of the axis. */
 function beyondNote({ beyond, to }: PmfBins, { right, bottom }: Plane, theme: ChartTheme) {
   const text = `${percent(beyond, 2)} longer than ${count(to)}, not drawn`;
   return words(theme, right, bottom - 14, text, { align: 'right', size: MINOR_SIZE, halo: true });

@@ -14,7 +14,7 @@ import type { QuantileReply, QuantileRequest } from './quantiles.worker.ts';
 export const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64];
 /** The quantiles of the lower and upper edge of the band. */
 const BAND_LEVELS = [0.05, 0.95];
-/** The delay after the last move of a slider, ms, because the worker is too slow for every step. */
+/** The worker is too slow for every step of a slider, hence the delay after the last, ms. */
 const BAND_AFTER_MS = 60;
 
 export interface Band {
@@ -23,7 +23,7 @@ export interface Band {
   readonly high: number;
 }
 
-/** A row of the table by group size, for one thread-group width. */
+/** A way to divide a thread group of one width. */
 export interface GroupRow {
   readonly unitsPerGroup: number;
   readonly threadsPerUnit: number;
@@ -44,11 +44,11 @@ export class Preview {
   #study: () => Study;
   readonly resolved: Query<'workload.resolve'>;
 
-  /** The lengths are derived on their own, so that editing the kernel does not recompute the law. */
+  /** Editing the kernel does not recompute the law, because the lengths are derived on their own. */
   readonly #lengths = $derived.by(() => this.#study().workload.lengths);
   readonly written = $derived.by(() => readDistribution(this.#lengths));
   readonly #own = $derived.by(() => this.written?.distribution.law(this.written.values) ?? null);
-  /** The last valid law, which stays visible after a typing error. */
+  /** The last valid law stays visible after a typing error. */
   #kept: LengthLaw | null = null;
   readonly law: LengthLaw | null = $derived.by(() => {
     if (this.#own) {
@@ -56,7 +56,7 @@ export class Preview {
     } else if (this.resolved.value) this.#kept = this.resolved.value;
     return this.#kept;
   });
-  /** The order of the workload, if it has one; null for a distribution. */
+  /** The order of the workload; null for a distribution. */
   readonly order: WorkloadOrder | null = $derived.by(() => (this.#own ? null : (this.resolved.value?.order ?? null)));
   readonly failure: Failure | null = $derived.by(() => {
     if (this.#own) return this.#own.ok ? null : this.#own.error;

@@ -2,7 +2,7 @@ import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { affordableLossDistribution } from '../../../src-workers/models/imbalance/binned.ts';
 import { quantile } from '../../../src-workers/models/imbalance/distribution.ts';
 
-/** Quantiles of the loss need its whole distribution. Computing it in the page's own thread would block the page. */
+/** Quantiles of the loss need its whole distribution, whose computation would block the page. */
 
 export interface QuantileRequest {
   readonly id: number;
@@ -26,7 +26,7 @@ addEventListener('message', (event: MessageEvent<QuantileRequest>) => {
     const n = groupSizes[next++];
     const distribution = affordableLossDistribution(law, n);
     postMessage({ id, n, values: levels.map((level) => quantile(distribution, level)) } satisfies QuantileReply);
-    // Other messages are handled between group sizes, so that a newer law can replace the older one.
+    // Between group sizes, a newer law can replace the older law.
     setTimeout(step);
   };
   step();

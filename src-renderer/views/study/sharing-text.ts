@@ -6,7 +6,7 @@ import { counted, NBSP, percent, signed } from '../../format/numbers.ts';
 
 type Kernel = Study['kernel'];
 
-/** Names the costs of sharing a unit: `serial work and cooperation`, `idle lanes, set-up …`. */
+/** Examples: `serial work and cooperation`, `idle lanes, set-up …`. */
 export function sharingCause(kernel: Kernel): string {
   const { sharing, serialFraction, cooperationCost } = kernel;
   const deals = sharing === 'deal';
@@ -22,7 +22,7 @@ export function sharingCause(kernel: Kernel): string {
 }
 
 /**
- * Describes the total cost of sharing a unit: `costs 14 % in serial work`.
+ * Example: `costs 14 % in serial work`.
  * @param fraction lane time without loss divided by the work, minus 1
  */
 export function sharingCostText(fraction: number, kernel: Kernel): string {
@@ -32,9 +32,9 @@ export function sharingCostText(fraction: number, kernel: Kernel): string {
 type Lanes = Pick<GroupRow, 'threadsPerUnit' | 'unitsPerGroup' | 'laneCost'>;
 
 /**
- * Compares three mappings by their lane cost: the cheapest, the next, and the recommended. The recommended mapping may
- * not be the cheapest, because it minimises the time of the whole launch.
- * @param recommended threads per unit of the recommended design; `null` if none is known
+ * Compares three mappings by their lane cost: the cheapest, the next, and the recommended. The recommended mapping
+ * minimises the time of the whole launch, so it may not be the cheapest.
+ * @param recommended threads per unit of the recommended design, if known
  */
 export function laneWords(rows: readonly Lanes[], recommended: number | null, say: Term) {
   const [best, next] = [...rows].sort((a, b) => a.laneCost - b.laneCost);

@@ -3,7 +3,7 @@ import type { InvalidReason } from '../../../src-workers/domain/design.ts';
 import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 import { axisCount } from './axis-text.ts';
 
-/** Returns the number of values of each axis of a study. All ways to choose the grid form one axis, `launch`. */
+/** All ways to choose the grid form one axis, `launch`. */
 export function axisCounts(study: Study): { readonly axis: string; readonly count: number }[] {
   const { axes, devices } = study;
   const launch = [axes.unitsPerThread, axes.gridBlocks, axes.blocksPerMultiprocessor, axes.cores].reduce(
@@ -23,7 +23,6 @@ export function axisCounts(study: Study): { readonly axis: string; readonly coun
   ];
 }
 
-/** Returns a short reason for one line of the waterfall. */
 export function reasonLabel(reason: InvalidReason, say: Term): string {
   const block = say('block');
   switch (reason) {

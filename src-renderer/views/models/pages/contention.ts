@@ -74,14 +74,14 @@ const WORK: Readonly<Record<Chosen['work'], { text: string; loads: (cores: numbe
   },
 }; // prettier-ignore
 
-/** Finds the published result for a CPU. The slides have results of ten CPUs, only with all cores. */
+/** The slides have results of ten CPUs, only with all cores. */
 function findPublished(cpu: CpuDevice, { work, cores }: Chosen): { readonly measuredGbS: number } | null {
   if (cores !== cpu.cores || work === 'task') return null;
   const at = LANGGUTH_CPUS.findIndex(({ cpu: name }) => name === `${cpu.vendor} ${cpu.name}`);
   return (work === 'triangular' ? LANGGUTH_TRIANGULAR : LANGGUTH_AMDAHL)[at] ?? null;
 }
 
-/** The map of the closest models of each CPU. It does not depend on the work, and has at most 40 columns. */
+/** A CPU's map of the closest models has at most 40 columns, and does not depend on the work. */
 const maps = new WeakMap<CpuDevice, RegimeMap>();
 function computeMap(cpu: CpuDevice): RegimeMap {
   const coresPerColumn = Math.ceil(cpu.cores / 40);
@@ -92,7 +92,6 @@ function computeMap(cpu: CpuDevice): RegimeMap {
   return map;
 }
 
-/** Makes a figure of the chosen work on the chosen CPU; none while there is no CPU. */
 const figure =
   (make: (cpu: CpuDevice, loads: Float64Array, values: Chosen) => ReturnType<Demo<Chosen>['figures'][number]>) =>
   (values: Chosen, { cpus }: DemoContext) => {

@@ -13,7 +13,7 @@ import { rows, type ModelPage } from '../page.ts';
 const CONTROLS = {
   kernel: segmented('Program', { single: 'One loop', double: 'Two nested loops' }, 'single'),
   lanes: slider('Divergent lanes', { symbol: 'n', min: 0, max: 31, step: 1, default: 20 }),
-  /** The cost of a divergent branch on Maxwell, for which the paper gives two values. */
+  /** The paper gives two costs of a divergent branch on Maxwell. */
   maxwell: segmented(
     'A divergent branch on Maxwell',
     { 'maxwell-fit': '26 cycles, by the fit', 'maxwell-summary': '24, by the summary' },

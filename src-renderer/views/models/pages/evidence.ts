@@ -12,7 +12,6 @@ import { controls, hint, type Choice, type Demo, type Figure, type Row, type Val
 import { EVIDENCE_AXES, pointsTable, residualsChart, timesChart } from '../evidence-chart.ts';
 import { rows, type ModelPage } from '../page.ts';
 
-/** The GPUs of all data sets. */
 const GPUS = [
   ...SPMV_DATASETS.flatMap(({ id, gpus }) =>
     gpus.map(({ column, device, implementations }) => ({

@@ -25,7 +25,7 @@ const CONTROLS = {
   shown: segmented('Shown', { efficiency: 'Efficiency', time: 'Time' }, 'efficiency', 'Quantity'),
 }; // prettier-ignore
 
-/** The fitted surfaces. They are computed once, when the page is first shown. */
+/** The surfaces are fitted when the page is first shown. */
 let known: ReturnType<typeof computeSurfaces> | null = null;
 const surfaces = () => (known ??= computeSurfaces());
 function computeSurfaces() {
@@ -116,7 +116,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
     },
     () => {
       const { equationErrorPoints, softErrorPoints } = surfaces().measured;
-      /** The scale ends at the largest error of both models, so that no error is beyond it. */
+      /** The scale ends at the largest error of both models. */
       const spread = Math.ceil(Math.max(largestSize(equationErrorPoints.values), largestSize(softErrorPoints.values)));
       return {
         title: 'Errors of both models in the printed table',
