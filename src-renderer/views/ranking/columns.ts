@@ -19,7 +19,6 @@ export interface CellContext {
   readonly baseline: RankRow | null;
   /** All times of a column have the same decimals. */
   readonly times: TimeColumn;
-  /** The reasons of invalid designs, by their codes. */
   readonly invalidTexts: Readonly<Record<string, string>>;
   readonly simulated: SimulatedTimes;
   readonly uncertain?: ReadonlyMap<number, UncertainDesign>;
@@ -45,15 +44,11 @@ export interface Column {
 
 export interface ColumnWorld {
   readonly term: Term;
-  /** The axes with several values among the shown designs. */
   readonly varies: ReadonlySet<string>;
-  /** Invalid designs show their reason. */
   readonly validity: 'valid' | 'invalid' | 'all';
-  /** The head of the replications; null if nothing was simulated. */
   readonly replications: string | null;
   /** Whether any design was measured on its own device. */
   readonly measured: boolean;
-  /** Whether some rows stand for several equal designs. */
   readonly grouped?: boolean;
   /** Ranks and blocks need columns wide enough for the numbers of designs and units. */
   readonly ranked?: number;
@@ -67,7 +62,6 @@ export interface ColumnWorld {
 /** Columns that are hidden unless the user chooses them. */
 const QUIET: ReadonlySet<ColumnId> = new Set(['meanLoss', 'aggregateLoss', 'waves']);
 
-/** Columns that can show a difference from the baseline. */
 const WITH_DIFFERENCE: ReadonlySet<ColumnId> = new Set(['timeMs', 'occupancyFraction', 'simulatedMs', 'measuredMs']);
 
 const onGpu = (write: (row: RankRow) => string) => (row: RankRow) => (isCpuDesign(row.design) ? '–' : write(row));
@@ -76,12 +70,10 @@ const EMPTY = '';
 const number = (read: (row: RankRow) => number, write: (value: number) => string) => (row: RankRow) =>
   row.invalid === null ? write(read(row)) : '–';
 
-/** Returns the width of a whole number with the cell's margins, px. */
 const roomFor = (value: number): number => 14 + widthPx(count(value));
 
 /** The average width of a letter in a name, px. */
 const LETTER_PX = 6.4;
-/** Returns a width for the longest name, from 96 to 240 px. */
 function roomForNames(names: readonly string[]): number {
   const longest = Math.max(0, ...names.map(({ length }) => length));
   return Math.max(96, Math.min(240, Math.ceil(14 + LETTER_PX * longest)));

@@ -18,7 +18,6 @@ export interface DistributionInput {
   readonly histogram: Histogram;
   /** The baseline's predicted time, ms, and rank (0 without a rank). */
   readonly baseline: { readonly timeMs: number; readonly rank: number } | null;
-  /** The selected part of the axis, 0…1. */
   readonly brush: { readonly from: number; readonly to: number } | null;
   readonly times: TimeColumn;
   /** With a filter, designs outside it are pale; without one, designs slower than the baseline are. */
@@ -43,7 +42,6 @@ function countStep(most: number): number {
   return whole.find((step) => step * 2.2 >= most) ?? most;
 }
 
-/** Draws the number of designs by time on a logarithmic axis. */
 export function distributionChart(
   { histogram, baseline, brush, times, narrowed }: DistributionInput,
   theme: ChartTheme,
@@ -64,14 +62,19 @@ export function distributionChart(
   const step = countStep(most);
   const isSlower = (i: number) => baseline !== null && Math.sqrt(edgesMs[i] * edgesMs[i + 1]) > baseline.timeMs;
 
-  const mark = (x: number, y: number, bold: string, rest: string, flip: boolean) =>
-    markWords(theme, x, y, bold, rest, flip);
   const bestX = area.x(low);
   const baseX = baseline && baseline.timeMs >= low && baseline.timeMs <= high ? area.x(baseline.timeMs) : null;
   const baseLine = baseX !== null && baseX - bestX < LABEL_PX ? LINES[1] : LINES[0];
   const medianX = area.x(median);
   const isBeforeBase = baseX !== null && medianX < baseX && medianX > baseX - MEDIAN_PX;
-  const medianLine = lineOfMedian(medianX, bestX, baseX, baseLine);
+  const isBehindBase = baseX !== null && medianX >= baseX && medianX < baseX + 190;
+  const medianLine =
+    LINES.find(
+      (line) =>
+        !(line === LINES[0] && medianX - bestX < LABEL_PX) &&
+        !(isBehindBase && line <= baseLine) &&
+        !(isBeforeBase && line === baseLine),
+    ) ?? LINES[2];
   return {
     ...planeAxes(theme, area, {
       x: { ticks: logTicks(low, high, { apartFraction: 42 / widthPx }), format: (ms) => plain(ms * times.unit.perMs) },
@@ -103,11 +106,12 @@ export function distributionChart(
     ] as never,
     graphic: [
       stroke([bestX + 0.5, 4, bestX + 0.5, area.bottom], colour.accent, { width: 2, z: 5 }),
-      mark(bestX, LINES[0], 'best', inColumn(best, times), false),
+      markWords(theme, bestX, LINES[0], 'best', inColumn(best, times), false),
       ...(baseX !== null && baseline
         ? [
             stroke([baseX, 4, baseX, area.bottom], colour['text-2'], { z: 5 }),
-            mark(
+            markWords(
+              theme,
               baseX,
               baseLine,
               'baseline',
@@ -119,7 +123,8 @@ export function distributionChart(
       ...(medianX > area.left + 8
         ? [
             stroke([medianX, medianLine - 4, medianX, area.bottom], colour['text-2'], { z: 5, dash: [2, 2] }),
-            mark(
+            markWords(
+              theme,
               medianX,
               medianLine,
               'median',
@@ -131,23 +136,6 @@ export function distributionChart(
       ...(brush ? [brushed(brush, area, widthPx, colour.accent)] : []),
     ] as never,
   };
-}
-
-/**
- * Returns the first line on which the median's label and its vertical line touch no other label, otherwise the last
- * line.
- */
-function lineOfMedian(medianX: number, bestX: number, baseX: number | null, baseLine: number): number {
-  const isBehindBase = baseX !== null && medianX >= baseX && medianX < baseX + 190;
-  const isBeforeBase = baseX !== null && medianX < baseX && medianX > baseX - MEDIAN_PX;
-  return (
-    LINES.find(
-      (line) =>
-        !(line === LINES[0] && medianX - bestX < LABEL_PX) &&
-        !(isBehindBase && line <= baseLine) &&
-        !(isBeforeBase && line === baseLine),
-    ) ?? LINES[2]
-  );
 }
 
 function drawBar(

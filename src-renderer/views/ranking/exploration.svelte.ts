@@ -209,7 +209,6 @@ export class Exploration {
   select(design: number | null): void {
     this.app.location.set(explorationAddress, { design });
   }
-  /** Changes parts of the filter; `undefined` removes a part. */
   narrow(change: { readonly [Key in keyof Narrowing]?: Narrowing[Key] | undefined }): void {
     const next = Object.fromEntries(
       Object.entries({ ...this.address.filter, ...change }).filter(([, value]) => value !== undefined),

@@ -48,39 +48,29 @@ export function filterChips(
   filter: Narrowing,
   words: { readonly block: string; readonly thread: string },
 ): readonly Chip[] {
-  const chips: Chip[] = [];
-  const add = (key: keyof Narrowing, label: string, value: string) => chips.push({ key, label, value });
-  if (filter.implementation) add('implementation', 'implementation', filter.implementation.join(', '));
-  if (filter.threadsPerUnit) add('threadsPerUnit', `${words.thread}s per unit`, filter.threadsPerUnit.join(', '));
-  if (filter.loop) add('loop', 'loop', filter.loop.join(', '));
-  if (filter.balancing) add('balancing', 'balancing', filter.balancing.join(', '));
-  if (filter.launch)
-    add(
-      'launch',
-      'launch',
-      filter.launch.length > 4 ? `${filter.launch.length} of the launches` : filter.launch.join(', '),
-    );
-  if (filter.registerCap) add('registerCap', 'cap', filter.registerCap.map((cap) => cap ?? 'none').join(', '));
-  if (filter.blockWidth)
-    add('blockWidth', `${words.block} width`, filter.blockWidth.map((width) => width ?? 'row').join(', '));
-  if (filter.blockThreads) add('blockThreads', `${words.block} size`, range(filter.blockThreads, '', count));
-  if (filter.gridBlocks) add('gridBlocks', 'grid', range(filter.gridBlocks, '', count));
-  if (filter.timeMs) add('timeMs', 'time', range(filter.timeMs, '', timeText));
-  if (filter.occupancyFraction)
-    add(
-      'occupancyFraction',
-      'occupancy',
-      range(filter.occupancyFraction, '%', (value) => plain(value * 100)),
-    );
-  if (filter.invalidReason) {
-    const reason = INVALID_REASONS.find(({ code }) => code === filter.invalidReason);
-    add('invalidReason', 'invalid', reason?.text ?? filter.invalidReason);
-  } else if (filter.validity && filter.validity !== 'valid')
-    add('validity', 'designs', filter.validity === 'all' ? 'valid and invalid' : 'invalid only');
-  return chips;
+  const { launch, blockThreads, gridBlocks, timeMs, occupancyFraction, invalidReason, validity } = filter;
+  const reason = INVALID_REASONS.find(({ code }) => code === invalidReason);
+  const parts: readonly (readonly [key: keyof Narrowing, label: string, value: string | false | undefined])[] = [
+    ['implementation', 'implementation', filter.implementation?.join(', ')],
+    ['threadsPerUnit', `${words.thread}s per unit`, filter.threadsPerUnit?.join(', ')],
+    ['loop', 'loop', filter.loop?.join(', ')],
+    ['balancing', 'balancing', filter.balancing?.join(', ')],
+    ['launch', 'launch', launch && (launch.length > 4 ? `${launch.length} of the launches` : launch.join(', '))],
+    ['registerCap', 'cap', filter.registerCap?.map((cap) => cap ?? 'none').join(', ')],
+    ['blockWidth', `${words.block} width`, filter.blockWidth?.map((width) => width ?? 'row').join(', ')],
+    ['blockThreads', `${words.block} size`, blockThreads && range(blockThreads, '', count)],
+    ['gridBlocks', 'grid', gridBlocks && range(gridBlocks, '', count)],
+    ['timeMs', 'time', timeMs && range(timeMs, '', timeText)],
+    ['occupancyFraction', 'occupancy', occupancyFraction && range(occupancyFraction, '%', (part) => plain(part * 100))],
+    ['invalidReason', 'invalid', invalidReason && (reason?.text ?? invalidReason)],
+    ['validity', 'designs', !invalidReason && validity === 'all' && 'valid and invalid'],
+    ['validity', 'designs', !invalidReason && validity === 'invalid' && 'invalid only'],
+  ];
+  return parts.flatMap(([key, label, value]) =>
+    value === undefined || value === false ? [] : [{ key, label, value }],
+  );
 }
 
-/** Returns a range from one or two limits; null without limits. */
 export function rangeOf(from: number | null, to: number | null, scale = 1): Range | null {
   if (from === null && to === null) return null;
   return { from: (from ?? 0) * scale, to: to === null ? UNBOUNDED : to * scale };

@@ -83,7 +83,7 @@ export class RankPages {
       const text = `${engine.generation} ${JSON.stringify(list)}`;
       if (text === written || engine.state !== 'ready') return;
       written = text;
-      if (list) untrack(() => void this.#open(list, find(), onlist));
+      if (list) untrack(() => void this.#open(list));
     });
     $effect(() => {
       if (withDetail()) untrack(() => this.#pump());
@@ -112,7 +112,6 @@ export class RankPages {
     return this.#order === null ? {} : { order: this.#order };
   }
 
-  /** Returns null until the row arrives. Its breakdown follows later. */
   row(place: number): ListedRow | null {
     void this.#version;
     const detail = this.#details.get(Math.floor(place / DETAIL_ROWS));
@@ -120,7 +119,6 @@ export class RankPages {
     return this.#pages.get(Math.floor(place / PAGE_ROWS))?.[place % PAGE_ROWS] ?? null;
   }
 
-  /** Sets the visible rows; `last` is exclusive. */
   look(first: number, last: number): void {
     const down = first >= this.#viewport.first;
     this.#viewport = { first, last, down };
@@ -132,7 +130,7 @@ export class RankPages {
 
   /** Reads the list from the start: after a failure, or to sort by new times. */
   async again(): Promise<void> {
-    if (this.#list) await this.#open(this.#list, this.#find(), this.#onlist);
+    if (this.#list) await this.#open(this.#list);
   }
 
   /** Reads the visible rows in the same order. Old pages stay visible until new pages arrive. */
@@ -155,8 +153,7 @@ export class RankPages {
         limit: size,
         detail: this.#withDetail(),
       });
-      if (mine !== this.#generation) return;
-      if (!result.ok) return;
+      if (mine !== this.#generation || !result.ok) return;
       if (result.value.order !== this.#order) return this.again();
       fresh.push([page, listedRows(result.value)]);
       summary = result.value;
@@ -173,8 +170,9 @@ export class RankPages {
     this.#pumpSettled();
   }
 
-  async #open(list: ListInput, find: number | null, onlist: (foundAt: number | null) => void): Promise<void> {
+  async #open(list: ListInput): Promise<void> {
     const mine = ++this.#generation;
+    const find = this.#find();
     const kept = this.#list !== null && isSameList(list, this.#list) && this.#failure === null;
     const first = kept ? Math.floor(this.#viewport.first / PAGE_ROWS) : 0;
     const timer = setTimeout(() => (this.#slow = mine === this.#generation), SLOW_AFTER_MS);
@@ -204,7 +202,7 @@ export class RankPages {
     this.#summary = result.value;
     this.#version += 1;
     this.#shown += 1;
-    onlist(foundAt);
+    this.#onlist(foundAt);
     this.#pumpSettled();
   }
 

@@ -27,20 +27,17 @@ export function isScaled(geometry: Geometry): boolean {
   return geometry.rowPx * geometry.count > MAX_SCROLL_PX;
 }
 
-/** Converts the position of the scrollbar to a position in the rows, px. */
 export function topOfScrollPx(geometry: Geometry, scrollTop: number): number {
   if (!isScaled(geometry)) return clampTopPx(geometry, scrollTop);
   const travel = MAX_SCROLL_PX - geometry.viewPx;
   return clampTopPx(geometry, (scrollTop / travel) * lastTopPx(geometry));
 }
 
-/** Converts a position in the rows, px, to a position of the scrollbar. */
 export function scrollOfTopPx(geometry: Geometry, topPx: number): number {
   if (!isScaled(geometry)) return topPx;
   return (topPx / lastTopPx(geometry)) * (MAX_SCROLL_PX - geometry.viewPx);
 }
 
-/** Returns the rows that are at least partly visible; `last` is exclusive. */
 export function visibleRows({ rowPx, count, viewPx }: Geometry, topPx: number): { first: number; last: number } {
   return {
     first: Math.max(0, Math.min(count, Math.floor(topPx / rowPx))),

@@ -8,14 +8,12 @@ import type {
 } from '../../../src-main/contract/api.ts';
 import { count, duration, inColumn, type TimeColumn } from '../../format/numbers.ts';
 
-/** The simulator's results by design. */
 export type SimulatedTimes = ReadonlyMap<number, SimulatedTime>;
 
 export function simulatedTimes(designs: readonly SimulatedDesign[]): SimulatedTimes {
   return new Map(designs.map(({ designIndex, simulated }) => [designIndex, simulated]));
 }
 
-/** The number of designs that one click simulates. */
 export const BATCH = 20;
 
 /** Simulates valid designs for a GPU that have no simulation yet, in order. */
@@ -31,7 +29,6 @@ export function nextToSimulate(
     .map((row) => row.designIndex);
 }
 
-/** Estimates the duration from the newest finished simulation, if there is one. */
 export function simulationCost(runs: readonly RunSummary[], designs: number): string {
   const last = runs.find(({ kind, state, valid }) => kind === 'simulate' && state === 'complete' && valid > 0);
   return last ? `about ${duration((last.elapsedMs / last.valid) * designs)}` : '';
@@ -74,7 +71,6 @@ export function stripScale(designs: readonly Pick<SimulatedDesign, 'simulated' |
   return { lowMs: lowMs - margin, highMs: highMs + margin };
 }
 
-/** A design off the scale shows its range as text. */
 export function isOnScale({ medianMs }: SimulatedTime, { lowMs, highMs }: StripScale): boolean {
   return medianMs >= lowMs && medianMs <= highMs;
 }

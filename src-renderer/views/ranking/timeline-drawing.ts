@@ -9,7 +9,6 @@ export const LEFT = 44;
 export const RIGHT = 16;
 const CURVE = 56;
 const TOP = 18;
-/** The top of the rows, px. */
 export const ROWS = TOP + CURVE + 28;
 export const AXIS = 32;
 
@@ -31,12 +30,10 @@ export interface TimelineScene {
   readonly lastTopPx: number;
   readonly geometry: RowGeometry;
   readonly rows: number;
-  /** The first block of each row. */
   readonly starts: ArrayLike<number>;
   /** Each block's tone (0 or 1) and relative duration (0…1). */
   readonly tones: ArrayLike<number>;
   readonly durations: ArrayLike<number>;
-  /** The scale of the curve ends here. */
   readonly most: number;
   readonly over: { readonly row: number; readonly bar: number } | null;
 }
@@ -81,6 +78,19 @@ function clipped(
   context.restore();
 }
 
+function drawLine(
+  context: CanvasRenderingContext2D,
+  colour: string,
+  from: readonly [x: number, y: number],
+  to: readonly [x: number, y: number],
+): void {
+  context.strokeStyle = colour;
+  context.beginPath();
+  context.moveTo(...from);
+  context.lineTo(...to);
+  context.stroke();
+}
+
 function drawAxis(context: CanvasRenderingContext2D, scene: TimelineScene): void {
   const { timeline, view, plotPx, width } = scene;
   const { colour } = scene.theme;
@@ -93,22 +103,14 @@ function drawAxis(context: CanvasRenderingContext2D, scene: TimelineScene): void
   context.textAlign = 'center';
   for (let i = Math.ceil(view.fromMs / step - 1e-9); i * step <= view.toMs * (1 + 1e-12); i += 1) {
     const at = Math.round(x(i * step)) + 0.5;
-    context.strokeStyle = colour.grid;
-    context.beginPath();
-    context.moveTo(at, TOP);
-    context.lineTo(at, axisY);
-    context.stroke();
+    drawLine(context, colour.grid, [at, TOP], [at, axisY]);
     context.fillStyle = colour['text-3'];
     if (at < right - 14) context.fillText(fixed(i * step * perMs, decimals), at, axisY + 11);
   }
   context.textAlign = 'right';
   const launchesMs = timeline.launchStartMs;
   context.fillText(`${unit} from the ${launchesMs.length > 1 ? 'first ' : ''}launch`, right, axisY + 23);
-  context.strokeStyle = colour['line-2'];
-  context.beginPath();
-  context.moveTo(LEFT, axisY + 0.5);
-  context.lineTo(right, axisY + 0.5);
-  context.stroke();
+  drawLine(context, colour['line-2'], [LEFT, axisY + 0.5], [right, axisY + 0.5]);
 }
 
 /**
@@ -132,11 +134,8 @@ function drawActiveGroups(context: CanvasRenderingContext2D, scene: TimelineScen
   context.textAlign = 'right';
   context.fillStyle = colour['text-3'];
   for (const value of [0, most]) {
-    context.strokeStyle = colour.grid;
-    context.beginPath();
-    context.moveTo(LEFT, Math.round(curveY(value)) + 0.5);
-    context.lineTo(right, Math.round(curveY(value)) + 0.5);
-    context.stroke();
+    const y = Math.round(curveY(value)) + 0.5;
+    drawLine(context, colour.grid, [LEFT, y], [right, y]);
     context.fillText(count(value), LEFT - 8, curveY(value));
   }
   clipped(context, [LEFT, 0, plotPx, height], () => {
@@ -199,7 +198,6 @@ function drawBlocks(context: CanvasRenderingContext2D, scene: TimelineScene): vo
   });
 }
 
-/** The first launch needs no line. */
 function drawLaunches(context: CanvasRenderingContext2D, scene: TimelineScene): void {
   const { colour } = scene.theme;
   const x = placeOf(scene);
@@ -207,16 +205,12 @@ function drawLaunches(context: CanvasRenderingContext2D, scene: TimelineScene): 
   const axisY = axisPlace(scene);
   context.textAlign = 'left';
   context.fillStyle = colour['text-2'];
-  context.strokeStyle = colour['text-2'];
   context.setLineDash([4, 3]);
   let free = LEFT;
   scene.timeline.launchStartMs.forEach((ms, launch) => {
     const at = Math.round(x(ms)) + 0.5;
     if (launch === 0 || at < LEFT || at > right) return;
-    context.beginPath();
-    context.moveTo(at, TOP);
-    context.lineTo(at, axisY);
-    context.stroke();
+    drawLine(context, colour['text-2'], [at, TOP], [at, axisY]);
     const text = `launch ${launch + 1}`;
     const wide = context.measureText(text).width + 8;
     if (at < free || at + wide > right) return;

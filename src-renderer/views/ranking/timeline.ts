@@ -2,10 +2,7 @@ import type { SimulationTimeline } from '../../../src-main/contract/api.ts';
 import type { Term } from '../../../src-workers/domain/terms.ts';
 import { count, numericTimes } from '../../format/numbers.ts';
 
-/** The geometry of a launch over time: the positions of its bars, and its visible part. */
-
 export interface RowGeometry {
-  /** The height of a multiprocessor's slot. */
   readonly lanePx: number;
   /** The height of a multiprocessor, with the gap under it. */
   readonly rowPx: number;
@@ -35,7 +32,6 @@ export function rowStarts(blockRow: ArrayLike<number>, rows: number): Int32Array
   return starts;
 }
 
-/** Returns the index of the bar at a time in a slot, or −1. */
 export function barAt(timeline: SimulationTimeline, starts: Int32Array, row: number, lane: number, ms: number): number {
   for (let i = starts[row] ?? 0; i < (starts[row + 1] ?? 0); i += 1)
     if (timeline.blockLane[i] === lane && timeline.blockStartMs[i] <= ms && ms <= timeline.blockEndMs[i]) return i;

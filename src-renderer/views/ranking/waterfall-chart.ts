@@ -18,7 +18,6 @@ export interface WaterfallInput {
   readonly times: TimeColumn;
 }
 
-/** Each bar starts where the previous bar ends. */
 export function waterfallChart({ from, to, times }: WaterfallInput, theme: ChartTheme, size: ChartSize): EChartsOption {
   const { colour } = theme;
   const ideal = theme.part('idealWork');
