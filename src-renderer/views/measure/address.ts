@@ -8,7 +8,6 @@ export const MEASURE_TABS = ['result', 'calibrate', 'tune', 'setup'] as const;
 
 /** `run` is the sweep in every view, so the measurement is `measured`. */
 export const measureAddress = {
-  /** The default is the newest measurement of the study. */
   measured: numberField<number | null>(null),
   tab: choiceField(MEASURE_TABS, 'result'),
   design: numberField<number | null>(null),
@@ -17,14 +16,12 @@ export const measureAddress = {
   sort: choiceField(MEASURED_COLUMNS, 'predictedRank'),
   descending: flagField(),
 
-  /** The default is the last target. */
   target: textField<string | null>(null),
   suite: choiceField(BENCH_SUITES, 'designs'),
   choose: choiceField(CHOICES, 'best'),
   count: numberField(20),
   /** Indices of designs that another view chose, separated by commas. */
   designs: textField(''),
-  /** The device of the measured designs. The default is the first. */
   device: textField<string | null>(null),
   repeats: numberField(15),
   warmUps: numberField(3),

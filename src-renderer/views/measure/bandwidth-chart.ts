@@ -14,7 +14,6 @@ import {
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, count, counted, fixed, plain } from '../../format/numbers.ts';
 
-/** With more cores than this, only some ticks have labels. */
 const MAX_TICKS = 16;
 
 /** The line shows the bandwidth of one core times the number of cores, up to the bandwidth of all cores. */

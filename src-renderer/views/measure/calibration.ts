@@ -1,6 +1,7 @@
 import type { SavedProfile } from '../../../src-main/contract/measuring.ts';
 import {
   CALIBRATION_PARAMETERS,
+  type CalibrationFigures,
   type CalibrationParameter,
   type CalibrationProfile,
 } from '../../../src-workers/domain/calibration.ts';
@@ -20,19 +21,7 @@ export const PARAMETER_WORDS: Readonly<
   launchOverheadMs: { label: 'Launch overhead', symbol: '', unit: 'ms' },
 };
 
-export interface ParameterRow {
-  readonly parameter: CalibrationParameter;
-  readonly label: string;
-  readonly symbol: string;
-  readonly unit: string;
-  readonly value: string;
-  readonly error: string;
-  /** The standard error over the value; null if unknown. */
-  readonly errorFraction: number | null;
-  readonly state: 'fitted' | 'held' | 'unknown';
-}
-
-export function parameterRows(profile: CalibrationProfile): readonly ParameterRow[] {
+export function parameterRows(profile: CalibrationProfile) {
   return CALIBRATION_PARAMETERS.map((parameter) => {
     const value = profile.parameters[parameter];
     const { standardError, held } = profile.identified[parameter];
@@ -43,40 +32,25 @@ export function parameterRows(profile: CalibrationProfile): readonly ParameterRo
       error: standardError === null || held || value === null ? '' : `±${NBSP}${plain(standardError, 2)}`,
       errorFraction: standardError === null || value === null || value === 0 ? null : standardError / Math.abs(value),
       state: value === null ? 'unknown' : held ? 'held' : 'fitted',
-    };
+    } as const;
   });
 }
 
-export interface FigureRow {
-  readonly label: string;
-  readonly before: string;
-  readonly fitted: string;
-  readonly heldOut: string;
-}
-
-export function figureRows({ before, fit, heldOut }: CalibrationProfile): readonly FigureRow[] {
-  const rank = (value: number | null) => (value === null ? '–' : fixed(value, 3));
+export function figureRows({ before, fit, heldOut }: CalibrationProfile) {
+  const row = (label: string, write: (figures: Omit<CalibrationFigures, 'designs'>) => string) => ({
+    label,
+    before: write(before),
+    fitted: write(fit),
+    heldOut: heldOut ? write(heldOut) : '–',
+  });
   return [
-    {
-      label: 'Median error',
-      before: percent(before.medianError),
-      fitted: percent(fit.medianError),
-      heldOut: heldOut ? percent(heldOut.medianError) : '–',
-    },
-    {
-      label: '95th percentile',
-      before: percent(before.p95Error),
-      fitted: percent(fit.p95Error),
-      heldOut: heldOut ? percent(heldOut.p95Error) : '–',
-    },
-    {
-      label: 'Rank correlation',
-      before: rank(before.spearman),
-      fitted: rank(fit.spearman),
-      heldOut: heldOut ? rank(heldOut.spearman) : '–',
-    },
+    row('Median error', ({ medianError }) => percent(medianError)),
+    row('95th percentile', ({ p95Error }) => percent(p95Error)),
+    row('Rank correlation', ({ spearman }) => fixed(spearman ?? NaN, 3)),
   ];
 }
+
+const listed = new Intl.ListFormat('en-GB');
 
 export function verdict(profile: CalibrationProfile): string {
   const { before, fit, heldOut } = profile;
@@ -85,7 +59,7 @@ export function verdict(profile: CalibrationProfile): string {
   const kept =
     held.length === 0
       ? ''
-      : ` The data cannot identify ${names.length === 1 ? names[0] : `${names.slice(0, -1).join(', ')} and ${names.at(-1)!}`}, so ${names.length === 1 ? 'it keeps its value' : 'they keep their values'}.`;
+      : ` The data cannot identify ${listed.format(names)}, so ${names.length === 1 ? 'it keeps its value' : 'they keep their values'}.`;
   if (heldOut === null)
     return `Fitted on all ${count(fit.designs)} designs, because there are too few to leave any out. The error on other designs is unknown.${kept}`;
   if (heldOut.medianError >= before.medianError)

@@ -1,27 +1,13 @@
-import type { MeasuredCase, MeasuringDetail } from '../../../src-main/contract/measuring.ts';
+import type { MeasuringDetail } from '../../../src-main/contract/measuring.ts';
 import { halfWidthFraction } from './rows.ts';
 
-/** A design of another author's kernel. */
-export interface ExternalRow {
-  readonly position: number;
-  /** The rank by measured median, from 1; `null` if the design failed. */
-  readonly rank: number | null;
-  readonly each: MeasuredCase;
-  /** Values in the order of `keys`. */
-  readonly values: readonly string[];
-  /** The median over the fastest median, minus 1; null without a time. */
-  readonly toBest: number | null;
-  readonly halfWidth: number | null;
-}
-export interface ExternalTable {
-  readonly kernel: string;
-  /** The parameters that differ between the cases, as the file names them. */
-  readonly keys: readonly string[];
-  /** The fastest row is first; rows without a time are last. */
-  readonly rows: readonly ExternalRow[];
-}
+export type ExternalTable = ReturnType<typeof externalTable>;
 
-export function externalTable({ cases }: Pick<MeasuringDetail, 'cases'>): ExternalTable {
+/**
+ * Returns the designs of other authors' kernels, by the parameters that differ between them (`keys`). The fastest row
+ * is first; rows without a time are last.
+ */
+export function externalTable({ cases }: Pick<MeasuringDetail, 'cases'>) {
   const read = cases.flatMap((each) => (each.case.benchmark === 'external' ? [{ each, ...each.case.parameters }] : []));
   const names = [...new Set(read.flatMap(({ configuration }) => Object.keys(configuration)))];
   const keys = names.filter((name) => new Set(read.map(({ configuration }) => configuration[name])).size > 1);

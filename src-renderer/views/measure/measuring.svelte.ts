@@ -109,7 +109,6 @@ export class Measuring {
     );
   }
 
-  /** Measures the cases without a result. */
   async resume(): Promise<void> {
     const { run, detail } = this.#now();
     if (!run || !detail) return;

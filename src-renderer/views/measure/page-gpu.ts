@@ -17,14 +17,10 @@ import { fail, ok, type Result, unsupported } from '../../../src-workers/domain/
 import type { Api } from '../../state/engine.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
 
-/** WebGPU calls a GPU an adapter. */
-type AdapterInfo = Pick<GPUAdapterInfo, 'vendor' | 'architecture' | 'device' | 'description'>;
-
 /** The same backend measures under Node. */
 export type PageBackend = typeof measureWebGpu;
 
-/** Examples of names: `SwiftShader Device (Subzero)`, `nvidia ada-lovelace`. */
-export function adapterName({ vendor, architecture, device, description }: AdapterInfo): string {
+function adapterName({ vendor, architecture, device, description }: GPUAdapterInfo): string {
   return description || [vendor, architecture || device].filter((part) => part !== '').join(' ') || 'unnamed adapter';
 }
 
@@ -48,6 +44,8 @@ function adapterDevice({ features, info, limits }: GPUAdapter): MeasuringDevice 
     },
   };
 }
+
+const messageOf = (error: unknown) => String(error instanceof Error ? error.message : error);
 
 export async function pageTarget(gpu: GPU | undefined): Promise<MeasuringTarget> {
   const target = (
@@ -73,24 +71,20 @@ export async function pageTarget(gpu: GPU | undefined): Promise<MeasuringTarget>
           'The driver may be on the browser’s block list: see chrome://gpu.',
         );
   } catch (error) {
-    return target(
-      false,
-      'WebGPU does not answer in this window',
-      String(error instanceof Error ? error.message : error),
-    );
+    return target(false, 'WebGPU does not answer in this window', messageOf(error));
   }
 }
 
-export async function openPageDevice(
+async function openPageDevice(
   gpu: GPU | undefined,
-): Promise<Result<{ readonly adapter: GPUAdapter; readonly device: GPUDevice }>> {
+): Promise<Result<{ readonly device: GPUDevice; readonly info: MeasuringDevice }>> {
   const adapter = await gpu?.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);
   if (!adapter) return unsupported('this window lost its WebGPU adapter');
   try {
     const device = await adapter.requestDevice(measuringDeviceDescriptor(adapter));
-    return ok({ adapter, device });
+    return ok({ device, info: describeWebGpu(adapter, device, { versions: browserVersions(), processor: null }) });
   } catch (error) {
-    return unsupported(`the adapter provides no device: ${String(error instanceof Error ? error.message : error)}`);
+    return unsupported(`the adapter provides no device: ${messageOf(error)}`);
   }
 }
 
@@ -130,14 +124,13 @@ async function roundInPage(
   const from = performance.now();
   const opened = await openPageDevice(gpu);
   if (!opened.ok) return opened;
-  const { adapter, device } = opened.value;
+  const { device, info } = opened.value;
   const records: TimedRecord[] = [];
   const enough = new AbortController();
   const take = (record: BenchRecord): void => {
     records.push({ atMs: performance.now() - from, record });
     if (isProbeEnough(records)) enough.abort();
   };
-  const info = describeWebGpu(adapter, device, { versions: browserVersions(), processor: null });
   try {
     await measure(device, info, plan, take, AbortSignal.any([enough.signal, signal]), async () =>
       unsupported('a probe has no laws'),
@@ -171,11 +164,8 @@ export async function measureInPage(
     await engine.call('bench.record', { id: runId, records: [{ type: 'lost', message: opened.error.message }] });
     return opened;
   }
-  const { adapter, device } = opened.value;
+  const { device, info } = opened.value;
   const stop = new AbortController();
-  const onAbort = () => stop.abort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) stop.abort();
 
   const records = recordSender(engine, runId, () => stop.abort());
   let closing = false;
@@ -188,10 +178,10 @@ export async function measureInPage(
   try {
     await measure(
       device,
-      describeWebGpu(adapter, device, { versions: browserVersions(), processor: null }),
+      info,
       plan.value,
       (record) => records.push(record),
-      stop.signal,
+      AbortSignal.any([stop.signal, signal]),
       async (lengths) => {
         const resolved = await engine.call('workload.resolve', { workload: { lengths, units: 1 } });
         if (!resolved.ok) return resolved;
@@ -202,15 +192,11 @@ export async function measureInPage(
   } catch (error) {
     // After a loss of the device, any call throws, so only the loss is reported.
     if (lost === null && !signal.aborted)
-      records.push({
-        type: 'lost',
-        message: `measuring stopped: ${String(error instanceof Error ? error.message : error)}`,
-      });
+      records.push({ type: 'lost', message: `measuring stopped: ${messageOf(error)}` });
   }
   if (lost !== null) records.push({ type: 'lost', message: lost });
   closing = true;
   device.destroy();
-  signal.removeEventListener('abort', onAbort);
   return records.end();
 }
 
@@ -237,7 +223,6 @@ function recordSender(engine: Pick<Api, 'call'>, runId: number, refused: () => v
   };
   return {
     push(record: BenchRecord): void {
-      // The loss of the device is the last record.
       if (lost) return;
       lost = record.type === 'lost';
       waiting.push(record);

@@ -6,7 +6,6 @@ import type {
 } from '../../../src-main/contract/measuring.ts';
 import { median, ordinalRanks } from '../../../src-workers/numeric/statistics.ts';
 
-/** The ranks are among the designs measured so far. */
 export interface MeasuredPoint extends ComparedDesign {
   readonly measured: MeasuredCase;
 }

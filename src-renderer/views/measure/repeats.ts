@@ -2,7 +2,6 @@ import type { MeasuredTime } from '../../../src-main/contract/measuring.ts';
 import { summariseRepeats } from '../../../src-workers/models/calibration/repeats.ts';
 
 export interface Launch {
-  /** The launch's number from 0, warm-ups included. */
   readonly order: number;
   readonly timeMs: number;
   readonly kind: 'warm-up' | 'counted' | 'outlier';

@@ -22,7 +22,6 @@ const LETTER_PX = 6.4;
 
 const lineCount = (axes: readonly ResidualAxis[]) => axes.reduce((sum, { rows }) => sum + rows.length, 0);
 
-/** Returns the height at which all lines fit the room, within limits, px. */
 export function residualRowPx(axes: readonly ResidualAxis[], roomPx: number): number {
   const fit = Math.floor((roomPx - TOP - BOTTOM - axes.length * HEAD) / Math.max(1, lineCount(axes)));
   return Math.max(MIN_ROW, Math.min(MAX_ROW, fit));

@@ -3,22 +3,7 @@ import type { Design } from '../../../src-workers/domain/design.ts';
 
 type AxisResiduals = MeasuringComparison['axes'][number];
 
-export interface ResidualRow {
-  readonly value: string;
-  readonly median: number;
-  /** The lower quartile; `high` is the upper one. */
-  readonly low: number;
-  readonly high: number;
-  readonly count: number;
-  /** Empty if the axis is not a field of designs. */
-  readonly dots: readonly { readonly designIndex: number; readonly residual: number }[];
-}
-export interface ResidualAxis {
-  readonly axis: string;
-  /** The share of the residuals' variance that the axis explains, 0…1; NaN if unknown. */
-  readonly explained: number;
-  readonly rows: readonly ResidualRow[];
-}
+export type ResidualAxis = ReturnType<typeof residualAxes>[number];
 
 function valueOf(design: Design, axis: string): string | null {
   const value = (design as unknown as Readonly<Record<string, unknown>>)[axis];
@@ -34,9 +19,12 @@ function inOrder(values: AxisResiduals['values']): AxisResiduals['values'] {
     : [...values].sort((a, b) => number(a) - number(b));
 }
 
-/** Returns the axes with several values; the axis that explains most of the variance is first. */
-export function residualAxes(comparison: MeasuringComparison): readonly ResidualAxis[] {
-  const read = (axis: AxisResiduals): ResidualAxis => ({
+/**
+ * Returns the axes with several values; the axis that explains most of the variance is first. The rows have no dots if
+ * the axis is not a field of designs.
+ */
+export function residualAxes(comparison: MeasuringComparison) {
+  const read = (axis: AxisResiduals) => ({
     axis: axis.axis,
     explained: axis.explained,
     rows: inOrder(axis.values).map(({ value, medianResidual, lowResidual, highResidual, count }) => ({
@@ -56,15 +44,10 @@ export function residualAxes(comparison: MeasuringComparison): readonly Residual
     .sort((a, b) => (b.explained || 0) - (a.explained || 0));
 }
 
-/** A scale symmetric about 0 in log ratio, with ticks at round percentages. */
-export interface ResidualScale {
-  readonly reach: number;
-  readonly ticks: readonly { readonly at: number; readonly percent: number }[];
-}
-
 const ROUND_PERCENT = [1, 2, 5, 10, 20, 50, 100, 200, 400, 900];
 
-export function residualScale(axes: readonly ResidualAxis[]): ResidualScale {
+/** Returns a scale symmetric about 0 in log ratio, with ticks at round percentages. */
+export function residualScale(axes: readonly ResidualAxis[]) {
   let most = 0.01;
   for (const { rows } of axes)
     for (const { low, high, dots } of rows)

@@ -2,17 +2,6 @@ import type { MeasuredCase } from '../../../src-main/contract/measuring.ts';
 import { numericTimes } from '../../format/numbers.ts';
 import { flagsOf, type Flag, type MeasuredPoint } from './points.ts';
 
-export const MEASURED_COLUMNS = [
-  'predictedRank',
-  'measuredRank',
-  'rankChange',
-  'predictedMs',
-  'medianMs',
-  'residual',
-  'interval',
-] as const;
-export type MeasuredColumn = (typeof MEASURED_COLUMNS)[number];
-
 export interface MeasuredRow {
   readonly position: number;
   readonly each: MeasuredCase;
@@ -21,25 +10,17 @@ export interface MeasuredRow {
   readonly state: 'compared' | 'measured' | 'failed' | 'waiting';
 }
 
-function valueOf(row: MeasuredRow, column: MeasuredColumn): number {
-  const { point, each } = row;
-  switch (column) {
-    case 'predictedRank':
-      return point?.predictedRank ?? NaN;
-    case 'measuredRank':
-      return point?.measuredRank ?? NaN;
-    case 'rankChange':
-      return point ? point.measuredRank - point.predictedRank : NaN;
-    case 'predictedMs':
-      return point?.predictedMs ?? each.predictedMs ?? NaN;
-    case 'medianMs':
-      return each.measured?.medianMs ?? NaN;
-    case 'residual':
-      return point?.residual ?? NaN;
-    case 'interval':
-      return halfWidthFraction(each) ?? NaN;
-  }
-}
+const VALUES = {
+  predictedRank: ({ point }: MeasuredRow) => point?.predictedRank,
+  measuredRank: ({ point }: MeasuredRow) => point?.measuredRank,
+  rankChange: ({ point }: MeasuredRow) => point && point.measuredRank - point.predictedRank,
+  predictedMs: ({ point, each }: MeasuredRow) => point?.predictedMs ?? each.predictedMs,
+  medianMs: ({ each }: MeasuredRow) => each.measured?.medianMs,
+  residual: ({ point }: MeasuredRow) => point?.residual,
+  interval: ({ each }: MeasuredRow) => halfWidthFraction(each),
+};
+export type MeasuredColumn = keyof typeof VALUES;
+export const MEASURED_COLUMNS = Object.keys(VALUES) as MeasuredColumn[];
 
 /** Returns half the width of the 95 % interval over the median. */
 export function halfWidthFraction({ measured }: MeasuredCase): number | null {
@@ -47,7 +28,7 @@ export function halfWidthFraction({ measured }: MeasuredCase): number | null {
   return (measured.highMs - measured.lowMs) / 2 / measured.medianMs;
 }
 
-export function rowState(each: MeasuredCase, point: MeasuredPoint | null): MeasuredRow['state'] {
+function rowState(each: MeasuredCase, point: MeasuredPoint | null): MeasuredRow['state'] {
   if (each.failure !== null) return 'failed';
   if (each.measured === null) return Object.keys(each.values).length > 0 ? 'measured' : 'waiting';
   return point ? 'compared' : 'measured';
@@ -65,8 +46,9 @@ export function measuredRows(
     return { position: each.position, each, point, flags: flagsOf(each), state: rowState(each, point) };
   });
   const sign = sort.descending ? -1 : 1;
+  const valueOf = (row: MeasuredRow) => VALUES[sort.column](row) ?? NaN;
   return rows.sort((a, b) => {
-    const [left, right] = [valueOf(a, sort.column), valueOf(b, sort.column)];
+    const [left, right] = [valueOf(a), valueOf(b)];
     if (Number.isNaN(left) || Number.isNaN(right))
       return Number(Number.isNaN(left)) - Number(Number.isNaN(right)) || a.position - b.position;
     return sign * (left - right) || a.position - b.position;
@@ -82,7 +64,6 @@ export function varyingFields(cases: readonly Pick<MeasuredCase, 'design'>[]): r
   return varying.length > 0 ? varying : ['threadsPerUnit', 'blockThreads', 'gridBlocks'];
 }
 
-/** Returns every case with unrounded numbers, for export. */
 export function measuredTable(rows: readonly MeasuredRow[]): readonly (readonly (string | number)[])[] {
   const { unit, of } = numericTimes(rows.flatMap(({ each }) => (each.measured ? [each.measured.medianMs] : [])));
   const time = (ms: number | null | undefined): number | '' => (ms === null || ms === undefined ? '' : of(ms));

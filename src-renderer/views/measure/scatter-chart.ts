@@ -19,7 +19,6 @@ import { residualPercent } from './residuals.ts';
 import { labelPlaces, lineInFrame, type ScatterFrame } from './scatter.ts';
 
 export interface ScatterInput {
-  /** The last points are on top. */
   readonly points: readonly MeasuredPoint[];
   readonly scale: number;
   readonly selected: number | null;
@@ -33,7 +32,6 @@ export const MARKED = 5;
 
 /** With more points than this, only the selected design has an interval. */
 const MAX_BARS = 400;
-/** A wider plot has the legend beside the axis title instead of below it. */
 const WIDE_PX = 460;
 
 const FIT = { width: 1.5 };
@@ -150,7 +148,6 @@ interface LegendEntry {
   readonly style: Parameters<typeof stroke>[2];
 }
 
-/** The legend is above the plot, where it covers no point. */
 function drawLegend(theme: ChartTheme, size: ChartSize, entries: readonly LegendEntry[]): readonly unknown[] {
   const [left, middle] = size.width > WIDE_PX ? [112, 6.5] : [16, 22.5];
   let next = left;

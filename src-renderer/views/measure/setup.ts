@@ -122,7 +122,6 @@ export function measuringInput(setup: MeasuringSetup, runId: number | null): Pro
   };
 }
 
-/** What the command line needs to find designs. */
 export interface CommandPlace {
   readonly databaseFile: string;
   readonly runId: number;
@@ -149,7 +148,6 @@ export function ownProgramCommand(
   ].join(' ');
 }
 
-/** Quotes a word for a POSIX shell. */
 function shellWord(text: string): string {
   return /^[\w./:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
@@ -170,14 +168,14 @@ export function refusal(
   if (!target.available) return `This target is not available: ${target.label}.`;
   if (!SUITES[setup.suite].backends.includes(target.backend))
     return `${SUITES[setup.suite].label} cannot be measured with ${BACKEND_NAMES[target.backend]}.`;
-  if (setup.suite === 'designs' && runId === null)
-    return 'There are no predicted designs to measure yet. Predict the study first.';
-  if (setup.suite === 'designs' && devices === null) return 'The devices of the run are still loading.';
-  if (setup.suite === 'designs' && measurableDevices(devices, target.backend).length === 0)
+  if (setup.suite !== 'designs') return null;
+  if (runId === null) return 'There are no predicted designs to measure yet. Predict the study first.';
+  if (devices === null) return 'The devices of the run are still loading.';
+  if (measurableDevices(devices, target.backend).length === 0)
     return target.backend === 'cpu'
       ? 'This run predicts no CPU, and a CPU can measure only designs for CPUs. Add a CPU to the devices of the study.'
       : 'This run predicts no GPU, and a GPU can measure only designs for GPUs. Add a GPU to the devices of the study.';
-  if (setup.suite === 'designs' && unsupported !== null) return unsupported;
+  if (unsupported !== null) return unsupported;
   if (plannedDesigns(setup, runnable) === 0)
     return setup.choose === 'named'
       ? 'No design is selected: select one in Ranking and press M.'
@@ -213,7 +211,6 @@ export const BACKEND_NAMES: Readonly<Record<BenchBackend, string>> = {
   program: 'a program',
 };
 
-/** Targets that lack something come last. */
 export function listTargets(
   engine: readonly MeasuringTarget[],
   page: MeasuringTarget | null,

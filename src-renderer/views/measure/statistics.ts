@@ -1,16 +1,6 @@
 import type { Bounds, MeasuringComparison } from '../../../src-main/contract/measuring.ts';
 import { NBSP, count, fixed, percent, plain } from '../../format/numbers.ts';
 
-interface Stat {
-  readonly value: string;
-  readonly label: string;
-  readonly hint: string;
-}
-
-function regretText(fraction: number): string {
-  return fraction < 5e-4 ? 'the best' : `+${percent(fraction)}`;
-}
-
 function correlation(value: number): string {
   return Number.isFinite(value) ? fixed(value, 3) : '–';
 }
@@ -18,15 +8,14 @@ function correlationHint(value: number, hint: string): string {
   return Number.isFinite(value) ? hint : 'There is no order: all predicted or all measured times are equal';
 }
 
-/** Returns an empty text if too few designs were measured. */
 function intervalText(bounds: Bounds | null, write: (value: number) => string): string {
   return bounds === null ? '' : `; 95${NBSP}% interval ${write(bounds.low)} to ${write(bounds.high)}`;
 }
 
-/** The most important figures are first. */
-export function comparisonStats(comparison: MeasuringComparison): readonly Stat[] {
+export function comparisonStats(comparison: MeasuringComparison) {
   const { regret, designs, intervals } = comparison;
-  const stats: Stat[] = [
+  const random = searchEquivalent(comparison);
+  return [
     {
       value: correlation(comparison.spearman),
       label: 'Spearman',
@@ -50,26 +39,26 @@ export function comparisonStats(comparison: MeasuringComparison): readonly Stat[
       label: 'scale',
       hint: `Median of measured over predicted time: how far the device is from its data sheet, for every design alike${intervalText(intervals.scale, (value) => plain(value, 4))}`,
     },
+    ...regret
+      .filter(({ k }) => k <= designs.length && [1, 5, 10].includes(k))
+      .map(({ k, fraction }) => ({
+        value: fraction < 5e-4 ? 'the best' : `+${percent(fraction)}`,
+        label: k === 1 ? 'first choice' : `best of ${k}`,
+        hint:
+          k === 1
+            ? 'Measured time of the model’s first choice, against the best measured time'
+            : `Best measured time of the model’s first ${k}, against the best measured time of all`,
+      })),
+    ...(random
+      ? [
+          {
+            value: count(random.measurements),
+            label: 'random search',
+            hint: `The number of random measurements among these ${count(designs.length)} designs that find, on average, a design as good as the model’s first${random.k === 1 ? '' : ` ${random.k}`}`,
+          },
+        ]
+      : []),
   ];
-  for (const { k, fraction } of regret) {
-    if (k > designs.length || (k !== 1 && k !== 5 && k !== 10)) continue;
-    stats.push({
-      value: regretText(fraction),
-      label: k === 1 ? 'first choice' : `best of ${k}`,
-      hint:
-        k === 1
-          ? 'Measured time of the model’s first choice, against the best measured time'
-          : `Best measured time of the model’s first ${k}, against the best measured time of all`,
-    });
-  }
-  const random = searchEquivalent(comparison);
-  if (random)
-    stats.push({
-      value: count(random.measurements),
-      label: 'random search',
-      hint: `The number of random measurements among these ${count(designs.length)} designs that find, on average, a design as good as the model’s first${random.k === 1 ? '' : ` ${random.k}`}`,
-    });
-  return stats;
 }
 
 /**
@@ -80,7 +69,6 @@ function searchEquivalent({ randomEquivalent, designs }: MeasuringComparison) {
   return known.find(({ k }) => k === 5) ?? known.findLast(({ k }) => k < 5) ?? null;
 }
 
-/** Returns an empty text if too little is known. */
 export function comparisonVerdict(comparison: MeasuringComparison): string {
   const { designs, regret } = comparison;
   if (designs.length < 3)

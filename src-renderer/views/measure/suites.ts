@@ -2,7 +2,7 @@ import type { ContentionFindings, MeasuredCase, MeasuredDevice } from '../../../
 import type { CaseOf } from '../../../src-workers/domain/benchmark.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import { fitDivergence, type DivergenceFit } from '../../../src-workers/models/calibration/divergence.ts';
+import { fitDivergence } from '../../../src-workers/models/calibration/divergence.ts';
 import { CONTENTION_MODELS } from '../../../src-workers/models/contention/time.ts';
 import { runLoops, type LoopKernel } from '../../../src-workers/models/divergence/figures.ts';
 import { EXCHANGE_LATENCY_CYCLES } from '../../../src-workers/models/pipeline/derive.ts';
@@ -31,19 +31,7 @@ const WORKLOADS = {
   amdahl: { title: 'One core with more', note: 'core 1 has P + 1 shares, each other core has one' },
 } as const;
 
-export interface ContentionTable {
-  readonly workload: 'triangular' | 'amdahl';
-  readonly title: string;
-  readonly note: string;
-  readonly models: readonly string[];
-  readonly rows: readonly {
-    readonly cores: number;
-    readonly measuredMs: number;
-    readonly models: readonly ({ readonly timeMs: number; readonly error: number; readonly best: boolean } | null)[];
-  }[];
-}
-
-export function contentionTables({ workloads }: ContentionFindings): readonly ContentionTable[] {
+export function contentionTables({ workloads }: ContentionFindings) {
   return (['triangular', 'amdahl'] as const).flatMap((workload) => {
     const own = workloads.filter((each) => each.workload === workload);
     if (own.length === 0) return [];
@@ -66,21 +54,9 @@ export function contentionTables({ workloads }: ContentionFindings): readonly Co
   });
 }
 
-export interface MatrixPowerRow {
-  readonly lengths: string;
-  readonly n: number;
-  readonly synchronised: boolean;
-  readonly measuredAggregate: number | null;
-  readonly measuredMean: number | null;
-  readonly modelAggregate: number | null;
-  readonly modelMean: number | null;
-}
+export type MatrixPowerRow = ReturnType<typeof matrixPowerRows>[number];
 
-/** `laws` has the known laws by their text. */
-export function matrixPowerRows(
-  cases: readonly MeasuredCase[],
-  laws: Readonly<Record<string, LengthLaw>>,
-): readonly MatrixPowerRow[] {
+export function matrixPowerRows(cases: readonly MeasuredCase[], laws: Readonly<Record<string, LengthLaw>>) {
   const seen = new Set<string>();
   return casesOf(cases, 'matrix-power').flatMap(({ each, parameters }) => {
     const measuredMean = valueOf(each, 'meanLoss');
@@ -112,17 +88,12 @@ export interface LoopCurve {
   /** The emulated stack's times after a fit; empty without a fit. */
   readonly model: readonly (readonly [lanes: number, cycles: number])[];
 }
-export interface LoopFindings {
-  readonly curves: readonly LoopCurve[];
-  readonly fit: DivergenceFit | null;
-  readonly unit: 'cycles' | 'ns';
-}
 
 /**
  * @param complete whether all times have arrived. Before that nothing is fitted, because emulating the stack takes too
  * long.
  */
-export function loopFindings(cases: readonly MeasuredCase[], complete: boolean): LoopFindings {
+export function loopFindings(cases: readonly MeasuredCase[], complete: boolean) {
   const own = casesOf(cases, 'divergent-loops');
   const unit = own.some(({ each }) => valueOf(each, 'cycles') !== null) ? 'cycles' : 'ns';
   const runs = own.flatMap(({ each, parameters }) => {
@@ -155,16 +126,8 @@ export function loopFindings(cases: readonly MeasuredCase[], complete: boolean):
   return { curves, fit, unit };
 }
 
-export interface LaunchTimes {
-  readonly blocks: readonly number[];
-  readonly threadsPerBlock: readonly number[];
-  /** The times row by row of `blocks`, ms; NaN if not measured. */
-  readonly values: Float64Array;
-  readonly bestMs: number;
-  readonly worstMs: number;
-}
-
-export function launchTimes(cases: readonly MeasuredCase[]): LaunchTimes | null {
+/** Returns the times row by row of `blocks`, ms; NaN if not measured. */
+export function launchTimes(cases: readonly MeasuredCase[]) {
   const own = casesOf(cases, 'launch-grid').filter(({ each }) => each.measured !== null);
   if (own.length === 0) return null;
   const sorted = (values: readonly number[]) => [...new Set(values)].sort((a, b) => a - b);
@@ -178,21 +141,8 @@ export function launchTimes(cases: readonly MeasuredCase[]): LaunchTimes | null 
   return { blocks, threadsPerBlock, values, bestMs: Math.min(...times), worstMs: Math.max(...times) };
 }
 
-export interface ProbeRow {
-  readonly probe: string;
-  readonly property: string;
-  readonly found: string;
-  /** The value that the predictions use; empty if there is none. */
-  readonly catalogue: string;
-  /** Whether the two values are within a tenth; null if there is nothing to compare. */
-  readonly agrees: boolean | null;
-  /** Why the two values may differ although both are right. */
-  readonly note: string;
-}
-
 const isBytes = (name: string) => /bytes/i.test(name) || /^max\w*(Buffer|Binding|Storage)Size$/.test(name);
 
-/** Example: `sharedBytesPerBlockOptIn` → `shared bytes per block opt in`. */
 function spaced(name: string): string {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -257,10 +207,10 @@ function catalogueValue(device: Device | null, probe: string, name: string): num
   return catalogueValues(device)[name] ?? null;
 }
 
-/** Two values agree within this fraction. */
 const TOLERANCE = 0.1;
 
-function compareProbe(probe: string, name: string, found: number, stated: number): Pick<ProbeRow, 'agrees' | 'note'> {
+/** Returns whether the two values agree, or a note why they may differ although both are right. */
+function compareProbe(probe: string, name: string, found: number, stated: number) {
   const ratio = found / stated;
   if (probe === 'bandwidth' && name === 'bandwidthGbS' && ratio >= 0.5 && ratio <= 1)
     return { agrees: null, note: `${plain(100 * ratio, 3)} % of the peak` };
@@ -290,7 +240,8 @@ export function changeTexts({ changes }: MeasuredDevice): readonly string[] {
     });
 }
 
-export function probeRows(cases: readonly MeasuredCase[], device: Device | null): readonly ProbeRow[] {
+/** Returns what the probes found beside the values that the predictions use. `agrees` is null without a comparison. */
+export function probeRows(cases: readonly MeasuredCase[], device: Device | null) {
   const write = (name: string, value: number) =>
     isBytes(name) ? bytes(value) : Number.isInteger(value) ? count(value) : plain(value, 4);
   return casesOf(cases, 'probe').flatMap(({ each, parameters }) => {
@@ -299,7 +250,7 @@ export function probeRows(cases: readonly MeasuredCase[], device: Device | null)
       return [{ probe, property: '', found: each.failure, catalogue: '', agrees: null, note: '' }];
     return Object.entries(each.values)
       .filter((entry): entry is [string, number] => typeof entry[1] === 'number')
-      .map(([name, value]): ProbeRow => {
+      .map(([name, value]) => {
         const stated = catalogueValue(device, parameters.probe, name);
         return {
           probe,

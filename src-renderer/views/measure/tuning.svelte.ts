@@ -7,7 +7,6 @@ import type { App } from '../../state/app.svelte.ts';
 import { pageSession } from './page-session.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
 
-/** The input of `bench.next`, and how to measure each design. */
 export interface TuningRequest {
   readonly asked: Omit<ProcedureInput<'bench.next'>, 'count'>;
   readonly how: Pick<ProcedureInput<'bench.start'>, 'repeats' | 'warmUps' | 'caseTimeLimitMs'>;

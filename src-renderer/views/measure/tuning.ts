@@ -7,10 +7,8 @@ import { counted, percent } from '../../format/numbers.ts';
 export interface TuningStepRow {
   readonly runId: number;
   readonly designs: readonly TunedDesign[];
-  /** The step's best design; null if all failed. */
   readonly stepBest: TunedDesign | null;
   readonly bestMs: number;
-  /** By which fraction the step reduced the best time; null if it did not. */
   readonly saved: number | null;
 }
 
@@ -57,7 +55,6 @@ export function randomEquivalent({ best, randomMs }: Pick<TuningStep, 'best' | '
   return at < 0 ? null : at + 1;
 }
 
-/** Returns an empty text before the tuning. */
 export function tuningVerdict(
   step: TuningStep | null,
   state: { readonly running: boolean; readonly stopped: TuningStop | 'cancelled' | null },

@@ -5,26 +5,18 @@ import { quantityLabel } from '../../format/axes.ts';
 import { count } from '../../format/numbers.ts';
 import type { DesignField } from './rows.ts';
 
-export function fieldHead(field: DesignField, term: Term): { readonly head: string; readonly full: string } {
-  switch (field) {
-    case 'threadsPerUnit':
-      return { head: sentenceCase(term('thread', 'many')), full: sentenceCase(`${term('thread', 'many')} per unit`) };
-    case 'unitsPerThread':
-      return { head: 'Units', full: 'Units per slot, one after another' };
-    case 'blockThreads':
-      return {
-        head: sentenceCase(term('block')),
-        full: sentenceCase(`${term('thread', 'many')} per ${term('block')}`),
-      };
-    case 'gridBlocks':
-      return { head: sentenceCase(term('grid')), full: sentenceCase(`${term('block', 'many')} of the launch`) };
-    case 'registerCap':
-      return { head: 'Cap', full: `Max. ${term('register', 'many')} per ${term('thread')}` };
-    case 'loop':
-      return { head: 'Loop', full: 'Form of the loop over units' };
-    case 'balancing':
-      return { head: 'Order', full: 'How units are balanced before launch' };
-  }
+const HEADS: Readonly<Record<DesignField, (term: Term) => readonly [head: string, full: string]>> = {
+  threadsPerUnit: (term) => [term('thread', 'many'), `${term('thread', 'many')} per unit`],
+  unitsPerThread: () => ['Units', 'Units per slot, one after another'],
+  blockThreads: (term) => [term('block'), `${term('thread', 'many')} per ${term('block')}`],
+  gridBlocks: (term) => [term('grid'), `${term('block', 'many')} of the launch`],
+  registerCap: (term) => ['Cap', `Max. ${term('register', 'many')} per ${term('thread')}`],
+  loop: () => ['Loop', 'Form of the loop over units'],
+  balancing: () => ['Order', 'How units are balanced before launch'],
+};
+export function fieldHead(field: DesignField, term: Term) {
+  const [head, full] = HEADS[field](term);
+  return { head: sentenceCase(head), full: sentenceCase(full) };
 }
 
 export function fieldValue(design: Design, field: DesignField): string {
