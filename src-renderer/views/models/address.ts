@@ -1,9 +1,9 @@
 import { choiceField, textField } from '../../state/location.svelte.ts';
-import { MODEL_PAGES } from './pages.ts';
+import { MODEL_NAMES } from './names.ts';
 
 export const modelsAddress = {
   page: choiceField(
-    MODEL_PAGES.map(({ id }) => id),
+    MODEL_NAMES.map(({ id }) => id),
     'imbalance',
   ),
   find: textField(''),

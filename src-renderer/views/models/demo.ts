@@ -21,14 +21,11 @@ export const spelled = (text: string, term: Term): string =>
 
 export interface DemoContext {
   readonly term: Term;
-  /** Replaces terms in braces; see `spelled`. */
   readonly say: (text: string) => string;
   readonly gpus: readonly GpuDevice[];
   readonly cpus: readonly CpuDevice[];
 }
-/** The values of the controls, by id. */
 export type Values = Readonly<Record<string, string | number>>;
-/** A value that may depend on the other controls. */
 type Live<T> = T | ((context: DemoContext, values: Values) => T);
 
 export interface Option<T extends string = string> {
@@ -57,7 +54,6 @@ export interface Choice<T extends string = string> {
   readonly options: Live<readonly Option<T>[]>;
   readonly default: T;
 }
-/** A button that draws new random numbers. Its value is the seed. */
 interface Draw {
   readonly kind: 'draw';
   readonly label: string;
@@ -91,7 +87,6 @@ export const gpuChoice = (first: string): Choice => ({
   options: ({ gpus }) => gpus.map(({ id, name, architecture }) => ({ value: id, label: name, detail: architecture })),
   default: first,
 });
-/** Returns `null` while the catalogue is loading. */
 export const deviceOf = <D extends { readonly id: string }>(devices: readonly D[], id: string): D | null =>
   devices.find((device) => device.id === id) ?? devices[0] ?? null;
 
@@ -139,7 +134,7 @@ export function readValues(
 export type Cell =
   | string
   | { readonly bar: number; readonly colour: string; readonly faint?: boolean }
-  | { readonly text: string; readonly tone: 'quiet' | 'error' };
+  | { readonly text: string; readonly tone: 'quiet' | 'wrong' };
 export interface Row {
   readonly head: string;
   readonly symbol?: string;
@@ -152,7 +147,6 @@ export interface Row {
 export interface ChartBlock {
   readonly kind: 'chart';
   readonly label: string;
-  /** The file name of exports, without extension. */
   readonly name: string;
   readonly heightPx: number;
   readonly build: (theme: ChartTheme, size: ChartSize, zoom: Zoom) => EChartsOption;
@@ -161,6 +155,13 @@ export interface ChartBlock {
   /** Adds buttons and keys that zoom along x: see `ZoomChart`. */
   readonly zoom?: { readonly hint: string; readonly plotPx: readonly [left: number, right: number] };
 }
+interface TableBlock {
+  readonly kind: 'table';
+  readonly label: string;
+  /** The first column and columns marked `words` hold words, the rest numbers or bars. */
+  readonly columns: readonly (string | { readonly title: string; readonly words?: true; readonly barWidth?: string })[];
+  readonly rows: readonly Row[];
+}
 /** A part of a figure, from top to bottom. A string is a paragraph, with **bold** words. */
 export type Block =
   | string
@@ -168,14 +169,8 @@ export type Block =
   | { readonly kind: 'controls'; readonly ids: readonly string[]; readonly note?: string }
   | { readonly kind: 'hint'; readonly text: string }
   | { readonly kind: 'facts'; readonly facts: readonly (readonly [label: string, value: string])[] }
-  | {
-      readonly kind: 'table';
-      readonly label: string;
-      /** The first column and columns marked `words` hold words, the rest numbers or bars. */
-      readonly columns: readonly (string | { readonly title: string; readonly words?: true; readonly barWidth?: string })[];
-      readonly rows: readonly Row[];
-    }
-  | { readonly kind: 'stack'; readonly run: StackRun; readonly program: Program }; // prettier-ignore
+  | TableBlock
+  | { readonly kind: 'stack'; readonly run: StackRun; readonly program: Program };
 export interface Figure {
   readonly title?: string;
   readonly hint?: string;
@@ -183,30 +178,35 @@ export interface Figure {
   readonly waits?: true;
   readonly blocks: readonly (Block | null | false)[];
 }
+export const table = (label: string, columns: TableBlock['columns'], rows: readonly Row[]): TableBlock => ({
+  kind: 'table',
+  label,
+  columns,
+  rows,
+});
 export const controls = (...ids: readonly string[]): Block => ({ kind: 'controls', ids });
 export const hint = (text: string): Block => ({ kind: 'hint', text });
 
 /** Returns how many blocks each of several limits allows. The smallest number is marked. */
-export const allowedBlocks = (label: string, head: string, say: DemoContext['say'], most: number, limits: readonly (readonly [name: string, blocks: number, counts: boolean])[]): Block => ({
-  kind: 'table',
-  label,
-  columns: [head, { title: `Allows, up to ${count(most)}`, barWidth: '40%' }, say('{Blocks}')],
-  rows: limits.map(([name, blocks, counts]) => ({
-    head: say(name),
-    strong: counts,
-    cells: [
-      { bar: Math.min(1, blocks / most), colour: counts ? 'text' : 'base', faint: !counts },
-      Number.isFinite(blocks) ? count(blocks) : 'any',
-    ],
-  })),
-}); // prettier-ignore
+export const allowedBlocks = (label: string, head: string, say: DemoContext['say'], most: number, limits: readonly (readonly [name: string, blocks: number, counts: boolean])[]): Block =>
+  table(
+    label,
+    [head, { title: `Allows, up to ${count(most)}`, barWidth: '40%' }, say('{Blocks}')],
+    limits.map(([name, blocks, counts]) => ({
+      head: say(name),
+      strong: counts,
+      cells: [
+        { bar: Math.min(1, blocks / most), colour: counts ? 'text' : 'base', faint: !counts },
+        Number.isFinite(blocks) ? count(blocks) : 'any',
+      ],
+    })),
+  ); // prettier-ignore
 
 interface CurvesBlock extends CurvesInput {
   readonly label: string;
   readonly name: string;
   readonly heightPx?: number;
 }
-/** Curves have their names at their ends. */
 export function curves({ label, name, heightPx = 230, ...input }: CurvesBlock): ChartBlock {
   return {
     kind: 'chart',
@@ -233,10 +233,8 @@ export type AnswerOf<N extends AnswerName> = N extends FigureName
   : ProcedureOutput<Extract<N, EngineAnswer>>;
 export interface Answer<N extends AnswerName> {
   readonly value: AnswerOf<N>;
-  /** Whether a newer answer is on its way. */
   readonly pending: boolean;
 }
-/** Returns `null` if there is nothing to show. */
 export type MakeFigure<V, N extends AnswerName> = (
   values: V,
   context: DemoContext,
@@ -248,9 +246,7 @@ export interface Demo<V, N extends AnswerName = never> {
   readonly answer?: {
     readonly name: N;
     readonly input: (values: V) => AnswerInput<N>;
-    /** The text if the engine fails. */
     readonly failure?: string;
-    /** The text before there is an answer. */
     readonly computing: string;
     /** The height kept for the figure before there is an answer, px. */
     readonly heightPx: number;
@@ -267,5 +263,4 @@ export const onDevice =
     return device && make(device, values, context);
   };
 
-/** A demo with any values and answers. */
 export type AnyDemo = { [N in AnswerName]: Demo<never, N> }[AnswerName] | Demo<never>;

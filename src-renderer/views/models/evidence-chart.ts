@@ -62,7 +62,6 @@ const extent = (values: Float64Array): readonly [number, number] => [
   values.reduce((high, value) => Math.max(high, value), -Infinity),
 ];
 
-/** The line is where measured and predicted times are equal. */
 export function timesChart(points: EvidencePoints, theme: ChartTheme, size: ChartSize): EChartsOption {
   const [x, y] = [extent(points.predicted), extent(points.measured)];
   const range: Range = { low: Math.min(x[0], y[0]) / 1.2, high: Math.max(x[1], y[1]) * 1.2, log: true };
@@ -107,7 +106,6 @@ export function residualsChart(points: EvidencePoints, { id, title }: ResidualAx
   };
 } // prettier-ignore
 
-/** Examples: `500`, `2·10⁵`, `10⁶`. */
 function roundNumber(value: number): string {
   if (value < 1e4) return plain(value);
   const power = Math.floor(Math.log10(value) + 1e-9);

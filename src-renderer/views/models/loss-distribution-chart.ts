@@ -6,13 +6,11 @@ import { plain } from '../../format/numbers.ts';
 
 export interface ObservedLoss {
   readonly name: string;
-  /** The fraction of groups in each bin. */
   readonly probability: ArrayLike<number>;
 }
 export interface LossDistribution {
   /** One more edge than there are bins. */
   readonly edges: Float64Array;
-  /** The probability of each bin. */
   readonly modelled: Float64Array;
   readonly observed: readonly ObservedLoss[];
 }

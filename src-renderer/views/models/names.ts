@@ -15,3 +15,4 @@ export const MODEL_NAMES = [
   { id: 'agreement', label: 'Agreement, calibration', words: 'fit error' },
   { id: 'evidence', label: 'Evidence', words: 'public measurements h100' },
 ] as const;
+export type ModelName = (typeof MODEL_NAMES)[number];

@@ -1,4 +1,5 @@
 import type { AnyDemo } from './demo.ts';
+import type { ModelName } from './names.ts';
 
 /** Parses a table with one row per line and ` :: ` between columns. */
 export const rows = (table: TemplateStringsArray): readonly (readonly string[])[] =>
@@ -7,9 +8,8 @@ export const rows = (table: TemplateStringsArray): readonly (readonly string[])[
     .split(/\n\s*/)
     .map((row) => row.split(' :: '));
 
-export interface ModelPage {
-  readonly id: string;
-  readonly label: string;
+/** The content of a page. `names.ts` has its label, and its place in the list. */
+export interface PageContent {
   readonly group: 'Lockstep' | 'Device' | 'Whole' | 'Measured';
   readonly question: string;
   readonly text: readonly string[];
@@ -21,7 +21,6 @@ export interface ModelPage {
   /** For each symbol: KaTeX source :: meaning :: unit; none for ratios and counts. */
   readonly symbols: readonly (readonly string[])[];
   readonly validity: readonly string[];
-  /** Contradictions in the source, and how we resolve them. */
   readonly contradictions?: readonly string[];
   /** For each source: its citation and its DOI. */
   readonly sources: readonly (readonly string[])[];
@@ -29,3 +28,4 @@ export interface ModelPage {
   readonly tables?: { readonly paper: string; readonly title?: RegExp };
   readonly demo?: AnyDemo;
 }
+export type ModelPage = ModelName & PageContent;

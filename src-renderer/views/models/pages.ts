@@ -1,4 +1,5 @@
-import type { ModelPage } from './page.ts';
+import { MODEL_NAMES, type ModelName } from './names.ts';
+import type { ModelPage, PageContent } from './page.ts';
 import { agreement } from './pages/agreement.ts';
 import { balancing } from './pages/balancing.ts';
 import { composite } from './pages/composite.ts';
@@ -14,9 +15,8 @@ import { occupancy } from './pages/occupancy.ts';
 import { simulator } from './pages/simulator.ts';
 import { softSaturation } from './pages/soft-saturation.ts';
 
-/** The pages in the order of the list. */
-export const MODEL_PAGES = [
-  imbalance, granularity, balancing, divergence, occupancy, hasan, kim, softSaturation, contention, composite, simulator, measuring, agreement, evidence,
-] as const satisfies readonly ModelPage[]; // prettier-ignore
-
-export type ModelPageId = (typeof MODEL_PAGES)[number]['id'];
+const CONTENTS: Readonly<Record<ModelName['id'], PageContent>> = {
+  imbalance, granularity, balancing, divergence, occupancy, hasan, kim, 'soft-saturation': softSaturation,
+  contention, composite, simulator, measuring, agreement, evidence,
+}; // prettier-ignore
+export const MODEL_PAGES: readonly ModelPage[] = MODEL_NAMES.map((name) => ({ ...name, ...CONTENTS[name.id] }));

@@ -48,7 +48,6 @@ export function launchModel({ law, unitsPerGroup, groupsPerBlock, residentBlocks
   const prepared = makeResidency(block, residentBlocks, rate, { count, issueShare: 1 });
   const waveCycles = block.meanBlock * cyclesPerIteration(ASSUMED_PIPELINE, residentGroups);
   return {
-    /** The composite prediction. */
     cycles: (gridBlocks: number) => computeLaunchCycles(makePlainLaunch(prepared, gridBlocks, multiprocessors)),
     /** The usual estimate: whole waves, each as long as an average block at full residency. */
     wholeWavesCycles: (gridBlocks: number) => Math.ceil(gridBlocks / (multiprocessors * residentBlocks)) * waveCycles,

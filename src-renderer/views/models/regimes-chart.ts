@@ -54,7 +54,6 @@ function findRuns({ cores, imbalances, points }: RegimeMap, column: number): rea
 const tone = (rgb: string, part: number): string =>
   rgb.replace(/^rgb\((.*)\)$/, `rgba($1, ${(0.3 + 0.45 * Math.abs(part - 0.5)).toFixed(3)})`);
 
-/** The gradient goes from bottom to top with one stop for each imbalance. */
 const gradient = (rgb: string, parts: readonly number[]): object => ({
   type: 'linear', x: 0, y: 1, x2: 0, y2: 0,
   colorStops: parts.map((part, i) => ({ offset: (i + 0.5) / parts.length, color: tone(rgb, part) })),

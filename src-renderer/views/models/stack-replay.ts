@@ -1,36 +1,19 @@
-import {
-  PUBLISHED_STACK,
-  type StackRun,
-  type StackShape,
-  type Token,
-} from '../../../src-workers/models/divergence/emulator.ts';
+import { PUBLISHED_STACK, type StackRun, type Token } from '../../../src-workers/models/divergence/emulator.ts';
 
-export interface StackState {
-  /** The tokens from bottom to top. */
-  readonly tokens: readonly Token[];
-  /** How many tokens at the bottom are spilled to memory. */
-  readonly inMemory: number;
-}
-
-/** Returns the stack after instruction `step` of a run (0 … executed − 1), replayed from the pushes and pops. */
-export function stackAt(run: StackRun, step: number, shape: StackShape = PUBLISHED_STACK): StackState {
+/** Returns the tokens after instruction `step` of a run (0 … executed − 1), from the bottom of the stack to its top. */
+export function tokensAt(run: StackRun, step: number): readonly Token[] {
   const tokens: Token[] = [];
-  let inMemory = 0;
   for (const { kind, step: at, token } of run.events) {
     if (at > step) break;
-    if (kind === 'push') {
-      if (tokens.length - inMemory === shape.fastEntries) inMemory += shape.chunkEntries;
-      tokens.push(token);
-    } else {
-      if (tokens.length === inMemory) inMemory -= shape.chunkEntries;
-      tokens.pop();
-    }
+    if (kind === 'push') tokens.push(token);
+    else tokens.pop();
   }
-  return { tokens, inMemory };
+  return tokens;
 }
 
-/** Returns the number of tokens in memory after every instruction. */
-export function inMemoryBySteps(run: StackRun, shape: StackShape = PUBLISHED_STACK): Uint16Array {
+/** Returns how many tokens, from the bottom of the stack, are spilled to memory after every instruction. */
+export function inMemoryBySteps(run: StackRun): Uint16Array {
+  const { fastEntries, chunkEntries } = PUBLISHED_STACK;
   const out = new Uint16Array(run.executed);
   let depth = 0;
   let inMemory = 0;
@@ -38,10 +21,10 @@ export function inMemoryBySteps(run: StackRun, shape: StackShape = PUBLISHED_STA
   for (let step = 0; step < run.executed; step += 1) {
     for (; next < run.events.length && run.events[next].step === step; next += 1) {
       if (run.events[next].kind === 'push') {
-        if (depth - inMemory === shape.fastEntries) inMemory += shape.chunkEntries;
+        if (depth - inMemory === fastEntries) inMemory += chunkEntries;
         depth += 1;
       } else {
-        if (depth === inMemory) inMemory -= shape.chunkEntries;
+        if (depth === inMemory) inMemory -= chunkEntries;
         depth -= 1;
       }
     }
@@ -50,7 +33,6 @@ export function inMemoryBySteps(run: StackRun, shape: StackShape = PUBLISHED_STA
   return out;
 }
 
-/** Returns the nearest push or pop before (−1) or after (1) `step`; `step` if there is none. */
 export function nextEvent(run: StackRun, step: number, direction: -1 | 1): number {
   const found =
     direction > 0 ? run.events.find((event) => event.step > step) : run.events.findLast((event) => event.step < step);

@@ -33,7 +33,6 @@ export function staircaseChart(
   const rowPx = (above.bottom - above.top) / cores;
   const unit = timeUnit(endMs);
   const ticks = { ticks: multiples(0, endMs, niceStep(endMs, 5)), format: (ms: number) => plain(ms * unit.perMs, 4) };
-  /** From this time, the bandwidth is not saturated. */
   const knee = steps.find(({ bandwidthGbS }) => bandwidthGbS < fullBandwidthGbS)?.fromMs ?? 0;
   const kneeOnLeft = below.x(knee) > size.width * 0.6;
   const [coreColour, rateColour] = theme.series;

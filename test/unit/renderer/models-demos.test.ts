@@ -183,7 +183,7 @@ describe('figures', () => {
   it('refuse a launch beyond a limit', () => {
     const figures = figuresOf('kim', { blockThreads: 1536 });
     expect(figures[1].hint).toBe('the launch is refused');
-    expect(table(figures, 'Limit checker')[0].cells[0]).toEqual({ text: '1,536', tone: 'error' });
+    expect(table(figures, 'Limit checker')[0].cells[0]).toEqual({ text: '1,536', tone: 'wrong' });
     expect(textOf(figures)).toContain('It is refused and has no time.');
     expect(figuresOf('kim')[1].hint).toBe('the launch is allowed');
     expect(textOf(figuresOf('kim'))).toContain('**g = 8**');

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { boldParts, search } from '../../../src-renderer/shell/search.ts';
 import { concepts } from '../../../src-renderer/shell/concepts.ts';
-import { MODEL_NAMES } from '../../../src-renderer/views/models/names.ts';
-import { MODEL_PAGES } from '../../../src-renderer/views/models/pages.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
 import { term, type Term } from '../../../src-workers/domain/terms.ts';
 
@@ -87,11 +85,5 @@ describe('concepts', () => {
     ['block size', ['Block size']],
   ])('%s finds its fields, terms and pages', (query, labels) => {
     expect(found(query)).toEqual(labels);
-  });
-
-  it('have the names of the pages of the Models view', () => {
-    expect(MODEL_NAMES.map(({ id, label }) => ({ id, label }))).toEqual(
-      MODEL_PAGES.map(({ id, label }) => ({ id, label })),
-    );
   });
 });

@@ -1,8 +1,6 @@
-import { rows, type ModelPage } from '../page.ts';
+import { rows, type PageContent } from '../page.ts';
 
-export const agreement = {
-  id: 'agreement',
-  label: 'Agreement, calibration',
+export const agreement: PageContent = {
   group: 'Measured',
   question: 'How far can predictions be trusted, and what can measurements correct?',
   text: [
@@ -47,4 +45,4 @@ export const agreement = {
     Kelley (1935). An Unbiased Correlation Ratio Measure. Proceedings of the National Academy of Sciences 21. :: 10.1073/pnas.21.9.554
     Huber (1981). Robust Statistics. Wiley. :: 10.1002/0471725250
   `,
-} as const satisfies ModelPage;
+};

@@ -1,8 +1,8 @@
 import type { WholeUnitBalancing } from '../../../../src-workers/domain/design.ts';
 import { count, fixed } from '../../../format/numbers.ts';
-import { controls, hint, lawChoice, slider, type Demo, type ValuesOf } from '../demo.ts';
+import { controls, hint, lawChoice, slider, table, type Demo, type ValuesOf } from '../demo.ts';
 import { lawOf } from '../laws.ts';
-import { rows, type ModelPage } from '../page.ts';
+import { rows, type PageContent } from '../page.ts';
 import { orderedLoss } from '../prediction.ts';
 
 const UNITS_PER_GROUP = 32;
@@ -33,16 +33,15 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
       return {
         blocks: [
           controls('law', 'buckets', 'window'),
-          {
-            kind: 'table',
-            label: 'Loss by strategy',
-            columns: ['Strategy', { title: 'Loss above 1', barWidth: '34%' }, 'Aggregate loss'],
-            rows: strategies.map(([head], i) => ({
+          table(
+            'Loss by strategy',
+            ['Strategy', { title: 'Loss above 1', barWidth: '34%' }, 'Aggregate loss'],
+            strategies.map(([head], i) => ({
               head,
               note: i < 2 ? '' : 'lengths known',
               cells: [{ bar: (losses[i] - 1) / most, colour: 'part-imbalance' }, fixed(losses[i], 3)],
             })),
-          },
+          ),
           hint(`Assumed: groups of ${UNITS_PER_GROUP} units; with dynamic fetch, ${FETCHED_UNITS_PER_LANE} units per lane.`),
         ],
       }; // prettier-ignore
@@ -50,9 +49,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
   ],
 };
 
-export const balancing = {
-  id: 'balancing',
-  label: 'Balancing',
+export const balancing: PageContent = {
   group: 'Lockstep',
   question: 'What does ordering the units before the launch save?',
   text: [
@@ -91,4 +88,4 @@ export const balancing = {
     Adinets, Merrill (2022). Onesweep: a faster least significant digit radix sort for GPUs. arXiv:2206.01784.
   `,
   demo,
-} as const satisfies ModelPage;
+};

@@ -1,8 +1,8 @@
 import { REGIME_INFO } from '../../../../src-workers/domain/regime.ts';
 import { count, percent } from '../../../format/numbers.ts';
-import { controls, curves, hint, lawChoice, slider, type Demo, type ValuesOf } from '../demo.ts';
+import { controls, curves, hint, lawChoice, slider, table, type Demo, type ValuesOf } from '../demo.ts';
 import { lawOf } from '../laws.ts';
-import { rows, type ModelPage } from '../page.ts';
+import { rows, type PageContent } from '../page.ts';
 import { assumed, launchModel } from '../prediction.ts';
 
 const MULTIPROCESSORS = 16;
@@ -50,18 +50,17 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
     () => ({
       title: 'How a time is computed',
       blocks: [
-        {
-          kind: 'table',
-          label: 'Ways to compute the time of a launch',
-          columns: ['', 'Median', '95th percentile', 'Designs'],
-          rows: REGIME_INFO.map(({ label, method, accuracy }) => ({
+        table(
+          'Ways to compute the time of a launch',
+          ['', 'Median', '95th percentile', 'Designs'],
+          REGIME_INFO.map(({ label, method, accuracy }) => ({
             head: label,
             under: method,
             cells: accuracy
               ? [percent(accuracy.median), percent(accuracy.p95), count(accuracy.designs)]
               : ['–', '–', '–'],
           })),
-        },
+        ),
         hint(
           'On a GPU, the first of the upper eight ways that fits the launch is used. If the longest unit alone, or the starts of the blocks, take longer, that time counts. On a CPU, the last way is used. Figures: absolute difference from the event simulation over random designs; – means that there is no comparison.',
         ),
@@ -70,9 +69,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
   ],
 };
 
-export const composite = {
-  id: 'composite',
-  label: 'Composite prediction',
+export const composite: PageContent = {
   group: 'Whole',
   question: 'How long does a design take on a device?',
   text: [
@@ -102,4 +99,4 @@ export const composite = {
     Lockstep. Renewal of block depths in virtual time, checked against an event simulation.
   `,
   demo,
-} as const satisfies ModelPage;
+};

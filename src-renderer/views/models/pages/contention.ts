@@ -22,13 +22,14 @@ import {
   hint,
   segmented,
   slider,
+  table,
   type Choice,
   type Demo,
   type DemoContext,
   type Row,
   type ValuesOf,
 } from '../demo.ts';
-import { rows, type ModelPage } from '../page.ts';
+import { rows, type PageContent } from '../page.ts';
 import { loadImbalance } from '../prediction.ts';
 import { regimesChart, regimesTable } from '../regimes-chart.ts';
 import { timedCurves } from '../../../charts/curves.ts';
@@ -143,11 +144,10 @@ const demo: Demo<Chosen> = {
       return {
         title: 'The models side by side',
         blocks: [
-          {
-            kind: 'table',
-            label: 'The models side by side',
-            columns: ['Model', { title: 'Time', barWidth: '26%' }, unit.name, 'GB/s', ...(published ? ['To measured, %'] : [])],
-            rows: [
+          table(
+            'The models side by side',
+            ['Model', { title: 'Time', barWidth: '26%' }, unit.name, 'GB/s', ...(published ? ['To measured, %'] : [])],
+            [
               ...CONTENTION_MODELS.map(({ label, formula }, i) => {
                 const gbS = effectiveBandwidthGbS(loads, times[i]);
                 const toMeasured = published ? change(gbS, published.measuredGbS) : '';
@@ -155,7 +155,7 @@ const demo: Demo<Chosen> = {
               }),
               ...(published ? [{ ...row('Measured', measuredMs, published.measuredGbS, 'text-2', '–'), strong: true }] : []),
             ],
-          },
+          ),
           !published && values.work !== 'task' && hint(`The slides print measured results only for all ${cpu.cores} cores.`),
         ],
       };
@@ -207,9 +207,7 @@ const demo: Demo<Chosen> = {
   ],
 };
 
-export const contention = {
-  id: 'contention',
-  label: 'Memory contention',
+export const contention: PageContent = {
   group: 'Device',
   question: 'What does uneven work cost when cores share one memory?',
   text: [
@@ -242,4 +240,4 @@ export const contention = {
   `,
   tables: { paper: 'langguth' },
   demo,
-} as const satisfies ModelPage;
+};

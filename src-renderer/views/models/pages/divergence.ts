@@ -8,7 +8,7 @@ import { runLoops } from '../../../../src-workers/models/divergence/figures.ts';
 import { DOUBLE_LOOP, SINGLE_LOOP } from '../../../../src-workers/models/divergence/program.ts';
 import { count } from '../../../format/numbers.ts';
 import { controls, curves, onDevice, gpuChoice, segmented, slider, type Demo, type ValuesOf } from '../demo.ts';
-import { rows, type ModelPage } from '../page.ts';
+import { rows, type PageContent } from '../page.ts';
 
 const CONTROLS = {
   kernel: segmented('Program', { single: 'One loop', double: 'Two nested loops' }, 'single'),
@@ -90,9 +90,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>, 'stackByLanes'> = {
   ],
 };
 
-export const divergence = {
-  id: 'divergence',
-  label: 'Divergence stack',
+export const divergence: PageContent = {
   group: 'Lockstep',
   question: 'What does the reconvergence stack of older devices cost?',
   text: [
@@ -126,4 +124,4 @@ export const divergence = {
   `,
   tables: { paper: 'bialas' },
   demo,
-} as const satisfies ModelPage;
+};

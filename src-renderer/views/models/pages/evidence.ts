@@ -8,30 +8,35 @@ import type {
 import { LAUNCH_DATASETS } from '../../../../src-workers/models/launches/datasets.ts';
 import { SPMV_DATASETS } from '../../../../src-workers/models/spmv/datasets.ts';
 import { count, fixed, percent, plain } from '../../../format/numbers.ts';
-import { controls, hint, type Choice, type Demo, type Figure, type Row, type ValuesOf } from '../demo.ts';
+import {
+  controls,
+  hint,
+  table,
+  type Choice,
+  type Demo,
+  type Figure,
+  type MakeFigure,
+  type Row,
+  type ValuesOf,
+} from '../demo.ts';
 import { EVIDENCE_AXES, pointsTable, residualsChart, timesChart } from '../evidence-chart.ts';
-import { rows, type ModelPage } from '../page.ts';
+import { rows, type PageContent } from '../page.ts';
 
+const readGpu = (id: string, column: string, device: string, names: readonly string[], over: readonly EvidenceAxis[]) => ({
+  value: `${id} ${column}`,
+  ...{ id, column, device, names, over },
+}); // prettier-ignore
 const GPUS = [
   ...SPMV_DATASETS.flatMap(({ id, gpus }) =>
-    gpus.map(({ column, device, implementations }) => ({
-      id,
-      column,
-      device,
-      names: implementations.map(({ name }) => name),
-      over: ['nonzeros', 'skewness'] as readonly EvidenceAxis[],
-    })),
+    gpus.map(({ column, device, implementations }) => {
+      const names = implementations.map(({ name }) => name);
+      return readGpu(id, column, device, names, ['nonzeros', 'skewness']);
+    }),
   ),
   ...LAUNCH_DATASETS.flatMap(({ id, gpus }) =>
-    gpus.map(({ column, device, implementation }) => ({
-      id,
-      column,
-      device,
-      names: [implementation],
-      over: ['blocks'] as readonly EvidenceAxis[],
-    })),
+    gpus.map(({ column, device, implementation }) => readGpu(id, column, device, [implementation], ['blocks'])),
   ),
-].map((gpu) => ({ ...gpu, value: `${gpu.id} ${gpu.column}` }));
+];
 const gpuOf = (value: string) => GPUS.find((one) => one.value === value) ?? GPUS[0];
 const FIRST = 'ginkgo V100-SXM2';
 
@@ -52,7 +57,7 @@ const CONTROLS = {
     kind: 'segmented',
     label: '',
     name: 'Implementation',
-    options: (_, { gpu }) => gpuOf(String(gpu)).names.map((name) => ({ value: name, label: name.replace('_', ' ') })),
+    options: (_, { gpu }) => gpuOf(String(gpu)).names.map((name) => ({ value: name, label: spaced(name) })),
     default: 'csr',
   } satisfies Choice,
   over: {
@@ -69,6 +74,7 @@ const CONTROLS = {
 type Chosen = ValuesOf<typeof CONTROLS>;
 
 const quiet = (text: string | null) => ({ text: text ?? '–', tone: 'quiet' as const });
+const spaced = (name: string) => name.replace('_', ' ');
 const factor = (regret: number | null): string => (regret === null ? '–' : fixed(regret, 3));
 
 function choiceRows({ choice, choiceLarge }: GpuEvidence, unseen: UnseenEvidence | null): readonly Row[] {
@@ -81,7 +87,7 @@ function choiceRows({ choice, choiceLarge }: GpuEvidence, unseen: UnseenEvidence
     { ...row('Least predicted time', ({ regret }) => factor(regret)), strong: true },
     row('95 % below', ({ regretP95 }) => factor(regretP95)),
     row('Always the best one', ({ bestFixed }) =>
-      bestFixed ? `${bestFixed.name.replace('_', ' ')} ${factor(bestFixed.regret)}` : '–',
+      bestFixed ? `${spaced(bestFixed.name)} ${factor(bestFixed.regret)}` : '–',
     ),
     row('Fit of four numbers', ({ fourNumbersRegret }) => factor(fourNumbersRegret), 'start, bytes, longest row, rows'),
     ...(unseen
@@ -104,12 +110,13 @@ function choiceFigure({ gpu, unseen, points }: GpuDetail): Figure | null {
     title: isMatrices ? 'Choice of an implementation' : 'Choice of a launch',
     hint: 'time divided by the shortest measured time',
     blocks: [
-      {
-        kind: 'table',
-        label: 'Choice',
-        columns: isMatrices ? ['Chosen by', 'All matrices', '≥ 10⁶ non-zeros'] : ['Chosen by', 'All kernels'],
-        rows: isMatrices ? found : found.map((row) => ({ ...row, cells: row.cells.slice(0, 1) })),
-      },
+      isMatrices
+        ? table('Choice', ['Chosen by', 'All matrices', '≥ 10⁶ non-zeros'], found)
+        : table(
+            'Choice',
+            ['Chosen by', 'All kernels'],
+            found.map((row) => ({ ...row, cells: row.cells.slice(0, 1) })),
+          ),
     ],
   };
 }
@@ -165,6 +172,11 @@ function times({ points, gpu }: GpuDetail, { gpu: chosen, implementation, over }
   };
 }
 
+const ofMatrices =
+  (make: (gpu: GpuEvidence) => Figure): MakeFigure<Chosen, 'evidence.gpu'> =>
+  (_, __, answer) =>
+    answer?.value.points.over.nonzeros ? make(answer.value.gpu) : null;
+
 const demo: Demo<Chosen, 'evidence.gpu'> = {
   controls: CONTROLS,
   answer: {
@@ -182,83 +194,65 @@ const demo: Demo<Chosen, 'evidence.gpu'> = {
     (values, _, answer) =>
       answer ? times(answer.value, values) : { title: 'Predicted and measured', waits: true, blocks: [] },
     (_, __, answer) => (answer ? choiceFigure(answer.value) : null),
-    (_, __, answer) =>
-      answer?.value.points.over.nonzeros
-        ? {
-            title: 'All implementations',
-            hint: 'median error',
-            blocks: [
-              {
-                kind: 'table',
-                label: 'Implementations',
-                columns: ['Implementation', 'Model', 'Four numbers'],
-                rows: answer.value.gpu.implementations.map(({ name, medianError, fourNumbers }) => ({
-                  head: name.replace('_', ' '),
-                  cells: [percent(medianError, 1), quiet(fourNumbers && percent(fourNumbers.medianError, 1))],
-                })),
-              },
+    ofMatrices(({ implementations }) => ({
+      title: 'All implementations',
+      hint: 'median error',
+      blocks: [
+        table(
+          'Implementations',
+          ['Implementation', 'Model', 'Four numbers'],
+          implementations.map(({ name, medianError, fourNumbers }) => ({
+            head: spaced(name),
+            cells: [percent(medianError, 1), quiet(fourNumbers && percent(fourNumbers.medianError, 1))],
+          })),
+        ),
+      ],
+    })),
+    ofMatrices(({ implementations }) => ({
+      title: 'Rank correlation of times',
+      hint: 'within an implementation',
+      blocks: [
+        table(
+          'Rank correlations',
+          ['Implementation', 'All', '≥ 10⁶ non-zeros', 'Nearest matrices'],
+          implementations.map(({ name, spearman, large, nearest }) => ({
+            head: spaced(name),
+            cells: [
+              fixed(spearman, 3),
+              large ? fixed(large.spearman, 3) : '–',
+              quiet(nearest && fixed(nearest.spearman, 3)),
             ],
-          }
-        : null,
-    (_, __, answer) =>
-      answer?.value.points.over.nonzeros
-        ? {
-            title: 'Rank correlation of times',
-            hint: 'within an implementation',
-            blocks: [
-              {
-                kind: 'table',
-                label: 'Rank correlations',
-                columns: ['Implementation', 'All', '≥ 10⁶ non-zeros', 'Nearest matrices'],
-                rows: answer.value.gpu.implementations.map(({ name, spearman, large, nearest }) => ({
-                  head: name.replace('_', ' '),
-                  cells: [
-                    fixed(spearman, 3),
-                    large ? fixed(large.spearman, 3) : '–',
-                    quiet(nearest && fixed(nearest.spearman, 3)),
-                  ],
-                })),
-              },
-              hint(
-                'The rank correlation is low if most matrices take little longer than an empty launch: neighbours in rank then differ by less than the noise of the measurement. An order by the measured times of the nearest matrices, without a model, is hardly better.',
-              ),
-            ],
-          }
-        : null,
+          })),
+        ),
+        hint(
+          'The rank correlation is low if most matrices take little longer than an empty launch: neighbours in rank then differ by less than the noise of the measurement. An order by the measured times of the nearest matrices, without a model, is hardly better.',
+        ),
+      ],
+    })),
     ({ implementation }, _, answer) => {
-      const found = answer?.value.gpu.implementations.find(({ name }) => name === implementation);
-      return found && found.parameters.length > 0
-        ? {
-            title: 'Fitted parameters',
-            hint: implementation.replace('_', ' '),
-            blocks: [
-              {
-                kind: 'table',
-                label: 'Parameters',
-                columns: ['Parameter', 'Value', '±', 'Range'],
-                rows: found.parameters.map(({ label, meaning, unit, value, standardError, lower, upper }) => ({
-                  head: label,
-                  under: meaning,
-                  ...(unit !== '1' && { note: unit }),
-                  cells: [
-                    plain(value, 3),
-                    standardError === null
-                      ? { text: 'not determined', tone: 'quiet' as const }
-                      : plain(standardError, 2),
-                    { text: `${plain(lower, 2)} to ${plain(upper, 2)}`, tone: 'quiet' as const },
-                  ],
-                })),
-              },
-            ],
-          }
-        : null;
+      const parameters =
+        answer?.value.gpu.implementations.find(({ name }) => name === implementation)?.parameters ?? [];
+      if (parameters.length === 0) return null;
+      const rows = parameters.map(({ label, meaning, unit, value, standardError, lower, upper }) => ({
+        head: label,
+        under: meaning,
+        ...(unit !== '1' && { note: unit }),
+        cells: [
+          plain(value, 3),
+          standardError === null ? quiet('not determined') : plain(standardError, 2),
+          quiet(`${plain(lower, 2)} to ${plain(upper, 2)}`),
+        ],
+      }));
+      return {
+        title: 'Fitted parameters',
+        hint: spaced(implementation),
+        blocks: [table('Parameters', ['Parameter', 'Value', '±', 'Range'], rows)],
+      };
     },
   ],
 };
 
-export const evidence = {
-  id: 'evidence',
-  label: 'Evidence',
+export const evidence: PageContent = {
   group: 'Measured',
   question: 'Does the model agree with real GPUs, where anyone can check it?',
   text: [
@@ -299,4 +293,4 @@ export const evidence = {
     Huber (1981). Robust Statistics (loss of the fits). Wiley. :: 10.1002/0471725250
   `,
   demo,
-} as const satisfies ModelPage;
+};

@@ -2,7 +2,7 @@ import { granularityCurve } from '../../../../src-workers/models/granularity/gra
 import { counted, fixed } from '../../../format/numbers.ts';
 import { controls, curves, lawChoice, segmented, slider, type Demo, type ValuesOf } from '../demo.ts';
 import { lawOf } from '../laws.ts';
-import { rows, type ModelPage } from '../page.ts';
+import { rows, type PageContent } from '../page.ts';
 
 const CONTROLS = {
   law: lawChoice('geometric'),
@@ -40,9 +40,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
   ],
 };
 
-export const granularity = {
-  id: 'granularity',
-  label: 'Granularity',
+export const granularity: PageContent = {
   group: 'Lockstep',
   question: 'How many threads should share one unit?',
   text: [
@@ -70,4 +68,4 @@ export const granularity = {
     Lockstep. Cost of sharing a unit, after Amdahl (1967). :: 10.1145/1465482.1465560
   `,
   demo,
-} as const satisfies ModelPage;
+};

@@ -15,7 +15,7 @@ import { wavesTime } from '../../../../src-workers/models/pipeline/soft-saturati
 import { fixed, NBSP, percent, signed, timeText } from '../../../format/numbers.ts';
 import { controls, curves, segmented, type ChartBlock, type Demo, type ValuesOf } from '../demo.ts';
 import { launchMapsChart, launchMapsTable, type LaunchMaps } from '../../../charts/launch-maps.ts';
-import { rows, type ModelPage } from '../page.ts';
+import { rows, type PageContent } from '../page.ts';
 
 const CONTROLS = {
   threads: {
@@ -25,7 +25,6 @@ const CONTROLS = {
   shown: segmented('Shown', { efficiency: 'Efficiency', time: 'Time' }, 'efficiency', 'Quantity'),
 }; // prettier-ignore
 
-/** The surfaces are fitted when the page is first shown. */
 let known: ReturnType<typeof computeSurfaces> | null = null;
 const surfaces = () => (known ??= computeSurfaces());
 function computeSurfaces() {
@@ -116,7 +115,6 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
     },
     () => {
       const { equationErrorPoints, softErrorPoints } = surfaces().measured;
-      /** The scale ends at the largest error of both models. */
       const spread = Math.ceil(Math.max(largestSize(equationErrorPoints.values), largestSize(softErrorPoints.values)));
       return {
         title: 'Errors of both models in the printed table',
@@ -140,9 +138,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
   ],
 };
 
-export const hasan = {
-  id: 'hasan',
-  label: 'Efficiency (Hasan)',
+export const hasan: PageContent = {
   group: 'Device',
   question: 'How does efficiency fall when there are more blocks than can be resident?',
   text: [
@@ -174,4 +170,4 @@ export const hasan = {
   `,
   tables: { paper: 'hasan', title: /as printed/ },
   demo,
-} as const satisfies ModelPage;
+};

@@ -3,7 +3,7 @@ import { count, fixed } from '../../../format/numbers.ts';
 import { controls, curves, draw, lawChoice, segmented, type Demo, type ValuesOf } from '../demo.ts';
 import { lawOf } from '../laws.ts';
 import { lossDistributionChart, lossDistributionTable, type ObservedLoss } from '../loss-distribution-chart.ts';
-import { rows, type ModelPage } from '../page.ts';
+import { rows, type PageContent } from '../page.ts';
 import { PUBLISHED_GROUPS } from '../published-groups.ts';
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
@@ -87,9 +87,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>, 'lossDistribution'> = {
   ],
 };
 
-export const imbalance = {
-  id: 'imbalance',
-  label: 'Imbalance',
+export const imbalance: PageContent = {
   group: 'Lockstep',
   question: 'How much time do lanes spend waiting for the longest unit of their group?',
   text: [
@@ -119,4 +117,4 @@ export const imbalance = {
   `,
   tables: { paper: 'swatman' },
   demo,
-} as const satisfies ModelPage;
+};

@@ -20,12 +20,13 @@ import {
   onDevice,
   segmented,
   slider,
+  table,
   type Demo,
   type DemoContext,
   type Figure,
   type ValuesOf,
 } from '../demo.ts';
-import { rows, type ModelPage } from '../page.ts'; // prettier-ignore
+import { rows, type PageContent } from '../page.ts'; // prettier-ignore
 
 const CONTROLS = {
   device: gpuChoice('nvidia-a100-sxm4-40gb'),
@@ -100,20 +101,19 @@ const demo: Demo<Chosen> = {
         title: 'Limit checker',
         hint: broken.length === 0 ? 'the launch is allowed' : 'the launch is refused',
         blocks: [
-          {
-            kind: 'table',
-            label: 'Limit checker',
-            columns: ['Limit', 'This launch', 'Allowed', { title: 'Result', words: true }],
-            rows: limits.map(([head, symbol, used, limit]) => ({
+          table(
+            'Limit checker',
+            ['Limit', 'This launch', 'Allowed', { title: 'Result', words: true }],
+            limits.map(([head, symbol, used, limit]) => ({
               head: say(head),
               symbol,
               cells: [
-                used > limit ? { text: count(used), tone: 'error' } : count(used),
+                used > limit ? { text: count(used), tone: 'wrong' } : count(used),
                 count(limit),
                 { text: used > limit ? 'too many' : 'holds', tone: 'quiet' },
               ],
             })),
-          },
+          ),
           reserved > 0 && hint(say(`The system reserves ${count(reserved)} bytes of every {block}.`)),
         ],
       };
@@ -191,9 +191,7 @@ const demo: Demo<Chosen> = {
   ],
 };
 
-export const kim = {
-  id: 'kim',
-  label: 'Scheduler (Kim)',
+export const kim: PageContent = {
   group: 'Device',
   question: 'What does a launch cost in whole waves of blocks?',
   text: [
@@ -230,4 +228,4 @@ export const kim = {
   `,
   tables: { paper: 'kim' },
   demo,
-} as const satisfies ModelPage;
+};

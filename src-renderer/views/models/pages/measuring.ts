@@ -1,8 +1,6 @@
-import { rows, type ModelPage } from '../page.ts';
+import { rows, type PageContent } from '../page.ts';
 
-export const measuring = {
-  id: 'measuring',
-  label: 'Measuring',
+export const measuring: PageContent = {
   group: 'Measured',
   question: 'What is measured, and how sure is a measured time?',
   text: [
@@ -41,4 +39,4 @@ export const measuring = {
     Mann (1945). Nonparametric Tests Against Trend. Econometrica 13. :: 10.2307/1907187
     Sen (1968). Estimates of the Regression Coefficient Based on Kendall’s Tau. Journal of the American Statistical Association 63. :: 10.1080/01621459.1968.10480934
   `,
-} as const satisfies ModelPage;
+};

@@ -19,7 +19,7 @@ import {
   type Demo,
   type ValuesOf,
 } from '../demo.ts';
-import { rows, type ModelPage } from '../page.ts'; // prettier-ignore
+import { rows, type PageContent } from '../page.ts'; // prettier-ignore
 
 const CONTROLS = {
   device: gpuChoice('nvidia-a100-sxm4-40gb'),
@@ -114,9 +114,7 @@ const demo: Demo<Chosen> = {
   ],
 };
 
-export const occupancy = {
-  id: 'occupancy',
-  label: 'Occupancy',
+export const occupancy: PageContent = {
   group: 'Device',
   question: 'How many blocks are resident on a multiprocessor, and what limits them?',
   text: [
@@ -147,4 +145,4 @@ export const occupancy = {
     AMD (2025). Register and LDS allocation of GCN, CDNA and RDNA. ISA guides; see the catalogue.
   `,
   demo,
-} as const satisfies ModelPage;
+};

@@ -1,8 +1,8 @@
 import { moments } from '../../../../src-workers/models/workload/laws.ts';
 import { change, count, fixed } from '../../../format/numbers.ts';
-import { controls, draw, hint, lawChoice, segmented, slider, type Demo, type ValuesOf } from '../demo.ts';
+import { controls, draw, hint, lawChoice, segmented, slider, table, type Demo, type ValuesOf } from '../demo.ts';
 import { LAWS, lawOf, lawText } from '../laws.ts';
-import { rows, type ModelPage } from '../page.ts';
+import { rows, type PageContent } from '../page.ts';
 import { PLAYED_PLOT_PX, playedChart, playedHeightPx, playedTable } from '../played-chart.ts';
 import { ASSUMED_PIPELINE, assumed, idealCycles, launchModel } from '../prediction.ts';
 
@@ -89,23 +89,21 @@ const demo: Demo<Chosen, 'models.play'> = {
       const { composite, ideal } = predicted(values);
       const { replicationCycles: cycles, meanHighCycles, meanLowCycles } = answer.value;
       const mean = cycles.reduce((sum, each) => sum + each, 0) / cycles.length;
-      const row = (head: string, value: number) => ({
+      const row = (head: string, value: number, text = change(value, mean)) => ({
         head,
-        cells: [fixed(value / 1e3, 1), { text: change(value, mean), tone: 'quiet' as const }],
+        cells: [fixed(value / 1e3, 1), { text, tone: 'quiet' as const }],
       });
       return {
         title: 'Times',
         hint: `${count(cycles.length)} launches simulated`,
         blocks: [
-          {
-            kind: 'table',
-            label: 'Times',
-            columns: ['Time', 'Thousand cycles', 'Against the mean, %'],
-            rows: [
+          table(
+            'Times',
+            ['Time', 'Thousand cycles', 'Against the mean, %'],
+            [
               {
-                head: 'Simulated, mean',
+                ...row('Simulated, mean', mean, `± ${fixed((50 * (meanHighCycles - meanLowCycles)) / mean, 1)}`),
                 strong: true,
-                cells: [fixed(mean / 1e3, 1), { text: `± ${fixed((50 * (meanHighCycles - meanLowCycles)) / mean, 1)}`, tone: 'quiet' }], // prettier-ignore
               },
               row('Ideal: nothing waits', ideal),
               row('Composite prediction', composite),
@@ -113,7 +111,7 @@ const demo: Demo<Chosen, 'models.play'> = {
               row('Shortest of all', Math.min(...cycles)),
               row('Longest of all', Math.max(...cycles)),
             ],
-          },
+          ),
           { kind: 'controls', ids: ['seed'], note: '±: the 95 % confidence interval of the mean.' },
           hint(assumed(`${MULTIPROCESSORS} multiprocessors`)),
         ],
@@ -122,9 +120,7 @@ const demo: Demo<Chosen, 'models.play'> = {
   ],
 };
 
-export const simulator = {
-  id: 'simulator',
-  label: 'Simulator',
+export const simulator: PageContent = {
   group: 'Whole',
   question: 'What does a launch do, block by block?',
   text: [
@@ -155,4 +151,4 @@ export const simulator = {
     Blackman, Vigna (2021). Scrambled linear pseudorandom number generators (the streams of random numbers). ACM Transactions on Mathematical Software 47. :: 10.1145/3460772
   `,
   demo,
-} as const satisfies ModelPage;
+};

@@ -1,7 +1,7 @@
 import { cyclesPerIteration } from '../../../../src-workers/models/pipeline/soft-saturation.ts';
 import { plain } from '../../../format/numbers.ts';
 import { controls, curves, slider, type Demo, type ValuesOf } from '../demo.ts';
-import { rows, type ModelPage } from '../page.ts';
+import { rows, type PageContent } from '../page.ts';
 
 const CONTROLS = {
   latencyCycles: slider('Latency', { symbol: 'τ', unit: 'cycles', min: 100, max: 10000, step: 20, log: true, default: 2240 }),
@@ -46,9 +46,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
   ],
 };
 
-export const softSaturation = {
-  id: 'soft-saturation',
-  label: 'Soft saturation',
+export const softSaturation: PageContent = {
   group: 'Device',
   question: 'How fast is a multiprocessor with w active thread groups?',
   text: [
@@ -76,4 +74,4 @@ export const softSaturation = {
   `,
   tables: { paper: 'hasan', title: /soft-saturation/ },
   demo,
-} as const satisfies ModelPage;
+};
