@@ -12,16 +12,12 @@ const LARGEST = 2 ** 31 - 1;
 /** A number may contain commas but not end in one: `1,024, step 32`. */
 const RANGE =
   /^(\d(?:[\d,]*\d)?)\s*(?:…|\.\.\.?|–|-|\bto\b)\s*(\d(?:[\d,]*\d)?)(?:\s*,?\s*(?:(?:step|\/)\s*(\d(?:[\d,]*\d)?)|[×x*]\s*(\d(?:[\d,]*\d)?)))?$/;
-/** Longer lists with even steps are shown as ranges. */
 const SHOWN_AS_LIST = 6;
 
 export function axisValues(axis: CountAxis): number[] {
   if (!('from' in axis)) return [...axis];
-  const step = axis.step ?? 1;
-  return Array.from(
-    { length: Math.max(0, Math.floor((axis.to - axis.from) / step) + 1) },
-    (_, i) => axis.from + i * step,
-  );
+  const { from, step = 1 } = axis;
+  return Array.from({ length: axisCount(axis) }, (_, i) => from + i * step);
 }
 
 export function axisCount(axis: CountAxis): number {

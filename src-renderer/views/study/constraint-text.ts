@@ -5,7 +5,6 @@ import { NBSP, plain } from '../../format/numbers.ts';
 
 export type ConstraintQuantity = (typeof CONSTRAINT_QUANTITIES)[number];
 
-/** Example: `Occupancy ≥ 50 %`. */
 export function printConstraint(constraint: Constraint, say: Term): string {
   const value = (v: number) =>
     constraint.quantity === 'occupancyFraction' ? `${plain(v * 100)}${NBSP}%` : plain(v, 7);

@@ -1,5 +1,3 @@
-/** Lists the devices of a study, and unticked devices in their old places. */
-
 /**
  * @param remembered the earlier list, including unticked devices
  * @param chosen the study's devices. A new one comes after the device that it follows in the study.

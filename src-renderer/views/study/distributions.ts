@@ -31,7 +31,6 @@ export interface DistributionParameter {
 }
 
 export interface Distribution {
-  /** The name in the workload grammar. */
   readonly id: string;
   readonly label: string;
   readonly help: string;
@@ -49,7 +48,6 @@ const probability = (help: string, start: number): DistributionParameter => ({
   log: true,
 });
 
-/** The distributions of the workload grammar that consist of a name and numbers. */
 export const DISTRIBUTIONS: readonly Distribution[] = [
   {
     id: 'geometric',

@@ -29,6 +29,15 @@ export type Edit = (field: string, label: string, change: (study: Study) => Stud
 /** `null` for the kernel of the study, otherwise the index of an implementation. */
 export type KernelPlace = number | null;
 
+/** Returns a kernel with all its values. */
+export function kernelAt(study: Study, at: KernelPlace): Study['kernel'] {
+  return at === null ? study.kernel : implementationKernel(study.kernel, study.implementations![at]);
+}
+/** Returns a kernel with the values that it does not share. */
+function ownKernel(study: Study, at: KernelPlace) {
+  return at === null ? study.kernel : study.implementations![at].kernel;
+}
+
 /** Undefined removes a value of an implementation, which then uses the study's. */
 export function withKernel(
   study: Study,
@@ -41,7 +50,6 @@ export function withKernel(
     kernel: tidy({ ...one.kernel, ...change }) as StudyImplementation['kernel'],
   }));
 }
-/** Sets a field of a kernel, which then counts as given. */
 export function withGiven<Field extends KernelField>(
   study: Study,
   field: Field,
@@ -61,12 +69,11 @@ export function withLoads(study: Study, field: PhaseName, dependentLoads: number
   return withGiven(study, field, { ...phaseOf(study, field, at), dependentLoads }, at);
 }
 function phaseOf(study: Study, field: PhaseName, at: KernelPlace): Phase {
-  const kernel = at === null ? study.kernel : implementationKernel(study.kernel, study.implementations![at]);
-  return kernelPhase(kernel, field) ?? { instructions: 0 };
+  return kernelPhase(kernelAt(study, at), field) ?? { instructions: 0 };
 }
 /** An implementation then has its own value of the field. */
 export function withOrigin(study: Study, field: KernelField, origin: Origin, at: KernelPlace = null): Study {
-  const own = at === null ? study.kernel : study.implementations![at].kernel;
+  const own = ownKernel(study, at);
   const value = at === null ? {} : { [field]: own[field] ?? study.kernel[field] };
   return withKernel(study, { ...value, origins: { ...own.origins, [field]: origin } }, at);
 }
@@ -77,7 +84,7 @@ export function withFound(
   lengths: string | null,
   at: KernelPlace = null,
 ): Study {
-  const { origins } = at === null ? study.kernel : study.implementations![at].kernel;
+  const { origins } = ownKernel(study, at);
   const named = at === null && { name: inspectedName(study.kernel.name, inspection) };
   const found = withKernel(study, { ...withInspected({ origins }, fields), ...named }, at);
   return lengths === null ? found : withWorkload(found, { lengths });
@@ -112,7 +119,7 @@ export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace =
  * The arrays replace the bytes per iteration. Without arrays, the former element sizes become the bytes per iteration.
  */
 export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at: KernelPlace = null): Study {
-  const own = at === null ? study.kernel : study.implementations![at].kernel;
+  const own = ownKernel(study, at);
   const { accesses: _list, bytesPerIteration: _one, ...origins } = own.origins ?? {};
   if (accesses.length > 0) {
     const bytesPerIteration = at === null ? 0 : undefined;
@@ -120,15 +127,10 @@ export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at
   }
   const read = own.accesses ?? study.kernel.accesses ?? [];
   const bytesPerIteration = read.reduce((sum, { elementBytes }) => sum + elementBytes, 0);
-  const change = {
-    accesses: undefined,
-    bytesPerIteration,
-    origins: { ...origins, bytesPerIteration: 'assumed' },
-  } as const;
-  return withKernel(study, change, at);
+  const assumed = { ...origins, bytesPerIteration: 'assumed' as const };
+  return withKernel(study, { accesses: undefined, bytesPerIteration, origins: assumed }, at);
 }
 
-/** Makes an implementation use the study's value of a field. */
 export function withCommon(study: Study, field: KernelField, at: number): Study {
   const origins = tidy({ ...study.implementations![at].kernel.origins, [field]: undefined });
   return withKernel(study, { [field]: undefined, origins: Object.keys(origins).length > 0 ? origins : undefined }, at);
@@ -150,7 +152,6 @@ function withImplementation(
 export function withImplementationName(study: Study, at: number, name: string): Study {
   return withImplementation(study, at, (one) => ({ ...one, name }));
 }
-/** Undefined allows all values of the axis. */
 export function withAllowed<Axis extends AllowedAxis>(
   study: Study,
   at: number,
@@ -165,7 +166,6 @@ export function withAllowed<Axis extends AllowedAxis>(
 type AllowedValues = NonNullable<StudyImplementation['axes']>;
 export type AllowedAxis = keyof AllowedValues;
 
-/** Examples: `csr`, `csr 2`, `csr 3`. */
 function freeName(name: string, taken: readonly StudyImplementation[]): string {
   const stem = name.replace(/ \d+$/, '');
   const is = (wanted: string) => taken.some((one) => one.name === wanted);
@@ -206,7 +206,6 @@ export function withWorkload(study: Study, change: Partial<Study['workload']>): 
 export function hasRows({ lengths, width }: Study['workload']): boolean {
   return width !== undefined || lengths.startsWith('example:mandelbrot');
 }
-/** Removes the axis if the value is undefined. */
 export function withAxis<Name extends keyof Study['axes']>(
   study: Study,
   name: Name,

@@ -4,11 +4,9 @@ import { fieldLabel } from '../../format/fields.ts';
 import { isAdvanced, kernelFields } from './kernel-fields.ts';
 
 export interface FieldName {
-  /** The command that shows the field. */
   readonly id: string;
   readonly label: string;
   readonly words: string;
-  /** The accessible name of the field's control. */
   readonly control: string;
   readonly advanced: boolean;
 }
@@ -26,7 +24,6 @@ export function spelledLetters(text: string): string {
   return written.map(([, name]) => name).join(' ');
 }
 
-/** Returns the fields in the order of the view. */
 export function fieldNames(say: Term, axes: Study['axes']): readonly FieldName[] {
   const units = { id: 'study.field.units', label: 'Units', words: 'number of units', control: 'Number of units' };
   return [

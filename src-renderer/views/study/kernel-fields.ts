@@ -5,7 +5,6 @@ import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 export interface KernelField {
   readonly id: KernelNumber;
   readonly label: string;
-  /** The symbol in the model, in italics. */
   readonly symbol: string;
   readonly unit: string;
   /** The meaning in plain words, and where the user finds the value. */
@@ -16,7 +15,6 @@ export interface KernelField {
   readonly integer: boolean;
   /** Whether the field is the size of a memory, bytes. */
   readonly memory: boolean;
-  /** The upper end of the field's slider; null without a slider. */
   readonly slider: number | null;
 }
 
@@ -25,13 +23,6 @@ const SYMBOLS: Partial<Record<KernelField['id'], string>> = {
   cooperationCost: 'κ',
   kneeSoftness: 'p',
 };
-
-export const kernelFields = (speak: Term): KernelField[] => [
-  ...iterationFields(speak),
-  ...onceFields(speak),
-  ...sharingFields(speak),
-  ...detailFields(speak),
-];
 
 function field(
   id: KernelField['id'],
@@ -56,8 +47,7 @@ function field(
   };
 }
 
-function iterationFields(speak: Term): readonly KernelField[] {
-  const group = speak('threadGroup');
+export function kernelFields(speak: Term): readonly KernelField[] {
   return [
     field(
       'registersPerThread',
@@ -70,7 +60,7 @@ function iterationFields(speak: Term): readonly KernelField[] {
       'instructionsPerIteration',
       'Instructions per iteration',
       '',
-      `Instructions that one ${group} issues for one iteration of the loop. Count the loop body in the disassembly.`,
+      `Instructions that one ${speak('threadGroup')} issues for one iteration of the loop. Count the loop body in the disassembly.`,
       { min: 1e-3, step: 10 },
     ),
     field(
@@ -87,12 +77,6 @@ function iterationFields(speak: Term): readonly KernelField[] {
       `Bytes that one ${speak('lane')} moves from or to device memory per iteration; cache hits do not count.`,
       { step: 8 },
     ),
-  ];
-}
-
-/** The work is done once per thread, once per unit, and at each change of unit. */
-function onceFields(speak: Term): readonly KernelField[] {
-  return [
     field(
       'unit',
       'Once per unit',
@@ -124,11 +108,6 @@ function onceFields(speak: Term): readonly KernelField[] {
       'Instructions of one step of the binary search by which a slot finds the start of its even share (merge path, even non-zeros).',
     ),
     field('carry', 'Carry', 'instr.', 'Instructions to hand over a unit that is cut by the end of an even share.'),
-  ];
-}
-
-function sharingFields(speak: Term): readonly KernelField[] {
-  return [
     field(
       'serialFraction',
       'Serial fraction',
@@ -162,12 +141,6 @@ function sharingFields(speak: Term): readonly KernelField[] {
       '',
       `Shuffles and accesses to ${speak('sharedMemory')} that wait for one another in an iteration.`,
     ),
-  ];
-}
-
-function detailFields(speak: Term): readonly KernelField[] {
-  const block = speak('block');
-  return [
     field(
       'integerShare',
       'Integer share',
@@ -200,7 +173,7 @@ function detailFields(speak: Term): readonly KernelField[] {
       'sharedMemoryBytesPerBlock',
       sentenceCase(speak('sharedMemory')),
       '',
-      `Static and dynamic ${speak('sharedMemory')} of one ${block} together.`,
+      `Static and dynamic ${speak('sharedMemory')} of one ${speak('block')} together.`,
       { max: 2 ** 24, step: 1024, integer: true, memory: true },
     ),
     field(
@@ -232,7 +205,6 @@ const OF_SPLIT: ReadonlySet<KernelNumber> = new Set(['serialFraction', 'cooperat
 export const isOf = ({ sharing }: Pick<Study['kernel'], 'sharing'>, { id }: Pick<KernelField, 'id'>): boolean =>
   sharing !== 'deal' || !OF_SPLIT.has(id);
 
-/** Few studies need to change advanced fields. */
 export function isAdvanced({ id }: Pick<KernelField, 'id'>): boolean {
   return KERNEL_INPUTS[id].level === 'advanced';
 }

@@ -49,7 +49,6 @@ export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTh
   const labelSide = (i: number) => {
     if (i < best && steep(i, i + 1)) return 'right' as const;
     if (i > best && steep(i - 1, i)) return 'left' as const;
-    // Near the axis, a label is above its point.
     return ((costs[i] - yMin) / (yMax - yMin)) * (height - 60) < 24 ? ('top' as const) : ('bottom' as const);
   };
   return {

@@ -20,7 +20,6 @@ import type { Band } from './preview.svelte.ts';
 export interface LossInput {
   readonly losses: readonly LossMoments[];
   readonly band: readonly Band[];
-  /** The units per group with the lowest lane cost have a bold tick. */
   readonly chosen: number | null;
   readonly groupWord: string;
   readonly order: WorkloadOrder | null;
@@ -84,17 +83,16 @@ export function lossChart(
       ...bandLines(band, at, theme),
       ...(inOrder.length > 1
         ? [
-            line('in order', [], {
-              data: inOrder.map(({ n, aggregateLoss }) => [at(n), aggregateLoss]),
-              symbol: 'none',
-              lineStyle: { color: theme.series[2], width: 1.75 },
-              z: 3,
-            }),
+            line(
+              'in order',
+              inOrder.map(({ n, aggregateLoss }) => [at(n), aggregateLoss]),
+              { symbol: 'none', lineStyle: { color: theme.series[2], width: 1.75 }, z: 3 },
+            ),
           ]
         : []),
       line(
         'mean',
-        losses.map(({ meanLoss }) => meanLoss),
+        losses.map(({ meanLoss }, i) => [i, meanLoss]),
         {
           silent: false,
           symbol: 'circle',
@@ -107,12 +105,8 @@ export function lossChart(
       ),
       line(
         'aggregate',
-        losses.map(({ aggregateLoss }) => aggregateLoss),
-        {
-          symbol: 'none',
-          lineStyle: { color: theme.series[1], width: 1.5, type: [4, 3] },
-          z: 4,
-        },
+        losses.map(({ aggregateLoss }, i) => [i, aggregateLoss]),
+        { symbol: 'none', lineStyle: { color: theme.series[1], width: 1.5, type: [4, 3] }, z: 4 },
       ),
     ],
     graphic: [
@@ -122,14 +116,8 @@ export function lossChart(
   };
 }
 
-function line(name: string, values: readonly number[], extra: object) {
-  return {
-    type: 'line' as const,
-    name,
-    data: values.map((value, i) => [i, value]),
-    silent: true,
-    ...extra,
-  };
+function line(name: string, data: number[][], extra: object) {
+  return { type: 'line' as const, name, data, silent: true, ...extra };
 }
 
 function endsOfLines(last: LossMoments, edge: Band | undefined, inOrder: OrderLoss | undefined) {
@@ -149,26 +137,18 @@ function endsOfLines(last: LossMoments, edge: Band | undefined, inOrder: OrderLo
 /** The band is an invisible line, and the area that is stacked on it. */
 function bandLines(band: readonly Band[], at: (n: number) => number, theme: ChartTheme) {
   if (band.length < 2) return [];
+  const stacked = { stack: 'band', stackStrategy: 'all', symbol: 'none', lineStyle: { opacity: 0 } };
   return [
     line(
       'p5',
-      band.map(({ low }) => low),
-      {
-        data: band.map(({ n, low }) => [at(n), low]),
-        stack: 'band',
-        stackStrategy: 'all',
-        symbol: 'none',
-        lineStyle: { opacity: 0 },
-      },
+      band.map(({ n, low }) => [at(n), low]),
+      stacked,
     ),
-    line('p95', [], {
-      data: band.map(({ n, low, high }) => [at(n), high - low]),
-      stack: 'band',
-      stackStrategy: 'all',
-      symbol: 'none',
-      lineStyle: { opacity: 0 },
-      areaStyle: { color: theme.series[0], opacity: theme.dark ? 0.18 : 0.13 },
-    }),
+    line(
+      'p95',
+      band.map(({ n, low, high }) => [at(n), high - low]),
+      { ...stacked, areaStyle: { color: theme.series[0], opacity: theme.dark ? 0.18 : 0.13 } },
+    ),
   ];
 }
 

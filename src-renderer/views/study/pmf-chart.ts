@@ -27,7 +27,6 @@ export interface PmfMark {
 export interface PmfInput {
   readonly law: LengthLaw;
   readonly mean: number;
-  /** The expected longest unit of groups of some sizes. */
   readonly depths: readonly PmfMark[];
   /** The width of the plot, px. Bars that would be thinner than 2 px are combined. */
   readonly widthPx: number;
@@ -49,14 +48,12 @@ export interface PmfBins {
   readonly log: boolean;
   /** The edges of the bars, halfway between lengths; one more than there are bars. */
   readonly edges: Float64Array;
-  /** The probability of the lengths from edges[i] to edges[i + 1]. */
   readonly probability: Float64Array;
   /** The largest length of the axis, and the probability beyond it. */
   readonly to: number;
   readonly beyond: number;
 }
 
-/** The plot shows all marks and 99.9 % of the units. */
 function drawnEnd({ law, depths }: PmfInput): { readonly end: number; readonly beyond: number } {
   const { support, probability } = law;
   const last = support.length - 1;
@@ -114,7 +111,6 @@ function placeLabels(
   });
 }
 
-/** Draws the probability of each length as bars, with the mean and the depths of groups. */
 export function pmfChart(drawn: Omit<PmfInput, 'widthPx'>, theme: ChartTheme, size: ChartSize): EChartsOption {
   const input = { ...drawn, widthPx: size.width };
   const bins = pmfBins(input);

@@ -12,7 +12,6 @@ import { readDistribution } from './distributions.ts';
 import type { QuantileReply, QuantileRequest } from './quantiles.worker.ts';
 
 export const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64];
-/** The quantiles of the lower and upper edge of the band. */
 const BAND_LEVELS = [0.05, 0.95];
 /** The worker is too slow for every step of a slider, hence the delay after the last, ms. */
 const BAND_AFTER_MS = 60;
@@ -23,7 +22,6 @@ export interface Band {
   readonly high: number;
 }
 
-/** A way to divide a thread group of one width. */
 export interface GroupRow {
   readonly unitsPerGroup: number;
   readonly threadsPerUnit: number;
@@ -56,7 +54,6 @@ export class Preview {
     } else if (this.resolved.value) this.#kept = this.resolved.value;
     return this.#kept;
   });
-  /** The order of the workload; null for a distribution. */
   readonly order: WorkloadOrder | null = $derived.by(() => (this.#own ? null : (this.resolved.value?.order ?? null)));
   readonly failure: Failure | null = $derived.by(() => {
     if (this.#own) return this.#own.ok ? null : this.#own.error;
@@ -119,7 +116,6 @@ export class Preview {
     return this.#band;
   }
 
-  /** Returns the expected longest unit in a group, iterations. */
   depth(unitsPerGroup: number): number {
     const row = this.losses.find(({ n }) => n === unitsPerGroup);
     return row && this.moments ? row.aggregateLoss * this.moments.mean : NaN;

@@ -26,7 +26,6 @@ addEventListener('message', (event: MessageEvent<QuantileRequest>) => {
     const n = groupSizes[next++];
     const distribution = affordableLossDistribution(law, n);
     postMessage({ id, n, values: levels.map((level) => quantile(distribution, level)) } satisfies QuantileReply);
-    // Between group sizes, a newer law can replace the older law.
     setTimeout(step);
   };
   step();

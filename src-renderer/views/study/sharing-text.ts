@@ -5,6 +5,7 @@ import { kernelValue } from '../../../src-workers/domain/provenance.ts';
 import { counted, NBSP, percent, signed } from '../../format/numbers.ts';
 
 type Kernel = Study['kernel'];
+const listed = new Intl.ListFormat('en-GB');
 
 /** Examples: `serial work and cooperation`, `idle lanes, set-up …`. */
 export function sharingCause(kernel: Kernel): string {
@@ -17,8 +18,7 @@ export function sharingCause(kernel: Kernel): string {
     ...(kernelValue(kernel, 'unit') > 0 ? ['set-up'] : []),
     ...(combines ? ['combining'] : []),
   ];
-  const last = causes.at(-1)!;
-  return causes.length > 1 ? `${causes.slice(0, -1).join(', ')} and ${last}` : last;
+  return listed.format(causes);
 }
 
 /**

@@ -23,40 +23,22 @@ export function axisCounts(study: Study): { readonly axis: string; readonly coun
   ];
 }
 
-export function reasonLabel(reason: InvalidReason, say: Term): string {
-  const block = say('block');
-  switch (reason) {
-    case 'valid':
-      return 'Valid';
-    case 'block-threads':
-      return `${sentenceCase(block)} too large for the device`;
-    case 'registers':
-      return `Too many ${say('register', 'many')} in a ${block}`;
-    case 'shared-memory':
-      return `Too much ${say('sharedMemory')} in a ${block}`;
-    case 'grid-blocks':
-      return `More ${say('block', 'many')} than can be launched`;
-    case 'block-not-multiple':
-      return `${sentenceCase(block)} no multiple of ${say('thread', 'many')} per unit`;
-    case 'lengths-unknown':
-      return 'Lengths unknown before launch';
-    case 'group-width':
-      return `Units do not divide a ${say('threadGroup')}`;
-    case 'constraint':
-      return 'Removed by constraints';
-    case 'no-residency':
-      return `No ${block} fits on a ${say('multiprocessor', 'short')}`;
-    case 'idle-blocks':
-      return `More ${say('block', 'many')} than units of work`;
-    case 'not-on-device':
-      return 'Setting of another kind of device';
-    case 'cores':
-      return 'More cores than the device has';
-    case 'implementation':
-      return 'Not allowed by the implementation';
-    case 'block-shape':
-      return `${sentenceCase(block)} cannot have this shape`;
-    case 'classes':
-      return `Classes set their own ${say('thread', 'many')} per unit`;
-  }
-}
+const REASONS: Readonly<Record<InvalidReason, (say: Term) => string>> = {
+  valid: () => 'Valid',
+  'block-threads': (say) => `${say('block')} too large for the device`,
+  registers: (say) => `Too many ${say('register', 'many')} in a ${say('block')}`,
+  'shared-memory': (say) => `Too much ${say('sharedMemory')} in a ${say('block')}`,
+  'grid-blocks': (say) => `More ${say('block', 'many')} than can be launched`,
+  'block-not-multiple': (say) => `${say('block')} no multiple of ${say('thread', 'many')} per unit`,
+  'lengths-unknown': () => 'Lengths unknown before launch',
+  'group-width': (say) => `Units do not divide a ${say('threadGroup')}`,
+  constraint: () => 'Removed by constraints',
+  'no-residency': (say) => `No ${say('block')} fits on a ${say('multiprocessor', 'short')}`,
+  'idle-blocks': (say) => `More ${say('block', 'many')} than units of work`,
+  'not-on-device': () => 'Setting of another kind of device',
+  cores: () => 'More cores than the device has',
+  implementation: () => 'Not allowed by the implementation',
+  'block-shape': (say) => `${say('block')} cannot have this shape`,
+  classes: (say) => `Classes set their own ${say('thread', 'many')} per unit`,
+};
+export const reasonLabel = (reason: InvalidReason, say: Term): string => sentenceCase(REASONS[reason](say));
