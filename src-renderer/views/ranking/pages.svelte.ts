@@ -21,12 +21,13 @@ export interface ListedRow extends RankRow {
   readonly equal: number;
 }
 
-const PAGE_ROWS = 100;
-/** The engine needs a fraction of a millisecond for each row's breakdown and slices, so their pages are small. */
-const DETAIL_ROWS = 25;
-const MAX_PAGES = 120;
-const MAX_DETAILS = 160;
-const MAX_IN_FLIGHT = 2;
+/** The engine needs a fraction of a millisecond for each row's breakdown and slices, so pages of details are small. */
+const KINDS = {
+  plain: { rows: 100, kept: 120, inFlight: 2, detail: false },
+  detail: { rows: 25, kept: 160, inFlight: 1, detail: true },
+} as const;
+type Kind = keyof typeof KINDS;
+type Cache = Map<number, readonly ListedRow[]>;
 /** Details are requested when scrolling has paused for this time, ms. */
 const SETTLED_AFTER_MS = 70;
 const SLOW_AFTER_MS = 200;
@@ -43,8 +44,7 @@ const isSameList = ({ opened: _a, ...a }: ListInput, { opened: _b, ...b }: ListI
  */
 export class RankPages {
   #engine: Engine;
-  #pages = new Map<number, readonly ListedRow[]>();
-  #details = new Map<number, readonly ListedRow[]>();
+  #pages: Readonly<Record<Kind, Cache>> = { plain: new Map(), detail: new Map() };
   #asked = new Set<string>();
   #inFlight = 0;
   #list: ListInput | null = null;
@@ -114,9 +114,11 @@ export class RankPages {
 
   row(place: number): ListedRow | null {
     void this.#version;
-    const detail = this.#details.get(Math.floor(place / DETAIL_ROWS));
-    if (detail) return detail[place % DETAIL_ROWS] ?? null;
-    return this.#pages.get(Math.floor(place / PAGE_ROWS))?.[place % PAGE_ROWS] ?? null;
+    const read = (kind: Kind) => {
+      const { rows } = KINDS[kind];
+      return this.#pages[kind].get(Math.floor(place / rows))?.[place % rows];
+    };
+    return read('detail') ?? read('plain') ?? null;
   }
 
   look(first: number, last: number): void {
@@ -139,8 +141,8 @@ export class RankPages {
     if (!list) return;
     const mine = this.#generation;
     const { first, last } = this.#viewport;
-    const size = this.#withDetail() ? DETAIL_ROWS : PAGE_ROWS;
-    const cache = this.#withDetail() ? this.#details : this.#pages;
+    const kind = this.#withDetail() ? 'detail' : 'plain';
+    const { rows: size, detail } = KINDS[kind];
     const from = Math.floor(first / size);
     const to = Math.floor(Math.max(first, last - 1) / size);
     const fresh: [page: number, rows: readonly ListedRow[]][] = [];
@@ -151,20 +153,18 @@ export class RankPages {
         ...this.standing,
         offset: page * size,
         limit: size,
-        detail: this.#withDetail(),
+        detail,
       });
       if (mine !== this.#generation || !result.ok) return;
       if (result.value.order !== this.#order) return this.again();
       fresh.push([page, listedRows(result.value)]);
       summary = result.value;
     }
-    this.#pages.clear();
-    this.#details.clear();
+    this.#pages = { plain: new Map(), detail: new Map(), [kind]: new Map(fresh) };
     // Answers under way read the rows before the change, so they are ignored.
     this.#readings += 1;
     this.#asked.clear();
     this.#inFlight = 0;
-    for (const [page, rows] of fresh) cache.set(page, rows);
     this.#summary = summary;
     this.#version += 1;
     this.#pumpSettled();
@@ -174,12 +174,13 @@ export class RankPages {
     const mine = ++this.#generation;
     const find = this.#find();
     const kept = this.#list !== null && isSameList(list, this.#list) && this.#failure === null;
-    const first = kept ? Math.floor(this.#viewport.first / PAGE_ROWS) : 0;
+    const { rows: size } = KINDS.plain;
+    const first = kept ? Math.floor(this.#viewport.first / size) : 0;
     const timer = setTimeout(() => (this.#slow = mine === this.#generation), SLOW_AFTER_MS);
     const result = await this.#engine.call('ranking.page', {
       ...asked(list),
-      offset: first * PAGE_ROWS,
-      limit: PAGE_ROWS,
+      offset: first * size,
+      limit: size,
       ...(find === null ? {} : { find }),
     });
     clearTimeout(timer);
@@ -193,8 +194,7 @@ export class RankPages {
     this.#failure = null;
     this.#list = list;
     this.#order = order;
-    this.#pages = new Map([[first, listedRows(result.value)]]);
-    this.#details = new Map();
+    this.#pages = { plain: new Map([[first, listedRows(result.value)]]), detail: new Map() };
     this.#asked = new Set();
     this.#inFlight = 0;
     this.#kept = kept;
@@ -215,31 +215,29 @@ export class RankPages {
     const summary = this.#summary;
     if (!summary || !this.#list) return;
     const { first, last, down } = this.#viewport;
-    for (const page of wantedPages(first, last, summary.listed, PAGE_ROWS, 1, down)) {
-      if (this.#inFlight >= MAX_IN_FLIGHT) return;
-      if (!this.#pages.has(page)) this.#fetch('page', page);
-    }
-    if (!this.#settled || !this.#withDetail()) return;
-    for (const page of wantedPages(first, last, summary.listed, DETAIL_ROWS, 1, down)) {
-      if (this.#inFlight >= 1) return;
-      if (!this.#details.has(page)) this.#fetch('detail', page);
+    for (const kind of this.#settled && this.#withDetail() ? (['plain', 'detail'] as const) : (['plain'] as const)) {
+      const { rows, inFlight } = KINDS[kind];
+      for (const page of wantedPages(first, last, summary.listed, rows, down)) {
+        if (this.#inFlight >= inFlight) return;
+        if (!this.#pages[kind].has(page)) this.#fetch(kind, page);
+      }
     }
   }
 
-  #fetch(kind: 'page' | 'detail', page: number): void {
+  #fetch(kind: Kind, page: number): void {
     const key = `${kind} ${page}`;
     if (this.#asked.has(key)) return;
     this.#asked.add(key);
     this.#inFlight += 1;
     const [mine, reading] = [this.#generation, this.#readings];
-    const rows = kind === 'page' ? PAGE_ROWS : DETAIL_ROWS;
+    const { rows, kept, detail } = KINDS[kind];
     void this.#engine
       .call('ranking.page', {
         ...asked(this.#list!),
         ...this.standing,
         offset: page * rows,
         limit: rows,
-        detail: kind === 'detail',
+        detail,
       })
       .then((result) => {
         if (mine !== this.#generation || reading !== this.#readings) return;
@@ -251,8 +249,7 @@ export class RankPages {
         }
         // The engine no longer knows the order, so the whole list is read again.
         if (result.value.order !== this.#order) return void this.again();
-        const cache = kind === 'page' ? this.#pages : this.#details;
-        keep(cache, kind === 'page' ? MAX_PAGES : MAX_DETAILS, page, listedRows(result.value));
+        keep(this.#pages[kind], kept, page, listedRows(result.value));
         this.#version += 1;
         this.#pump();
       });

@@ -54,26 +54,15 @@ export function revealPx(geometry: Geometry, topPx: number, row: number): number
 }
 
 /**
- * Returns the pages for rows first … last − 1, most important first: the visible pages, then `ahead` pages on each
- * side. Pages in the direction of scrolling come first.
+ * Returns the pages for rows first … last − 1, most important first: the visible pages, then the page in the direction
+ * of scrolling, then the page on the other side.
  */
-export function wantedPages(
-  first: number,
-  last: number,
-  count: number,
-  pageRows: number,
-  ahead: number,
-  down: boolean,
-): number[] {
+export function wantedPages(first: number, last: number, count: number, pageRows: number, down: boolean): number[] {
   if (count === 0 || last <= first) return [];
   const lastPage = Math.floor((count - 1) / pageRows);
   const from = Math.floor(first / pageRows);
   const to = Math.min(lastPage, Math.floor((last - 1) / pageRows));
-  const pages: number[] = [];
-  for (let page = from; page <= to; page += 1) pages.push(page);
-  for (let step = 1; step <= ahead; step += 1) {
-    const sides = down ? [to + step, from - step] : [from - step, to + step];
-    for (const page of sides) if (page >= 0 && page <= lastPage) pages.push(page);
-  }
-  return pages;
+  const visible = Array.from({ length: to - from + 1 }, (_, i) => from + i);
+  const sides = down ? [to + 1, from - 1] : [from - 1, to + 1];
+  return [...visible, ...sides.filter((page) => page >= 0 && page <= lastPage)];
 }
