@@ -23,7 +23,7 @@ interface Measured {
 
 export class Measuring {
   #app: App;
-  #now: () => Measured;
+  readonly now: () => Measured;
   #started: (runId: number) => void;
   #failure = $state.raw<Refusal | null>(null);
   #starting = $state(false);
@@ -31,19 +31,17 @@ export class Measuring {
   #bundled = $state<string | null>(null);
 
   readonly refused = $derived.by(() => {
-    const { setup, target, sweepId, devices, runnable, unsupported } = this.#now();
+    const { setup, target, sweepId, devices, runnable, unsupported } = this.now();
     return refusal(setup, target, sweepId, devices, runnable, unsupported);
   });
   readonly canStart = $derived.by(
     () => this.refused === null && this.#app.running === null && !this.#starting && pageSession.runId === null,
   );
-  readonly label = $derived.by(() =>
-    this.#starting ? 'Probing…' : startLabel(this.#now().setup, this.#now().runnable),
-  );
+  readonly label = $derived.by(() => (this.#starting ? 'Probing…' : startLabel(this.now().setup, this.now().runnable)));
 
   constructor(app: App, now: () => Measured, started: (runId: number) => void) {
     this.#app = app;
-    this.#now = now;
+    this.now = now;
     this.#started = started;
   }
 
@@ -74,7 +72,7 @@ export class Measuring {
   async start(designs?: readonly number[], whole = false): Promise<void> {
     if (!this.canStart) return;
     const app = this.#app;
-    const { setup, target, sweepId, runnable } = this.#now();
+    const { setup, target, sweepId, runnable } = this.now();
     this.#starting = true;
     this.dismiss();
     const setUp: MeasuringSetup = designs ? { ...setup, suite: 'designs', choose: 'named', designs } : setup;
@@ -110,7 +108,7 @@ export class Measuring {
   }
 
   async resume(): Promise<void> {
-    const { run, detail } = this.#now();
+    const { run, detail } = this.now();
     if (!run || !detail) return;
     this.dismiss();
     if (run.state !== 'running') {
@@ -123,7 +121,7 @@ export class Measuring {
 
   /** Saves the set-up as files, for measuring on a machine without Lockstep. */
   async bundle(): Promise<void> {
-    const { setup, sweepId } = this.#now();
+    const { setup, sweepId } = this.now();
     const result = await this.#app.engine.call('bench.bundle', measuringInput(setup, sweepId));
     if (!result.ok) return this.#fail('The bundle was not made', result.error, () => this.bundle());
     this.dismiss();
