@@ -48,30 +48,25 @@ function adapterDevice({ features, info, limits }: GPUAdapter): MeasuringDevice 
 const messageOf = (error: unknown) => String(error instanceof Error ? error.message : error);
 
 export async function pageTarget(gpu: GPU | undefined): Promise<MeasuringTarget> {
-  const target = (
-    available: boolean,
-    label: string,
-    advice: string,
-    device: MeasuringDevice | null = null,
-  ): MeasuringTarget => ({ id: PAGE_TARGET, backend: 'webgpu', available, label, device, advice });
-  const ofDevice = (device: MeasuringDevice) => target(true, deviceTitle(device), '', device);
+  const target = (label: string, advice: string, device: MeasuringDevice | null = null): MeasuringTarget => {
+    return { id: PAGE_TARGET, backend: 'webgpu', available: device !== null, label, device, advice };
+  };
   if (!gpu)
     return target(
-      false,
       'This window has no WebGPU',
       'Open this page in a browser with WebGPU, over https or from localhost. In Chromium, chrome://gpu shows what is missing.',
     );
   try {
     const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
-    return adapter
-      ? ofDevice(adapterDevice(adapter))
+    const device = adapter && adapterDevice(adapter);
+    return device
+      ? target(deviceTitle(device), '', device)
       : target(
-          false,
           'WebGPU finds no adapter in this window',
           'The driver may be on the browser’s block list: see chrome://gpu.',
         );
   } catch (error) {
-    return target(false, 'WebGPU does not answer in this window', messageOf(error));
+    return target('WebGPU does not answer in this window', messageOf(error));
   }
 }
 

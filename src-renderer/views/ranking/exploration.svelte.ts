@@ -137,7 +137,7 @@ export class Exploration {
   }
 
   passingText(matching: number, total: number): string {
-    const { filter } = this.address as { readonly filter: Narrowing };
+    const { filter } = this.address;
     const validity = filter.invalidReason ? 'invalid' : filter.validity;
     const bestOf = this.run?.kept ? this.run.enumerated : null;
     return passingText(matching, validity, {
