@@ -26,40 +26,24 @@ export interface DeviceNumber {
   readonly memory?: boolean;
 }
 
-const whole = (field: string, label: string, unit = '', min = 1, max = 65536): DeviceNumber => ({
-  field,
-  label,
-  unit,
-  min,
-  max,
-  integer: true,
-});
-const positive = (field: string, label: string, unit: string, max: number): DeviceNumber => ({
-  field,
-  label,
-  unit,
-  min: Number.MIN_VALUE,
-  max,
-  integer: false,
-});
+const whole = (field: string, label: string, max = 65536, min = 1): DeviceNumber => {
+  return { field, label, unit: '', min, max, integer: true };
+};
+const positive = (field: string, label: string, unit: string, max: number): DeviceNumber => {
+  return { field, label, unit, min: Number.MIN_VALUE, max, integer: false };
+};
 const LARGEST = 2 ** 40;
-const memory = (field: string, label: string): DeviceNumber => ({
-  ...whole(field, label, '', 0, LARGEST),
-  memory: true,
-});
+const memory = (field: string, label: string): DeviceNumber => ({ ...whole(field, label, LARGEST, 0), memory: true });
 
 /** Returns the fields of a GPU in two columns. Occupancy rules set the fields in `ruled`, and hide them. */
-export function gpuNumbers(say: Term): {
-  readonly main: readonly DeviceNumber[];
-  readonly ruled: readonly DeviceNumber[];
-} {
+export function gpuNumbers(say: Term) {
   const multiprocessor = say('multiprocessor', 'short');
   return {
     main: [
       whole('multiprocessors', `${multiprocessor}s`),
       positive('clockMhz', 'Boost clock', 'MHz', 20_000),
-      whole('schedulersPerMultiprocessor', `Schedulers per ${multiprocessor}`, '', 1, 64),
-      whole('fp32LanesPerMultiprocessor', `FP32 lanes per ${multiprocessor}`, '', 1, 4096),
+      whole('schedulersPerMultiprocessor', `Schedulers per ${multiprocessor}`, 64),
+      whole('fp32LanesPerMultiprocessor', `FP32 lanes per ${multiprocessor}`, 4096),
       positive('dependentIssueLatencyCycles', 'Arithmetic latency', 'cycles', 1000),
       positive('memoryLatencyCycles', 'Memory latency', 'cycles', 100_000),
       positive('memoryBandwidthGbS', 'Memory bandwidth', 'GB/s', 1e6),
@@ -67,13 +51,13 @@ export function gpuNumbers(say: Term): {
       memory('l2Bytes', 'Last-level cache'),
     ],
     ruled: [
-      whole('threadGroupWidth', `Width of a ${say('threadGroup')}`, '', 1, 1024),
+      whole('threadGroupWidth', `Width of a ${say('threadGroup')}`, 1024),
       whole('limits.maxThreadsPerBlock', sentenceCase(`${say('thread', 'many')} per ${say('block')}`)),
-      whole('limits.maxGridBlocks', sentenceCase(`${say('block', 'many')} per launch`), '', 1, LARGEST),
+      whole('limits.maxGridBlocks', sentenceCase(`${say('block', 'many')} per launch`), LARGEST),
       whole('limits.maxBlocksPerMultiprocessor', `Resident ${say('block', 'many')}`),
       whole('limits.maxThreadGroupsPerMultiprocessor', `Resident ${say('threadGroup', 'many')}`),
-      whole('limits.registersPerMultiprocessor', `Registers per ${multiprocessor}`, '', 1, LARGEST),
-      whole('limits.maxRegistersPerBlock', `Registers per ${say('block')}`, '', 1, LARGEST),
+      whole('limits.registersPerMultiprocessor', `Registers per ${multiprocessor}`, LARGEST),
+      whole('limits.maxRegistersPerBlock', `Registers per ${say('block')}`, LARGEST),
       whole('limits.maxRegistersPerThread', `Registers per ${say('thread')}`),
       memory('limits.sharedMemoryBytesPerMultiprocessor', sentenceCase(`${say('sharedMemory')} per ${multiprocessor}`)),
       memory('limits.maxSharedMemoryBytesPerBlock', sentenceCase(`${say('sharedMemory')} per ${say('block')}`)),
@@ -107,45 +91,29 @@ export function withRules(device: GpuDevice, rules: OccupancyRules): GpuDevice {
   return { ...device, occupancy: rules, ...fixed };
 }
 
-export const OCCUPANCY_CHOICES: readonly { readonly value: string; readonly label: string; readonly rules: OccupancyRules }[] = [
-  ...NVIDIA_COMPUTE_CAPABILITIES.toReversed().map((computeCapability) => ({
-    value: `nvidia ${computeCapability}`,
-    label: `NVIDIA ${computeCapability}`,
-    rules: { family: 'nvidia', computeCapability } as const,
-  })),
+const choice = (label: string, rules: OccupancyRules) => ({ value: choiceOfRules(rules), label, rules });
+
+export const OCCUPANCY_CHOICES = [
+  ...NVIDIA_COMPUTE_CAPABILITIES.toReversed().map((computeCapability) =>
+    choice(`NVIDIA ${computeCapability}`, { family: 'nvidia', computeCapability }),
+  ),
   ...AMD_ISAS.flatMap((isa) =>
-    ([32, 64] as const).flatMap((waveSize) => {
-      const rules = { family: 'amd', isa, waveSize } as const;
-      return limitsByRules(rules).ok ? [{ value: `amd ${isa} ${waveSize}`, label: `${isa}, wave${waveSize}`, rules }] : [];
-    }),
+    ([32, 64] as const).map((waveSize) => choice(`${isa}, wave${waveSize}`, { family: 'amd', isa, waveSize })),
   ),
   ...INTEL_ARCHITECTURES.flatMap((architecture) =>
-    ([8, 16, 32] as const).flatMap((simdWidth) => {
-      const rules = { family: 'intel', architecture, simdWidth } as const;
-      return limitsByRules(rules).ok ? [{ value: `intel ${architecture} ${simdWidth}`, label: `${architecture}, SIMD${simdWidth}`, rules }] : [];
-    }),
+    ([8, 16, 32] as const).map((simdWidth) =>
+      choice(`${architecture}, SIMD${simdWidth}`, { family: 'intel', architecture, simdWidth }),
+    ),
   ),
-  ...APPLE_GPU_FAMILIES.map((gpuFamily) => ({
-    value: `apple ${gpuFamily}`,
-    label: `Apple GPU family ${gpuFamily}`,
-    rules: { family: 'apple', gpuFamily } as const,
-  })),
-  { value: 'generic', label: 'none', rules: { family: 'generic' } },
-]; // prettier-ignore
+  ...APPLE_GPU_FAMILIES.map((gpuFamily) => choice(`Apple GPU family ${gpuFamily}`, { family: 'apple', gpuFamily })),
+  choice('none', { family: 'generic' }),
+].filter(({ rules }) => limitsByRules(rules).ok);
 
-export function choiceOfRules(rules: OccupancyRules): string {
-  switch (rules.family) {
-    case 'nvidia':
-      return `nvidia ${rules.computeCapability}`;
-    case 'amd':
-      return `amd ${rules.isa} ${rules.waveSize}`;
-    case 'intel':
-      return `intel ${rules.architecture} ${rules.simdWidth}`;
-    case 'apple':
-      return `apple ${rules.gpuFamily}`;
-    case 'generic':
-      return 'generic';
-  }
+export function choiceOfRules({ family, ...rules }: OccupancyRules): string {
+  const values = Object.entries(rules)
+    .sort()
+    .map(([, value]) => value);
+  return [family, ...values].join(' ');
 }
 
 /** The copy's sources say only what was copied, and which values are estimates. */

@@ -18,33 +18,15 @@ export interface KernelField {
   readonly slider: number | null;
 }
 
-const SYMBOLS: Partial<Record<KernelField['id'], string>> = {
-  serialFraction: 'σ',
-  cooperationCost: 'κ',
-  kneeSoftness: 'p',
-};
-
 function field(
   id: KernelField['id'],
   label: string,
   unit: string,
   help: string,
-  limits: Partial<Pick<KernelField, 'min' | 'max' | 'step' | 'integer' | 'memory' | 'slider'>> = {},
+  rest: Partial<KernelField> = {},
 ): KernelField {
-  return {
-    id,
-    label,
-    symbol: SYMBOLS[id] ?? '',
-    unit,
-    help,
-    min: 0,
-    max: MAX_FIGURE,
-    step: 1,
-    integer: false,
-    memory: false,
-    slider: null,
-    ...limits,
-  };
+  const usual = { symbol: '', min: 0, max: MAX_FIGURE, step: 1, integer: false, memory: false, slider: null };
+  return { ...usual, id, label, unit, help, ...rest };
 }
 
 export function kernelFields(speak: Term): readonly KernelField[] {
@@ -68,7 +50,6 @@ export function kernelFields(speak: Term): readonly KernelField[] {
       'Dependent loads per iteration',
       '',
       'Loads from device memory that wait for each other in one iteration. Each adds one memory latency that other work must hide.',
-      { step: 1 },
     ),
     field(
       'bytesPerIteration',
@@ -113,14 +94,14 @@ export function kernelFields(speak: Term): readonly KernelField[] {
       'Serial fraction',
       '',
       'The part of an iteration that does not get faster when threads share a unit, as in Amdahl’s law.',
-      { max: 1, step: 0.001, slider: 0.5 },
+      { symbol: 'σ', max: 1, step: 0.001, slider: 0.5 },
     ),
     field(
       'cooperationCost',
       'Cooperation step',
       'iter.',
       `Cost of one exchange between ${speak('thread', 'many')} that share a unit, as a fraction of an iteration; u ${speak('thread', 'many')} need log₂u exchanges.`,
-      { step: 0.01 },
+      { symbol: 'κ', step: 0.01 },
     ),
     field(
       'flattenedCost',
@@ -181,7 +162,7 @@ export function kernelFields(speak: Term): readonly KernelField[] {
       'Knee softness',
       '',
       'How sharply the time turns from latency-bound to issue-bound. 6.5 fits published measurements; calibration replaces it.',
-      { min: 1, max: 100, step: 0.5 },
+      { symbol: 'p', min: 1, max: 100, step: 0.5 },
     ),
     field(
       'bytesPerUnit',
