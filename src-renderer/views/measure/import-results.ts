@@ -1,4 +1,4 @@
-import type { NamedParameters } from '../../../src-workers/domain/design-names.ts';
+import type { ProcedureInput } from '../../../src-main/contract/procedures.ts';
 import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import type { ImportedFile } from '../../../src-main/contract/measuring.ts';
 import { chooseFile } from '../../components/save.ts';
@@ -28,12 +28,6 @@ export function importedText(fileName: string, { kind, cases, failed, linked, wa
   ].join('; ');
 }
 
-interface Answers {
-  readonly parameters?: NamedParameters;
-  readonly timeUnit?: 's' | 'ms' | 'us' | 'ns';
-  readonly studyName?: string;
-}
-
 /** Imports measured results and shows their run. Returns null if a sheet must first ask the user. */
 export async function importResults(app: App, file: File): Promise<Result<ImportedFile | null>> {
   if (file.size > MAX_IMPORT_BYTES)
@@ -56,7 +50,7 @@ export async function importResults(app: App, file: File): Promise<Result<Import
 export async function importAnswered(
   app: App,
   { fileName, bytes: content, openRunId }: Pick<OpenResults, 'fileName' | 'bytes' | 'openRunId'>,
-  answers: Answers,
+  answers: Pick<ProcedureInput<'import.file'>, 'parameters' | 'timeUnit' | 'studyName'>,
 ): Promise<Result<ImportedFile>> {
   const result = await app.engine.call('import.file', {
     fileName,

@@ -1,25 +1,17 @@
 import type { MeasuredTime } from '../../../src-main/contract/measuring.ts';
 import { summariseRepeats } from '../../../src-workers/models/calibration/repeats.ts';
 
-export interface Launch {
-  readonly order: number;
-  readonly timeMs: number;
-  readonly kind: 'warm-up' | 'counted' | 'outlier';
-}
-
-/** The engine finds outliers by the same rule. */
-export function launches({ timesMs, warmUpMs }: MeasuredTime): readonly Launch[] {
+/** Returns all launches in order, from 0, with warm-ups. The engine finds outliers by the same rule. */
+export function launches({ timesMs, warmUpMs }: MeasuredTime) {
   const all = [...warmUpMs, ...timesMs];
   const summary = summariseRepeats(
     all.map((ms) => ms * 1e6),
     all.map((_, i) => i < warmUpMs.length),
   );
   const outliers = new Set(summary.ok ? summary.value.outliers : []);
-  return all.map((timeMs, order) => ({
-    order,
-    timeMs,
-    kind: order < warmUpMs.length ? 'warm-up' : outliers.has(order) ? 'outlier' : 'counted',
-  }));
+  const kindOf = (order: number): 'warm-up' | 'outlier' | 'counted' =>
+    order < warmUpMs.length ? 'warm-up' : outliers.has(order) ? 'outlier' : 'counted';
+  return all.map((timeMs, order) => ({ order, timeMs, kind: kindOf(order) }));
 }
 
 /** The scale ends at this multiple of the median; slower launches are drawn at its edge. */

@@ -100,7 +100,7 @@ export function startLabel(setup: MeasuringSetup, runnable: number | null): stri
   return designs === null ? SUITES[setup.suite].action : `Measure ${counted(designs, 'design')}`;
 }
 
-/** The engine chooses designs within the limits of the page's GPU. Other targets have none here. */
+/** Returns the limits of the page's GPU, within which the engine chooses designs; empty for other targets. */
 export function pageLimits({ id, backend, device }: MeasuringTarget): Pick<ProcedureInput<'bench.start'>, 'limits'> {
   if (id !== PAGE_TARGET) return {};
   const { threadsPerUnit, blockThreads, bestBuckets } = findAbility(backend, device);

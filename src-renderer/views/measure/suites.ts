@@ -4,7 +4,7 @@ import type { Device } from '../../../src-workers/domain/device.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { fitDivergence } from '../../../src-workers/models/calibration/divergence.ts';
 import { CONTENTION_MODELS } from '../../../src-workers/models/contention/time.ts';
-import { runLoops, type LoopKernel } from '../../../src-workers/models/divergence/figures.ts';
+import { runLoops } from '../../../src-workers/models/divergence/figures.ts';
 import { EXCHANGE_LATENCY_CYCLES } from '../../../src-workers/models/pipeline/derive.ts';
 import { classLanes } from '../../../src-workers/models/pipeline/instruction-classes.ts';
 import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
@@ -82,12 +82,7 @@ export function matrixPowerRows(cases: readonly MeasuredCase[], laws: Readonly<R
   });
 }
 
-export interface LoopCurve {
-  readonly loops: LoopKernel;
-  readonly points: readonly (readonly [lanes: number, cycles: number])[];
-  /** The emulated stack's times after a fit; empty without a fit. */
-  readonly model: readonly (readonly [lanes: number, cycles: number])[];
-}
+export type LoopCurve = ReturnType<typeof loopFindings>['curves'][number];
 
 /**
  * @param complete whether all times have arrived. Before that nothing is fitted, because emulating the stack takes too
@@ -102,7 +97,7 @@ export function loopFindings(cases: readonly MeasuredCase[], complete: boolean) 
   });
   const fitted = complete ? fitDivergence(runs.filter(({ divergentLanes }) => divergentLanes < 32)) : null;
   const fit = fitted?.ok ? fitted.value : null;
-  const curves = (['single', 'double'] as const).flatMap((loops): LoopCurve[] => {
+  const curves = (['single', 'double'] as const).flatMap((loops) => {
     const points = runs
       .filter((run) => run.loops === loops)
       .map((run) => [run.divergentLanes, run.cycles] as const)

@@ -3,35 +3,21 @@ import { failureReasons, skillText, type TuningStop } from '../../../src-main/co
 import type { Curve } from '../../charts/curves.ts';
 import { counted, percent } from '../../format/numbers.ts';
 
-/** The designs of one run, with the best time so far. */
-export interface TuningStepRow {
-  readonly runId: number;
-  readonly designs: readonly TunedDesign[];
-  readonly stepBest: TunedDesign | null;
-  readonly bestMs: number;
-  readonly saved: number | null;
-}
-
 const timeOf = ({ measuredMs }: TunedDesign): number => measuredMs ?? Infinity;
 
-/** A design that was measured again belongs to its last step. */
-export function tuningSteps(history: readonly TunedDesign[]): readonly TuningStepRow[] {
-  const rows: TuningStepRow[] = [];
+/**
+ * Returns the designs of each run, with the best time so far and the fraction that the run saved. A design that was
+ * measured again belongs to its last run.
+ */
+export function tuningSteps(history: readonly TunedDesign[]) {
   let before = Infinity;
-  for (const [runId, designs] of Map.groupBy(history, (one) => one.runId)) {
+  return [...Map.groupBy(history, (one) => one.runId)].map(([runId, designs]) => {
     const best = designs.reduce((one, other) => (timeOf(other) < timeOf(one) ? other : one));
     const bestMs = Math.min(before, timeOf(best));
-    const improved = bestMs < before && before < Infinity;
-    rows.push({
-      runId,
-      designs,
-      stepBest: best.measuredMs === null ? null : best,
-      bestMs,
-      saved: improved ? 1 - bestMs / before : null,
-    });
+    const saved = bestMs < before && before < Infinity ? 1 - bestMs / before : null;
     before = bestMs;
-  }
-  return rows;
+    return { runId, designs, stepBest: best.measuredMs === null ? null : best, bestMs, saved };
+  });
 }
 
 /** Returns the best time over the number of measurements, for tuning and for random search, and the measured times. */

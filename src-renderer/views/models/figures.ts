@@ -1,4 +1,4 @@
-import { lossComparison, type LossComparison } from '../../../src-workers/models/imbalance/loss-comparison.ts';
+import { lossComparison } from '../../../src-workers/models/imbalance/loss-comparison.ts';
 import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
 import type { Divergence } from '../../../src-workers/models/divergence/costs.ts';
 import { runLoops, type LoopKernel } from '../../../src-workers/models/divergence/figures.ts';
@@ -13,14 +13,8 @@ export const LOSS_BINS = 60;
 /** The standard error of the mean is 1/128 of the standard deviation of one group. */
 const SIMULATED_GROUPS = 16_384;
 
-export interface SimulatedLoss extends LossComparison {
-  readonly groups: number;
-  readonly modelledMean: number;
-  readonly simulatedMean: number;
-}
-
 /** Fig. 2 of Swatman et al. 2022: the distribution of the loss by the model and in sampled groups. */
-function lossDistribution({ law, n, seed }: { law: LawId; n: number; seed: number }): SimulatedLoss {
+function lossDistribution({ law, n, seed }: { law: LawId; n: number; seed: number }) {
   const lengths = lawOf(law);
   const draw = lengthSampler(lengths);
   const uniform = mersenneTwister(seed);

@@ -29,14 +29,8 @@ export interface Regimes {
 
 const BALANCE = 'M₁/β = ΣM/ρ';
 
-/** Consecutive imbalances in a column of the map (one number of cores) with the same closest model. */
-interface Run {
-  readonly regime: ContentionRegime;
-  readonly cores: number;
-  readonly imbalances: readonly number[];
-  readonly phase2Fractions: readonly number[];
-}
-function findRuns({ cores, imbalances, points }: RegimeMap, column: number): readonly Run[] {
+/** Returns runs of imbalances with the same closest model in a column of the map (one number of cores). */
+function findRuns({ cores, imbalances, points }: RegimeMap, column: number) {
   const runs: { regime: ContentionRegime; cores: number; imbalances: number[]; phase2Fractions: number[] }[] = [];
   imbalances.forEach((imbalance, row) => {
     const point = points[column * imbalances.length + row];

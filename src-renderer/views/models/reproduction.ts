@@ -9,14 +9,8 @@ export function tablesOf(
   return all.filter(({ paper, table }) => paper === tables.paper && (tables.title?.test(table) ?? true));
 }
 
-export interface FoundTable {
-  readonly table: ReproductionTable;
-  /** Matching rows, failed ones first, in the paper's order. */
-  readonly rows: readonly ReproductionRow[];
-}
-
-/** Returns tables in which a row or the title contains every word, failed tables first. */
-export function findRows(tables: readonly ReproductionTable[], query: string): readonly FoundTable[] {
+/** Returns the rows that contain every word in their label, table or result. Failures are first. */
+export function findRows(tables: readonly ReproductionTable[], query: string) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const holds = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
   return tables

@@ -31,12 +31,6 @@ export function passingText(
   return `${count(matching)} of ${counted(total, 'design')}${from}; ${count(total - valid)} of all designs cannot run`;
 }
 
-export interface Chip {
-  readonly key: keyof Narrowing;
-  readonly label: string;
-  readonly value: string;
-}
-
 function range({ from, to }: Range, unit: string, write: (value: number) => string): string {
   const end = unit && `${NBSP}${unit}`;
   if (from <= 0) return `≤ ${write(to)}${end}`;
@@ -44,10 +38,7 @@ function range({ from, to }: Range, unit: string, write: (value: number) => stri
   return from === to ? `${write(from)}${end}` : `${write(from)} to ${write(to)}${end}`;
 }
 
-export function filterChips(
-  filter: Narrowing,
-  words: { readonly block: string; readonly thread: string },
-): readonly Chip[] {
+export function filterChips(filter: Narrowing, words: { readonly block: string; readonly thread: string }) {
   const { launch, blockThreads, gridBlocks, timeMs, occupancyFraction, invalidReason, validity } = filter;
   const reason = INVALID_REASONS.find(({ code }) => code === invalidReason);
   const parts: readonly (readonly [key: keyof Narrowing, label: string, value: string | false | undefined])[] = [

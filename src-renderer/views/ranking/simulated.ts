@@ -16,7 +16,7 @@ export function simulatedTimes(designs: readonly SimulatedDesign[]): SimulatedTi
 
 export const BATCH = 20;
 
-/** Simulates valid designs for a GPU that have no simulation yet, in order. */
+/** Returns the next valid designs for a GPU that have no simulation yet. */
 export function nextToSimulate(
   rows: readonly RankRow[],
   gpus: ReadonlySet<string>,

@@ -1,18 +1,10 @@
-import { BREAKDOWN_PARTS, type Breakdown, type BreakdownPart } from '../../../src-workers/domain/breakdown.ts';
-
-export interface Step {
-  readonly id: BreakdownPart;
-  readonly label: string;
-  readonly changeMs: number;
-  readonly fromMs: number;
-  readonly toMs: number;
-}
+import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
 
 /** Changes smaller than this fraction of the first time are left out. */
 const NEGLIGIBLE = 5e-4;
 
 /** Returns the steps from one design's time to another's: savings first, then losses, each with the largest first. */
-export function waterfall(from: Breakdown, to: Breakdown): readonly Step[] {
+export function waterfall(from: Breakdown, to: Breakdown) {
   const changes = BREAKDOWN_PARTS.map(({ id, label }) => ({
     id,
     label,
