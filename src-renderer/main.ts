@@ -15,8 +15,7 @@ const app = new App(
   VIEWS.map(({ id }) => id),
 );
 void app.start();
-// The view's code loads while the engine starts. If loading fails, the shell reports the failure when it loads the
-// view.
+// The view's code loads while the engine starts. If that fails, the shell loads it again and reports the failure.
 loadView(app.location.view).catch(() => undefined);
 // Charts measure their labels once, so the fonts must be loaded first. They come with the page, so the wait is short.
 await Promise.all(['400', '600'].map((weight) => document.fonts.load(`${weight} 12px "Inter Variable"`)));

@@ -6,7 +6,6 @@ import { chooseKernelFile } from '../shell/files/intake.ts';
 import type { Advice } from '../state/advice.svelte.ts';
 import type { App } from '../state/app.svelte.ts';
 
-/** The number of designs that one click simulates. */
 const MAX_SIMULATED = 20;
 
 /** Returns a complete sweep of the current study: the newest, or a new one if the study has changed since. */
@@ -60,7 +59,6 @@ export function toSimulate({ designIndex }: Recommendation, known: Uncertainty |
   return [...new Set([designIndex, ...(known?.separation?.designs ?? [])])].slice(0, MAX_SIMULATED);
 }
 
-/** Simulates the designs that the model cannot tell apart, and shows them in the ranking by simulated time. */
 export async function simulate(app: App, { answer, uncertainty }: Advice): Promise<void> {
   if (!answer) return;
   const designs = toSimulate(answer, uncertainty);
@@ -74,10 +72,7 @@ export async function simulate(app: App, { answer, uncertainty }: Advice): Promi
   app.location.go('ranking', { device: answer.device.id, sort: 'simulatedMs' });
 }
 
-/**
- * Opens a small map of the card in the Landscape view, with the same device and axes. Each cell shows the best design
- * over the axes that are not on the map.
- */
+/** Opens a small map of the card in the Landscape view. Each cell is the best design over the other axes. */
 export async function openLandscape(app: App, advice: Advice, map: number): Promise<void> {
   const { answer, answered } = advice;
   if (!answer || !answered) return;
@@ -94,7 +89,6 @@ export async function openLandscape(app: App, advice: Advice, map: number): Prom
   });
 }
 
-/** Where the user can find an input. */
 export const LEARN = {
   inspect: 'Import the kernel from code…',
   probe: 'Measure the device…',
@@ -110,7 +104,6 @@ export function learn(app: App, { learn: by, input }: WorthKnowing): void {
   else app.commands.run('study.K');
 }
 
-/** Opens Measure, prepared for the recommended design and the `others`. */
 export async function measure(app: App, { answer }: Advice, others: readonly number[] = []): Promise<void> {
   if (!answer) return;
   const designs = [...new Set([answer.designIndex, ...others])];

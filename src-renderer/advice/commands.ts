@@ -3,7 +3,6 @@ import type { Advice } from '../state/advice.svelte.ts';
 import type { App } from '../state/app.svelte.ts';
 import { copyCode, measure, simulate } from './actions.ts';
 
-/** Commands that use the recommendation, available in every view. */
 export function adviceCommands(app: App, advice: Advice): Command[] {
   const { docked } = advice;
   const enabled = app.study !== null && advice.applies;

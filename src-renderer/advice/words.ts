@@ -78,10 +78,7 @@ function againstText(baseline: NonNullable<Recommendation['baseline']>, design: 
   return `${name} with one ${say('thread', 'one')} per unit`;
 }
 
-/**
- * Returns the answer in a sentence: `4 threads per unit, blocks of 128: 1.26 × as fast as the plain design with one
- * thread per unit, 80 % sure to be within 3 % of the best; decided by cooperation step κ, which is assumed.`
- */
+/** Returns the answer in a sentence: the design, how fast it is, how sure that is, and what decides it. */
 export function headline(
   { row: { design }, time, baseline }: Recommendation,
   known: Uncertainty | null,
@@ -118,7 +115,6 @@ export function whyNotFastest(
   return `The recommendation for ${device.name} is ${designWords(row.design, say).main}. ${reason}`;
 }
 
-/** Formats the interval of a time: `11.9 to 12.8 ms`. */
 export function intervalText({ lowMs, highMs }: Pick<Recommendation['time'], 'lowMs' | 'highMs'>): string {
   return timeRange(lowMs, highMs);
 }
@@ -131,12 +127,11 @@ export function whisker(
   return { from: lowMs / scaleMs, to: Math.min(1, highMs / scaleMs), beyond: highMs > scaleMs };
 }
 
-/** Returns the change of a time against a baseline: `−58.1 %`, or `as fast` if both are the same design. */
+/** Returns the change of a time against a baseline: `−58.1 %`. */
 export function changeText({ ms }: Recommendation['time'], baseline: NonNullable<Recommendation['baseline']>): string {
   return `${change(ms, baseline.ms)}${NBSP}%`;
 }
 
-/** Returns the whole answer in one line, for screen readers and for headers. */
 export function lineText(
   { device, row, time, baseline }: Recommendation,
   known: Uncertainty | null,
@@ -151,7 +146,6 @@ export function baselineName({ chosen }: NonNullable<Recommendation['baseline']>
   return chosen ? 'the baseline' : 'the plain design';
 }
 
-/** Short units for the rows of the card. */
 const SHORT_UNITS: Readonly<Record<string, string>> = {
   iterations: 'iter.',
   'B per block': 'B',

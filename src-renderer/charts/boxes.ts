@@ -14,7 +14,6 @@ interface BoxesInput {
   readonly name?: string;
   readonly boxes: readonly Box[];
   readonly style: (index: number) => BoxStyle;
-  /** The fill of the box under the pointer. */
   readonly hover: string;
   /** The gap at the right and the lower end of each box, px. */
   readonly gapPx?: number;
@@ -62,9 +61,8 @@ export function boxSeries(input: BoxesInput): object {
 }
 
 /**
- * Returns the axes of two stacked plots that share one x axis. The upper plot has rows of boxes, counted from the top
- * (its y range goes from the number of rows to 0). The lower plot has values and all the ticks, and its axis index is
- * 1.
+ * Returns the axes of two stacked plots that share one x axis: rows of boxes, whose y range goes from the number of
+ * rows to 0, and below them values, with all the ticks and axis index 1.
  */
 export function rowsOverValues(
   theme: ChartTheme,

@@ -30,7 +30,6 @@ export interface Curve {
   /** The number of the series' colour, 1–5. */
   readonly series: number;
   readonly dashed?: boolean;
-  /** Dots instead of a line. */
   readonly dots?: boolean;
   readonly steps?: boolean;
 }
@@ -42,14 +41,11 @@ export interface CurvesInput {
   /** Whether the x axis is logarithmic, with ticks at powers of two. */
   readonly log2?: boolean;
   readonly logY?: boolean;
-  /** The limits of the y axis. */
   readonly yFrom?: number;
   readonly yTo?: number;
   /** The distance between two ticks of a linear x axis. The default is a round number. */
   readonly xStep?: number;
-  /** The chosen value on the x axis. */
   readonly at?: number | null;
-  /** A vertical line at `x`, with a text beside it. */
   readonly mark?: { readonly x: number; readonly text: string } | null;
 }
 
@@ -180,7 +176,7 @@ function drawLine({ name, points, colour, steps, dashed }: DrawnCurve, theme: Ch
   };
 }
 
-/** Returns the entry of a curve at the right edge: key, name, and value at the chosen x (by default, at its end). */
+/** Returns the entry of a curve at the right edge, with the value at the chosen x or, by default, at its end. */
 function endOf(
   { name, drawn, colour, dots, dashed }: DrawnCurve,
   y: number,
@@ -200,7 +196,6 @@ function endOf(
   ];
 }
 
-/** Returns the numbers of curves as a table: one row per x, one column per curve. */
 export function curvesTable(curves: readonly Curve[], xTitle: string): readonly (readonly (string | number)[])[] {
   const tables = curves.map(({ points }) => new Map(points.filter(([, y]) => Number.isFinite(y))));
   const xs = [...new Set(tables.flatMap((table) => [...table.keys()]))].sort((a, b) => a - b);

@@ -29,10 +29,8 @@ use([
   VisualMapComponent,
 ]);
 
-/**
- * Text on a canvas uses the page's digit forms (tabular, slashed zero). ECharts measures text on a canvas outside the
- * page, without these forms, so parts of a label would overlap. This function measures on a canvas inside the page.
- */
+// ECharts measures text outside the page, without its digit forms (tabular, slashed zero), so parts of a label would
+// overlap. This function measures on a canvas inside the page.
 let ruler: CanvasRenderingContext2D | null = null;
 if (typeof document !== 'undefined')
   setPlatformAPI({

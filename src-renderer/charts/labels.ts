@@ -1,7 +1,5 @@
 import { shortened } from '../../src-workers/domain/text.ts';
 
-/** Positions of the labels of charts, and the choice of labels that are written. */
-
 /** Returns the stride between labelled values of an axis, so that labels are at least `apartPx` px apart. */
 export function labelStride(count: number, lengthPx: number, apartPx: number): number {
   const least = Math.max(1, Math.ceil((count * apartPx) / lengthPx));

@@ -12,12 +12,10 @@ export interface LaunchSurface {
   readonly values: ArrayLike<number>;
 }
 export interface LaunchMaps {
-  /** Maps beside each other, over the same launches. */
   readonly maps: readonly { readonly title: string; readonly surface: LaunchSurface }[];
   /** The values at the ends of the scale. Values outside it get the colour of the nearer end. */
   readonly from: number;
   readonly to: number;
-  /** The texts at the ends of the scale. */
   readonly ends: readonly [from: string, to: string];
   /** Whether the colours show the difference from the middle of the scale. */
   readonly diverging?: boolean;
@@ -26,7 +24,6 @@ export interface LaunchMaps {
 
 const [TOP, BOTTOM, LEFT, GAP, SCALE_PX] = [20, 56, 38, 16, 120];
 
-/** Draws maps of one quantity over blocks and threads per block, with one scale of colours. */
 export function launchMapsChart(
   { maps, from, to, ends, diverging = false, format }: LaunchMaps,
   theme: ChartTheme,

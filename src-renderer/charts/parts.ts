@@ -2,8 +2,6 @@ import { multiples, niceStep, stepDecimals } from '../../src-workers/numeric/tic
 import { fixed } from '../format/numbers.ts';
 import type { ChartTheme } from './theme.svelte.ts';
 
-/** Options that all charts share: plain axes, one kind of tooltip, and consistent label sizes. */
-
 export { niceStep, stepDecimals };
 
 export const LABEL_SIZE = 11;
@@ -66,7 +64,6 @@ interface TipMark {
   readonly axisValue: number;
 }
 
-/** Returns the options of a tooltip for the mark under the pointer. */
 export function markTip(theme: ChartTheme, write: (mark: TipMark) => HTMLElement) {
   return { ...tooltip(theme), trigger: 'item' as const, formatter: (mark: unknown) => write(mark as TipMark) };
 }
@@ -103,7 +100,6 @@ export function spot(at: readonly [x: number, y: number], symbolSize: number, st
   };
 }
 
-/** Returns a ring with a halo, visible on any mark. */
 export function ring(theme: ChartTheme, at: readonly [x: number, y: number], symbolSize = 12, more: object = {}) {
   const { bg, accent } = theme.colour;
   return [
@@ -118,7 +114,6 @@ export interface ChartSize {
   readonly height: number;
 }
 
-/** A mark that was clicked or chosen with a key. */
 export interface Picked {
   readonly seriesIndex?: number;
   readonly dataIndex: number;
@@ -173,7 +168,6 @@ export function plane({ width, height }: ChartSize, margins: Margins, xRange: Ra
 export interface Ticks {
   readonly ticks: readonly number[];
   readonly format: (value: number) => string;
-  /** The ticks whose labels are bold. */
   readonly bold?: ReadonlySet<number>;
   /** On x, whether tick marks are shown (default: no). On y, whether gridlines are shown (default: yes). */
   readonly marks?: boolean;
@@ -245,7 +239,6 @@ interface WordStyle {
   readonly bold?: boolean;
   readonly align?: 'left' | 'center' | 'right';
   readonly size?: number;
-  /** Makes the text readable over other marks. */
   readonly halo?: boolean;
 }
 
@@ -301,10 +294,7 @@ interface StrokeStyle {
   readonly opacity?: number;
 }
 
-/**
- * Draws a line between positions, below the series unless `z` changes this.
- * @param positions x and y of the first end, then of the next corner
- */
+/** Draws a line through positions (x and y of each corner in turn), below the series unless `z` changes this. */
 export function stroke(
   positions: readonly number[],
   colour: string,

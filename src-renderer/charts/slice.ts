@@ -6,7 +6,6 @@ import { plane, planeAxes, spot, stroke, axisTip, tooltipBody, words, type Chart
 import type { ChartTheme } from './theme.svelte.ts';
 
 export interface SliceInput {
-  /** Text of each value of the axis. */
   readonly values: readonly string[];
   /** Time at each value, ms; NaN leaves a gap. */
   readonly timeMs: ArrayLike<number>;
@@ -14,7 +13,6 @@ export interface SliceInput {
   readonly at: number;
   readonly baselineMs: number | null;
   readonly times: TimeColumn;
-  /** Text under the axis, at its right end. */
   readonly axisTitle: string;
   readonly labelBaseline: boolean;
 }

@@ -11,13 +11,11 @@ export type ColourToken = (typeof COLOURS)[number];
 export interface ChartTheme {
   readonly dark: boolean;
   readonly colour: Readonly<Record<ColourToken, string>>;
-  /** The colours of series 1–5. */
   readonly series: readonly string[];
   /** The colours from fast to slow. */
   readonly sequential: readonly string[];
   /** The colours from faster to slower; the middle one means equal. */
   readonly diverging: readonly string[];
-  /** Returns the colour of a part of the time breakdown. */
   readonly part: (id: string) => string;
   readonly font: string;
   readonly mono: string;
@@ -26,9 +24,8 @@ export interface ChartTheme {
 }
 
 /**
- * Resolves tokens to colours. Custom properties are not resolved by themselves, so they are read from a hidden element.
- * The element has its own colour scheme: the root's scheme is set in an effect that may run later, and changing it here
- * would recompute the styles of the whole page.
+ * Resolves custom properties on a hidden element. Its own colour scheme is used, because an effect sets the root's
+ * scheme later, and changing that here would recompute the styles of the whole page.
  */
 export function readColours(tokens: readonly string[], dark: boolean): string[] {
   const probe = document.createElement('span');

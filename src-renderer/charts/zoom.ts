@@ -1,7 +1,6 @@
 /** The visible part of an axis, as fractions of the whole. */
 export type Zoom = readonly [from: number, to: number];
 export const WHOLE: Zoom = [0, 1];
-/** The smallest visible part. */
 export const CLOSEST = 1 / 64;
 
 function within(from: number, width: number): Zoom {
@@ -15,7 +14,6 @@ export function zoomed([from, to]: Zoom, by: number, at = 0.5, closest = CLOSEST
   return within(from + at * (to - from - width), width);
 }
 
-/** Moves the visible part by a fraction of itself. */
 export function moved([from, to]: Zoom, by: number): Zoom {
   return within(from + by * (to - from), to - from);
 }

@@ -1,5 +1,3 @@
-/** Converts a drawn plot to a file that looks the same elsewhere. */
-
 /** The properties that style sheets set on the elements of a plot, because a file has no style sheet. */
 const PROPERTIES = [
   'fill', 'fill-opacity', 'stroke', 'stroke-opacity', 'stroke-width', 'stroke-dasharray', 'stroke-linejoin', 'stroke-linecap', 'opacity', 'font-family',
@@ -24,7 +22,6 @@ export function standaloneSvg(element: SVGSVGElement, background: string): strin
   return new XMLSerializer().serializeToString(copy);
 }
 
-/** Draws an SVG text at twice its size. */
 export async function svgToPng(svg: string): Promise<Blob | null> {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;

@@ -19,7 +19,6 @@ export async function saveText(fileName: string, mediaType: string, text: string
   return fileName;
 }
 
-/** Lets the user choose a file with one of these endings or media types. */
 export function chooseFile(accept: string, take: (file: File) => unknown): void {
   const input = document.createElement('input');
   input.type = 'file';

@@ -9,14 +9,13 @@ interface Shown {
 }
 
 const FIRST_DELAY_MS = 450;
-/** How soon the pointer must reach another element for the tooltip of that element to appear at once, ms. */
+/** If the pointer reaches another element within this time, ms, its tooltip appears at once. */
 const WARM_MS = 400;
 
 let shown = $state.raw<Shown | null>(null);
 let timer: ReturnType<typeof setTimeout> | undefined;
 let hiddenAt = -Infinity;
 
-/** The only tooltip of the page. TooltipLayer draws it. */
 export const currentTooltip = {
   get value(): Shown | null {
     return shown;

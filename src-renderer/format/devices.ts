@@ -32,9 +32,7 @@ export function computeName(device: GpuDevice): string {
   }
 }
 
-/**
- * Marketing families that say nothing about a device. `Radeon VII` keeps its family, because it is known by this name.
- */
+/** Marketing families that say nothing about a device. `Radeon VII` is only known by its whole name. */
 const FAMILY = /^(GeForce|Quadro|Tesla|Radeon Instinct|Instinct|Radeon(?= R[X\d])) /;
 const DETAIL = /\s+(\d+ GB|SXM\d?|PCIe|Bronze|Silver|Gold|Platinum)(?=\s|$)|,.*$| \((?!\d+ of ).*\)$/g;
 const SERIES = /^(RT?X|Xeon|Epyc|Grace) /;

@@ -11,7 +11,6 @@ import { quantityLabel } from './axes.ts';
 import { deviceOf, shortDeviceName } from './devices.ts';
 import { memorySize, plain } from './numbers.ts';
 
-/** What the texts of fields depend on: the vocabulary and the names of devices. */
 export interface FieldWords {
   readonly say: Term;
   readonly devices: readonly Device[];
@@ -24,7 +23,6 @@ const PIPELINE: Readonly<Record<string, string>> = {
   schedulers: 'Schedulers',
 };
 
-/** The parts of a phase of a kernel. */
 const PHASE: Readonly<Record<string, string>> = {
   instructions: 'Instructions',
   integerShare: 'Integer instructions',
@@ -82,7 +80,7 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
 const STORED = /^stored:[0-9a-f]{64}:/;
 const MAX_CHARACTERS = 60;
 
-/** Formats the value of a study's field (JSON text); an en dash if there is none. */
+/** Formats the value of a study's field from JSON; an en dash if there is none. */
 export function fieldValue(path: string, json: string, words: FieldWords): string {
   if (json === '') return '–';
   return shortened(valueText(path, JSON.parse(json), words), MAX_CHARACTERS);

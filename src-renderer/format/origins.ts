@@ -12,7 +12,6 @@ export const ORIGIN_WORDS: Readonly<Record<Origin, string>> = {
   assumed: 'a usual value, because none was given',
 };
 
-/** The names of origins in lists. */
 export const ORIGIN_NAMES: Readonly<Record<Origin, string>> = {
   measured: 'measured',
   calibrated: 'calibrated',

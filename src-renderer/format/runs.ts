@@ -2,7 +2,6 @@ import type { RunKind, RunSummary, SpaceSize } from '../../src-main/contract/api
 import { BEST_DESIGNS } from '../../src-main/contract/counts.ts';
 import { count } from './numbers.ts';
 
-/** The verb for the kind of a run: `predict`, `measure`. */
 export const RUN_VERBS: Readonly<Record<RunKind, string>> = {
   sweep: 'predict',
   simulate: 'simulate',
@@ -10,7 +9,6 @@ export const RUN_VERBS: Readonly<Record<RunKind, string>> = {
   import: 'import',
 };
 
-/** The participle for the designs of a run: `measured`. */
 export const RUN_PARTICIPLES: Readonly<Record<RunKind, string>> = {
   sweep: 'predicted',
   simulate: 'simulated',
@@ -30,7 +28,7 @@ export function isMeasuring({ kind }: { readonly kind: RunKind }): boolean {
   return kind === 'bench' || kind === 'import';
 }
 
-/** Whether a run has something to show, such as a measurement's failures. */
+/** Whether a run has something to show. A measurement has at least its failures. */
 export function canOpen(run: Pick<RunSummary, 'kind' | 'valid'>): boolean {
   return run.valid > 0 || isMeasuring(run);
 }

@@ -9,16 +9,13 @@ export type Menu = (typeof MENUS)[number];
 export interface Command {
   /** A unique id such as `run.start`. The contract's bridge lists the ids of the application menu. */
   readonly id: string;
-  /** The label begins with a verb and its object. */
   readonly label: string;
   /** The heading in the palette, by default `Commands`. */
   readonly group?: 'Designs' | 'Go to' | 'Fields' | 'Glossary' | 'Devices' | 'Set' | undefined;
-  /** The cost or current state, as secondary text. */
   readonly detail?: string | undefined;
   /** The keys, in the notation of keys.ts. */
   readonly keys?: string | undefined;
   readonly menu?: Menu | undefined;
-  /** Starts a new section of its menu. */
   readonly section?: boolean | undefined;
   readonly icon?: Icon | undefined;
   /** More words by which the search finds the command. */
@@ -69,8 +66,8 @@ export class Commands {
   }
 
   /**
-   * Runs a command before the focused control handles its key: without this, a button that opens a list would take the
-   * Enter of Ctrl+Enter. Text fields still handle the key first, because Enter ends their input.
+   * Runs a command before the focused control takes its key, as a button that opens a list takes Ctrl+Enter. Text
+   * fields still come first, because Enter ends their input.
    */
   handleFirst(event: KeyboardEvent): void {
     if (!keyOf(event).startsWith('Mod+') || isTyping(event.target)) return;

@@ -8,7 +8,6 @@ import { fieldNames, spelledLetters, type FieldName } from '../views/study/field
 export interface Concept {
   readonly id: string;
   readonly label: string;
-  /** More words by which the search finds the concept. */
   readonly words: string;
   readonly group: 'Fields' | 'Go to' | 'Glossary';
   readonly detail?: string;
@@ -19,11 +18,7 @@ export interface Concept {
     | { readonly kind: 'runs' };
 }
 
-/**
- * Returns the concepts that the palette finds: fields of a study, pages of the Models view, terms of the glossary, and
- * the history of runs.
- * @param axes of the open study; null if none is open
- */
+/** Returns the concepts that the palette finds. The axes belong to the open study; null if none is open. */
 export function concepts(say: Term, axes: Study['axes'] | null): readonly Concept[] {
   return [
     ...(axes === null ? [] : fieldNames(say, axes)).map((field): Concept => ({

@@ -14,7 +14,6 @@ import { VIEWS, type Icon } from './views.ts';
 
 const SET = Settings2 as Icon;
 
-/** Returns the commands that exist in every view. */
 export function globalCommands(app: App): Command[] {
   return [
     ...fileCommands(app),
@@ -34,7 +33,6 @@ function pickStudyFile(app: App): void {
   chooseFile('.json,application/json', async (file) => app.importStudy(file.name, await file.text()));
 }
 
-/** Opens studies that the system passes to the desktop window. */
 export function openHandedFiles(app: App): (() => void) | undefined {
   return app.desktop?.onOpenFile((file) => void app.importStudy(file.fileName, file.text));
 }

@@ -21,7 +21,6 @@ async function openSaved(app: App, saved: Result<StudyRecord>): Promise<number |
   return saved.value.id;
 }
 
-/** Whether the lengths come from an imported matrix. */
 export const isMatrix = (lengths: string): boolean => /^stored:.*\.mtx(\.gz)?$/i.test(lengths);
 
 /** Opens a study of the eight kernels of a sparse matrix-vector product, for the matrix of the open study. */
@@ -30,10 +29,7 @@ export async function compareSpmvKernels(app: App): Promise<void> {
   await openSaved(app, await app.engine.call('studies.spmv', { lengths }));
 }
 
-/**
- * Changes the open study to use a file. An example is first copied to a study of the user, named after the file.
- * @param text the text of the notice
- */
+/** Changes the open study to use a file, and shows `text`. An example is first copied to a study of the user. */
 export async function changeByFile(
   app: App,
   fileName: string,

@@ -84,9 +84,6 @@ function ofViews(app: App): Command[] {
   );
 }
 
-/**
- * Returns a command for each format of exports. The view opens with this format, so it renders no other format first.
- */
 function exports(app: App): Command[] {
   if (app.location.view === 'export') return [];
   return app.library.formats.map(({ id, label, words }) => ({
@@ -196,9 +193,6 @@ function designs(app: App, query: string): Command[] {
   ];
 }
 
-/**
- * Returns what the palette finds besides current commands: commands of other views, concepts, devices, runs, designs.
- */
 export function paletteEntries(app: App, query: string): readonly Command[] {
   return [
     ...ofViews(app),

@@ -15,7 +15,6 @@ const LOADERS: Readonly<Record<ViewId, () => Promise<{ readonly default: Compone
 
 let loaded = $state.raw<Readonly<Partial<Record<ViewId, Component>>>>({});
 
-/** Returns the component of a view, if it is loaded. */
 export function viewComponent(id: ViewId): Component | undefined {
   return loaded[id];
 }

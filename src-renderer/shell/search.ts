@@ -99,7 +99,6 @@ export function search<T extends Searchable>(items: readonly T[], query: string)
   return found.sort((a, b) => b.score - a.score);
 }
 
-/** Splits a text into matched (bold) and unmatched parts. */
 export function boldParts(text: string, at: readonly number[]): { readonly text: string; readonly bold: boolean }[] {
   const marked = new Set(at);
   const parts: { text: string; bold: boolean }[] = [];

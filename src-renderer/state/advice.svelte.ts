@@ -18,7 +18,6 @@ const SLOW_AFTER_MS = 250;
 /** How long an answer is outdated before it is dimmed, ms. Without this wait, a moving slider would make it flicker. */
 const DIM_AFTER_MS = 100;
 
-/** The relation between the shown answer and the shown study. */
 type State = 'none' | 'loading' | 'coarse' | 'exact' | 'failed';
 
 /** The recommendation for the shown study, in all views. Create it while the shell initialises. */
@@ -43,9 +42,7 @@ export class Advice {
   #weighed = $state.raw<Recommendation | null>(null);
   #baselines = $state.raw<StoredBaselines | null>(null);
   #ask = (): void => {};
-  /** Whether the folded line is open. */
   open = $state(false);
-  /** The elements of the whole card and of its folded line, while they are on screen. */
   card: HTMLElement | null = null;
   line: HTMLElement | null = null;
 
@@ -53,7 +50,7 @@ export class Advice {
   readonly study: Study | null = $derived.by(() =>
     this.#app.editor.id === this.#app.location.studyId ? this.#app.editor.study : null,
   );
-  /** Whether the whole recommendation is shown, as in the Study view. Other views show it as a line. */
+  /** Whether the whole recommendation is shown, instead of a line. */
   readonly docked: boolean = $derived.by(() => this.#app.location.view === 'study');
   /** Whether the shown run belongs to the study, or no run is shown. A sweep of the command line may have no study. */
   readonly applies: boolean = $derived.by(() => {
@@ -66,7 +63,6 @@ export class Advice {
     if (!study || studyId === null) return null;
     const { deviceId } = this;
     const designs = axisCounts(study).reduce((size, { count }) => size * count, 1);
-    // The device of the advice, if it is known.
     const device = study.devices.indexOf(deviceId ?? this.#answer?.device.id ?? '');
     const pinned = pinnedOn(this.#baselines, designs, study.devices.length, device);
     return {
@@ -143,10 +139,7 @@ export class Advice {
     this.#followUncertainty();
   }
 
-  /**
-   * Requests the uncertainty for an exact answer that no longer changes. If another design has a smaller expected loss
-   * than the fastest design, that design becomes the answer.
-   */
+  /** Requests the uncertainty of an exact answer. A design with a smaller expected loss becomes the answer. */
   #followUncertainty(): void {
     $effect(() => {
       const answer = this.#exact;
@@ -184,7 +177,6 @@ export class Advice {
     this.#baselines = result.ok ? readBaselines(result.value) : null;
   }
 
-  /** Repeats a failed request. */
   askAgain(): void {
     this.#ask();
   }
@@ -210,7 +202,6 @@ export class Advice {
   get answer(): Recommendation | null {
     return this.#answer;
   }
-  /** The study of the answer. */
   get answered(): Study | null {
     return this.#asked?.study ?? null;
   }

@@ -25,7 +25,6 @@ declare global {
 /** Below this width, the rail has only icons and inspectors are drawers. */
 export const NARROW_PX = 1180;
 
-/** A request that was refused. */
 export interface Refusal {
   /** What did not happen: `Nothing was predicted`. */
   readonly title: string;
@@ -66,13 +65,9 @@ export class App {
   readonly commands = new Commands();
   readonly desktop: DesktopBridge | null = window.lockstep ?? null;
 
-  /** The open layer over the views. */
   overlay = $state<'palette' | 'keys' | 'settings' | 'about' | 'glossary' | 'guide' | null>(null);
-  /** The term at which the glossary opens. */
   glossaryTerm = $state<GlossaryId | null>(null);
-  /** The table whose columns the user is choosing. */
   table = $state.raw<OpenTable | null>(null);
-  /** The results whose parameters the user is naming. */
   results = $state.raw<OpenResults | null>(null);
   kernelFile = $state.raw<OpenKernelFile | null>(null);
   /** Whether the next prediction keeps only the best designs. */
@@ -158,12 +153,10 @@ export class App {
     }
   }
 
-  /** Reads the store again. */
   async reload(): Promise<void> {
     await Promise.all([this.library.load(), this.editor.follow()]);
   }
 
-  /** Saves the study and predicts its whole design space, or finds its best designs. */
   async predict(): Promise<void> {
     if (this.location.studyId === null || this.running) return;
     this.refuse(null);
@@ -218,7 +211,6 @@ export class App {
     this.notices.show(result.ok ? `Run ${runId} cancelled` : result.error.message);
   }
 
-  /** Shows a failure in the status bar. */
   report(failure: Failure): void {
     this.notices.show(failure.message);
   }

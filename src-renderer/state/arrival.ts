@@ -2,11 +2,7 @@ import { deviceOf } from '../format/devices.ts';
 import type { App } from './app.svelte.ts';
 import { ALL_DEVICES } from './location.svelte.ts';
 
-/**
- * Reports what the address names but this database lacks, and shows something else instead. An address comes from a
- * link, the history or typing. Before the library is loaded, this does nothing, because nothing is known to be missing
- * yet.
- */
+/** Reports what the address names but this database lacks, and shows something else instead. */
 export async function checkAddress(app: App): Promise<void> {
   const { location, library } = app;
   if (!library.loaded) return;

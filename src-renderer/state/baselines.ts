@@ -1,7 +1,4 @@
-/**
- * The baselines of a study, one per device, and the size of its space. If the size has changed, the baselines are void,
- * because the indices then mean other designs.
- */
+/** The baselines of a study, one per device. They are void if `enumerated` changes: indices then mean other designs. */
 export interface StoredBaselines {
   readonly enumerated: number;
   readonly designs: readonly number[];

@@ -8,10 +8,7 @@ export type Look = 'glance' | 'coarse' | 'fastest' | 'all';
 
 export interface CoarseFirstCalls<In, Out> {
   ask(input: In, look: Look): Promise<Result<Out>>;
-  /**
-   * Called with early answers while the input changes, then with the exact answer or its failure (`fastest`), and last
-   * with the answer over all designs (`all`).
-   */
+  /** Called with early answers while the input changes, then with the exact answer or failure, last for all designs. */
   show(answer: Result<Out>, input: In, look: Look): void;
 }
 
@@ -55,7 +52,6 @@ export class CoarseFirst<In, Out> {
     if (!this.#held) this.#timer = setTimeout(() => void this.#exact(), RESTS_AFTER_MS);
   }
 
-  /** Forgets the input and drops running calls. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#input = null;

@@ -18,7 +18,6 @@ interface Step {
 export class StudyEditor {
   #engine: Engine;
   #id = $state<number | null>(null);
-  /** The last requested study. */
   #wanted: number | null = null;
   #study = $state.raw<Study | null>(null);
   #example = $state(false);
@@ -59,7 +58,6 @@ export class StudyEditor {
   get failure(): Failure | null {
     return this.#failure;
   }
-  /** The name of the edit that undo would revert, or null. */
   get undoLabel(): string | null {
     return this.#past.at(-1)?.label ?? null;
   }
@@ -117,10 +115,7 @@ export class StudyEditor {
     this.#study = null;
   }
 
-  /**
-   * Changes the study. `field` is the edited field (`kernel.serialFraction`); quick edits of one field are one step of
-   * undo. `label` names the edit for undo.
-   */
+  /** Changes the study. Quick edits of one `field` (`kernel.serialFraction`) are one step of undo, named `label`. */
   edit(field: string, label: string, change: (study: Study) => Study): void {
     if (!this.#study) return;
     const next = change(this.#study);
@@ -172,7 +167,6 @@ export class StudyEditor {
     return true;
   }
 
-  /** Keeps unsaved changes as a draft, which a later page finds. */
   #keep(): void {
     if (this.#id !== null && this.#study && this.#stored && this.#saving !== 'saved')
       keepDraft(localStorage, this.#id, this.#stored, this.#study);

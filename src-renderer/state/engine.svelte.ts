@@ -9,7 +9,6 @@ import type {
 } from '../../src-main/contract/procedures.ts';
 import { fail, type Result } from '../../src-workers/domain/result.ts';
 
-/** What views use of the engine: every procedure and event. */
 export interface Api {
   call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<Result<ProcedureOutput<Name>>>;
   /** Listens to an event until the returned function is called. Listening survives the loss of the engine. */
@@ -18,9 +17,7 @@ export interface Api {
 
 export type EngineState = 'connecting' | 'ready' | 'lost';
 
-/**
- * The `client` of this page in calls. A newer call of a client replaces its older ones, so no outdated work is left.
- */
+/** The `client` of this page in calls. A newer call of a client replaces its older calls. */
 export const PAGE_ID = `page ${performance.timeOrigin} ${Math.round(performance.now() * 1000)}`;
 
 const FIRST_RETRY_MS = 500;

@@ -1,7 +1,4 @@
-/**
- * Returns whether a condition has held for `forMs`. The wait begins again whenever the state that the condition reads
- * changes. Call it while a component initialises.
- */
+/** Returns whether a condition has held for `forMs` ms. Call it while a component initialises. */
 export function lasting(condition: () => boolean, forMs: number): () => boolean {
   let lasts = $state(false);
   $effect(() => {

@@ -59,14 +59,12 @@ export class Library {
     const name = deviceOf(this.#devices, id)?.name ?? id;
     return [{ id, name, evidence: this.#evidence[id] ?? null, kinds }];
   }
-  /** The formats of exports; empty until they are known. */
   get formats(): readonly ExportFormat[] {
     return this.#formats;
   }
   get info(): AppInfo | null {
     return this.#info;
   }
-  /** The progress of the active runs, by run id. */
   get progress(): ReadonlyMap<number, RunProgress> {
     return this.#progress;
   }
@@ -96,7 +94,7 @@ export class Library {
     if (all && !isLost) this.#loaded = true;
   }
 
-  /** Reads the facts about the database again, because the size of its file changes with the runs. */
+  /** Reads the size of the database, which changes with the runs. */
   async #readInfo(): Promise<void> {
     const result = await this.#engine.call('app.info', {});
     if (result.ok) this.#info = result.value;

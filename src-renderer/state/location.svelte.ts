@@ -1,10 +1,7 @@
 /* eslint-disable svelte/prefer-svelte-reactivity -- these collections are replaced whole or are not state */
 import type { ViewId } from '../shell/views.ts';
 
-/**
- * The address of the current view: `#/ranking?study=1&run=14&sort=waves`. A link reopens the same view with the same
- * selection. The back button undoes a change of view.
- */
+/** The address of the view: `#/ranking?study=1&run=14&sort=waves`. A link reopens the view with its selection. */
 
 /** One value of an address: how its text is read and written, and the default, which is left out. */
 export interface Field<T> {
@@ -140,7 +137,6 @@ export class Location {
     this.#write(view, params, false);
   }
 
-  /** Opens another study and forgets the addresses of the old one. */
   openStudy(id: number | null, view: ViewId = this.#view): void {
     this.#left.clear();
     this.#write(view, new URLSearchParams(id === null ? {} : { study: String(id) }), this.studyId === null);
@@ -152,7 +148,6 @@ export class Location {
     this.#write(this.#view, new URLSearchParams(id === null ? {} : { study: String(id) }), true);
   }
 
-  /** Removes fields that refer to something missing. */
   drop(...fields: readonly string[]): void {
     const params = new URLSearchParams(this.#query);
     for (const field of fields) params.delete(field);
@@ -181,9 +176,7 @@ export class Location {
     this.#write(this.#view, params, true);
   }
 
-  /**
-   * Changes fields of the current view. With `push`, this adds a history entry instead of replacing the current one.
-   */
+  /** Changes fields of the current view. With `push`, this is a step of the history. */
   set<C>(codec: C, change: Partial<Address<C>>, options: { readonly push?: boolean } = {}): void {
     const params = new URLSearchParams(this.#query);
     writeAddress(codec, change, params);
@@ -201,10 +194,7 @@ export class Location {
   }
 }
 
-/**
- * Returns the device of a view of a run: the device chosen for all views if the run has it, else the given one. Null
- * means all devices; undefined means not known yet.
- */
+/** Returns the device of a view of a run. Null means all devices; undefined means not known yet. */
 export function deviceInView(
   devices: readonly { readonly id: string }[],
   chosen: string | null,

@@ -31,7 +31,6 @@ export class Notices {
     this.#timer = setTimeout(() => (this.#notice = null), UNDO_FOR_MS);
   }
 
-  /** Puts a text on the clipboard and shows a line. */
   async copy(text: string, line: string): Promise<void> {
     await navigator.clipboard.writeText(text);
     this.show(line);

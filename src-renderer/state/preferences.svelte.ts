@@ -95,7 +95,6 @@ export class Preferences {
     this.#save();
   }
 
-  /** Returns the word of the chosen vocabulary for a canonical term. */
   readonly term: Term = (key, form) => term(key, this.#stored.vocabulary, form);
 
   #take(value: unknown): void {

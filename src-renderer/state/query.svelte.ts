@@ -7,7 +7,6 @@ type StorePart = Events['store.changed']['what'];
 interface QueryOptions {
   /** The time from the last change of the input to the call, ms. The first call is immediate. */
   readonly debounceMs?: number;
-  /** Repeats the call when this part of the store changes. */
   readonly refreshOn?: readonly StorePart[];
 }
 
@@ -73,7 +72,6 @@ export class Query<Name extends ProcedureName> {
   get pending(): boolean {
     return this.#pending;
   }
-  /** Whether the wait is noticeable. */
   get slow(): boolean {
     return this.#slow;
   }

@@ -17,10 +17,7 @@ const KERNEL_FILES = '.cu,.ptx,.cubin,.sass,.log,.txt,.csv';
 const RESULTS = /\.(db|sqlite3?|jsonl|ndjson)(\.gz)?$/i;
 const SPREADSHEET = /\.(xlsx?|xlsm|ods|numbers)$/i;
 
-/**
- * Imports a file. A study is opened, lengths become the workload (the user chooses the columns of a table), and
- * measured results become a run. Facts about a kernel are shown next to the kernel profile.
- */
+/** Imports a file as a study, as lengths (the user chooses columns of a table), as results, or as kernel facts. */
 export async function takeFile(app: App, file: File): Promise<void> {
   const refuse = (message: string) =>
     app.refuse({ title: `${file.name} could not be imported`, failure: { code: 'bad-input', message } });
@@ -57,7 +54,7 @@ export async function takeFile(app: App, file: File): Promise<void> {
   app.table = { fileName: file.name, bytes, summary: inspected.value };
 }
 
-/** Returns a file name for pasted text. Returns `null` for a word, a link or prose, probably pasted by accident. */
+/** Returns a file name for pasted text; null for a word, a link or prose, which was probably pasted by accident. */
 export function pastedName(text: string): string | null {
   const lines = text.trim().split(/\r\n|\r|\n/);
   if (lines[0].startsWith('{')) return 'pasted.json';
@@ -68,7 +65,6 @@ export function pastedName(text: string): string | null {
   return lines.length > 1 && (hasNumbers || isCode) ? 'pasted.csv' : null;
 }
 
-/** Imports pasted text: a study, or a table. */
 export async function takeText(app: App, text: string): Promise<void> {
   const name = pastedName(text);
   if (name === null)
@@ -100,5 +96,4 @@ export async function useFile(
 
 export const chooseLengthFile = (app: App): void => chooseFile(LENGTH_FILES, (file) => takeFile(app, file));
 
-/** Lets the user choose the source or the output of a kernel's compiler. */
 export const chooseKernelFile = (app: App): void => chooseFile(KERNEL_FILES, (file) => takeFile(app, file));

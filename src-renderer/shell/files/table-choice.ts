@@ -3,7 +3,6 @@ import { thousandsHint } from '../../../src-workers/domain/text.ts';
 import { PROBABILITY_SUM_TOLERANCE } from '../../../src-workers/models/workload/laws.ts';
 import { count, counted, plain } from '../../format/numbers.ts';
 
-/** The possible meanings of a record in a table. */
 export const MEANINGS = [
   { value: 'unit', label: 'One unit', hint: 'Each record is one unit of work; a column has its length' },
   {
@@ -20,7 +19,6 @@ export const MEANINGS = [
 ] as const;
 export type Meaning = (typeof MEANINGS)[number]['value'];
 
-/** The user's choices for a table. */
 export interface TableChoice {
   readonly meaning: Meaning;
   /** Positions of columns, from 0. */
@@ -176,7 +174,6 @@ function notNumber(table: TableSummary, at: number): string {
   return `Line ${count(firstText.line)} of ${name} has the text “${firstText.field}”${hint}.`;
 }
 
-/** Converts the choice to the form of the engine and the command line. */
 export function toColumns(table: TableSummary, { meaning, length, weight }: TableChoice) {
   const { columns, format, header, delimiter } = table;
   const column = (at: number): string => {

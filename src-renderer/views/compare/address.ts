@@ -14,7 +14,6 @@ export const compareAddress = {
   /** In mode `measured`: the ids of the runs, the reference first, and the difference that is ignored, %. */
   runs: textField(''),
   threshold: numberField(2),
-  /** Whether rows in which all devices have equal values are hidden. */
   differing: flagField(),
 };
 

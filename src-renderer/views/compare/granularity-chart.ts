@@ -9,7 +9,6 @@ import { seriesOf } from './series.ts';
 export interface GranularityCurve {
   readonly name: string;
   readonly short: string;
-  /** The index among the devices. */
   readonly series: number;
   readonly points: readonly { readonly threadsPerUnit: number; readonly timeMs: number }[];
 }

@@ -8,7 +8,6 @@ import { seriesOf } from './series.ts';
 
 export interface OccupancyCurve {
   readonly name: string;
-  /** The index among the devices. */
   readonly series: number;
   readonly points: readonly OccupancyPoint[];
   /** The value of the design on the x axis. */

@@ -41,10 +41,7 @@ export interface Compared {
   readonly entry: DeviceBest | null;
 }
 
-/**
- * Returns the number of thread groups that hide the latency: the cycles of latency divided by the issue cycles of a
- * group. More thread groups gain little.
- */
+/** Returns the number of thread groups that hide the latency. More thread groups gain little. */
 export function kneeThreadGroups(
   device: GpuDevice,
   study: Study,
@@ -75,14 +72,10 @@ interface Comparison {
   readonly compared: readonly Compared[];
   readonly study: Study;
   readonly term: Term;
-  /** The ranges of times that are known, by design. */
   readonly ranges: ReadonlyMap<number, DesignRange>;
 }
 
-/**
- * Returns all rows of the table.
- * @param same whether all devices are compared at one design
- */
+/** Returns all rows of the table. With `same`, all devices are compared at one design. */
 export function compareRows(
   compared: readonly Compared[],
   study: Study,
@@ -99,7 +92,6 @@ export function compareRows(
   ];
 }
 
-/** Returns functions that make the rows of a group. */
 function rowMaker({ compared }: Comparison, group: RowGroup) {
   return {
     row: (id: string, label: string, options: CellOptions): CompareRow => cells(compared, id, group, label, options),
@@ -140,7 +132,6 @@ function cells(
   };
 }
 
-/** Makes the rows with the results of each device, and with the designs that achieve them. */
 function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[] {
   const { compared, study, term, ranges } = comparison;
   const { row, onGpu } = rowMaker(comparison, 'result');
@@ -236,7 +227,6 @@ function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[
   ];
 }
 
-/** Makes the rows that explain how fast each device is. */
 function reasonRows(comparison: Comparison): readonly CompareRow[] {
   const { study, term } = comparison;
   const { row, onGpu } = rowMaker(comparison, 'why');
@@ -346,7 +336,6 @@ function percentOf(fraction: number | null | undefined): number | null {
   return typeof fraction === 'number' ? 100 * fraction : null;
 }
 
-/** Explains the range under a time. */
 const RANGE_HINT =
   'Under the time is its 90 % range, as in the recommendation. The range follows from measured kernels of this kind and from the usual values of assumed inputs';
 
@@ -355,10 +344,7 @@ function rangeText({ designIndex }: { readonly designIndex: number }, ranges: Co
   return range ? timeRange(range.lowMs, range.highMs) : '';
 }
 
-/**
- * Returns the row with the best time of an implementation on each device, and its excess over the fastest
- * implementation.
- */
+/** Returns the best time of an implementation on each device, and its excess over the fastest implementation. */
 function implementationRow(name: string, { compared, ranges }: Comparison): CompareRow {
   const own = compared.map(({ entry }) => entry?.byImplementation.find(({ design }) => design.implementation === name));
   return {

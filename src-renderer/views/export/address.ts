@@ -1,7 +1,6 @@
 import { MAX_LISTED } from '../../../src-main/contract/api.ts';
 import { choiceField, flagField, numberField, textField } from '../../state/location.svelte.ts';
 
-/** The possible numbers of designs in a table, the best first. */
 export const ROW_LIMITS = ['20', '100', '1000', '10000', '100000', 'all'] as const;
 
 /** Returns the number of rows of a table. A saved file has all of them, the preview only the first. */
@@ -14,6 +13,5 @@ export const exportAddress = {
   rows: choiceField(ROW_LIMITS, '100'),
   /** Whether tables include expected losses and chances. */
   weigh: flagField(),
-  /** Whether Markdown is shown as its source. */
   source: flagField(),
 };

@@ -13,9 +13,6 @@ export const landscapeAddress = {
   /** The axis of the small maps at the left; `-` means none. */
   facet: textField<string | null>(null),
   colour: choiceField(COLOURS, 'time'),
-  /**
-   * The ids of the axes over which the map takes the best time, separated by commas. Other axes have the selected
-   * value.
-   */
+  /** The ids of the axes over which the map takes the best time, separated by commas. */
   free: textField(''),
 };

@@ -106,11 +106,7 @@ const ENDS = [1.1, 1.25, 1.5, 2, 3, 4, 6, 10, 20, 50, 100];
 /** The fraction of all cells that the scale must distinguish. */
 const INSIDE = 0.75;
 
-/**
- * Returns the end of a scale as a multiple of the best time. Most cells, and the best cell of each map, are on the
- * scale.
- * @param maps the times of each map, ms; NaN if there is none
- */
+/** Returns the end of a scale as a multiple of the best time, so that most cells of the maps (ms or NaN) are on it. */
 export function fittedClip(bestMs: number, maps: readonly ArrayLike<number>[]): number {
   const ratios: number[] = [];
   let slowestBest = 1;
@@ -136,10 +132,7 @@ export function timeStep(timeMs: number, bestMs: number, clip = CLIP): number {
   return Math.round(Math.min(1, Math.max(0, place)) * (STEPS - 1));
 }
 
-/**
- * Returns the position of a time, 0…255, on the scale from `clip` times faster to `clip` times slower than the
- * baseline.
- */
+/** Returns the position of a time, 0…255, on the scale from `clip` times faster to as much slower than the baseline. */
 export function changeStep(timeMs: number, baselineMs: number, clip = CLIP): number {
   const place = 0.5 + Math.log(timeMs / baselineMs) / (2 * Math.log(clip));
   return Math.round(Math.min(1, Math.max(0, place)) * (STEPS - 1));

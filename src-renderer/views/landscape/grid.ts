@@ -1,7 +1,5 @@
 import type { LandscapeGrid } from '../../../src-main/contract/api.ts';
 
-/** Analyses a grid of best times: marginals, the one-wave boundary, and regions with too few thread groups. */
-
 /** Returns the best time of each column (x) and of each row (y); NaN if none of its cells is valid. */
 export function marginals({ timeMs, xValues, yValues }: LandscapeGrid): { x: Float64Array; y: Float64Array } {
   const nx = xValues.length;

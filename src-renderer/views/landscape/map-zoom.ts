@@ -1,6 +1,5 @@
 import { moved, WHOLE, zoomed, type Zoom } from '../../charts/zoom.ts';
 
-/** The visible part of a map. */
 export interface MapZoom {
   readonly x: Zoom;
   readonly y: Zoom;

@@ -20,7 +20,6 @@ export interface ParallelAxis {
   readonly text: (at: number) => string;
 }
 
-/** An interval of positions on an axis. */
 export interface Span {
   readonly low: number;
   readonly high: number;
@@ -29,9 +28,7 @@ export interface Span {
 /** The number of parts of an axis with continuous values. */
 const PARTS = 50;
 
-/**
- * Moves one end of a brush by `by` parts, at most to the other end. Returns `null` if the whole axis is then brushed.
- */
+/** Moves one end of a brush by `by` parts, at most to the other end; `null` if the brush then is the whole axis. */
 export function movedEnd(axis: ParallelAxis, span: Span | null, end: keyof Span, by: number): Span | null {
   const { parts } = axis;
   const { low, high } = span ?? { low: 0, high: 1 };

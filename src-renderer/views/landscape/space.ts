@@ -1,7 +1,5 @@
 import type { LandscapeAxis } from '../../../src-main/contract/api.ts';
 
-/** Finds the positions of designs on the axes of a run, and the axes of the map. */
-
 /** Returns the position of a design on every axis. A design's number is mixed radix; the first axis changes slowest. */
 export function positionsOf(axes: readonly LandscapeAxis[], design: number): number[] {
   const out = new Array<number>(axes.length).fill(0);
@@ -32,10 +30,7 @@ export interface Roles {
   readonly facet: string | null;
 }
 
-/**
- * Chooses the axes of the map and of the small maps: the axes in the address if they exist, otherwise the usual axes. A
- * CPU has fixed axes, because its designs differ only in balancing and the number of cores.
- */
+/** Chooses the axes of the maps: those of the address if they exist, otherwise the usual ones. */
 export function chooseRoles(axes: readonly LandscapeAxis[], asked: Roles, isCpu = false): Roles {
   const open = axes.filter(({ values }) => values.length > 1).map(({ id }) => id);
   const taken = new Set<string>();

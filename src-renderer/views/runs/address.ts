@@ -6,7 +6,6 @@ export const runsAddress = {
   find: textField(''),
   state: choiceField(['any', ...RUN_STATES], 'any'),
   tag: textField(''),
-  /** Whether the runs of all studies are listed, instead of only the runs of the open study. */
   all: flagField(),
   selected: numberField<number | null>(null),
   /** The run with which the selected run is compared. */

@@ -27,7 +27,6 @@ export function filterRuns(runs: readonly RunSummary[], { find, state, tag }: Ru
   });
 }
 
-/** Returns every used tag, most used first. */
 export function tagsInUse(runs: readonly RunSummary[]): readonly { readonly tag: string; readonly count: number }[] {
   const counts = new Map<string, number>();
   for (const run of runs) for (const tag of run.tags) counts.set(tag, (counts.get(tag) ?? 0) + 1);
@@ -79,9 +78,8 @@ const BEST_CURVES = [
 ] as const;
 
 /**
- * Returns the best times of runs as curves over the run number: one each for predicted, simulated and measured times.
- * Only runs with the same work, kernel and devices as `run` are included, because other times cannot be compared.
- * @param problems a number for each sweep; equal numbers mean the same work, kernel and devices
+ * Returns the best times of predicted, simulated and measured runs as curves over the run number. Only runs with the
+ * same number in `problems` (the same work, kernel and devices) can be compared.
  */
 export function bestOverTime(
   run: RunSummary,
