@@ -24,15 +24,22 @@ type State = 'none' | 'loading' | 'coarse' | 'exact' | 'failed';
 export class Advice {
   #app: App;
   #answer = $state.raw<Recommendation | null>(null);
+  /** The newest answer. It may still be for the study as it was a moment ago. */
+  readonly answer = $derived(this.#answer);
   #asked = $state.raw<Asked | null>(null);
+  readonly answered = $derived(this.#asked?.study ?? null);
   #failure = $state.raw<Failure | null>(null);
+  readonly failure = $derived(this.#failure);
   #state = $state<State>('none');
+  readonly state = $derived(this.#state);
   readonly #isSlow = lasting(() => this.#state === 'loading' || this.#state === 'coarse', SLOW_AFTER_MS);
   readonly #isOutdated = lasting(
     () => this.#answer !== null && this.#input !== null && question(this.#input) !== this.#answeredQuestion,
     DIM_AFTER_MS,
   );
   #oldMaps = $state(false);
+  /** Whether the small maps belong to an earlier answer, because the new ones are not predicted yet. */
+  readonly oldMaps = $derived(this.#oldMaps);
   #answeredQuestion = $state('');
   #uncertainty = $state.raw<Uncertainty | null>(null);
   #uncertaintyFailure = $state.raw<Failure | null>(null);
@@ -41,8 +48,9 @@ export class Advice {
   /** The answer to which the known uncertainty belongs. */
   #weighed = $state.raw<Recommendation | null>(null);
   #baselines = $state.raw<StoredBaselines | null>(null);
-  #ask = (): void => {};
   open = $state(false);
+  /** Repeats a failed request. */
+  readonly askAgain: () => void;
   card: HTMLElement | null = null;
   line: HTMLElement | null = null;
 
@@ -56,6 +64,24 @@ export class Advice {
   readonly applies: boolean = $derived.by(() => {
     const { run, location } = this.#app;
     return this.docked || run === null || run.studyId === location.studyId;
+  });
+  /** Whether the answer is exact and for the current study. Only then may it be copied, simulated or measured. */
+  readonly current = $derived(this.#answer !== null && this.#state === 'exact');
+  /** Whether the answer has belonged to an older study for a noticeable time. */
+  readonly outdated = $derived(this.#isOutdated());
+  /** Whether the answer has been outdated or inexact for a noticeable time. */
+  readonly slow = $derived(this.#isSlow());
+  /** The certainty of the shown answer; `null` if it is not known yet. */
+  readonly uncertainty = $derived(this.#weighed === this.#answer ? this.#uncertainty : null);
+  readonly uncertaintyFailure = $derived(this.#weighed === this.#answer ? this.#uncertaintyFailure : null);
+  /** Whether the answer may still change, because the draws of the assumed inputs are not all predicted. */
+  readonly isWeighing = $derived(
+    this.#state !== 'failed' && this.uncertainty === null && this.uncertaintyFailure === null,
+  );
+  /** The device of the advice; null means the fastest of the study. */
+  readonly deviceId = $derived.by(() => {
+    const { device } = this.#app.location;
+    return device !== null && this.study?.devices.includes(device) ? device : null;
   });
   readonly #input: Asked | null = $derived.by(() => {
     const { study } = this;
@@ -112,7 +138,7 @@ export class Advice {
       const input = untrack(() => this.#input);
       if (input) calls.follow(input);
     };
-    this.#ask = () => {
+    this.askAgain = () => {
       this.#failure = null;
       this.#state = 'loading';
       follow();
@@ -177,9 +203,6 @@ export class Advice {
     this.#baselines = result.ok ? readBaselines(result.value) : null;
   }
 
-  askAgain(): void {
-    this.#ask();
-  }
   /** Opens or closes the folded card, and moves the focus with it. An unfolded card gets the focus. */
   toggle(): void {
     if (this.docked) return this.card?.focus();
@@ -196,55 +219,6 @@ export class Advice {
     this.#state = 'none';
     this.#uncertainty = null;
     this.#uncertaintyFailure = null;
-  }
-
-  /** The newest answer. It may still be for the study as it was a moment ago. */
-  get answer(): Recommendation | null {
-    return this.#answer;
-  }
-  get answered(): Study | null {
-    return this.#asked?.study ?? null;
-  }
-  get state(): State {
-    return this.#state;
-  }
-  /** Whether the answer is exact and for the current study. Only then may it be copied, simulated or measured. */
-  get current(): boolean {
-    return this.#answer !== null && this.#state === 'exact';
-  }
-  /** Whether the answer has belonged to an older study for a noticeable time. */
-  get outdated(): boolean {
-    return this.#isOutdated();
-  }
-  /** Whether the small maps belong to an earlier answer, because the new ones are not predicted yet. */
-  get oldMaps(): boolean {
-    return this.#oldMaps;
-  }
-  get failure(): Failure | null {
-    return this.#failure;
-  }
-  /** Whether the answer has been outdated or inexact for a noticeable time. */
-  get slow(): boolean {
-    return this.#isSlow();
-  }
-  /** The certainty of the shown answer; `null` if it is not known yet. */
-  get uncertainty(): Uncertainty | null {
-    return this.#weighed === this.#answer ? this.#uncertainty : null;
-  }
-  /** Whether the answer may still change, because the draws of the assumed inputs are not all predicted. */
-  get isWeighing(): boolean {
-    return this.#state !== 'failed' && this.uncertainty === null && this.uncertaintyFailure === null;
-  }
-  get uncertaintyFailure(): Failure | null {
-    return this.#weighed === this.#answer ? this.#uncertaintyFailure : null;
-  }
-  /** The device of the advice; null means the fastest of the study. */
-  get deviceId(): string | null {
-    const { device } = this.#app.location;
-    return device !== null && this.study?.devices.includes(device) ? device : null;
-  }
-  set deviceId(id: string | null) {
-    this.#app.location.chooseDevice(id);
   }
 }
 

@@ -10,6 +10,7 @@ import type { Engine } from './engine.svelte.ts';
 import { isMeasuring } from '../format/runs.ts';
 import { Commands } from '../shell/commands.svelte.ts';
 import type { ViewId } from '../shell/views.ts';
+import { newestStudy } from './arrival.ts';
 import { StudyEditor } from './editor.svelte.ts';
 import { Library } from './library.svelte.ts';
 import { Location } from './location.svelte.ts';
@@ -73,8 +74,13 @@ export class App {
   /** Whether the next prediction keeps only the best designs. */
   bestOnly = $state(false);
   #narrow = $state(false);
+  readonly narrow = $derived(this.#narrow);
   #refusal = $state.raw<Refusal | null>(null);
+  /** The last refusal, until the user dismisses it or tries again. */
+  readonly refusal = $derived(this.#refusal);
   #selection = $state('');
+  /** The selection of the open view, such as `Rank 3 selected`, which the palette shows. */
+  readonly selection = $derived(this.#selection);
 
   readonly study: StudySummary | null = $derived.by(
     () => this.library.studies.find(({ id }) => id === this.location.studyId) ?? null,
@@ -118,23 +124,12 @@ export class App {
     narrow.addEventListener('change', () => (this.#narrow = narrow.matches));
   }
 
-  get narrow(): boolean {
-    return this.#narrow;
-  }
-  /** The selection of the open view, such as `Rank 3 selected`, which the palette shows. */
-  get selection(): string {
-    return this.#selection;
-  }
   /** Shows the selection of a view while the view is open. Call it while the view initialises. */
   showSelection(text: () => string): void {
     $effect(() => {
       this.#selection = text();
       return () => (this.#selection = '');
     });
-  }
-  /** The last refusal, until the user dismisses it or tries again. */
-  get refusal(): Refusal | null {
-    return this.#refusal;
   }
 
   /** Loads what the first screen needs, with the study in the address, otherwise the study open last or the first. */
@@ -148,8 +143,7 @@ export class App {
     };
     await Promise.all([resume(), this.library.load()]);
     if (this.location.studyId === null) {
-      const newest = [...this.library.studies].sort((a, b) => b.updatedAt.localeCompare(a.updatedAt))[0];
-      this.location.openStudy(newest?.id ?? null);
+      this.location.openStudy(newestStudy(this.library.studies)?.id ?? null);
     }
   }
 

@@ -1,6 +1,12 @@
+import type { StudySummary } from '../../src-main/contract/api.ts';
 import { deviceOf } from '../format/devices.ts';
 import type { App } from './app.svelte.ts';
 import { ALL_DEVICES } from './location.svelte.ts';
+
+/** Returns the study that was changed last. */
+export function newestStudy(studies: readonly StudySummary[]): StudySummary | undefined {
+  return studies.toSorted((a, b) => b.updatedAt.localeCompare(a.updatedAt))[0];
+}
 
 /** Reports what the address names but this database lacks, and shows something else instead. */
 export async function checkAddress(app: App): Promise<void> {
@@ -14,8 +20,8 @@ export async function checkAddress(app: App): Promise<void> {
 
   const { studyId } = location;
   if (studyId !== null && !library.studies.some(({ id }) => id === studyId)) {
-    const newest = [...library.studies].sort((a, b) => b.updatedAt.localeCompare(a.updatedAt))[0];
-    location.replaceStudy(newest?.id ?? null);
+    const newest = newestStudy(library.studies);
+    location.openStudy(newest?.id ?? null, location.view, true);
     return missing(`study ${studyId}`, `${elsewhere}${newest ? ` “${newest.name}” is shown instead.` : ''}`);
   }
 

@@ -27,30 +27,21 @@ const LONGEST_RETRY_MS = 15_000;
 export class Engine implements Api {
   #client: Client | null = null;
   #state = $state<EngineState>('connecting');
+  readonly state = $derived(this.#state);
   #reason = $state('');
+  /** The reason for the loss of the engine; '' if it is connected. */
+  readonly reason = $derived(this.#reason);
   #unknown = $state(false);
+  /** Whether another server answers than the server of this page. Trying again is then useless. */
+  readonly unknown = $derived(this.#unknown);
   /** Increases with every connection, so that queries repeat their calls. */
   #generation = $state(0);
+  readonly generation = $derived(this.#generation);
   #listeners = new Map<EventName, Set<(payload: never) => void>>();
   #page: PageLike;
 
   constructor(page: PageLike) {
     this.#page = page;
-  }
-
-  get state(): EngineState {
-    return this.#state;
-  }
-  /** The reason for the loss of the engine; '' if it is connected. */
-  get reason(): string {
-    return this.#reason;
-  }
-  /** Whether another server answers than the server of this page. Trying again is then useless. */
-  get unknown(): boolean {
-    return this.#unknown;
-  }
-  get generation(): number {
-    return this.#generation;
   }
 
   /** Connects, and keeps trying. Resolves at the first connection. */

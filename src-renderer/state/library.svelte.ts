@@ -18,13 +18,21 @@ export type CatalogueDevice = Device & { readonly own: boolean };
 export class Library {
   #engine: Engine;
   #studies = $state.raw<readonly StudySummary[]>([]);
+  readonly studies = $derived(this.#studies);
   #runs = $state.raw<readonly RunSummary[]>([]);
+  /** The newest runs of the database, newest first. */
+  readonly runs = $derived(this.#runs);
   #devices = $state.raw<readonly CatalogueDevice[]>([]);
+  readonly devices = $derived(this.#devices);
   #evidence = $state.raw<Readonly<Record<string, DeviceEvidence>> | null>(null);
   #formats = $state.raw<readonly ExportFormat[]>([]);
+  readonly formats = $derived(this.#formats);
   #info = $state.raw<AppInfo | null>(null);
+  readonly info = $derived(this.#info);
   #progress = $state.raw<ReadonlyMap<number, RunProgress>>(new Map());
+  readonly progress = $derived(this.#progress);
   #loaded = $state(false);
+  readonly loaded = $derived(this.#loaded);
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -43,33 +51,11 @@ export class Library {
     });
   }
 
-  get studies(): readonly StudySummary[] {
-    return this.#studies;
-  }
-  /** The newest runs of the database, newest first. */
-  get runs(): readonly RunSummary[] {
-    return this.#runs;
-  }
-  get devices(): readonly CatalogueDevice[] {
-    return this.#devices;
-  }
   /** Returns a device with its evidence and the given kinds of kernel, as a list; empty until the evidence is known. */
   timedDevice(id: string, kinds: readonly ImplementationKind[] = []): readonly TimedDevice[] {
     if (this.#evidence === null) return [];
     const name = deviceOf(this.#devices, id)?.name ?? id;
     return [{ id, name, evidence: this.#evidence[id] ?? null, kinds }];
-  }
-  get formats(): readonly ExportFormat[] {
-    return this.#formats;
-  }
-  get info(): AppInfo | null {
-    return this.#info;
-  }
-  get progress(): ReadonlyMap<number, RunProgress> {
-    return this.#progress;
-  }
-  get loaded(): boolean {
-    return this.#loaded;
   }
 
   async load(what: Events['store.changed']['what'] = 'all'): Promise<void> {

@@ -70,11 +70,16 @@ export const ALL_DEVICES = 'all';
 /** The values that all views of a study share. They stay when the view changes. */
 const COMMON = ['study', 'run', 'device'] as const;
 
+type Change = Readonly<Record<string, string | number | null>>;
+
 export class Location {
   #view = $state<ViewId>('study');
+  readonly view = $derived(this.#view);
   #query = $state('');
   #views: readonly ViewId[];
   #unknownView = $state<string | null>(null);
+  /** The name of a view that the address contains but the program does not have. */
+  readonly unknownView = $derived(this.#unknownView);
   /** The last address of each view, so that going back to it restores the selection. */
   #left = new Map<ViewId, string>();
   /** Called when an address comes from outside (a link, the history or typing), before views read it. */
@@ -96,13 +101,6 @@ export class Location {
     });
   }
 
-  /** The name of a view that the address contains but the program does not have. */
-  get unknownView(): string | null {
-    return this.#unknownView;
-  }
-  get view(): ViewId {
-    return this.#view;
-  }
   /** The address as a link: `#/study?study=1`. */
   get href(): string {
     return `#/${this.#view}${this.#query && `?${this.#query}`}`;
@@ -123,29 +121,15 @@ export class Location {
   }
 
   /** Goes to a view at the address it had last, with some fields changed. */
-  go(view: ViewId, change: Readonly<Record<string, string | number | null>> = {}): void {
+  go(view: ViewId, change: Change = {}): void {
     const params = new URLSearchParams(view === this.#view ? this.#query : (this.#left.get(view) ?? ''));
-    for (const key of COMMON) {
-      const value = this.params.get(key);
-      if (value === null) params.delete(key);
-      else params.set(key, value);
-    }
-    for (const [key, value] of Object.entries(change)) {
-      if (value === null) params.delete(key);
-      else params.set(key, String(value));
-    }
-    this.#write(view, params, false);
+    const common = Object.fromEntries(COMMON.map((key) => [key, this.params.get(key)]));
+    this.#write(view, changed(changed(params, common), change), false);
   }
 
-  openStudy(id: number | null, view: ViewId = this.#view): void {
+  openStudy(id: number | null, view: ViewId = this.#view, replace = this.studyId === null): void {
     this.#left.clear();
-    this.#write(view, new URLSearchParams(id === null ? {} : { study: String(id) }), this.studyId === null);
-  }
-
-  /** Replaces a study that does not exist by another one; the view stays. */
-  replaceStudy(id: number | null): void {
-    this.#left.clear();
-    this.#write(this.#view, new URLSearchParams(id === null ? {} : { study: String(id) }), true);
+    this.#write(view, changed(new URLSearchParams(), { study: id }), replace);
   }
 
   drop(...fields: readonly string[]): void {
@@ -157,11 +141,8 @@ export class Location {
   /** Shows another run of the study, in this or another view. The old selection is dropped; the device stays. */
   openRun(id: number | null, view: ViewId = this.#view): void {
     this.#left.clear();
-    const params = new URLSearchParams();
-    if (this.studyId !== null) params.set('study', String(this.studyId));
-    if (this.device !== null) params.set('device', this.device);
-    if (id !== null) params.set('run', String(id));
-    this.#write(view, params, false);
+    const kept = { study: this.studyId, device: this.device, run: id };
+    this.#write(view, changed(new URLSearchParams(), kept), false);
   }
 
   read<C>(codec: C): Address<C> {
@@ -170,10 +151,7 @@ export class Location {
 
   /** Chooses the device of all views; null means the fastest. */
   chooseDevice(device: string | null): void {
-    const params = new URLSearchParams(this.#query);
-    if (device === null) params.delete('device');
-    else params.set('device', device);
-    this.#write(this.#view, params, true);
+    this.#write(this.#view, changed(new URLSearchParams(this.#query), { device }), true);
   }
 
   /** Changes fields of the current view. With `push`, this is a step of the history. */
@@ -203,6 +181,15 @@ export function deviceInView(
   if (devices.length < 2) return devices[0]?.id;
   if (chosen === ALL_DEVICES) return null;
   return devices.find(({ id }) => id === chosen)?.id ?? otherwise;
+}
+
+/** Sets fields of an address, and removes those that are null. */
+function changed(params: URLSearchParams, change: Change): URLSearchParams {
+  for (const [key, value] of Object.entries(change)) {
+    if (value === null) params.delete(key);
+    else params.set(key, String(value));
+  }
+  return params;
 }
 
 function positive(text: string | null): number | null {

@@ -8,15 +8,10 @@ interface Notice {
 /** The line in the status bar: the last action, and how to undo it. Screen readers speak it too. */
 export class Notices {
   #notice = $state.raw<Notice | null>(null);
+  readonly current = $derived(this.#notice);
   #spoken = $state('');
+  readonly spoken = $derived(this.#spoken);
   #timer: ReturnType<typeof setTimeout> | undefined;
-
-  get current(): Notice | null {
-    return this.#notice;
-  }
-  get spoken(): string {
-    return this.#spoken;
-  }
 
   announce(text: string): void {
     // A screen reader does not repeat an unchanged text. A no-break space at its end makes it different.

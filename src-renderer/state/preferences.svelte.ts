@@ -2,13 +2,11 @@ import { VOCABULARIES, term, type Term, type Vocabulary } from '../../src-worker
 import type { Engine } from './engine.svelte.ts';
 
 export const THEMES = ['system', 'light', 'dark'] as const;
-export type Theme = (typeof THEMES)[number];
 export const DENSITIES = ['compact', 'comfortable'] as const;
-export type Density = (typeof DENSITIES)[number];
 
 interface Stored {
-  readonly theme: Theme;
-  readonly density: Density;
+  readonly theme: (typeof THEMES)[number];
+  readonly density: (typeof DENSITIES)[number];
   readonly vocabulary: Vocabulary;
   /** The size of each splitter in px, by its id. */
   readonly splits: Readonly<Record<string, number>>;
@@ -35,8 +33,12 @@ export class Preferences {
   #forced = $state(false);
   #engine: Engine;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly theme = $derived(this.#stored.theme);
+  readonly density = $derived(this.#stored.density);
+  readonly vocabulary = $derived(this.#stored.vocabulary);
+  readonly lastAddress = $derived(this.#stored.lastAddress);
   /** The drawn theme. If the system forces its own colours, the theme follows the system. */
-  readonly drawnTheme: Theme = $derived(this.#forced ? 'system' : this.#stored.theme);
+  readonly drawnTheme = $derived(this.#forced ? 'system' : this.#stored.theme);
   readonly dark = $derived(this.drawnTheme === 'dark' || (this.drawnTheme === 'system' && this.#systemDark));
 
   constructor(engine: Engine) {
@@ -54,18 +56,6 @@ export class Preferences {
     }
   }
 
-  get theme(): Theme {
-    return this.#stored.theme;
-  }
-  get density(): Density {
-    return this.#stored.density;
-  }
-  get vocabulary(): Vocabulary {
-    return this.#stored.vocabulary;
-  }
-  get lastAddress(): string {
-    return this.#stored.lastAddress;
-  }
   split(id: string, fallback: number): number {
     return this.#stored.splits[id] ?? fallback;
   }
@@ -82,17 +72,15 @@ export class Preferences {
     if (result.ok) this.#take(result.value);
   }
 
-  set(change: Partial<Pick<Stored, 'theme' | 'density' | 'vocabulary' | 'lastAddress'>>): void {
+  set(change: Partial<Stored>): void {
     this.#stored = { ...this.#stored, ...change };
     this.#save();
   }
   setSplit(id: string, px: number): void {
-    this.#stored = { ...this.#stored, splits: { ...this.#stored.splits, [id]: Math.round(px) } };
-    this.#save();
+    this.set({ splits: { ...this.#stored.splits, [id]: Math.round(px) } });
   }
   setChoice(id: string, value: string): void {
-    this.#stored = { ...this.#stored, choices: { ...this.#stored.choices, [id]: value } };
-    this.#save();
+    this.set({ choices: { ...this.#stored.choices, [id]: value } });
   }
 
   readonly term: Term = (key, form) => term(key, this.#stored.vocabulary, form);

@@ -15,7 +15,7 @@ async function arrive(view: string, query: string, { unknownView = null as strin
       unknownView,
       studyId: Number(params.get('study')),
       drop: (...fields: string[]) => dropped.push(...fields),
-      replaceStudy: (id: number | null) => dropped.push(`study → ${id}`),
+      openStudy: (id: number | null) => dropped.push(`study → ${id}`),
     },
     library: {
       loaded,
