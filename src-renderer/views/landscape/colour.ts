@@ -2,12 +2,8 @@
 
 type Triple = readonly [number, number, number];
 
+/** Reads a computed colour of a style: `rgb(1, 2, 3)`. */
 function parseRgb(text: string): Triple {
-  const hex = /^#([0-9a-f]{6})$/i.exec(text);
-  if (hex) {
-    const value = Number.parseInt(hex[1], 16);
-    return [value >> 16, (value >> 8) & 255, value & 255];
-  }
   const [r = 0, g = 0, b = 0] = (text.match(/[\d.]+/g) ?? []).map(Number);
   return [r, g, b];
 }
@@ -56,29 +52,25 @@ export interface Ramp {
 
 export function ramp(stops: readonly string[]): Ramp {
   const labs = stops.map((stop) => oklab(parseRgb(stop)));
-  const packed = new Uint32Array(STEPS);
-  const css: string[] = [];
-  for (let step = 0; step < STEPS; step += 1) {
+  const colours = Array.from({ length: STEPS }, (_, step) => {
     const at = (step / (STEPS - 1)) * (labs.length - 1);
     const i = Math.min(labs.length - 2, Math.floor(at));
     const f = at - i;
     const [p, q] = [labs[i], labs[i + 1]];
-    const lab: Triple = [p[0] + (q[0] - p[0]) * f, p[1] + (q[1] - p[1]) * f, p[2] + (q[2] - p[2]) * f];
-    const [r, g, b] = srgb(lab);
-    packed[step] = ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
-    css.push(`rgb(${r}, ${g}, ${b})`);
-  }
-  return { packed, css };
+    return srgb([p[0] + (q[0] - p[0]) * f, p[1] + (q[1] - p[1]) * f, p[2] + (q[2] - p[2]) * f]);
+  });
+  return tableOf(colours);
 }
 
-const channels = (packed: number): Triple => [packed & 255, (packed >> 8) & 255, (packed >> 16) & 255];
-
-function mapped({ packed }: Ramp, change: (colour: Triple) => Triple): Ramp {
-  const colours = Array.from(packed, (colour) => change(channels(colour)));
+function tableOf(colours: readonly Triple[]): Ramp {
   return {
     packed: Uint32Array.from(colours, ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0),
     css: colours.map(([r, g, b]) => `rgb(${r}, ${g}, ${b})`),
   };
+}
+
+function mapped({ css }: Ramp, change: (colour: Triple) => Triple): Ramp {
+  return tableOf(css.map((colour) => change(parseRgb(colour))));
 }
 
 /** Returns a scale of greys with the same lightness, for outdated numbers. */
