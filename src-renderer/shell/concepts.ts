@@ -1,21 +1,15 @@
 import type { Study } from '../../src-main/contract/study.ts';
-import { glossary, type GlossaryId } from '../../src-workers/domain/glossary.ts';
+import { glossary } from '../../src-workers/domain/glossary.ts';
 import { sentenceCase, type Term } from '../../src-workers/domain/terms.ts';
 import { MODEL_NAMES } from '../views/models/names.ts';
-import { fieldNames, spelledLetters, type FieldName } from '../views/study/field-names.ts';
+import type { App } from '../state/app.svelte.ts';
+import { fieldNames, spelledLetters } from '../views/study/field-names.ts';
+import type { Command } from './commands.svelte.ts';
+import { openAndFocus } from './open.ts';
 
-/** A word of the interface, its meaning, and the place that the palette opens for it. */
-export interface Concept {
-  readonly id: string;
-  readonly label: string;
-  readonly words: string;
-  readonly group: 'Fields' | 'Go to' | 'Glossary';
-  readonly detail?: string;
-  readonly to:
-    | { readonly kind: 'field'; readonly field: FieldName }
-    | { readonly kind: 'model'; readonly page: string }
-    | { readonly kind: 'term'; readonly id: GlossaryId }
-    | { readonly kind: 'runs' };
+/** A word of the interface, and the place that the palette opens for it. */
+interface Concept extends Omit<Command, 'run'> {
+  readonly open: (app: App) => void;
 }
 
 /** Returns the concepts that the palette finds. The axes belong to the open study; null if none is open. */
@@ -27,14 +21,14 @@ export function concepts(say: Term, axes: Study['axes'] | null): readonly Concep
       words: field.words,
       group: 'Fields',
       detail: 'of the study',
-      to: { kind: 'field', field },
+      open: (app) => openAndFocus(app, field),
     })),
     ...MODEL_NAMES.map(({ id, label, words }): Concept => ({
       id: `go.model.${id}`,
       label: `Models: ${label}`,
       words,
       group: 'Go to',
-      to: { kind: 'model', page: id },
+      open: (app) => app.location.go('models', { page: id }),
     })),
     ...glossary(say).map(({ id, term, definition }): Concept => ({
       id: `glossary.${id}`,
@@ -42,14 +36,14 @@ export function concepts(say: Term, axes: Study['axes'] | null): readonly Concep
       words: `${id} ${spelledLetters(term)}`,
       group: 'Glossary',
       detail: definition,
-      to: { kind: 'term', id },
+      open: (app) => app.openGlossary(id),
     })),
     {
       id: 'go.runs.manage',
       label: 'Delete, rename or compare runs',
       words: 'remove history',
       group: 'Go to',
-      to: { kind: 'runs' },
+      open: (app) => app.location.go('runs', { selected: app.runId }),
     },
   ];
 }

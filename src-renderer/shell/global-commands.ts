@@ -293,16 +293,14 @@ function viewCommands(app: App): Command[] {
 }
 
 function goCommands(app: App): Command[] {
-  return [
-    ...app.library.studies.map((study): Command => ({
-      id: `go.study.${study.id}`,
-      label: `Study: ${study.name}`,
-      group: 'Go to',
-      icon: ArrowRight as Icon,
-      detail: study.id === app.location.studyId ? 'open' : study.example ? 'example' : `${study.runs} runs`,
-      run: () => app.location.openStudy(study.id),
-    })),
-  ];
+  return app.library.studies.map((study): Command => ({
+    id: `go.study.${study.id}`,
+    label: `Study: ${study.name}`,
+    group: 'Go to',
+    icon: ArrowRight as Icon,
+    detail: study.id === app.location.studyId ? 'open' : study.example ? 'example' : `${study.runs} runs`,
+    run: () => app.location.openStudy(study.id),
+  }));
 }
 
 function helpCommands(app: App): Command[] {

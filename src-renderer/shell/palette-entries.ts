@@ -5,9 +5,9 @@ import { count } from '../format/numbers.ts';
 import { RUN_PARTICIPLES, RUN_VERBS } from '../format/runs.ts';
 import type { App } from '../state/app.svelte.ts';
 import { withDevice } from '../views/study/edit.ts';
-import type { FieldName } from '../views/study/field-names.ts';
 import type { Command } from './commands.svelte.ts';
-import { concepts, type Concept } from './concepts.ts';
+import { concepts } from './concepts.ts';
+import { openAndAct } from './open.ts';
 import { viewLabel, type ViewId } from './views.ts';
 
 type ViewCommand = readonly [view: ViewId, id: string, label: string, words?: string | undefined];
@@ -37,21 +37,6 @@ const OF_VIEWS: readonly ViewCommand[] = [
   ['models', 'models.find', 'Search the reproduced figures', 'papers tables'],
 ];
 
-const WAIT_MS = 4000;
-const LOOK_AGAIN_MS = 50;
-
-/** Opens a view and calls `act` until it succeeds there. If it never does, the text `otherwise` is shown. */
-function openAndAct(app: App, view: ViewId, act: () => boolean, otherwise: string): void {
-  app.location.go(view);
-  const until = performance.now() + WAIT_MS;
-  const look = () => {
-    if (act()) return;
-    if (performance.now() < until) setTimeout(look, LOOK_AGAIN_MS);
-    else app.notices.show(otherwise);
-  };
-  setTimeout(look);
-}
-
 export function openAndRun(app: App, view: ViewId, id: string): void {
   const act = () => {
     const command = app.commands.find(id);
@@ -60,16 +45,6 @@ export function openAndRun(app: App, view: ViewId, id: string): void {
     return true;
   };
   openAndAct(app, view, act, `${viewLabel(view)} has no data for this command yet`);
-}
-
-function openAndFocus(app: App, { control, label, advanced }: FieldName): void {
-  if (advanced) app.preferences.setChoice('study.advanced', 'open');
-  const act = () => {
-    const input = document.querySelector<HTMLInputElement>(`#view input[aria-label="${CSS.escape(control)}"]`);
-    input?.focus();
-    return input !== null;
-  };
-  openAndAct(app, 'study', act, `${label} follows from other fields of this study`);
 }
 
 function ofViews(app: App): Command[] {
@@ -96,22 +71,10 @@ function exports(app: App): Command[] {
 }
 
 function conceptCommands(app: App): Command[] {
-  const open = ({ to }: Concept): void => {
-    switch (to.kind) {
-      case 'field':
-        return openAndFocus(app, to.field);
-      case 'model':
-        return app.location.go('models', { page: to.page });
-      case 'term':
-        return app.openGlossary(to.id);
-      case 'runs':
-        return app.location.go('runs', { selected: app.runId });
-    }
-  };
-  return concepts(app.preferences.term, app.editor.study?.axes ?? null).map((concept) => ({
+  return concepts(app.preferences.term, app.editor.study?.axes ?? null).map(({ open, ...concept }) => ({
     ...concept,
     ...(concept.group === 'Go to' && { icon: ArrowRight }),
-    run: () => open(concept),
+    run: () => open(app),
   }));
 }
 
