@@ -94,41 +94,23 @@ export function compareRows(
 
 function rowMaker({ compared }: Comparison, group: RowGroup) {
   return {
-    row: (id: string, label: string, options: CellOptions): CompareRow => cells(compared, id, group, label, options),
+    row(id: string, label: string, options: CellOptions): CompareRow {
+      const { unit = '', hint = '', better = 'none', value, text, format = count, range } = options;
+      const values = compared.map(({ entry }) => (entry?.best && value ? value(entry.best, entry) : null));
+      const texts = compared.map(({ entry }, at) => {
+        if (!entry?.best) return '';
+        if (text) return text(entry.best, entry);
+        return values[at] === null ? '–' : format(values[at]);
+      });
+      const ranges = range && { ranges: compared.map(({ entry }) => (entry?.best ? range(entry.best) : '')) };
+      const estimates = compared.map(() => '');
+      return { id, group, label, unit, hint, better, values, texts, estimates, ...ranges };
+    },
     /** Returns the text for a GPU; for a CPU, an en dash. */
     onGpu(best: Best, text: (gpu: GpuDevice) => string): string {
       const device = compared.find((each) => each.device.id === best.deviceId)?.device;
       return device?.kind === 'gpu' ? text(device) : '–';
     },
-  };
-}
-
-function cells(
-  compared: readonly Compared[],
-  id: string,
-  rowGroup: RowGroup,
-  label: string,
-  options: CellOptions,
-): CompareRow {
-  const { unit = '', hint = '', better = 'none', value, text, format = count, range } = options;
-  const values = compared.map(({ entry }) => (entry?.best && value ? value(entry.best, entry) : null));
-  const texts = compared.map(({ entry }, at) => {
-    if (!entry?.best) return '';
-    if (text) return text(entry.best, entry);
-    return values[at] === null ? '–' : format(values[at]);
-  });
-  const ranges = range && { ranges: compared.map(({ entry }) => (entry?.best ? range(entry.best) : '')) };
-  return {
-    id,
-    group: rowGroup,
-    label,
-    unit,
-    hint,
-    better,
-    values,
-    texts,
-    estimates: compared.map(() => ''),
-    ...ranges,
   };
 }
 
