@@ -115,13 +115,11 @@ export function whyNotFastest(
   return `The recommendation for ${device.name} is ${designWords(row.design, say).main}. ${reason}`;
 }
 
-export function intervalText({ lowMs, highMs }: Pick<Recommendation['time'], 'lowMs' | 'highMs'>): string {
-  return timeRange(lowMs, highMs);
-}
+export const intervalText = ({ lowMs, highMs }: Recommendation['time']): string => timeRange(lowMs, highMs);
 
 /** Returns the interval of a time along its bar, as fractions of `scaleMs`, and whether it exceeds the edge. */
 export function whisker(
-  { lowMs, highMs }: Pick<Recommendation['time'], 'lowMs' | 'highMs'>,
+  { lowMs, highMs }: Recommendation['time'],
   scaleMs: number,
 ): { readonly from: number; readonly to: number; readonly beyond: boolean } {
   return { from: lowMs / scaleMs, to: Math.min(1, highMs / scaleMs), beyond: highMs > scaleMs };
@@ -152,13 +150,9 @@ const SHORT_UNITS: Readonly<Record<string, string>> = {
   'instructions per register': 'per reg.',
 };
 
-function shortUnit(unit: string): string {
-  return SHORT_UNITS[unit] ?? unit;
-}
-
 /** Formats a value for the card: `0.05`, `1,048,576`, `8 B`. */
 export function factValue({ value, unit: long }: Pick<InputFact, 'value' | 'unit'>): string {
-  const unit = shortUnit(long);
+  const unit = SHORT_UNITS[long] ?? long;
   const text = typeof value === 'number' ? plain(value, value >= 1000 ? 15 : 4) : value;
   return unit === '' ? text : `${text}${NBSP}${unit}`;
 }
@@ -167,10 +161,7 @@ export function factValue({ value, unit: long }: Pick<InputFact, 'value' | 'unit
 export function assumptions(inputs: readonly InputFact[], worth: readonly WorthKnowing[]): readonly InputFact[] {
   const order = worth.map(({ input }) => input.label);
   const place = ({ label }: InputFact): number => (order.includes(label) ? order.indexOf(label) : order.length);
-  return assumedFacts(inputs)
-    .map((input, at) => ({ input, at }))
-    .sort((a, b) => place(a.input) - place(b.input) || a.at - b.at)
-    .map(({ input }) => input);
+  return assumedFacts(inputs).toSorted((a, b) => place(a) - place(b));
 }
 
 /** The next step: reduce the expected loss, or else use the design. */

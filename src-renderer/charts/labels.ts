@@ -22,12 +22,7 @@ export function fitTexts(texts: readonly string[], apartPx: number): readonly st
 export function freePlace(
   curve: readonly (readonly [x: number, y: number])[],
   lineY: number,
-  {
-    left,
-    right,
-    top,
-    widthPx,
-  }: { readonly left: number; readonly right: number; readonly top: number; readonly widthPx: number },
+  { left, right, top, widthPx }: Readonly<Record<'left' | 'right' | 'top' | 'widthPx', number>>,
 ): { readonly x: number; readonly above: boolean } {
   const HEIGHT_PX = 15;
   /** A segment of the curve is sampled every `STEP_PX`, but at most this many times. */

@@ -141,14 +141,12 @@ export interface Plane {
   readonly y: (value: number) => number;
 }
 
-interface Margins {
-  readonly left: number;
-  readonly right: number;
-  readonly top: number;
-  readonly bottom: number;
-}
-
-export function plane({ width, height }: ChartSize, margins: Margins, xRange: Range, yRange: Range): Plane {
+export function plane(
+  { width, height }: ChartSize,
+  margins: Pick<Plane, 'left' | 'right' | 'top' | 'bottom'>,
+  xRange: Range,
+  yRange: Range,
+): Plane {
   const part = ({ low, high, log }: Range, value: number) =>
     log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low || 1);
   const right = Math.max(margins.left + 1, width - margins.right);

@@ -1,3 +1,4 @@
+import type { FieldChange } from '../../src-main/contract/api.ts';
 import type { Constraint } from '../../src-main/contract/study.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import type { MemoryAccess } from '../../src-workers/domain/kernel.ts';
@@ -118,22 +119,13 @@ function valueText(path: string, value: unknown, words: FieldWords): string {
 }
 
 /** Describes the changes between consecutive runs: `Registers per thread 72 → 64; Units 4,096 → 8,192`. */
-export function changesText(
-  fields: readonly { readonly field: string; readonly was: string; readonly is: string }[],
-  words: FieldWords,
-): string {
-  return fields
-    .map(
-      ({ field, was, is }) =>
-        `${fieldLabel(field, words)} ${fieldValue(field, was, words)} → ${fieldValue(field, is, words)}`,
-    )
-    .join('; ');
+export function changesText(fields: readonly FieldChange[], words: FieldWords): string {
+  const text = ({ field, was, is }: FieldChange) =>
+    `${fieldLabel(field, words)} ${fieldValue(field, was, words)} → ${fieldValue(field, is, words)}`;
+  return fields.map(text).join('; ');
 }
 
 /** Describes one change: `Serial fraction σ was 0.04762 and is now 0.05`. */
-export function changeText(
-  { field, was, is }: { readonly field: string; readonly was: string; readonly is: string },
-  words: FieldWords,
-): string {
+export function changeText({ field, was, is }: FieldChange, words: FieldWords): string {
   return `${fieldLabel(field, words)} was ${fieldValue(field, was, words)} and is now ${fieldValue(field, is, words)}`;
 }

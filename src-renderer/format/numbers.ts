@@ -2,17 +2,7 @@
 
 import type { TimeColumn } from '../../src-workers/domain/times.ts';
 
-export {
-  commonUnit,
-  numericTimes,
-  timeColumn,
-  timeIn,
-  timeRange,
-  timeText,
-  timeUnit,
-  type TimeColumn,
-  type TimeUnit,
-} from '../../src-workers/domain/times.ts';
+export * from '../../src-workers/domain/times.ts';
 
 const MINUS = '\u2212';
 export const NBSP = '\u00a0';

@@ -1,12 +1,7 @@
-import type { StudySummary } from '../../src-main/contract/api.ts';
 import { deviceOf } from '../format/devices.ts';
 import type { App } from './app.svelte.ts';
+import { newestStudy } from './library.svelte.ts';
 import { ALL_DEVICES } from './location.svelte.ts';
-
-/** Returns the study that was changed last. */
-export function newestStudy(studies: readonly StudySummary[]): StudySummary | undefined {
-  return studies.toSorted((a, b) => b.updatedAt.localeCompare(a.updatedAt))[0];
-}
 
 /** Reports what the address names but this database lacks, and shows something else instead. */
 export async function checkAddress(app: App): Promise<void> {

@@ -86,3 +86,8 @@ export class Library {
     if (result.ok) this.#info = result.value;
   }
 }
+
+/** Returns the study that was changed last. */
+export function newestStudy(studies: readonly StudySummary[]): StudySummary | undefined {
+  return studies.toSorted((a, b) => b.updatedAt.localeCompare(a.updatedAt))[0];
+}
