@@ -64,10 +64,8 @@ export function sliceChart(
   const area = plane(size, { left, right: RIGHT, top: 6, bottom }, { low: ends[0], high: ends[1] }, bounds);
   const texts = named ? fitTexts(values, rows * roomPx) : values;
   const blue = theme.series[0];
-  const { baseY, place } = {
-    baseY: baseline === null ? 0 : area.y(baseline),
-    place: `baseline ${inColumn(baseline ?? 0, times)}`,
-  };
+  const baseY = baseline === null ? 0 : area.y(baseline);
+  const place = `baseline ${inColumn(baseline ?? 0, times)}`;
   const free = freePlace(
     all.map((ms, i) => [area.x(i), area.y(ms)]),
     baseY,
@@ -76,15 +74,15 @@ export function sliceChart(
   const axes = planeAxes(theme, area, { y: { ticks, format: tick } });
   return {
     ...axes,
-    tooltip: axisTip(theme, 'none', ({ value: [i, ms] }) => {
-      return tooltipBody(`${values[i]}`, axisTitle, [
+    tooltip: axisTip(theme, 'none', ({ value: [i, ms] }) =>
+      tooltipBody(`${values[i]}`, axisTitle, [
         { label: 'Predicted', value: `${inColumn(ms, times)}${NBSP}${times.unit.name}` },
         { label: 'to best here', value: `${change(ms, best)}${NBSP}%` },
         ...(baselineMs !== null && baselineMs > 0
           ? [{ label: 'to baseline', value: `${change(ms, baselineMs)}${NBSP}%` }]
           : []),
-      ]);
-    }),
+      ]),
+    ),
     series: [
       {
         type: 'line',

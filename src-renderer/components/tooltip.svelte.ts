@@ -31,19 +31,12 @@ function hide(): void {
 /** Shows a hint on hover and keyboard focus: `{@attach tooltip('Full name')}`. An empty text shows nothing. */
 export function tooltip(
   text: string,
-  options: { readonly keys?: string; readonly side?: Shown['side'] } = {},
+  { keys = '', side = 'below' }: { readonly keys?: string; readonly side?: Shown['side'] } = {},
 ): Attachment<HTMLElement> {
   return (element) => {
     if (!text) return;
     element.setAttribute('aria-description', text);
-    const show = () => {
-      shown = {
-        text,
-        keys: options.keys ?? '',
-        anchor: element.getBoundingClientRect(),
-        side: options.side ?? 'below',
-      };
-    };
+    const show = () => (shown = { text, keys, side, anchor: element.getBoundingClientRect() });
     const enter = () => {
       clearTimeout(timer);
       if (performance.now() - hiddenAt < WARM_MS) show();

@@ -2,10 +2,7 @@
 export function lasting(condition: () => boolean, forMs: number): () => boolean {
   let lasts = $state(false);
   $effect(() => {
-    if (!condition()) {
-      lasts = false;
-      return;
-    }
+    if (!condition()) return void (lasts = false);
     const timer = setTimeout(() => (lasts = true), forMs);
     return () => clearTimeout(timer);
   });

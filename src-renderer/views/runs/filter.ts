@@ -1,22 +1,13 @@
 import type { Curve } from '../../charts/curves.ts';
 import type { RunState, RunSummary } from '../../../src-main/contract/api.ts';
 
-export const RUN_STATES = [
-  'complete',
-  'running',
-  'cancelled',
-  'interrupted',
-  'failed',
-] as const satisfies readonly RunState[];
-
-export interface RunFilter {
-  readonly find: string;
-  readonly state: RunState | 'any';
-  readonly tag: string;
-}
+export const RUN_STATES = ['complete', 'running', 'cancelled', 'interrupted', 'failed'] as const;
 
 /** Returns runs whose name, note, tags, design or number contain every word, in order. */
-export function filterRuns(runs: readonly RunSummary[], { find, state, tag }: RunFilter): readonly RunSummary[] {
+export function filterRuns(
+  runs: readonly RunSummary[],
+  { find, state, tag }: { readonly find: string; readonly state: RunState | 'any'; readonly tag: string },
+): readonly RunSummary[] {
   const words = find.toLowerCase().split(/\s+/).filter(Boolean);
   return runs.filter((run) => {
     if (state !== 'any' && run.state !== state) return false;
@@ -37,14 +28,8 @@ export function tagsInUse(runs: readonly RunSummary[]): readonly { readonly tag:
 
 /** Parses tags that are separated by commas. Spaces around them, repeated and empty tags are removed. */
 export function parseTags(text: string): readonly string[] {
-  return [
-    ...new Set(
-      text
-        .split(',')
-        .map((tag) => tag.trim())
-        .filter(Boolean),
-    ),
-  ];
+  const tags = text.split(',').map((tag) => tag.trim());
+  return [...new Set(tags)].filter(Boolean);
 }
 
 /** Formats the start of a run: `14:05`, `yesterday 14:05`, `3 Nov 14:05`, `3 Nov 2025`. */
