@@ -80,7 +80,6 @@ export async function openLandscape(app: App, advice: Advice, map: number): Prom
   const run = await freshRun(app);
   if (!run) return;
   const free = (['loop', 'balancing', 'registerCap'] as const).filter((axis) => answered.axes[axis].length > 1);
-  // An open card would cover the map.
   advice.open = false;
   app.location.openRun(run.id, 'landscape');
   app.location.go('landscape', {

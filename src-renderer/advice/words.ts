@@ -70,7 +70,6 @@ export function designWords(design: Design, say: Term): { readonly main: string;
   };
 }
 
-/** Names a baseline in a sentence: `the plain design with one thread per unit`. */
 function againstText(baseline: NonNullable<Recommendation['baseline']>, design: Design, say: Term): string {
   const name = baselineName(baseline);
   if (baseline.chosen || baseline.threadsPerUnit !== 1 || isCpuDesign(design) || design.threadsPerUnit === 1)
@@ -182,7 +181,6 @@ export function nextStep(known: Uncertainty | null): NextStep {
   return { kind: measured >= WORTH_DOING ? 'measure' : 'copy' };
 }
 
-/** Returns the designs to measure because the model cannot tell them apart; empty if it can. */
 export function toMeasure(known: Uncertainty | null): readonly number[] {
   return known?.separation?.designs.slice(0, known.separation.measure) ?? [];
 }

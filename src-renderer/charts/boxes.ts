@@ -1,7 +1,6 @@
 import { planeAxes, type Plane, type Ticks } from './parts.ts';
 import type { ChartTheme } from './theme.svelte.ts';
 
-/** The edges of a box, as values of the axes. */
 export type Box = readonly [fromX: number, toX: number, fromY: number, toY: number];
 
 interface BoxStyle {

@@ -54,8 +54,8 @@ export function launchMapsChart(
       inRange: { color: [...ordered] },
     },
     tooltip: markTip(theme, ({ dataIndex }) => {
-                const launch = `${count(blocks[Math.floor(dataIndex / columns)])} × ${count(threadsPerBlock[dataIndex % columns])}`;
-        return tooltipBody(launch, 'blocks × threads', maps.map(({ title, surface: { values } }) => ({ label: title, value: format(values[dataIndex]) })));
+      const launch = `${count(blocks[Math.floor(dataIndex / columns)])} × ${count(threadsPerBlock[dataIndex % columns])}`;
+      return tooltipBody(launch, 'blocks × threads', maps.map(({ title, surface: { values } }) => ({ label: title, value: format(values[dataIndex]) })));
     }),
     series: maps.map(({ title, surface: { values } }, i) => ({
       type: 'heatmap',

@@ -86,7 +86,6 @@ export function axisTip(
   };
 }
 
-/** Marks the chosen place, on top of all other marks and without a tooltip. */
 export function spot(at: readonly [x: number, y: number], symbolSize: number, style: object, more: object = {}) {
   return {
     type: 'scatter' as const,

@@ -9,7 +9,6 @@ export interface SliceInput {
   readonly values: readonly string[];
   /** Time at each value, ms; NaN leaves a gap. */
   readonly timeMs: ArrayLike<number>;
-  /** The index of the design's own value. */
   readonly at: number;
   readonly baselineMs: number | null;
   readonly times: TimeColumn;

@@ -12,13 +12,11 @@ export interface ChartTheme {
   readonly dark: boolean;
   readonly colour: Readonly<Record<ColourToken, string>>;
   readonly series: readonly string[];
-  /** The colours from fast to slow. */
   readonly sequential: readonly string[];
   /** The colours from faster to slower; the middle one means equal. */
   readonly diverging: readonly string[];
   readonly part: (id: string) => string;
   readonly font: string;
-  readonly mono: string;
   /** The duration of chart updates, ms: 0 if the user wants no motion. */
   readonly animationMs: number;
 }
@@ -58,7 +56,6 @@ function readTheme(dark: boolean): ChartTheme {
       dark,
     );
   const colours = readColours(COLOURS, dark);
-  const style = getComputedStyle(document.documentElement);
   const parts = new Map<string, string>();
   return {
     dark,
@@ -70,8 +67,7 @@ function readTheme(dark: boolean): ChartTheme {
       if (!parts.has(id)) parts.set(id, readColours([`part-${id}`], dark)[0]);
       return parts.get(id)!;
     },
-    font: style.getPropertyValue('--font'),
-    mono: style.getPropertyValue('--mono'),
+    font: getComputedStyle(document.documentElement).getPropertyValue('--font'),
     animationMs: window.matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 160,
   };
 }

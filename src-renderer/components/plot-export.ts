@@ -4,7 +4,6 @@ const PROPERTIES = [
   'font-size', 'font-weight', 'font-variant-numeric', 'text-anchor', 'dominant-baseline', 'image-rendering', 'display', 'paint-order',
 ] as const; // prettier-ignore
 
-/** Returns the SVG element as independent text, with its computed styles and a background. */
 export function standaloneSvg(element: SVGSVGElement, background: string): string {
   const { width, height } = element.getBoundingClientRect();
   const copy = element.cloneNode(true) as SVGSVGElement;

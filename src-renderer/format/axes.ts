@@ -18,7 +18,6 @@ export function quantityName(id: string, term: Term): string {
   return names[id] ?? id;
 }
 
-/** Returns the name of an axis or quantity as a label: `Threads per unit`. */
 export function quantityLabel(id: string, term: Term): string {
   return sentenceCase(quantityName(id, term));
 }

@@ -15,7 +15,6 @@ export function limitWord(code: LimitingFactor, term: Term): string {
   }
 }
 
-/** Names all limits of a design's residency; '' if the device sets none. */
 export function limitWords(codes: readonly string[], term: Term): string {
   return LIMITING_FACTORS.filter(({ code }) => codes.includes(code))
     .map(({ code }) => limitWord(code, term))

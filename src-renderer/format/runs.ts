@@ -16,7 +16,6 @@ export const RUN_PARTICIPLES: Readonly<Record<RunKind, string>> = {
   import: 'imported',
 };
 
-/** Returns the label of the button that predicts a space, with its size if that is known. */
 export function predictText(size: SpaceSize | null, bestOnly: boolean): string {
   if (!size) return bestOnly ? `Find the best ${count(BEST_DESIGNS)}` : 'Predict';
   const designs = `${count(size.valid ?? size.enumerated)} designs`;

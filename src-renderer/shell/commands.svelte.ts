@@ -10,7 +10,6 @@ export interface Command {
   /** A unique id such as `run.start`. The contract's bridge lists the ids of the application menu. */
   readonly id: string;
   readonly label: string;
-  /** The heading in the palette, by default `Commands`. */
   readonly group?: 'Designs' | 'Go to' | 'Fields' | 'Glossary' | 'Devices' | 'Set' | undefined;
   readonly detail?: string | undefined;
   /** The keys, in the notation of keys.ts. */
@@ -36,7 +35,6 @@ export class Commands {
   #providers: readonly Provider[] = [];
   #changeCount = 0;
   #changes = $state(0);
-  /** All current commands: first the global commands, then the commands of views. */
   readonly all = $derived.by(() => {
     void this.#changes;
     return this.#providers.flatMap((provider) => provider());

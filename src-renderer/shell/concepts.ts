@@ -7,7 +7,6 @@ import { fieldNames, spelledLetters } from '../views/study/field-names.ts';
 import type { Command } from './commands.svelte.ts';
 import { openAndFocus } from './open.ts';
 
-/** A word of the interface, and the place that the palette opens for it. */
 interface Concept extends Omit<Command, 'run'> {
   readonly open: (app: App) => void;
 }

@@ -10,7 +10,6 @@ export async function createStudy(app: App): Promise<boolean> {
   return (await openSaved(app, await app.engine.call('studies.save', { study: newStudy() }))) !== null;
 }
 
-/** Opens a study that was just saved. Returns null if saving failed. */
 async function openSaved(app: App, saved: Result<StudyRecord>): Promise<number | null> {
   if (!saved.ok) {
     app.report(saved.error);

@@ -7,7 +7,6 @@ export interface Searchable {
 }
 export interface Found<T> {
   readonly item: T;
-  /** Higher is better. */
   readonly score: number;
   /** Positions of the matched characters of the label. */
   readonly at: readonly number[];
@@ -36,7 +35,6 @@ function wordStarts(text: string): ReadonlySet<number> {
   return new Set(Array.from(text.matchAll(WORD_START), ({ index }) => index));
 }
 
-/** Finds a part of the query literally in an item. */
 function written(part: string, label: string, words: string): Match | null {
   const text = label.toLowerCase();
   const starts = wordStarts(text);

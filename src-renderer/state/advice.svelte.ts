@@ -45,11 +45,9 @@ export class Advice {
   #uncertaintyFailure = $state.raw<Failure | null>(null);
   /** The last exact answer, without its maps. The uncertainty is requested for it. */
   #exact = $state.raw<Recommendation | null>(null);
-  /** The answer to which the known uncertainty belongs. */
   #weighed = $state.raw<Recommendation | null>(null);
   #baselines = $state.raw<StoredBaselines | null>(null);
   open = $state(false);
-  /** Repeats a failed request. */
   readonly askAgain: () => void;
   card: HTMLElement | null = null;
   line: HTMLElement | null = null;
@@ -182,7 +180,6 @@ export class Advice {
           client: PAGE_ID,
         });
         if (left || (!weighed.ok && weighed.error.code === 'cancelled')) return;
-        // The maps may have arrived in the meantime.
         const newest = this.#answer ?? answer;
         this.#answer = weighed.ok ? withSpace(weighed.value, newest) : newest;
         this.#weighed = this.#answer;

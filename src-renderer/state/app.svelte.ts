@@ -32,27 +32,22 @@ export interface Refusal {
   readonly retry?: () => void;
 }
 
-/** A table whose columns the user must choose. */
-export interface OpenTable {
+interface OpenFile {
   readonly fileName: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+interface OpenTable extends OpenFile {
   readonly summary: TableSummary;
 }
 
-/** A file of results about which the user must answer questions. */
-export interface OpenResults {
-  readonly fileName: string;
-  readonly bytes: Uint8Array<ArrayBuffer>;
+export interface OpenResults extends OpenFile {
   /** The sweep that may contain the designs of the file. */
   readonly openRunId: number | null;
   readonly questions: ImportQuestions;
 }
 
-/** A file about a kernel, which the Study view shows beside the kernel profile. */
-export interface OpenKernelFile {
-  readonly fileName: string;
-  readonly bytes: Uint8Array<ArrayBuffer>;
-}
+export type OpenKernelFile = OpenFile;
 
 /** The shared state of the views. `useApp()` returns it in any component. */
 export class App {
@@ -69,8 +64,8 @@ export class App {
   glossaryTerm = $state<GlossaryId | null>(null);
   table = $state.raw<OpenTable | null>(null);
   results = $state.raw<OpenResults | null>(null);
+  /** A file about a kernel, which the Study view shows beside the kernel profile. */
   kernelFile = $state.raw<OpenKernelFile | null>(null);
-  /** Whether the next prediction keeps only the best designs. */
   bestOnly = $state(false);
   #narrow = $state(false);
   readonly narrow = $derived(this.#narrow);

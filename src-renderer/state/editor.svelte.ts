@@ -34,7 +34,6 @@ export class StudyEditor {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastField = '';
   #lastAt = 0;
-  /** The last state that the engine has confirmed. */
   #stored: Study | null = null;
 
   constructor(engine: Engine) {

@@ -9,11 +9,7 @@ import type {
 } from '../../src-main/contract/procedures.ts';
 import { fail, type Result } from '../../src-workers/domain/result.ts';
 
-export interface Api {
-  call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<Result<ProcedureOutput<Name>>>;
-  /** Listens to an event until the returned function is called. Listening survives the loss of the engine. */
-  on<Name extends EventName>(event: Name, listener: (payload: Events[Name]) => void): () => void;
-}
+export type Api = Pick<Engine, 'call' | 'on'>;
 
 export type EngineState = 'connecting' | 'ready' | 'lost';
 
@@ -24,12 +20,11 @@ const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 15_000;
 
 /** The only connection to the engine. It reconnects with growing pauses when the engine is lost. */
-export class Engine implements Api {
+export class Engine {
   #client: Client | null = null;
   #state = $state<EngineState>('connecting');
   readonly state = $derived(this.#state);
   #reason = $state('');
-  /** The reason for the loss of the engine; '' if it is connected. */
   readonly reason = $derived(this.#reason);
   #unknown = $state(false);
   /** Whether another server answers than the server of this page. Trying again is then useless. */
@@ -75,6 +70,7 @@ export class Engine implements Api {
     return this.#client.call(name, input);
   }
 
+  /** Listens to an event until the returned function is called. Listening survives the loss of the engine. */
   on<Name extends EventName>(event: Name, listener: (payload: Events[Name]) => void): () => void {
     const set = this.#listeners.get(event) ?? new Set();
     this.#listeners.set(event, set);

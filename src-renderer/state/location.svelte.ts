@@ -54,7 +54,6 @@ export function readAddress<C>(codec: C, params: URLSearchParams): Address<C> {
   return out as Address<C>;
 }
 
-/** Writes the fields that differ from their fallback, and removes the others. */
 export function writeAddress<C>(codec: C, change: Partial<Address<C>>, params: URLSearchParams): void {
   for (const [key, value] of Object.entries(change)) {
     const field = (codec as Record<string, Field<unknown>>)[key];
@@ -78,7 +77,6 @@ export class Location {
   #query = $state('');
   #views: readonly ViewId[];
   #unknownView = $state<string | null>(null);
-  /** The name of a view that the address contains but the program does not have. */
   readonly unknownView = $derived(this.#unknownView);
   /** The last address of each view, so that going back to it restores the selection. */
   #left = new Map<ViewId, string>();
@@ -120,7 +118,6 @@ export class Location {
     history[replace ? 'replaceState' : 'pushState'](null, '', this.href);
   }
 
-  /** Goes to a view at the address it had last, with some fields changed. */
   go(view: ViewId, change: Change = {}): void {
     const params = new URLSearchParams(view === this.#view ? this.#query : (this.#left.get(view) ?? ''));
     const common = Object.fromEntries(COMMON.map((key) => [key, this.params.get(key)]));
@@ -149,7 +146,6 @@ export class Location {
     return readAddress(codec, this.params);
   }
 
-  /** Chooses the device of all views; null means the fastest. */
   chooseDevice(device: string | null): void {
     this.#write(this.#view, changed(new URLSearchParams(this.#query), { device }), true);
   }

@@ -5,7 +5,6 @@ interface Notice {
   readonly undo: (() => void) | null;
 }
 
-/** The line in the status bar: the last action, and how to undo it. Screen readers speak it too. */
 export class Notices {
   #notice = $state.raw<Notice | null>(null);
   readonly current = $derived(this.#notice);

@@ -10,7 +10,6 @@ interface Stored {
   readonly vocabulary: Vocabulary;
   /** The size of each splitter in px, by its id. */
   readonly splits: Readonly<Record<string, number>>;
-  /** Other choices of views (columns shown, modes) as strings, by id. */
   readonly choices: Readonly<Record<string, string>>;
   readonly lastAddress: string;
 }

@@ -10,7 +10,6 @@ interface QueryOptions {
   readonly refreshOn?: readonly StorePart[];
 }
 
-/** How long a wait must last to be shown, ms. */
 const SLOW_AFTER_MS = 200;
 
 /**

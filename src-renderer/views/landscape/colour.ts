@@ -30,7 +30,6 @@ export function oklab([r, g, b]: Triple): Triple {
   ];
 }
 
-/** Converts OKLab to sRGB, 0…255. */
 export function srgb([L, a, b]: Triple): Triple {
   const l = (L + 0.3963377774 * a + 0.2158037573 * b) ** 3;
   const m = (L - 0.1055613458 * a - 0.0638541728 * b) ** 3;
@@ -93,7 +92,6 @@ export function faded(scale: Ramp, canvas: string): Ramp {
 /** If there are no maps, the scale ends at this multiple of the best time. Slower times get the last colour. */
 export const CLIP = 2;
 
-/** The possible ends of a scale, as multiples of its first value. */
 const ENDS = [1.1, 1.25, 1.5, 2, 3, 4, 6, 10, 20, 50, 100];
 /** The fraction of all cells that the scale must distinguish. */
 const INSIDE = 0.75;

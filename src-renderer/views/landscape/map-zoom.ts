@@ -32,7 +32,6 @@ export function zoomedMap(
   });
 }
 
-/** Moves the visible part to the right and upwards, by fractions of itself. */
 export function movedMap(zoom: MapZoom, right: number, up: number): MapZoom {
   return zoom === WHOLE_MAP ? zoom : { x: moved(zoom.x, right), y: moved(zoom.y, up) };
 }

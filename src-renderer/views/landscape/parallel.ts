@@ -25,7 +25,6 @@ export interface Span {
   readonly high: number;
 }
 
-/** The number of parts of an axis with continuous values. */
 const PARTS = 50;
 
 /** Moves one end of a brush by `by` parts, at most to the other end; `null` if the brush then is the whole axis. */

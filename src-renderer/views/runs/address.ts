@@ -8,6 +8,5 @@ export const runsAddress = {
   tag: textField(''),
   all: flagField(),
   selected: numberField<number | null>(null),
-  /** The run with which the selected run is compared. */
   against: numberField<number | null>(null),
 };

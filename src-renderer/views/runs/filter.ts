@@ -3,7 +3,6 @@ import type { RunState, RunSummary } from '../../../src-main/contract/api.ts';
 
 export const RUN_STATES = ['complete', 'running', 'cancelled', 'interrupted', 'failed'] as const;
 
-/** Returns runs whose name, note, tags, design or number contain every word, in order. */
 export function filterRuns(
   runs: readonly RunSummary[],
   { find, state, tag }: { readonly find: string; readonly state: RunState | 'any'; readonly tag: string },

@@ -16,7 +16,6 @@ export const THEME: ChartTheme = {
   diverging: named('div', 7),
   part: (id) => `part-${id}`,
   font: 'Inter',
-  mono: 'JetBrains Mono',
   animationMs: 0,
 };
 
