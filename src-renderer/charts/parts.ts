@@ -36,22 +36,20 @@ export interface TooltipRow {
 
 /** Writes a tooltip: title and note, then labels and values in at most five rows. Text is never markup. */
 export function tooltipBody(title: string, note: string, rows: readonly TooltipRow[]): HTMLElement {
-  const body = document.createElement('div');
-  body.className = 'chart-tip';
-  const line = (left: string, right: string, className: string, tone?: string) => {
-    const row = document.createElement('div');
-    row.className = className;
-    const a = document.createElement('span');
-    a.textContent = left;
-    const b = document.createElement('span');
-    b.textContent = right;
-    if (tone) b.className = tone;
-    row.append(a, b);
-    body.append(row);
+  const element = (tag: string, className: string, ...content: readonly (string | Node)[]) => {
+    const made = document.createElement(tag);
+    made.className = className;
+    made.append(...content);
+    return made;
   };
-  line(title, note, 'chart-tip-head');
-  for (const row of rows.slice(0, 5)) line(row.label, row.value, 'chart-tip-row', row.tone);
-  return body;
+  const line = (className: string, left: string, right: string, tone = '') =>
+    element('div', className, element('span', '', left), element('span', tone, right));
+  return element(
+    'div',
+    'chart-tip',
+    line('chart-tip-head', title, note),
+    ...rows.slice(0, 5).map((row) => line('chart-tip-row', row.label, row.value, row.tone)),
+  );
 }
 
 /** A mark whose tooltip is shown. For a tooltip of a place on the x axis, this is the first mark there. */

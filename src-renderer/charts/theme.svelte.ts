@@ -22,8 +22,8 @@ export interface ChartTheme {
 }
 
 /**
- * Resolves custom properties on a hidden element. Its own colour scheme is used, because an effect sets the root's
- * scheme later, and changing that here would recompute the styles of the whole page.
+ * Resolves custom properties on a hidden element. The element has its own colour scheme, because an effect sets the
+ * scheme of the root later, and a change of the root would recompute the styles of the whole page.
  */
 export function readColours(tokens: readonly string[], dark: boolean): string[] {
   const probe = document.createElement('span');

@@ -1,4 +1,4 @@
-import type { RunKind, RunSummary, SpaceSize } from '../../src-main/contract/api.ts';
+import type { RunKind, RunState, RunSummary, SpaceSize } from '../../src-main/contract/api.ts';
 import { BEST_DESIGNS } from '../../src-main/contract/counts.ts';
 import { count } from './numbers.ts';
 
@@ -30,4 +30,14 @@ export function isMeasuring({ kind }: { readonly kind: RunKind }): boolean {
 /** Whether a run has something to show. A measurement has at least its failures. */
 export function canOpen(run: Pick<RunSummary, 'kind' | 'valid'>): boolean {
   return run.valid > 0 || isMeasuring(run);
+}
+
+/** Returns how a run ended. A measurement without a single time has failed. */
+export function runOutcome({ kind, state, bestTimeMs }: Pick<RunSummary, 'kind' | 'state' | 'bestTimeMs'>): {
+  readonly mark: RunState;
+  readonly text: string;
+} {
+  return kind === 'bench' && state === 'complete' && bestTimeMs === null
+    ? { mark: 'failed', text: 'complete, nothing measured' }
+    : { mark: state, text: state };
 }

@@ -5,11 +5,13 @@ export interface Searchable {
   readonly label: string;
   readonly words?: string | undefined;
 }
-export interface Found<T> {
-  readonly item: T;
+interface Match {
   readonly score: number;
   /** Positions of the matched characters of the label. */
   readonly at: readonly number[];
+}
+export interface Found<T> extends Match {
+  readonly item: T;
 }
 
 /** The score of a match at the start of a label. A match in hidden words scores less than any match in a label. */
@@ -22,11 +24,6 @@ const ABBREVIATED = 0.1;
 const WHOLE_WORD = 0.02;
 /** For every `LETTERS_PER_SLIP` letters of a typed word, one letter may be missing. */
 const LETTERS_PER_SLIP = 4;
-
-interface Match {
-  readonly score: number;
-  readonly at: readonly number[];
-}
 
 const LETTER = /^[\p{L}\p{N}]/u;
 const WORD_START = /(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu;

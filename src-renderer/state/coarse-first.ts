@@ -8,7 +8,7 @@ export type Look = 'glance' | 'coarse' | 'fastest' | 'all';
 
 export interface CoarseFirstCalls<In, Out> {
   ask(input: In, look: Look): Promise<Result<Out>>;
-  /** Called with early answers while the input changes, then with the exact answer or failure, last for all designs. */
+  /** Called with early answers, then with the exact answer or its failure, and then with the answer for all designs. */
   show(answer: Result<Out>, input: In, look: Look): void;
 }
 

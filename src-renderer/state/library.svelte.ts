@@ -80,7 +80,7 @@ export class Library {
     if (all && !isLost) this.#loaded = true;
   }
 
-  /** Reads the size of the database, which changes with the runs. */
+  /** Reads the facts about the database, whose size changes with the runs. */
   async #readInfo(): Promise<void> {
     const result = await this.#engine.call('app.info', {});
     if (result.ok) this.#info = result.value;

@@ -168,7 +168,7 @@ export class Location {
   }
 }
 
-/** Returns the device of a view of a run. Null means all devices; undefined means not known yet. */
+/** Returns the device that a view shows for a run. Null means all devices; undefined means not known yet. */
 export function deviceInView(
   devices: readonly { readonly id: string }[],
   chosen: string | null,

@@ -4,7 +4,7 @@ import type { TuningStep } from '../../src-main/contract/measuring.ts';
 import { failureReasons, skillText, triedDesigns, tune } from '../../src-main/contract/tuning.ts';
 import { consideredAmong } from '../../src-main/services/measuring/tune.ts';
 import { ok, unwrap } from '../../src-workers/domain/result.ts';
-import { runOutcome } from '../../src-renderer/format/run-outcome.ts';
+import { runOutcome } from '../../src-renderer/format/runs.ts';
 import { sampleDesign } from './measure-samples.ts';
 
 /** Returns the state of a tuning after these times. Each run has two designs, and null means that a design failed. */

@@ -1,11 +1,9 @@
 import { choiceField, flagField, numberField, textField } from '../../state/location.svelte.ts';
 
-export const COMPARE_MODES = ['best', 'same', 'measured'] as const;
-
 export const compareAddress = {
   /** The reference device of old links. Newer links have it in `device`, which all views of the study share. */
   reference: textField<string | null>(null),
-  mode: choiceField(COMPARE_MODES, 'best'),
+  mode: choiceField(['best', 'same', 'measured'], 'best'),
   /** The design that mode `same` compares. By default, it is the best design of the reference device. */
   design: numberField<number | null>(null),
   /** The ids of hidden devices of the run (`without`) and of added devices (`also`), separated by commas. */

@@ -1,7 +1,7 @@
 /** The colour and the shape of a device follow from its index, so they are the same in every chart. */
 
 /** The paths of the shapes in a box of 8 × 8: square, diamond, triangle, cross, disc. */
-export const SERIES_PATHS = [
+const SERIES_PATHS = [
   'M.5.5h7v7h-7z',
   'M4-.5 8.5 4 4 8.5-.5 4z',
   'M4 0 8 7.5H0z',
@@ -9,15 +9,8 @@ export const SERIES_PATHS = [
   'M4 .4a3.6 3.6 0 1 0 0 7.2a3.6 3.6 0 1 0 0-7.2z',
 ] as const;
 
-export interface Series {
-  /** The index of the colour among the series of the theme, from 0. */
-  readonly index: number;
-  readonly colour: string;
-  readonly path: string;
-}
-
-/** There are five colours. From the sixth device on, the colours repeat with other shapes. */
-export function seriesOf(at: number): Series {
+/** There are five colours. From the sixth device on, the colours repeat with other shapes. `index` begins at 0. */
+export function seriesOf(at: number) {
   const round = Math.floor(at / SERIES_PATHS.length);
   return {
     index: at % 5,

@@ -1,18 +1,15 @@
 import { choiceField, textField } from '../../state/location.svelte.ts';
 import { explorationAddress } from '../ranking/address.ts';
 
-export const SHAPES = ['map', 'slices', 'designs', 'roofline'] as const;
-export const COLOURS = ['time', 'baseline'] as const;
-
 export const landscapeAddress = {
   ...explorationAddress,
-  shape: choiceField(SHAPES, 'map'),
+  shape: choiceField(['map', 'slices', 'designs', 'roofline'], 'map'),
   /** The axes of the map. By default, they depend on the space. */
   x: textField<string | null>(null),
   y: textField<string | null>(null),
   /** The axis of the small maps at the left; `-` means none. */
   facet: textField<string | null>(null),
-  colour: choiceField(COLOURS, 'time'),
+  colour: choiceField(['time', 'baseline'], 'time'),
   /** The ids of the axes over which the map takes the best time, separated by commas. */
   free: textField(''),
 };

@@ -27,12 +27,7 @@ export function lineLevels(timesMs: Float64Array, bestMs: number): Float64Array 
 }
 
 /** A segment of a line along the edges of cells, in cells: x to the right, y in the order of the rows. */
-export interface Edge {
-  readonly x1: number;
-  readonly y1: number;
-  readonly x2: number;
-  readonly y2: number;
-}
+type Edge = Readonly<Record<'x1' | 'y1' | 'x2' | 'y2', number>>;
 
 /** Returns the edges between cells with at most one wave of blocks (allowing for rounding) and cells with more. */
 export function oneWaveBoundary({ waves, timeMs, xValues, yValues }: LandscapeGrid): Edge[] {
