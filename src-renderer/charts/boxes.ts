@@ -59,10 +59,7 @@ export function boxSeries(input: BoxesInput): object {
   };
 }
 
-/**
- * Returns the axes of two stacked plots that share one x axis: rows of boxes, whose y range goes from the number of
- * rows to 0, and below them values, with all the ticks and axis index 1.
- */
+/** Returns the axes of rows of boxes (y from their number down to 0) above a plot of values (axis index 1). */
 export function rowsOverValues(
   theme: ChartTheme,
   rows: Plane,

@@ -15,10 +15,7 @@ export function fitTexts(texts: readonly string[], apartPx: number): readonly st
   return texts.map((text) => shortened(text, most));
 }
 
-/**
- * Finds the position along a horizontal line where a label of `widthPx` hides least of a curve. Returns `x` of its left
- * end, and whether it is above the line. `curve` has the drawn points in order, px; NaN is a gap.
- */
+/** Returns the left end of a label, px, on the line where it hides least of the curve. NaN in the curve is a gap. */
 export function freePlace(
   curve: readonly (readonly [x: number, y: number])[],
   lineY: number,

@@ -30,13 +30,11 @@ export function chooseFile(accept: string, take: (file: File) => unknown): void 
   input.click();
 }
 
-/**
- * Saves a document like `saveText`. The desktop window also saves a document with several parts as a download, because
- * a browser keeps large blobs on disk, and some texts exceed the limit of a string. Throws if a part is not available.
- */
+/** Saves a document like `saveText`, or a document in parts as a download. Throws if a part is not available. */
 export async function saveDocument(engine: Engine, document: ExportDocument): Promise<string | null> {
   const { fileName, mediaType, text } = document;
   if (document.next === undefined) return saveText(fileName, mediaType, text);
+  // The text of a document in parts may exceed the limit of a string, and a browser keeps large blobs on disk.
   const parts: Blob[] = [];
   for await (const part of documentParts(engine, document)) parts.push(new Blob([part]));
   saveFile(fileName, new Blob(parts, { type: mediaType }));

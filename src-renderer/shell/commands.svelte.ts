@@ -63,10 +63,7 @@ export class Commands {
     if (command && command.enabled !== false) command.run();
   }
 
-  /**
-   * Runs a command before the focused control takes its key, as a button that opens a list takes Ctrl+Enter. Text
-   * fields still come first, because Enter ends their input.
-   */
+  /** Runs a command before the focused control takes its key: a button that opens a list would take Ctrl+Enter. */
   handleFirst(event: KeyboardEvent): void {
     if (!keyOf(event).startsWith('Mod+') || isTyping(event.target)) return;
     this.handle(event);

@@ -51,10 +51,7 @@ function written(part: string, label: string, words: string): Match | null {
   return isHidden ? { score: HIDDEN, at: [] } : null;
 }
 
-/**
- * Matches a part of the query as an abbreviation: the beginnings of words (`pds` for Predict the design space), or one
- * word with up to a quarter of its letters missing. Letters scattered over a label do not match.
- */
+/** Matches initials (`pds` for Predict the design space), or one word with up to a quarter of its letters missing. */
 function abbreviated(part: string, label: string): Match | null {
   const match = fuzzysort.single(part, label);
   if (!match) return null;
@@ -79,10 +76,7 @@ function matched<T extends Searchable>(
   });
 }
 
-/**
- * Returns items that contain every part of the query, in any order, best first; without a query, all items in their
- * order. Abbreviations count only if no item contains the query literally.
- */
+/** Returns the items with every part of the query, best first. Abbreviations count only if no item has the query. */
 export function search<T extends Searchable>(items: readonly T[], query: string): readonly Found<T>[] {
   const parts = query.trim().toLowerCase().split(/\s+/).filter(Boolean);
   if (parts.length === 0) return items.map((item) => ({ item, score: 0, at: [] }));

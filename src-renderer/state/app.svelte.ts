@@ -83,10 +83,7 @@ export class App {
   readonly runs: readonly RunSummary[] = $derived.by(() =>
     this.library.runs.filter(({ studyId }) => studyId === this.location.studyId),
   );
-  /**
-   * The shown run: the run in the address (for a simulation or measurement, the sweep that it belongs to), otherwise
-   * the newest complete sweep of the study.
-   */
+  /** The sweep of the run in the address, otherwise the newest complete sweep of the study. */
   readonly run: RunSummary | null = $derived.by(() => {
     const byId = (wanted: number) => this.library.runs.find(({ id }) => id === wanted) ?? null;
     const wanted = this.location.runId;

@@ -71,8 +71,7 @@ export function suggestChoice({ columns, records, header, delimiter }: TableSumm
   if (counts !== undefined && others.some((i) => columns[i].distinct === records))
     return { meaning: 'count', length: best(others), weight: counts };
   if (varied.length > 0) return { meaning: 'unit', length: best(varied), weight: null };
-  // If no column has valid lengths, a column with errors is suggested rather than one that numbers the records. The
-  // sheet then says what is wrong.
+  // Without valid lengths, a column with errors is suggested, so that the sheet says what is wrong.
   const filled = columns.flatMap((column, i) => (column.kind === 'empty' || isIndex(column, records) ? [] : [i]));
   return { meaning: 'unit', length: best(filled.length > 0 ? filled : wholes), weight: null };
 

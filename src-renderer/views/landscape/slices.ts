@@ -16,10 +16,7 @@ export function launchUnit(text: string): 'SM' | 'slot' | 'grid' | 'cores' | '' 
   return / cores?$/.test(text) ? 'cores' : '';
 }
 
-/**
- * Returns the values of an axis as labels: `16`, `3,584`, `A100`. If all values have the same unit, the title of the
- * axis names it. Otherwise, all values but grid sizes have their units: `16/SM`, `4/slot`, `3,584`, `72 cores`.
- */
+/** Returns the values of an axis as labels: `16`, `3,584`, `A100`; with units if they differ: `16/SM`, `72 cores`. */
 export function axisLabels(axis: string, texts: readonly string[]): readonly string[] {
   if (axis === 'device') return shortNames(texts);
   if (axis === 'balancing') return texts.map(shortBalancing);

@@ -61,10 +61,7 @@ const BEST_CURVES = [
   { kind: 'bench', name: 'measured', series: 3 },
 ] as const;
 
-/**
- * Returns the best times of predicted, simulated and measured runs as curves over the run number. Only runs with the
- * same number in `problems` (the same work, kernel and devices) can be compared.
- */
+/** Returns the best times over the run number. Only runs of the same problem (work, kernel, devices) are compared. */
 export function bestOverTime(
   run: RunSummary,
   all: readonly RunSummary[],
