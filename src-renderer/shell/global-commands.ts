@@ -51,13 +51,16 @@ async function deleteStudy(app: App, id: number, name: string): Promise<void> {
   if (!result.ok) return app.report(result.error);
   await app.library.load('studies');
   app.location.openStudy(app.library.studies.find((study) => study.id !== id)?.id ?? null, 'study');
-  app.notices.show(`“${name}” deleted`, () => {
-    void app.engine.call('studies.restore', { id }).then(async (restored) => {
-      if (!restored.ok) return app.report(restored.error);
-      await app.library.load('studies');
-      app.location.openStudy(id, 'study');
-    });
+  app.notices.show(`“${name}” deleted`, async () => {
+    const restored = await app.engine.call('studies.restore', { id });
+    if (!restored.ok) return app.report(restored.error);
+    await app.library.load('studies');
+    app.location.openStudy(id, 'study');
   });
+}
+
+async function saveStudy({ editor, notices }: App): Promise<void> {
+  notices.show((await editor.save()) ? 'Study saved' : (editor.failure?.message ?? 'Study not saved'));
 }
 
 function fileCommands(app: App): Command[] {
@@ -112,12 +115,7 @@ function fileCommands(app: App): Command[] {
       menu: 'File',
       detail: 'saved automatically as you edit',
       enabled: open,
-      run: () =>
-        void app.editor
-          .save()
-          .then((saved) =>
-            app.notices.show(saved ? 'Study saved' : (app.editor.failure?.message ?? 'Study not saved')),
-          ),
+      run: () => void saveStudy(app),
     },
     {
       id: 'study.exportAs',
@@ -129,12 +127,8 @@ function fileCommands(app: App): Command[] {
       run: () => {
         const { study: file } = app.editor;
         if (!file) return;
-        const slug =
-          file.name
-            .toLowerCase()
-            .replaceAll(/[^a-z0-9]+/g, '-')
-            .replaceAll(/^-|-$/g, '') || 'study';
-        void saveText(`${slug}.study.json`, 'application/json', `${JSON.stringify(file, null, 2)}\n`);
+        const words = file.name.toLowerCase().match(/[a-z0-9]+/g) ?? ['study'];
+        void saveText(`${words.join('-')}.study.json`, 'application/json', `${JSON.stringify(file, null, 2)}\n`);
       },
     },
     {

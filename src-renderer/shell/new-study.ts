@@ -50,11 +50,10 @@ export async function changeByFile(
   const own = change(asOwn(study, studyName(fileName)));
   const opened = await openSaved(app, await app.engine.call('studies.save', { id: copy.value.id, study: own }));
   if (opened === null) return;
-  app.notices.show(`${text}. It is the new study “${own.name}”; the example stays unchanged`, () => {
-    void app.engine.call('studies.delete', { id: opened }).then(async (deleted) => {
-      if (!deleted.ok) return app.report(deleted.error);
-      await app.library.load('studies');
-      app.location.openStudy(id, 'study');
-    });
+  app.notices.show(`${text}. It is the new study “${own.name}”; the example stays unchanged`, async () => {
+    const deleted = await app.engine.call('studies.delete', { id: opened });
+    if (!deleted.ok) return app.report(deleted.error);
+    await app.library.load('studies');
+    app.location.openStudy(id, 'study');
   });
 }

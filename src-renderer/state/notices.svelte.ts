@@ -2,7 +2,7 @@ const UNDO_FOR_MS = 10_000;
 
 interface Notice {
   readonly text: string;
-  readonly undo: (() => void) | null;
+  readonly undo: (() => unknown) | null;
 }
 
 export class Notices {
@@ -18,7 +18,7 @@ export class Notices {
   }
 
   /** Shows a line for ten seconds, with Undo if the action can be undone. */
-  show(text: string, undo: (() => void) | null = null): void {
+  show(text: string, undo: (() => unknown) | null = null): void {
     clearTimeout(this.#timer);
     this.#notice = { text, undo };
     this.announce(undo ? `${text}. Undo is available in the status bar.` : text);
