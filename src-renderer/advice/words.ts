@@ -118,7 +118,7 @@ export const intervalText = ({ lowMs, highMs }: Recommendation['time']): string 
 
 /** Returns the interval of a time along its bar, as fractions of `scaleMs`, and whether it exceeds the edge. */
 export function whisker(
-  { lowMs, highMs }: Recommendation['time'],
+  { lowMs, highMs }: Pick<Recommendation['time'], 'lowMs' | 'highMs'>,
   scaleMs: number,
 ): { readonly from: number; readonly to: number; readonly beyond: boolean } {
   return { from: lowMs / scaleMs, to: Math.min(1, highMs / scaleMs), beyond: highMs > scaleMs };
