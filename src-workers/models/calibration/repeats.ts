@@ -54,7 +54,7 @@ const OUTLIER_SCORE = 3.5;
 const RELEVANT = 0.01;
 const TREND_SIGNIFICANCE = 0.01;
 /** With 5 values, even a strictly monotone series has p = 2/5! > 0.01. */
-export const MIN_TREND = 6;
+const MIN_TREND = 6;
 const MIN_STEADY = 6;
 
 /**
@@ -138,7 +138,7 @@ function slowStartCount(times: Float64Array): number {
 const MAX_TREND = 512;
 
 /** @param values at least `MIN_TREND` values, in order */
-export function findTrend(values: Float64Array): Trend {
+function findTrend(values: Float64Array): Trend {
   const blocks = Math.min(values.length, MAX_TREND);
   const series =
     blocks === values.length

@@ -11,7 +11,7 @@ export interface CoreSweep {
   readonly enoughCores: number;
 }
 
-export const ENOUGH_FRACTION = 0.01;
+const ENOUGH_FRACTION = 0.01;
 
 /** Times that differ by at most this differ only by rounding: far above the rounding errors of a thousand steps. */
 const SAME_FRACTION = 1e-9;

@@ -46,7 +46,7 @@ export function loopTimings(kernel: LoopKernel, costs: StackCosts, cyclesPerInst
 
 /** Number of divergent lanes at which the paper's summary states the overheads of both kernels. */
 export const OVERHEAD_LANES = 14;
-export const SINGLE_LOOP_OVERHEAD = 0.25;
+const SINGLE_LOOP_OVERHEAD = 0.25;
 
 /** Derived from the ~25 % that 14 divergent lanes cost the single loop in the paper, and only as accurate. */
 export function keplerCyclesPerInstruction(): number {

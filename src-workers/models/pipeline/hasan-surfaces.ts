@@ -18,8 +18,8 @@ export interface LaunchSurface {
 }
 
 /** The axes of Fig. 1: 2,496 launches, as many as in the paper. */
-export const FIGURE_1_BLOCKS: readonly number[] = Array.from({ length: 78 }, (_, i) => 16 * (i + 1));
-export const FIGURE_1_THREADS: readonly number[] = Array.from({ length: 32 }, (_, i) => 32 * (i + 1));
+const FIGURE_1_BLOCKS: readonly number[] = Array.from({ length: 78 }, (_, i) => 16 * (i + 1));
+const FIGURE_1_THREADS: readonly number[] = Array.from({ length: 32 }, (_, i) => 32 * (i + 1));
 
 function surface(
   blocks: readonly number[],

@@ -14,10 +14,10 @@ export const DEFAULT_MANDELBROT: GeneratedExample & { kind: 'mandelbrot' } = {
 };
 
 /** Every orbit from a start up to this stays below 2^53, so doubles are exact; the highest point is about 6.0e13. */
-export const MAX_COLLATZ_COUNT = 10_000_000;
-export const MAX_MANDELBROT_PIXELS = 2 ** 24;
+const MAX_COLLATZ_COUNT = 10_000_000;
+const MAX_MANDELBROT_PIXELS = 2 ** 24;
 /** Maximum of pixels times iterations: a few seconds of one core. */
-export const MAX_MANDELBROT_ITERATIONS = 2 ** 32;
+const MAX_MANDELBROT_ITERATIONS = 2 ** 32;
 
 /** In the order in which a program would launch the units. Neighbours are similar, which a law cannot show. */
 export function exampleLengths(example: GeneratedExample): Result<Float64Array> {

@@ -181,7 +181,7 @@ export function makeCoarseGrid(law: DiscreteLaw, maxPoints = MAX_POINTS): Float6
 }
 
 /** Merges the values of both lists, each value once. All three lists are strictly increasing. */
-export function mergeValues(a: Float64Array, b: Float64Array): Float64Array {
+function mergeValues(a: Float64Array, b: Float64Array): Float64Array {
   const merged = new Float64Array(a.length + b.length);
   let count = 0;
   let i = 0;

@@ -197,7 +197,7 @@ export function computeWindowMeanLoss(law: DiscreteLaw, window: SortedWindow): n
 }
 
 /** Binomial probabilities near the mode, with the sum 1, without those below 1e-18 of the mode's. */
-export function createBinomialWindow(trials: number) {
+function createBinomialWindow(trials: number) {
   const buffer = new Float64Array(trials + 1);
   return (p: number): { readonly first: number; readonly masses: Float64Array } => {
     if (p <= 0) return { first: 0, masses: Float64Array.of(1) };
