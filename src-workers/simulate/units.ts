@@ -119,20 +119,15 @@ function plainOrder(lengthAt: (position: number) => number, units: number): Unit
 }
 
 function orderedUnits(launch: WorkloadLaunch, draw: () => number, random: Random): Float64Array {
-  const { balancing } = launch;
-  const { law, units, unitsPerGroup } = launch;
+  const { balancing, law, units, unitsPerGroup } = launch;
   const lengths = new Float64Array(units);
-  if (balancing.kind === 'window-sort') {
+  if (balancing.kind === 'window-sort' || isPadded(balancing)) {
     for (let i = 0; i < units; i++) lengths[i] = law.support[draw()];
-    for (let from = 0; from < units; from += balancing.units) lengths.subarray(from, from + balancing.units).sort();
-    return lengths;
-  }
-  if (isPadded(balancing)) {
-    for (let i = 0; i < units; i++) lengths[i] = law.support[draw()];
-    const slice = countSliceUnits(balancing, units);
-    for (let from = 0; from < units; from += slice) {
-      const inside = lengths.subarray(from, from + slice);
-      inside.fill(inside.reduce((longest, length) => Math.max(longest, length), 0));
+    const size = isPadded(balancing) ? countSliceUnits(balancing, units) : balancing.units;
+    for (let from = 0; from < units; from += size) {
+      const inside = lengths.subarray(from, from + size);
+      if (isPadded(balancing)) inside.fill(inside.reduce((longest, length) => Math.max(longest, length), 0));
+      else inside.sort();
     }
     return lengths;
   }
@@ -169,8 +164,7 @@ function orderedUnits(launch: WorkloadLaunch, draw: () => number, random: Random
 }
 
 function shuffledBlocks(blocks: number, random: Random): Float64Array {
-  const order = new Float64Array(blocks);
-  for (let i = 0; i < blocks; i++) order[i] = i;
+  const order = Float64Array.from({ length: blocks }, (_, i) => i);
   shuffle(order, random);
   return order;
 }
