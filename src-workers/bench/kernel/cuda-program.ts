@@ -17,6 +17,7 @@ import { compileEmulated, findEmulator } from '../cuda/emulation.ts';
 import { findHipcc, hipArchitectures, HIP_GROUP_WIDTH } from '../cuda/hip.ts';
 import { listDevices, localToolkit } from '../cuda/local.ts';
 import { forSomeGpu } from '../cuda/toolkit.ts';
+import { kept } from '../../numeric/kept.ts';
 import { openBuilder, type Build } from '../program/build.ts';
 import { quotedWord } from '../program/command-line.ts';
 import { fileName, inputFile, readContents, sourcePath, writeContents } from './files.ts';
@@ -82,26 +83,15 @@ export async function kernelProgram(
       ...(process.platform === 'win32' ? [] : ['-ldl']),
     ];
     if (kernel.platform === 'emulation') {
-      const key = words.join('\n');
-      const compiled =
-        emulated.get(key) ??
-        compileEmulated({
-          sources: folders.sources,
-          files: [hosts.get(found.value)!],
-          flags: [...defined.value],
-          cacheFolder: folders.cache,
-          timeLimitMs,
-        });
-      emulated.set(key, compiled);
-      return compiled;
+      const { sources, cache: cacheFolder } = folders;
+      const files = [hosts.get(found.value)!];
+      return kept(emulated, Infinity, words.join('\n'), () =>
+        compileEmulated({ sources, files, flags: [...defined.value], cacheFolder, timeLimitMs }),
+      );
     }
     const line = `${words.map(quotedWord).join(' ')} -o {binary}`;
-    if (!builders.has(line))
-      builders.set(
-        line,
-        openBuilder({ build: line, folder: dirname(source) }, folders, timeLimitMs, compiler.value.env),
-      );
-    return builders.get(line)!(values, design);
+    const open = () => openBuilder({ build: line, folder: dirname(source) }, folders, timeLimitMs, compiler.value.env);
+    return kept(builders, Infinity, line, open)(values, design);
   };
   const exec =
     `{binary} --device ${kernel.device ?? 0} --units {units} --units-per-thread {unitsPerThread} --block {blockThreads} ` +

@@ -4,6 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import type { ProgramTask } from '../../domain/benchmark.ts';
 import type { Design } from '../../domain/design.ts';
 import { ok, type Result, unsupported } from '../../domain/result.ts';
+import { kept } from '../../numeric/kept.ts';
 import { cachedOutput, pruneCache } from '../output-cache.ts';
 import { firstError } from '../cuda/ptxas.ts';
 import { findProgram, pathFolders, runTool, type ToolRun } from '../tool.ts';
@@ -27,7 +28,7 @@ export function openBuilder(
   const line = splitCommand(build);
   if (!line.ok) return () => Promise.resolve(line);
   const known = new Map<string, Promise<Result<string>>>();
-  const kept = new Set<string>();
+  const keptKeys = new Set<string>();
 
   const run = (words: readonly string[], binary: string): Promise<Result<ToolRun>> =>
     runTool(words[0], words.slice(1).map((word) => word.replaceAll('{binary}', binary)), { cwd: folder, timeLimitMs, env }); // prettier-ignore
@@ -49,15 +50,14 @@ export function openBuilder(
       (path) => run(words, path),
     );
     if (!entry.ok) return entry;
-    kept.add(entry.value.key);
-    if (entry.value.made && inputs) await pruneCache(cacheFolder, kept);
+    keptKeys.add(entry.value.key);
+    if (entry.value.made && inputs) await pruneCache(cacheFolder, keptKeys);
     return ok(entry.value.path);
   };
   return (values) => {
     const words = line.value.map((word) => substituted(word, values));
     const key = JSON.stringify(words);
-    if (!known.has(key)) known.set(key, made(words));
-    return known.get(key)!;
+    return kept(known, Infinity, key, () => made(words));
   };
 }
 

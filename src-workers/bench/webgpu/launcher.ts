@@ -1,5 +1,6 @@
 /// <reference types="@webgpu/types" />
 import { errorText, FailureError } from '../../domain/result.ts';
+import { kept } from '../../numeric/kept.ts';
 
 /** Flags of buffers and maps. Node has no globals for them, so they are numbers from the specification. */
 const COPY_SRC = 0x4;
@@ -110,17 +111,14 @@ export function createLauncher(device: GPUDevice): Launcher {
     pipeline(source, of) {
       const { layout, entryPoint = 'main', constants = {} } = of ?? {};
       const key = JSON.stringify([source, entryPoint, constants]);
-      let compiled = pipelines.get(key);
-      if (!compiled) {
-        compiled = guarded(() =>
+      return kept(pipelines, Infinity, key, () =>
+        guarded(() =>
           device.createComputePipelineAsync({
             layout: layout ? device.createPipelineLayout({ bindGroupLayouts: [layout] }) : 'auto',
             compute: { module: device.createShaderModule({ code: source }), entryPoint, constants: { ...constants } },
           }),
-        );
-        pipelines.set(key, compiled);
-      }
-      return compiled;
+        ),
+      );
     },
 
     storage(data) {

@@ -37,32 +37,22 @@ export async function measureWebGpu(
   device: GPUDevice,
   info: MeasuringDevice,
   plan: BenchPlan,
-  onRecord: (record: BenchRecord) => void | Promise<void>,
+  emit: Measurement['emit'],
   signal: AbortSignal,
   lengthLaw: LengthLawSource,
   kernel: LoadedKernel | null = null,
 ): Promise<void> {
   const started = performance.now();
   const launcher = createLauncher(device);
-  const measurement: Measurement = {
-    launcher,
-    info,
-    plan,
-    emit: onRecord,
-    signal,
-    lengthLaw,
-    matrixTimes: new Map(),
-    kernel,
-    unitLoops: null,
-    ownKernel: null,
-  };
+  const given = { launcher, info, plan, emit, signal, lengthLaw, kernel };
+  const measurement: Measurement = { ...given, matrixTimes: new Map(), unitLoops: null, ownKernel: null };
   try {
-    await onRecord(info);
+    await emit(info);
     for (const cases of comparedCases(plan.cases)) await measureInTurn(measurement, cases);
-    if (!signal.aborted) await onRecord({ type: 'done', elapsedMs: performance.now() - started });
+    if (!signal.aborted) await emit({ type: 'done', elapsedMs: performance.now() - started });
   } catch (error) {
     if (!(error instanceof DeviceLostError)) throw error;
-    await onRecord({ type: 'lost', message: error.message });
+    await emit({ type: 'lost', message: error.message });
   } finally {
     launcher.destroy();
   }

@@ -93,9 +93,8 @@ export async function prepareUnitLoop(
   const pipeline = await launcher.pipeline(
     unitLoopShader({ profile, threadsPerUnit: u, blockThreads, form: fetching ? 'fetching' : design.loop, fetch }),
   );
-  const dealing = fetching
-    ? await launcher.storage(4)
-    : await launcher.storage(blockOrder(balancing.value, design.gridBlocks, mersenneTwister(plan.seed)));
+  const random = mersenneTwister(plan.seed);
+  const dealing = await launcher.storage(fetching ? 4 : blockOrder(balancing.value, design.gridBlocks, random));
   const launchWords = launcher.uniform();
   const bindGroup = launcher.bind(pipeline, [
     launchWords,
