@@ -24,17 +24,11 @@ import { AXIS, decodeInto } from '../domain/space.ts';
  * and of the examples.
  */
 const SLACK = 0.005;
-/**
- * Slack of a single loop over sorted units, larger because only a sample of their starts is counted. It was enough in
- * 480 random studies.
- */
+/** Slack of a single loop over sorted units, of which only a sample is counted; enough in 480 random studies. */
 const SORTED_SLACK = 0.015;
 /** Slack of a family, whose pace is rounded differently from the paces of its launches. */
 const FAMILY_SLACK = 0.04;
-/**
- * Slack of a family with a single loop that moves data: a time of the collatz example with 8 bytes per iteration is 9 %
- * below its bound.
- */
+/** Slack of a family with a single loop that moves data: the collatz example with 8 bytes is 9 % below its bound. */
 const MOVING_FAMILY_SLACK = 0.12;
 /**
  * Slack of a single loop that moves data; the second value is for units in a given order. The pace uses a mean round,
@@ -43,15 +37,10 @@ const MOVING_FAMILY_SLACK = 0.12;
  */
 const MOVING_SLACK = 0.04;
 const MOVING_IN_ORDER_SLACK = 0.12;
-/**
- * Slack for the counter from which lanes fetch. The error reached 13 % where multiprocessors hold different numbers of
- * blocks.
- */
+/** Slack for the counter of fetches. The error is 13 % where multiprocessors hold different numbers of blocks. */
 const COUNTER_SLACK = 0.25;
 
-/**
- * Number of designs that are predicted in order of their bounds. It is small, because each design may need other laws.
- */
+/** Number of designs that are predicted in order of their bounds; few, because each may need other laws. */
 const BEST_FIRST = 48;
 
 interface Bounds {
@@ -65,10 +54,7 @@ interface Bounds {
    * can. The longest unit alone is also a lower bound. No law of depths is needed.
    */
   shortest(design: number): number;
-  /**
-   * Returns a closer lower bound of a valid design, which includes the time in which lanes wait and needs the law of
-   * depths.
-   */
+  /** Returns a closer lower bound of a valid design, with the time in which lanes wait. It needs the law of depths. */
   withLoss(design: number): number;
 }
 

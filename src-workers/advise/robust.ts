@@ -22,10 +22,7 @@ export interface LeastRegret {
   readonly best: readonly number[];
   /** The designs with the smallest worst regret, the smallest first; ties by mean regret. */
   readonly designs: readonly CommonDesign[];
-  /**
-   * For each scenario, the worst regret of its best design in any scenario; NaN if it is invalid or missing in one of
-   * them.
-   */
+  /** For each scenario, the worst regret of its best design; NaN if a scenario lacks that design, or it is invalid. */
   readonly ownBest: readonly number[];
   readonly common: number;
 }

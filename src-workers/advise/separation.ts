@@ -7,9 +7,7 @@ import type { TieTable } from '../sweep/ties.ts';
  * properties in which two designs differ (`sweep/ties.ts`). All designs get the same draws.
  */
 
-/**
- * Parts of a design's error. Designs with the same text share that part. `widths` are standard deviations in ln(time).
- */
+/** Parts of a design's error. Designs with the same text share a part. `widths` are standard deviations in ln(time). */
 export interface ErrorParts {
   readonly texts: readonly string[];
   readonly widths: readonly number[];

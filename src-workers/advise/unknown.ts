@@ -32,10 +32,7 @@ export interface Unknown {
   readonly device: readonly string[];
 }
 
-/**
- * Returns the ranks of a path in the order of draws: the middles of equal parts of 0…1, permuted (Latin hypercube:
- * McKay et al. 1979).
- */
+/** Returns the middles of equal parts of 0…1, permuted for a path (Latin hypercube: McKay et al. 1979). */
 function makeRanks(path: string, draws: number): readonly number[] {
   let seed = 0;
   for (const character of path) seed = (Math.imul(seed, 31) + character.charCodeAt(0)) | 0;
@@ -148,9 +145,7 @@ export function drawnKernel(
   return drawn;
 }
 
-/**
- * Returns the range in which a number of a kernel is drawn, 5 to 95 % of its law; `null` for fields without a number.
- */
+/** Returns the range in which a kernel's number is drawn, 5 to 95 % of its law; `null` for fields without a number. */
 export function drawnRange(kernel: KernelProfile, one: UnknownField, laws: Laws): readonly [number, number] | null {
   const { field } = one;
   if (field === 'accesses' || field === 'sharing' || field === 'lengthsKnownBeforeLaunch') return null;

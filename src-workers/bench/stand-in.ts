@@ -52,10 +52,7 @@ function computeShare({ sharing, serialFraction: σ, cooperationCost: κ }: Unit
   return sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u);
 }
 
-/**
- * Returns the number of lanes for which a dependent load reads one sector, so that the loads move at most the profile's
- * bytes.
- */
+/** Returns for how many lanes a dependent load reads one sector, so that loads move at most the profile's bytes. */
 export function lanesPerSector({
   dependentLoadsPerIteration: loads,
   bytesPerIteration: bytes,
@@ -116,10 +113,7 @@ const START_INSTRUCTIONS = 9;
 const FLATTENED_INSTRUCTIONS = 3;
 const COMBINE_INSTRUCTIONS = 2;
 
-/**
- * Computes the parts of the loop for u threads per unit. Every class of instructions in the profile occurs at least
- * once.
- */
+/** Computes the parts of the loop for u threads per unit. Every class of instructions occurs at least once. */
 export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShape {
   const { instructionsPerIteration, integerShare, fp64Share, specialShare } = profile;
   const all = instructionsPerIteration * computeShare(profile, u);

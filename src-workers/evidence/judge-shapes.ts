@@ -106,9 +106,7 @@ function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
   };
 }
 
-/**
- * Designs count as distinguishable if their predicted times differ by more than the errors of this fraction of pairs.
- */
+/** Designs are distinguishable if their predicted times differ by more than the errors of this fraction of pairs. */
 const TOLD_APART_QUANTILE = 0.8;
 
 function randomRegret(families: readonly ShapeFamily[]): number {

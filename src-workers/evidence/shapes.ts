@@ -209,10 +209,7 @@ const readHasan: Reader = async () => {
 
 // -- SMITE's losses --
 
-/**
- * Reads the aggregate loss of groups of n units, which stands in for a time. Groups of one unit are left out, since
- * their true loss is 1.
- */
+/** Reads the aggregate loss of groups of n > 1 units, which stands in for a time. */
 const readSmite: Reader = async (folder) => {
   const file = 'smite.csv';
   const cases = unwrap(await parseSmiteMeans(bytesSource(await readFile(join(folder, file))), file));
@@ -291,10 +288,7 @@ const readSwiftShader: Reader = async (folder, devices) => {
 
 const H100 = 'nvidia-h100-sxm5-80gb';
 
-/**
- * A family has the kernels that do the same work on the same lengths with the same resources. Their predictions are
- * read from a file.
- */
+/** A family has the kernels that do the same work on the same lengths with the same resources. */
 const readH100Of =
   (dataset: string): Reader =>
   async (folder, devices) => {

@@ -322,10 +322,7 @@ const perRow =
 /** If each row gets a thread group, Ginkgo launches at most this many times as many groups as can run at once. */
 const CLASSICAL_OVERSUBSCRIPTION = 32;
 
-/**
- * Each row gets as many threads as the longest row can use. If this needs more blocks than the maximum, a block takes
- * several rows.
- */
+/** Each row gets as many threads as the longest row can use. A block takes several rows if blocks are too many. */
 const groupPerRow: Launcher = (device, matrix, missFraction) => {
   const { threadGroupWidth: width } = device;
   const threadsPerUnit = powerOfTwoWithin(matrix.max, width);
@@ -401,8 +398,7 @@ const libraryCsr: Launcher = (device, matrix, missFraction) =>
 const WIDE_ELL = 0.01;
 const ELL_MOST_THREADS = 32;
 /**
- * Several thread groups share a row only while Ginkgo's ELL kernel needs at most this many times the groups that can
- * run at once.
+ * Thread groups share a row while Ginkgo's ELL kernel needs at most this many times the groups that can run at once.
  */
 const ELL_OVERSUBSCRIPTION = 4;
 

@@ -127,9 +127,7 @@ function withLeast(run: DeviceRun, { leastCycles }: PlayableDesign): DeviceRun {
   return { ...run, run: (...given) => Math.max(run.run(...given), leastCycles) };
 }
 
-/**
- * Fails with `conflict` on an invalid design, with `unsupported` on a CPU or if too many units would have to be sorted.
- */
+/** Fails with `conflict` on an invalid design, with `unsupported` on a CPU or with too many units to sort. */
 export function simulateDesign(
   predictor: Predictor,
   index: number,

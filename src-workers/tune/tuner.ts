@@ -38,10 +38,7 @@ export interface TuningSpace {
   /** All positive. */
   readonly predictedMs: Float64Array;
   readonly coordinates: readonly Coordinate[];
-  /**
-   * Standard deviation of a prediction's error in ln(time), from the evidence. Measured times are assumed to spread at
-   * least as far.
-   */
+  /** Standard deviation of a prediction's error in ln(time). Measured times are assumed to spread at least as far. */
   readonly deviation: number;
 }
 
@@ -70,9 +67,7 @@ export interface Tuner {
   propose(count: number): readonly number[];
   /** Returns `null` if nothing was measured. */
   estimate(): TuningEstimate | null;
-  /**
-   * Returns the expected times of all designs that were not rejected, ms, in any order; empty if nothing was measured.
-   */
+  /** Returns expected times of all designs that were not rejected, ms, in any order; empty if nothing was measured. */
   expectedTimes(): Float64Array;
 }
 
@@ -303,9 +298,7 @@ function mostPromising(designs: Int32Array, process: Process, mean: Float64Array
     .slice(0, JUDGED_DESIGNS);
 }
 
-/**
- * Computes how much slower the best measured design is than the best of the judged designs and itself, in each draw.
- */
+/** Computes how much slower the best measured design is than the best of it and the judged designs, in each draw. */
 function drawnRegrets(
   process: Process,
   judged: readonly number[],

@@ -92,9 +92,7 @@ export function compareContention(
   });
 }
 
-/**
- * A thread with a core to itself runs for at least this fraction of the time: interrupts and the start take the rest.
- */
+/** A thread with a core to itself runs for this fraction of the time: interrupts and the start take the rest. */
 const UNDISTURBED_FRACTION = 0.95;
 
 /** Returns the fraction of the time, 0…1, that the threads of a case were on a core; `null` if enough or unknown. */

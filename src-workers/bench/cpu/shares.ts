@@ -35,9 +35,7 @@ export const MAX_CORES = 1024;
 /** Elements of one pass of the unrolled loop. A share has whole passes. */
 const PASS_ELEMENTS = 8;
 const ELEMENT_BYTES = 8;
-/**
- * Counted as in STREAM: reading b and c, and writing a. Reading a line of array a before it is written does not count.
- */
+/** Counted as in STREAM: reading b and c, and writing a. Reading a line of a before it is written does not count. */
 export const TRIAD_BYTES_PER_ELEMENT = 24;
 /** The gap between arrays. If arrays had equal offsets within a page, loads would wait for stores to other arrays. */
 const GAP_BYTES = 1024 + 64;

@@ -31,10 +31,7 @@ export type ThreadMessage =
   /** Empty if the thread's share of the result is correct. */
   | { readonly kind: 'checked'; readonly rank: number; readonly message: string };
 
-/**
- * How often a barrier spins before a launch: enough for threads to leave together, and a small delay if there are more
- * threads than cores.
- */
+/** Enough spins for threads to leave together, and a small delay if there are more threads than cores. */
 const START_SPINS = 20_000;
 const SCALE = 3;
 const CHECKED_ROWS = 32;

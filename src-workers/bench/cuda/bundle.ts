@@ -25,10 +25,7 @@ export interface BundleContents {
   readonly slurmTasks?: number;
 }
 
-/**
- * Makes all files that a machine with a GPU and nvcc (hipcc for a HIP plan) needs to measure the plan without Lockstep.
- * Fails as `cudaPlan` does.
- */
+/** Makes all files that a machine with nvcc, or hipcc, needs to measure the plan. Fails as `cudaPlan` does. */
 export async function makeBundle(plan: BenchPlan, contents: BundleContents): Promise<Result<readonly PlacedFile[]>> {
   const made = await cudaPlan(plan, contents.context);
   if (!made.ok) return made;
@@ -341,9 +338,7 @@ flags=''
 for name in $names; do flags="$flags --offload-arch=$name"; done
 `;
 
-/**
- * The script needs Windows PowerShell 5.1. `>` would change the encoding, so output is copied to files byte by byte.
- */
+/** The script needs Windows PowerShell 5.1. `>` would change the encoding, so output is copied byte by byte. */
 function windowsScript(objects: readonly CudaObject[], cases: number): string {
   const quoted = (words: readonly string[]): string =>
     words.map((word) => `'${word.replaceAll("'", "''")}'`).join(', ');

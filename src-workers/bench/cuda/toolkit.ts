@@ -5,9 +5,7 @@ import { findProgram, isProgram, pathFolders, runTool } from '../tool.ts';
 import { firstError } from './ptxas.ts';
 import { neededToolkit, knownByRelease } from './releases.ts';
 
-/**
- * Chooses the CUDA toolkit that compiles for this machine's GPUs. Compute capabilities are whole numbers: 90 is 9.0.
- */
+/** Chooses the CUDA toolkit for this machine's GPUs. Compute capabilities are whole numbers: 90 is 9.0. */
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -19,10 +17,7 @@ export interface Toolkit {
 
 export interface ToolkitChoice {
   readonly nvcc: string;
-  /**
-   * Such as `sm_90`. For `compute_90`, the driver does the last step of compiling. `native` if no GPU is known. May be
-   * empty.
-   */
+  /** Such as `sm_90`, or `compute_90` if the driver does the last step of compiling. `native` if no GPU is known. */
   readonly architectures: readonly string[];
   /** GPUs of this machine that the toolkit does not support. */
   readonly lacking: readonly number[];

@@ -248,9 +248,7 @@ const SERIES_TERMS = 64;
 /** The relative tolerance of a sum: WGSL allows errors of several units in the last place, and fused operations. */
 const SERIES_TOLERANCE = 1e-3;
 
-/**
- * Prepares the sum of a series for (1 + x)^α over a launch shape, with `elements` terms per thread (Hasan et al. 2014).
- */
+/** Prepares the sum of a series for (1 + x)^α, with `elements` terms per thread (Hasan et al. 2014). */
 export async function prepareLaunchGrid(
   launcher: Launcher,
   benchCase: CaseOf<'launch-grid'>,

@@ -39,10 +39,7 @@ interface PipelineOptions {
   readonly layout: GPUBindGroupLayout;
 }
 
-/**
- * Runs launches one at a time. Throws a `FailureError` if the device rejects an operation, a `DeviceLostError` if it is
- * lost.
- */
+/** Throws a `FailureError` if the device rejects an operation, a `DeviceLostError` if it is lost. */
 export interface Launcher {
   readonly device: GPUDevice;
   /** Compiles a kernel, once per source, entry point (`main` if omitted) and constants. */

@@ -58,10 +58,7 @@ export async function measureWebGpu(
   }
 }
 
-/**
- * The fractions of a launch that run first. A launch that is too long can then be avoided before a driver's watchdog
- * stops it.
- */
+/** The fractions of a launch that run first, to find launches that a driver's watchdog would stop. */
 const FIRST_SHARES = [1 / 64, 1 / 8];
 
 function comparedCases(cases: readonly BenchCase[]): readonly (readonly BenchCase[])[] {

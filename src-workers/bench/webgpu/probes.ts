@@ -55,10 +55,7 @@ interface Operation {
   readonly step: string;
 }
 
-/**
- * The next operation waits for `x`. `y` and `z` come from a buffer, so the compiler cannot compute the result in
- * advance.
- */
+/** The next operation waits for `x`. `y` and `z` come from a buffer, so the compiler cannot compute the result. */
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   'float-add': { type: 'f32', step: 'x = x + y;' },
   'float-multiply': { type: 'f32', step: 'x = x * y;' },
