@@ -12,7 +12,6 @@ export interface Statements {
   get<Row>(sql: string, ...values: readonly SqlValue[]): Row | undefined;
   /** Returns the number of changed rows. */
   run(sql: string, ...values: readonly SqlValue[]): number;
-  /** Returns the rowid. */
   insert(table: string, row: Readonly<Record<string, SqlValue>>): number;
   /** Takes the write lock at once, because taking it later could fail halfway. */
   write<T>(body: () => T): T;

@@ -69,7 +69,6 @@ export interface MeasuredPart {
   readonly designsLeftOut: number;
 }
 
-/** What a few launches before the run showed about its duration. */
 export interface MeasuringProbe {
   /** The requested number. */
   readonly ofRepeats: number;
@@ -115,7 +114,6 @@ export interface TunedDesign {
   readonly failure: string | null;
 }
 
-/** What the measurements of a sweep show so far, and the designs to measure next. */
 export interface TuningStep {
   readonly runId: number;
   readonly deviceId: string;
@@ -155,7 +153,6 @@ export interface MedianTime {
   readonly repeats: number;
 }
 
-/** Statistics of the repeats of one case. */
 export interface MeasuredTime extends MedianTime {
   readonly minMs: number;
   readonly maxMs: number;

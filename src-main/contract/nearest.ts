@@ -1,4 +1,3 @@
-/** Returns the smallest number of letters to insert, delete or replace that turns one text into the other. */
 export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i += 1) {

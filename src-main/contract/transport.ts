@@ -28,10 +28,9 @@ export const MAX_REPLY_BYTES = 1024 * 2 ** 20;
 const MAX_DEPTH = 64;
 const MAX_CALLS_IN_FLIGHT = 256;
 
-// ---------------------------------------------------------------------------------------------------------------
-// Codec. A frame consists of the length of the header (u32), the header (JSON, UTF-8), and one 8-byte-aligned segment
-// per typed array, in the order of the header. `{"$": […]}` in the header encodes values that JSON cannot express; an
-// object with its own key "$" is wrapped. All numbers are little-endian, as on every platform of Lockstep.
+// A frame consists of the length of the header (u32), the header (JSON, UTF-8), and one 8-byte-aligned segment per
+// typed array, in the order of the header. All numbers are little-endian. `{"$": […]}` in the header encodes values that
+// JSON cannot express; an object with its own key "$" is wrapped.
 
 const ARRAY_KINDS = {
   f64: Float64Array,
@@ -166,9 +165,6 @@ export function decodeMessage(frame: Uint8Array): Result<unknown> {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------
-// The engine's side.
-
 export interface EngineDoor {
   /** @param gone fires when the calling page is gone; work that only this page needs may then end */
   dispatch(name: string, input: unknown, gone: AbortSignal): Promise<Result<unknown>>;
@@ -234,9 +230,6 @@ function isRequest(message: unknown): message is Request {
   const { id, name } = message as Partial<Request>;
   return Number.isSafeInteger(id) && typeof name === 'string' && name.length <= 100;
 }
-
-// ---------------------------------------------------------------------------------------------------------------
-// The page's side.
 
 /** `createClient` calls `onMessage` and `onClose` once. */
 export interface Channel {

@@ -124,8 +124,6 @@ function sendMenu(command: MenuCommand): void {
   window?.webContents.send(CHANNELS.menu, command);
 }
 
-// --- study files ---------------------------------------------------------------------------------------------------
-
 async function takeFile(file: string): Promise<void> {
   if (extname(file).toLowerCase() !== '.json') return;
   const read = await readStudyFile(file);
@@ -150,8 +148,6 @@ function deliverFiles(): void {
   unopened = [];
   for (const file of files) window.webContents.send(CHANNELS.openFile, file);
 }
-
-// --- messages of the pages -----------------------------------------------------------------------------------------
 
 /** Returns null, and so no reply, for a sender that is not the top frame of our page. */
 function senderWindow(event: IpcMainEvent | IpcMainInvokeEvent): BrowserWindow | null {
@@ -211,8 +207,6 @@ function listenToPages(): void {
     return filePath;
   });
 }
-
-// --- an engine that does not run -----------------------------------------------------------------------------------
 
 async function offerRestart(message: string): Promise<void> {
   const { response } = await dialog.showMessageBox({

@@ -30,7 +30,6 @@ function electronRuntime(): string | null {
   return existsSync(join(folder, 'path.txt')) ? join(folder, 'dist') : null;
 }
 
-/** Uses the build of the npm package. */
 function packApplication(folder: string, name: string): void {
   const runtime = process.platform === 'linux' ? electronRuntime() : null;
   if (runtime === null) {

@@ -14,7 +14,6 @@ export interface BrowserHostOptions {
   /** The default is LOCKSTEP_TOKEN, or else the saved token of the database. */
   readonly token?: string;
   readonly print: (line: string) => void;
-  /** Called as soon as the page is served. */
   readonly ready?: (served: { readonly address: string; readonly port: number }) => void;
   /** The default is the built page. */
   readonly rendererFolder?: string;

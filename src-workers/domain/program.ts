@@ -1,4 +1,3 @@
-/** The meanings of `{name}` in a command line. */
 export const PLACEHOLDERS = {
   design: 'number of the design in the sweep',
   implementation: 'name of its implementation; empty if the study names none',

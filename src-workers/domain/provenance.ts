@@ -173,7 +173,6 @@ export const VARIED_INPUTS = [
   'workload.spread',
 ] as const;
 export type VariedInput = (typeof VARIED_INPUTS)[number];
-/** The path of a value that belongs to one implementation, identified by its position in the study. */
 export type OwnInput = `implementations[${number}].kernel.${KernelNumber}`;
 
 /** Returns the field and the implementation in an input's path; `null` if the path names no field of a kernel. */

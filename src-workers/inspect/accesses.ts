@@ -3,7 +3,6 @@ import type { AccessPattern, MemoryAccess } from '../domain/kernel.ts';
 import { isConstant, type Sums } from './affine.ts';
 import type { Instruction } from './instruction.ts';
 
-/** The addresses in a kernel, for one of its loops. */
 export interface Addresses {
   /** Whether an access reaches different places for different units. */
   readonly differs: (at: number) => boolean;

@@ -91,7 +91,6 @@ export interface Loop {
   /** Blocks that branch back to the head, in order. */
   readonly tails: readonly number[];
   readonly blocks: ReadonlySet<number>;
-  /** The innermost loop that encloses this one. */
   parent: Loop | null;
   depth: number;
   /** Blocks that are neither in an inner loop nor in the refill. */

@@ -1,6 +1,5 @@
 import type { InstructionClass } from '../domain/inspection.ts';
 
-/** An instruction of PTX or machine code. */
 export interface Instruction {
   readonly text: string;
   readonly class: InstructionClass;
@@ -25,7 +24,6 @@ export interface Instruction {
   readonly targets: readonly string[];
   /** Whether it always branches or always ends the thread. A guarded instruction does not. */
   readonly leaves: boolean;
-  /** Whether it ends the thread. */
   readonly ends: boolean;
   /** Set for tensor cores, and for arithmetic on one or two 16-bit halves. Predictions have no figures for them. */
   readonly unit: 'matrix' | 'half' | 'two halves' | null;

@@ -13,7 +13,6 @@ export interface BenchResults {
   readonly cases: readonly CaseResult[];
   /** Time of all complete sessions. */
   readonly elapsedMs: number;
-  /** Whether the last session ended normally. */
   readonly done: boolean;
   readonly warnings: readonly string[];
 }

@@ -39,7 +39,6 @@ const MAX_TEXT = 4000;
 /** The time that stands for an invalid configuration in old files, which have no error names. */
 const INVALID_TIME = 1e20;
 
-/** Error classes of Kernel Tuner in words. */
 const ERRORS: ReadonlyMap<string, string> = new Map([
   ['InvalidConfig', 'refused by a restriction, or more than the device allows'],
   ['CompilationFailedConfig', 'did not compile'],

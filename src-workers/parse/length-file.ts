@@ -24,7 +24,6 @@ interface OpenFile {
 interface LengthFormat {
   readonly matches: (head: Uint8Array) => boolean;
   readonly read: (file: OpenFile, label: string, chosen?: CsvColumns) => Promise<Result<ReadLengths>>;
-  /** Absent for a format that offers no choice of columns. */
   readonly inspect?: (file: OpenFile, label: string, asked: AskedSyntax) => Promise<Result<TableSummary>>;
 }
 

@@ -5,7 +5,6 @@ import { empiricalLaw } from '../models/workload/laws.ts';
 import { caught, DECIMAL, readBytes, refuse as refuseIn, shown, type ByteSource, type Refuse } from './source.ts';
 
 export interface MatrixRows {
-  /** The law of the row lengths. */
   readonly law: LengthLaw;
   readonly rows: number;
   readonly columns: number;

@@ -26,7 +26,6 @@ import { command, type CommandLine, type GlobalOptions, VERBOSE, whole, call } f
 import { runId } from '../follow.ts';
 import { percent, showSeconds, type Terminal, timeCells, usage } from '../output.ts';
 
-/** Accepts current and older names of inputs. */
 function inputOption(): Option {
   const option = new Option('--input <fields...>', 'only these inputs, as in kernel.serialFraction');
   const known = option.choices(VARIED_INPUTS).parseArg!;
@@ -158,7 +157,6 @@ async function recommendCommand(engine: Engine, terminal: Terminal, what: string
 
 const listedDesign = (one: UncertainDesign) => ({ ...one, design: designFields(one.design) });
 
-/** With `verbose`, also prints the whole basis. */
 function sayRecommendation(
   terminal: Terminal,
   advice: Recommendation,

@@ -21,7 +21,6 @@ export function addEvidence(program: Command, cli: CommandLine): void {
     );
 }
 
-/** Nothing is fitted. */
 async function evidenceCommand(
   engine: Engine,
   terminal: Terminal,

@@ -5,7 +5,6 @@ import { workloadLoss } from '../../services/models/loss.ts';
 import { command, type CommandLine, type GlobalOptions, sizes } from '../command-line.ts';
 import { badUsage } from '../output.ts';
 
-/** Needs no engine. */
 export function addLoss(program: Command, cli: CommandLine): void {
   const { terminal } = cli;
   command(program, 'loss', 'compute the loss of lockstep execution for several group sizes')

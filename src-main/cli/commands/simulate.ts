@@ -47,7 +47,6 @@ export async function simulateCommand(
   return reportSimulations(engine, terminal, unwrap(done), options);
 }
 
-/** Prints the simulated times next to the predictions that they check. */
 export async function reportSimulations(
   engine: Engine,
   terminal: Terminal,
