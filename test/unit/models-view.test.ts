@@ -2,12 +2,11 @@ import katex from 'katex';
 import { describe, expect, it } from 'vitest';
 import { reproduce } from '../../src-workers/reproductions.ts';
 import { reproductionRow } from '../../src-workers/domain/reproduction.ts';
-import type { ModelPage } from '../../src-renderer/views/models/page.ts';
 import { MODEL_PAGES } from '../../src-renderer/views/models/pages.ts';
 import { findDecimals, findRows, tablesOf, tally } from '../../src-renderer/views/models/reproduction.ts';
 import { highlight } from '../../src-renderer/views/export/highlight.ts';
 
-const PAGES: readonly ModelPage[] = MODEL_PAGES;
+const PAGES = MODEL_PAGES;
 
 describe('the pages', () => {
   it('have formulas that can be typeset', () => {

@@ -82,8 +82,6 @@ export function matrixPowerRows(cases: readonly MeasuredCase[], laws: Readonly<R
   });
 }
 
-export type LoopCurve = ReturnType<typeof loopFindings>['curves'][number];
-
 /**
  * @param complete whether all times have arrived. Before that nothing is fitted, because emulating the stack takes too
  * long.

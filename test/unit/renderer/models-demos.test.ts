@@ -16,7 +16,6 @@ import {
 } from '../../../src-renderer/views/models/demo.ts';
 import { FIGURES } from '../../../src-renderer/views/models/figures.ts';
 import { LAWS } from '../../../src-renderer/views/models/laws.ts';
-import type { ModelPage } from '../../../src-renderer/views/models/page.ts';
 import { MODEL_PAGES } from '../../../src-renderer/views/models/pages.ts';
 import { activity } from '../../../src-renderer/views/models/played-chart.ts';
 import type { ProcedureInput } from '../../../src-main/contract/procedures.ts';
@@ -48,7 +47,7 @@ const CONTEXT: DemoContext = {
   gpus: devicesIn('nvidia'),
   cpus: CPUS,
 };
-const DEMOS = (MODEL_PAGES as readonly ModelPage[]).flatMap(({ id, demo }) =>
+const DEMOS = MODEL_PAGES.flatMap(({ id, demo }) =>
   demo ? [{ id, demo: demo as unknown as Demo<Values, AnswerName> }] : [],
 );
 
