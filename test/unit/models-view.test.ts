@@ -6,18 +6,16 @@ import { MODEL_PAGES } from '../../src-renderer/views/models/pages.ts';
 import { findDecimals, findRows, tablesOf, tally } from '../../src-renderer/views/models/reproduction.ts';
 import { highlight } from '../../src-renderer/views/export/highlight.ts';
 
-const PAGES = MODEL_PAGES;
-
 describe('the pages', () => {
   it('have formulas that can be typeset', () => {
-    const formulas = PAGES.flatMap(({ equations, symbols }) => [...equations, ...symbols].map(([tex]) => tex));
+    const formulas = MODEL_PAGES.flatMap(({ equations, symbols }) => [...equations, ...symbols].map(([tex]) => tex));
     expect(formulas.length).toBeGreaterThan(60);
     for (const formula of formulas)
       expect(() => katex.renderToString(formula, { displayMode: true, strict: 'error' })).not.toThrow();
   });
 
   it('have tables whose rows are complete', () => {
-    for (const { id, equations, symbols, sources } of PAGES) {
+    for (const { id, equations, symbols, sources } of MODEL_PAGES) {
       for (const row of equations) expect([2, 3], `${id}: ${row[0]}`).toContain(row.length);
       for (const row of symbols) expect([2, 3], `${id}: ${row[0]}`).toContain(row.length);
       for (const [citation, doi] of sources) {
@@ -31,7 +29,7 @@ describe('the pages', () => {
     const all = reproduce();
     for (const table of all)
       expect(
-        PAGES.filter((page) => tablesOf(page, all).includes(table)),
+        MODEL_PAGES.filter((page) => tablesOf(page, all).includes(table)),
         `${table.paper}: ${table.table}`,
       ).toHaveLength(1);
   });
