@@ -5,8 +5,6 @@ import type { RankRow } from '../../contract/api.ts';
 import { layoutSentences } from '../ranking/design-text.ts';
 import { head, launchNumbers, type CodeSource } from './code.ts';
 
-/** The common parts of the headers for C++ libraries. Only checked numbers and cleaned names reach the text. */
-
 /** Otherwise, slots fetch units, or units are cut. */
 export function isDealt({ design }: RankRow): boolean {
   const balancing = unwrap(parseBalancing(design.balancing));

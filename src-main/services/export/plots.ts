@@ -33,12 +33,7 @@ export interface ReportChart {
   readonly title?: (series: number, index: number) => string;
 }
 
-interface Box {
-  readonly left: number;
-  readonly right: number;
-  readonly top: number;
-  readonly bottom: number;
-}
+type Box = Readonly<Record<'left' | 'right' | 'top' | 'bottom', number>>;
 
 function axes(
   { left, right, top, bottom }: Box,

@@ -8,10 +8,8 @@ import { ALL_VALID, rankRow } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { head, type CodeSource } from './code.ts';
 import { fasterText, gpuDesign, threadGroupWidth } from './code-format.ts';
-import type { Exporter, ExportJob, FormatWords, MeasuredJob, Rendered } from './exporter.ts';
+import type { Exporter, ExportJob, FormatWords } from './exporter.ts';
 import { comment, counted, joined } from './text.ts';
-
-/** Writes the best designs of a device as Python for tuners. Only checked numbers and cleaned names reach the text. */
 
 export interface TunedDesign {
   readonly row: RankRow;
@@ -51,10 +49,8 @@ export interface TunerJob extends ExportJob {
   readonly tuned: TunedRun;
 }
 
-interface TunerOptions extends FormatWords, TunerForm {
+interface TunerOptions extends FormatWords, TunerForm, Pick<Exporter, 'writeMeasured' | 'measuredAs'> {
   write(job: TunerJob): Promise<TunerText> | TunerText;
-  readonly writeMeasured?: (job: MeasuredJob) => Result<Rendered>;
-  readonly measuredAs?: string;
 }
 
 export interface TunerText {

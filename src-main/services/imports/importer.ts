@@ -76,11 +76,7 @@ export const NOTHING_SAID = {
 export const namedDevice = ({ deviceName }: ImportInput): string | null => deviceName?.trim() || null;
 
 /** The names of published files name a kernel and then a device: `convolution-A100_T4.json.gz`. */
-export function nameParts(fileName: string): {
-  readonly stem: string;
-  readonly kernel: string;
-  readonly device: string;
-} {
+export function nameParts(fileName: string): Readonly<Record<'stem' | 'kernel' | 'device', string>> {
   const stem = fileName
     .replace(/(\.(json|csv|gz|cache|txt))+$/i, '')
     .replace(/[-_. ](T4|cache|results)$/i, '')

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { isSqlite, readOptuna, type OptunaStudy } from '../../../db/optuna.ts';
 import { NOTHING_MEASURED, type CaseResult } from '../../../src-workers/domain/benchmark.ts';
 import { fail, ok, systemReason, type Result, badInput } from '../../../src-workers/domain/result.ts';
-import { readSweep, type FileSweep } from '../../../src-workers/parse/kernel-tuner.ts';
+import { readSweep } from '../../../src-workers/parse/kernel-tuner.ts';
 import { TIME, TO_MS } from '../../../src-workers/parse/measured-times.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
 import { shown } from '../../../src-workers/parse/source.ts';
 import { inTemporaryFolder } from '../files/temporary-folder.ts';
-import type { TimeUnit } from './importer.ts';
+import type { Imported, TimeUnit } from './importer.ts';
 import { SWEEP_PARAMETER } from './numbered.ts';
 import { readJournal } from './optuna-journal.ts';
 
@@ -48,14 +48,7 @@ export async function readOptunaStudy(
   label: string,
   studyName: string | undefined,
   timeUnit: TimeUnit | undefined,
-): Promise<
-  Result<{
-    readonly cases: readonly CaseResult[];
-    readonly sweep: FileSweep | null;
-    readonly head: unknown;
-    readonly warnings: readonly string[];
-  }>
-> {
+): Promise<Result<Pick<Imported, 'cases' | 'sweep' | 'head' | 'warnings'>>> {
   const studies = await readOptunaStudies(bytes, label);
   if (!studies.ok) return studies;
   const names = studies.value.map(({ name }) => shown(name)).join(', ');

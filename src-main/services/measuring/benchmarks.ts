@@ -454,10 +454,8 @@ function runOnProgram(context: Context, session: MeasuringSession, request: Meas
         // What the agent has measured is saved. The next attempt waits until the agent is back.
         losses = session.state().saved > before ? 1 : losses + 1;
         if (losses < MAX_LOSSES) continue;
-        return session.finish({
-          code: 'unsupported',
-          message: `The agent of ${request.target} stopped answering ${losses} times without a result. lockstep runs resume ${session.run.id} measures the other cases.`,
-        });
+        const message = `The agent of ${request.target} stopped answering ${losses} times without a result. lockstep runs resume ${session.run.id} measures the other cases.`;
+        return session.finish({ code: 'unsupported', message });
       }
       if (attempt.kind !== 'hung') return session.finish(attempt.kind === 'failed' ? attempt.error : attempt.kind);
       hangs = session.state().saved > before + 1 ? 1 : hangs + 1;
@@ -521,10 +519,8 @@ async function measureOnce(
     const gone =
       state.begun && state.failed === null ? await session.giveUp(`the device was lost: ${state.lost}`) : ok(null);
     if (!gone.ok) return failed(gone.error);
-    return failed({
-      code: 'unsupported',
-      message: `The device was lost: ${state.lost}${gone.value === null ? '' : ` (while measuring ${gone.value})`}. ${kept()}`,
-    });
+    const where = gone.value === null ? '' : ` (while measuring ${gone.value})`;
+    return failed({ code: 'unsupported', message: `The device was lost: ${state.lost}${where}. ${kept()}` });
   }
   switch (end.kind) {
     case 'cancelled':

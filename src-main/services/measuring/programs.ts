@@ -1,14 +1,8 @@
 import { join } from 'node:path';
 
-export interface MeasuringPrograms {
-  readonly cpuChildFile: string;
-  readonly webgpuChildFile: string;
-  readonly ownChildFile: string;
-  readonly cudaFolder: string;
-  readonly openclHost: string;
-}
+export type MeasuringPrograms = Readonly<ReturnType<typeof programsIn>>;
 
-export const programsIn = (sources: string): MeasuringPrograms => ({
+export const programsIn = (sources: string) => ({
   cpuChildFile: join(sources, 'bench', 'cpu', 'child.ts'),
   webgpuChildFile: join(sources, 'bench', 'webgpu', 'child.ts'),
   ownChildFile: join(sources, 'bench', 'program', 'child.ts'),
