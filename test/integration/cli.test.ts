@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -12,7 +11,7 @@ import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { fail, type Result } from '../../src-workers/domain/result.ts';
 import { NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
-import { captured, documentOf, type Outcome } from '../command-line.ts';
+import { captured, documentOf, lockstep, type Outcome } from '../command-line.ts';
 import { testFolder } from '../workplace.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -20,13 +19,15 @@ const folder = testFolder();
 const at = (name: string): string => join(folder, name);
 const db = at('test.db');
 
-const run = (args: readonly string[], interactive = false): Promise<Outcome> =>
-  captured((terminal) => main(args, terminal), { interactive });
+/** Runs a command line, on the database of these tests unless the line names another one. */
+const run = (line: string, interactive = false): Promise<Outcome> =>
+  captured((terminal) => main([...line.split(' '), ...(line.includes('--db') ? [] : ['--db', db])], terminal), {
+    interactive,
+  });
+const printed = async (line: string): Promise<string> => (await run(line)).out;
 
 /** Runs a command. Expects one JSON document on standard output, nothing on standard error, and exit code 0. */
-async function json<T>(...args: readonly string[]): Promise<T> {
-  return documentOf(await run([...args, '--json']));
-}
+const json = async <T>(line: string): Promise<T> => documentOf(await run(`${line} --json`));
 
 /** Returns the types of a document's fields. A list has the type of its first entry. */
 function shapeOf(value: unknown): unknown {
@@ -36,14 +37,19 @@ function shapeOf(value: unknown): unknown {
 }
 
 /** Expects that a command fails with nothing on standard output and one line on standard error, without a stack. */
-async function failure(status: 1 | 2, ...args: readonly string[]): Promise<string> {
-  const outcome = await run(args);
-  expect(outcome.out).toBe('');
-  expect(outcome.err).toMatch(/^lockstep: [^\n]+\n$/);
+async function failure(status: 1 | 2, line: string): Promise<string> {
+  const outcome = await run(line);
+  expect(outcome).toEqual({ status, out: '', err: /^lockstep: [^\n]+\n$/ });
   expect(outcome.err).not.toMatch(/\bat .*\.ts:\d/);
-  expect(outcome.status, outcome.err).toBe(status);
   return outcome.err;
 }
+
+/** Writes a file of the tests' folder, and returns its path. A value that is not a text is written as JSON. */
+function write(name: string, content: string | object): string {
+  writeFileSync(at(name), typeof content === 'string' ? content : JSON.stringify(content));
+  return at(name);
+}
+const read = (file: string): string => readFileSync(file, 'utf8');
 
 interface Row {
   readonly rank: number;
@@ -59,26 +65,23 @@ interface Sweep {
   readonly best: readonly Row[];
   readonly recommended: Row & { readonly ties: number; readonly rule: string };
   readonly inputs: Readonly<Record<string, readonly { readonly field: string; readonly origin: string }[]>>;
-  readonly [field: string]: unknown;
+  readonly designs: { readonly enumerated: number; readonly valid: number; readonly invalid: number };
 }
 
-const studyFile = at('study.json');
-writeFileSync(studyFile, JSON.stringify(smallStudy()));
+const studyFile = write('study.json', smallStudy());
 let swept: Sweep;
 beforeAll(async () => {
-  swept = await json<Sweep>('sweep', studyFile, '--db', db);
+  swept = await json(`sweep ${studyFile}`);
 });
 
 describe('sweep', () => {
   it('--json has the promised shape', () => {
-    const designs = swept.designs as { enumerated: number; valid: number; invalid: number };
+    const { designs, best } = swept;
     expect(swept).toMatchObject({ runId: 1, study: 'Small', elapsedMs: expect.any(Number) as number, designs: { enumerated: 768 } }); // prettier-ignore
     expect(designs.valid + designs.invalid).toBe(designs.enumerated);
-    expect(swept.best.map(({ rank }) => rank)).toEqual(Array.from({ length: 10 }, (_, at) => at + 1));
-    expect(swept.best.map(({ timeMs }) => timeMs)).toEqual(
-      swept.best.map(({ timeMs }) => timeMs).sort((a, b) => a - b),
-    );
-    for (const row of swept.best) {
+    expect(best.map(({ rank }) => rank)).toEqual(Array.from({ length: 10 }, (_, at) => at + 1));
+    expect(best).toEqual(best.toSorted((a, b) => a.timeMs - b.timeMs));
+    for (const row of best) {
       expect(shapeOf(row)).toMatchObject({
         device: 'string',
         design: { threadsPerUnit: 'number', unitsPerThread: 'number', balancing: 'string', blockThreads: 'number' },
@@ -92,70 +95,61 @@ describe('sweep', () => {
   });
 
   it('--json gives the inputs of the times, and the recommended design', () => {
-    expect(Object.keys(swept.inputs)).toEqual(['nvidia-a100-sxm4-40gb', 'nvidia-rtx-4090']);
-    const origins = new Map(swept.inputs['nvidia-rtx-4090'].map(({ field, origin }) => [field, origin]));
-    expect(origins.get('kernel.serialFraction')).toBe('given');
-    expect(origins.get('kernel.cooperationCost')).toBe('assumed');
-    expect(origins.get('device.dependentIssueLatencyCycles')).toBe('assumed');
-    expect(swept.recommended.ties).toBeGreaterThanOrEqual(swept.recommended.rank);
-    expect(swept.recommended.device).toBe(swept.best[0].device);
+    const { inputs, recommended, best } = swept;
+    expect(Object.keys(inputs)).toEqual(['nvidia-a100-sxm4-40gb', 'nvidia-rtx-4090']);
+    expect(Object.fromEntries(inputs['nvidia-rtx-4090'].map(({ field, origin }) => [field, origin]))).toMatchObject({
+      'kernel.serialFraction': 'given',
+      'kernel.cooperationCost': 'assumed',
+      'device.dependentIssueLatencyCycles': 'assumed',
+    });
+    expect(recommended.ties).toBeGreaterThanOrEqual(recommended.rank);
+    expect(recommended.device).toBe(best[0].device);
   });
 
   it('prints a table without --json, and a progress bar only on a terminal', async () => {
-    const piped = await run(['sweep', studyFile, '--db', at('bar.db'), '--top', '3']);
+    const { recommended, best, bestOfDevices } = swept;
+    const command = `sweep ${studyFile} --db ${at('bar.db')}`;
+    const piped = await run(`${command} --top 3`);
     expect(piped).toMatchObject({ status: 0, err: '' });
-    const { recommended } = swept;
-    const [answer, ...rest] = piped.out.split('\n');
-    expect(answer).toMatch(
-      new RegExp(
-        `^Best with usual values on .*: \\d+ threads? per unit, blocks of .* \\(design ${recommended.designIndex}\\), predicted [\\d.]+.(µs|ms)\\.$`,
-      ),
-    );
-    expect(rest[0]).toMatch(/^Run 1, .*: 768 designs, /);
-    expect(piped.out).toMatch(
-      /\nDesigns that are predicted within 20 % of one another may rank differently when measured\.\n/,
-    );
+    for (const words of [
+      `^Best with usual values on .*: \\d+ threads? per unit, blocks of .* \\(design ${recommended.designIndex}\\), predicted [\\d.]+.(µs|ms)\\.\\nRun 1, .*: 768 designs, `,
+      '\\nDesigns that are predicted within 20 % of one another may rank differently when measured\\.\\n',
+      '\\n\\d+ inputs are assumed\\. lockstep recommend STUDY finds ',
+      `\\n *1 +${best[0].designIndex}  [^]*\\nThe best design of each device:\\n`,
+    ])
+      expect(piped.out).toMatch(new RegExp(words));
     expect(piped.out).not.toMatch(/Not valid|Compared with the event simulation/);
-    expect(piped.out).toMatch(/\n\d+ inputs are assumed\. lockstep recommend STUDY finds /);
-    const [best, ofDevices] = piped.out.split('\nThe best design of each device:\n');
-    const first = swept.best[0];
-    expect(best).toMatch(new RegExp(`^ *1 +${first.designIndex}  `, 'm'));
-    const namesOfDevices = ofDevices.match(/A100 SXM4 40 GB|GeForce RTX 4090/g);
+    const namesOfDevices = piped.out.split('\nThe best design of each device:\n')[1].match(/A100 SXM4 40 GB|GeForce RTX 4090/g); // prettier-ignore
     expect(namesOfDevices!.slice(0, 2)).toEqual(
-      swept.bestOfDevices.map(({ device }) => (device.includes('4090') ? 'GeForce RTX 4090' : 'A100 SXM4 40 GB')),
+      bestOfDevices.map(({ device }) => (device.includes('4090') ? 'GeForce RTX 4090' : 'A100 SXM4 40 GB')),
     );
-    const whole = await run(['sweep', studyFile, '--db', at('bar.db'), '--top', '3', '--verbose']);
-    expect(whole.out).toMatch(/^Not valid: [\d,]+ [a-z]/m);
-    expect(whole.out).toMatch(
+    const whole = await printed(`${command} --top 3 --verbose`);
+    for (const words of [
+      /^Not valid: [\d,]+ [a-z]/m,
       /Designs that are predicted within 20 %, the upper quartile of the bands of shapes on 4 other devices/,
-    );
-    expect(whole.out).toMatch(/\nCompared with the event simulation, half of the predictions/);
-    expect(whole.out).toContain(
-      '\nNo public measurements of GeForce RTX 4090 and dynamic fetch on A100 SXM4 40 GB are known. The possible errors of these times are taken from other devices.\n',
-    );
-    expect(whole.out).toContain(`\n${recommended.rule}\n`);
-    expect(whole.out).toMatch(
+      /\nCompared with the event simulation, half of the predictions/,
+      /\nNo public measurements of GeForce RTX 4090 and dynamic fetch on A100 SXM4 40 GB are known\. The possible errors of these times are taken from other devices\.\n/,
       /\nAssumed for .*: .*Memory traffic per iteration = 8 B, .*Once per unit = 32 instructions,.*\.\n$/,
-    );
-    const watched = await run(['sweep', studyFile, '--db', at('bar.db')], true);
+    ])
+      expect(whole).toMatch(words);
+    expect(whole).toContain(`\n${recommended.rule}\n`);
+    const watched = await run(command, true);
     expect(watched.err).toMatch(/Predicting █+ 768 of 768/);
     expect(watched.err.endsWith('\r\x1b[2K')).toBe(true);
     expect(watched.out).not.toContain('█');
   });
 
   it('explains why no design is valid', async () => {
-    const file = at('too-much.json');
-    writeFileSync(file, JSON.stringify(smallStudy({ kernel: { ...smallStudy().kernel, sharedMemoryBytesPerBlock: 1_000_000 } }))); // prettier-ignore
-    const { status, out } = await run(['sweep', file, '--db', at('none.db')]);
-    expect(status).toBe(0);
-    expect(out).toMatch(
-      / 0 valid, .*\nNot valid: .*[\d,]+ one block needs more shared memory than a multiprocessor has.*\.\n$/,
-    );
+    const kernel = { ...smallStudy().kernel, sharedMemoryBytesPerBlock: 1_000_000 };
+    expect(await run(`sweep ${write('too-much.json', smallStudy({ kernel }))} --db ${at('none.db')}`)).toMatchObject({
+      status: 0,
+      out: / 0 valid, .*\nNot valid: .*[\d,]+ one block needs more shared memory than a multiprocessor has.*\.\n$/,
+    });
   });
 
   it('says why the best design is not the one with the least time', async () => {
     const acts = join(ROOT, 'db/examples/acts.json');
-    const { out } = await run(['sweep', acts, '--device', 'nvidia-rtx-4090', '--top', '1', '--db', at('acts.db')]);
+    const out = await printed(`sweep ${acts} --device nvidia-rtx-4090 --top 1 --db ${at('acts.db')}`);
     const [, longer, design] =
       /\nIt takes ([\d.]+\s%) longer than design (\d+)\. The model cannot .*, and this one is simpler\.\n/.exec(out)!;
     expect(out).toMatch(new RegExp(`\n *1 +${design} `));
@@ -165,25 +159,21 @@ describe('sweep', () => {
   it.each<[string | Partial<StudyFile>, RegExp]>([
     [{ devices: ['nvidia-a100'] }, /devices\[0\]: .*"nvidia-a100"\. Did you mean nvidia-a100-/],
     [{ workload: { lengths: 'geometrik(0.05)', units: 5 } }, /workload\.lengths: .*geometrik/],
-    [
-      { workload: { lengths: 'file:none.csv', units: 5 } },
-      /none\.csv cannot be read \(no such file or folder, ENOENT\)/,
-    ],
+    [{ workload: { lengths: 'file:none.csv', units: 5 } }, /none\.csv cannot be read \(no such file or folder, ENOENT\)/], // prettier-ignore
     [{ constraints: [{ quantity: 'occupancyFraction', atLeast: 50 }] }, /constraints\[0\]\.atLeast .* from 0 to 1 \(50 % is 0\.5\), not 50/], // prettier-ignore
     ['{"lockstep": 1,', /line 1, column 16/],
   ])('names the error in a study and its place, and starts no run: %j', async (change, words) => {
-    const wrong = at('wrong.json');
-    writeFileSync(wrong, typeof change === 'string' ? change : JSON.stringify(smallStudy(change)));
-    expect(await failure(1, 'sweep', wrong, '--db', at('wrong.db'))).toMatch(words);
-    expect((await json<{ runs: readonly unknown[] }>('runs', 'list', '--db', at('wrong.db'))).runs).toEqual([]);
+    const wrong = write('wrong.json', typeof change === 'string' ? change : smallStudy(change));
+    expect(await failure(1, `sweep ${wrong} --db ${at('wrong.db')}`)).toMatch(words);
+    expect(await json(`runs list --db ${at('wrong.db')}`)).toMatchObject({ runs: [] });
   });
 });
 
 describe('loss', () => {
   it('--json has the promised shape and values', async () => {
-    const report = await json('loss', '--workload', 'geometric(0.05)', '--n', '2,32');
+    const report = await json('loss --workload geometric(0.05) --n 2,32');
     expect(report).toMatchObject({
-      workload: { label: 'geometric(0.05)', mean: expect.closeTo(20, 3) as number, supportMin: 1 },
+      workload: { label: 'geometric(0.05)', mean: expect.closeTo(20, 3) as number, supportMin: 1, fitted: false },
       rows: [
         { n: 2, meanLoss: expect.closeTo(1.4762, 4) as number, aggregateLoss: expect.closeTo(1.4872, 4) as number },
         { n: 32 },
@@ -194,38 +184,42 @@ describe('loss', () => {
       rows: [{ standardDeviationLoss: 'number', quantiles: { p50: 'number', p95: 'number', p99: 'number' } }],
     });
   });
+
+  it('marks a workload from figures as fitted to them', async () => {
+    const line = 'loss --workload summary(mean=20,sd=12,max=300) --n 2';
+    expect(await json(line)).toMatchObject({ workload: { fitted: true, supportMax: 300 } });
+    expect(await printed(line)).toContain('; the law is assumed, and fitted to these figures');
+  });
+
   it("shows the loss from a profile's active lanes beside the loss of the study", async () => {
-    const study = at('profiled.json');
-    writeFileSync(study, JSON.stringify(smallStudy()));
-    writeFileSync(
-      at('profile.csv'),
+    const study = write('profiled.json', smallStudy());
+    const profile = write(
+      'profile.csv',
       '"ID","Kernel Name","CC","launch__registers_per_thread","smsp__thread_inst_executed_per_inst_executed.ratio"\n"","","","register/thread",""\n"0","walk(int)","8.0","40","10"\n',
     );
-    const inspect = ['kernel', 'inspect', at('profile.csv'), '--into', study];
-    const { loss } = await json<{ loss: object }>(...inspect);
-    const ofStudy = ['loss', '--workload', smallStudy().workload.lengths, '--n', '32'];
-    const { rows } = await json<{ rows: readonly { aggregateLoss: number }[] }>(...ofStudy);
+    const { loss } = await json<{ loss: object }>(`kernel inspect ${profile} --into ${study}`);
+    const { rows } = await json<{ rows: readonly { aggregateLoss: number }[] }>(
+      `loss --workload ${smallStudy().workload.lengths} --n 32`,
+    );
     expect(loss).toEqual({ measured: 3.2, computed: rows[0].aggregateLoss });
   });
 
   it("compares a profile's counts with the predictions for its blocks", async () => {
-    const study = at('counted.json');
     const [units, length, instructions, bytes] = [65_536, 100, 60, 8];
     const kernel = { ...smallStudy().kernel, instructionsPerIteration: instructions, bytesPerIteration: bytes };
-    const whole = {
+    const study = write('counted.json', {
       ...smallStudy({ workload: { lengths: `constant(${length})`, units }, devices: ['nvidia-a100-sxm4-40gb'] }),
       kernel: { ...kernel, serialFraction: 0, origins: NOTHING_ELSE },
-    };
-    writeFileSync(study, JSON.stringify(whole));
+    });
     // The profile has two launches, and counts both.
     const launch = '"walk(int)","8.0","(256, 1, 1)","(256, 1, 1)","40","24000000","1500000","80000000"';
-    writeFileSync(
-      at('counted.csv'),
+    const profile = write(
+      'counted.csv',
       `"ID","Kernel Name","CC","Block Size","Grid Size","launch__registers_per_thread","smsp__inst_issued.sum","lts__t_sectors.sum","dram__bytes.sum"\n"","","","","","register/thread","inst","sector","byte"\n"0",${launch}\n"1",${launch}\n`,
     );
-    const inspect = ['kernel', 'inspect', at('counted.csv'), '--into', study];
+    const line = `kernel inspect ${profile} --into ${study}`;
     type Counts = Record<string, { measured: number; predicted: number }>;
-    const [one, two] = (await json<{ work: readonly Counts[] }>(...inspect)).work;
+    const [one, two] = (await json<{ work: readonly Counts[] }>(line)).work;
     expect(one).toMatchObject({ threadsPerUnit: 1, instructions: { measured: 48_000_000 }, l2Sectors: { measured: 3_000_000 }, dramBytes: { measured: 160_000_000 } }); // prettier-ignore
     // Every lane works in every iteration, so the expected counts follow by arithmetic.
     expect(one.instructions.predicted / (2 * (units / 32) * length * instructions)).toBeCloseTo(1, 6);
@@ -234,206 +228,185 @@ describe('loss', () => {
     // With two threads per unit, a thread group has half as many units at a time, and an iteration takes at least half
     // the instructions. The total is therefore no smaller.
     expect(two.instructions.predicted).toBeGreaterThan(0.99 * one.instructions.predicted);
-    const text = (await run(inspect)).out;
+    const text = await printed(line);
     expect(text).toMatch(/threads\/unit +instructions +ratio/);
     expect(text).toContain('0.512 ×');
   });
 
   it('shows the loss in the order of a file beside the loss of units drawn at random', async () => {
-    const file = join(folder, 'rising.csv');
-    writeFileSync(file, Array.from({ length: 64 }, (_, unit) => `${unit + 1}\n`).join(''));
-    const { out } = await run(['loss', '--workload', `file:${file}`, '--n', '32']);
+    const file = write('rising.csv', Array.from({ length: 64 }, (_, unit) => `${unit + 1}\n`).join(''));
     // The longest units of the two halves are 32 and 64. The mean loss divides them by the means of their halves, and
     // the aggregate loss by the mean of all units.
     const row = `${((32 / 16.5 + 64 / 48.5) / 2).toFixed(4)} +${((32 + 64) / (16.5 + 48.5)).toFixed(4)}`;
-    expect(out).toMatch(
+    expect(await printed(`loss --workload file:${file} --n 32`)).toMatch(
       new RegExp(`consecutive units[^]*\\n *n +mean in order +aggregate in order[^]*\\n *32 +${row} `),
     );
-    expect((await run(['loss', '--workload', 'geometric(0.05)'])).out).not.toContain('in order');
+    expect(await printed('loss --workload geometric(0.05)')).not.toContain('in order');
   });
 });
 
 describe('occupancy', () => {
   it('prints the occupancy of one launch', async () => {
-    const launch = ['--cc', '9.0', '--block', '256', '--registers', '40', '--shared', '0'];
     const found = { blocksPerSm: 6, warpsPerSm: 48, occupancyFraction: 0.75, limitedBy: ['registers'], refused: null };
-    expect(await json('occupancy', ...launch)).toMatchObject(found);
+    expect(await json('occupancy --cc 9.0 --block 256 --registers 40 --shared 0')).toMatchObject(found);
   });
+
   it('names the limit of the device if a launch cannot run', async () => {
-    const cc = ['occupancy', '--cc', '9.0'];
-    for (const [args, words] of [
-      [
-        '--block 2000',
-        /^This block cannot run: 2000 threads per block, more than the 1024 that the device allows\.\n$/,
-      ],
-      ['--block 1024 --registers 64', /^1 block, 32 thread groups per multiprocessor, /],
-      ['--block 32 --registers 300', /300 registers per thread, more than the 25\d that/],
+    for (const [launch, words] of [
+      ['2000', /^This block cannot run: 2000 threads per block, more than the 1024 that the device allows\.\n$/],
+      ['1024 --registers 64', /^1 block, 32 thread groups per multiprocessor, /],
+      ['32 --registers 300', /300 registers per thread, more than the 25\d that/],
     ] as const)
-      expect((await run([...cc, ...args.split(' ')])).out).toMatch(words);
-    expect(await json(...cc, '--block', '2000')).toMatchObject({
-      blocksPerSm: 0,
-      limitedBy: ['warps'],
-      refused: '2000 threads per block, more than the 1024 that the device allows',
-    });
+      expect(await printed(`occupancy --cc 9.0 --block ${launch}`)).toMatch(words);
+    const refused = '2000 threads per block, more than the 1024 that the device allows';
+    expect(await json('occupancy --cc 9.0 --block 2000')).toMatchObject({ blocksPerSm: 0, limitedBy: ['warps'], refused }); // prettier-ignore
   });
+
   it('equals the golden file', async () => {
     const golden = join(ROOT, 'test/data/occupancy/nvidia-blocks-per-sm.csv');
-    const lines = readFileSync(golden, 'utf8').trim().split('\n').slice(1);
-    const batch = await json<{ rows: readonly { blocksPerSm: number }[] }>('occupancy', '--batch', golden);
-    expect(batch.rows.map((row) => row.blocksPerSm)).toEqual(lines.map((line) => Number(line.split(',')[4])));
+    const lines = read(golden).trim().split('\n').slice(1);
+    const { rows } = await json<{ rows: readonly { blocksPerSm: number }[] }>(`occupancy --batch ${golden}`);
+    expect(rows.map(({ blocksPerSm }) => blocksPerSm)).toEqual(lines.map((line) => Number(line.split(',')[4])));
   });
-  it('names what is wrong with its options', async () => {
-    const batch = async (text: string): Promise<string> => {
-      writeFileSync(at('bad.csv'), text);
-      return failure(1, 'occupancy', '--batch', at('bad.csv'));
-    };
-    expect(await batch('a,b,c,d\n1,2,3,4\n')).toMatch(/line 1: .*"a,b,c,d"/);
-    const header = 'compute_capability,block_threads,registers_per_thread,dynamic_shared_memory_bytes';
-    expect(await batch(`${header}\n9.0,-1,3,4\n`)).toMatch(/line 2: block_threads .*"-1"/);
-  });
+
+  it.each([
+    ['a,b,c,d\n1,2,3,4\n', /line 1: .*"a,b,c,d"/],
+    ['compute_capability,block_threads,registers_per_thread,dynamic_shared_memory_bytes\n9.0,-1,3,4\n', /line 2: block_threads .*"-1"/], // prettier-ignore
+  ])('names what is wrong with a batch: %j', async (text, words) =>
+    expect(await failure(1, `occupancy --batch ${write('bad.csv', text)}`)).toMatch(words),
+  );
 });
 
 describe('lists runs and ranks designs', () => {
   it('a sweep over several devices names the best design of each, and an export takes that of the requested device', async () => {
-    expect(swept.bestOfDevices.map(({ device }) => device).sort()).toEqual([
-      'nvidia-a100-sxm4-40gb',
-      'nvidia-rtx-4090',
-    ]);
-    expect(swept.bestOfDevices[0]).toEqual(swept.best[0]);
-    for (const own of swept.bestOfDevices) expect(own.regime).not.toBeNull();
-    const [fastest, other] = swept.bestOfDevices;
-    const of = ['--device', other.device, '--db', db];
-    const [first] = (await json<{ rows: readonly Row[] }>('rank', '1', '--top', '1', ...of)).rows;
-    expect(first).toMatchObject({ designIndex: other.designIndex, timeMs: other.timeMs });
-    const { designIndex } = await json<{ designIndex: number }>('recommend', '1', ...of);
-    expect((await run(['export', '1', '--format', 'cuda', ...of])).out).toContain(`run 1, design ${designIndex}.`);
-    const listed = await run(['export', '1', '--format', 'json', '--top', '5', ...of]);
-    const { rows } = JSON.parse(listed.out) as { rows: readonly Row[] };
-    expect(rows.map(({ device }) => device)).toEqual(new Array(5).fill(other.device));
-    const wrong = ['export', '1', '--format', 'cuda', '--device', other.device, '--design', `${fastest.designIndex}`];
-    expect(await failure(1, ...wrong, '--db', db)).toMatch(/belongs to .*\. Specify a design of/);
-    expect(await failure(1, 'export', '1', '--format', 'csv', '--device', 'nope', '--db', db)).toMatch(
-      /device "nope" is not in this run/,
+    const { bestOfDevices, best } = swept;
+    expect(bestOfDevices.map(({ device }) => device).sort()).toEqual(['nvidia-a100-sxm4-40gb', 'nvidia-rtx-4090']);
+    expect(bestOfDevices[0]).toEqual(best[0]);
+    for (const own of bestOfDevices) expect(own.regime).not.toBeNull();
+    const [fastest, { device, designIndex: index, timeMs }] = bestOfDevices;
+    const { rows: ranked } = await json<{ rows: readonly Row[] }>(`rank 1 --top 1 --device ${device}`);
+    expect(ranked).toMatchObject([{ designIndex: index, timeMs }]);
+    const { designIndex } = await json<{ designIndex: number }>(`recommend 1 --device ${device}`);
+    expect(await printed(`export 1 --format cuda --device ${device}`)).toContain(`run 1, design ${designIndex}.`);
+    const { rows } = JSON.parse(await printed(`export 1 --format json --top 5 --device ${device}`)) as {
+      rows: readonly Row[];
+    };
+    expect(rows.map((row) => row.device)).toEqual(new Array(5).fill(device));
+    expect(await failure(1, `export 1 --format cuda --device ${device} --design ${fastest.designIndex}`)).toMatch(
+      /belongs to .*\. Specify a design of/,
     );
+    expect(await failure(1, 'export 1 --format csv --device nope')).toMatch(/device "nope" is not in this run/);
   });
+
   it('predict returns the same times for exported designs, and names the line of an error', async () => {
     const device = 'nvidia-rtx-4090';
     const listed = at('listed-designs.csv');
-    await run(['export', '1', '--format', 'csv', '--device', device, '--top', '30', '-o', listed, '--db', db]);
+    await run(`export 1 --format csv --device ${device} --top 30 -o ${listed}`);
     const table = (text: string): readonly Record<string, string>[] => {
       const [header, ...rows] = text.trim().split('\n');
       return rows.map((row) => Object.fromEntries(row.split(',').map((cell, i) => [header.split(',')[i], cell])));
     };
-    const times = table(readFileSync(listed, 'utf8')).map((row) => Number(row.time_ms));
+    const times = table(read(listed)).map((row) => Number(row.time_ms));
     expect(times.filter((time) => time > 0)).toHaveLength(30);
-    const asked = ['--device', device, '--db', db];
-    const again = table((await run(['predict', '1', listed, ...asked])).out);
-    expect(again.map((row) => Number(row.predicted_ms))).toEqual(times);
-    expect(new Set(again.map(({ reason }) => reason))).toEqual(new Set(['']));
+    const again = table(await printed(`predict 1 ${listed} --device ${device}`));
+    expect(again.map(({ predicted_ms, reason }) => [Number(predicted_ms), reason])).toEqual(times.map((time) => [time, ''])); // prettier-ignore
 
-    const [first] = table(readFileSync(listed, 'utf8'));
-    const { register_cap, ...others } = first;
-    const design = {
-      ...others,
-      BX: 2048,
-      units_per_thread: 0,
-      cap: register_cap === '' ? 0 : register_cap,
-      block_threads: undefined,
-    };
-    const lines = at('designs.jsonl');
-    writeFileSync(lines, `\n${JSON.stringify(design)}\n`);
-    const named = ['predict', studyFile, lines, '--map', 'BX=block_threads', '--map', 'cap=register_cap', ...asked];
+    const [{ register_cap, ...others }] = table(read(listed));
+    const cap = register_cap === '' ? 0 : register_cap;
+    const design = JSON.stringify({ ...others, BX: 2048, units_per_thread: 0, cap, block_threads: undefined });
+    const lines = write('designs.jsonl', `\n${design}\n`);
+    const named = `predict ${studyFile} ${lines} --map BX=block_threads --map cap=register_cap --device ${device}`;
     const impossible = { predicted_ms: null, reason: 'more threads per block than the device allows' };
-    expect(JSON.parse((await run(named)).out)).toMatchObject({ BX: 2048, ...impossible });
-    expect(await json(...named)).toMatchObject({ device: { id: device }, designs: [impossible] });
+    expect(JSON.parse(await printed(named))).toMatchObject({ BX: 2048, ...impossible });
+    expect(await json(named)).toMatchObject({ device: { id: device }, designs: [impossible] });
     for (const [text, words] of [
-      [`\n${JSON.stringify(design)}\n`, /designs\.jsonl, line 2: .* is missing/],
+      [`\n${design}\n`, /designs\.jsonl, line 2: .* is missing/],
       ['{"threads_per_unit": 4}\nno JSON\n', /line 2: Expected a JSON object/],
       ['threads_per_unit,loop\n4,nested,9\n', /line 2: The line has 3 cells, but the header has 2/],
       ['\n', /has no designs/],
-    ] as const) {
-      writeFileSync(lines, text);
-      expect(await failure(1, 'predict', '1', lines, ...asked)).toMatch(words);
-    }
-    expect(await failure(1, 'predict', '1', at('nowhere.csv'), ...asked)).toMatch(/cannot be read/);
+    ] as const)
+      expect(await failure(1, `predict 1 ${write('designs.jsonl', text)} --device ${device}`)).toMatch(words);
+    expect(await failure(1, `predict 1 ${at('nowhere.csv')} --device ${device}`)).toMatch(/cannot be read/);
   });
+
   it('runs can be listed, shown, deleted, restored and removed for good, which makes the file smaller', async () => {
     const own = at('purged.db');
-    const runs = <T>(...args: readonly string[]): Promise<T> => json<T>('runs', ...args, '--db', own);
+    const runs = <T>(line: string): Promise<T> => json<T>(`runs ${line} --db ${own}`);
     const ids = async () => (await runs<{ runs: readonly { id: number }[] }>('list')).runs.map(({ id }) => id);
-    for (const _ of [1, 2]) await json('sweep', studyFile, '--db', own);
+    for (const _ of [1, 2]) await json(`sweep ${studyFile} --db ${own}`);
     expect(await ids()).toEqual([2, 1]);
-    expect(await runs('show', '1')).toMatchObject({ id: 1, state: 'complete', study: { name: 'Small' } });
-    expect(await runs('delete', '1')).toEqual({ runId: 1, deleted: true });
+    expect(await runs('show 1')).toMatchObject({ id: 1, state: 'complete', study: { name: 'Small' } });
+    expect(await runs('delete 1')).toEqual({ runId: 1, deleted: true });
     expect(await ids()).toEqual([2]);
-    expect(await runs('restore', '1')).toEqual({ runId: 1, restored: true });
+    expect(await runs('restore 1')).toEqual({ runId: 1, restored: true });
     expect(await ids()).toEqual([2, 1]);
-    expect(await failure(1, 'runs', 'restore', '1', '--db', own)).toBe('lockstep: Run 1 is not in the bin.\n');
+    expect(await failure(1, `runs restore 1 --db ${own}`)).toBe('lockstep: Run 1 is not in the bin.\n');
     expect(await runs('purge')).toMatchObject({ runs: 0, studies: 0 });
     const before = statSync(own).size;
-    await runs('delete', '1');
+    await runs('delete 1');
     const { freedBytes, ...removed } = await runs<{ freedBytes: number }>('purge');
     expect(removed).toEqual({ runs: 1, studies: 0 });
     expect(freedBytes).toBeGreaterThan(0);
     expect(statSync(own).size).toBeLessThan(before);
-    expect(await failure(1, 'runs', 'restore', '1', '--db', own)).toMatch(/no run 1/);
-    expect((await run(['runs', 'purge', '--db', own])).out).toBe('The bin is empty.\n');
+    expect(await failure(1, `runs restore 1 --db ${own}`)).toMatch(/no run 1/);
+    expect(await printed(`runs purge --db ${own}`)).toBe('The bin is empty.\n');
   });
+
   // unit/export.test.ts tests the content of every format.
   it('export writes the same document to a file and to standard output', async () => {
-    const file = at('out.json');
-    const written = await json<{ bytes: number }>('export', '1', '--format', 'json', '-o', file, '--db', db);
-    const text = readFileSync(file, 'utf8');
-    expect(Buffer.byteLength(text)).toBe(written.bytes);
-    expect((await run(['export', '1', '--format', 'json', '--db', db])).out.slice(0, 20)).toBe(text.slice(0, 20));
+    const { bytes } = await json<{ bytes: number }>(`export 1 --format json -o ${at('out.json')}`);
+    const text = read(at('out.json'));
+    expect(Buffer.byteLength(text)).toBe(bytes);
+    expect((await printed('export 1 --format json')).slice(0, 20)).toBe(text.slice(0, 20));
   });
+
   it.skipIf(lacks('chromium'))('export as a PDF, printed by Chromium', async () => {
-    const file = at('report.pdf');
-    const written = await json<{ bytes: number }>('export', '1', '--format', 'pdf', '-o', file, '--db', db);
-    const pdf = readFileSync(file);
+    const written = await json<{ bytes: number }>(`export 1 --format pdf -o ${at('report.pdf')}`);
+    const pdf = readFileSync(at('report.pdf'));
     expect([pdf.subarray(0, 5).toString(), pdf.length]).toEqual(['%PDF-', written.bytes]);
     expect(pdf.length).toBeGreaterThan(20_000);
   });
+
   it('an export says how many designs it lists, and which file it replaces', async () => {
     const file = at('listed.csv');
-    const first = await run(['export', '1', '--format', 'csv', '-o', file, '--top', '3', '--db', db]);
-    expect({ status: first.status, out: first.out }).toEqual({ status: 0, out: '' });
-    expect(first.err).toMatch(/^Wrote .*listed\.csv: the best 3 of [\d,]+ designs; --top lists more\.\n$/);
-    expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(4);
-    const again = await json<{ designs: { listed: number; of: number } }>(
-      ...['export', '1', '--format', 'csv', '-o', file, '--top', '2', '--db', db],
-    );
+    const lineCount = (): number => read(file).trimEnd().split('\n').length;
+    expect(await run(`export 1 --format csv -o ${file} --top 3`)).toEqual({
+      ...{ status: 0, out: '' },
+      err: /^Wrote .*listed\.csv: the best 3 of [\d,]+ designs; --top lists more\.\n$/,
+    });
+    expect(lineCount()).toBe(4);
+    const again = await json<{ designs: { of: number } }>(`export 1 --format csv -o ${file} --top 2`);
     expect(again).toMatchObject({ replaced: true, designs: { listed: 2 } });
     expect(again.designs.of).toBeGreaterThan(100);
-    const all = await run(['export', '1', '--format', 'csv', '-o', file, '--top', '100000', '--db', db]);
-    expect(all.err).toMatch(/^Wrote .*listed\.csv, which replaced the existing file\.\n$/);
-    expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(again.designs.of + 1);
-    expect((await run(['export', '1', '--format', 't4', '--top', '1', '--db', db])).err).toMatch(
+    expect((await run(`export 1 --format csv -o ${file} --top 100000`)).err).toMatch(
+      /^Wrote .*listed\.csv, which replaced the existing file\.\n$/,
+    );
+    expect(lineCount()).toBe(again.designs.of + 1);
+    expect((await run('export 1 --format t4 --top 1')).err).toMatch(
       /^the best 1 of [\d,]+ designs; --top lists more\.\n$/,
     );
   });
+
   it.each([
     ['study', smallStudy()],
     ['device', { kind: 'cpu', id: 'x', sources: {} }],
   ])('an export is not written over a %s', async (kind, value) => {
-    const file = at(`own-${kind}.json`);
-    writeFileSync(file, JSON.stringify(value));
-    expect(await failure(1, 'export', '1', '--format', 'json', '-o', file, '--db', db)).toMatch(
+    const file = write(`own-${kind}.json`, value);
+    expect(await failure(1, `export 1 --format json -o ${file}`)).toMatch(
       new RegExp(`own-${kind}\\.json holds a ${kind}, which the document would overwrite`),
     );
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(value);
+    expect(JSON.parse(read(file))).toEqual(value);
   });
-  it.each([
-    ['rank', '1'],
-    ['recommend', '1'],
-    ['bench', '1', '--compare'],
-    ['runs', 'restore', '1'],
-  ])('%s, which needs a run, makes no database', async (...args) => {
-    expect(await failure(1, ...args, '--db', at('typo.db'))).toMatch(
-      /no database at .*typo\.db\. Make one with a sweep/,
-    );
-    expect(existsSync(at('typo.db'))).toBe(false);
-  });
+
+  it.each(['rank 1', 'recommend 1', 'bench 1 --compare', 'runs restore 1'])(
+    '%s, which needs a run, makes no database',
+    async (line) => {
+      expect(await failure(1, `${line} --db ${at('typo.db')}`)).toMatch(
+        /no database at .*typo\.db\. Make one with a sweep/,
+      );
+      expect(existsSync(at('typo.db'))).toBe(false);
+    },
+  );
 });
 
 describe('advice', () => {
@@ -441,112 +414,96 @@ describe('advice', () => {
     readonly designIndex: number;
     readonly design: object;
     readonly rank: number;
-    readonly time: { readonly ms: number };
-    readonly inputs: readonly { readonly field: string }[];
     readonly robust: { readonly designIndex: number; readonly expectedRegret: number };
     readonly point: { readonly designIndex: number; readonly expectedRegret: number };
   }
 
   it('recommend names the same design for a run, its study, the sweep and the header', async () => {
-    const ofRun = await json<Advice>('recommend', '1', '--db', db);
-    const ofStudy = await json<Advice>('recommend', studyFile, '--db', db);
-    const { recommended } = swept;
-    expect(ofRun).toMatchObject({ designIndex: recommended.designIndex, rank: recommended.rank });
-    expect(ofRun.design).toEqual(recommended.design);
+    const ofRun = await json<Advice>('recommend 1');
+    const ofStudy = await json<Advice>(`recommend ${studyFile}`);
+    const { rank, design, designIndex } = swept.recommended;
+    expect(ofRun).toMatchObject({ designIndex, rank });
+    expect(ofRun.design).toEqual(design);
     // A study gets the design with the least expected regret. A run keeps the design of its ranking, and shows the
     // other design beside it.
     expect({ ...ofStudy, ...ofRun, robust: ofStudy.robust }).toEqual(ofRun);
-    expect(ofStudy.point.designIndex).toBe(recommended.designIndex);
+    expect(ofStudy.point.designIndex).toBe(designIndex);
     expect(ofStudy.designIndex).toBe(ofStudy.robust.designIndex);
     expect(ofStudy.robust.expectedRegret).toBeLessThanOrEqual(ofStudy.point.expectedRegret);
-    const { out: header, err } = await run(['export', '1', '--format', 'cuda', '--db', db]);
+    const { out: header, err } = await run('export 1 --format cuda');
     expect(err).toBe(''); // The header has a single design, so no warning is needed.
-    expect(header).toContain(`run 1, design ${recommended.designIndex}.`);
-    const text = (await run(['recommend', '1', '--db', db, '--verbose'])).out;
-    expect(text).toMatch(
-      new RegExp(`^.*: \\d+ threads? per unit, .* \\(design ${recommended.designIndex}: u=.*\\)\\n`),
-    );
-    expect(text).toMatch(/\nPredicted [\d.]+.[µm]s, [\d.]+ × as fast as plain: .*; 90 % range .* to .*s\.\n/);
-    expect(text).toMatch(
+    expect(header).toContain(`run 1, design ${designIndex}.`);
+    const text = await printed('recommend 1 --verbose');
+    for (const words of [
+      `^.*: \\d+ threads? per unit, .* \\(design ${designIndex}: u=.*\\)\\n`,
+      /\nPredicted [\d.]+.[µm]s, [\d.]+ × as fast as plain: .*; 90 % range .* to .*s\.\n/,
       /\nThe chance that this design is within 3\.0.% of the best is [\d.]+.%\. On average it is [\d.]+.% slower than the best \(/,
-    );
-    expect(text).toMatch(/The time is computed from the properties of .*, without a measured run\.\n/);
-    expect(text).toMatch(/\nNot known: .*\n(.*\n)*Assumed: .*Once per unit = 32 instructions.*\.\n$/);
-    expect((await run(['recommend', '1', '--db', db])).out).not.toMatch(/Assumed|computed from/);
+      /The time is computed from the properties of .*, without a measured run\.\n/,
+      /\nNot known: .*\n(.*\n)*Assumed: .*Once per unit = 32 instructions.*\.\n$/,
+    ])
+      expect(text).toMatch(new RegExp(words));
+    expect(await printed('recommend 1')).not.toMatch(/Assumed|computed from/);
   });
 
   it('sensitivity names what would change the recommendation', async () => {
-    const args = ['sensitivity', '1', '--device', 'nvidia-rtx-4090', '--db', db];
-    const found = await json<{ inputs: readonly { input: { field: string }; sentence: string; holds: unknown }[] }>(
-      ...args,
-    );
-    expect(found.inputs.map(({ input }) => input.field)).toContain('workload.spread');
+    const line = 'sensitivity 1 --device nvidia-rtx-4090';
+    const { inputs } = await json<{ inputs: readonly { input: { field: string }; sentence: string }[] }>(line);
+    expect(inputs.map(({ input }) => input.field)).toContain('workload.spread');
     // The table shows the two most decisive inputs.
-    const first = found.inputs.slice(0, 2);
-    const text = (await run([...args, ...first.flatMap(({ input }) => ['--input', input.field])])).out;
+    const first = inputs.slice(0, 2);
+    const text = await printed([line, ...first.map(({ input }) => `--input ${input.field}`)].join(' '));
     expect(text).toMatch(/^input +value +tried +holds/m);
-    const said = first.flatMap(({ sentence }) => (sentence === '' ? [] : [sentence]));
+    const said = first.map(({ sentence }) => sentence).filter((sentence) => sentence !== '');
     expect(said.length).toBeGreaterThan(0);
     for (const sentence of said) expect(text).toContain(`\n${sentence}\n`);
-    const one = [...args, '--input', 'kernel.serialFraction'];
-    expect((await json<{ inputs: readonly unknown[] }>(...one)).inputs).toHaveLength(1);
+    expect(await json(`${line} --input kernel.serialFraction`)).toMatchObject({ inputs: { length: 1 } });
   });
 
   it('robust finds one design for all devices and values', async () => {
-    const found = await json<{
-      scenarios: readonly object[];
-      designs: readonly { worst: number; regret: readonly number[] }[];
-    }>('robust', '1', '--vary', 'kernel.serialFraction=0.01,0.3', '--db', db);
-    expect(found.scenarios).toHaveLength(4);
-    expect(found.designs).toHaveLength(10);
+    const found = await json<{ designs: readonly { worst: number; regret: readonly number[] }[] }>(
+      'robust 1 --vary kernel.serialFraction=0.01,0.3',
+    );
+    expect(found).toMatchObject({ scenarios: { length: 4 }, designs: { length: 10 } });
     for (const { worst, regret } of found.designs) expect(worst).toBe(Math.max(0, ...regret));
-    const text = (await run(['robust', '1', '--device', 'nvidia-rtx-4090', '--db', db])).out;
-    expect(text).toMatch(/Designs that are valid in all 1 scenarios: [\d,]+\.\n *worst regret/);
+    expect(await printed('robust 1 --device nvidia-rtx-4090')).toMatch(
+      /Designs that are valid in all 1 scenarios: [\d,]+\.\n *worst regret/,
+    );
   });
 });
 
 describe('devices', () => {
   it('devices can be listed, shown and compared', async () => {
-    const { devices } = await json<{ devices: readonly { id: string }[] }>('devices', 'list', '--db', db);
+    const { devices } = await json<{ devices: readonly object[] }>('devices list');
     expect(devices.length).toBeGreaterThan(20);
     for (const [id, fields] of [
       ['nvidia-a100-sxm4-40gb', { multiprocessors: 108, estimates: [] }],
       ['nvidia-t4', { estimates: ['memoryLatencyCycles'] }],
       ['nvidia-t4:10', { id: 'nvidia-t4:10', multiprocessors: 10 }],
     ] as const)
-      expect(await json('devices', 'show', id, '--db', db)).toMatchObject(fields);
+      expect(await json(`devices show ${id}`)).toMatchObject(fields);
     const two = ['nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb'];
-    expect(await json('devices', 'compare', ...two, '--db', db)).toMatchObject({ devices: two });
+    expect(await json(`devices compare ${two.join(' ')}`)).toMatchObject({ devices: two });
   });
-  it('devices of your own can be added and deleted', async () => {
-    const a100 = await json<Record<string, unknown>>('devices', 'show', 'nvidia-a100-sxm4-40gb', '--db', db);
-    writeFileSync(at('mine.json'), JSON.stringify({ ...a100, id: 'mine', name: 'Mine' }));
-    expect(await json('devices', 'add', at('mine.json'), '--db', db)).toMatchObject({ id: 'mine' });
-    expect(await json('devices', 'show', 'mine', '--db', db)).toMatchObject({ own: true });
-    expect((await run(['devices', 'add', at('mine.json'), '--db', db])).out).toBe(
-      'Replaced mine, a device of your own that had this id.\n',
-    );
-    expect(await json('import', at('mine.json'), '--db', db)).toMatchObject({ deviceId: 'mine', replaced: true });
-    expect(await json('devices', 'delete', 'mine', '--db', db)).toEqual({ deviceId: 'mine', deleted: true });
-    expect(await failure(1, 'devices', 'delete', 'mine', '--db', db)).toMatch(/mine/);
-    expect(await failure(1, 'devices', 'delete', 'nvidia-a100-sxm4-40gb', '--db', db)).toMatch(/comes with Lockstep/);
-    writeFileSync(at('mine.json'), JSON.stringify({ ...a100, id: 'mine', multiprocessors: -1 }));
-    expect(await failure(1, 'devices', 'add', at('mine.json'), '--db', db)).toMatch(/multiprocessors/);
-  });
-});
 
-it('a workload from figures is marked as fitted to them', async () => {
-  const args = ['loss', '--workload', 'summary(mean=20,sd=12,max=300)', '--n', '2'];
-  expect(await json(...args)).toMatchObject({ workload: { fitted: true, supportMax: 300 } });
-  expect((await run(args)).out).toContain('; the law is assumed, and fitted to these figures');
-  expect(await json('loss', '--workload', 'geometric(0.05)', '--n', '2')).toMatchObject({
-    workload: { fitted: false },
+  it('devices of your own can be added and deleted', async () => {
+    const a100 = await json<object>('devices show nvidia-a100-sxm4-40gb');
+    const mine = write('mine.json', { ...a100, id: 'mine', name: 'Mine' });
+    expect(await json(`devices add ${mine}`)).toMatchObject({ id: 'mine' });
+    expect(await json('devices show mine')).toMatchObject({ own: true });
+    const again = 'Replaced mine, a device of your own that had this id.\n';
+    expect(await printed(`devices add ${mine}`)).toBe(again);
+    expect(await json(`import ${mine}`)).toMatchObject({ deviceId: 'mine', replaced: true });
+    expect(await json('devices delete mine')).toEqual({ deviceId: 'mine', deleted: true });
+    expect(await failure(1, 'devices delete mine')).toMatch(/mine/);
+    expect(await failure(1, 'devices delete nvidia-a100-sxm4-40gb')).toMatch(/comes with Lockstep/);
+    write('mine.json', { ...a100, id: 'mine', multiprocessors: -1 });
+    expect(await failure(1, `devices add ${mine}`)).toMatch(/multiprocessors/);
   });
 });
 
 it('evidence: judges a data set, and another file with the same columns', async () => {
   const figures = { count: 'number', medianError: 'number', p90Error: 'number', spearman: 'number' };
-  const judged = await json<object>('evidence', 'loops', '--db', db);
+  const judged = await json('evidence loops');
   expect(judged).toMatchObject({
     datasets: [{ id: 'loops', unseen: [], gpus: [{ device: 'nvidia-v100-sxm2-16gb' }] }],
   });
@@ -555,74 +512,68 @@ it('evidence: judges a data set, and another file with the same columns', async 
     datasets: [{ source: 'string', licence: 'string', gpus: [{ implementations: [figures], choice }] }],
   });
   // For a file of the user, the predictor runs for every matrix, so this file has only a few.
-  const lines = gunzipSync(readFileSync(join(ROOT, 'db', 'evidence', 'loops.csv.gz')))
-    .toString()
-    .split('\n');
-  const file = at('few.csv');
-  writeFileSync(file, `${lines.slice(0, 30).join('\n')}\n`);
-  expect(await json<object>('evidence', '--data', file, '--db', db)).toMatchObject({ datasets: [{ id: 'loops' }] });
-  expect(await failure(2, 'evidence', 'nothing', '--db', db)).toMatch(/"nothing".*ginkgo, loops/);
+  const lines = gunzipSync(readFileSync(join(ROOT, 'db/evidence/loops.csv.gz'))).toString().split('\n'); // prettier-ignore
+  const file = write('few.csv', `${lines.slice(0, 30).join('\n')}\n`);
+  expect(await json(`evidence --data ${file}`)).toMatchObject({ datasets: [{ id: 'loops' }] });
+  expect(await failure(2, 'evidence nothing')).toMatch(/"nothing".*ginkgo, loops/);
 });
 
-describe('reproduce and doctor', () => {
-  it('reproduces the tables of a paper', async () => {
-    const { tables } = await json<{ tables: readonly { passed: boolean }[] }>('reproduce', 'bialas');
-    expect(tables.map(({ passed }) => passed)).toEqual([true, true, true, true]);
-  });
-  it('doctor says whether a database can be used', async () => {
-    // With no compiler in PATH, doctor starts none.
-    const found = async (file: string) => {
-      vi.stubEnv('PATH', folder);
-      const { status, out } = await run(['doctor', '--json', '--db', file]);
-      vi.unstubAllEnvs();
-      const { checks } = JSON.parse(out) as { checks: readonly { id: string; state: string; found: string }[] };
-      return { status, ...checks.find(({ id }) => id === 'database') };
-    };
-    expect(await found(db)).toMatchObject({ status: 0, state: 'ok', found: /test\.db \(\d+\.\d MB\)$/ });
-    expect(await found(at('new.db'))).toMatchObject({ status: 0, state: 'ok', found: /not created yet/ });
-    expect(existsSync(at('new.db'))).toBe(false);
-    expect(await found(studyFile)).toMatchObject({ status: 1, state: 'problem', found: /is not a SQLite database/ });
-    expect(await found(folder)).toMatchObject({ status: 1, state: 'problem', found: /is a folder/ });
-  });
+it('reproduces the tables of a paper', async () => {
+  expect(await json('reproduce bialas')).toMatchObject({ tables: Array(4).fill({ passed: true }) as unknown });
+});
+
+it('doctor says whether a database can be used', async () => {
+  // With no compiler in PATH, doctor starts none.
+  const found = async (file: string) => {
+    vi.stubEnv('PATH', folder);
+    const { status, out } = await run(`doctor --json --db ${file}`);
+    vi.unstubAllEnvs();
+    const { checks } = JSON.parse(out) as { checks: readonly { id: string; state: string; found: string }[] };
+    return { status, ...checks.find(({ id }) => id === 'database') };
+  };
+  expect(await found(db)).toMatchObject({ status: 0, state: 'ok', found: /test\.db \(\d+\.\d MB\)$/ });
+  expect(await found(at('new.db'))).toMatchObject({ status: 0, state: 'ok', found: /not created yet/ });
+  expect(existsSync(at('new.db'))).toBe(false);
+  expect(await found(studyFile)).toMatchObject({ status: 1, state: 'problem', found: /is not a SQLite database/ });
+  expect(await found(folder)).toMatchObject({ status: 1, state: 'problem', found: /is a folder/ });
 });
 
 describe('a new study', () => {
+  const made = (name: string): StudyFile => JSON.parse(read(at(name))) as StudyFile;
+
   it('writes a study beside the file of its lengths, and the study gives an answer', async () => {
-    const csv = at('jobs.csv');
-    writeFileSync(csv, `steps\n${'3\n1\n40\n7\n'.repeat(250)}`);
-    const made = at('made.json');
-    const args = ['new', made, '--lengths', `${csv}#steps`, '--device', 'nvidia-h100-sxm5-80gb', '--db', db];
-    expect(await json(...args)).toEqual({ study: made, units: 1000, mean: 12.75, max: 40 });
-    const study = JSON.parse(readFileSync(made, 'utf8')) as StudyFile;
-    expect(study.workload).toEqual({ lengths: 'file:jobs.csv#steps', units: 1000 });
-    expect(await json<object>('recommend', made, '--db', db)).toMatchObject({
-      device: { id: 'nvidia-h100-sxm5-80gb' },
-    });
-    expect(await failure(1, ...args)).toMatch(/made\.json already exists/);
-    expect(await json(...args.with(1, at('more.json')), '--units', '3000')).toMatchObject({ units: 3000, mean: 12.75 });
+    const lengths = write('jobs.csv', `steps\n${'3\n1\n40\n7\n'.repeat(250)}`);
+    const device = 'nvidia-h100-sxm5-80gb';
+    const line = (name: string): string => `new ${at(name)} --lengths ${lengths}#steps --device ${device}`;
+    const figures = { units: 1000, mean: 12.75, max: 40 };
+    expect(await json(line('made.json'))).toEqual({ study: at('made.json'), ...figures });
+    expect(made('made.json').workload).toEqual({ lengths: 'file:jobs.csv#steps', units: 1000 });
+    expect(await json(`recommend ${at('made.json')}`)).toMatchObject({ device: { id: device } });
+    expect(await failure(1, line('made.json'))).toMatch(/made\.json already exists/);
+    expect(await json(`${line('more.json')} --units 3000`)).toMatchObject({ units: 3000, mean: 12.75 });
   });
+
   it('writes a study that compares the kernels for a matrix', async () => {
-    const made = at('product.json');
-    writeFileSync(at('a.mtx'), '%%MatrixMarket matrix coordinate pattern general\n3 5 3\n1 1\n1 5\n3 2\n');
-    await json('new', made, '--lengths', at('a.mtx'), '--spmv', '--db', db);
-    const { implementations, workload, kernel } = JSON.parse(readFileSync(made, 'utf8')) as StudyFile;
+    const matrix = write('a.mtx', '%%MatrixMarket matrix coordinate pattern general\n3 5 3\n1 1\n1 5\n3 2\n');
+    await json(`new ${at('product.json')} --lengths ${matrix} --spmv`);
+    const { implementations, workload, kernel } = made('product.json');
     expect(implementations).toHaveLength(8);
     expect(workload).toMatchObject({ lengths: 'mtx:a.mtx', units: 3 });
     expect(kernel.accesses).toContainEqual(expect.objectContaining({ pattern: 'scattered', footprintBytes: 5 * 8 }));
-    const { runId } = await json<Sweep>('sweep', made, '--db', db);
-    expect((await run(['export', `${runId}`, '--format', 'cuda', '--db', db])).out).toMatch(
+    const { runId } = await json<Sweep>(`sweep ${at('product.json')}`);
+    expect(await printed(`export ${runId} --format cuda`)).toMatch(
       /2\.500.[µu]s is the assumed time of the shortest launch/,
     );
   });
+
   it.each([
-    ['x.csv', [], /There is no file x\.csv/],
-    ['geometric(0.1)', ['--device', 'foo'], /No device has the id "foo"/],
-    ['geometric(0.1)', ['--spmv'], /is not a Matrix Market file/],
-    ['geometric(0.1)', ['--spmv', '--units', '5'], /Leave --units out/],
-  ])('refuses %s %j', async (lengths, more, reason) => {
-    const file = at('refused.json');
-    expect((await run(['new', file, '--lengths', lengths, ...more, '--db', db])).err).toMatch(reason);
-    expect(existsSync(file)).toBe(false);
+    ['x.csv', /There is no file x\.csv/],
+    ['geometric(0.1) --device foo', /No device has the id "foo"/],
+    ['geometric(0.1) --spmv', /is not a Matrix Market file/],
+    ['geometric(0.1) --spmv --units 5', /Leave --units out/],
+  ])('refuses %s', async (lengths, reason) => {
+    expect((await run(`new ${at('refused.json')} --lengths ${lengths}`)).err).toMatch(reason);
+    expect(existsSync(at('refused.json'))).toBe(false);
   });
 });
 
@@ -690,91 +641,77 @@ describe('refused commands', () => {
     [2, 'serve --port 65536', /'65536' is invalid.* 0 to 65535/],
     [2, 'swep', /unknown command 'swep' \(Did you mean sweep\?\)\. See lockstep --help/],
     [2, 'sweep', /study/],
-    [
-      1,
-      `sweep ${at('missing.json')}`,
-      /missing\.json cannot be read \(no such file or folder, ENOENT\)\. Specify a study file/,
-    ],
+    [1, `sweep ${at('missing.json')}`, /missing\.json cannot be read \(no such file or folder, ENOENT\)\. Specify a study file/], // prettier-ignore
     [2, `sweep ${studyFile} --colour`, /--colour/],
     [2, `sweep ${studyFile} --top 0`, /'0' is invalid.* whole number ≥ 1/],
     [2, `sweep ${studyFile} --best 999999999`, /from 1 to \d+\.$/m],
   ] as const)('with status %i: %s', async (status, line, message) => {
-    expect(await failure(status, ...line.split(' '), '--db', db)).toMatch(message);
+    expect(await failure(status, line)).toMatch(message);
   });
 });
 
-describe('usage', () => {
-  it('describes the files that it reads in its help', async () => {
-    const help = async (...args: readonly string[]) => (await run([...args, '--help'])).out;
-    expect(await help('sweep')).toMatch(/db.study\.schema\.json$/m);
-    expect(await help('import')).toMatch(/Kernel Tuner[^]*dataset,rows,cols,nnzs[^]*a study[^]*a device/);
-    expect(await help('export')).toMatch(/in csv and json: [^]*\n {2}csv +The best designs, for a spreadsheet$/m);
-    expect(await help('devices', 'add')).toMatch(/in the format of lockstep devices show[^]*db.devices.README\.md$/m);
-  });
-  it('exits 0 on help and version, 2 without a command', async () => {
-    expect((await run(['--help'])).status).toBe(0);
-    expect((await run(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
-    const nothing = await run([]);
-    expect(nothing.status).toBe(2);
-  });
+it.each([
+  ['sweep', /db.study\.schema\.json$/m],
+  ['import', /Kernel Tuner[^]*dataset,rows,cols,nnzs[^]*a study[^]*a device/],
+  ['export', /in csv and json: [^]*\n {2}csv +The best designs, for a spreadsheet$/m],
+  ['devices add', /in the format of lockstep devices show[^]*db.devices.README\.md$/m],
+])('the help of %s describes the files that it reads', async (command, words) => {
+  expect(await printed(`${command} --help`)).toMatch(words);
+});
+
+it('exits 0 on help and version, 2 without a command', async () => {
+  expect((await lockstep('--help')).status).toBe(0);
+  expect((await lockstep('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect((await lockstep()).status).toBe(2);
 });
 
 it('a file in a missing folder is refused with the name of the folder, and a folder in place of a file is refused', async () => {
-  expect(await failure(1, 'runs', 'list', '--db', at('nowhere/x.db'))).toMatch(/nowhere/);
+  expect(await failure(1, `runs list --db ${at('nowhere/x.db')}`)).toMatch(/nowhere/);
   expect(existsSync(at('nowhere'))).toBe(false);
-  await failure(1, 'runs', 'list', '--db', folder);
+  await failure(1, `runs list --db ${folder}`);
 });
 
 describe('a study with unusual content', () => {
-  const sweepOf = async (study: object, ...more: readonly string[]): Promise<Outcome> => {
-    writeFileSync(at('hostile.json'), JSON.stringify(study));
-    return run(['sweep', at('hostile.json'), '--db', db, ...more]);
-  };
   it('a mistyped option with control characters is shown without their effect', async () => {
-    expect(await run(['runs', 'list', '--\u001b[2Jx'])).toMatchObject({
-      status: 2,
-      err: expect.stringMatching(/^lockstep: unknown option '--\\u001b\[2Jx'/),
-    });
+    expect(await failure(2, 'runs list --\u001b[2Jx')).toMatch(/^lockstep: unknown option '--\\u001b\[2Jx'/);
   });
+
   it('a name with control characters is shown without their effect', async () => {
-    const { status, out } = await sweepOf({ ...smallStudy(), name: 'a\u001b[2J\n\u202eb' }, '--top', '1');
-    expect(status).toBe(0);
-    expect(out).toMatch(/^Run \d+, a\\u001b\[2J\\u000a\\u202eb: /m);
-    const list = (await run(['runs', 'list', '--db', db])).out;
-    expect(list).toContain('a\\u001b[2J\\u000a\\u202eb');
+    const hostile = write('hostile.json', smallStudy({ name: 'a\u001b[2J\n\u202eb' }));
+    const shown = 'a\\u001b[2J\\u000a\\u202eb';
+    const { status, out } = await run(`sweep ${hostile} --top 1`);
+    expect([status, out.split('\n').find((line) => line.startsWith('Run'))]).toEqual([0, /^Run \d+, a.*b: /]);
+    expect(out).toContain(`, ${shown}: `);
+    expect(await printed('runs list')).toContain(shown);
   });
+
   it('a device that is named twice is predicted once', async () => {
-    const devices = ['nvidia-rtx-4090', 'nvidia-rtx-4090'];
-    const { designs } = JSON.parse((await sweepOf({ ...smallStudy(), devices }, '--json')).out) as {
-      designs: { enumerated: number };
-    };
-    expect(designs.enumerated).toBe(768 / 2);
+    const twice = write('twice.json', smallStudy({ devices: ['nvidia-rtx-4090', 'nvidia-rtx-4090'] }));
+    expect(await json(`sweep ${twice}`)).toMatchObject({ designs: { enumerated: 768 / 2 } });
   });
 });
 
-it('says that its own folder cannot be made', async () => {
-  const before = process.env.XDG_DATA_HOME;
-  process.env.XDG_DATA_HOME = studyFile;
-  try {
-    if (process.platform === 'linux') {
-      expect(await failure(1, 'runs', 'list')).toMatch(
-        /study\.json.lockstep cannot be made \(a part of the path is not a folder, ENOTDIR\)/,
-      );
-      expect((await run(['doctor'])).out).toMatch(
-        /^problem {2}Database .*cannot be made \(a part of the path is not a folder, ENOTDIR\)/m,
-      );
-    }
-  } finally {
-    if (before === undefined) delete process.env.XDG_DATA_HOME;
-    else process.env.XDG_DATA_HOME = before;
-  }
+it.runIf(process.platform === 'linux')('says that its own folder cannot be made', async () => {
+  vi.stubEnv('XDG_DATA_HOME', studyFile);
+  const listed = await lockstep('runs', 'list');
+  const doctor = await lockstep('doctor');
+  vi.unstubAllEnvs();
+  const words = 'cannot be made \\(a part of the path is not a folder, ENOTDIR\\)';
+  expect(listed).toEqual({ status: 1, out: '', err: new RegExp(`^lockstep: .*study\\.json.lockstep ${words}.*\\n$`) });
+  expect(doctor.out).toMatch(new RegExp(`^problem {2}Database .*${words}`, 'm'));
 });
+
+/** Makes a terminal, and a function that returns what its standard error shows. */
+function watched(columns = 80) {
+  let err = '';
+  const terminal = { out: () => {}, err: (text: string) => void (err += text), interactive: true, columns };
+  return { terminal, shown: () => err };
+}
 
 it('says what a failed or cancelled run has saved', async () => {
   const follow = (answer: Result<unknown>) => {
-    const terminal = { out: () => {}, err: () => {}, interactive: false, columns: 80 };
     const engine = { subscribe: () => () => {}, call: async () => answer } as unknown as Engine;
-    return followRun(engine, terminal, 'Predicting', async () => ({ ok: true, value: { runId: 7 } }));
+    return followRun(engine, watched().terminal, 'Predicting', async () => ({ ok: true, value: { runId: 7 } }));
   };
   expect(await follow(fail('storage', 'no space left'))).toFail('storage', /^no space left\..*lockstep runs resume 7 /);
   const said = fail('storage', 'lockstep runs resume 7 measures the others');
@@ -787,48 +724,37 @@ it('says what a failed or cancelled run has saved', async () => {
 
 it.runIf(process.platform === 'linux')('reports a full disk behind standard output without a stack trace', async () => {
   const full = openSync('/dev/full', 'w');
-  const child = spawn(
-    process.execPath,
-    [join(ROOT, 'src-main/cli/lockstep.mjs'), 'loss', '--workload', 'constant(1)'],
-    {
-      stdio: ['ignore', full, 'pipe'],
-    },
-  );
-  let err = '';
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => (err += text));
-  const [status] = (await once(child, 'close')) as [number];
-  closeSync(full);
-  expect({ status, err }).toEqual({
-    status: 1,
-    err: expect.stringMatching(
-      /^lockstep: Standard output cannot be written \(the disk is full, ENOSPC\)[^\n]+\n$/,
-    ) as string,
+  const command = [join(ROOT, 'src-main/cli/lockstep.mjs'), 'loss', '--workload', 'constant(1)'];
+  const { status, stderr } = spawnSync(process.execPath, command, {
+    stdio: ['ignore', full, 'pipe'],
+    encoding: 'utf8',
   });
+  closeSync(full);
+  expect([status, stderr]).toEqual([
+    1,
+    /^lockstep: Standard output cannot be written \(the disk is full, ENOSPC\)[^\n]+\n$/,
+  ]);
 });
 
 it.each([40, 80, 200])('progress stays on one line of a terminal with %i columns', (columns) => {
-  let err = '';
-  const terminal = { out: () => {}, err: (text: string) => void (err += text), interactive: true, columns };
-  const bar = progressBar(terminal, 'Predicting');
-  bar.update(1_234_567, 64_000_000, 12_345, 'best 0.1234 ms');
-  expect(err.startsWith('\r\u001b[2KPredicting ')).toBe(true);
-  expect(err.length - '\r\u001b[2K'.length).toBeLessThan(columns);
-  expect(err).toContain('1,234,567 of 64,000,000');
-  if (columns >= 80) expect(err).toMatch(/1,234,567 of 64,000,000 12\.3 s left/);
+  const { terminal, shown } = watched(columns);
+  progressBar(terminal, 'Predicting').update(1_234_567, 64_000_000, 12_345, 'best 0.1234 ms');
+  expect(shown().startsWith('\r\u001b[2KPredicting ')).toBe(true);
+  expect(shown().length - '\r\u001b[2K'.length).toBeLessThan(columns);
+  expect(shown()).toContain(`1,234,567 of 64,000,000${columns >= 80 ? ' 12.3 s left' : ''}`);
 });
 
 it('a long call shows its seconds on a terminal, and a short one nothing', async () => {
   vi.useFakeTimers();
   try {
-    let err = '';
-    const terminal = { out: () => {}, err: (text: string) => void (err += text), interactive: true, columns: 80 };
+    const { terminal, shown } = watched();
     const wait = (ms: number): Promise<string> => new Promise((done) => setTimeout(done, ms, 'answer'));
     const short = showSeconds(terminal, 'Comparing designs', wait(1500));
     await vi.advanceTimersByTimeAsync(1500);
-    expect([await short, err]).toEqual(['answer', '']);
+    expect([await short, shown()]).toEqual(['answer', '']);
     const long = showSeconds(terminal, 'Comparing designs', wait(3500));
     await vi.advanceTimersByTimeAsync(3500);
-    expect([await long, err]).toEqual([
+    expect([await long, shown()]).toEqual([
       'answer',
       '\r\u001b[2KComparing designs, 2 s\r\u001b[2KComparing designs, 3 s\r\u001b[2K',
     ]);
