@@ -19,6 +19,8 @@ import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { createCpuLoads, type CpuLoads } from '../../src-workers/predict/cpu.ts';
 import { makeGivenLengths } from '../../src-workers/predict/ordered.ts';
+import { designOf } from '../measuring.ts';
+import { recordsOf } from './bench-cuda-plans.ts';
 import { testFolder } from '../workplace.ts';
 import { forAll } from '../for-all.ts';
 
@@ -36,11 +38,15 @@ async function planFolder(name: string, plan: BenchPlan): Promise<string> {
   return path;
 }
 
-const recordsOf = (output: string): BenchRecord[] =>
-  output
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as BenchRecord);
+/** Measures a plan in this process. */
+async function measured(plan: Partial<BenchPlan>): Promise<BenchRecord[]> {
+  const records: BenchRecord[] = [];
+  await measureCpu({ ...SMALL, ...plan }, CHILD, MACHINE, (record) => records.push(record));
+  return records;
+}
+const runChild = (...args: readonly string[]) =>
+  spawnSync(process.execPath, [fileURLToPath(CHILD), ...args], { encoding: 'utf8' });
+const CORRECT = { type: 'check', correct: true, message: '' };
 
 function kernels() {
   const memory = new WebAssembly.Memory({ initial: 4, maximum: 65536, shared: true });
@@ -92,10 +98,8 @@ test('rows that are processed side by side give the plain sums of their whole pa
 
 test.each([1, 3, 4, 5, 37])('a triangle of %i rows per core is computed correctly', async (rows) => {
   const parameters = { cores: 2, rows: 2 * rows };
-  const cases: BenchCase[] = [{ id: 'triangle', benchmark: 'triangular', parameters }];
-  const records: BenchRecord[] = [];
-  await measureCpu({ ...SMALL, cases }, CHILD, MACHINE, (record) => records.push(record));
-  expect(records.find(({ type }) => type === 'check')).toMatchObject({ correct: true, message: '' });
+  const records = await measured({ cases: [{ id: 'triangle', benchmark: 'triangular', parameters }] });
+  expect(records).toContainEqual(expect.objectContaining(CORRECT));
 });
 
 test('core i of P has work ∝ 2i − 1 of a triangle', () => {
@@ -130,12 +134,12 @@ test('shares follow one another within one memory, in arrays that do not overlap
     const [a, b, c] = shares.arrays;
     expect([b - a >= bytes, c - b >= bytes, c + bytes <= shares.memoryBytes]).toEqual([true, true, true]);
   });
-  const wide = caseShares({ id: 'a', benchmark: 'stream', parameters: { cores: 2, bytesPerCore: MAX_MEMORY_BYTES } });
-  expect(wide).toFail(null, /^The case needs \d+ bytes, more than the limit of 4294901760\.$/);
-  const none = caseShares({ id: 'a', benchmark: 'triangular', parameters: { cores: 8, rows: 7 } });
-  expect(none).toFail(null, '7 rows are not within 8 (one per core) to 65536');
-  const few = caseShares({ id: 'a', benchmark: 'stream', parameters: { cores: 0.5, bytesPerCore: 1e6 } });
-  expect(few).toFail(null, '0.5 cores are not within 1 to 1024');
+  for (const [shares, message] of [
+    [caseShares('stream', { cores: 2, bytesPerCore: MAX_MEMORY_BYTES }), /^The case needs \d+ bytes, more than the limit of 4294901760\.$/], // prettier-ignore
+    [caseShares('triangular', { cores: 8, rows: 7 }), '7 rows are not within 8 (one per core) to 65536'],
+    [caseShares('stream', { cores: 0.5, bytesPerCore: 1e6 }), '0.5 cores are not within 1 to 1024'],
+  ] as const)
+    expect(shares).toFail(null, message);
 });
 
 test('the suite goes from one core to all of them, with the same bytes in every case', () => {
@@ -185,7 +189,7 @@ test('no thread passes the barrier before all have arrived', async () => {
 
 test('the program measures a plan: each case is correct, each launch is reported, and its threads end with it', async () => {
   const path = await planFolder('small', SMALL);
-  const { status, stdout, stderr } = spawnSync(process.execPath, [fileURLToPath(CHILD), path], { encoding: 'utf8' });
+  const { status, stdout, stderr } = runChild(path);
   expect([status, stderr]).toEqual([0, '']);
   const records = recordsOf(stdout);
   expect(records[0]).toMatchObject({ type: 'device', backend: 'cpu', properties: { threadPinning: 'none' } });
@@ -195,15 +199,12 @@ test('the program measures a plan: each case is correct, each launch is reported
     expect(own.map(({ type }) => type)).toEqual(['sample', 'sample', 'sample', 'sample', 'check', 'values']);
     const samples = own.flatMap((record) => (record.type === 'sample' ? [record] : []));
     expect(samples.map(({ repeat, warmUp }) => [repeat, warmUp])).toEqual([[0, true], [0, false], [1, false], [2, false]]); // prettier-ignore
-    expect(own.find(({ type }) => type === 'check')).toMatchObject({ correct: true, message: '' });
+    expect(own).toContainEqual(expect.objectContaining(CORRECT));
     const found = own.at(-1)!;
     if (found.type !== 'values') throw new Error('expected values');
     const { cores } = each.parameters as { cores: number };
-    const ends = found.values.threadEndNs as number[];
-    expect(found.values.cores).toBe(cores);
-    expect(ends).toHaveLength(3 * cores);
-    const onCore = found.values.threadOnCoreFraction as number[];
-    expect(onCore).toHaveLength(3 * cores);
+    const { threadEndNs: ends, threadOnCoreFraction: onCore } = found.values as Record<string, number[]>;
+    expect([found.values.cores, ends.length, onCore.length]).toEqual([cores, 3 * cores, 3 * cores]);
     expect(onCore.every((fraction) => fraction >= 0 && fraction <= 1)).toBe(true);
     samples.slice(1).forEach(({ timeNs }, repeat) => {
       expect(Math.max(...ends.slice(repeat * cores, (repeat + 1) * cores))).toBe(timeNs);
@@ -216,28 +217,23 @@ test('the program measures a plan: each case is correct, each launch is reported
 });
 
 test('the program refuses plans that it cannot run, with the reason', async () => {
-  const run = (...args: readonly string[]) => spawnSync(process.execPath, [fileURLToPath(CHILD), ...args], { encoding: 'utf8' }); // prettier-ignore
-  const list = run('--list');
+  const list = runChild('--list');
   expect([list.status, recordsOf(list.stdout).map(({ type }) => type)]).toEqual([0, ['device']]);
-  expect(run().status).toBe(2);
-  expect(run('--nothing').status).toBe(2);
-  const missing = run('--plan', join(folder, 'nowhere'));
-  expect([missing.status, missing.stdout]).toEqual([1, '']);
-  const cuda = run('--plan', await planFolder('cuda', { ...SMALL, backend: 'cuda' }));
-  expect([cuda.status, cuda.stderr]).toEqual([1, `${join(folder, 'cuda')}: the plan is for cuda, not for cpu\n`]);
+  expect([runChild().status, runChild('--nothing').status]).toEqual([2, 2]);
+  expect(runChild('--plan', join(folder, 'nowhere'))).toMatchObject({ status: 1, stdout: '' });
+  const stderr = `${join(folder, 'cuda')}: the plan is for cuda, not for cpu\n`;
+  const cuda = await planFolder('cuda', { ...SMALL, backend: 'cuda' });
+  expect(runChild('--plan', cuda)).toMatchObject({ status: 1, stderr });
 });
 
 test('a case that cannot be run does not stop the others', async () => {
-  const plan: BenchPlan = {
-    ...SMALL,
+  const records = await measured({
     cases: [
       { id: 'large', benchmark: 'stream', parameters: { cores: 2, bytesPerCore: 2 ** 33 } },
       { id: 'gpu', benchmark: 'probe', parameters: { probe: 'limits', arguments: {} } },
       SMALL.cases[0],
     ],
-  };
-  const records: BenchRecord[] = [];
-  await measureCpu(plan, CHILD, MACHINE, (record) => records.push(record));
+  });
   expect(records.flatMap((record) => (record.type === 'failed' ? [record.message] : []))).toEqual([
     expect.stringMatching(/^The case needs \d+ bytes/),
     'The benchmark probe runs on a GPU, but this device is a CPU.',
@@ -246,18 +242,9 @@ test('a case that cannot be run does not stop the others', async () => {
 });
 
 test('a case that exceeds its time is stopped, and its threads end', async () => {
-  const [first] = SMALL.cases;
-  const plan: BenchPlan = { ...SMALL, repeats: 1e6, caseTimeLimitMs: 1000, cases: [first] };
-  const records: BenchRecord[] = [];
-  await measureCpu(plan, CHILD, MACHINE, (record) => {
-    if (record.type !== 'sample') records.push(record);
-  });
-  expect(records).toMatchObject([
-    {
-      type: 'failed',
-      case: 'stream-1',
-      message: 'stopped, because it took longer than the limit of 1000 ms',
-    },
+  const records = await measured({ repeats: 1e6, caseTimeLimitMs: 1000, cases: SMALL.cases.slice(0, 1) });
+  expect(records.filter(({ type }) => type !== 'sample')).toMatchObject([
+    { type: 'failed', case: 'stream-1', message: 'stopped, because it took longer than the limit of 1000 ms' },
     { type: 'done' },
   ]);
 });
@@ -278,15 +265,8 @@ test('all threads end if the program is ended during a launch', async () => {
   expect(output).not.toContain('"done"');
 });
 
-const cpuDesign = (balancing: string, gridBlocks: number): Design => ({
-  threadsPerUnit: 1,
-  unitsPerThread: 1,
-  loop: 'nested',
-  balancing,
-  blockThreads: 1,
-  gridBlocks,
-  registerCap: null,
-});
+const cpuDesign = (balancing: string, gridBlocks: number): Design =>
+  designOf({ balancing, gridBlocks, blockThreads: 1 });
 /** Twelve units have 1 … 12 iterations, 78 in all. */
 const LENGTHS = Uint32Array.from({ length: 12 }, (_, unit) => unit + 1);
 const TRAFFIC = { bytesPerIteration: 16, bytesPerUnit: 20 };
@@ -333,13 +313,10 @@ test('cores without a unit move nothing, and a core with all units moves everyth
 });
 
 test('designs are measured on as many threads as they have cores, and a design for a GPU is refused', async () => {
-  const designs = [
-    cpuDesign('row-split', 3),
-    cpuDesign('merge-path', 2),
-    cpuDesign('row-split', 1),
-    cpuDesign('row-split', 4),
-    cpuDesign('full-sort', 2),
-  ];
+  const designs = ['row-split 3', 'merge-path 2', 'row-split 1', 'row-split 4', 'full-sort 2'].map((text) => {
+    const [balancing, cores] = text.split(' ');
+    return cpuDesign(balancing, Number(cores));
+  });
   const cases = designs.map((design, at): BenchCase => ({
     id: `design-${at}`,
     benchmark: 'unit-loop',
@@ -347,8 +324,7 @@ test('designs are measured on as many threads as they have cores, and a design f
   }));
   const profile = { parallelSteps: 1, serialSteps: 0, dependentLoads: 0, tableWords: 1 };
   const workload = { label: 'twelve', lengths: LENGTHS, profile, traffic: TRAFFIC };
-  const records: BenchRecord[] = [];
-  await measureCpu({ ...SMALL, cases, workload }, CHILD, MACHINE, (record) => records.push(record));
+  const records = await measured({ cases, workload });
   expect(records.flatMap((record) => (record.type === 'failed' ? [[record.case, record.message]] : []))).toEqual([
     ['design-3', 'The design uses 4 cores, but this machine runs at most 3 threads at once.'],
     ['design-4', 'The balancing full-sort is for a GPU. Use a balancing for the cores of a CPU.'],
@@ -356,7 +332,7 @@ test('designs are measured on as many threads as they have cores, and a design f
   const total = 78 * 16 + 12 * 20;
   designs.slice(0, 3).forEach(({ gridBlocks: cores }, at) => {
     const own = records.filter((record) => 'case' in record && record.case === `design-${at}`);
-    expect(own.find(({ type }) => type === 'check')).toMatchObject({ correct: true, message: '' });
+    expect(own).toContainEqual(expect.objectContaining(CORRECT));
     const times = own.flatMap((record) => (record.type === 'sample' && !record.warmUp ? [record.timeNs] : []));
     const found = own.at(-1)!;
     if (found.type !== 'values') throw new Error('expected values');
@@ -377,11 +353,8 @@ test('designs are measured on as many threads as they have cores, and a design f
     [{ ...workload, traffic: null }, 'The unit loop of a CPU moves bytes, but the plan does not give the bytes of an iteration (traffic).'], // prettier-ignore
     [null, 'The plan has a unit loop, but no workload.'],
     [{ ...workload, lengths: Uint32Array.of(0), traffic: { bytesPerIteration: 8, bytesPerUnit: 0 } }, 'The workload moves 0 bytes, so there is nothing to measure.'], // prettier-ignore
-  ] as const) {
-    const messages: BenchRecord[] = [];
-    await measureCpu({ ...SMALL, cases: cases.slice(0, 1), workload: told }, CHILD, MACHINE, (record) => messages.push(record)); // prettier-ignore
-    expect(messages).toContainEqual({ type: 'failed', case: 'design-0', message });
-  }
+  ] as const)
+    expect(await measured({ cases: cases.slice(0, 1), workload: told })).toContainEqual({ type: 'failed', case: 'design-0', message }); // prettier-ignore
 });
 
 test('a kernel that computes nothing is detected', async () => {

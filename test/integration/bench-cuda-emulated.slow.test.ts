@@ -15,7 +15,13 @@ import {
 } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import { ARCHIVE_FOLDER, tarArchive } from '../../src-workers/bench/cuda/tar.ts';
 import { cudaCommand, writeCudaPlan } from '../../src-workers/bench/cuda/write.ts';
-import type { BenchCase, BenchPlan, BenchRecord, UnitLoopProfile } from '../../src-workers/domain/benchmark.ts';
+import type {
+  BenchCase,
+  BenchParameters,
+  BenchPlan,
+  BenchRecord,
+  UnitLoopProfile,
+} from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
 import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
@@ -37,7 +43,7 @@ import {
 } from './bench-cuda-plans.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
-import { dataText } from '../data.ts';
+import { dataFile } from '../data.ts';
 import { unitLoop } from '../measuring.ts';
 
 const describe = always.skipIf(lacks('g++'));
@@ -63,26 +69,30 @@ let plans = 0;
 /** Writes, compiles and runs a plan. `spoil` may change the plan's files before the program sees them. */
 async function measure(
   plan: BenchPlan,
-  options: { readonly spoil?: (folder: string) => Promise<void>; readonly environment?: Record<string, string> } = {},
+  environment: Readonly<Record<string, string>> = {},
+  spoil: (folder: string) => Promise<void> = async () => {},
+  compiler: Partial<CudaCompilation> = {},
 ): Promise<{ readonly ended: Ended; readonly records: readonly BenchRecord[] }> {
   const planFolder = join(folder, `plan-${plans++}`);
   const written = unwrap(await writeCudaPlan(plan, planFolder, NO_FILES));
-  const compiled = unwrap(await compileCuda(compilation(written.objects)));
-  await options.spoil?.(planFolder);
+  const compiled = unwrap(await compileCuda(compilation(written.objects, compiler)));
+  await spoil(planFolder);
   const command = cudaCommand(compiled.program, planFolder, 0);
-  const ended = await runToEnd(command.program, command.args, command.cwd, options.environment);
+  const ended = await runToEnd(command.program, command.args, command.cwd, environment);
   return { ended, records: recordsOf(ended.stdout) };
 }
 
+const ONE = planOf([unitLoop('a', {})]);
+const idOf = (text: string): string => text.replace(/\W+/g, '-');
+const checksOf = (records: readonly BenchRecord[]) =>
+  ofType(records, 'check').map(({ case: id, correct }) => [id, correct] as const);
+const samplesOf = (records: readonly BenchRecord[]): readonly string[] =>
+  ofType(records, 'sample').map(({ case: id, repeat, warmUp }) => `${id} ${warmUp ? 'w' : 'r'}${repeat}`);
+/** Counts how often another case follows. */
+const changes = (ids: readonly string[]): number => ids.filter((id, at) => at > 0 && id !== ids[at - 1]).length;
+
 const UNITS = [1, 2, 4, 8, 16, 32] as const;
-const BALANCINGS = [
-  'none',
-  'quantile-buckets(3)',
-  'best-buckets(3)',
-  'window-sort(20)',
-  'full-sort',
-  'dynamic-fetch',
-] as const;
+const BALANCINGS = ['none', 'quantile-buckets(3)', 'best-buckets(3)', 'window-sort(20)', 'full-sort', 'dynamic-fetch'];
 
 /**
  * These cases combine every number of threads per unit with every loop, and contain every balancing. Some blocks end
@@ -93,7 +103,7 @@ const LOOPS: readonly BenchCase[] = [
     (['nested', 'flattened', 'dynamic-fetch', 'dynamic-fetch(3)', 'dynamic-fetch(group)'] as const).flatMap(
       (dispatch) =>
         [Math.max(u, 32), 3 * u, 40 % u === 0 ? 40 : 2 * u].map((blockThreads, at) =>
-          unitLoop(`${dispatch.replace(/\W+/g, '-')}-u${u}-${at}`, {
+          unitLoop(`${idOf(dispatch)}-u${u}-${at}`, {
             threadsPerUnit: u,
             loop: dispatch === 'flattened' ? dispatch : 'nested',
             balancing: dispatch.startsWith('dynamic') ? dispatch : 'none',
@@ -107,13 +117,7 @@ const LOOPS: readonly BenchCase[] = [
   ),
   ...BALANCINGS.flatMap((balancing) =>
     (['nested', 'flattened'] as const).map((loop) =>
-      unitLoop(`${balancing.replace(/\W+/g, '-')}-${loop}`, {
-        balancing,
-        loop,
-        threadsPerUnit: 4,
-        blockThreads: 96,
-        gridBlocks: 2,
-      }),
+      unitLoop(`${idOf(balancing)}-${loop}`, { balancing, loop, threadsPerUnit: 4, blockThreads: 96, gridBlocks: 2 }),
     ),
   ),
   // This launch has more slots than units.
@@ -123,28 +127,24 @@ const LOOPS: readonly BenchCase[] = [
   unitLoop('not-held', { blockThreads: 64, gridBlocks: 9 }, 1000),
 ];
 
+type MatrixPower = BenchParameters['matrix-power'];
+const power = (id: string, parameters: Pick<MatrixPower, 'unitsPerGroup'> & Partial<MatrixPower>): BenchCase => ({
+  id,
+  benchmark: 'matrix-power',
+  parameters: { lengths: 'geometric(0.2)', workGroups: 10, execution: 'lockstep', synchronised: false, ...parameters },
+});
 const POWERS: readonly BenchCase[] = [1, 3, 32].flatMap((unitsPerGroup) =>
   (['lockstep', 'independent'] as const).flatMap((execution) =>
-    [false, true].map((synchronised): BenchCase => ({
-      id: `power-${unitsPerGroup}-${execution}${synchronised ? '-synchronised' : ''}`,
-      benchmark: 'matrix-power',
-      parameters: { lengths: 'geometric(0.2)', unitsPerGroup, workGroups: 10, execution, synchronised },
-    })),
+    [false, true].map((synchronised) =>
+      power(`power-${unitsPerGroup}-${execution}${synchronised ? '-synchronised' : ''}`, {
+        ...{ unitsPerGroup, execution, synchronised },
+      }),
+    ),
   ),
 );
 
 /** The program of this case draws so many lengths that their mean is known. */
-const MANY: BenchCase = {
-  id: 'many',
-  benchmark: 'matrix-power',
-  parameters: {
-    lengths: 'geometric(0.6)',
-    unitsPerGroup: 2,
-    workGroups: 1000,
-    execution: 'lockstep',
-    synchronised: false,
-  },
-};
+const MANY = power('many', { lengths: 'geometric(0.6)', unitsPerGroup: 2, workGroups: 1000 });
 
 const SMALL: readonly BenchCase[] = [
   ...(['single', 'double'] as const).flatMap((loops) =>
@@ -163,16 +163,9 @@ const PROBES: readonly BenchCase[] = [
   { ...probe('resident-blocks', { blockThreads: 512, spinCycles: 5000 }), id: 'resident-512' },
   { ...probe('resident-blocks', { blockThreads: 32, spinCycles: 5000, sharedBytes: 20_000 }), id: 'resident-shared' },
   probe('state-buffers', { spinCycles: 5000, mostThreadGroups: 3 }),
-  ...[
-    'float-add',
-    'float-multiply',
-    'float-multiply-add',
-    'double-multiply-add',
-    'integer-add',
-    'integer-multiply-add',
-    'special',
-    'schedulers',
-  ].map((name) => probe(name, { rounds: 1 })),
+  ...'float-add float-multiply float-multiply-add double-multiply-add integer-add integer-multiply-add special schedulers'
+    .split(' ')
+    .map((name) => probe(name, { rounds: 1 })),
   ...['logic', 'shuffle', 'match'].map((name) => probe(name, { rounds: 1, mostThreadGroups: 2 })),
   probe('shared-memory', { mostThreadGroups: 2 }),
   probe('fetch'),
@@ -214,25 +207,17 @@ describe('measuring with the emulation', () => {
   it('keeps no more blocks resident than requested, even if more would fit', () => {
     const held = ofType(ofCase('held'), 'compiled')[0];
     const free = ofType(ofCase('not-held'), 'compiled')[0];
-    expect(held.residentBlocks).toBe(3);
+    expect([held.residentBlocks, free.sharedMemoryBytes]).toEqual([3, 0]);
     expect(held.sharedMemoryBytes).toBeGreaterThan(0);
     expect(free.residentBlocks).toBeGreaterThan(3);
-    expect(free.sharedMemoryBytes).toBe(0);
   });
 
   it('records the compilation, every warm-up and every repeat, and the check at the end', () => {
     for (const { id } of [...LOOPS, ...POWERS, ...SMALL, PROBES.at(-1)!]) {
       const found = ofCase(id);
       expect(found[0].type, id).toBe('compiled');
-      expect(
-        ofType(found, 'sample').map(({ repeat, warmUp, clockMhz }) => [repeat, warmUp, clockMhz]),
-        id,
-      ).toEqual([
-        [0, true, null],
-        [0, false, null],
-        [1, false, null],
-      ]);
-      expect(ofType(found, 'sample').every(({ timeNs }) => timeNs > 0)).toBe(true);
+      expect(samplesOf(found)).toEqual(['w0', 'r0', 'r1'].map((sample) => `${id} ${sample}`));
+      for (const { timeNs, clockMhz } of ofType(found, 'sample')) expect([timeNs > 0, clockMhz]).toEqual([true, null]);
       expect(found.at(-1), id).toMatchObject({ type: 'check', correct: true });
     }
     expect(ofType(records, 'failed')).toEqual([]);
@@ -308,50 +293,31 @@ describe('measuring with the emulation', () => {
 
 describe('thread groups of 64 lanes, as in HIP', () => {
   const cases: readonly BenchCase[] = [
-    ...[33, 64].map((unitsPerGroup): BenchCase => ({
-      id: `power-${unitsPerGroup}`,
-      benchmark: 'matrix-power',
-      parameters: {
-        lengths: 'geometric(0.2)',
-        unitsPerGroup,
-        workGroups: 4,
-        execution: 'lockstep',
-        synchronised: true,
-      },
-    })),
+    ...[33, 64].map((unitsPerGroup) =>
+      power(`power-${unitsPerGroup}`, { unitsPerGroup, workGroups: 4, synchronised: true }),
+    ),
     { id: 'loops', benchmark: 'divergent-loops', parameters: { loops: 'double', divergentLanes: 63, iterations: 8 } },
     { id: 'grid', benchmark: 'launch-grid', parameters: { blocks: 3, threads: 96, elements: 20 } },
     probe('shuffle', { rounds: 1, mostThreadGroups: 2 }),
     probe('shared-memory', { mostThreadGroups: 2 }),
     probe('fetch'),
     probe('limits'),
-    ...(['none', 'full-sort', 'dynamic-fetch', 'dynamic-fetch(group)'] as const).flatMap((balancing) =>
+    ...['none', 'full-sort', 'dynamic-fetch', 'dynamic-fetch(group)'].flatMap((balancing) =>
       (balancing.startsWith('dynamic') ? (['nested'] as const) : (['nested', 'flattened'] as const)).map((loop) =>
         // The last group of a block is not full.
-        unitLoop(`${balancing.replace(/\W+/g, '-')}-${loop}`, {
-          threadsPerUnit: 4,
-          balancing,
-          loop,
-          blockThreads: 160,
-        }),
+        unitLoop(`${idOf(balancing)}-${loop}`, { threadsPerUnit: 4, balancing, loop, blockThreads: 160 }),
       ),
     ),
   ];
   it('give the same results, and name the backend', async () => {
     const plan = planOf(cases, { backend: 'hip', threadGroupWidth: 64 });
-    const planFolder = join(folder, `plan-${plans++}`);
-    const { objects } = unwrap(await writeCudaPlan(plan, planFolder, NO_FILES));
     const hip = { nvcc: EMULATING_HIPCC, hip: { threadGroupWidth: 64 }, architectures: ['gfx90a'] };
-    const { program } = unwrap(await compileCuda(compilation(objects, hip)));
-    const { args, cwd } = cudaCommand(program, planFolder, 0);
-    const records = recordsOf((await runToEnd(program, args, cwd)).stdout);
+    const { records } = await measure(plan, {}, undefined, hip);
     const [device] = ofType(records, 'device');
     expect(device).toMatchObject({ backend: 'hip', threadGroupWidth: 64 });
     expect(device.versions).toHaveProperty('hipcc');
     expect(ofType(records, 'failed')).toEqual([]);
-    expect(ofType(records, 'check').map(({ case: id, correct }) => [id, correct])).toEqual(
-      cases.map(({ id }) => [id, true]),
-    );
+    expect(checksOf(records)).toEqual(cases.map(({ id }) => [id, true]));
     const valuesOf = (id: string) => ofType(records, 'values').find((record) => record.case === id)!.values;
     expect(valuesOf('loops')['laneCycles']).toHaveLength(64);
     expect(valuesOf('shared-memory')['strideWords']).toEqual([1, 2, 4, 8, 16, 32, 64]);
@@ -360,23 +326,19 @@ describe('thread groups of 64 lanes, as in HIP', () => {
 
 describe('launches of several cases', () => {
   const cases = LOOPS.filter(({ id }) => /-u4-0$|^wide$|^held$/.test(id));
-  const samplesOf = (records: readonly BenchRecord[], wanted?: string): string[] =>
-    ofType(records, 'sample')
-      .filter(({ case: id }) => wanted === undefined || id === wanted)
-      .map(({ case: id, repeat, warmUp }) => `${wanted === undefined ? id : ''} ${warmUp ? 'w' : 'r'}${repeat}`);
 
   it('alternate at random, each as often as when measured alone, and in the order of the seed', async () => {
     const plan = planOf(cases, { alternating: 3, cache: 'flush', repeats: 4 });
     const { records } = await measure(plan);
     expect(records.at(-1)!.type).toBe('done');
-    for (const { id } of cases) {
-      expect(samplesOf(records, id), id).toEqual([' w0', ' r0', ' r1', ' r2', ' r3']);
-      expect(ofType(records, 'check').filter((check) => check.case === id)).toMatchObject([{ correct: true }]);
-    }
+    for (const { id } of cases)
+      expect(samplesOf(records).filter((sample) => sample.startsWith(`${id} `))).toEqual(
+        ['w0', 'r0', 'r1', 'r2', 'r3'].map((sample) => `${id} ${sample}`),
+      );
+    expect(checksOf(records).sort()).toEqual(cases.map(({ id }) => [id, true]).sort());
     // At most three cases are active at a time, and they alternate.
     const order = ofType(records, 'sample').map((sample) => sample.case);
-    const changes = order.filter((id, at) => at > 0 && id !== order[at - 1]).length;
-    expect(changes).toBeGreaterThan(cases.length);
+    expect(changes(order)).toBeGreaterThan(cases.length);
     for (const at of order.keys())
       expect(new Set(order.slice(0, at).filter((id) => order.slice(at).includes(id))).size).toBeLessThanOrEqual(3);
     // Before each sample, the reader knows which case launches next.
@@ -390,15 +352,11 @@ describe('launches of several cases', () => {
 
   it('are measured again one by one if the device has no room for several', async () => {
     const big = (id: string): BenchCase => ({ ...probe('bandwidth', { bytes: 65_536 }), id });
-    const { records } = await measure(planOf([big('a'), big('b')], { alternating: 2 }), {
-      environment: { CUDA_SHIM_MEMORY: '300000' },
-    });
+    const plan = planOf([big('a'), big('b')], { alternating: 2 });
+    const { records } = await measure(plan, { CUDA_SHIM_MEMORY: '300000' });
     expect(ofType(records, 'failed')).toEqual([]);
     expect(ofType(records, 'sample').map(({ case: id }) => id)).toEqual(['a', 'a', 'a', 'b', 'b', 'b']);
-    expect(ofType(records, 'check').map(({ case: id, correct }) => [id, correct])).toEqual([
-      ['a', true],
-      ['b', true],
-    ]);
+    expect(checksOf(records)).toEqual(['a', 'b'].map((id) => [id, true]));
   });
 });
 
@@ -408,17 +366,13 @@ describe('what cases share', () => {
   const UNITS_BYTES = 80_000;
   const workload = { ...WORKLOAD, lengths: new Uint32Array(20_000).fill(1) };
   const launched = async (balancings: readonly string[], memory: number): Promise<readonly string[]> => {
-    const cases = balancings.map((balancing, at) =>
-      unitLoop(`${balancing.replace(/\W+/g, '-')}-${at}`, { balancing, blockThreads: 64, gridBlocks: 2 }),
-    );
-    const plan = { ...planOf(cases, { alternating: 2, repeats: 3 }), workload };
-    const { records } = await measure(plan, { environment: { CUDA_SHIM_MEMORY: String(memory) } });
+    const cases = balancings.map((balancing, at) => unitLoop(`${idOf(balancing)}-${at}`, { balancing }));
+    const plan = planOf(cases, { alternating: 2, repeats: 3, workload });
+    const { records } = await measure(plan, { CUDA_SHIM_MEMORY: String(memory) });
     expect(ofType(records, 'failed')).toEqual([]);
-    expect(ofType(records, 'check').every(({ correct }) => correct)).toBe(true);
-    expect(ofType(records, 'check')).toHaveLength(cases.length);
+    expect(checksOf(records).map(([, correct]) => correct)).toEqual(cases.map(() => true));
     return ofType(records, 'sample').map(({ case: id }) => id);
   };
-  const changes = (ids: readonly string[]): number => ids.filter((id, at) => at > 0 && id !== ids[at - 1]).length;
 
   it('is the order of units on the device, which two cases hold once', async () => {
     const memory = 4.5 * UNITS_BYTES;
@@ -435,57 +389,33 @@ describe('what cases share', () => {
   });
 });
 
-/** This library replaces NVIDIA's management library. Its clock becomes slower with each launch. */
-const NVML = dataText('cuda/nvml.cpp');
-
-describe('conditions of a launch', () => {
-  it("are read during the launch from the driver's library", async () => {
-    const libraries = join(folder, 'libraries');
-    await mkdir(libraries);
-    await writeFile(join(libraries, 'nvml.cpp'), NVML);
-    const args = ['-shared', '-fPIC', 'nvml.cpp', '-o', 'libnvidia-ml.so.1'];
-    expect((await runToEnd('g++', args, libraries)).stderr).toBe('');
-    const { records } = await measure(planOf([unitLoop('a', {})]), { environment: { LD_LIBRARY_PATH: libraries } });
-    const [device] = ofType(records, 'device');
-    expect(device.driver).toBe('1.2.3');
-    const steady = { memoryClockMhz: 9001, powerW: 250.5, temperatureC: 65, throttleReasons: 4 };
-    expect(ofType(records, 'sample')).toMatchObject([
-      { clockMhz: 1400, ...steady },
-      { clockMhz: 1300, ...steady },
-      { clockMhz: 1200, ...steady },
-    ]);
-  });
+it("reads the conditions of a launch, during the launch, from the driver's library", async () => {
+  // This library replaces NVIDIA's management library. Its clock becomes slower with each launch.
+  const args = ['-shared', '-fPIC', dataFile('cuda/nvml.cpp'), '-o', 'libnvidia-ml.so.1'];
+  expect((await runToEnd('g++', args, folder)).stderr).toBe('');
+  const { records } = await measure(ONE, { LD_LIBRARY_PATH: folder });
+  expect(ofType(records, 'device')[0].driver).toBe('1.2.3');
+  const steady = { memoryClockMhz: 9001, powerW: 250.5, temperatureC: 65, throttleReasons: 4 };
+  const clocks = [1400, 1300, 1200].map((clockMhz) => ({ clockMhz, ...steady }));
+  expect(ofType(records, 'sample')).toMatchObject(clocks);
 });
 
 describe('iterations of every shape', () => {
   it.each<UnitLoopProfile>([
     // One profile has the fewest steps, one has many, and one deals the iterations of a unit to its threads.
-    {
-      ...PROFILE,
-      instructionsPerIteration: 12,
-      serialFraction: 0.3,
-      dependentLoadsPerIteration: 0,
-      bytesPerIteration: 0,
-    },
-    {
-      ...PROFILE,
-      instructionsPerIteration: 300,
-      integerShare: 1,
-      dependentLoadsPerIteration: 2.5,
-      bytesPerIteration: 0,
-    },
+    { ...PROFILE, instructionsPerIteration: 12, serialFraction: 0.3, dependentLoadsPerIteration: 0, bytesPerIteration: 0 }, // prettier-ignore
+    { ...PROFILE, instructionsPerIteration: 300, integerShare: 1, dependentLoadsPerIteration: 2.5, bytesPerIteration: 0 }, // prettier-ignore
     { ...PROFILE, sharing: 'deal', unitInstructions: 50, combineInstructions: 9 },
   ])('leave the same results as the reference: %j', async (profile) => {
     const workload = { label: '', lengths: Uint32Array.of(3, 0, 1, 29, 5), profile, traffic: null };
     // An earlier test has already compiled these numbers of threads.
-    const cases = [1, 32].flatMap((threadsPerUnit) => [
-      unitLoop(`nested-${threadsPerUnit}`, { threadsPerUnit, blockThreads: 32, gridBlocks: 1 }),
-      unitLoop(`flat-${threadsPerUnit}`, { threadsPerUnit, blockThreads: 32, gridBlocks: 1, loop: 'flattened' }),
-    ]);
+    const cases = [1, 32].flatMap((threadsPerUnit) =>
+      (['nested', 'flattened'] as const).map((loop) =>
+        unitLoop(`${loop}-${threadsPerUnit}`, { threadsPerUnit, blockThreads: 32, gridBlocks: 1, loop }),
+      ),
+    );
     const { records } = await measure(planOf(cases, { workload, warmUps: 0, repeats: 1 }));
-    const checks = ofType(records, 'check');
-    expect(checks.length).toBe(cases.length);
-    for (const check of checks) expect(check, check.case).toMatchObject({ correct: true });
+    expect(checksOf(records)).toEqual(cases.map(({ id }) => [id, true]));
   });
 });
 
@@ -498,9 +428,11 @@ describe('what goes wrong', () => {
   };
 
   it('reports a wrong result with its unit', async () => {
-    const { records } = await measure(planOf([unitLoop('a', {})]), {
-      spoil: changing('expected.u32', 7, (word) => word ^ 1),
-    });
+    const { records } = await measure(
+      ONE,
+      {},
+      changing('expected.u32', 7, (word) => word ^ 1),
+    );
     expect(ofType(records, 'check')).toMatchObject([
       { correct: false, message: /^unit 7 is \d+ instead of \d+ \(150 of 150 results compared, 1 wrong\)$/ },
     ]);
@@ -530,7 +462,7 @@ describe('what goes wrong', () => {
   });
 
   it('stops a case that takes too long', async () => {
-    const { records } = await measure(planOf([unitLoop('a', {})], { caseTimeLimitMs: 1, repeats: 1000 }));
+    const { records } = await measure({ ...ONE, caseTimeLimitMs: 1, repeats: 1000 });
     expect(ofType(records, 'failed')[0].message).toMatch(
       /^Stopped after [\d.]+ s \(limit 0\.001 s\), \d+ of 1001 launches done\.$/,
     );
@@ -540,39 +472,30 @@ describe('what goes wrong', () => {
   it('ends if the device is lost', async () => {
     // The launches before the sixth fill the table, raise the clocks and make the first sample. Each sample takes two
     // launches, because the host orders one launch before the other.
-    const { ended, records } = await measure(planOf([unitLoop('a', {}), unitLoop('b', {})]), {
-      environment: { CUDA_SHIM_FAULT_LAUNCH: '6' },
-    });
+    const two = planOf([unitLoop('a', {}), unitLoop('b', {})]);
+    const { ended, records } = await measure(two, { CUDA_SHIM_FAULT_LAUNCH: '6' });
     expect(ended.code).toBe(1);
     expect(records.map(({ type }) => type)).toEqual(['device', 'compiled', 'sample', 'failed', 'lost']);
-    expect(ofType(records, 'lost')[0].message).toMatch(
-      /cudaErrorLaunchFailure, unspecified launch failure, in case a$/,
-    );
-    const slow = await measure(planOf([unitLoop('a', {})]), {
-      environment: { CUDA_SHIM_FAULT_LAUNCH: '6', CUDA_SHIM_FAULT: '702' },
-    });
+    expect(records.at(-1)).toMatchObject({ message: /cudaErrorLaunchFailure, unspecified launch failure, in case a$/ });
+    const slow = await measure(ONE, { CUDA_SHIM_FAULT_LAUNCH: '6', CUDA_SHIM_FAULT: '702' });
     expect(ofType(slow.records, 'lost')[0].message).toMatch(/in case a; it draws a screen, .* fewer units .* TdrDelay/);
   });
 
   it('ends if a launch hangs, and measures the other cases when started again', async () => {
     const cases = [unitLoop('a', {}), unitLoop('hangs', { gridBlocks: 9 }), unitLoop('b', {})];
-    const { ended, records } = await measure(planOf(cases, { caseTimeLimitMs: 1000, alternating: 3 }), {
-      environment: { CUDA_SHIM_HANG_BLOCKS: '9' },
-    });
+    const plan = planOf(cases, { caseTimeLimitMs: 1000, alternating: 3 });
+    const { ended, records } = await measure(plan, { CUDA_SHIM_HANG_BLOCKS: '9' });
     expect(ended.code).toBe(EXIT_HUNG);
-    expect(records.at(-1)).toEqual({
-      type: 'failed',
-      case: 'hangs',
-      message: 'Stopped within a launch (limit 1 s).',
-    });
+    const message = 'Stopped within a launch (limit 1 s).';
+    expect(records.at(-1)).toEqual({ type: 'failed', case: 'hangs', message });
   });
 
   it('says if the program has no code for the device', async () => {
-    const { ended, records } = await measure(planOf([unitLoop('a', {})]), { environment: { CUDA_SHIM_NO_CODE: '1' } });
+    const { ended, records } = await measure(ONE, { CUDA_SHIM_NO_CODE: '1' });
     expect(ended.code).toBe(1);
     expect(records.map(({ type }) => type)).toEqual(['device', 'lost']);
     expect(ofType(records, 'lost')[0].message).toMatch(/does not run on compute capability 0\.0$/);
-    const wide = await measure(planOf([unitLoop('a', {})]), { environment: { CUDA_SHIM_WIDTH: '64' } });
+    const wide = await measure(ONE, { CUDA_SHIM_WIDTH: '64' });
     expect(ofType(wide.records, 'lost')[0].message).toBe(
       'this program was built for thread groups of 32 lanes, but the device has 64: compile with -DLOCKSTEP_GROUP_WIDTH=64',
     );
@@ -583,14 +506,9 @@ describe('what goes wrong', () => {
     ['a plan cut short', 'lost', planText('lockstep-cuda-plan 1\n'), /plan.txt is cut short/],
     ['a plan of another version', 'lost', planText('lockstep-cuda-plan 2\n'), /begins with/],
     ['a plan without its units', 'lost', (where) => rm(join(where, 'expected.u32')), /^cannot open expected.u32/],
-    [
-      'an order with a number that is not a unit',
-      'failed',
-      changing('order-0.u32', 0, () => 150),
-      /^order-0.u32 names 150, which is not less than 150$/,
-    ],
+    ['an order with a number that is not a unit', 'failed', changing('order-0.u32', 0, () => 150), /^order-0.u32 names 150, which is not less than 150$/], // prettier-ignore
   ])('refuses %s', async (_what, type, spoil, message) => {
-    const { ended, records } = await measure(planOf([unitLoop('a', {})]), { spoil });
+    const { ended, records } = await measure(ONE, {}, spoil);
     expect(ended.code).toBe(type === 'lost' ? 1 : 0);
     expect(ofType(records, type)).toMatchObject([{ message }]);
   });
@@ -606,9 +524,8 @@ describe('devices', () => {
     const two = recordsOf((await runToEnd(program, [], folder, { CUDA_SHIM_DEVICES: '2' })).stdout);
     expect(ofType(two, 'device').map(({ properties }) => properties['ordinal'])).toEqual([0, 1]);
     const measuring = unwrap(await compileCuda(compilation([HOST_OBJECT]))).program;
-    const third = await runToEnd(measuring, ['--plan', 'plan.txt', '--device', '2'], folder, {
-      CUDA_SHIM_DEVICES: '2',
-    });
+    const args = ['--plan', 'plan.txt', '--device', '2'];
+    const third = await runToEnd(measuring, args, folder, { CUDA_SHIM_DEVICES: '2' });
     expect(recordsOf(third.stdout)).toEqual([{ type: 'lost', message: 'device 2 does not exist; this machine has 2' }]);
   });
 
@@ -635,16 +552,20 @@ describe('compiling', () => {
     await writeFile(join(sources, 'unit-loop.cu'), 'int cap() { return LOCKSTEP_REGISTER_CAP; }\n');
   });
   const capped: CudaObject = { name: 'unit-loop-24', source: 'unit-loop.cu', flags: ['-DLOCKSTEP_REGISTER_CAP=24'] };
+  /** Writes a compiler that prints its version if asked, and otherwise runs the lines of `body`. */
+  const compiler = async (name: string, body: string): Promise<string> => {
+    const version = '[ "$1" = --version ] && { echo "Cuda compilation tools, release 0.0, V0.0.1"; exit 0; }';
+    await writeFile(join(folder, name), `#!/bin/sh\n${version}\n${body}\n`, { mode: 0o755 });
+    return join(folder, name);
+  };
 
   it('happens once for the same sources, flags and compiler, even for two requests at the same time', async () => {
     const request = compilation([HOST_OBJECT, capped], { sources, cacheFolder: join(folder, 'shared-cache') });
     const [one, other] = (await Promise.all([compileCuda(request), compileCuda(request)])).map(unwrap);
     expect(one.program).toBe(other.program);
-    const again = unwrap(await compileCuda(request));
-    expect(again).toMatchObject({ program: one.program, compiled: [] });
-    const changed = unwrap(
-      await compileCuda({ ...request, objects: [HOST_OBJECT, { ...capped, flags: ['-DLOCKSTEP_REGISTER_CAP=32'] }] }),
-    );
+    expect(unwrap(await compileCuda(request))).toMatchObject({ program: one.program, compiled: [] });
+    const other24 = { ...capped, flags: ['-DLOCKSTEP_REGISTER_CAP=32'] };
+    const changed = unwrap(await compileCuda({ ...request, objects: [HOST_OBJECT, other24] }));
     expect(changed.compiled).toEqual(['unit-loop-24']);
     expect(changed.program).not.toBe(one.program);
     // No incomplete file may remain.
@@ -666,24 +587,15 @@ describe('compiling', () => {
   });
 
   it('keeps the programs that were used last, within its limit', async () => {
-    const nvcc = join(folder, 'copying-nvcc');
-    // This compiler prints its version if asked. Otherwise it writes 100,000 bytes to its output file.
-    await writeFile(
-      nvcc,
-      `#!/bin/sh
-[ "$1" = --version ] && { echo "Cuda compilation tools, release 0.0, V0.0.2"; exit 0; }
-while [ "$1" != -o ]; do shift; done
-head -c 100000 /dev/zero >"$2"
-`,
-      { mode: 0o755 },
-    );
+    // This compiler writes 100,000 bytes to its output file.
+    const nvcc = await compiler('copying-nvcc', 'while [ "$1" != -o ]; do shift; done\nhead -c 100000 /dev/zero >"$2"');
     const cacheFolder = join(folder, 'small-cache');
     const compiled = async (cap: number): Promise<number> => {
       const object = { ...HOST_OBJECT, name: `main-${cap}`, flags: [`-DCAP=${cap}`] };
       // The cache records times of use with a resolution of 1 ms.
       await pause(5);
-      return unwrap(await compileCuda(compilation([object], { nvcc, cacheFolder, maxCacheBytes: 450_000 }))).compiled
-        .length;
+      const change = { nvcc, cacheFolder, maxCacheBytes: 450_000 };
+      return unwrap(await compileCuda(compilation([object], change))).compiled.length;
     };
     const stale = join(cacheFolder, 'draft-of-a-killed-process');
     await mkdir(stale, { recursive: true });
@@ -714,27 +626,16 @@ head -c 100000 /dev/zero >"$2"
   });
 
   it('fails without sources, and with a program that is not a compiler', async () => {
-    const none = await compileCuda(compilation([HOST_OBJECT], { sources: join(folder, 'nowhere') }));
-    expect(none).toFail('not-found');
-    const wrong = await compileCuda(compilation([HOST_OBJECT], { nvcc: '/bin/true' }));
-    expect(wrong).toFail(null, /^\/bin\/true does not print its version: /);
-    const absent = await nvccVersion(join(folder, 'nvcc'));
-    expect(absent).toFail('not-found');
+    const compiled = (change: Partial<CudaCompilation>) => compileCuda(compilation([HOST_OBJECT], change));
+    expect(await compiled({ sources: join(folder, 'nowhere') })).toFail('not-found');
+    expect(await compiled({ nvcc: '/bin/true' })).toFail(null, /^\/bin\/true does not print its version: /);
+    expect(await nvccVersion(join(folder, 'nvcc'))).toFail('not-found');
   });
 
   it('is stopped with everything that it started, by a cancellation and by its time limit', async () => {
-    const slow = join(folder, 'slow-nvcc');
     const alive = join(folder, 'alive');
-    // This compiler prints its version if asked. Otherwise it starts a process that writes until it is ended.
-    await writeFile(
-      slow,
-      `#!/bin/sh
-[ "$1" = --version ] && { echo "Cuda compilation tools, release 0.0, V0.0.1"; exit 0; }
-(while true; do echo x >>"${alive}"; sleep 0.02; done) &
-wait
-`,
-      { mode: 0o755 },
-    );
+    // This compiler starts a process that writes until it is ended.
+    const slow = await compiler('slow-nvcc', `(while true; do echo x >>"${alive}"; sleep 0.02; done) &\nwait`);
     const written = async (): Promise<number> => (await readFile(alive).catch(() => Buffer.alloc(0))).length;
     const stopped = async (): Promise<void> => {
       const after = await written();
@@ -755,15 +656,16 @@ wait
 
   it("compiles again if nvcc's own settings in the environment change", async () => {
     const request = compilation([HOST_OBJECT], { sources, cacheFolder: join(folder, 'settings-cache') });
-    expect(unwrap(await compileCuda(request)).compiled).toEqual(['main']);
+    const compiled = async () => unwrap(await compileCuda(request)).compiled;
+    expect(await compiled()).toEqual(['main']);
     vi.stubEnv('NVCC_APPEND_FLAGS', '-lineinfo');
     try {
-      expect(unwrap(await compileCuda(request)).compiled).toEqual(['main']);
-      expect(unwrap(await compileCuda(request)).compiled).toEqual([]);
+      expect(await compiled()).toEqual(['main']);
+      expect(await compiled()).toEqual([]);
     } finally {
       vi.unstubAllEnvs();
     }
-    expect(unwrap(await compileCuda(request)).compiled).toEqual([]);
+    expect(await compiled()).toEqual([]);
   });
 });
 
@@ -809,11 +711,7 @@ describe('a bundle on a machine without Lockstep', () => {
     expect(unwrap(parsePlanLine(JSON.parse(first)))).toEqual(planLine(plan, null));
     const records = await recordsAfterPlan();
     expect(ofType(records, 'device').map(({ name }) => name)).toEqual([EMULATED_NAME]);
-    expect(ofType(records, 'check').map(({ case: id, correct }) => [id, correct])).toEqual([
-      ['a', true],
-      ['b', true],
-      ['grid', true],
-    ]);
+    expect(checksOf(records)).toEqual(['a', 'b', 'grid'].map((id) => [id, true]));
     expect(records.at(-1)!.type).toBe('done');
   });
 
@@ -825,9 +723,7 @@ describe('a bundle on a machine without Lockstep', () => {
     const ended = await script();
     expect(ended.stdout).toContain('measuring; 1 of 4 cases are done already');
     const records = await recordsAfterPlan();
-    expect(
-      ofType(records, 'sample').map(({ case: id, repeat, warmUp }) => `${id} ${warmUp ? 'w' : 'r'}${repeat}`),
-    ).toEqual(['a', 'b', 'grid'].flatMap((id) => [`${id} w0`, `${id} r0`, `${id} r1`]));
+    expect(samplesOf(records)).toEqual(['a', 'b', 'grid'].flatMap((id) => [`${id} w0`, `${id} r0`, `${id} r1`]));
     expect(ofType(records, 'failed').map(({ case: id }) => id)).toEqual(['too-wide']);
     expect(ofType(records, 'done').length).toBe(1);
     const again = await script();
@@ -845,10 +741,8 @@ describe('a bundle on a machine without Lockstep', () => {
   });
 
   it('names the missing compiler or device', async () => {
-    expect(await script({ NVCC: join(folder, 'no-such-nvcc') })).toMatchObject({
-      code: 1,
-      stderr: /^nvcc was not found/,
-    });
+    const missing = await script({ NVCC: join(folder, 'no-such-nvcc') });
+    expect(missing).toMatchObject({ code: 1, stderr: /^nvcc was not found/ });
     // The device is missed before anything is compiled except the program that lists devices.
     await rm(join(place, 'build'), { recursive: true });
     expect(await script({ CUDA_SHIM_DEVICES: '0' })).toMatchObject({
@@ -856,8 +750,7 @@ describe('a bundle on a machine without Lockstep', () => {
       stdout: 'compiling build/devices.o\n',
       stderr: /no CUDA-capable device is detected[^]*this machine has no CUDA device that answers\n$/,
     });
-    const second = await script({}, '1');
-    expect(second.stderr).toMatch(/there is no device 1; the devices above are numbered from 0\n$/);
+    expect((await script({}, '1')).stderr).toMatch(/there is no device 1; the devices above are numbered from 0\n$/);
     expect((await script({}, 'one')).stderr).toBe('device one is not a number from 0 on\n');
   });
 
@@ -916,10 +809,8 @@ describe('a bundle for HIP', () => {
   const place = (): string => join(folder, 'hip-bundle');
   const script = (HIPCC: string): Promise<Ended> => runToEnd(join(place(), 'run.sh'), [], place(), { HIPCC });
   beforeAll(async () => {
-    const plan = planOf([unitLoop('a', {}), unitLoop('b', { threadsPerUnit: 4 })], {
-      backend: 'hip',
-      threadGroupWidth: 64,
-    });
+    const units = [unitLoop('a', {}), unitLoop('b', { threadsPerUnit: 4 })];
+    const plan = planOf(units, { backend: 'hip', threadGroupWidth: 64 });
     const sources = unwrap(await readCudaSources(SOURCES));
     for (const file of unwrap(await makeBundle(plan, { sources, source: null, context: NO_FILES }))) {
       await mkdir(dirname(join(place(), file.path)), { recursive: true });

@@ -12,7 +12,7 @@ import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
 import { lengthSampler, mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { swiftShaderEnvironment } from '../measured/swiftshader.ts';
 import { lacks } from '../tools.mjs';
-import { PROFILE } from './bench-cuda-plans.ts';
+import { probe, PROFILE, recordsOf } from './bench-cuda-plans.ts';
 import { testFolder } from '../workplace.ts';
 import { benchPlan, unitLoop as anyUnitLoop } from '../measuring.ts';
 
@@ -32,6 +32,9 @@ const PLAN = benchPlan([], {
   },
 });
 
+const BALANCINGS = ['none', 'best-buckets(3)', 'window-sort(100)', 'full-sort', 'dynamic-fetch', 'dynamic-fetch(3)', 'dynamic-fetch(group)']; // prettier-ignore
+const other = (id: string, benchmark: string, parameters: object): BenchCase =>
+  ({ id, benchmark, parameters }) as BenchCase;
 const unitLoop = (id: string, change: Partial<Design> = {}) =>
   anyUnitLoop(id, { unitsPerThread: 4, blockThreads: 32, gridBlocks: 5, ...change });
 
@@ -45,10 +48,7 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
       encoding: 'utf8',
     });
     expect([status, signal], stderr).toEqual([0, null]);
-    return stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as BenchRecord);
+    return recordsOf(stdout);
   }
   const of = (records: readonly BenchRecord[], id: string): BenchRecord[] =>
     records.filter((record) => 'case' in record && record.case === id);
@@ -59,15 +59,7 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
       // With one thread per unit, a unit is not shared, so one of the two ways of sharing covers this case.
       const cases = (sharing === 'deal' ? [2, 4] : [1, 2, 4]).flatMap((threadsPerUnit) =>
         (['nested', 'flattened'] as const).flatMap((loop) =>
-          [
-            'none',
-            'best-buckets(3)',
-            'window-sort(100)',
-            'full-sort',
-            'dynamic-fetch',
-            'dynamic-fetch(3)',
-            'dynamic-fetch(group)',
-          ].map((balancing, i) =>
+          BALANCINGS.map((balancing, i) =>
             unitLoop(`u${threadsPerUnit}-${loop}-${i}`, {
               threadsPerUnit,
               loop,
@@ -78,43 +70,29 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
           ),
         ),
       );
-      const profile = {
-        ...PLAN.workload!.profile,
-        sharing,
-        unitInstructions: 50,
-        combineInstructions: 9,
-      } as UnitLoopProfile;
+      const shared = { sharing, unitInstructions: 50, combineInstructions: 9 };
+      const profile = { ...PLAN.workload!.profile, ...shared } as UnitLoopProfile;
       const records = await run({ cases, workload: { ...PLAN.workload!, profile } });
       expect(records[0]).toMatchObject({ type: 'device', backend: 'webgpu', threadGroupWidth: 4, timer: 'device' });
       for (const { id } of cases) {
-        const [warmUp, first, second, check, ...more] = of(records, id);
-        expect(more, id).toEqual([]);
-        expect(warmUp, id).toMatchObject({ type: 'sample', warmUp: true, repeat: 0 });
-        expect(first, id).toMatchObject({ type: 'sample', warmUp: false, repeat: 0 });
-        expect(second, id).toMatchObject({ type: 'sample', warmUp: false, repeat: 1 });
-        expect((second as { timeNs: number }).timeNs).toBeGreaterThan(0);
-        expect(check, id).toMatchObject({ type: 'check', correct: true });
+        const found = of(records, id);
+        expect(found, id).toMatchObject([
+          { type: 'sample', warmUp: true, repeat: 0 },
+          { type: 'sample', warmUp: false, repeat: 0 },
+          { type: 'sample', warmUp: false, repeat: 1 },
+          { type: 'check', correct: true },
+        ]);
+        expect((found[2] as { timeNs: number }).timeNs).toBeGreaterThan(0);
       }
       expect(records.at(-1)!.type).toBe('done');
     },
   );
 
   it('repeats the published benchmarks', async () => {
-    const matrix = (id: string, execution: 'lockstep' | 'independent', synchronised: boolean): BenchCase => ({
-      id,
-      benchmark: 'matrix-power',
-      parameters: { lengths: 'uniform(1,6)', unitsPerGroup: 4, workGroups: 30, execution, synchronised },
-    });
-    const loops = (id: string, kind: 'single' | 'double', divergentLanes: number): BenchCase => ({
-      id,
-      benchmark: 'divergent-loops',
-      parameters: { loops: kind, divergentLanes, iterations: 20 },
-    });
-    const probe = (name: string, values: Readonly<Record<string, number>> = {}): BenchCase => ({
-      id: name,
-      benchmark: 'probe',
-      parameters: { probe: name, arguments: values },
-    });
+    const matrix = (id: string, execution: string, synchronised: boolean): BenchCase =>
+      other(id, 'matrix-power', { lengths: 'uniform(1,6)', unitsPerGroup: 4, workGroups: 30, execution, synchronised });
+    const loops = (id: string, kind: string, divergentLanes: number): BenchCase =>
+      other(id, 'divergent-loops', { loops: kind, divergentLanes, iterations: 20 });
     const records = await run({
       workload: null,
       cases: [
@@ -123,7 +101,7 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
         matrix('m3', 'lockstep', true),
         loops('d0', 'single', 0),
         loops('d3', 'double', 3),
-        { id: 'grid', benchmark: 'launch-grid', parameters: { blocks: 3, threads: 32, elements: 500 } },
+        other('grid', 'launch-grid', { blocks: 3, threads: 32, elements: 500 }),
         probe('limits'),
         probe('float-add', { rounds: 256 }),
         probe('cache-l1', { leastBytes: 1024, mostBytes: 4096 }),
@@ -132,30 +110,26 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
       ],
     });
     for (const id of ['m1', 'm2', 'm3', 'd0', 'd3', 'grid'])
-      expect(
-        of(records, id).find(({ type }) => type === 'check'),
-        id,
-      ).toMatchObject({ correct: true, message: '' });
+      expect(of(records, id), id).toContainEqual({ type: 'check', case: id, correct: true, message: '' });
     // Launches of the same power alternate, forwards and backwards.
     const launches = records.flatMap((record) => (record.type === 'sample' ? [record.case] : []));
     expect(launches.slice(0, 12)).toEqual(['m1', 'm2', 'm3', 'm3', 'm2', 'm1', 'm1', 'm2', 'm3', 'd0', 'd0', 'd0']);
+    const number = expect.any(Number) as number;
+    for (const [id, values] of [
+      ['limits', { maxComputeInvocationsPerWorkgroup: 256 }],
+      ['float-add', { latencyNs: number }],
+      ['cache-l1', { sizesBytes: [1024, 2048, 4096] }],
+      ['bandwidth', { bandwidthGbS: number }],
+    ] as const)
+      expect(of(records, id)).toMatchObject([{ values }]);
     expect(of(records, 'm2').find(({ type }) => type === 'values')).toMatchObject({
-      values: { aggregateLoss: expect.any(Number) as number },
+      values: { aggregateLoss: number },
     });
-    expect(of(records, 'limits')).toMatchObject([{ values: { maxComputeInvocationsPerWorkgroup: 256 } }]);
-    expect(of(records, 'float-add')).toMatchObject([{ values: { latencyNs: expect.any(Number) as number } }]);
-    expect(of(records, 'cache-l1')).toMatchObject([{ values: { sizesBytes: [1024, 2048, 4096] } }]);
-    expect(of(records, 'bandwidth')).toMatchObject([{ values: { bandwidthGbS: expect.any(Number) as number } }]);
     expect(of(records, 'resident-blocks')[0].type).toBe('values');
   });
 
-  const other = (id: string, benchmark: string, parameters: object): BenchCase =>
-    ({ id, benchmark, parameters }) as BenchCase;
   const REFUSED: readonly (readonly [BenchCase, RegExp])[] = [
-    [
-      unitLoop('cap', { registerCap: 32 }),
-      /^The design has a cap of 32 registers per thread, but WebGPU cannot cap registers\.$/,
-    ],
+    [unitLoop('cap', { registerCap: 32 }), /^The design has a cap of 32 registers per thread, but WebGPU cannot cap registers\.$/], // prettier-ignore
     [unitLoop('block', { blockThreads: 512 }), /^a block of 512 threads exceeds this device's limit of 256$/],
     [unitLoop('share', { threadsPerUnit: 8 }), /cannot measure 8 threads per unit, since only the 4 threads of a thread group/], // prettier-ignore
     [unitLoop('cores', { balancing: 'row-split' }), /row-split/],

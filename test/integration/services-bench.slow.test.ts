@@ -15,7 +15,7 @@ import type { BenchRecord } from '../../src-workers/domain/benchmark.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
-import { call, ended, refusal as failure } from '../unit/engine-calls.ts';
+import { call, ended, finished, heard, progressed, refusal as failure } from '../unit/engine-calls.ts';
 import { NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
 import { processesThatRun, sweep as sweepOf, testEngine, useEngines } from '../workplace.ts';
 import { measuringDevice } from '../measuring.ts';
@@ -70,14 +70,7 @@ async function sweptAlone(more: { readonly pageSilenceMs?: number } = {}): Promi
   return { engine: await engineOn(file, more), runId: 1 };
 }
 
-const ask = (runId: number, more: object = {}) => ({
-  target: 'webgpu',
-  runId,
-  deviceId: DEVICE,
-  count: 5,
-  repeats: 7,
-  ...more,
-});
+const ask = (runId: number, more: object = {}) => ({ target: 'webgpu', runId, deviceId: DEVICE, count: 5, repeats: 7, ...more }); // prettier-ignore
 const BUNDLE = { suite: 'designs', choose: 'best', count: 20, repeats: 7, warmUps: 0, caseTimeLimitMs: 1000 } as const;
 const measure = (engine: Engine, runId: number, more: object = {}): Promise<RunSummary> =>
   ended(engine, 'bench.start', ask(runId, more));
@@ -88,10 +81,16 @@ async function doneCases(engine: Engine, id: number): Promise<readonly MeasuredC
 }
 const caseIds = (cases: readonly MeasuredCase[]): string[] => cases.map(({ case: { id } }) => id);
 
-/** Returns the id of the case at a place of the run's ranking, from 0. */
-async function caseAt(engine: Engine, runId: number, place: number): Promise<string> {
-  const page = await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 20 });
-  return `design-${page.rows[place].designIndex}`;
+/** Returns the ids of the first cases, in the order of the run's ranking. */
+async function casesOf(engine: Engine, runId: number): Promise<readonly string[]> {
+  const { rows } = await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 5 });
+  return rows.map(({ designIndex }) => `design-${designIndex}`);
+}
+/** Sets what the next program does at the case of this place in the ranking of `seed`, from 0. Returns the case. */
+async function fakeAt(place: number, event: NonNullable<FakeBench['event']>): Promise<string> {
+  const at = (await casesOf(shared, 1))[place];
+  fake({ at, event });
+  return at;
 }
 
 describe('measuring designs of a sweep', () => {
@@ -99,8 +98,7 @@ describe('measuring designs of a sweep', () => {
     const { engine, runId } = swept();
     const progress: RunProgress[] = [];
     engine.subscribe((event, payload) => event === 'run.progress' && progress.push(payload as RunProgress));
-    const wrong = await caseAt(engine, runId, 1);
-    const failing = await caseAt(engine, runId, 2);
+    const [, wrong, failing] = await casesOf(engine, runId);
     fake({ wrong: [wrong], failing: [failing] });
     const run = await measure(engine, runId);
     expect(run).toMatchObject({ kind: 'bench', state: 'complete', enumerated: 5, valid: 4, invalid: 1, sourceRunId: runId }); // prettier-ignore
@@ -113,34 +111,29 @@ describe('measuring designs of a sweep', () => {
     // The predictions are for the stand-in loop, in which sharing a unit saves less time.
     for (const [at, one] of found.cases.entries())
       expect(one.predictedMs! > page.rows[at].predictedMs).toBe(page.rows[at].design.threadsPerUnit > 1);
-    for (const one of found.cases) {
-      expect(one.deviceId).toBe(DEVICE);
-      if (one.case.id === failing) {
-        expect(one).toMatchObject({ measured: null, failure: 'too many registers', correct: null });
+    for (const { deviceId, case: ofCase, measured, ...one } of found.cases) {
+      expect(deviceId).toBe(DEVICE);
+      if (ofCase.id === failing) {
+        expect({ measured, ...one }).toMatchObject({ measured: null, failure: 'too many registers', correct: null });
         continue;
       }
-      expect(one.measured).toMatchObject({ repeats: 7, clockMhz: 1000 });
-      expect(one.measured!.warmUpMs).toHaveLength(3);
-      expect(one.measured!.timesMs).toHaveLength(7);
-      const median = one.measured!.timesMs.toSorted((a, b) => a - b)[3];
-      expect(one.measured!.medianMs).toBeCloseTo(median, 9);
-      expect(one.measured!.lowMs).toBeLessThanOrEqual(median);
-      expect(one).toMatchObject({ registersPerThread: 32, values: { launches: 7 }, correct: one.case.id !== wrong });
-      if (one.case.id === wrong) expect(one.failure).toMatch(/is 1 instead of 2/);
+      expect(measured).toMatchObject({ repeats: 7, clockMhz: 1000, warmUpMs: { length: 3 }, timesMs: { length: 7 } });
+      const median = measured!.timesMs.toSorted((a, b) => a - b)[3];
+      expect(measured!.medianMs).toBeCloseTo(median, 9);
+      expect(measured!.lowMs).toBeLessThanOrEqual(median);
+      expect(one).toMatchObject({ registersPerThread: 32, values: { launches: 7 }, correct: ofCase.id !== wrong });
+      if (ofCase.id === wrong) expect(one.failure).toMatch(/is 1 instead of 2/);
     }
     expect(run.bestTimeMs).toBe(
       Math.min(...found.cases.filter((one) => one.failure === null).map((one) => one.measured!.medianMs)),
     );
-    const warnings = found.warnings.join('\n');
-    expect(warnings).toMatch(/predicted for GeForce RTX 4090 but measured on Fake device/);
-    expect(warnings).toMatch(/Wrong results/);
-    expect(warnings).toMatch(/Not measured/);
+    for (const words of [/predicted for GeForce RTX 4090 but measured on Fake device/, /Wrong results/, /Not measured/])
+      expect(found.warnings.join('\n')).toMatch(words);
 
     expect(progress.at(-1)).toMatchObject({ runId: run.id, stage: 'measuring', done: 5, total: 5 });
     expect(progress.every((one) => one.runId !== run.id || one.total === 5)).toBe(true);
     const shown = await call(engine, 'runs.get', { id: run.id });
-    expect(shown.study?.name).toBe('Small');
-    expect(shown.devices.map(({ id }) => id)).toEqual([DEVICE]);
+    expect(shown).toMatchObject({ study: { name: 'Small' }, devices: [{ id: DEVICE }] });
   });
 
   it('measures the rows of a matrix in their order, and resumes with the same rows if the file changes', async () => {
@@ -156,14 +149,13 @@ describe('measuring designs of a sweep', () => {
     const axes = { blockThreads: [32], gridBlocks: [8] };
     const runId = await sweep(engine, smallStudy({ workload: { lengths: `mtx:${file}`, units: 3000 }, axes }));
     const { runId: id } = await call(engine, 'bench.start', ask(runId, { target: 'webgpu-page' }));
-    const plan = await call(engine, 'bench.plan', { id });
-    expect(Array.from(plan.workload!.lengths)).toEqual(rows);
+    const planned = async () => [...(await call(engine, 'bench.plan', { id })).workload!.lengths];
+    expect(await planned()).toEqual(rows);
     await call(engine, 'runs.cancel', { id });
     // The run has saved the order, so changes to the file do not matter.
     write(rows.toReversed());
     expect(await failure(engine, 'runs.resume', { id })).toBe('ok');
-    const resumed = await call(engine, 'bench.plan', { id });
-    expect(Array.from(resumed.workload!.lengths)).toEqual(rows);
+    expect(await planned()).toEqual(rows);
     await call(engine, 'runs.cancel', { id });
   });
 
@@ -225,53 +217,46 @@ describe('a target that cannot run all of a sweep', () => {
     { quantity: 'blockThreads', atMost: 256 },
     { quantity: 'registerCap', atMost: null },
   ];
-  const ranked = async (engine: Engine, runId: number, filter: object): Promise<readonly number[]> => {
-    const page = await call(engine, 'ranking.page', { runId, filter, limit: 1000 });
+  const ranked = async (engine: Engine, runId: number, filter: object = {}): Promise<readonly number[]> => {
+    const page = await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE, ...filter }, limit: 1000 });
     expect(page.rows).toHaveLength(page.matching);
     return page.rows.map(({ designIndex }) => designIndex);
   };
-  const narrowFilter = {
-    deviceId: DEVICE,
-    threadsPerUnit: [1, 2, 4],
-    blockThreads: { from: 0, to: 256 },
-    registerCap: [null],
+  const runnable = (engine: Engine, runId: number, more: object = {}) =>
+    call(engine, 'bench.runnable', { target: 'webgpu', runId, deviceId: DEVICE, ...more });
+  const chosen = async (engine: Engine, runId: number, more: object) => {
+    const run = await measure(engine, runId, { repeats: 1, warmUps: 0, ...more });
+    const { cases, request } = await detail(engine, run.id);
+    return { designs: cases.map(({ designIndex }) => designIndex), leftOut: request.leftOut };
   };
+  const narrowFilter = { threadsPerUnit: [1, 2, 4], blockThreads: { from: 0, to: 256 }, registerCap: [null] };
 
   it('chooses the best, random, spread or named designs, only those that it can run, and reports the others', async () => {
     const engine = await engineOn();
     const runId = await sweep(engine, smallStudy());
     fake(NARROW);
-    const all = await ranked(engine, runId, { deviceId: DEVICE });
-    const able = await ranked(engine, runId, narrowFilter);
+    const [all, able] = [await ranked(engine, runId), await ranked(engine, runId, narrowFilter)];
     expect(able.length).toBeLessThan(all.length / 4);
     const leftOut = { designs: all.length, runnable: able.length, limits: NARROW_LIMITS };
-    expect(await call(engine, 'bench.runnable', { target: 'webgpu', runId, deviceId: DEVICE })).toEqual(leftOut);
+    expect(await runnable(engine, runId)).toEqual(leftOut);
 
-    const chosen = async (more: object) => {
-      const run = await measure(engine, runId, { repeats: 1, warmUps: 0, ...more });
-      const { cases, request } = await detail(engine, run.id);
-      return { designs: cases.map(({ designIndex }) => designIndex), leftOut: request.leftOut };
-    };
-    expect(await chosen({ choose: 'best', count: 4 })).toEqual({ designs: able.slice(0, 4), leftOut });
-    expect((await chosen({ choose: 'spread', count: 3 })).designs).toEqual([
-      able[0],
-      able[Math.round((able.length - 1) / 2)],
-      able.at(-1),
-    ]);
-    const random = (await chosen({ choose: 'random', count: 12 })).designs;
+    const choose = async (way: string, count: number) => (await chosen(engine, runId, { choose: way, count })).designs;
+    expect(await chosen(engine, runId, { choose: 'best', count: 4 })).toEqual({ designs: able.slice(0, 4), leftOut });
+    expect(await choose('spread', 3)).toEqual([able[0], able[Math.round((able.length - 1) / 2)], able.at(-1)]);
+    const random = await choose('random', 12);
     expect(new Set(random).size).toBe(12);
     expect(random.every((design) => able.includes(design!))).toBe(true);
     expect(random).not.toEqual(able.slice(0, 12));
-    expect((await chosen({ choose: 'random', count: 12 })).designs).toEqual(random);
-    expect((await chosen({ choose: 'best', count: 1000 })).designs).toEqual(able);
+    expect(await choose('random', 12)).toEqual(random);
+    expect(await choose('best', 1000)).toEqual(able);
     const beyond = all.find((design) => !able.includes(design))!;
     const designs = [beyond, able[0]];
-    expect(await chosen({ designs: [...designs, beyond] })).toEqual({ designs, leftOut: undefined });
+    expect(await chosen(engine, runId, { designs: [...designs, beyond] })).toEqual({ designs, leftOut: undefined });
   });
 
   it('does not ask the target for its device if designs are named', async () => {
     const { engine, runId } = await sweptAlone();
-    const designs = (await ranked(engine, runId, { deviceId: DEVICE })).slice(0, 1);
+    const designs = (await ranked(engine, runId)).slice(0, 1);
     fake({ mute: true });
     const asking = performance.now();
     const { runId: id } = await call(engine, 'bench.start', ask(runId, { designs }));
@@ -283,14 +268,10 @@ describe('a target that cannot run all of a sweep', () => {
   it('names only the limits that leave designs out', async () => {
     const { engine, runId } = await sweptAlone();
     fake({ width: 8, properties: { maxComputeInvocationsPerWorkgroup: 1024 } });
-    const found = await call(engine, 'bench.runnable', { target: 'webgpu', runId, deviceId: DEVICE }); // prettier-ignore
-    expect(found.limits).toEqual([{ quantity: 'threadsPerUnit', atMost: 8 }]);
-    const all = await ranked(engine, runId, { deviceId: DEVICE });
-    expect(await call(engine, 'bench.runnable', { target: 'cuda:0', runId, deviceId: DEVICE })).toEqual({
-      designs: all.length,
-      runnable: all.length,
-      limits: [],
-    });
+    const { limits } = await runnable(engine, runId);
+    expect(limits).toEqual([{ quantity: 'threadsPerUnit', atMost: 8 }]);
+    const { length } = await ranked(engine, runId);
+    expect(await runnable(engine, runId, { target: 'cuda:0' })).toEqual({ designs: length, runnable: length, limits: [] }); // prettier-ignore
   });
 
   it('leaves out the best buckets if the width of the target is unknown', async () => {
@@ -298,22 +279,18 @@ describe('a target that cannot run all of a sweep', () => {
     const balancing = ['none', 'quantile-buckets(4)', 'best-buckets(4)'];
     const kernel = { ...uncappedStudy().kernel, lengthsKnownBeforeLaunch: true };
     const runId = await sweep(engine, { ...uncappedStudy(), kernel, axes: { ...uncappedStudy().axes, balancing } });
-    const all = await ranked(engine, runId, { deviceId: DEVICE });
-    const able = await ranked(engine, runId, { deviceId: DEVICE, balancing: balancing.slice(0, 2) });
-    const limits = [{ quantity: 'bestBuckets', atMost: null }] as const;
-    const leftOut = { designs: all.length, runnable: able.length, limits };
-    const page = { target: 'webgpu-page', runId, deviceId: DEVICE };
-    expect(await call(engine, 'bench.runnable', { ...page, limits: { bestBuckets: false } })).toEqual(leftOut);
-    expect(await call(engine, 'bench.runnable', { ...page, limits: {} })).toMatchObject({ runnable: all.length });
+    const all = await ranked(engine, runId);
+    const able = await ranked(engine, runId, { balancing: balancing.slice(0, 2) });
+    const leftOut = { designs: all.length, runnable: able.length, limits: [{ quantity: 'bestBuckets', atMost: null }] } as const; // prettier-ignore
+    const ofPage = (limits: object) => runnable(engine, runId, { target: 'webgpu-page', limits });
+    expect(await ofPage({ bestBuckets: false })).toEqual(leftOut);
+    expect(await ofPage({})).toMatchObject({ runnable: all.length });
     expect(leftOutText(leftOut)).toMatch(
       /left out, because they need the width of a thread group for best buckets, which the device does not report$/,
     );
 
     fake({ width: null });
-    const run = await measure(engine, runId, { choose: 'best', count: all.length, repeats: 1, warmUps: 0 });
-    const { cases, request } = await detail(engine, run.id);
-    expect(cases.map(({ designIndex }) => designIndex)).toEqual(able);
-    expect(request.leftOut).toEqual(leftOut);
+    expect(await chosen(engine, runId, { choose: 'best', count: all.length })).toEqual({ designs: able, leftOut });
   });
 
   it('learns the limits of a GPU from its page', async () => {
@@ -322,10 +299,7 @@ describe('a target that cannot run all of a sweep', () => {
     const able = await ranked(engine, runId, narrowFilter);
     const limits = { threadsPerUnit: 4, blockThreads: 256 };
     const page = { target: 'webgpu-page', limits };
-    expect(await call(engine, 'bench.runnable', { ...page, runId, deviceId: DEVICE })).toMatchObject({
-      runnable: able.length,
-      limits: NARROW_LIMITS,
-    });
+    expect(await runnable(engine, runId, page)).toMatchObject({ runnable: able.length, limits: NARROW_LIMITS });
     const { runId: id } = await call(engine, 'bench.start', ask(runId, { ...page, count: 6 }));
     const plan = await call(engine, 'bench.plan', { id });
     expect(plan.cases.map((one) => one.id)).toEqual(able.slice(0, 6).map((design) => `design-${design}`));
@@ -338,7 +312,7 @@ describe('a target that cannot run all of a sweep', () => {
   it('refuses a sweep if the target can run none of its designs, and starts no run', async () => {
     const engine = await engineOn();
     const runId = await sweep(engine, smallStudy({ axes: { ...smallStudy().axes, registerCap: [32, 64] } }));
-    const { length } = await ranked(engine, runId, { deviceId: DEVICE });
+    const { length } = await ranked(engine, runId);
     expect(await failure(engine, 'bench.start', ask(runId))).toMatch(
       new RegExp(`^The target can run no register cap, .* none of the ${length} designs of run ${runId} on ${DEVICE}`),
     );
@@ -348,52 +322,40 @@ describe('a target that cannot run all of a sweep', () => {
   it('has the cores of the machine if it is a CPU', async () => {
     const engine = await engineOn();
     const cpu = 'amd-epyc-7302p';
-    const runId = await sweep(engine, {
-      ...smallStudy(),
-      kernel: {
-        name: 'walk',
-        registersPerThread: 40,
-        instructionsPerIteration: 60,
-        bytesPerIteration: 12,
-        lengthsKnownBeforeLaunch: true,
-      },
+    const { name, registersPerThread, instructionsPerIteration } = smallStudy().kernel;
+    const figures = { bytesPerIteration: 12, lengthsKnownBeforeLaunch: true };
+    const balancing = ['row-split', 'merge-path'];
+    const study = smallStudy({
+      kernel: { name, registersPerThread, instructionsPerIteration, ...figures },
       devices: [cpu],
-      axes: {
-        threadsPerUnit: [1],
-        balancing: ['row-split', 'merge-path'],
-        blockThreads: [128],
-        cores: [1, 2, 3, 4, 8, 16],
-      },
+      axes: { threadsPerUnit: [1], balancing, blockThreads: [128], cores: [1, 2, 3, 4, 8, 16] },
     });
+    const runId = await sweep(engine, study);
     fake({ multiprocessors: 1, properties: { availableProcessors: 2 } });
     const all = await ranked(engine, runId, { deviceId: cpu });
     const able = await ranked(engine, runId, { deviceId: cpu, gridBlocks: { from: 1, to: 2 } });
     expect([all.length, able.length]).toEqual([12, 4]);
     expect(able).not.toEqual(all.slice(0, 4));
-    const run = await measure(engine, runId, { target: 'cpu', deviceId: undefined, count: 12, repeats: 1 });
-    const { cases, request } = await detail(engine, run.id);
-    expect(cases.map(({ designIndex }) => designIndex)).toEqual(able);
-    expect(request.leftOut).toEqual({ designs: 12, runnable: 4, limits: [{ quantity: 'cores', atMost: 2 }] });
+    expect(await chosen(engine, runId, { target: 'cpu', deviceId: undefined, count: 12 })).toEqual({
+      designs: able,
+      leftOut: { designs: 12, runnable: 4, limits: [{ quantity: 'cores', atMost: 2 }] },
+    });
   });
 
   it('may be any CUDA device if a bundle is packed', async () => {
     const engine = await engineOn();
-    const wide = 'amd-mi250x-gcd';
-    const runId = await sweep(engine, {
-      ...smallStudy(),
-      devices: [wide],
-      axes: { ...smallStudy().axes, threadsPerUnit: [16, 32, 64] },
-    });
+    const deviceId = 'amd-mi250x-gcd';
+    const axes = { ...smallStudy().axes, threadsPerUnit: [16, 32, 64] };
+    const runId = await sweep(engine, smallStudy({ devices: [deviceId], axes }));
     fake(NARROW);
-    const all = await ranked(engine, runId, {});
-    const able = await ranked(engine, runId, { threadsPerUnit: [16, 32] });
-    const bundle = unwrap(await engine.call('bench.bundle', { ...BUNDLE, runId, count: 5 }));
-    expect(bundle).toMatchObject({
+    const all = await ranked(engine, runId, { deviceId });
+    const able = await ranked(engine, runId, { deviceId, threadsPerUnit: [16, 32] });
+    expect(await call(engine, 'bench.bundle', { ...BUNDLE, runId, count: 5 })).toMatchObject({
       cases: 5,
       leftOut: { designs: all.length, runnable: able.length, limits: [{ quantity: 'threadsPerUnit', atMost: 32 }] },
     });
-    const named = unwrap(await engine.call('bench.bundle', { ...BUNDLE, runId, choose: 'named', designs: [able[0]] }));
-    expect(named.leftOut).toBeNull();
+    const named = { ...BUNDLE, runId, choose: 'named', designs: [able[0]] };
+    expect(await call(engine, 'bench.bundle', named)).toMatchObject({ leftOut: null });
   });
 });
 
@@ -402,7 +364,7 @@ describe('predictions beside measurements', () => {
     const engine = await engineOn();
     const axes = { threadsPerUnit: [1, 2, 4, 8], blockThreads: [64, 128, 256], blocksPerMultiprocessor: [2, 4] };
     const runId = await sweep(engine, smallStudy({ axes }));
-    const wrong = await caseAt(engine, runId, 0);
+    const [wrong] = await casesOf(engine, runId);
     fake({ wrong: [wrong], factor: 3 });
     const run = await measure(engine, runId, { choose: 'spread', count: 12 });
     const found = await call(engine, 'bench.compare', { id: run.id });
@@ -414,8 +376,7 @@ describe('predictions beside measurements', () => {
     expect(found.scale).toBeLessThan(3.02);
     expect(found.medianError).toBeLessThan(1e-3);
     expect(found.unscaledMedianError).toBeCloseTo(1 - 1 / found.scale, 3);
-    expect(found.spearman).toBe(1);
-    expect(found.regret[0]).toMatchObject({ k: 1, fraction: 0 });
+    expect(found).toMatchObject({ spearman: 1, regret: { 0: { k: 1, fraction: 0 } } });
     expect(found.designs.map((one) => one.measuredRank)).toEqual(found.designs.map((_, at) => at + 1));
     for (const one of found.designs) expect(Math.abs(one.residual)).toBeLessThan(0.01);
     expect(found.designs.every((one) => `design-${one.designIndex}` !== wrong)).toBe(true);
@@ -455,13 +416,10 @@ describe('predictions beside measurements', () => {
     // Older versions used the parameters of a stand-in for the kernel.
     const { latencyCycles, issueCycles, kneeSoftness } = fitted.parameters;
     const { study } = await call(engine, 'studies.get', { id: studyId });
+    const origins = { ...study.kernel.origins, serialFraction: 'calibrated' };
     const misled = {
       ...study,
-      kernel: {
-        ...study.kernel,
-        serialFraction: 0.77,
-        origins: { ...study.kernel.origins, serialFraction: 'calibrated' },
-      },
+      kernel: { ...study.kernel, serialFraction: 0.77, origins },
       pipeline: { [DEVICE]: { latencyCycles, issueCycles, kneeSoftness, origin: 'calibrated' } },
     };
     await call(engine, 'studies.save', { id: studyId, study: misled });
@@ -475,13 +433,7 @@ describe('predictions beside measurements', () => {
 
 it('a measurement can be followed by another one as soon as its end is announced', async () => {
   const { engine, runId } = await sweptAlone();
-  const next = new Promise((resolve) => {
-    const off = engine.subscribe((event) => {
-      if (event !== 'run.finished') return;
-      off();
-      void engine.call('bench.start', ask(runId, { count: 1 })).then(resolve);
-    });
-  });
+  const next = heard(engine, 'run.finished').then(() => engine.call('bench.start', ask(runId, { count: 1 })));
   await measure(engine, runId, { count: 1 });
   expect(await next).toMatchObject({ ok: true });
 });
@@ -490,14 +442,9 @@ describe('a measurement that is stopped', () => {
   it('by the user keeps the saved results, and resumes with the missing ones', async () => {
     const { engine, runId } = swept();
     fake({ pauseMs: 60 });
-    const saved = new Promise<number>((resolve) =>
-      engine.subscribe((event, payload) => {
-        const { stage, done, runId: id } = payload as RunProgress;
-        if (event === 'run.progress' && stage === 'measuring' && done >= 2) resolve(id);
-      }),
-    );
+    const saved = heard(engine, 'run.progress', ({ stage, done }) => stage === 'measuring' && done >= 2);
     const { runId: id } = await call(engine, 'bench.start', ask(runId, { count: 12 }));
-    expect(await saved).toBe(id);
+    expect(await saved).toMatchObject({ runId: id });
     expect(await failure(engine, 'bench.start', ask(runId))).toMatch(new RegExp(`run ${id} is being measured`));
     await call(engine, 'runs.cancel', { id });
     const stopped = await call(engine, 'runs.get', { id });
@@ -531,13 +478,13 @@ describe('a measurement that is stopped', () => {
     ['leave', 0, /ended before it had finished/],
   ] as const)('by a program that ends with %s keeps its results', async (event, invalid, error) => {
     const { engine, runId } = swept();
-    fake({ at: await caseAt(engine, runId, 2), event });
+    await fakeAt(2, event);
     expect(await measure(engine, runId)).toMatchObject({ state: 'failed', valid: 2, invalid, error });
   });
 
   it('blames the case that was running, and a resumed run skips this case', async () => {
     const { engine, runId } = swept();
-    const [at, turn] = [await caseAt(engine, runId, 2), await caseAt(engine, runId, 4)];
+    const [, , at, , turn] = await casesOf(engine, runId);
     fake({ at, turn, event: 'crash' });
     const crashed = await measure(engine, runId);
     expect(crashed).toMatchObject({ state: 'failed', valid: 2, invalid: 1 });
@@ -566,8 +513,7 @@ describe('a measurement that is stopped', () => {
 
   it('by a case that hangs fails that case, and measures the others', async () => {
     const { engine, runId } = swept();
-    const at = await caseAt(engine, runId, 1);
-    fake({ at, event: 'hang' });
+    const at = await fakeAt(1, 'hang');
     const run = await measure(engine, runId, { count: 4, caseTimeLimitMs: 100 });
     expect(run).toMatchObject({ state: 'complete', valid: 3, invalid: 1 });
     const found = await detail(engine, run.id);
@@ -576,13 +522,10 @@ describe('a measurement that is stopped', () => {
 
   it.runIf(process.platform === 'linux')('ends everything that its program had started', async () => {
     const { engine, runId } = swept();
-    fake({ at: await caseAt(engine, runId, 1), event: 'grandchild' });
+    await fakeAt(1, 'grandchild');
+    const begun = progressed(engine);
     const run = await call(engine, 'bench.start', ask(runId, { count: 3 }));
-    await new Promise<void>((resolve) =>
-      engine.subscribe((event, payload) => {
-        if (event === 'run.progress' && (payload as RunProgress).done >= 1) resolve();
-      }),
-    );
+    await begun;
     await expect.poll(() => processesThatRun('sleep 601'), { timeout: 60_000 }).toHaveLength(1);
     await call(engine, 'runs.cancel', { id: run.runId });
     expect(processesThatRun('sleep 601')).toEqual([]);
@@ -590,13 +533,13 @@ describe('a measurement that is stopped', () => {
 
   it('refuses to resume with another device', async () => {
     const { engine, runId } = swept();
-    fake({ at: await caseAt(engine, runId, 2), event: 'leave' });
+    await fakeAt(2, 'leave');
     const run = await measure(engine, runId);
     fake({ fingerprint: 'other', name: 'Other device' });
-    const refused = await ended(engine, 'runs.resume', { id: run.id });
-    expect(refused.state).toBe('failed');
-    expect(refused.error).toMatch(/measured on Fake device.*Other device.*results of one device only/);
-    expect(refused.valid).toBe(2);
+    expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({
+      ...{ state: 'failed', valid: 2 },
+      error: /measured on Fake device.*Other device.*results of one device only/,
+    });
     fake({});
     expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({ state: 'complete', valid: 5 });
   });
@@ -613,8 +556,7 @@ describe('a measurement that is stopped', () => {
           : Promise.resolve({ ok: false, error: { code: 'storage', message: 'the disk is full' } }),
     });
     const run = await measure(engine, runId);
-    expect(run.state).toBe('failed');
-    expect(run.error).toMatch(/the disk is full/);
+    expect(run).toMatchObject({ state: 'failed', error: /the disk is full/ });
     Object.assign(store, { saveMeasurements: save });
     expect(await doneCases(engine, run.id)).toHaveLength(2);
     expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({ state: 'complete', valid: 5 });
@@ -636,14 +578,7 @@ describe('a measurement that is stopped', () => {
 describe('a page that measures', () => {
   const device = measuringDevice({ backend: 'webgpu', name: 'Page GPU', fingerprint: 'page', threadGroupWidth: 4 });
   const samples = (id: string, repeats: number): BenchRecord[] =>
-    Array.from({ length: repeats }, (_, repeat) => ({
-      type: 'sample',
-      case: id,
-      repeat,
-      warmUp: false,
-      timeNs: 1e6 + repeat,
-      clockMhz: null,
-    }));
+    Array.from({ length: repeats }, (_, repeat) => ({ type: 'sample', case: id, repeat, warmUp: false, timeNs: 1e6 + repeat, clockMhz: null })); // prettier-ignore
 
   it('requests the plan, sends its results, and may stop and resume', async () => {
     const { engine, runId } = swept();
@@ -692,29 +627,25 @@ describe('a probe before measuring', () => {
     // is short, although it takes seconds on a busy machine.
     fake({ msPerUnit: 0.2 });
     const probed = async (timeLimitMs: number) =>
-      (await probe(engine, runId, { timeLimitMs, caseTimeLimitMs: 3_600_000 })) as Extract<
-        ProbeAnswer,
-        { kind: 'done' }
-      >;
+      (await probe(engine, runId, { timeLimitMs, caseTimeLimitMs: 3_600_000 })) as ProbeAnswer & { kind: 'done' };
     const { proposal } = await probed(1_200_000);
     expect(proposal).toMatchObject({ units: 100_000, ofUnits: 100_000, ofRepeats: 15 });
     // Without the start, 5 designs with 9 + 3 launches of 20 s take 1200 s. At least 7 repeats are kept.
     expect([7, 8]).toContain(proposal!.repeats);
     // In 200 s, each of the 5 · (7 + 3) launches has 4 s.
-    const tight = await probed(200_000);
-    expect(tight.proposal!.repeats).toBe(7);
-    expect(tight.proposal!.units).toBeGreaterThan(5000);
-    expect(tight.proposal!.units).toBeLessThanOrEqual(20_000);
-    expect(tight.proposal!.estimateMs).toBeLessThanOrEqual(200_000);
+    const tight = (await probed(200_000)).proposal!;
+    const { units, estimateMs, fullMs } = tight;
+    expect(tight.repeats).toBe(7);
+    expect(units).toBeGreaterThan(5000);
+    expect(units).toBeLessThanOrEqual(20_000);
+    expect(estimateMs).toBeLessThanOrEqual(200_000);
 
     fake({ name: 'NVIDIA GeForce RTX 4090', fingerprint: 'real' });
-    const run = await measure(engine, runId, { repeats: 15, ...startOf(tight.proposal!) });
-    const { units } = tight.proposal!;
+    const run = await measure(engine, runId, { repeats: 15, ...startOf(tight) });
     const found = await detail(engine, run.id);
     expect(found.request).toMatchObject({
-      repeats: 7,
-      part: { units, ofUnits: 100_000 },
-      probe: { ofRepeats: 15, estimateMs: tight.proposal!.estimateMs, fullMs: tight.proposal!.fullMs },
+      ...{ repeats: 7, part: { units, ofUnits: 100_000 } },
+      probe: { ofRepeats: 15, estimateMs, fullMs },
     });
     expect(found.warnings[0]).toMatch(
       /^Measured on [\d,]+ of 100,000 units, because all would take about \d+ (s|min)\./,
@@ -743,7 +674,7 @@ describe('a probe before measuring', () => {
   it('lets fewer designs be measured, spread over those chosen, and says so', async () => {
     const { engine, runId } = swept();
     fake({ timeMs: 1 });
-    const ids = await Promise.all([0, 2, 4].map((place) => caseAt(engine, runId, place)));
+    const ids = (await casesOf(engine, runId)).filter((_, place) => place % 2 === 0);
     const probed = { ofRepeats: 7, ofDesigns: 5, estimateMs: 7000, fullMs: 20_000 };
     const { id } = await measure(engine, runId, { spreadDesigns: 3, probe: probed });
     const { request, warnings, cases } = await detail(engine, id);
@@ -811,18 +742,15 @@ describe('a page that goes away', () => {
   async function pageRun(): Promise<{ engine: Engine; id: number; ended: Promise<RunSummary> }> {
     const { engine, runId } = await sweptAlone({ pageSilenceMs: SILENCE_MS });
     const { runId: id } = await call(engine, 'bench.start', ask(runId, { target: 'webgpu-page', count: 2 }));
-    const finished = new Promise<RunSummary>((resolve) =>
-      engine.subscribe((event, payload) => event === 'run.finished' && resolve(payload as RunSummary)),
-    );
-    return { engine, id, ended: finished };
+    return { engine, id, ended: finished(engine, id) };
   }
 
   it('releases its measurement, so that another can start', async () => {
-    const { engine, id, ended: finished } = await pageRun();
+    const { engine, id, ended: end } = await pageRun();
     expect(await failure(engine, 'bench.start', ask(1))).toMatch(new RegExp(`run ${id} is being measured`));
     await call(engine, 'bench.plan', { id });
     const from = performance.now();
-    expect(await finished).toMatchObject({
+    expect(await end).toMatchObject({
       id,
       state: 'failed',
       error: 'The measuring page has gone. Its measurements are saved, and a page can resume the run.',
@@ -833,7 +761,7 @@ describe('a page that goes away', () => {
   });
 
   it('keeps its measurement as long as it answers, however long a launch takes', async () => {
-    const { engine, id, ended: finished } = await pageRun();
+    const { engine, id, ended: end } = await pageRun();
     let pings = 0;
     engine.subscribe((event, payload) => {
       if (event !== 'bench.ping') return;
@@ -841,7 +769,7 @@ describe('a page that goes away', () => {
       pings += 1;
       if (pings < 12) void engine.dispatch('bench.record', { id, records: [] });
     });
-    expect(await finished).toMatchObject({ id, state: 'failed' });
+    expect(await end).toMatchObject({ id, state: 'failed' });
     expect(pings).toBeGreaterThanOrEqual(12);
   });
 });
