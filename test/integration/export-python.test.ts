@@ -8,6 +8,7 @@ import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseKernelTuner } from '../../src-workers/parse/kernel-tuner.ts';
 import { HOSTILE, NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
+import { encode } from '../data.ts';
 import { lacks } from '../tools.mjs';
 import { testFolder, useBench } from '../workplace.ts';
 
@@ -21,6 +22,7 @@ const RECORDERS = join(import.meta.dirname, '../data/tuners');
 const DEVICES = ['nvidia-a100-sxm4-40gb'];
 /** The axes include launches with a fixed number of blocks, and launches with as many blocks as the units need. */
 const AXES = { ...smallStudy().axes, unitsPerThread: [1, 2, 4] };
+const studyOf = (change: Partial<StudyFile> = {}): StudyFile => smallStudy({ devices: DEVICES, axes: AXES, ...change });
 
 describe.skipIf(lacks('python3'))('the files for tuners', () => {
   const bench = useBench();
@@ -28,7 +30,7 @@ describe.skipIf(lacks('python3'))('the files for tuners', () => {
   let run: number;
   beforeAll(async () => {
     mkdirSync(join(folder, 'work'));
-    run = await bench.run(smallStudy({ devices: DEVICES, axes: AXES }));
+    run = await bench.run(studyOf());
   });
 
   /** Runs a Python program that imports the file of a run as `exported`, and returns its JSON output. */
@@ -41,8 +43,9 @@ describe.skipIf(lacks('python3'))('the files for tuners', () => {
     } as const;
     return JSON.parse(execFileSync('python3', ['-W', 'error', '-c', program], options)) as T;
   }
-  const page = async (runId: number, limit: number): Promise<RankPage> =>
-    unwrap(await bench.engine.call('ranking.page', { runId, limit }));
+  const page = (runId: number, limit: number): Promise<RankPage> => bench.call('ranking.page', { runId, limit });
+  const importInto = (runId: number, file: string, more: object = {}) =>
+    bench.engine.call('import.file', { fileName: 'measured.json', bytes: encode(file), runId, ...more });
 
   it('Triton measures the designs that are predicted to be the best for the number of units', async () => {
     const document = await bench.render(run, 'triton', { limit: 30 });
@@ -72,14 +75,7 @@ print(json.dumps(dict(units=exported.UNITS, kept=kept, best=best)))`,
         ({ design }) => Math.log2(design.blockThreads) % 1 === 0 && design.balancing === 'none',
       )!;
     const sweepOf = (count: number): Promise<number> =>
-      bench.run(
-        smallStudy({
-          name: 'Other',
-          devices: DEVICES,
-          axes: AXES,
-          workload: { lengths: 'geometric(0.05)', units: count },
-        }),
-      );
+      bench.run(studyOf({ name: 'Other', workload: { lengths: 'geometric(0.05)', units: count } }));
     for (const [at, runId] of [run, await sweepOf(few)].entries()) {
       const { design, timeMs } = await bestOf(runId);
       expect(found.best[at].ms / timeMs).toBeCloseTo(1, 5);
@@ -112,40 +108,25 @@ print(json.dumps(dict(results=simulated["results"], x0=dict(zip(exported.NAMES, 
     const times = found.results.map(({ time }) => time).sort((a, b) => a - b);
     times.forEach((time, at) => expect(time / rows[at].timeMs).toBeCloseTo(1, 4));
     expect(found.x0).toMatchObject({ threads_per_unit: rows[0].design.threadsPerUnit, block_size_x: rows[0].design.blockThreads }); // prettier-ignore
-    for (const { time, blocks } of found.results)
-      expect(
-        rows.some(({ timeMs, design }) => Math.abs(time / timeMs - 1) < 1e-4 && design.gridBlocks === blocks),
-      ).toBe(true);
+    const isListed = ({ time, blocks }: { time: number; blocks: number }): boolean =>
+      rows.some(({ timeMs, design }) => Math.abs(time / timeMs - 1) < 1e-4 && design.gridBlocks === blocks);
+    expect(found.results.filter((result) => !isListed(result))).toEqual([]);
     const cache = readFileSync(join(folder, 'work', 'walk-predicted.json'));
     const read = unwrap(await parseKernelTuner(cache, 'walk-predicted.json', 'walk'));
     expect(read.deviceName).toBe(`Predicted by Lockstep: ${rows[0].device}`);
-    const t4 = new TextEncoder().encode((await bench.render(run, 't4', { limit: 40 })).text);
+    const t4 = encode((await bench.render(run, 't4', { limit: 40 })).text);
     const same = unwrap(await parseKernelTuner(t4, 't4', 'walk'));
-    expect(read.devices).toEqual(same.devices);
-    expect(read.sweep).toEqual(same.sweep);
-    const parameters = read.cases.map((one) => one.case.parameters as { design: unknown; predictedMs: number });
-    expect(parameters.map(({ design }) => design)).toEqual(
-      same.cases.map((one) => (one.case.parameters as { design: unknown }).design),
-    );
+    const designsOf = ({ cases }: typeof read): readonly unknown[] =>
+      cases.map((one) => (one.case.parameters as { design: unknown }).design);
+    expect([read.devices, read.sweep, designsOf(read)]).toEqual([same.devices, same.sweep, designsOf(same)]);
     expect(read.cases.every(({ timesMs }) => timesMs.length === 0)).toBe(true);
   });
 
   it('Kernel Tuner searches the whole space, and its restrictions leave exactly the designs that can run', async () => {
-    const axes: StudyFile['axes'] = {
-      ...AXES,
-      blockThreads: [32, 64, 96, 1024],
-      gridBlocks: [64, 2048],
-      registerCap: [null, 24],
-    };
+    const axes = { ...AXES, blockThreads: [32, 64, 96, 1024], gridBlocks: [64, 2048], registerCap: [null, 24] };
     const kernel = { ...smallStudy().kernel, registersPerThread: 80 };
-    const several = await bench.run(
-      smallStudy({
-        devices: DEVICES,
-        axes,
-        kernel,
-        implementations: [{ name: 'plain' }, { name: 'one', axes: { threadsPerUnit: [1] } }],
-      }),
-    );
+    const implementations = [{ name: 'plain' }, { name: 'one', axes: { threadsPerUnit: [1] } }];
+    const several = await bench.run(studyOf({ axes, kernel, implementations }));
     const found = python<{ whole: number[][]; of: number; strings: boolean }>(
       await bench.render(several, 'kernel-tuner', { limit: 5 }),
       `
@@ -157,26 +138,15 @@ assert list(exported.WHOLE) == list(exported.NAMES) and set(exported.PREDICTED_M
 print(json.dumps(dict(whole=whole, of=len(space), strings=all(isinstance(one, str) for one in exported.RESTRICTIONS))))`,
     );
     const { rows } = await page(several, 1000);
-    const designs = rows.map(({ design: { implementation, ...design } }) =>
-      [
-        implementation,
-        design.threadsPerUnit,
-        design.blockThreads,
-        design.gridBlocks,
-        design.balancing,
-        design.registerCap ?? 0,
-      ].join(' '),
+    const designs = rows.map(
+      ({ design: { implementation, threadsPerUnit, blockThreads, ...design } }) =>
+      [implementation, threadsPerUnit, blockThreads, design.gridBlocks, design.balancing, design.registerCap ?? 0].join(' '), // prettier-ignore
     );
-    const launched = found.whole.map(([implementation, threads, rounds, block, blocks, , balancing, cap]) =>
-      [
-        ['plain', 'one'][implementation],
-        threads,
-        block,
-        blocks || Math.ceil((smallStudy().workload.units * threads) / (block * rounds)),
-        smallStudy().axes.balancing![balancing],
-        cap,
-      ].join(' '),
-    );
+    const launched = found.whole.map(([implementation, threads, rounds, block, blocks, , balancing, cap]) => {
+      const gridBlocks = blocks || Math.ceil((smallStudy().workload.units * threads) / (block * rounds));
+      const named = smallStudy().axes.balancing![balancing];
+      return [implementations[implementation].name, threads, block, gridBlocks, named, cap].join(' ');
+    });
     expect(new Set(launched)).toEqual(new Set(designs));
     expect(found).toMatchObject({ strings: true });
     expect(found.of).toBeGreaterThan(found.whole.length);
@@ -184,14 +154,8 @@ print(json.dumps(dict(whole=whole, of=len(space), strings=all(isinstance(one, st
 
   it('the measurements of Kernel Tuner belong to the exported designs', async () => {
     const implementations = [{ name: 'plain' }, { name: 'cached', kernel: { registersPerThread: 64 } }];
-    const axes: StudyFile['axes'] = {
-      ...AXES,
-      loop: ['nested', 'flattened'],
-      threadsPerUnit: [1, 4],
-      blockThreads: [64, 128],
-      registerCap: [null],
-    };
-    const study = smallStudy({ devices: DEVICES, axes, implementations });
+    const few: StudyFile['axes'] = { threadsPerUnit: [1, 4], blockThreads: [64, 128], registerCap: [null] };
+    const study = studyOf({ axes: { ...AXES, loop: ['nested', 'flattened'], ...few }, implementations });
     const several = await bench.run(study);
     const document = await bench.render(several, 'kernel-tuner', { limit: 1000 });
     const [text, predicted] = python<[string, { cache: Record<string, { lockstep: { implementation: string } }> }]>(
@@ -202,18 +166,13 @@ exported.tune("kernel.cu", [], cache="measured.json")
 exported.write_cache("predicted.json")
 print(json.dumps([pathlib.Path("measured.json").read_text(), json.loads(pathlib.Path("predicted.json").read_text())]))`,
     );
-    const importInto = (runId: number, file = text) =>
-      bench.engine.call('import.file', { fileName: 'measured.json', bytes: new TextEncoder().encode(file), runId });
-    const imported = unwrap(await importInto(several));
+    const imported = unwrap(await importInto(several, text));
     const { rows } = await page(several, 1000);
     expect(Object.values(predicted.cache).map(({ lockstep }) => lockstep.implementation)).toEqual(
       rows.map(({ design }) => design.implementation),
     );
-    expect(imported).toMatchObject({
-      cases: rows.length,
-      linked: { runId: several, designs: rows.length },
-      warnings: [],
-    });
+    const linked = { runId: several, designs: rows.length };
+    expect(imported).toMatchObject({ cases: rows.length, linked, warnings: [] });
     const measured = unwrap(await bench.engine.context.store.listMeasurements(imported.runId));
     const wanted = new Map(rows.map(({ designIndex, design }) => [designIndex, design]));
     for (const { designIndex, design, timesMs } of measured) {
@@ -225,25 +184,17 @@ print(json.dumps([pathlib.Path("measured.json").read_text(), json.loads(pathlib.
       expect(new Set(measured.map(({ design }) => (design as Design)[name])).size, name).toBeGreaterThan(1);
 
     const turned = { ...study, implementations: implementations.toReversed() };
-    const other = await importInto(await bench.run(turned));
-    expect(other).toMatchObject({ ok: false, error: { message: expect.stringContaining('belong to another sweep') } });
+    expect(await importInto(await bench.run(turned), text)).toFail(null, /belong to another sweep/);
     const beyond = await importInto(several, text.replaceAll('"lockstep_balancing": 1,', '"lockstep_balancing": 9,'));
-    expect(unwrap(beyond)).toMatchObject({
-      warnings: [expect.stringContaining('lockstep_balancing=9 is not a number from 0 to 1')],
-    });
+    expect(unwrap(beyond)).toMatchObject({ warnings: [/lockstep_balancing=9 is not a number from 0 to 1/] });
     // Earlier versions wrote the file in this form.
     const earlier = await importInto(several, text.replaceAll(/lockstep_(loop|balancing|implementation)/g, '$1'));
     expect(unwrap(earlier)).toMatchObject({ linked: { designs: rows.length } });
   });
 
   it('measurements belong to the device of the sweep that measured, or else to the device of the script', async () => {
-    const both = await bench.run(
-      smallStudy({
-        kernel: { ...smallStudy().kernel, origins: NOTHING_ELSE },
-        devices: [...DEVICES, 'nvidia-h100-sxm5-80gb'],
-        axes: AXES,
-      }),
-    );
+    const kernel = { ...smallStudy().kernel, origins: NOTHING_ELSE };
+    const both = await bench.run(studyOf({ kernel, devices: [...DEVICES, 'nvidia-h100-sxm5-80gb'] }));
     const document = await bench.render(both, 'kernel-tuner', { limit: 20 });
     const text = python<string>(
       document,
@@ -252,39 +203,35 @@ import exported, json, pathlib
 exported.tune("kernel.cu", [], cache="both.json")
 print(json.dumps(pathlib.Path("both.json").read_text()))`,
     );
-    const importOf = async (name: string, deviceName?: string) => {
-      const bytes = new TextEncoder().encode(text.replace('NVIDIA A100-SXM4-40GB', name));
-      const input = { fileName: 'both.json', bytes, runId: both, ...(deviceName !== undefined && { deviceName }) };
-      return unwrap(await bench.engine.call('import.file', input)).linked;
-    };
     expect(document.text).toContain('H100');
-    expect(await importOf('unknown')).toMatchObject({ deviceId: 'nvidia-h100-sxm5-80gb', designs: 20 });
-    expect(await importOf('NVIDIA H100 80GB HBM3')).toMatchObject({ deviceId: 'nvidia-h100-sxm5-80gb', designs: 20 });
-    expect(await importOf('NVIDIA A100-SXM4-40GB')).toMatchObject({ deviceId: DEVICES[0], designs: 20 });
-    expect(await importOf('unknown', DEVICES[0])).toMatchObject({ deviceId: DEVICES[0], designs: 20 });
+    for (const [name, deviceName, deviceId] of [
+      ['unknown', null, 'nvidia-h100-sxm5-80gb'],
+      ['NVIDIA H100 80GB HBM3', null, 'nvidia-h100-sxm5-80gb'],
+      ['NVIDIA A100-SXM4-40GB', null, DEVICES[0]],
+      ['unknown', DEVICES[0], DEVICES[0]],
+    ] as const) {
+      const file = text.replace('NVIDIA A100-SXM4-40GB', name);
+      const { linked } = unwrap(await importInto(both, file, { ...(deviceName && { deviceName }) }));
+      expect(linked).toMatchObject({ deviceId, designs: 20 });
+    }
   });
 
   it('exports each launch once, even if its blocks can be written in several ways', async () => {
     // For 64 blocks, this launch axis has two values: a grid of 64 blocks, and the units per thread that give 64
     // blocks.
     const axes: StudyFile['axes'] = { threadsPerUnit: [1], blockThreads: [128], unitsPerThread: [1, 2, 4], gridBlocks: [64, 128] }; // prettier-ignore
-    const study = smallStudy({ devices: DEVICES, axes });
-    const twice = await bench.run({ ...study, workload: { ...study.workload, units: 128 * 256 } });
+    const twice = await bench.run(studyOf({ axes, workload: { lengths: 'geometric(0.05)', units: 128 * 256 } }));
     const { rows } = await page(twice, 100);
     const launches = new Set(rows.map(({ design }) => JSON.stringify(design)));
     expect(launches.size).toBeLessThan(rows.length);
+    const listed = { listed: launches.size, of: rows.length, most: 10_000 };
     for (const format of ['kernel-tuner', 'optuna'] as const)
-      expect((await bench.render(twice, format, { limit: 100 })).designs).toEqual({
-        listed: launches.size,
-        of: rows.length,
-        most: 10_000,
-      });
+      expect((await bench.render(twice, format, { limit: 100 })).designs).toEqual(listed);
   });
 
   it('hostile names compile', async () => {
-    const hostile = await bench.run(
-      smallStudy({ name: HOSTILE.slice(0, 200), kernel: { name: HOSTILE.slice(0, 200), registersPerThread: 40, instructionsPerIteration: 60 } }), // prettier-ignore
-    );
+    const name = HOSTILE.slice(0, 200);
+    const hostile = await bench.run(smallStudy({ name, kernel: { name, registersPerThread: 40, instructionsPerIteration: 60 } })); // prettier-ignore
     for (const format of ['python', 'triton', 'kernel-tuner', 'optuna'] as const) {
       const document = await bench.render(hostile, format);
       expect(python(document, 'import exported; print("true")')).toBe(true);

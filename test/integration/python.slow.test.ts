@@ -28,11 +28,7 @@ interface Said {
   readonly loss: Fields;
   readonly listed: { readonly rows: readonly { readonly n: number; readonly meanLoss: number }[] };
   readonly ofTuple: Fields;
-  readonly sweep: {
-    readonly runId: number;
-    readonly best: Rows;
-    readonly recommended: { readonly row: Fields };
-  } & Fields;
+  readonly sweep: Fields & { readonly best: Rows; readonly recommended: { readonly row: Fields } };
   readonly rank: Rows;
   readonly ofDevice: Rows;
   readonly recommend: Fields;
@@ -69,6 +65,9 @@ async function python(...words: readonly string[]): Promise<string> {
   return out;
 }
 
+/** A text that matches. The tests nest it in objects of any type. */
+const text = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
+
 /** Renames the fields of a command line row to their names in Python. */
 function namesOfPython({ device, implementationKind: kind, design, regime, ...row }: Fields): Fields {
   const { simulatedMs: _, measuredMs: __, contradicted: ___, ...rest } = row;
@@ -86,10 +85,8 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
 
   beforeAll(async () => {
     writeFileSync(at('study.json'), JSON.stringify(smallStudy()));
-    writeFileSync(
-      at('times.json'),
-      JSON.stringify(Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [i, 1 + (i % 7) / 10]))),
-    );
+    const times = Array.from({ length: 2000 }, (_, i) => [i, 1 + (i % 7) / 10]);
+    writeFileSync(at('times.json'), JSON.stringify(Object.fromEntries(times)));
     expect(await lockstep('python', '-o', at('lockstep.py'))).toMatchObject({ status: 0, err: '' });
     const out = await python(join(DATA, 'python', 'check.py'), folder, program);
     said = JSON.parse(out) as Said;
@@ -98,13 +95,8 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
   it('returns the losses of the command line', async () => {
     expect(said.loss).toEqual(await json('loss', '--workload', 'geometric(0.05)', '--n', '2,4'));
     writeFileSync(at('lengths.csv'), '3\n1\n40\n7\n0\n12\n5\n2\n');
-    const { rows } = await json<{ readonly rows: readonly Fields[] }>(
-      'loss',
-      '--workload',
-      `file:${at('lengths.csv')}`,
-      '--n',
-      '2',
-    );
+    const words = ['--workload', `file:${at('lengths.csv')}`, '--n', '2'];
+    const { rows } = await json<{ readonly rows: readonly Fields[] }>('loss', ...words);
     expect(said.listed.rows).toEqual([{ ...rows[0], quantiles: null, distribution: null }]);
     expect(said.ofTuple).toEqual(said.listed);
     expect(said.likeNumpy).toEqual([said.listed, said.listed, said.listed]);
@@ -112,15 +104,8 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
   });
 
   it('returns the rows of sweep and rank', async () => {
-    const {
-      runId,
-      elapsedMs: _,
-      best,
-      bestOfDevices,
-      recommended,
-      evidence: __,
-      ...rest
-    } = await json('sweep', at('study.json'), '--top', '3');
+    const answer = await json('sweep', at('study.json'), '--top', '3');
+    const { runId, elapsedMs: _, best, bestOfDevices, recommended, evidence: __, ...rest } = answer;
     expect(runId).not.toBe(said.sweep.runId);
     expect(said.sweep).toMatchObject({ ...rest, runId: 1, best: like(best), bestOfDevices: like(bestOfDevices) });
     const { ties, rule, ...row } = recommended as Fields;
@@ -139,18 +124,13 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
   it('returns the recommendation of the command line', async () => {
     const {
       elapsedMs: _,
-      design,
       rank: __,
+      design,
       implementationKind,
       hasEvidence,
-      robust,
-      point,
-      designs,
-      unknown,
-      worthKnowing,
-      separation,
-      ...rest
-    } = await json('recommend', at('study.json'));
+      ...answer
+    } = await json(...['recommend', at('study.json')]);
+    const { robust, point, designs, unknown, worthKnowing, separation, ...rest } = answer;
     const row = { design, kind: implementationKind, hasEvidence };
     expect(said.recommend).toMatchObject({ ...rest, row });
     const { uncertainty } = said.recommend as Fields & { readonly uncertainty: Fields };
@@ -173,12 +153,8 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
   });
 
   it('tunes like the command line, which can continue the tuning', async () => {
-    const {
-      steps,
-      elapsedMs: _,
-      within: __,
-      ...tuned
-    } = await json('tune', '1', '--device', 'nvidia-rtx-4090', '--exec', program, '--budget', '5');
+    const words = ['--device', 'nvidia-rtx-4090', '--exec', program, '--budget', '5'];
+    const { steps, elapsedMs: _, within: __, ...tuned } = await json('tune', '1', ...words);
     expect(steps).toEqual([]);
     expect(said.tune).toMatchObject(tuned);
     expect(said.tune.steps).toMatchObject([{ designs: { length: 4 } }, { designs: { length: 1 } }]);
@@ -199,18 +175,17 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     expect(large(made)).toBeGreaterThan(0);
     // The fastest time of the space is 1/8 + 100/256 ms.
     expect(measured.best).toMatchObject({ measuredMs: 0.515625, design: { threadsPerUnit: 1, blockThreads: 256 } });
-    expect(measured.steps.flatMap(({ failures }) => Object.values(failures ?? {}))).toContain(
-      'RuntimeError: too large',
-    );
+    const failures = measured.steps.flatMap((step) => Object.values(step.failures ?? {}));
+    expect(failures).toContain('RuntimeError: too large');
     expect(unusable).toMatchObject({
       best: null,
       failed: 1,
-      steps: [{ failures: { [unusable.history[0].designIndex]: expect.stringMatching(/returned inf/) as string } }],
+      steps: [{ failures: { [unusable.history[0].designIndex]: text(/returned inf/) } }],
     });
     expect(callers).toMatchObject([
-      { code: 'unsupported', message: expect.stringMatching(/caller:measure.*Call tune there again/) as string },
-      { code: 'unsupported', message: expect.stringMatching(/cannot run a probe/) as string },
-      { code: 'bad-input', message: expect.stringMatching(/repeats by itself/) as string },
+      { code: 'unsupported', message: text(/caller:measure.*Call tune there again/) },
+      { code: 'unsupported', message: text(/cannot run a probe/) },
+      { code: 'bad-input', message: text(/repeats by itself/) },
     ]);
   });
 
@@ -219,20 +194,16 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
       readonly device: { readonly id: string };
       readonly inputs: readonly { readonly field: string; readonly value: unknown; readonly origin: string }[];
     }[];
-    expect(answers.map(({ device }) => device.id)).toEqual([
-      'nvidia-rtx-4090',
-      'amd-mi250x-gcd',
-      'nvidia-h100-sxm5-80gb',
-      'nvidia-a100-sxm4-40gb',
-    ]);
+    const ids = ['nvidia-rtx-4090', 'amd-mi250x-gcd', 'nvidia-h100-sxm5-80gb', 'nvidia-a100-sxm4-40gb'];
+    expect(answers.map(({ device }) => device.id)).toEqual(ids);
     const registers = answers.map(({ inputs }) => inputs.find(({ field }) => field === 'kernel.registersPerThread')!);
     expect(registers.map(({ origin }) => origin)).toEqual(['assumed', 'given', 'given', 'given']);
     expect(registers.slice(1, 3).map(({ value }) => value)).toEqual([32, 32]);
     expect(said.noGpu).toMatchObject([
-      { code: 'not-found', field: 'device', message: expect.stringContaining('Name one: device="') as string },
-      { code: 'not-found', field: 'device', message: expect.stringContaining('"GTX 9999"') as string },
+      { code: 'not-found', field: 'device', message: text(/Name one: device="/) },
+      { code: 'not-found', field: 'device', message: text(/"GTX 9999"/) },
       { code: 'bad-input', field: 'kernel' },
-      { code: 'bad-input', message: expect.stringContaining('registers') as string },
+      { code: 'bad-input', message: text(/registers/) },
     ]);
   });
 
@@ -241,11 +212,7 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
   });
 
   it('raises errors with a message, a code and the field', () => {
-    const failed = (code: string, message: RegExp, field: string | null = null): object => ({
-      code,
-      field,
-      message: expect.stringMatching(message) as string,
-    });
+    const failed = (code: string, message: RegExp, field: string | null = null) => ({ code, field, message });
     expect(said.failures).toEqual([
       failed('bad-input', /axes\.blockThreads\[0\] must be/, 'study.axes.blockThreads[0]'),
       failed('not-found', /no run 999/),
@@ -264,16 +231,12 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
   });
 
   it('makes flat rows for pandas, and draws losses and times', () => {
+    const { predictedMs } = said.sweep.best[0];
     expect(said.frame).toHaveLength(3);
-    expect(said.frame[0]).toMatchObject({
-      rank: 1,
-      blockThreads: expect.any(Number) as number,
-      predictedMs: said.sweep.best[0].predictedMs,
-    });
+    expect(said.frame[0]).toMatchObject({ rank: 1, blockThreads: expect.any(Number) as number, predictedMs });
+    const history = ({ designIndex }: Fields) => designIndex;
     expect(said.historyFrame).toHaveLength(18);
-    expect(said.historyFrame.map(({ designIndex }) => designIndex)).toEqual(
-      said.measured.history.map(({ designIndex }) => designIndex),
-    );
+    expect(said.historyFrame.map(history)).toEqual(said.measured.history.map(history));
     expect(said.lossPlot[0]).toEqual(['plot', [2], [said.listed.rows[0].meanLoss]]);
     expect(said.timePlot.slice(0, 2).map(([name]) => name)).toEqual(['plot', 'plot']);
     expect(said.timePlot[1][1]).toEqual(said.simulate.map(({ simulated }) => simulated.meanMs));
