@@ -23,15 +23,10 @@ async function expectHeard(page: Page, where: string): Promise<void> {
   const cdp = await page.context().newCDPSession(page);
   const { nodes } = await cdp.send('Accessibility.getFullAXTree');
   await cdp.detach();
-  const nameless = nodes.filter(
-    ({ ignored, role, name }) => !ignored && NAMED.has(String(role?.value)) && !name?.value,
-  );
-  expect
-    .soft(
-      nameless.map(({ role }) => role!.value as string),
-      where,
-    )
-    .toEqual([]);
+  const nameless = nodes
+    .filter(({ ignored, role, name }) => !ignored && NAMED.has(String(role?.value)) && !name?.value)
+    .map(({ role }) => role!.value as string);
+  expect.soft(nameless, where).toEqual([]);
 }
 
 /** Finds the recommendation that has its answer: the card, or the folded line. */
@@ -82,28 +77,18 @@ const VIEWS: readonly { readonly hash: string; readonly arrived: (page: Page) =>
     arrived: (page) => expect(page.getByRole('complementary', { name: 'Run 1' })).toBeVisible(),
   },
   { hash: '#/models', arrived: (page) => expect(page.getByText(/published figures reproduced/)).toBeVisible() },
-  {
-    hash: '#/export',
-    arrived: (page) => expect(page.getByRole('button', { name: /^Save / })).toBeEnabled(),
-  },
-  {
-    hash: '#/export?format=cuda',
-    arrived: (page) => expect(page.getByLabel(/^Preview of .*\.cuh?$/)).toBeVisible(),
-  },
+  { hash: '#/export', arrived: (page) => expect(page.getByRole('button', { name: /^Save / })).toBeEnabled() },
+  { hash: '#/export?format=cuda', arrived: (page) => expect(page.getByLabel(/^Preview of .*\.cuh?$/)).toBeVisible() },
 ];
-
-async function show(page: Page, port: number, { hash, arrived }: (typeof VIEWS)[number]): Promise<void> {
-  const study = /study=\d+/.exec(page.url())![0];
-  await page.goto(`http://127.0.0.1:${port}/${hash}${hash.includes('?') ? '&' : '?'}${study}`);
-  await arrived(page);
-}
 
 test('every view is accessible in both themes and in a narrow window', async ({ page, host }) => {
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
   await open(page, host);
   await predicted(page, 1);
   for (const view of VIEWS) {
-    await show(page, host.port, view);
+    const study = /study=\d+/.exec(page.url())![0];
+    await page.goto(`http://127.0.0.1:${host.port}/${view.hash}${view.hash.includes('?') ? '&' : '?'}${study}`);
+    await view.arrived(page);
     await expectAccessible(page, view.hash, 'both');
     await expectHeard(page, view.hash);
     // In a narrow window, all shapes and formats of a view fold in the same way, so one of them is enough.
@@ -166,10 +151,7 @@ test('changes are announced, and the focus stays where it is', async ({ page, ow
   await expect(page.getByRole('row', { name: /^Run 1,/ })).toBeVisible();
 });
 
-test('with forced colours of the system, data keeps its own colours and the selection has an outline', async ({
-  page,
-  host,
-}) => {
+test('with forced colours, data keeps its own colours and the selection has an outline', async ({ page, host }) => {
   await page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' });
   await open(page, host, '#/landscape');
   await predicted(page, 1);
@@ -204,22 +186,18 @@ test('everything that opens over a view is accessible in both themes', async ({ 
   const both = (where: string, within: string) => expectAccessible(page, where, 'both', within);
   const keys = page.keyboard;
 
-  await keys.press('Control+k');
-  await expect(page.getByRole('option').first()).toBeVisible();
-  await both('palette', '[role=dialog]');
-  // The page under a dialog must be accessible too.
-  await expectAccessible(page, 'the page under the palette', 'none');
-  await keys.press('Escape');
-
-  await keys.press('?');
-  await expect(page.getByRole('dialog')).toBeVisible();
-  await both('key sheet', '[role=dialog]');
-  await keys.press('Escape');
-
-  await keys.press('Control+,');
-  await expect(page.getByRole('dialog')).toBeVisible();
-  await both('settings', '[role=dialog]');
-  await keys.press('Escape');
+  for (const [key, where, content] of [
+    ['Control+k', 'palette', page.getByRole('option').first()],
+    ['?', 'key sheet', page.getByRole('dialog')],
+    ['Control+,', 'settings', page.getByRole('dialog')],
+  ] as const) {
+    await keys.press(key);
+    await expect(content).toBeVisible();
+    await both(where, '[role=dialog]');
+    // The page under a dialog must be accessible too.
+    if (where === 'palette') await expectAccessible(page, 'the page under the palette', 'none');
+    await keys.press('Escape');
+  }
 
   await page.getByRole('menuitem', { name: 'File' }).click();
   await expect(page.getByRole('menu')).toBeVisible();

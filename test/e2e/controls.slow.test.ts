@@ -5,10 +5,7 @@ import { predicted, statusBar } from './fixtures/page.ts';
 
 const SMALL = { width: 900, height: 700 };
 
-test('in a narrow window, popovers stay inside, Tab continues after their buttons, and the menus remain', async ({
-  page,
-  host,
-}) => {
+test('in a narrow window, popovers stay inside, Tab continues after them, and menus remain', async ({ page, host }) => {
   await page.setViewportSize(SMALL);
   await open(page, host);
   const button = page.getByRole('button', { name: /^Balancing: / });
@@ -48,10 +45,7 @@ test('in a narrow window, popovers stay inside, Tab continues after their button
   await expect(page.getByRole('dialog')).toContainText(host.databaseFile);
 });
 
-test('an unticked device keeps its row, also after a reload, and the guide shows the chosen devices', async ({
-  page,
-  own,
-}) => {
+test('an unticked device keeps its row after a reload, and the guide shows chosen devices', async ({ page, own }) => {
   await open(page, own);
   const rows = page.getByRole('table', { name: 'Devices of the study' }).getByRole('checkbox');
   const names = () => rows.evaluateAll((boxes) => boxes.map((box) => box.getAttribute('aria-label')));
@@ -98,10 +92,7 @@ test('an unticked device keeps its row, also after a reload, and the guide shows
   expect((await row.boundingBox())!.y).toBe(y);
 });
 
-test('Settings has the focus on its first choice, the palette focuses a field, and About shows the licences', async ({
-  page,
-  host,
-}) => {
+test('Settings focuses its first choice, the palette a field, and About shows the licences', async ({ page, host }) => {
   await open(page, host, '#/runs');
   await page.keyboard.press('Control+,');
   await expect(page.getByRole('radiogroup', { name: 'Theme' }).getByRole('radio', { checked: true })).toBeFocused();

@@ -60,9 +60,7 @@ test(
   },
 );
 
-test('the page is sandboxed: no Node, no other window, no way out of its origin', async ({
-  desktop: { app, window: page },
-}) => {
+test('the page has no Node, no other window, no way out of its origin', async ({ desktop: { app, window: page } }) => {
   const seen = await page.evaluate(async () => ({
     node: 'require' in globalThis || 'process' in globalThis,
     opened: window.open('https://example.com/') !== null,
@@ -151,9 +149,7 @@ test('a page that crashed can be reloaded', async ({ desktop: { app, window: pag
   expect(shown.url).toMatch(/^app:\/\/lockstep\//);
 });
 
-test('closing saves the position of the window, and ends the engine completely', async ({
-  desktop: { app, window: page, folder },
-}) => {
+test('closing saves the window’s position and ends the engine', async ({ desktop: { app, window: page, folder } }) => {
   await expect(page.locator('#app')).not.toBeEmpty();
   const closed = app.waitForEvent('close');
   await app.evaluate(({ BrowserWindow }) => {

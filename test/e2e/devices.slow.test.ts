@@ -1,10 +1,7 @@
 import { expect, open, test } from './fixtures/browser.ts';
 import { offered, statusBar } from './fixtures/page.ts';
 
-test('a user describes a device, corrects a contradiction, uses the device in a study, and deletes it', async ({
-  page,
-  own,
-}) => {
+test('a user describes a device, corrects it, uses it in a study, and deletes it', async ({ page, own }) => {
   await open(page, own);
   await page.keyboard.press('1');
   const before = await offered(page);

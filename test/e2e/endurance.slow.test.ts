@@ -56,10 +56,7 @@ test('a reload during a run loses nothing, and a cancelled run can be resumed to
 test.describe('a host that ends', () => {
   test.use({ expects: /\bERR_(CONNECTION_|CONTENT_LENGTH_|EMPTY_RESPONSE)|WebSocket is already in CLOSING/ });
 
-  test('the page keeps its content when the engine is killed, and continues when it is back', async ({
-    page,
-    seed,
-  }) => {
+  test('the page keeps its content when the engine is killed, and then continues', async ({ page, seed }) => {
     const folder = temporaryFolder();
     const databaseFile = join(folder.path, 'lockstep.db');
     copyFileSync(seed, databaseFile);
@@ -88,10 +85,7 @@ test.describe('a host that ends', () => {
   });
 });
 
-test('an address that names only a view opens the last study, and a copied address restores order, filter and selection', async ({
-  page,
-  host,
-}) => {
+test('an address restores the study, and a copied one order, filter and selection', async ({ page, host }) => {
   await open(page, host, '#/ranking');
   await expect(rankRows(page).first()).toBeVisible();
   await page.evaluate(() => (window.location.hash = '#/runs'));

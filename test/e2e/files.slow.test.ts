@@ -14,10 +14,7 @@ const law = (page: Page) => page.getByRole('figure', { name: /^Distribution of u
 
 const sheet = (page: Page) => page.getByRole('dialog', { name: /^Import / });
 
-test('a dropped, a chosen or a pasted table and a graph become the workload, which can be undone', async ({
-  page,
-  own,
-}) => {
+test('a dropped, chosen or pasted table and a graph become the workload, until undone', async ({ page, own }) => {
   // The listener is set before the page answers, because a key may reach a busy page too early.
   const chooser = page.waitForEvent('filechooser');
   await open(page, own);
@@ -61,10 +58,7 @@ test('a dropped, a chosen or a pasted table and a graph become the workload, whi
   await expect(law(page)).toHaveAccessibleName(/web\.txt: mean 1\.3/);
 });
 
-test('the user chooses the columns of an unknown table in any view, and the kind of the workload follows the file', async ({
-  page,
-  own,
-}) => {
+test('the user chooses the columns of an unknown table, and the workload follows the file', async ({ page, own }) => {
   await open(page, own);
   await page.keyboard.press('8');
   await drop(page.getByRole('main'), 'jobs.tsv', 'job\thops\tms\n7\t5\t0.5\n9\t5\t0.25\n4\t9\t1\n');
@@ -106,10 +100,7 @@ test('the user chooses the columns of an unknown table in any view, and the kind
   await expect(page.getByRole('spinbutton', { name: 'Number of units' })).toHaveValue('2');
 });
 
-test('the import of an Optuna storage asks for the time unit and the axes, and remembers them for the next file', async ({
-  page,
-  own,
-}) => {
+test('the import of an Optuna storage asks for time unit and axes, and remembers them', async ({ page, own }) => {
   const trials = [8_590, 8_638].map((number) => ({ values: [number], parameters: { number, BLOCK: 896 } }));
   const storage = optunaStorage([{ name: 'walk', trials }]);
   const axis = (parameter: string) => sheet(page).getByRole('combobox', { name: new RegExp(`^Axis of ${parameter}:`) });
@@ -140,10 +131,7 @@ test('the import of an Optuna storage asks for the time unit and the axes, and r
   }
 });
 
-test('a wrong file is refused with its line, a hostile study at its field, and nothing is lost', async ({
-  page,
-  host,
-}) => {
+test('a wrong file is refused with its line, a hostile study with its field', async ({ page, host }) => {
   await open(page, host);
   const before = await offered(page);
   await drop(editor(page), 'wrong.csv', 'length,probability\n10,0.5\n20,many\n');
@@ -211,10 +199,7 @@ test('a chart is saved as PNG, as SVG and as a table of its numbers', async ({ p
   expect(rows[1]).toMatch(/^1,1,1,/);
 });
 
-test('compiled code of a kernel fills the chosen fields of its profile in one step, and a log without a kernel is refused', async ({
-  page,
-  own,
-}) => {
+test('compiled code fills chosen fields of a profile, and a log without a kernel is refused', async ({ page, own }) => {
   const profile = page.getByRole('region', { name: 'Kernel profile' });
   const instructions = profile.getByRole('spinbutton', { name: 'Instructions per iteration' });
   const registers = profile.getByRole('spinbutton', { name: 'Registers per thread' });

@@ -2,10 +2,7 @@ import { expectAccessible } from './fixtures/accessible.ts';
 import { expect, open, test } from './fixtures/browser.ts';
 import { offered, predicted, rankRows, smallStudy } from './fixtures/page.ts';
 
-test('a second implementation is added, predicted beside the first, ranked, compared and removed', async ({
-  page,
-  own,
-}) => {
+test('a second implementation is added, predicted, ranked, compared and removed', async ({ page, own }) => {
   await open(page, own);
   await smallStudy(page);
   await page.keyboard.press('1');

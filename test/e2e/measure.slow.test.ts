@@ -26,10 +26,7 @@ async function fill(page: Page, name: string, value: number): Promise<void> {
   await field.press('Enter');
 }
 
-test('a newcomer cancels a probe, measures six designs in the page and sees where the model errs', async ({
-  page,
-  own,
-}) => {
+test('a newcomer cancels a probe, measures six designs and sees where the model errs', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);
   await setUp(page, 6);
@@ -84,10 +81,7 @@ test('a newcomer cancels a probe, measures six designs in the page and sees wher
   ).toBeVisible();
 });
 
-test('a measurement is cancelled, resumed, cancelled in a window that does not measure it, and resumed to its end', async ({
-  page,
-  own,
-}) => {
+test('a measurement is cancelled, also in another window, and resumed to its end', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);
   await smallStudy(page);
@@ -119,10 +113,7 @@ test('a measurement is cancelled, resumed, cancelled in a window that does not m
   await expect(rows(page).filter({ hasText: 'queued' })).toHaveCount(0, { timeout: 180_000 });
 });
 
-test('by keyboard, a run is tuned, cancelled and continued, and a design goes from the ranking to the measurement', async ({
-  page,
-  own,
-}) => {
+test('by keyboard, a run is tuned, cancelled and continued, and a ranked design is measured', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);
   await smallStudy(page);
@@ -168,10 +159,7 @@ test('by keyboard, a run is tuned, cancelled and continued, and a design goes fr
   await expect(rows(page)).toHaveAccessibleName(/measured [\d.,]+.[mµn]?s/, { timeout: 120_000 });
 });
 
-test('results of Lockstep and of another program are imported and compared, and a wrong file is refused with a reason', async ({
-  page,
-  own,
-}) => {
+test('results of any program are imported and compared, and a wrong file is refused', async ({ page, own }) => {
   await open(page, own, '#/measure');
   await expect(page.getByRole('heading', { name: 'Nothing measured yet' })).toBeVisible();
   for (const name of ['cpu-xeon-2-cores.jsonl', 'cpu-xeon-2-cores-busy.jsonl']) {

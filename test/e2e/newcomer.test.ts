@@ -8,9 +8,7 @@ import { temporaryFolder } from './fixtures/program.ts';
 
 test.use({ viewport: WIDE, contextOptions: { reducedMotion: 'no-preference' } });
 
-test('by pointer: example, workload, prediction, ranking, landscape, comparison, every other view, report', async ({
-  page,
-}) => {
+test('by pointer, a new user goes from the example through every view to a report', async ({ page }) => {
   const folder = temporaryFolder();
   const host = await startHost(join(folder.path, 'first.db'));
   await page.goto(host.address);

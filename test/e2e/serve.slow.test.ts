@@ -2,11 +2,7 @@ import { expect, test } from './fixtures/browser.ts';
 
 // Tests what only a browser can show: how the token is stored. test/unit/transport-serve.test.ts has the other tests.
 
-test('the printed address opens the page, which keeps its access over a reload and in a second tab', async ({
-  page,
-  host,
-  context,
-}) => {
+test('the printed address opens the page, also after a reload and in a second tab', async ({ page, host, context }) => {
   await page.goto(host.address);
   // The address no longer shows the token.
   await expect(page).toHaveURL(new RegExp(`^http://127\\.0\\.0\\.1:${host.port}/(#.*)?$`));

@@ -3,10 +3,7 @@ import { predicted, rankRows, smallStudy } from './fixtures/page.ts';
 
 // Simulates the best predicted designs from the ranking, and looks at one launch over time.
 
-test('the key S simulates the next designs, the ranking sorts them by simulated time, and the key T shows one over time', async ({
-  page,
-  own,
-}) => {
+test('the key S simulates designs, the ranking sorts them, and T shows one over time', async ({ page, own }) => {
   // In this window, the list has room for two more rows than are simulated.
   await page.setViewportSize({ width: 1440, height: 900 });
   await open(page, own);

@@ -14,10 +14,7 @@ async function find(page: Page, query: string) {
   return page.getByRole('listbox', { name: 'Commands' }).getByRole('option');
 }
 
-test('the palette finds commands, devices, runs and designs, and exports are for the device that is shown', async ({
-  page,
-  host,
-}) => {
+test('the palette finds commands, devices, runs and designs, and exports the shown device', async ({ page, host }) => {
   /** Messages of the engine that are held back from the page; null if the page receives them at once. */
   let held: (() => void)[] | null = null;
   await page.routeWebSocket(/./, (socket) => {
@@ -122,10 +119,7 @@ test('four steps by keys lead from a table to the answer of a new study', async 
   await predicted(page, 2);
 });
 
-test('the exported report has a map that works by pointer and keys, and needs no other file', async ({
-  page,
-  host,
-}) => {
+test('the exported report has a map that works by pointer and keys, and needs no file', async ({ page, host }) => {
   await open(page, host);
   await predicted(page, 1);
   await page.keyboard.press('8');
