@@ -80,12 +80,8 @@ export function valid(schema: Schema, uniform: UniformSource, field = ''): unkno
       return uniform() < 0.3 ? null : valid(schema.wrapped!, uniform, field);
     case 'strict_object':
     case 'object': {
-      const made: Record<string, unknown> = {};
-      for (const [name, entry] of Object.entries(schema.entries!)) {
-        const value = valid(entry, uniform, name);
-        if (value !== undefined) made[name] = value;
-      }
-      return made;
+      const fields = Object.entries(schema.entries!).map(([name, entry]) => [name, valid(entry, uniform, name)]);
+      return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
     }
     case 'record':
       return { [String(valid(schema.key!, uniform, 'deviceId'))]: valid(schema.value!, uniform, field) };
@@ -134,12 +130,8 @@ const cyclic = (): unknown => {
 /** Values that our pages never send, but that a page could send by structured clone or as a frame. */
 const HOSTILE_VALUES: readonly (() => unknown)[] = [
   ...[NaN, Infinity, -Infinity, -0, -1, 0, 0.5, 1e308, 5e-324, 2 ** 31, 2 ** 53, 2 ** 64].map((value) => () => value),
-  ...['', '\0', '\ud800', '__proto__', 'constructor', HOSTILE, '../'.repeat(50), '1', 'NaN'].map(
-    (value) => () => value,
-  ),
-  () => 'x'.repeat(100_000),
-  () => '('.repeat(60_000),
-  ...[null, undefined, true, false, 12n].map((value) => () => value),
+  ...['', '\0', '\ud800', '__proto__', 'constructor', HOSTILE, '../'.repeat(50), '1', 'NaN'].map((value) => () => value), // prettier-ignore
+  ...['x'.repeat(100_000), '('.repeat(60_000), null, undefined, true, false, 12n].map((value) => () => value),
   () => [],
   () => ({}),
   () => new Array(100_000).fill(1),
@@ -176,10 +168,8 @@ export function mutated(value: unknown, uniform: UniformSource): unknown {
   }
   const copy = { ...(value as Record<string, unknown>) };
   const keys = Object.keys(copy);
-  const key =
-    keys.length === 0 || uniform() < 0.08
-      ? oneOf(uniform, ['extra', 'id', 'runId', 'study', 'toString'])
-      : oneOf(uniform, keys);
+  const isOther = keys.length === 0 || uniform() < 0.08;
+  const key = oneOf(uniform, isOther ? ['extra', 'id', 'runId', 'study', 'toString'] : keys);
   if (uniform() < 0.12) delete copy[key];
   else if (uniform() < 0.05) copy[key] = copy[oneOf(uniform, keys.length > 0 ? keys : [key])];
   else copy[key] = mutated(copy[key], uniform);
@@ -227,8 +217,7 @@ export async function verifyCalls(report: Report, calls: number): Promise<void> 
   const accepted = new Set<string>();
   let slowest = { ms: 0, name: '' };
   const rejected: string[] = [];
-  const onRejection = (error: unknown): void =>
-    void rejected.push(error instanceof Error ? (error.stack ?? '') : String(error));
+  const onRejection = (error: unknown): void => void rejected.push(error instanceof Error ? error.stack! : String(error)); // prettier-ignore
   process.on('unhandledRejection', onRejection);
 
   await inFolder(async (folder) => {
@@ -313,10 +302,8 @@ export async function verifyCalls(report: Report, calls: number): Promise<void> 
   for (const error of rejected) report.fail(`A promise was rejected without a handler: ${error}`);
   if (({} as { polluted?: unknown }).polluted !== undefined) report.fail('The prototype of all objects was changed.');
   report.figure('mutated calls', answers.accepted + answers.refused);
-  report.figure(
-    'accepted, refused',
-    `${answers.accepted.toLocaleString('en')}, ${answers.refused.toLocaleString('en')}`,
-  );
+  const [yes, no] = [answers.accepted, answers.refused].map((count) => count.toLocaleString('en'));
+  report.figure('accepted, refused', `${yes}, ${no}`);
   report.figure('procedures', `${names.length}, ${accepted.size} of them with an accepted call`);
   report.figure('slowest call', `${inSeconds(slowest.ms)} (${slowest.name})`);
 }

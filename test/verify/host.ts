@@ -12,7 +12,7 @@ import { chromiumOptions } from '../e2e/fixtures/chromium.ts';
 import { startHost, type RunningHost } from '../e2e/fixtures/host.ts';
 import { ROOT } from '../e2e/fixtures/program.ts';
 import { findTool } from '../tools.mjs';
-import { ended } from '../unit/engine-calls.ts';
+import { call, ended } from '../unit/engine-calls.ts';
 import { HOSTILE, smallStudy } from '../unit/export-runs.ts';
 import { inMegabytes, oneOf, wholeBelow, type Report, type Section } from './report.ts';
 
@@ -46,10 +46,7 @@ const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(
  * Makes an upgrade request. Its token, host name and origin are right or wrong; if one of them is wrong, it must be
  * refused.
  */
-function upgrade(
-  { port, address }: RunningHost,
-  { uniform }: Report,
-): { readonly request: string; readonly right: boolean } {
+function upgrade({ port, address }: RunningHost, { uniform }: Report) {
   const token = new URL(address).searchParams.get('token')!;
   const right = uniform() < 0.05;
   const choose = <T>(good: T, bad: readonly T[]): T => (right || uniform() < 0.5 ? good : oneOf(uniform, bad));
@@ -57,25 +54,14 @@ function upgrade(
   const name = `127.0.0.1:${port}`;
   const host = choose(name, ['evil.example', `evil.example:${port}`, '127.0.0.1.evil.example', `127.0.0.1@evil.example`, '0.0.0.0', '10.0.0.1', '[::]', '2130706433', '127.1', '']); // prettier-ignore
   const origin = choose(`http://${name}`, ['http://evil.example', 'null', `http://127.0.0.1:${port + 1}`, `https://${name}`, `http://${name}.evil.example`, `http://${name}/`, 'http://localhost', '']); // prettier-ignore
-  const path = choose(ENGINE_PATH, [
-    '/',
-    '/engine2',
-    `${ENGINE_PATH}/`,
-    '/ENGINE',
-    '/%65ngine2',
-    '//engine',
-    `/../engine/..`,
-  ]);
-  const good =
-    offered.endsWith(token) &&
-    offered.startsWith(`${ENGINE_PROTOCOL},`) &&
-    host === name &&
-    origin === `http://${name}`;
+  const path = choose(ENGINE_PATH, ['/', '/engine2', `${ENGINE_PATH}/`, '/ENGINE', '/%65ngine2', '//engine', `/../engine/..`]); // prettier-ignore
+  const isOffered = offered.endsWith(token) && offered.startsWith(`${ENGINE_PROTOCOL},`);
+  const good = isOffered && host === name && origin === `http://${name}` && path === ENGINE_PATH;
   const cookie = uniform() < 0.3 ? `Cookie: token=${token}\r\n` : '';
   const query = uniform() < 0.3 ? `?token=${token}` : '';
   const originLine = origin === '' ? '' : `Origin: ${origin}\r\n`;
   const request = `GET ${path}${query} HTTP/1.1\r\nHost: ${host}\r\n${originLine}${cookie}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: ${offered}\r\n\r\n`;
-  return { request, right: good && path === ENGINE_PATH };
+  return { request, right: good };
 }
 
 const SEGMENTS = ['..', '.', '%2e%2e', '%2E.', '..%2f', '..%5c', '%5c..', '\\..', '%00', '%252e%252e', 'assets', 'index.html', 'package.json', 'etc', 'passwd', '.env', 'main', 'serve.js', 'C:', '', '%c0%ae%c0%ae', '%E0%A4%A', 'nul', '~', 'renderer', 'a'.repeat(300)]; // prettier-ignore
@@ -156,10 +142,11 @@ async function sizes(report: Report, host: RunningHost, many: number): Promise<v
     report.fail(`After ${many} sockets, half of them refused, the host still holds ${held} more descriptors.`);
 
   // The first frames announce more than the limit, the next two are not valid, and the last connection breaks off.
+  const longFrame = (bytes: number): Buffer =>
+    Buffer.concat([Buffer.of(0x82, 0xff), longLength(bytes), Buffer.alloc(1000)]);
   for (const send of [
-    (socket: Socket) =>
-      socket.write(Buffer.concat([Buffer.of(0x82, 0xff), longLength(MAX_REQUEST_BYTES + 1), Buffer.alloc(1000)])),
-    (socket: Socket) => socket.write(Buffer.concat([Buffer.of(0x82, 0xff), longLength(2 ** 52), Buffer.alloc(1000)])),
+    (socket: Socket) => socket.write(longFrame(MAX_REQUEST_BYTES + 1)),
+    (socket: Socket) => socket.write(longFrame(2 ** 52)),
     (socket: Socket) => socket.write(Buffer.of(0xff, 0xff, 0xff, 0xff)),
     (socket: Socket) => socket.write(Buffer.of(0x82, 0x05, 1, 2, 3, 4, 5)), // The frame is not masked.
     (socket: Socket) => socket.resetAndDestroy(),
@@ -174,12 +161,11 @@ async function sizes(report: Report, host: RunningHost, many: number): Promise<v
       opened.terminate();
     }
   }
-  let garbage = 0;
-  for (; garbage < many; garbage++) {
+  for (let i = 0; i < many; i++) {
     const opened = await page(host);
     if (!opened) continue;
     const frame = Buffer.from(encodeMessage({ id: 1, name: 'app.info', input: {} }));
-    for (let i = 1 + wholeBelow(report.uniform, 6); i > 0; i--)
+    for (let changes = 1 + wholeBelow(report.uniform, 6); changes > 0; changes--)
       frame[wholeBelow(report.uniform, frame.length)] = wholeBelow(report.uniform, 256);
     opened.send(frame.subarray(0, 1 + wholeBelow(report.uniform, frame.length)));
     opened.send(encodeMessage({ id: 2, name: 'app.info', input: {} }));
@@ -187,7 +173,7 @@ async function sizes(report: Report, host: RunningHost, many: number): Promise<v
       opened.once('message', () => resolve(true)).once('close', () => resolve(true));
     });
     if (!(await Promise.race([answered, setTimeout(PATIENCE_MS, false, { ref: false })])))
-      report.fail(`Frame ${garbage} of seed ${report.seed} gets no answer.`);
+      report.fail(`Frame ${i} of seed ${report.seed} gets no answer.`);
     opened.terminate();
   }
 
@@ -198,14 +184,11 @@ async function sizes(report: Report, host: RunningHost, many: number): Promise<v
 
   for (const socket of sockets) socket.destroy();
   let after = descriptorsOf(pid);
-  for (let i = 0; i < 50 && after > before.descriptors + 5; i++) {
-    await setTimeout(200);
-    after = descriptorsOf(pid);
-  }
+  for (let i = 0; i < 50 && after > before.descriptors + 5; i++, after = descriptorsOf(pid)) await setTimeout(200);
   if (after > before.descriptors + 5) report.fail(`The host holds ${after} descriptors, ${before.descriptors} before.`);
   if (!(await page(host).then((one) => (one?.terminate(), one))))
     report.fail('Afterwards a page with the token is refused.');
-  report.figure('half-open sockets, broken frames', `${many}, ${garbage + 5}`);
+  report.figure('half-open sockets, broken frames', `${many}, ${many + 5}`);
   report.figure('descriptors of the host before and after', `${before.descriptors}, ${after}`);
   report.figure('memory of the host before and after', `${inMegabytes(before.memory)}, ${inMegabytes(memoryOf(pid))}`);
 }
@@ -222,9 +205,7 @@ function longLength(bytes: number): Buffer {
  * Makes studies, runs, tags, devices and imported configurations whose names contain markup. Returns the ids of a
  * study, its sweep and an import.
  */
-async function hostileDatabase(
-  databaseFile: string,
-): Promise<{ readonly studyId: number; readonly runId: number; readonly importId: number }> {
+async function hostileDatabase(databaseFile: string) {
   const engine = unwrap(await openEngine({ databaseFile, resourceFolder: ROOT, host: 'cli', workers: 1 }));
   const name = HOSTILE.replaceAll('\0', '').slice(0, 190);
   const study = smallStudy({
@@ -234,16 +215,14 @@ async function hostileDatabase(
     devices: ['nvidia-a100-sxm4-40gb', 'hostile'],
     axes: { threadsPerUnit: [1, 4], blockThreads: [64, 128], blocksPerMultiprocessor: [2, 4] },
   });
-  const [gpu] = unwrap(await engine.call('devices.get', { ids: ['nvidia-a100-sxm4-40gb'] }));
-  unwrap(await engine.call('devices.save', { device: { ...gpu, id: 'hostile', name } }));
-  const { id: studyId } = unwrap(await engine.call('studies.save', { study }));
+  const [gpu] = await call(engine, 'devices.get', { ids: ['nvidia-a100-sxm4-40gb'] });
+  await call(engine, 'devices.save', { device: { ...gpu, id: 'hostile', name } });
+  const { id: studyId } = await call(engine, 'studies.save', { study });
   const run = await ended(engine, 'runs.start', { studyId });
-  unwrap(await engine.call('runs.update', { id: run.id, name, note: HOSTILE, tags: [name.slice(0, 60)] }));
+  await call(engine, 'runs.update', { id: run.id, name, note: HOSTILE, tags: [name.slice(0, 60)] });
   const cache = { k1: { [name]: 1, time: 1.5 }, k2: { [name]: name, time: 2.5 } };
-  const bytes = new TextEncoder().encode(
-    JSON.stringify({ device_name: name, kernel_name: name, tune_params_keys: [name], cache }),
-  );
-  const imported = unwrap(await engine.call('import.file', { fileName: `${name}.json`, bytes }));
+  const text = JSON.stringify({ device_name: name, kernel_name: name, tune_params_keys: [name], cache });
+  const imported = await call(engine, 'import.file', { fileName: `${name}.json`, bytes: Buffer.from(text) });
   await ended(engine, 'simulations.start', { runId: run.id, top: 2, maxReplications: 5 });
   await engine.close();
   return { studyId, runId: run.id, importId: imported.runId };
@@ -262,13 +241,8 @@ const injected = (target: Page): Promise<readonly string[]> =>
               // The preview of a report contains a script of ours, which is not counted.
               const code = element.tagName === 'SCRIPT' && /alert\(1\)/.test(element.textContent);
               const link = /^javascript:/i.test(element.getAttribute('href') ?? '');
-              if (
-                handlers.length > 0 ||
-                code ||
-                link ||
-                (element.tagName === 'IMG' && element.getAttribute('src') === 'x')
-              )
-                found.push(element.outerHTML.slice(0, 200));
+              const image = element.tagName === 'IMG' && element.getAttribute('src') === 'x';
+              if (handlers.length > 0 || code || link || image) found.push(element.outerHTML.slice(0, 200));
             }
             return found;
           })
@@ -293,12 +267,7 @@ async function fromInside(report: Report, folder: string, wanted: readonly strin
       if (/^(https?|wss?):$/.test(url.protocol) && url.host !== `127.0.0.1:${host.port}`) outside++;
     });
     const at = `study=${studyId}`;
-    const views = wanted ?? [
-      ...VIEWS,
-      `measure?run=${importId}`,
-      `runs?selected=${runId}`,
-      `runs?selected=${importId}`,
-    ];
+    const views = wanted ?? [...VIEWS, `measure?run=${importId}`, `runs?selected=${runId}`, `runs?selected=${importId}`]; // prettier-ignore
     await target.goto(host.address);
     await target.locator('main').getByRole('heading', { level: 1 }).waitFor();
     let shown = 0;
@@ -338,11 +307,7 @@ async function fromInside(report: Report, folder: string, wanted: readonly strin
         'another socket': await attempt(() => new WebSocket('ws://localhost:1/').url),
       };
       await new Promise((resolve) => window.setTimeout(resolve, 500));
-      return {
-        ...found,
-        'an inline script': 'inlineRan' in globalThis,
-        'a handler in markup': 'handlerRan' in globalThis,
-      };
+      return { ...found, 'an inline script': 'inlineRan' in globalThis, 'a handler in markup': 'handlerRan' in globalThis }; // prettier-ignore
     });
     for (const [what, is] of Object.entries(reached))
       if (is && what !== 'another socket') report.fail(`The page reaches ${what}.`);

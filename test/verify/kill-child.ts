@@ -64,9 +64,7 @@ if (work === 'migrate') {
       workers: 1,
       ...(work === 'sweep' && other ? { workerFile: other } : {}),
       programs: { cpuChildFile: join(ROOT, 'test/data/bench/cpu-child.ts') },
-      ...(process.env.LOCKSTEP_TEST_REDIS && {
-        redis: JSON.parse(process.env.LOCKSTEP_TEST_REDIS) as RedisSettings,
-      }),
+      ...(process.env.LOCKSTEP_TEST_REDIS && { redis: JSON.parse(process.env.LOCKSTEP_TEST_REDIS) as RedisSettings }),
     }),
   );
   engine.subscribe((event, payload) => {

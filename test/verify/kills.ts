@@ -42,12 +42,9 @@ interface Kill {
 export async function work(
   what: Work,
   file: string,
-  {
-    other = '',
-    kill = null,
-    flags = [],
-  }: { readonly other?: string; readonly kill?: Kill | null; readonly flags?: readonly string[] } = {},
+  options: { readonly other?: string; readonly kill?: Kill | null; readonly flags?: readonly string[] } = {},
 ): Promise<Outcome> {
+  const { other = '', kill = null, flags = [] } = options;
   const start = performance.now();
   const child = spawn(process.execPath, [...flags, join(import.meta.dirname, 'kill-child.ts'), what, file, other], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -121,23 +118,19 @@ export function inStore<T>(file: string, body: (store: Store) => T): T {
 
 /** Returns the parts that a run has saved, as texts by name. */
 export function savedParts(store: Store, what: keyof typeof KIND, runId: number): ReadonlyMap<string, string> {
-  switch (what) {
-    case 'sweep': {
-      const chunks = unwrap(store.listChunks(runId));
-      if (chunks.length === 0) return new Map();
-      const columns = unwrap(store.loadRunColumns(runId));
-      const arrays = Object.values(columns).filter((column) => ArrayBuffer.isView(column)) as Float64Array[];
-      const parts = new Map<string, string>();
-      for (const { firstDesign, count } of chunks)
-        for (let design = firstDesign; design < firstDesign + count; design++)
-          parts.set(`${design}`, arrays.map((column) => column[design]).join());
-      return parts;
-    }
-    case 'simulate':
-      return new Map(unwrap(store.listSimulations(runId)).map((one) => [`${one.designIndex}`, JSON.stringify(one)]));
-    case 'measure':
-      return new Map(unwrap(store.listMeasurements(runId)).map((one) => [`${one.designIndex}`, JSON.stringify(one)]));
-  }
+  const designs = (rows: readonly { readonly designIndex: number | null }[]): ReadonlyMap<string, string> =>
+    new Map(rows.map((row) => [`${row.designIndex}`, JSON.stringify(row)]));
+  if (what === 'simulate') return designs(unwrap(store.listSimulations(runId)));
+  if (what === 'measure') return designs(unwrap(store.listMeasurements(runId)));
+  const chunks = unwrap(store.listChunks(runId));
+  if (chunks.length === 0) return new Map();
+  const columns = unwrap(store.loadRunColumns(runId));
+  const arrays = Object.values(columns).filter((column) => ArrayBuffer.isView(column)) as Float64Array[];
+  const parts = new Map<string, string>();
+  for (const { firstDesign, count } of chunks)
+    for (let design = firstDesign; design < firstDesign + count; design++)
+      parts.set(`${design}`, arrays.map((column) => column[design]).join());
+  return parts;
 }
 
 /** Returns the output of Debian's `sqlite3` for a check of the file. It is `ok` if nothing is wrong. */
@@ -158,28 +151,23 @@ export function checkGolden(store: Store, version: number): readonly string[] {
   const run = unwrap(store.getRun(1));
   const { firstDesign: _first, ...columns } = sampleChunk(0, run.enumeratedCount);
   const wrong: string[] = [];
-  const hold = (what: string, is: boolean): void => void (is || wrong.push(what));
+  const hold = (what: string, is: unknown, expected: unknown = true): void =>
+    void (isDeepStrictEqual(is, expected) || wrong.push(what));
   hold('the run', run.name === 'sample' && run.state === 'complete' && run.elapsedMs === 12.5 && run.studyId === 1);
-  hold('its tags', isDeepStrictEqual(run.tags, ['golden']));
-  hold('its designs', isDeepStrictEqual({ ...unwrap(store.loadRunColumns(1)) }, { ...columns, designs: null }));
-  hold('the settings', isDeepStrictEqual(unwrap(store.listSettings()), { theme: 'dark' }));
+  hold('its tags', run.tags, ['golden']);
+  hold('its designs', { ...unwrap(store.loadRunColumns(1)) }, { ...columns, designs: null });
+  hold('the settings', unwrap(store.listSettings()), { theme: 'dark' });
   const measured = unwrap(store.listMeasurementsOf(1)).map((record) => record.timesMs);
-  hold('the measurements', isDeepStrictEqual(measured, version < 2 ? [] : [[1.5, 1.25]]));
+  hold('the measurements', measured, version < 2 ? [] : [[1.5, 1.25]]);
   const calibrations = unwrap(store.listCalibrations()).map((record) => record.name);
-  hold('the calibrations', isDeepStrictEqual(calibrations, version < 2 ? [] : ['golden']));
-  if (version >= 3) hold('the source of a run', unwrap(store.getRun(2)).sourceRunId === 1);
+  hold('the calibrations', calibrations, version < 2 ? [] : ['golden']);
+  if (version >= 3) hold('the source of a run', unwrap(store.getRun(2)).sourceRunId, 1);
   if (version >= 5) {
     const { predicted, picked, ...best } = sampleBest();
-    hold(
-      'the best designs',
-      isDeepStrictEqual({ ...unwrap(store.loadRunColumns(3)) }, { ...best, count: best.designs.length }),
-    );
-    hold(
-      'the number of predicted designs',
-      isDeepStrictEqual(unwrap(store.getRun(3)).kept, { wanted: 3, predicted, picked }),
-    );
+    hold('the best designs', { ...unwrap(store.loadRunColumns(3)) }, { ...best, count: best.designs.length });
+    hold('the number of predicted designs', unwrap(store.getRun(3)).kept, { wanted: 3, predicted, picked });
   }
-  hold('the integrity', unwrap(store.checkIntegrity()).length === 0);
+  hold('the integrity', unwrap(store.checkIntegrity()), []);
   return wrong;
 }
 
@@ -211,6 +199,7 @@ async function killRuns(
   folder: string,
   tally: Tally,
 ): Promise<void> {
+  // prettier-ignore
   const { uniform } = report;
   const file = join(folder, `${what}.db`);
   const runOf = (store: Store) => unwrap(store.listRuns({})).rows.findLast((run) => run.kind === KIND[what]);
@@ -291,10 +280,8 @@ async function killImports(report: Report, kills: number, folder: string, tally:
   const { uniform } = report;
   const file = join(folder, 'import.db');
   const times = join(folder, 'cache.json');
-  const entries = Array.from({ length: IMPORTED_ROWS }, (_, i) => [
-    `${i}`,
-    { block: 32 + i, time: 1 + i / 7, times: [1 + i / 7] },
-  ]);
+  const row = (i: number) => ({ block: 32 + i, time: 1 + i / 7, times: [1 + i / 7] });
+  const entries = Array.from({ length: IMPORTED_ROWS }, (_, i) => [`${i}`, row(i)]);
   const cache = Object.fromEntries(entries) as object;
   writeFileSync(times, JSON.stringify({ device_name: 'x', kernel_name: 'k', tune_params_keys: ['block'], cache }));
   const whole = await work('import', file, { other: times });
@@ -333,9 +320,8 @@ async function killMigrations(report: Report, kills: number, folder: string, tal
     copyFileSync(goldenFile(version), file);
     const ms = workMs * uniform();
     const at = `migrate, seed ${report.seed}, attempt ${attempt}, version ${version} killed after ${ms.toFixed(0)} ms`;
-    const outcome = await work('migrate', file, {
-      kill: attempt === 0 ? null : { after: 'ready', ms, whom: 'engine' },
-    });
+    const kill = attempt === 0 ? null : ({ after: 'ready', ms, whom: 'engine' } as const);
+    const outcome = await work('migrate', file, { kill });
     if (attempt === 0) workMs = outcome.workMs;
     killed += count(report, at, outcome, tally);
     for (const wrong of inStore(file, (store) => checkGolden(store, version)))
@@ -360,10 +346,7 @@ export async function verifyKills(report: Report, kills: number, works: readonly
   report.figure('kills', tally.kills);
   if (works.includes('measure')) report.figure('kills of the measuring program among these', tally.programs);
   report.figure('killed runs resumed to their end', tally.resumed);
-  report.figure(
-    'checked by',
-    findTool('sqlite3') === null ? 'SQLite in Lockstep (no sqlite3 here)' : "Debian's sqlite3",
-  );
+  report.figure('checked by', findTool('sqlite3') === null ? 'SQLite in Lockstep (no sqlite3 here)' : "Debian's sqlite3"); // prettier-ignore
 }
 
 export const section: Section = {

@@ -31,12 +31,7 @@ const TEXTS = ['', '0', '1', '64', '-1', '1e308', '3.5', '999999999', 'NaN', 'ge
 const NUMBERS = ['1', '2', '8', '24', '32', '48', '100', '0.5', '0', '3000'];
 const VIEWS = ['study', 'landscape', 'landscape?shape=slices', 'landscape?shape=designs', 'ranking', 'compare', 'measure', 'runs', 'runs?selected=1', 'models', 'export', 'export?format=html', 'nothing', 'ranking?selected=99999999']; // prettier-ignore
 const FILES = ['db/examples/acts.json', 'db/examples/spmv-uniform.json', 'db/examples/acts-propagation-steps.csv', 'test/data/loops/spmv-times-ms.csv', 'test/data/measured/cpu-xeon-2-cores.jsonl', 'test/data/inspect/kernels.ptx', 'package.json']; // prettier-ignore
-const SIZES = [
-  { width: 1440, height: 900 },
-  { width: 900, height: 900 },
-  { width: 1000, height: 600 },
-  { width: 1920, height: 1200 },
-];
+const SIZES = [[1440, 900], [900, 900], [1000, 600], [1920, 1200]].map(([width, height]) => ({ width, height })); // prettier-ignore
 
 /** Returns a visible and usable element, or null. Links to other sites are left out. */
 async function anyOf(page: Page, uniform: UniformSource, selector: string): Promise<Locator | null> {
@@ -124,11 +119,7 @@ function actionsOn(studyId: number): readonly Weighted[] {
     weighted(25, async (page, uniform, tell) => {
       tell('open the study');
       await open(page);
-      const field = await anyOf(
-        page,
-        uniform,
-        'input[inputmode=decimal], input[inputmode=numeric], input[type=number]',
-      );
+      const field = await anyOf(page, uniform, 'input[inputmode=decimal], input[inputmode=numeric], input[type=number]'); // prettier-ignore
       const text = oneOf(uniform, NUMBERS);
       tell(`edit a number to ${text}`);
       await field?.fill(text, { timeout: ACTION_MS });
@@ -223,14 +214,9 @@ export async function verifyMonkey(report: Report, minutes: number, name?: strin
         const asked = performance.now();
         const alive = await Promise.race([page.evaluate(() => true).catch(() => true), setTimeout(SILENCE_MS, false, { ref: false })]); // prettier-ignore
         slowestMs = Math.max(slowestMs, performance.now() - asked);
-        if (!alive || acted === 'silent') {
-          fail(`The page hangs: no answer in ${inSeconds(SILENCE_MS)}`);
-          return;
-        }
-        if (!page.url().startsWith(new URL(host.address).origin)) {
-          fail(`The page left the program for ${page.url()}`);
-          return;
-        }
+        if (!alive || acted === 'silent') return fail(`The page hangs: no answer in ${inSeconds(SILENCE_MS)}`);
+        if (!page.url().startsWith(new URL(host.address).origin))
+          return fail(`The page left the program for ${page.url()}`);
         for (; failures < heard.length; failures++) fail(`The page reports an error: ${heard[failures]}`);
         if (performance.now() - start > MINUTE_MS * (byMinute.length + 1)) {
           const now = await memory(page, cdp, host.pid);
@@ -243,25 +229,23 @@ export async function verifyMonkey(report: Report, minutes: number, name?: strin
         await page.evaluate((hash) => void (location.hash = hash), `#/study?study=${studyId}`);
         const card = page.getByRole('region', { name: 'Recommendation' });
         const settled = card.and(page.locator('[aria-busy=false]')).waitFor({ timeout: SETTLED_MS });
-        await settled.catch(() =>
-          fail(`No recommendation of ${name} in ${inSeconds(SETTLED_MS)} after the last action`),
-        );
+        await settled.catch(() => fail(`No recommendation of ${name} in ${inSeconds(SETTLED_MS)} after the last action`)); // prettier-ignore
       }
       if (await page.getByText('The engine is not answering.').isVisible()) fail('The engine is not answering.');
 
       const warm = Float64Array.from(byMinute.slice(WARM_MINUTES), ({ heap }) => heap);
       if (warm.length >= 4) {
-        const [early, late] = [median(warm.slice(0, Math.ceil(warm.length / 3))), median(warm.slice(-Math.ceil(warm.length / 3)))]; // prettier-ignore
+        const third = Math.ceil(warm.length / 3);
+        const [early, late] = [median(warm.slice(0, third)), median(warm.slice(-third))];
         if (late > GROWTH.fraction * early + GROWTH.bytes) report.fail(`The heap of the page grows: ${inMegabytes(early)}, then ${inMegabytes(late)}.`); // prettier-ignore
         report.figure('heap of the page after five minutes, at the end', `${inMegabytes(early)}, ${inMegabytes(late)}`);
       }
       report.figure('random actions', `${actions.toLocaleString('en')}, ${done.toLocaleString('en')} of them possible`);
       report.figure('errors of the page', heard.length);
-      report.figure('heap by minute, MB', byMinute.map(({ heap }) => (heap / 2 ** 20).toFixed(0)).join(' ') || '–');
-      report.figure(
-        'engine by minute, MB',
-        byMinute.map(({ host: bytes }) => (bytes / 2 ** 20).toFixed(0)).join(' ') || '–',
-      );
+      const byMinutes = (of: 'heap' | 'host'): string =>
+        byMinute.map((one) => (one[of] / 2 ** 20).toFixed(0)).join(' ') || '–';
+      report.figure('heap by minute, MB', byMinutes('heap'));
+      report.figure('engine by minute, MB', byMinutes('host'));
       report.figure('longest time to an answer of the page', inSeconds(slowestMs));
     } finally {
       await browser.close();

@@ -59,20 +59,7 @@ const nearly = (tokens: readonly string[]): fc.Arbitrary<Uint8Array> =>
   fc.array(fc.constantFrom(...tokens), { maxLength: 60 }).map((parts) => encode(parts.join('')));
 
 /** Numbers that no user writes, but that a file may have. */
-const NUMBERS = [
-  '0',
-  '-0',
-  '-1',
-  '1e308',
-  '1e999',
-  '5e-324',
-  '9007199254740993',
-  '4294967296',
-  'NaN',
-  '0x10',
-  '1_0',
-  '١',
-];
+const NUMBERS = '0 -0 -1 1e308 1e999 5e-324 9007199254740993 4294967296 NaN 0x10 1_0 ١'.split(' ');
 /** Replaces a piece by bytes, by a hostile number or by a copy of another piece, or repeats the piece. */
 const edit = fc.record({
   at: fc.nat(),
@@ -87,15 +74,11 @@ function damaged(files: fc.Arbitrary<Uint8Array>): fc.Arbitrary<Uint8Array> {
   return fc.tuple(files, fc.array(edit, { minLength: 1, maxLength: 4 })).map(([file, edits]) => {
     let bytes = file;
     for (const { at, removed, put } of edits) {
-      const start = bytes.length === 0 ? 0 : at % bytes.length;
-      let piece: Uint8Array;
-      if (put instanceof Uint8Array) piece = put;
-      else {
-        const from = bytes.length === 0 ? 0 : put[0] % bytes.length;
-        const copied = bytes.subarray(from, from + put[1]);
-        piece = Uint8Array.from({ length: copied.length * put[2] }, (_, i) => copied[i % copied.length]);
-      }
-      bytes = Buffer.concat([bytes.subarray(0, start), piece, bytes.subarray(start + removed)]);
+      const within = (place: number): number => (bytes.length === 0 ? 0 : place % bytes.length);
+      const repeated = (from: number, length: number, times: number): Uint8Array =>
+        Buffer.concat(new Array<Uint8Array>(times).fill(bytes.subarray(within(from), within(from) + length)));
+      const piece = put instanceof Uint8Array ? put : repeated(...put);
+      bytes = Buffer.concat([bytes.subarray(0, within(at)), piece, bytes.subarray(within(at) + removed)]);
     }
     return new Uint8Array(bytes);
   });
@@ -151,10 +134,7 @@ const t4Files = fc
     fc.record(
       {
         configuration: fc.dictionary(fc.constantFrom('a', 'b', '__proto__', 'polluted'), fc.integer(), { maxKeys: 3 }),
-        times: fc.record(
-          { runtimes: fc.array(time, { maxLength: 3 }), compilation: fc.double() },
-          { requiredKeys: [] },
-        ),
+        times: fc.record({ runtimes: fc.array(time, { maxLength: 3 }), compilation: fc.double() }, { requiredKeys: [] }), // prettier-ignore
         invalidity: fc.constantFrom('correct', 'runtime', 'correctness', 'odd'),
         measurements: fc.array(
           fc.record({ name: fc.constantFrom('time', 'x'), value: time, unit: fc.constantFrom('', 'ms', 'ns') }),
@@ -167,11 +147,9 @@ const t4Files = fc
   .map((results) => encode(JSON.stringify({ results, metadata: { timeunit: 'ms' }, schema_version: '1.0.0' })));
 
 /** The first two lines of a result file. */
+const stream = { benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 8 } } as const;
 export const PLAN = planLine(
-  benchPlan(
-    ['a', 'b'].map((id) => ({ id, benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 8 } })),
-    { backend: 'cpu', warmUps: 0 },
-  ),
+  benchPlan([{ id: 'a', ...stream }, { id: 'b', ...stream }], { backend: 'cpu', warmUps: 0 }), // prettier-ignore
 );
 export const DEVICE = measuringDevice({ backend: 'cpu', threadGroupWidth: null, multiprocessors: null, timer: 'host' });
 const record = fc.oneof(
@@ -184,14 +162,7 @@ const record = fc.oneof(
     clockMhz: fc.constantFrom(null, 1000),
   }),
   fc.record({ type: fc.constant('failed'), case: fc.constantFrom('a', 'b'), message: fc.string({ maxLength: 5 }) }),
-  fc.constantFrom<unknown>(
-    DEVICE,
-    PLAN,
-    { type: 'done', elapsedMs: 1 },
-    { type: 'lost', message: 'x' },
-    { type: 'new' },
-    {},
-  ),
+  fc.constantFrom<unknown>(DEVICE, PLAN, { type: 'done', elapsedMs: 1 }, { type: 'lost', message: 'x' }, { type: 'new' }, {}), // prettier-ignore
 );
 const results = fc
   .array(record, { maxLength: 12 })
@@ -229,12 +200,10 @@ const MAX_MESSAGE_CHARACTERS = 2000;
 function soundOrRefused<T>(result: Result<T>, check: (value: T) => void, names = /hostile/): void {
   assert.equal(({} as { polluted?: unknown }).polluted, undefined);
   if (result.ok) return check(result.value);
-  assert.match(result.error.message, names);
-  assert.ok(
-    result.error.message.length <= MAX_MESSAGE_CHARACTERS,
-    `a message of ${result.error.message.length} characters`,
-  );
-  assert.notEqual(result.error.code, 'internal');
+  const { code, message } = result.error;
+  assert.match(message, names);
+  assert.ok(message.length <= MAX_MESSAGE_CHARACTERS, `a message of ${message.length} characters`);
+  assert.notEqual(code, 'internal');
 }
 
 function soundLaw({ law }: { readonly law: { readonly probability: Float64Array } }): void {
@@ -244,10 +213,7 @@ function soundLaw({ law }: { readonly law: { readonly probability: Float64Array 
 
 function soundCases(cases: readonly { readonly timesMs: readonly number[]; readonly failure: string | null }[]): void {
   for (const { timesMs, failure } of cases) {
-    assert.ok(
-      timesMs.every((one) => Number.isFinite(one) && one >= 0),
-      `times ${timesMs.join(', ')}`,
-    );
+    assert.ok(timesMs.every((one) => Number.isFinite(one) && one >= 0), `times ${timesMs.join(', ')}`); // prettier-ignore
     if (failure !== null) assert.deepEqual(timesMs, []);
   }
 }
@@ -275,11 +241,6 @@ export function readKernel(kind: keyof KernelTexts, bytes: Uint8Array): void {
   const texts: KernelTexts = { [kind]: kind === 'cubin' ? bytes : decode(bytes) };
   soundOrRefused(inspectKernel('hostile', texts, {}), soundInspection);
 }
-const kernelParser = (kind: keyof KernelTexts, file: Uint8Array): Parser => ({
-  name: `kernel: ${kind}`,
-  files: filesOf(KERNEL_TOKENS, file),
-  read: (bytes) => readKernel(kind, bytes),
-});
 
 function readJson<T>(bytes: Uint8Array, then: (value: unknown) => Result<T>, names?: RegExp): void {
   let value: unknown;
@@ -296,12 +257,13 @@ const T4 = sample('test/data/kernel-tuner/convolution-A100_T4.json.gz');
 const RESULTS = sample('test/data/measured/cpu-xeon-2-cores.jsonl');
 const LENGTHS = sample('db/examples/acts-propagation-steps.csv');
 const STUDIES = ['acts', 'spmv-cpu', 'spmv-implementations'].map((name) => sample(`db/examples/${name}.json`));
-const GPU = encode(
-  JSON.stringify((JSON.parse(readFileSync(join(ROOT, 'db/devices/nvidia.json'), 'utf8')) as unknown[])[0]),
-);
+const [gpu] = JSON.parse(readFileSync(join(ROOT, 'db/devices/nvidia.json'), 'utf8')) as unknown[];
+const GPU = encode(JSON.stringify(gpu));
 
+const sampled = (...names: readonly string[]): readonly Uint8Array[] =>
+  names.map((name) => sample(`test/data/lengths/${name}`));
 /** Files that NumPy wrote, see make-lengths.py beside them. */
-const ARRAYS = ['int64.npy', 'big-endian.npy', 'float32-column.npy', 'one.npz', 'rows.npz'].map((name) => sample(`test/data/lengths/${name}`)); // prettier-ignore
+const ARRAYS = sampled('int64.npy', 'big-endian.npy', 'float32-column.npy', 'one.npz', 'rows.npz');
 const EDGES = encode('# Undirected graph\n# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n4\t1\n0\t1\n0\t4\n1\t0\n0\t5\n');
 const GRAPHS = [
   '<?xml version="1.0"?>\n<graphml>\n<graph edgedefault="directed">\n<node id="a"/><node id="b"/>\n<!-- c -->\n<edge source="a" target="b"/>\n</graph></graphml>\n',
@@ -334,9 +296,8 @@ const lengthFile = (name: string, ...written: readonly (Uint8Array | fc.Arbitrar
   },
 });
 
-const OPTUNA = optunaStorage([
-  { name: 'x', metrics: ['time_ms'], trials: [{ values: [1], parameters: { BLOCK: 64, schedule: 'none' } }] },
-]);
+const trial = { values: [1], parameters: { BLOCK: 64, schedule: 'none' } };
+const OPTUNA = optunaStorage([{ name: 'x', metrics: ['time_ms'], trials: [trial] }]);
 
 /** Makes a parser that reads a stream of chunks. */
 const streamed = <T>(
@@ -368,14 +329,10 @@ export const PARSERS: readonly Parser[] = [
     },
   ),
   lengthFile('NPY, NPZ', ...ARRAYS),
-  lengthFile(
-    'Parquet',
-    parquetFiles,
-    ...['duckdb', 'duckdb-lz4', 'arrow-lists'].map((name) => sample(`test/data/lengths/${name}.parquet`)),
-  ),
-  lengthFile('Arrow', ...['polars-lz4', 'arrow-stream'].map((name) => sample(`test/data/lengths/${name}.arrow`))),
+  lengthFile('Parquet', parquetFiles, ...sampled('duckdb.parquet', 'duckdb-lz4.parquet', 'arrow-lists.parquet')),
+  lengthFile('Arrow', ...sampled('polars-lz4.arrow', 'arrow-stream.arrow')),
   lengthFile('graph', ...GRAPHS),
-  lengthFile('edge list', EDGES, sample('test/data/lengths/networkx-attributes.edgelist')),
+  lengthFile('edge list', EDGES, ...sampled('networkx-attributes.edgelist')),
   streamed('lengths (CSV)', filesOf(CSV_TOKENS, LENGTHS), parseLengthsCsv, soundLaw),
   streamed('table (CSV)', filesOf(CSV_TOKENS, LENGTHS), inspectTable, anything),
   streamed(
@@ -445,22 +402,26 @@ export const PARSERS: readonly Parser[] = [
     filesOf(JSON_TOKENS, sample('db/examples/kernels/spmv/spmv.kernel.json')),
     (bytes, label) => parseKernelManifest(decode(bytes), label),
   ),
-  {
-    name: 'device',
-    files: filesOf(JSON_TOKENS, GPU),
-    read: (bytes) => readJson(bytes, validateDevice, /./),
-  },
+  { name: 'device', files: filesOf(JSON_TOKENS, GPU), read: (bytes) => readJson(bytes, validateDevice, /./) },
   {
     name: 'trace',
     files: fc.oneof(anyBytes, damaged(fc.constant(TRACE)), fc.constant(TRACE)),
     read: (bytes) =>
       soundOrRefused(parseTrace(bytes), ({ lengths }) => assert.ok(lengths.every((length) => length >= 0)), /./),
   },
-  kernelParser('ptx', encode(KERNEL)),
-  kernelParser('sass', SASS),
-  kernelParser('log', encode(LOG)),
-  kernelParser('profile', PROFILE),
-  kernelParser('cubin', CUBIN),
+  ...(
+    Object.entries({ ptx: encode(KERNEL), sass: SASS, log: encode(LOG), profile: PROFILE, cubin: CUBIN }) as [
+      keyof KernelTexts,
+      Uint8Array,
+    ][]
+  ).map(
+    // prettier-ignore
+    ([kind, file]): Parser => ({
+      name: `kernel: ${kind}`,
+      files: filesOf(KERNEL_TOKENS, file),
+      read: (bytes) => readKernel(kind, bytes),
+    }),
+  ),
   {
     name: 'kind of a file',
     files: fc.oneof(anyBytes, damaged(caches), damaged(results), ...[CACHE, RESULTS, LENGTHS, GPU].map((file) => damaged(fc.constant(file)))), // prettier-ignore

@@ -53,8 +53,7 @@ const DAMAGES: Readonly<Record<string, (bytes: Buffer, below: (n: number) => num
   'two kilobytes exchanged': (bytes, below) => {
     const [a, b] = [1024 * below(bytes.length / 1024), 1024 * below(bytes.length / 1024)];
     const page = Buffer.from(bytes.subarray(a, a + 1024));
-    bytes.copyWithin(a, b, b + 1024);
-    page.copy(bytes, b);
+    bytes.copyWithin(a, b, b + 1024).set(page, b);
     return bytes;
   },
   'random bytes after its end': (bytes, below) => Buffer.concat([bytes, Buffer.alloc(1 + below(5000), 0x5a)]),
@@ -82,7 +81,7 @@ function readAll(store: Store): readonly Result<unknown>[] {
 
 function damagedFiles(report: Report, count: number, folder: string): void {
   const below = (n: number): number => wholeBelow(report.uniform, Math.max(1, Math.floor(n)));
-  const found = { refused: 0, readable: 0, partly: 0, unseen: 0 };
+  let [refused, readable, partly, unseen] = [0, 0, 0, 0];
   const names = Object.keys(DAMAGES);
   const { firstDesign: _first, ...chunk } = sampleChunk(0, sampleDraft().enumeratedCount);
   const expected = { ...chunk, designs: null };
@@ -104,7 +103,7 @@ function damagedFiles(report: Report, count: number, folder: string): void {
     try {
       const opened = open(file);
       if (!opened.ok) {
-        found.refused++;
+        refused++;
         if (opened.error.code !== 'storage') report.fail(`${at}: ${opened.error.code}: ${opened.error.message}`);
         if (!readFileSync(file).equals(bytes)) report.fail(`${at}: it was refused and changed`);
         continue;
@@ -116,24 +115,20 @@ function damagedFiles(report: Report, count: number, folder: string): void {
         if (error.code !== 'storage' && error.code !== 'not-found')
           report.fail(`${at}: ${error.code}: ${error.message}`);
       const columns = store.loadRunColumns(1);
-      if (
-        columns.ok &&
-        !isDeepStrictEqual({ ...columns.value }, expected) &&
-        unwrap(store.checkIntegrity()).length === 0
-      ) {
-        found.unseen++;
+      const isOther = columns.ok && !isDeepStrictEqual({ ...columns.value }, expected);
+      if (isOther && unwrap(store.checkIntegrity()).length === 0) {
+        unseen++;
         const read: Readonly<Record<string, unknown>> = { ...columns.value };
         const other = Object.entries(expected).filter(([name, column]) => !isDeepStrictEqual(read[name], column));
         report.fail(`${at}: no error reports that ${other.map(([name]) => name).join(', ')} have changed`);
       }
-      if (failed.length > 0) found.partly++;
-      else found.readable++;
+      if (failed.length > 0) partly++;
+      else readable++;
       opened.value.close();
     } catch (error) {
       report.fail(`${at} threw ${error instanceof Error ? error.stack : String(error)}`);
     }
   }
-  const { refused, readable, partly, unseen } = found;
   report.figure('damaged databases', count);
   report.figure('refused, partly read, read', `${refused}, ${partly}, ${readable}`);
   report.figure('changed designs without an error', unseen);
@@ -171,18 +166,17 @@ function smallDisk(folder: string, megabytes: number, again: boolean): string | 
   return status === 0 ? null : `mount: ${stderr.trim()}`;
 }
 
+const isError = (line: string): boolean => /^(error|failed) /.test(line);
+
 async function fullDisk(report: Report, folder: string, expected: Swept): Promise<void> {
   const disk = join(folder, 'disk');
   mkdirSync(disk);
   const lacking = smallDisk(disk, 3, false);
-  if (lacking) {
-    report.figure('disk full', `skipped: ${lacking}`);
-    return;
-  }
+  if (lacking) return report.figure('disk full', `skipped: ${lacking}`);
   try {
     const file = join(disk, 'full.db');
     const { lines } = await work('sweep', file);
-    const error = lines.find((line) => /^(error|failed) /.test(line));
+    const error = lines.find(isError);
     if (!error || !/No space is left/.test(error)) report.fail(`A full disk: ${error ?? lines.at(-1)}`);
     smallDisk(disk, 200, true);
     const before = sweepIn(file)!;
@@ -190,10 +184,8 @@ async function fullDisk(report: Report, folder: string, expected: Swept): Promis
     if (lost.length > 0) report.fail(`A full disk: ${lost.length} of ${before.parts.size} saved designs are wrong`);
     await work('sweep', file); // This resumes the run.
     expectSame(report, 'After a full disk', file, expected);
-    report.figure(
-      'disk full',
-      `${before.parts.size.toLocaleString('en')} designs were saved; resumed to the same results`,
-    );
+    const saved = before.parts.size.toLocaleString('en');
+    report.figure('disk full', `${saved} designs were saved; resumed to the same results`);
   } finally {
     spawnSync('umount', [disk]);
   }
@@ -214,8 +206,7 @@ function readOnly(report: Report, folder: string): void {
     if (${root}) process.setuid(${NOBODY});
     const opened = openStore(${JSON.stringify({ file, migrationsFolder: MIGRATIONS })});
     console.log(opened.ok ? 'ok' : opened.error.code + ': ' + opened.error.message);`;
-  const said = (): string =>
-    spawnSync(process.execPath, ['--input-type=module', '-e', opening], { encoding: 'utf8' }).stdout;
+  const said = (): string => spawnSync(process.execPath, ['--input-type=module', '-e', opening], { encoding: 'utf8' }).stdout; // prettier-ignore
   const before = readFileSync(file);
   chmodSync(file, 0o400);
   if (!/^storage: .* is read-only/.test(said())) report.fail(`A read-only file: ${said()}`);
@@ -242,7 +233,7 @@ async function locked(report: Report, folder: string, expected: Swept): Promise<
     other.exec('ROLLBACK');
     other.close();
     const { lines } = await sweeping;
-    const error = lines.find((line) => /^(error|failed) /.test(line));
+    const error = lines.find(isError);
     if (error && !/locked by another program/.test(error)) report.fail(`Locked for ${ms} ms: ${error}`);
     if (error) await work('sweep', file); // This begins or resumes the run.
     expectSame(report, `Locked for ${ms} ms`, file, expected);
@@ -273,8 +264,8 @@ async function jumpingClock(report: Report, folder: string, expected: Swept): Pr
   const flags = ['--import', join(import.meta.dirname, 'storage-clock.ts')];
   for (let i = 0; i < 6; i++) {
     const file = join(folder, `clock-${i}.db`);
-    if (i > 0)
-      await work('sweep', file, { flags, kill: { after: 'ready', ms: 1000 * report.uniform(), whom: 'engine' } });
+    const kill = i === 0 ? null : ({ after: 'ready', ms: 1000 * report.uniform(), whom: 'engine' } as const);
+    if (kill) await work('sweep', file, { flags, kill });
     expectDone(report, 'Clock jumps', await work('sweep', file, { flags }));
     expectSame(report, 'Clock jumps', file, expected);
   }
@@ -285,14 +276,14 @@ async function twoPrograms(report: Report, folder: string, expected: Swept): Pro
   const file = join(folder, 'shared.db');
   for (const one of await Promise.all([work('sweep', file), work('sweep', file)]))
     expectDone(report, 'Two programs on one store', one);
-  const parts = inStore(file, (store) =>
-    unwrap(store.listRuns({}))
-      .rows.filter(({ name }) => name === 'Killed')
-      .map(({ id }) => savedParts(store, 'sweep', id)),
+  const sweeps = inStore(file, (store) =>
+    unwrap(store.listRuns({})).rows.flatMap(({ id, name }) =>
+      name === 'Killed' ? savedParts(store, 'sweep', id) : [],
+    ),
   );
-  const same = parts.filter((one) => isDeepStrictEqual(one, expected.parts));
+  const same = sweeps.filter((one) => isDeepStrictEqual(one, expected.parts));
   if (same.length !== 2)
-    report.fail(`Two programs on one store: ${same.length} of ${parts.length} sweeps have the results`);
+    report.fail(`Two programs on one store: ${same.length} of ${sweeps.length} sweeps have the results`);
   expectSame(report, 'Two programs on one store', file, expected);
   report.figure('two programs on one store', 'both with the same results');
 }

@@ -12,7 +12,7 @@ import { findTool } from '../tools.mjs';
 import { call, ended } from '../unit/engine-calls.ts';
 import { DEVICES, randomStudy } from '../unit/random-studies.ts';
 import { inSeconds, oneOf, wholeBelow, type Report, type Section } from './report.ts';
-import { dataText } from '../data.ts';
+import { dataText, encode } from '../data.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** Number of designs that are measured in a round trip of a study, here and in `trip-choose.py`. */
@@ -68,7 +68,7 @@ function csvTrip(report: Report, text: string, devices: readonly string[], chang
     wanted.push(designOf(Object.fromEntries(names.map((name, at) => [name, fields[at]]))));
     return `${fields.map((field) => (field.includes(',') ? `"${field}"` : field)).join(',')},${timeOf(wanted.length - 1)}`;
   });
-  const bytes = new TextEncoder().encode([`${header},measured_ms`, ...rows, ''].join('\n'));
+  const bytes = encode([`${header},measured_ms`, ...rows, ''].join('\n'));
   return { fileName: 'measured.csv', bytes, wanted, devices, whole: !changed };
 }
 const splitCsv = (line: string): string[] =>
@@ -107,7 +107,7 @@ function t4Trip({ uniform }: Report, text: string, { rows }: RankPage, devices: 
     wanted.push({ ...rows[at].design, deviceId: rows[at].deviceId });
     return true;
   });
-  const bytes = new TextEncoder().encode(JSON.stringify({ ...file, results }));
+  const bytes = encode(JSON.stringify({ ...file, results }));
   return { fileName: 'measured.json', bytes, wanted, devices, whole: true };
 }
 
@@ -143,9 +143,7 @@ async function travel(report: Report, engine: OpenEngine, runId: number, pair: s
       for (const time of timesMs) {
         const at = time - 1.25;
         const found: Fields = { ...(design as Design), deviceId: imported.linked!.deviceId };
-        const [wrong] = Object.entries(wanted[at] ?? { time: 0 }).filter(
-          ([name, value]) => !isDeepStrictEqual(found[name], value),
-        );
+        const wrong = Object.entries(wanted[at] ?? { time: 0 }).some(([name, value]) => !isDeepStrictEqual(found[name], value)); // prettier-ignore
         if (wrong) fail(`${JSON.stringify(wanted[at])} became ${JSON.stringify(found)}`);
         linked.add(at);
       }
@@ -204,10 +202,8 @@ export async function verifyTrips(report: Report, amount: number): Promise<void>
         });
         const wanted = JSON.parse(out) as readonly Fields[];
         const bytes = new Uint8Array(readFileSync(file));
-        trips.push([
-          format === 'optuna' ? 'Optuna' : 'Kernel Tuner',
-          { fileName: 'measured', bytes, wanted, devices: [null], whole: true },
-        ]);
+        const trip = { fileName: 'measured', bytes, wanted, devices: [null], whole: true };
+        trips.push([format === 'optuna' ? 'Optuna' : 'Kernel Tuner', trip]);
       };
       if (python !== null) await tuned('kernel-tuner', KERNEL_TUNER, python);
       if (withOptuna !== null) await tuned('optuna', OPTUNA.replace('UNITS', `${study.workload.units}`), withOptuna);
