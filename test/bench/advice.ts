@@ -95,10 +95,7 @@ const EDITS: Readonly<Record<string, Edit>> = {
       },
     ]),
   ),
-  units: (study) => ({
-    ...study,
-    workload: { ...study.workload, units: Math.round(study.workload.units * 0.9) },
-  }),
+  units: (study) => ({ ...study, workload: { ...study.workload, units: Math.round(study.workload.units * 0.9) } }),
   // Block widths exist only for units in rows, and the units of a law have no rows.
   lengths: (study) => {
     const { blockWidth: _, ...axes } = study.axes;
@@ -108,10 +105,7 @@ const EDITS: Readonly<Record<string, Edit>> = {
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
-  options: {
-    fields: { type: 'string' },
-    worst: { type: 'string', default: '5' },
-  },
+  options: { fields: { type: 'string' }, worst: { type: 'string', default: '5' } },
 });
 const steps = Object.keys(STEPS) as Step[];
 

@@ -40,16 +40,11 @@ interface Row {
 function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds: number } {
   const { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, cyclesPerIteration, schedulers } = design;
   const groups = gridBlocks * groupsPerBlock;
-  const device = prepareDevice(
-    {
-      multiprocessors,
-      residentBlocks,
-      groupsPerBlock,
-      gridBlocks,
-      cyclesPerIteration,
-      schedulers,
-    },
-    independentGroups(design.depth),
+  const device = unwrap(
+    prepareDevice(
+      { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, cyclesPerIteration, schedulers },
+      independentGroups(design.depth),
+    ),
   );
   const most = Math.min(50_000, Math.max(16, Math.ceil(MAX_GROUP_ENDS / groups)));
   const times = replicate(device, {

@@ -41,11 +41,7 @@ interface Launch {
 }
 const launches: readonly Launch[] = ['designs.csv', 'spmv.csv']
   .flatMap((name) => readRows(join(folder, name)))
-  .map((row) => ({
-    row,
-    simulated: Number(row.cycles),
-    predicted: predict(row),
-  }));
+  .map((row) => ({ row, simulated: Number(row.cycles), predicted: predict(row) }));
 
 const report = (title: string, of: (launch: Launch) => boolean): void => {
   const some = launches.filter(of);

@@ -19,10 +19,7 @@ export interface MeasuredTimes {
 
 /** Returns the matrices that have a time in a column, and these times. */
 export function measuredTimes(matrices: readonly MatrixSummary[], column: Float64Array): MeasuredTimes {
-  return {
-    matrices: matrices.filter((_, i) => column[i] > 0),
-    microseconds: column.filter((time) => time > 0),
-  };
+  return { matrices: matrices.filter((_, i) => column[i] > 0), microseconds: column.filter((time) => time > 0) };
 }
 
 /** Returns the times of all matrices outside a fold. */

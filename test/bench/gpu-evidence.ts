@@ -431,12 +431,9 @@ async function spmvKernels() {
       const whole = deadline;
       deadline = performance.now() + share;
       const preparedBefore = preparingMs;
-      const detail = await measured(`spmv ${name}`, {
-        runId,
-        kernel: { file },
-        choose: 'best',
-        count: 10_000,
-      }).finally(() => (deadline = whole + preparingMs - preparedBefore));
+      const detail = await measured(`spmv ${name}`, { runId, kernel: { file }, choose: 'best', count: 10_000 }).finally(
+        () => (deadline = whole + preparingMs - preparedBefore),
+      );
       const timed = detail.cases.flatMap(({ design, predictedMs, measured: time, correct }) =>
         design && time && correct !== false ? [{ design, predicted: predictedMs ?? NaN, measured: time.medianMs }] : [],
       );

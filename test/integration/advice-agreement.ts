@@ -72,10 +72,7 @@ const answerOf = ({
   landscape: { rows, columns, picked },
   elapsedMs: _,
   ...rest
-}: Recommendation) => ({
-  ...rest,
-  ...{ rule, band, rows, columns, picked },
-});
+}: Recommendation) => ({ ...rest, ...{ rule, band, rows, columns, picked } });
 
 /**
  * Expects that the answer from the designs that can be the fastest equals the answer from all designs. Returns the
@@ -198,10 +195,7 @@ export async function agreesWithSweep(name: string, deviceId: string): Promise<v
     ...study,
     devices: [deviceId],
     workload: { ...workload, units: Math.min(workload.units, 2 ** 15) },
-    axes: {
-      ...axes,
-      ...(!Array.isArray(axes.blockThreads) && { blockThreads: { from: 256, to: 1024, step: 256 } }),
-    },
+    axes: { ...axes, ...(!Array.isArray(axes.blockThreads) && { blockThreads: { from: 256, to: 1024, step: 256 } }) },
   };
   const found = await call(engine, 'advice.sensitivity', { study: one, folder: examples });
   const sweepAt = await sweepOf(one, one.devices[0]);

@@ -117,10 +117,7 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
       writeFileSync(join(folder, 'main.cu'), program('cub.cu'));
       const flags = ['-std=c++17', '-O1', '-arch=sm_75', '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra'];
       expect(() =>
-        execFileSync('nvcc', [...flags, '-c', 'main.cu', '-o', 'main.o'], {
-          cwd: folder,
-          stdio: 'pipe',
-        }),
+        execFileSync('nvcc', [...flags, '-c', 'main.cu', '-o', 'main.o'], { cwd: folder, stdio: 'pipe' }),
       ).not.toThrow();
     },
   );

@@ -134,10 +134,7 @@ describe.skipIf(lacks('g++'))('the CUDA kernels', () => {
   it.skipIf(lacks('nvcc'))('compile without a warning', () => {
     const flags = ['-std=c++17', '-arch=sm_80', '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra'];
     expect(() =>
-      execFileSync(findTool('nvcc')!, [...flags, '-c', 'main.cu', '-o', 'main.o'], {
-        cwd: folder,
-        stdio: 'pipe',
-      }),
+      execFileSync(findTool('nvcc')!, [...flags, '-c', 'main.cu', '-o', 'main.o'], { cwd: folder, stdio: 'pipe' }),
     ).not.toThrow();
   });
 });

@@ -29,11 +29,7 @@ it.skipIf(lacks('swiftshader'))(
       workload: { lengths: 'geometric(0.02)', units: 8192 },
       kernel: { name: 'loop', registersPerThread: 32, instructionsPerIteration: 60, lengthsKnownBeforeLaunch: true },
       devices: [DEVICE],
-      axes: {
-        balancing: ['none', 'full-sort', 'window-sort(256)'],
-        blockThreads: [16, 64],
-        gridBlocks: [2, 8, 32],
-      },
+      axes: { balancing: ['none', 'full-sort', 'window-sort(256)'], blockThreads: [16, 64], gridBlocks: [2, 8, 32] },
     };
     const { id: studyId } = await call('studies.save', { study });
     const sweep = await ended('runs.start', { studyId });

@@ -165,10 +165,7 @@ describe.runIf(process.platform === 'linux')('the first start', () => {
     process.env.ELECTRON_MIRROR = await mirror(() => {});
     try {
       const done = await fetchElectron(root, process.execPath, { write: () => true }, 1_000);
-      expect(done).toEqual({
-        failed: 'Electron could not be downloaded (nothing arrived for 1 s)',
-        stopped: false,
-      });
+      expect(done).toEqual({ failed: 'Electron could not be downloaded (nothing arrived for 1 s)', stopped: false });
     } finally {
       delete process.env.ELECTRON_MIRROR;
     }
