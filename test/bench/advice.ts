@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { StudyFile } from '../../src-main/contract/study.ts';
@@ -7,6 +6,7 @@ import { openEngine, type Engine } from '../../src-main/services/engine.ts';
 import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import { KERNEL_INPUTS, withKernelValue, type KernelNumber } from '../../src-workers/domain/provenance.ts';
 import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
+import { inFolder } from '../db/sample.ts';
 
 /*
  * `npm run bench -- advice [EXAMPLE …]` measures the answers of the Study view after an edit, for each field of every
@@ -17,31 +17,13 @@ import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
  */
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'db/examples');
-const NAMES = [
-  'acts',
-  'collatz',
-  'geometric',
-  'mandelbrot',
-  'software',
-  'spmv-cpu',
-  'spmv-implementations',
-  'spmv-skewed',
-  'spmv-uniform',
-];
+const NAMES = readdirSync(EXAMPLES).flatMap((file) => /^(.*)\.json$/.exec(file)?.[1] ?? []);
 /** Target times of the answers on two idle cores, ms since the edit. */
 const STEPS = { first: 100, exact: 300, robust: 1000 } as const;
 type Step = keyof typeof STEPS;
 
 type Edit = (study: StudyFile) => StudyFile;
-const AXES = [
-  'threadsPerUnit',
-  'blockThreads',
-  'unitsPerThread',
-  'gridBlocks',
-  'registerCap',
-  'loop',
-  'balancing',
-] as const;
+const AXES = ['threadsPerUnit', 'blockThreads', 'unitsPerThread', 'gridBlocks', 'registerCap', 'loop', 'balancing'] as const; // prettier-ignore
 /** Removes one value of an axis, unless it is the only one. */
 function edited(axis: readonly unknown[] | { from: number; to: number; step?: number | undefined }): unknown {
   if ('from' in axis) return { ...axis, to: axis.to - (axis.step ?? 1) };
@@ -60,31 +42,26 @@ const numberEdit =
     const other = value > 0 ? value * (usual[1] <= 1 ? 0.8 : 1.25) : assumed;
     const whole = field === 'registersPerThread' || field === 'sharedMemoryBytesPerBlock';
     const { origins } = kernel;
-    return {
-      ...study,
-      kernel: {
-        ...withKernelValue(kernel as KernelProfile, field, whole ? Math.ceil(other) : other),
-        origins: { ...origins, [field]: 'given' },
-      },
-    } as StudyFile;
+    const changed = withKernelValue(kernel as KernelProfile, field, whole ? Math.ceil(other) : other);
+    return { ...study, kernel: { ...changed, origins: { ...origins, [field]: 'given' } } } as StudyFile;
   };
+
+const kernelEdit = (study: StudyFile, change: Partial<StudyFile['kernel']>): StudyFile => ({
+  ...study,
+  kernel: { ...study.kernel, ...change },
+});
 
 /** Edits that change a law come last. Otherwise a later edit could reuse the law that an earlier edit computed. */
 const EDITS: Readonly<Record<string, Edit>> = {
   ...Object.fromEntries((Object.keys(KERNEL_INPUTS) as KernelNumber[]).map((field) => [field, numberEdit(field)])),
-  sharing: (study) => ({
-    ...study,
-    kernel: { ...study.kernel, sharing: study.kernel.sharing === 'deal' ? 'split' : 'deal' },
-  }),
+  sharing: (study) => kernelEdit(study, { sharing: study.kernel.sharing === 'deal' ? 'split' : 'deal' }),
   accesses: (study) => {
     const { bytesPerIteration: _, ...kernel } = study.kernel;
     const accesses = kernel.accesses?.slice(1) ?? [{ pattern: 'along-unit', elementBytes: 8 }];
     return { ...study, kernel: { ...kernel, accesses } };
   },
-  lengthsKnownBeforeLaunch: (study) => ({
-    ...study,
-    kernel: { ...study.kernel, lengthsKnownBeforeLaunch: !study.kernel.lengthsKnownBeforeLaunch },
-  }),
+  lengthsKnownBeforeLaunch: (study) =>
+    kernelEdit(study, { lengthsKnownBeforeLaunch: !study.kernel.lengthsKnownBeforeLaunch }),
   devices: (study) => ({ ...study, devices: [...study.devices.slice(1), 'nvidia-t4'] }),
   ...Object.fromEntries(
     AXES.map((axis): [string, Edit] => [
@@ -148,11 +125,9 @@ process.stdout.write(`${''.padEnd(50)}${steps.map(() => '  clock   CPU  ').join(
 const all: { readonly name: string; readonly field: string; readonly answers: Answers }[] = [];
 for (const name of positionals.length > 0 ? positionals : NAMES) {
   const { $schema: _schema, ...study } = JSON.parse(readFileSync(join(EXAMPLES, `${name}.json`), 'utf8'));
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-advice-bench-'));
-  const engine = unwrap(
-    await openEngine({ databaseFile: join(folder, 'bench.db'), resourceFolder: ROOT, host: 'cli', workers: 2 }),
-  );
-  try {
+  await inFolder(async (folder) => {
+    const settings = { databaseFile: join(folder, 'bench.db'), resourceFolder: ROOT, host: 'cli', workers: 2 } as const;
+    const engine = unwrap(await openEngine(settings));
     write(name, '(opened)', await answersOf(engine, study));
     write(name, '(unchanged)', await answersOf(engine, study));
     for (const field of fields) {
@@ -167,10 +142,8 @@ for (const name of positionals.length > 0 ? positionals : NAMES) {
         process.stdout.write(`${name.padEnd(21)}${field.padEnd(29)}${error.message}\n`);
       }
     }
-  } finally {
     await engine.close();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 for (const step of steps) {
   const missed = all.filter(({ answers }) => answers[step].ms > STEPS[step]).length;

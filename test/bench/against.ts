@@ -57,20 +57,15 @@ function findRevision(name: string): { readonly commit: string } | { readonly mi
     }
   }
   const shallow = git('rev-parse', '--is-shallow-repository') === 'true';
-  return {
-    missing: shallow
-      ? 'Nothing to compare with: this clone is shallow. Fetch its history (git fetch --unshallow).'
-      : `"${name}" is not a commit of this repository. Specify a commit, a tag, or "last".`,
-  };
+  const unknown = `"${name}" is not a commit of this repository. Specify a commit, a tag, or "last".`;
+  return { missing: shallow ? 'Nothing to compare with: this clone is shallow. Fetch its history (git fetch --unshallow).' : unknown }; // prettier-ignore
 }
 
 /** Runs the benchmark once in a folder and returns the time of each case, ms. */
 function timesIn(folder: string): ReadonlyMap<string, number> {
   const said = execFileSync(process.execPath, [BENCH], { cwd: folder, encoding: 'utf8' });
-  const lines = said.trim().split('\n');
-  return new Map(
-    lines.map((line) => JSON.parse(line) as { name: string; ms: number }).map(({ name, ms }) => [name, ms]),
-  );
+  const lines = said.trim().split('\n').map((line) => JSON.parse(line) as { name: string; ms: number }); // prettier-ignore
+  return new Map(lines.map(({ name, ms }) => [name, ms]));
 }
 
 /** @returns the exit code: 2 if the revision is unknown, or if the benchmark does not run there */

@@ -50,36 +50,25 @@ interface Row {
 const LAWS = ['geometric(0.05)', 'uniform(1, 100)', 'file:acts-propagation-steps.csv', 'zipf(1.6, 2000)'];
 const MATRICES = '../../test/data/matrices';
 const FILES = [
-  'mtx:cage8.mtx',
-  'mtx:ca-GrQc.mtx',
-  `mtx:${MATRICES}/lp_ship04l.mtx`,
-  `mtx:${MATRICES}/1138_bus.mtx`,
-  `mtx:${MATRICES}/EVA.mtx`,
-  'example:collatz',
-  'example:collatz',
-  'example:mandelbrot',
-  'example:mandelbrot',
+  ...['cage8', 'ca-GrQc', ...['lp_ship04l', '1138_bus', 'EVA'].map((name) => `${MATRICES}/${name}`)].map((path) => `mtx:${path}.mtx`), // prettier-ignore
+  ...['collatz', 'collatz', 'mandelbrot', 'mandelbrot'].map((name) => `example:${name}`),
 ];
 const isInOrder = options.lengths === 'files';
-const DEVICES = [
-  'nvidia-v100-sxm2-16gb',
-  'nvidia-a100-sxm4-40gb',
-  'nvidia-a100-sxm4-40gb',
-  'nvidia-h100-sxm5-80gb',
-  'nvidia-rtx-4090',
-];
+const [V100, A100, H100, RTX] = ['v100-sxm2-16gb', 'a100-sxm4-40gb', 'h100-sxm5-80gb', 'rtx-4090'].map((name) => `nvidia-${name}`); // prettier-ignore
+const DEVICES = [V100, A100, A100, H100, RTX];
+/** Balancings with arguments, drawn from the argument's usual values. */
+const drawn =
+  (name: string, values: readonly (number | string)[]) =>
+  (random: Random): string =>
+    `${name}(${pick(random, values)})`;
+const WINDOWS = drawn('window-sort', [256, 1000, 1024, 4096, 4096, 5000, 16384]);
+const FETCHES = ['dynamic-fetch', 'dynamic-fetch', 'dynamic-fetch(group)', 'dynamic-fetch(4)', 'dynamic-fetch(16)'];
 const BALANCINGS: readonly ((random: Random) => string)[] = [
   ...(isInOrder ? Array.from({ length: 14 }, () => () => 'none') : []),
-  ...Array.from(
-    { length: 4 },
-    () => (random: Random) => `window-sort(${pick(random, [256, 1000, 1024, 4096, 4096, 5000, 16384])})`,
-  ),
-  () => 'full-sort',
-  () => 'full-sort',
-  (random) => `quantile-buckets(${pick(random, [4, 8])})`,
-  (random) => `best-buckets(${pick(random, [3, 4])})`,
-  (random) =>
-    pick(random, ['dynamic-fetch', 'dynamic-fetch', 'dynamic-fetch(group)', 'dynamic-fetch(4)', 'dynamic-fetch(16)']),
+  ...[WINDOWS, WINDOWS, WINDOWS, WINDOWS, () => 'full-sort', () => 'full-sort'],
+  drawn('quantile-buckets', [4, 8]),
+  drawn('best-buckets', [3, 4]),
+  (random) => pick(random, FETCHES),
   () => (isInOrder ? 'shuffle' : 'none'),
 ];
 
@@ -138,9 +127,8 @@ for (let seed = 0; rows.length < Number(options.designs); seed += 1) {
     `${formatLaunch(axes.launch[0])} m=${design.unitsPerThread} block=${axes.blockThreads[0]} Wb=${design.groupsPerBlock} ` +
     `R=${design.residentBlocks} G=${design.gridBlocks} waves=${waves.toFixed(2)} setup=${computeSetupIterations(kernel)} ` +
     `${design.device.id} c=${issueCycles.toFixed(1)} p=${kneeSoftness.toFixed(1)}`;
-  const simulated = unwrap(
-    simulateDesign(predictor, 0, { seed, halfWidth: HALF_WIDTH, maxReplications: MAX_REPLICATIONS }),
-  );
+  const accuracy = { seed, halfWidth: HALF_WIDTH, maxReplications: MAX_REPLICATIONS };
+  const simulated = unwrap(simulateDesign(predictor, 0, accuracy));
   const simulatedMs = simulated.meanMs - design.balancingMs;
   // An imprecise simulation cannot judge a prediction.
   if (!simulated.precise || !(simulatedMs > 0)) continue;
@@ -152,10 +140,7 @@ for (let seed = 0; rows.length < Number(options.designs); seed += 1) {
 }
 
 const isSorted = ({ balancing }: Row): boolean => balancing !== 'none' && !balancing.startsWith('dynamic-fetch');
-const report = (name: string, of: (row: Row) => boolean): void => {
-  const own = rows.filter(of);
-  summarise(name, own);
-};
+const report = (name: string, of: (row: Row) => boolean): void => summarise(name, rows.filter(of));
 report('all sorted', isSorted);
 for (const name of new Set(rows.map(({ balancing }) => balancing.replace(/\(.*/, ''))))
   report(`  ${name}`, ({ balancing }) => balancing.startsWith(name));

@@ -19,8 +19,7 @@ import { kindOf, sweptTimes } from './tie-bands.ts';
 import { GPUS as devices, gpu as catalogueGpu } from '../catalogue.ts';
 
 const SAMPLES = 256;
-const ROOT = join(import.meta.dirname, '..', '..');
-const FOLDER = join(ROOT, 'db', 'evidence');
+const FOLDER = join(import.meta.dirname, '../../db/evidence');
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Competing designs, and the properties that determine the errors of their predictions. */
@@ -47,16 +46,12 @@ function statements({ device, designs }: Contest): readonly Statement[] {
   const places = [...new Map(designs.map(({ place, kind }) => [place, kind]))];
   const fractions = Float64Array.from(
     places.flatMap(([one, kind]) =>
-      places.map(([other, otherKind]) =>
-        one === other ? tieBand(device).fraction : tieBand(device, kind, otherKind).fraction,
-      ),
+      places.map(([other, otherKind]) => tieBand(device, ...(one === other ? [] : [kind, otherKind])).fraction),
     ),
   );
   const at = new Map(places.map(([place], i) => [place, i]));
-  const parts = errorParts(
-    designs.map(({ place, block }, design) => ({ place: at.get(place)!, block, design })),
-    { fractions, places: places.length },
-  );
+  const placed = designs.map(({ place, block }, design) => ({ place: at.get(place)!, block, design }));
+  const parts = errorParts(placed, { fractions, places: places.length });
   const predicted = Float64Array.from(designs, (one) => one.predicted);
   const regrets = computeRegrets(withErrors([predicted], parts, SAMPLES / 2));
   const least = Math.min(...designs.map(({ measured }) => measured));
@@ -69,6 +64,11 @@ function statements({ device, designs }: Contest): readonly Statement[] {
 }
 
 const EDGES = [0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0001];
+/** Tells the mean stated chance of some designs, and the part of them that was within 3 %. */
+function stated(list: readonly Statement[]): readonly string[] {
+  const mean = (of: (one: Statement) => number): number => list.reduce((sum, one) => sum + of(one), 0) / list.length;
+  return [mean((one) => one.chance), mean((one) => Number(one.held))].map((value) => `${(100 * value).toFixed(0)} %`);
+}
 
 function report(label: string, contests: readonly Contest[]): void {
   const all = contests.filter(({ designs }) => designs.length > 1).flatMap(statements);
@@ -78,19 +78,12 @@ function report(label: string, contests: readonly Contest[]): void {
     ['all designs', all],
     ['the choice', all.filter(({ chosen }) => chosen)],
   ] as const) {
-    const mean = (list: readonly Statement[], of: (one: Statement) => number): number =>
-      list.reduce((sum, one) => sum + of(one), 0) / list.length;
-    const percent = (value: number): string => `${(100 * value).toFixed(0)} %`;
     const cells = EDGES.slice(1).flatMap((edge, i) => {
       const own = some.filter(({ chance }) => chance >= EDGES[i] && chance < edge);
-      if (own.length === 0) return [];
-      return [
-        `${percent(mean(own, (one) => one.chance))} → ${percent(mean(own, (one) => Number(one.held)))} (${own.length})`,
-      ];
+      return own.length === 0 ? [] : [`${stated(own).join(' → ')} (${own.length})`];
     });
-    print(
-      `  ${title}: stated ${percent(mean(some, (one) => one.chance))}, held ${percent(mean(some, (one) => Number(one.held)))}; ${cells.join(', ')}`,
-    );
+    const [chance, held] = stated(some);
+    print(`  ${title}: stated ${chance}, held ${held}; ${cells.join(', ')}`);
   }
 }
 

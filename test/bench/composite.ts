@@ -38,14 +38,10 @@ interface Row {
 }
 
 function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds: number } {
-  const { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, cyclesPerIteration, schedulers } = design;
+  const { label: _, depth, ...launch } = design;
+  const { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, cyclesPerIteration, schedulers } = launch;
   const groups = gridBlocks * groupsPerBlock;
-  const device = unwrap(
-    prepareDevice(
-      { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, cyclesPerIteration, schedulers },
-      independentGroups(design.depth),
-    ),
-  );
+  const device = unwrap(prepareDevice(launch, independentGroups(depth)));
   const most = Math.min(50_000, Math.max(16, Math.ceil(MAX_GROUP_ENDS / groups)));
   const times = replicate(device, {
     seed,
@@ -55,11 +51,8 @@ function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds
     relativeStandardError: 0.003,
   });
   const block = prepareBlockLaw(design.depth, groupsPerBlock);
-  const launched = makePlainLaunch(
-    makeResidency(block, residentBlocks, cyclesPerIteration, schedulers),
-    gridBlocks,
-    multiprocessors,
-  );
+  const residency = makeResidency(block, residentBlocks, cyclesPerIteration, schedulers);
+  const launched = makePlainLaunch(residency, gridBlocks, multiprocessors);
   const regime = findRegime(launched);
   const predicted = regime.cycles(launched);
   return {
@@ -73,34 +66,24 @@ function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds
   };
 }
 
-function accuracy(): void {
-  const rows: Row[] = [];
-  let groupEnds = 0;
-  const start = process.cpuUsage().user;
-  for (const seed of options.seeds.split(',')) {
-    const random = seededRandom(Number(seed));
-    for (let i = 0; i < Number(options.designs); i++) {
-      const row = compare(randomDesign(random, LARGEST_LAUNCH), i);
-      groupEnds += row.groupEnds;
-      rows.push(row);
-    }
+const rows: Row[] = [];
+let groupEnds = 0;
+const start = process.cpuUsage().user;
+for (const seed of options.seeds.split(',')) {
+  const random = seededRandom(Number(seed));
+  for (let i = 0; i < Number(options.designs); i++) {
+    const row = compare(randomDesign(random, LARGEST_LAUNCH), i);
+    groupEnds += row.groupEnds;
+    rows.push(row);
   }
-  const seconds = (process.cpuUsage().user - start) / 1e6;
-  // An imprecise simulation cannot judge a prediction.
-  const known = rows.filter((row) => row.standardError <= 0.005);
-  summarise('all', known);
-  for (const regime of new Set(known.map((row) => row.regime))) {
-    const own = known.filter((row) => row.regime === regime);
-    summarise(`  ${regime}`, own);
-  }
-  console.log(
-    `Spearman ${spearman(
-      Float64Array.from(known, (row) => row.predicted),
-      Float64Array.from(known, (row) => row.simulated),
-    ).toFixed(5)}`,
-  );
-  console.log(`simulator: ${(groupEnds / seconds / 1e6).toFixed(1)} M group ends/s`);
-  printWorst(known, Number(options.worst), (row) => `± ${percent(row.standardError)}  ${row.design.label}`);
 }
-
-accuracy();
+const seconds = (process.cpuUsage().user - start) / 1e6;
+// An imprecise simulation cannot judge a prediction.
+const known = rows.filter((row) => row.standardError <= 0.005);
+summarise('all', known);
+for (const regime of new Set(known.map((row) => row.regime)))
+  summarise(`  ${regime}`, known.filter((row) => row.regime === regime)); // prettier-ignore
+const times = (of: 'predicted' | 'simulated') => Float64Array.from(known, (row) => row[of]);
+console.log(`Spearman ${spearman(times('predicted'), times('simulated')).toFixed(5)}`);
+console.log(`simulator: ${(groupEnds / seconds / 1e6).toFixed(1)} M group ends/s`);
+printWorst(known, Number(options.worst), (row) => `± ${percent(row.standardError)}  ${row.design.label}`);

@@ -94,19 +94,16 @@ class Fit {
   descend(iterations: number, now = this.linearised()): void {
     for (let i = 0; i < iterations; i += 1) {
       const direction = step(now);
-      let part = 1;
+      const before = cost(now.residuals);
       let residuals: Float64Array | null = null;
-      for (; part > 0.1; part /= 3) {
+      for (let part = 1; part > 0.1 && !residuals; part /= 3) {
         const tried = this.values.map((value, at) => this.within(value + part * direction[at], at));
-        residuals = this.residualsAt(tried);
-        if (cost(residuals) < cost(now.residuals)) {
-          this.values.splice(0, tried.length, ...tried);
-          break;
-        }
-        residuals = null;
+        const found = this.residualsAt(tried);
+        if (cost(found) >= before) continue;
+        this.values.splice(0, tried.length, ...tried);
+        residuals = found;
       }
-      if (!residuals) break;
-      if (i + 1 === iterations || cost(residuals) > 0.999 * cost(now.residuals)) break;
+      if (!residuals || i + 1 === iterations || cost(residuals) > 0.999 * before) break;
       now = this.linearised(residuals);
     }
   }
@@ -139,13 +136,11 @@ function normal({ residuals, slopes }: Linearised): { readonly matrix: number[][
 
 function step(linearised: Linearised): readonly number[] {
   const { matrix, right } = normal(linearised);
-  const moves = solve(matrix, right);
-  return moves.map((move) => Math.max(-LONGEST_MOVE, Math.min(LONGEST_MOVE, move)));
+  return solve(matrix, right).map((move) => Math.max(-LONGEST_MOVE, Math.min(LONGEST_MOVE, move)));
 }
 
-function solve(matrix: number[][], right: number[]): readonly number[] {
-  return solveSymmetric(matrix, right) ?? right.map(() => 0);
-}
+const solve = (matrix: number[][], right: number[]): readonly number[] =>
+  solveSymmetric(matrix, right) ?? right.map(() => 0);
 
 /** Returns the relative standard errors of the fitted values. */
 function errorsOf(linearised: Linearised): readonly number[] {
@@ -191,17 +186,11 @@ export function fitFolds(
   });
   const fourNumbers = fitFourNumbers(id, device, times);
   if (!fourNumbers.ok) return fourNumbers;
-  return ok({
-    values: all.named(),
-    errors: Object.fromEntries(
-      implementation.parameters.map((name, at) => [
-        name,
-        errors[at] < 1 ? errors[at] * Math.exp(all.values[at]) : null,
-      ]),
-    ),
-    folds,
-    fourNumbers: fourNumbers.value,
+  const named = implementation.parameters.map((name, at) => {
+    const error = errors[at] < 1 ? errors[at] * Math.exp(all.values[at]) : null;
+    return [name, error] as const;
   });
+  return ok({ values: all.named(), errors: Object.fromEntries(named), folds, fourNumbers: fourNumbers.value });
 }
 
 function sampleOf({ matrices, microseconds }: MeasuredTimes): MeasuredTimes {
@@ -234,11 +223,10 @@ function fitFourNumbers(
       measuredMs: microseconds.map((time) => time * 1e-3),
       relativeErrors: new Float64Array(microseconds.length),
       starts: [initial],
-      predict: (values) =>
-        Float64Array.from(
-          matrices,
-          (matrix) => 1e-3 * fourNumbersTime(implementation, matrix, values as unknown as FourNumbers),
-        ),
+      predict: (values) => {
+        const own = values as unknown as FourNumbers;
+        return Float64Array.from(matrices, (matrix) => 1e-3 * fourNumbersTime(implementation, matrix, own));
+      },
     });
     return fitted.ok ? ok(fitted.value.values as unknown as FourNumbers) : fitted;
   };

@@ -70,14 +70,7 @@ if (options.fit || options.predict) {
   const predicted: Record<string, Record<string, object>> = await predictedH100(folder);
   for (const dataset of SPMV_DATASETS) {
     const measured = unwrap(await readMeasured(folder, dataset));
-    const judged: Judged = {
-      dataset,
-      measured,
-      devices: byId,
-      kept: parameters,
-      predicted: null,
-      parameters: 'held-out',
-    };
+    const judged: Judged = { dataset, measured, devices: byId, kept: parameters, predicted: null, parameters: 'held-out' }; // prettier-ignore
     const own: Record<string, object> = (predicted[dataset.id] = {});
     for (const gpu of [...dataset.gpus, ...dataset.unseen]) {
       const unseen = dataset.gpus.length > 1 ? unseenPairs(judged, gpu) : [];
@@ -89,16 +82,11 @@ if (options.fit || options.predict) {
           const values = dataset.unnamed ? null : sweptParameters(judged, gpu, by);
           const model = SPMV_IMPLEMENTATIONS.get(implementation)!;
           const device = byId.get(gpu.device)!;
-          return (
-            values && measured.matrices.map((m, i) => (times[i] > 0 ? model.microseconds(device, m, values) : null))
-          );
+          const time = (i: number) => (times[i] > 0 ? model.microseconds(device, measured.matrices[i], values!) : null);
+          return values && measured.matrices.map((_, i) => time(i));
         };
-        own[column] = {
-          heldOut,
-          unseen: asUnseen ? [...asUnseen.predicted] : null,
-          catalogue: swept('catalogue'),
-          assumed: swept('assumed'),
-        };
+        const [catalogue, assumed] = [swept('catalogue'), swept('assumed')];
+        own[column] = { heldOut, unseen: asUnseen ? [...asUnseen.predicted] : null, catalogue, assumed };
       });
     }
   }
@@ -109,10 +97,10 @@ if (options.bands) {
   const kept = await measuredBands(folder, devices);
   const lines = (list: readonly unknown[]): string =>
     list.map((one) => `    ${JSON.stringify(one, rounded)}`).join(',\n');
-  writeFileSync(
-    join(folder, 'tie-bands.json'),
-    `{\n  "quantile": ${kept.quantile},\n  "bands": [\n${lines(kept.bands)}\n  ],\n  "chips": [\n${lines(kept.chips)}\n  ],\n  "devices": [\n${lines(kept.devices)}\n  ],\n  "unmeasured": ${JSON.stringify(kept.unmeasured, rounded)}\n}\n`,
-  );
+  const lists = (['bands', 'chips', 'devices'] as const).map((name) => `  "${name}": [\n${lines(kept[name])}\n  ],\n`);
+  const unmeasured = JSON.stringify(kept.unmeasured, rounded);
+  const text = `{\n  "quantile": ${kept.quantile},\n${lists.join('')}  "unmeasured": ${unmeasured}\n}\n`;
+  writeFileSync(join(folder, 'tie-bands.json'), text);
 }
 
 const start = performance.now();
@@ -130,17 +118,19 @@ const UNSEEN_REGRET = 1.1;
 
 const mark = (value: number, limit: number, digits: number): string =>
   `${value.toFixed(digits)}${value <= limit ? ' ' : '!'}`;
-const figure = (value: number | null): string => value?.toFixed(3) ?? '–';
+const figure = (value: number | null | undefined): string => value?.toFixed(3) ?? '–';
+const percent = (value: number, digits = 0): string => `${(100 * value).toFixed(digits)} %`;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 function sayGpu({ device, column, implementations, choice: all, choiceLarge }: GpuEvidence, id: string): void {
   const choice = all!;
   const target = TARGETS[id];
   const large = choiceLarge
-    ? `; at least 10^6 non-zeros ${choiceLarge.regret.toFixed(3)} (p95 ${choiceLarge.regretP95.toFixed(2)}, best fixed ${choiceLarge.bestFixed?.regret.toFixed(3) ?? '–'}, four numbers ${figure(choiceLarge.fourNumbersRegret)})`
+    ? `; at least 10^6 non-zeros ${figure(choiceLarge.regret)} (p95 ${choiceLarge.regretP95.toFixed(2)}, best fixed ${figure(choiceLarge.bestFixed?.regret)}, four numbers ${figure(choiceLarge.fourNumbersRegret)})`
     : '';
+  const fixed = choice.bestFixed ? `${choice.bestFixed.name} ${figure(choice.bestFixed.regret)}` : '–';
   say(
-    `${column} (${device}): choice ${mark(choice.regret, target.regret, 3)} (p95 ${choice.regretP95.toFixed(2)}, hits ${(choice.hitRate * 100).toFixed(0)} %, best fixed ${choice.bestFixed ? `${choice.bestFixed.name} ${choice.bestFixed.regret.toFixed(3)}` : '–'}, four numbers ${figure(choice.fourNumbersRegret)})${large}`,
+    `${column} (${device}): choice ${mark(choice.regret, target.regret, 3)} (p95 ${choice.regretP95.toFixed(2)}, hits ${percent(choice.hitRate)}, best fixed ${fixed}, four numbers ${figure(choice.fourNumbersRegret)})${large}`,
   );
   for (const one of implementations)
     say(

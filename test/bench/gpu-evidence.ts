@@ -88,26 +88,8 @@ mkdirSync(join(out, 'records'), { recursive: true });
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const SIZES = options.tiny
-  ? {
-      designs: 4,
-      calibration: 4,
-      repeats: 2,
-      warmUps: 0,
-      units: 256,
-      tuned: 8,
-      studies: ['geometric'],
-      matrices: ['lp_ship04l.mtx'],
-    }
-  : {
-      designs: 200,
-      calibration: 40,
-      repeats: 7,
-      warmUps: 2,
-      units: Infinity,
-      tuned: 40,
-      studies: null,
-      matrices: null,
-    };
+  ? { designs: 4, calibration: 4, repeats: 2, warmUps: 0, units: 256, tuned: 8 }
+  : { designs: 200, calibration: 40, repeats: 7, warmUps: 2, units: Infinity, tuned: 40 };
 
 // -- What was done before --------------------------------------------------------------------------------------------
 
@@ -166,14 +148,11 @@ async function prepared<T>(work: Promise<T>): Promise<T> {
 
 /** Waits until a measurement has compiled its program, or has ended. A started program first reports its device. */
 async function begun(runId: number): Promise<void> {
-  const LOOK_MS = 100;
   for (;;) {
-    const [{ state: now }, { device }] = await Promise.all([
-      call('runs.get', { id: runId }),
-      call('bench.detail', { id: runId }),
-    ]);
+    const { state: now } = await call('runs.get', { id: runId });
+    const { device } = await call('bench.detail', { id: runId });
     if (device !== null || now !== 'running') return;
-    await pause(LOOK_MS);
+    await pause(100);
   }
 }
 
@@ -186,14 +165,13 @@ async function ran(key: string, start: () => Promise<{ readonly runId: number }>
   state.runs[key] = runId;
   keep();
   if ((await call('runs.get', { id: runId })).kind === 'bench' && leftMs() > 0) await prepared(begun(runId));
-  const timer = Number.isFinite(deadline)
-    ? setTimeout(() => void engine.dispatch('runs.cancel', { id: runId }), leftMs())
-    : undefined;
+  const timer = setTimeout(() => void engine.dispatch('runs.cancel', { id: runId }), leftMs());
   const ended = await call('runs.wait', { id: runId }).finally(() => clearTimeout(timer));
   if (ended.state !== 'complete') {
-    const message = `the time is used up: ${ended.valid} of ${ended.enumerated} ${ended.kind === 'sweep' ? 'designs are predicted' : 'cases are measured'}`;
+    const isSweep = ended.kind === 'sweep';
+    const message = `the time is used up: ${ended.valid} of ${ended.enumerated} ${isSweep ? 'designs are predicted' : 'cases are measured'}`;
     // Some of the measurements are useful without the rest. A part of a ranking is not.
-    if (ended.kind === 'sweep') throw new Error(message);
+    if (isSweep) throw new Error(message);
     problems.push(`${key}: ${message}`);
   }
   return runId;
@@ -218,10 +196,8 @@ async function measured(key: string, input: Start, fit = 0): Promise<MeasuringDe
   const detail = await call('bench.detail', { id: runId });
   writeFileSync(join(out, 'records', `${key.replaceAll(/[^\w.-]+/g, '-')}.json`), JSON.stringify(detail));
   const failed = detail.cases.filter(({ failure }) => failure !== null);
-  if (failed.length > 0)
-    problems.push(
-      `${key}: ${failed.length} of ${detail.cases.length} failed, first ${failed[0].label}: ${failed[0].failure}`,
-    );
+  const of = `${failed.length} of ${detail.cases.length}`;
+  if (failed.length > 0) problems.push(`${key}: ${of} failed, first ${failed[0].label}: ${failed[0].failure}`);
   return detail;
 }
 
@@ -235,9 +211,8 @@ const counts = ({ runId, cases }: MeasuringDetail) => ({
 /** Predicts a study on the device. */
 async function swept(key: string, study: StudyFile, folder: string): Promise<number> {
   const workload = { ...study.workload, units: Math.min(study.workload.units, SIZES.units) };
-  return ran(`sweep ${key}`, () =>
-    call('runs.start', { study: { ...study, workload, devices: [deviceId()] }, folder }),
-  );
+  const own = { ...study, workload, devices: [deviceId()] };
+  return ran(`sweep ${key}`, () => call('runs.start', { study: own, folder }));
 }
 const readStudy = (file: string): StudyFile => JSON.parse(readFileSync(file, 'utf8')) as StudyFile;
 
@@ -255,9 +230,7 @@ const agreementOf = ({ spearman: rank, medianError, scale, regret, designs }: Me
 const facts = { target: null as MeasuringTarget | null, deviceId: options.device ?? null };
 function deviceId(): string {
   if (facts.deviceId !== null) return facts.deviceId;
-  throw new Error(
-    'No device of the catalogue has the name of the target. Specify one: --device ID (lockstep devices list).',
-  );
+  throw new Error('No device of the catalogue has the name of the target. Specify one: --device ID (lockstep devices list).'); // prettier-ignore
 }
 
 /** Returns the output of a tool, or the reason why there is none. */
@@ -272,10 +245,9 @@ function printed(tool: string, ...args: readonly string[]): string {
 async function deviceFacts() {
   const targets = await call('bench.targets', { again: true });
   const target = targets.find(({ id }) => id === options.target);
-  if (!target?.available)
-    throw new Error(
-      `The target ${options.target} is not available: ${target ? `${target.label}. ${target.advice}` : `there are ${targets.map(({ id }) => id).join(', ')}`}`,
-    );
+  const others = targets.map(({ id }) => id).join(', ');
+  const reason = target ? `${target.label}. ${target.advice}` : `there are ${others}`;
+  if (!target?.available) throw new Error(`The target ${options.target} is not available: ${reason}`);
   facts.target = target;
   const devices = await call('devices.list', {});
   facts.deviceId ??= devices.find((device) => isSameDevice(device, target.device!))?.id ?? null;
@@ -283,14 +255,8 @@ async function deviceFacts() {
     device: target.device,
     catalogue: facts.deviceId,
     node: process.version,
-    nvcc: printed(process.env['NVCC'] ?? 'nvcc', '--version')
-      .split('\n')
-      .at(-1),
-    clocks: printed(
-      'nvidia-smi',
-      '--query-gpu=name,driver_version,power.limit,clocks.sm,clocks.max.sm,clocks.mem,clocks_throttle_reasons.active,temperature.gpu',
-      '--format=csv',
-    ),
+    nvcc: printed(process.env['NVCC'] ?? 'nvcc', '--version').split('\n').at(-1), // prettier-ignore
+    clocks: printed('nvidia-smi', '--query-gpu=name,driver_version,power.limit,clocks.sm,clocks.max.sm,clocks.mem,clocks_throttle_reasons.active,temperature.gpu', '--format=csv'), // prettier-ignore
   };
 }
 
@@ -299,12 +265,8 @@ async function probes() {
   const detail = await measured('probes', { suite: 'probes' });
   const device = (await call('devices.list', {})).find(({ id }) => id === facts.deviceId) ?? null;
   const rows = probeRows(detail.cases, device);
-  return {
-    ...counts(detail),
-    agree: rows.filter(({ agrees }) => agrees === true).length,
-    differ: rows.filter(({ agrees }) => agrees === false).length,
-    rows,
-  };
+  const agreeing = (as: boolean): number => rows.filter(({ agrees }) => agrees === as).length;
+  return { ...counts(detail), agree: agreeing(true), differ: agreeing(false), rows };
 }
 
 async function tableOne() {
@@ -312,19 +274,15 @@ async function tableOne() {
   const found = matrixPowerRows(detail.cases, {});
   const rows = TABLE_I.flatMap(({ workload, n, modelled, measured: published }) => {
     const one = found.find((row) => row.lengths === workload && row.n === n);
-    return one
-      ? [{ workload, n, modelled, published, measured: one.measuredMean, aggregate: one.measuredAggregate }]
-      : [];
+    if (!one) return [];
+    return [{ workload, n, modelled, published, measured: one.measuredMean, aggregate: one.measuredAggregate }];
   });
   const errors = rows.flatMap((row) => (row.measured === null ? [] : [Math.abs(row.measured / row.modelled - 1)]));
-  return {
-    ...counts(detail),
-    ...(errors.length > 0 && {
-      meanErrorOfModel: mean(Float64Array.from(errors)),
-      maxErrorOfModel: Math.max(...errors),
-    }),
-    rows,
+  const ofModel = errors.length > 0 && {
+    meanErrorOfModel: mean(Float64Array.from(errors)),
+    maxErrorOfModel: Math.max(...errors),
   };
+  return { ...counts(detail), ...ofModel, rows };
 }
 
 async function divergentLoops() {
@@ -341,36 +299,28 @@ async function launchGrid() {
 
 /** Measures designs of the example studies, before and after calibration on others. */
 async function exampleStudies() {
-  const names =
-    SIZES.studies ??
-    readdirSync(EXAMPLES).flatMap(
-      (file) => /^(?!software|spmv-cpu|spmv-implementations)(.+)\.json$/.exec(file)?.[1] ?? [],
-    );
+  const file = options.tiny ? /^(geometric)\.json$/ : /^(?!software|spmv-cpu|spmv-implementations)(.+)\.json$/;
+  const names = readdirSync(EXAMPLES).flatMap((name) => file.exec(name)?.[1] ?? []);
   const figures: Record<string, unknown> = {};
   for (const [at, name] of names.entries())
     await attempt(name, async () => {
       const share = 1 / (names.length - at);
       const runId = await swept(name, readStudy(join(EXAMPLES, `${name}.json`)), EXAMPLES);
-      const calibration = await measured(
-        `${name} calibration`,
-        { runId, choose: 'random', count: SIZES.calibration },
-        0.15 * share,
-      );
+      const some = { runId, choose: 'random', count: SIZES.calibration } as const;
+      const calibration = await measured(`${name} calibration`, some, 0.15 * share);
       const detail = await measured(`${name} designs`, { runId, choose: 'spread', count: SIZES.designs }, 0.7 * share);
       const before = await call('bench.compare', { id: detail.runId });
       const { part = null, probe } = detail.request;
-      const ofDesigns = probe?.ofDesigns ?? detail.cases.length;
-      figures[name] = { ...counts(detail), ofDesigns, part, before: agreementOf(before) };
+      const own = { ...counts(detail), ofDesigns: probe?.ofDesigns ?? detail.cases.length, part };
+      figures[name] = { ...own, before: agreementOf(before) };
       const profile = await call('calibration.save', { id: calibration.runId, name: `gpu-evidence ${name}` });
       const after = await call('bench.compare', { id: detail.runId, profileId: profile.id });
-      figures[name] = { ...(figures[name] as object), calibrated: agreementOf(after) };
+      figures[name] = { ...own, before: agreementOf(before), calibrated: agreementOf(after) };
     });
   return figures;
 }
 
-const MATRICES = matrixFiles().filter(
-  (path) => SIZES.matrices === null || SIZES.matrices.some((one) => path.endsWith(one)),
-);
+const MATRICES = matrixFiles().filter((path) => !options.tiny || path.endsWith('lp_ship04l.mtx'));
 
 /** Selects, for each column of the evidence of `loops`, the kernels whose best time the column holds. */
 const COLUMNS: Readonly<Record<string, (implementation: string | undefined, threadsPerUnit: number) => boolean>> = {
@@ -421,59 +371,35 @@ async function spmvKernels() {
       const axes = { ...fitted.axes, threadsPerUnit: [1, 4, 8, 32, 128], blockThreads: [128], unitsPerThread: [1, 2] };
       const implementations = options.tiny ? all?.slice(0, 1) : all;
       const workload = { lengths: `mtx:${path}`, units: lengths.length };
-      const runId = await ran(`sweep spmv ${name}`, () =>
-        call('runs.start', {
-          study: { ...fitted, kernel, workload, axes, implementations, devices: [deviceId()] },
-          folder,
-        }),
-      );
+      const study = { ...fitted, kernel, workload, axes, implementations, devices: [deviceId()] };
+      const runId = await ran(`sweep spmv ${name}`, () => call('runs.start', { study, folder }));
       const share = leftMs() / (MATRICES.length - at);
       const whole = deadline;
       deadline = performance.now() + share;
       const preparedBefore = preparingMs;
-      const detail = await measured(`spmv ${name}`, { runId, kernel: { file }, choose: 'best', count: 10_000 }).finally(
-        () => (deadline = whole + preparingMs - preparedBefore),
-      );
+      const request = { runId, kernel: { file }, choose: 'best', count: 10_000 } as const;
+      const restore = (): number => (deadline = whole + preparingMs - preparedBefore);
+      const detail = await measured(`spmv ${name}`, request).finally(restore);
       const timed = detail.cases.flatMap(({ design, predictedMs, measured: time, correct }) =>
         design && time && correct !== false ? [{ design, predicted: predictedMs ?? NaN, measured: time.medianMs }] : [],
       );
       cells.push(...timed);
-      const best = Object.values(COLUMNS).map((fits) =>
-        timed.reduce(
-          (least, one) =>
-            fits(one.design.implementation, one.design.threadsPerUnit) ? Math.min(least, one.measured) : least,
-          Infinity,
-        ),
-      );
-      lines.push(
-        [name, ...(await rowFigures(path)), ...best.map((time) => (Number.isFinite(time) ? 1000 * time : ''))].join(
-          ',',
-        ),
-      );
-      figures[name] = {
-        ...counts(detail),
-        ...(timed.length > 2 && { ...agreementOf(await call('bench.compare', { id: detail.runId })) }),
-      };
+      const best = Object.values(COLUMNS).map((fits) => {
+        const own = timed.filter(({ design }) => fits(design.implementation, design.threadsPerUnit));
+        return own.length === 0 ? '' : 1000 * Math.min(...own.map((one) => one.measured));
+      });
+      lines.push([name, ...(await rowFigures(path)), ...best].join(','));
+      const compared = timed.length > 2 ? agreementOf(await call('bench.compare', { id: detail.runId })) : {};
+      figures[name] = { ...counts(detail), ...compared };
     });
   }
   writeFileSync(join(out, 'spmv.csv'), `${lines.join('\n')}\n`);
-  const readable = await call('evidence.judge', {
-    dataset: 'loops',
-    data: { fileName: 'spmv.csv', bytes: readFileSync(join(out, 'spmv.csv')) },
-  });
-  const rank =
-    cells.length > 2
-      ? spearman(
-          ...((['predicted', 'measured'] as const).map((key) => Float64Array.from(cells, (cell) => cell[key])) as [
-            Float64Array,
-            Float64Array,
-          ]),
-        )
-      : null;
-  return {
-    ...figures,
-    all: { cells: cells.length, spearman: rank, asEvidence: readable.datasets.flatMap(({ gpus }) => gpus) },
-  };
+  const data = { fileName: 'spmv.csv', bytes: readFileSync(join(out, 'spmv.csv')) };
+  const readable = await call('evidence.judge', { dataset: 'loops', data });
+  const times = (of: 'predicted' | 'measured') => Float64Array.from(cells, (cell) => cell[of]);
+  const rank = cells.length > 2 ? spearman(times('predicted'), times('measured')) : null;
+  const asEvidence = readable.datasets.flatMap(({ gpus }) => gpus);
+  return { ...figures, all: { cells: cells.length, spearman: rank, asEvidence } };
 }
 
 /** Measures all designs of one study, then tunes the study as if none of them had been measured. */
@@ -486,11 +412,8 @@ async function tunedAgainstExhaustive() {
     balancing: ['none'],
   };
   const study = { ...example, name: 'Tuned and exhaustive', axes };
-  const exhaustive = await measured('exhaustive', {
-    runId: await swept('exhaustive', study, EXAMPLES),
-    choose: 'best',
-    count: 10_000,
-  });
+  const whole = { runId: await swept('exhaustive', study, EXAMPLES), choose: 'best', count: 10_000 } as const;
+  const exhaustive = await measured('exhaustive', whole);
   const trueMs = new Map(
     exhaustive.cases.flatMap(({ designIndex, measured: time }) =>
       designIndex !== null && time ? [[designIndex, time.medianMs] as const] : [],
@@ -501,22 +424,20 @@ async function tunedAgainstExhaustive() {
   const steps: unknown[] = [];
   const tuned = await tune({
     within: 0.03,
-    next: async () =>
-      leftMs() > 0
-        ? ok(await call('bench.next', { target: options.target, runId }))
-        : fail('cancelled', 'the time is used up'),
-    measure: async (designs) =>
-      ok({
-        id: (await measured(`tuning ${designs.join(' ')}`, { runId, choose: 'named', designs: [...designs] })).runId,
-      }),
+    next: async () => {
+      if (leftMs() <= 0) return fail('cancelled', 'the time is used up');
+      return ok(await call('bench.next', { target: options.target, runId }));
+    },
+    measure: async (designs) => {
+      const request = { runId, choose: 'named' as const, designs: [...designs] };
+      return ok({ id: (await measured(`tuning ${designs.join(' ')}`, request)).runId });
+    },
     left: (step) => SIZES.tuned - triedDesigns(step),
-    show: (step) =>
-      void ((last = step),
-      steps.push({
-        measured: step.measured,
-        bestMs: step.best?.measuredMs ?? null,
-        expectedRegret: step.expectedRegret,
-      })),
+    show: (step) => {
+      last = step;
+      const { measured: count, best, expectedRegret } = step;
+      steps.push({ measured: count, bestMs: best?.measuredMs ?? null, expectedRegret });
+    },
   });
   if (!tuned.ok) problems.push(`tuning: ${tuned.error.message}`);
   const found = last as TuningStep | null;
@@ -557,25 +478,18 @@ for (const [at, step] of STEPS.entries()) {
     problems.push(messageOf(error));
   }
   const seconds = (performance.now() - began) / 1000;
-  state.steps[id] = {
-    state: figures === null ? 'failed' : problems.length > 0 ? 'partial' : 'complete',
-    seconds,
-    figures: figures ?? {},
-    problems,
-  };
+  const end = figures === null ? 'failed' : problems.length > 0 ? 'partial' : 'complete';
+  state.steps[id] = { state: end, seconds, figures: figures ?? {}, problems };
   keep();
-  const preparing =
-    preparingMs < 1000 ? '' : `, ${(preparingMs / 1000).toFixed(0)} s of them for compiling and probing`;
-  say(`  ${state.steps[id].state} after ${seconds.toFixed(0)} s${preparing}`);
+  const preparing = preparingMs < 1000 ? '' : `, ${(preparingMs / 1000).toFixed(0)} s of them for compiling and probing`; // prettier-ignore
+  say(`  ${end} after ${seconds.toFixed(0)} s${preparing}`);
   for (const problem of problems) say(`  ${problem}`);
   if (id === 'facts' && figures === null) break;
 }
 await engine.close();
 
 const device = facts.target?.device ?? null;
-writeFileSync(
-  join(out, 'summary.json'),
-  JSON.stringify({ date: new Date().toISOString(), device, catalogue: facts.deviceId, steps: state.steps }, null, 1),
-);
+const summary = { date: new Date().toISOString(), device, catalogue: facts.deviceId, steps: state.steps };
+writeFileSync(join(out, 'summary.json'), JSON.stringify(summary, null, 1));
 say(join(out, 'summary.json'));
 if (STEPS.some(({ id }) => state.steps[id]?.state === 'failed')) process.exitCode = 1;

@@ -9,18 +9,7 @@ import { parseArgs } from 'node:util';
 import { ENGINE_ARGUMENTS, engineEnvironment } from '../../src-main/hosts/runtimes.mjs';
 import { benchAgainst } from './against.ts';
 
-const BENCHES = [
-  'composite',
-  'balancing',
-  'sweep',
-  'spmv',
-  'cycle-sim',
-  'h100',
-  'advice',
-  'evidence',
-  'tuning',
-  'chances',
-];
+const BENCHES = 'composite balancing sweep spmv cycle-sim h100 advice evidence tuning chances'.split(' ');
 /** Benchmarks that run several times, each time with other arguments. */
 const OPTIONS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   balancing: [[], ['--lengths', 'files', '--designs', '500', '--seed', '3']],
@@ -49,8 +38,8 @@ else if (others.length > 0 && asked.length !== 1) {
     for (const args of others.length > 0 ? [others] : (OPTIONS[name] ?? [[]])) {
       const bench = join(import.meta.dirname, `${name}.ts`);
       // The benchmark of the Study view's answers uses the engine's settings of the desktop application.
-      const [settings, env] =
-        name === 'advice' ? [ENGINE_ARGUMENTS, engineEnvironment(process.env)] : [[], process.env];
+      const env = name === 'advice' ? engineEnvironment(process.env) : process.env;
+      const settings = name === 'advice' ? ENGINE_ARGUMENTS : [];
       const { status } = spawnSync(process.execPath, [...settings, bench, ...args], { stdio: 'inherit', env });
       if (status !== 0) process.exitCode = 1;
     }

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { unwrap } from '../../src-workers/domain/result.ts';
@@ -8,6 +7,7 @@ import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
 import { fitSpmv, measureSpmv, syntheticMatrices, type SpmvRow } from '../measured/spmv.ts';
 import { matrixFiles } from '../data/bench/spmv-reference.ts';
+import { inFolder } from '../db/sample.ts';
 import { lacks, TOOLS } from '../tools.mjs';
 
 /*
@@ -31,26 +31,18 @@ function hold(label: string, value: number, least: number): void {
 const ofRows = (rows: readonly SpmvRow[], of: 'measuredMs' | 'predictedMs'): Float64Array =>
   Float64Array.from(rows, (row) => row[of]);
 
-async function fit(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-spmv-'));
-  try {
+const fit = (): Promise<void> =>
+  inFolder(async (folder) => {
     const { study, meanError } = await fitSpmv(await measureSpmv(syntheticMatrices(folder), EFFORT));
     print(`kernel ${JSON.stringify(study.kernel)}`);
     for (const { name, kernel } of study.implementations!) print(`${name} ${JSON.stringify(kernel)}`);
     print(`mean error of ln(time) ${meanError.toFixed(3)}`);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
+  });
 
 async function judge(): Promise<void> {
   const { device, rows } = await measureSpmv(matrixFiles(), EFFORT);
-  const figures = unwrap(
-    agreement(
-      { measuredMs: ofRows(rows, 'measuredMs'), predictedMs: ofRows(rows, 'predictedMs') },
-      { uniform: mersenneTwister(1), shortlists: [] },
-    ),
-  );
+  const times = { measuredMs: ofRows(rows, 'measuredMs'), predictedMs: ofRows(rows, 'predictedMs') };
+  const figures = unwrap(agreement(times, { uniform: mersenneTwister(1), shortlists: [] }));
   hold('cells of implementation, mapping and matrix', rows.length, MIN_CELLS);
   hold('Spearman of predicted and measured times', figures.spearman.value, MIN_SPEARMAN);
   const { interval } = figures.spearman;

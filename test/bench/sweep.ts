@@ -2,8 +2,6 @@
  * Measures the speed of a sweep of a million designs: `node test/bench/sweep.ts`. Each line of its output has the case,
  * target, median and ratio. `short.ts` measures the prediction alone.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { RANK_COLUMNS } from '../../src-main/contract/api.ts';
@@ -11,23 +9,23 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openEngine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { median } from '../../src-workers/numeric/statistics.ts';
+import { inFolder } from '../db/sample.ts';
 import { call, ended } from '../unit/engine-calls.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const WORKERS = 2;
 
+const writeCells = (what: string, [target, median, ratio]: readonly string[]): void =>
+  void process.stdout.write(
+    `${[what.padEnd(58), target.padStart(16), median.padStart(20), ratio.padStart(8)].join('  ')}\n`,
+  );
 /**
  * Prints a line of a benchmark's table: the case, its target, its figure and their ratio, which is above 1 if the
  * target is met.
  */
 function report(what: string, target: number, value: number, unit: string): void {
-  const cells = [
-    what.padEnd(58),
-    `${target} ${unit}`.padStart(16),
-    `${Number(value.toPrecision(4))} ${unit}`.padStart(20),
-    (target / value).toFixed(2).padStart(8),
-  ];
-  process.stdout.write(`${cells.join('  ')}\n`);
+  const figures = [`${target} ${unit}`, `${Number(value.toPrecision(4))} ${unit}`, (target / value).toFixed(2)];
+  writeCells(what, figures);
 }
 
 /** 1,032,192 designs over four devices: a usual space of block sizes, caps, granularities and orderings. */
@@ -54,49 +52,39 @@ const MILLION: StudyFile = {
   },
 };
 
-async function sweepMillion(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-'));
-  const engine = unwrap(
-    await openEngine({ databaseFile: join(folder, 'bench.db'), resourceFolder: ROOT, host: 'cli', workers: WORKERS }),
-  );
+writeCells('what', ['target', 'median', 'ratio']);
+await inFolder(async (folder) => {
+  const settings = { databaseFile: join(folder, 'bench.db'), resourceFolder: ROOT, host: 'cli', workers: WORKERS } as const; // prettier-ignore
+  const engine = unwrap(await openEngine(settings));
   let peakBytes = 0;
   const sampler = setInterval(() => (peakBytes = Math.max(peakBytes, process.memoryUsage.rss())), 20);
-  try {
-    const { id: studyId } = await call(engine, 'studies.save', { study: MILLION });
-    const delay = monitorEventLoopDelay({ resolution: 5 });
-    delay.enable();
-    const start = performance.now();
-    const { id: runId, enumerated } = await ended(engine, 'runs.start', { studyId });
-    await call(engine, 'ranking.page', { runId });
-    const elapsedMs = performance.now() - start;
-    delay.disable();
-    report(`${enumerated} designs predicted, saved and ranked, ${WORKERS} workers`, 4000, elapsedMs, 'ms');
-    report('event loop delay, 99th percentile', 50, delay.percentile(99) / 1e6, 'ms');
-    report('peak memory', 600, peakBytes / 1e6, 'MB');
-    for (const column of RANK_COLUMNS) {
-      const sort = { column, descending: true };
-      await call(engine, 'ranking.page', { runId, sort });
-      const times: number[] = [];
-      for (let i = 0; i < 7; i += 1) {
-        const from = performance.now();
-        await call(engine, 'ranking.page', { runId, sort, offset: i * 100_000 });
-        times.push(performance.now() - from);
-      }
-      report(`ranking page by ${column}, sorted before`, 30, median(Float64Array.from(times)), 'ms');
+  const { id: studyId } = await call(engine, 'studies.save', { study: MILLION });
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+  const start = performance.now();
+  const { id: runId, enumerated } = await ended(engine, 'runs.start', { studyId });
+  await call(engine, 'ranking.page', { runId });
+  const elapsedMs = performance.now() - start;
+  delay.disable();
+  report(`${enumerated} designs predicted, saved and ranked, ${WORKERS} workers`, 4000, elapsedMs, 'ms');
+  report('event loop delay, 99th percentile', 50, delay.percentile(99) / 1e6, 'ms');
+  report('peak memory', 600, peakBytes / 1e6, 'MB');
+  for (const column of RANK_COLUMNS) {
+    const sort = { column, descending: true };
+    await call(engine, 'ranking.page', { runId, sort });
+    const times: number[] = [];
+    for (let i = 0; i < 7; i += 1) {
+      const from = performance.now();
+      await call(engine, 'ranking.page', { runId, sort, offset: i * 100_000 });
+      times.push(performance.now() - from);
     }
-    const again = await call(engine, 'runs.start', { studyId });
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    const from = performance.now();
-    await call(engine, 'runs.cancel', { id: again.runId });
-    report('cancel', 200, performance.now() - from, 'ms');
-  } finally {
-    clearInterval(sampler);
-    await engine.close();
-    rmSync(folder, { recursive: true, force: true });
+    report(`ranking page by ${column}, sorted before`, 30, median(Float64Array.from(times)), 'ms');
   }
-}
-
-process.stdout.write(
-  `${'what'.padEnd(58)}  ${'target'.padStart(16)}  ${'median'.padStart(20)}  ${'ratio'.padStart(8)}\n`,
-);
-await sweepMillion();
+  const again = await call(engine, 'runs.start', { studyId });
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const from = performance.now();
+  await call(engine, 'runs.cancel', { id: again.runId });
+  report('cancel', 200, performance.now() - from, 'ms');
+  clearInterval(sampler);
+  await engine.close();
+});

@@ -2,12 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorDeviation } from '../../src-main/services/evidence/tie-band.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
-import {
-  arbitraryOrder,
-  mersenneTwister,
-  standardNormal,
-  type UniformSource,
-} from '../../src-workers/numeric/random.ts';
+import { arbitraryOrder, mersenneTwister, standardNormal, type UniformSource } from '../../src-workers/numeric/random.ts'; // prettier-ignore
 import { mean, median, spearman } from '../../src-workers/numeric/statistics.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
@@ -97,8 +92,7 @@ function plainSearch({ coordinates, predictedMs }: TuningSpace, seed: number): S
   const known: number[] = [];
   const logMs: number[] = [];
   let process: Process | null = null;
-  let fittedTo = 0;
-  let added = 0;
+  let [fittedTo, added] = [0, 0];
   return {
     observe(design, timeMs) {
       known.push(design);
@@ -190,25 +184,18 @@ function otherTruth(plan: SweepPlan, device: GpuDevice, uniform: UniformSource):
     instructionsPerIteration: kernel.instructionsPerIteration * about(uniform, 1.5),
   };
   const setup = (computeSetupIterations(kernel) + 0.5) * about(uniform, 2);
-  const other = {
-    ...plan,
-    id: `${plan.id} other ${uniform()}`,
-    kernel: withSetupIterations(changed, setup),
-    pipeline: {},
-  };
+  const own = withSetupIterations(changed, setup);
+  const other = { ...plan, id: `${plan.id} other ${uniform()}`, kernel: own, pipeline: {} };
   const derived = preparePipeline(other, device, null, changed.bytesPerIteration);
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = derived;
-  return {
-    ...other,
-    pipeline: {
-      [device.id]: {
-        latencyCycles: latencyCycles * about(uniform, 1.5),
-        issueCycles,
-        kneeSoftness: kneeSoftness * about(uniform, 1.5),
-        schedulers,
-      },
-    },
+  const latency = latencyCycles * about(uniform, 1.5);
+  const pipeline = {
+    latencyCycles: latency,
+    issueCycles,
+    kneeSoftness: kneeSoftness * about(uniform, 1.5),
+    schedulers,
   };
+  return { ...other, pipeline: { [device.id]: pipeline } };
 }
 
 async function example(name: string, id: string): Promise<(seed: number) => Replay> {
@@ -230,11 +217,8 @@ async function example(name: string, id: string): Promise<(seed: number) => Repl
       timeMs: own.timeMs[at],
       residentBlocks: own.residentBlocks[at],
     }));
-    return {
-      space: tuningSpace(device, designs, errorDeviation(device)),
-      trueMs: truth.filter((time) => time > 0),
-      noise: 0.05,
-    };
+    const space = tuningSpace(device, designs, errorWidths(device));
+    return { space, trueMs: truth.filter((time) => time > 0), noise: 0.05 };
   };
 }
 
@@ -246,11 +230,8 @@ function swiftshader(): Replay {
   };
   const device = gpu('software-swiftshader');
   const designs = rows.map(({ design, predictedMs: timeMs }) => ({ design, timeMs, residentBlocks: 1 }));
-  return {
-    space: tuningSpace(device, designs, errorDeviation(device)),
-    trueMs: Float64Array.from(rows, ({ measuredMs }) => measuredMs),
-    noise: 0,
-  };
+  const space = tuningSpace(device, designs, errorWidths(device));
+  return { space, trueMs: Float64Array.from(rows, ({ measuredMs }) => measuredMs), noise: 0 };
 }
 
 // --------------------------------------------------------------------------------------------------------------------
@@ -270,15 +251,13 @@ function evenChanceMeasurements(sorted: Float64Array, target: number): number {
 }
 
 function report(label: string, replayOf: (seed: number) => Replay): void {
-  const seeds = Array.from({ length: SEEDS }, (_, seed) => seed);
-  const tuned = seeds.map((seed) => {
-    const one = replayOf(seed);
-    return search(one, seed, createTuner(one.space, seed));
-  });
-  const plain = seeds.map((seed) => {
-    const one = replayOf(seed);
-    return search(one, seed, plainSearch(one.space, seed));
-  });
+  const searched = (by: (space: TuningSpace, seed: number) => Search): readonly Found[] =>
+    Array.from({ length: SEEDS }, (_, seed) => {
+      const one = replayOf(seed);
+      return search(one, seed, by(one.space, seed));
+    });
+  const tuned = searched(createTuner);
+  const plain = searched(plainSearch);
   const { space, trueMs } = replayOf(0);
   const least = trueMs.reduce((one, other) => Math.min(one, other));
   const random = evenChanceMeasurements(trueMs.toSorted(), WITHIN * least);
@@ -295,12 +274,13 @@ function report(label: string, replayOf: (seed: number) => Replay): void {
   const isFewer = middle(tuned) < middle(plain);
   const isKept = kept >= MIN_KEPT.each * claims.length;
   const skill = spearman(space.predictedMs, trueMs);
-  print(
-    `${isFewer && isKept ? 'ok    ' : 'below '} ${label}${Number.isNaN(skill) ? '' : ` (rank correlation ${skill.toFixed(2)})`}: ${foundText(tuned)}; plain ${foundText(plain)}; random ${random}; ` +
-      (claims.length === 0
-        ? `no claim within ${BUDGET}`
-        : `${kept} of ${claims.length} claims true, after ${ends} measurements, worst regret ${(100 * worst).toFixed(1)} %`),
-  );
+  const rank = Number.isNaN(skill) ? '' : ` (rank correlation ${skill.toFixed(2)})`;
+  const claimed =
+    claims.length === 0
+      ? `no claim within ${BUDGET}`
+      : `${kept} of ${claims.length} claims true, after ${ends} measurements, worst regret ${(100 * worst).toFixed(1)} %`;
+  const verdict = isFewer && isKept ? 'ok    ' : 'below ';
+  print(`${verdict} ${label}${rank}: ${foundText(tuned)}; plain ${foundText(plain)}; random ${random}; ${claimed}`);
 }
 
 const asked = process.argv.slice(2);
@@ -311,11 +291,10 @@ const spaces: readonly (readonly [string, () => Promise<(seed: number) => Replay
       const label = `${name}${column ? `-${column}` : ''}${isPredicted ? ', predicted' : ''}`;
       return [
         label,
-        async () =>
-          (
-            (space) => () =>
-              space
-          )(measuredSpace(one, isPredicted)),
+        () => {
+          const replay = measuredSpace(one, isPredicted);
+          return Promise.resolve(() => replay);
+        },
       ] as const;
     }),
   ),
