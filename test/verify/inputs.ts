@@ -25,9 +25,13 @@ async function verifyInputs(report: Report, amount: number): Promise<void> {
   const times = new Map<string, number[]>();
   let refused = 0;
   await inFolder(async (folder) => {
-    const engine = unwrap(
-      await openEngine({ databaseFile: join(folder, 'inputs.db'), resourceFolder: ROOT, host: 'cli', workers: 2 }),
-    );
+    const settings = {
+      databaseFile: join(folder, 'inputs.db'),
+      resourceFolder: ROOT,
+      host: 'cli',
+      workers: 2,
+    } as const;
+    const engine = unwrap(await openEngine(settings));
     const examples = exampleStudies();
     for (let round = 0; round < amount; round += 1) {
       const [name, example] = examples[round % examples.length];
@@ -46,20 +50,16 @@ async function verifyInputs(report: Report, amount: number): Promise<void> {
         else report.fail(`${call}: ${answer.error.message}: ${what}`);
         return null;
       };
-      const found = (await ask('advice.recommend', {
-        look: oneOf(uniform, ['glance', 'coarse', 'fastest', 'all']),
-      })) as Recommendation | null;
+      const look = oneOf(uniform, ['glance', 'coarse', 'fastest', 'all']);
+      const found = (await ask('advice.recommend', { look })) as Recommendation | null;
       const { designIndex, device } = found ?? { designIndex: 0, device: { id: study.devices[0] } };
       if (found && !(found.time.ms > 0 && found.time.lowMs <= found.time.ms && found.time.ms <= found.time.highMs))
         report.fail(`advice.recommend: ${JSON.stringify(found.time)} is not a positive time inside its range: ${what}`);
       await ask('advice.recommend', { robust: true });
       await ask('advice.uncertainty', { designs: found ? [designIndex] : [] });
       await ask('advice.sensitivity', { inputs: [oneOf(uniform, VARIED_INPUTS), oneOf(uniform, VARIED_INPUTS)] });
-      await ask('advice.code', {
-        deviceId: device.id,
-        designIndex,
-        format: oneOf(uniform, ['cuda', 'wgsl', 'python', 'sycl']),
-      });
+      const format = oneOf(uniform, ['cuda', 'wgsl', 'python', 'sycl']);
+      await ask('advice.code', { deviceId: device.id, designIndex, format });
       await ask('advice.predict', { designs: askedDesigns(study), deviceId: device.id });
       const started = await engine.call('runs.start', about);
       if (!started.ok) continue;
@@ -82,14 +82,9 @@ async function verifyInputs(report: Report, amount: number): Promise<void> {
 
 /** Returns a few designs, with parameters that every study has. */
 function askedDesigns({ axes }: StudyFile): readonly object[] {
-  return [64, 256, 1000].map((block) => ({
-    threads_per_unit: 4,
-    block_threads: block,
-    units_per_thread: 2,
-    loop: 'nested',
-    balancing: axes.balancing?.[0] ?? 'none',
-    register_cap: 0,
-  }));
+  const balancing = axes.balancing?.[0] ?? 'none';
+  const design = { threads_per_unit: 4, units_per_thread: 2, loop: 'nested', balancing, register_cap: 0 };
+  return [64, 256, 1000].map((block) => ({ ...design, block_threads: block }));
 }
 
 export const section: Section = {

@@ -7,7 +7,7 @@ import type { RedisSettings } from '../../src-main/services/agents/connection.ts
 import { openEngine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { MIGRATIONS } from '../db/sample.ts';
-import { ended } from '../unit/engine-calls.ts';
+import { call, ended } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 
 /*
@@ -15,11 +15,7 @@ import { smallStudy } from '../unit/export-runs.ts';
  * or resumes the killed run. It writes a line when it is ready, a line for each part that the engine reports as saved,
  * and a line at the end. OTHER is the file to import or, for a sweep, the program of the workers.
  */
-const [work, file, other] = process.argv.slice(2) as [
-  'sweep' | 'simulate' | 'measure' | 'import' | 'migrate',
-  string,
-  string,
-];
+const [work, file, other] = process.argv.slice(2) as ['sweep' | 'simulate' | 'measure' | 'import' | 'migrate', string, string]; // prettier-ignore
 const say = (...words: readonly (string | number)[]): void => void writeSync(1, `${words.join(' ')}\n`);
 const ROOT = join(import.meta.dirname, '../..');
 const CPU = 'amd-epyc-7302p';
@@ -40,13 +36,7 @@ const CORES: StudyFile = {
   ...smallStudy(),
   name: 'Cores',
   workload: { lengths: 'geometric(0.05)', units: 20_000 },
-  kernel: {
-    name: 'walk',
-    registersPerThread: 40,
-    instructionsPerIteration: 60,
-    bytesPerIteration: 16,
-    lengthsKnownBeforeLaunch: true,
-  },
+  kernel: { name: 'walk', registersPerThread: 40, instructionsPerIteration: 60, bytesPerIteration: 16, lengthsKnownBeforeLaunch: true }, // prettier-ignore
   devices: [CPU],
   axes: { blockThreads: [128], balancing: ['row-split', 'nonzero-split', 'merge-path'], cores: [1, 2] },
 };
@@ -72,37 +62,25 @@ if (work === 'migrate') {
   });
   say('ready');
   if (work === 'import') {
-    const { runId, cases } = unwrap(
-      await engine.call('import.file', { fileName: 'cache.json', bytes: readFileSync(other) }),
-    );
+    const { runId, cases } = await call(engine, 'import.file', { fileName: 'cache.json', bytes: readFileSync(other) });
     say('saved', runId, cases);
     say('done complete');
   } else {
     const kind = work === 'measure' ? 'bench' : work;
     const runs = unwrap(await engine.call('runs.list', {}));
     const open = runs.find((run) => run.kind === kind && run.state !== 'complete' && run.state !== 'running');
-    const completeSweep = async (study: StudyFile): Promise<number> =>
-      (
-        runs.find((run) => run.kind === 'sweep' && run.name === study.name) ??
-        (await ended(engine, 'runs.start', { study }))
-      ).id;
-    let run: RunSummary;
-    if (open) run = await ended(engine, 'runs.resume', { id: open.id });
-    else if (work === 'sweep') run = await ended(engine, 'runs.start', { study: SWEEP });
-    else if (work === 'simulate')
-      run = await ended(engine, 'simulations.start', {
-        runId: await completeSweep(smallStudy()),
-        top: 60,
-        maxReplications: 5,
-      });
-    else
-      run = await ended(engine, 'bench.start', {
-        target: 'cpu',
-        runId: await completeSweep(CORES),
-        count: 6,
-        repeats: 4,
-        warmUps: 1,
-      });
+    const completeSweep = async (study: StudyFile): Promise<number> => {
+      const known = runs.find((run) => run.kind === 'sweep' && run.name === study.name);
+      return (known ?? (await ended(engine, 'runs.start', { study }))).id;
+    };
+    const begin = async (): Promise<RunSummary> => {
+      if (open) return ended(engine, 'runs.resume', { id: open.id });
+      if (work === 'sweep') return ended(engine, 'runs.start', { study: SWEEP });
+      const runId = await completeSweep(work === 'simulate' ? smallStudy() : CORES);
+      if (work === 'simulate') return ended(engine, 'simulations.start', { runId, top: 60, maxReplications: 5 });
+      return ended(engine, 'bench.start', { target: 'cpu', runId, count: 6, repeats: 4, warmUps: 1 });
+    };
+    const run = await begin();
     if (run.error !== null) say('error', run.error);
     say('done', run.state, run.valid, run.invalid);
   }

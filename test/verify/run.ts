@@ -8,20 +8,7 @@ import { parseArgs } from 'node:util';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, processStreams, terminalOn } from '../../src-main/cli/output.ts';
 import { inSeconds, openReport, type Report, type Section } from './report.ts';
 
-const SECTIONS = [
-  'supply',
-  'files',
-  'storage',
-  'calls',
-  'inputs',
-  'memory',
-  'trips',
-  'host',
-  'kills',
-  'agents',
-  'monkey',
-  'flagship',
-] as const;
+const SECTIONS = 'supply files storage calls inputs memory trips host kills agents monkey flagship'.split(' ');
 const USAGE = `npm run verify -- [${SECTIONS.join(' | ')}] … [--quick] [--seed N] [--amount N]`;
 
 const terminal = terminalOn(processStreams);
@@ -48,9 +35,8 @@ function inProcess(name: string, amount: number, seed: number): Promise<Found> {
   const child = fork(join(import.meta.dirname, 'run.ts'), words, { execArgv: ['--expose-gc'] });
   return new Promise((resolve) => {
     child.on('message', (found) => resolve(found as Found));
-    child.on('exit', (code, signal) =>
-      resolve({ figures: [], failures: [`The process of ${name} ended with ${signal ?? code} before it was done.`] }),
-    );
+    const ended = (how: unknown) => `The process of ${name} ended with ${String(how)} before it was done.`;
+    child.on('exit', (code, signal) => resolve({ figures: [], failures: [ended(signal ?? code)] }));
   });
 }
 
@@ -82,20 +68,18 @@ const { values, positionals } = parseArgs({
   options: { quick: { type: 'boolean' }, seed: { type: 'string' }, amount: { type: 'string' }, as: { type: 'string' } },
   allowPositionals: true,
 });
-const unknown = positionals.find((name) => !SECTIONS.some((one) => one === name));
+const unknown = positionals.find((name) => !SECTIONS.includes(name));
 const [seed, amount] = [wholeNumber(values.seed), wholeNumber(values.amount)];
+const refuse = (message: string): void => {
+  terminal.err(`${message} ${USAGE}\n`);
+  process.exitCode = EXIT_USAGE;
+};
 if (values.as) await runSection(values.as, amount ?? 1, seed ?? 1);
-else if (unknown !== undefined) {
-  terminal.err(`There is no section "${unknown}". ${USAGE}\n`);
-  process.exitCode = EXIT_USAGE;
-} else if (seed === undefined || amount === undefined) {
-  terminal.err(`--seed and --amount are whole numbers of at most nine digits. ${USAGE}\n`);
-  process.exitCode = EXIT_USAGE;
-} else
-  process.exitCode = await verify(
-    positionals.length > 0 ? positionals : SECTIONS,
-    values.quick ?? false,
-    // The seed is new for each run, so that other values are tried. It is printed.
-    seed ?? Date.now() % 1e9,
-    amount,
-  );
+else if (unknown !== undefined) refuse(`There is no section "${unknown}".`);
+else if (seed === undefined || amount === undefined)
+  refuse('--seed and --amount are whole numbers of at most nine digits.');
+else {
+  // The seed is new for each run, so that other values are tried. It is printed.
+  const names = positionals.length > 0 ? positionals : SECTIONS;
+  process.exitCode = await verify(names, values.quick ?? false, seed ?? Date.now() % 1e9, amount);
+}
