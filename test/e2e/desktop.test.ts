@@ -7,58 +7,46 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import { ask, expect, test } from './fixtures/desktop.ts';
 import { exampleStudy } from '../catalogue.ts';
 
-test(
-  'the window opens with its page and without an error',
-  { tag: '@packed' },
-  async ({ desktop: { app, window: page, complaints } }) => {
-    await expect(page).toHaveTitle(/Lockstep/);
-    await expect(page.locator('#app')).not.toBeEmpty();
-    expect(new URL(page.url()).protocol).toBe('app:');
-    await page.screenshot({ path: 'test-results/desktop.png' });
-    expect(await app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length)).toBe(1);
-    expect(complaints).toEqual([]);
-  },
-);
+test('the window opens without errors', { tag: '@packed' }, async ({ desktop: { app, window: page, complaints } }) => {
+  await expect(page).toHaveTitle(/Lockstep/);
+  await expect(page.locator('#app')).not.toBeEmpty();
+  expect(new URL(page.url()).protocol).toBe('app:');
+  await page.screenshot({ path: 'test-results/desktop.png' });
+  expect(await app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length)).toBe(1);
+  expect(complaints).toEqual([]);
+});
 
-test(
-  'the engine answers the page over its port, typed arrays included',
-  { tag: '@packed' },
-  async ({ desktop: { window: page } }) => {
-    await expect(page.locator('#app')).not.toBeEmpty();
-    const info = await ask<{ host: string }>(page, 'app.info', {});
-    expect(info).toMatchObject({ ok: true, value: { host: 'desktop' } });
-    const resolved = await ask<{ support: unknown }>(page, 'workload.resolve', {
-      workload: { lengths: 'geometric(0.05)', units: 1000 },
-    });
-    expect(resolved.value.support).toBeInstanceOf(Float64Array);
-  },
-);
+test('the engine answers the page, also in typed arrays', { tag: '@packed' }, async ({ desktop: { window: page } }) => {
+  await expect(page.locator('#app')).not.toBeEmpty();
+  const info = await ask<{ host: string }>(page, 'app.info', {});
+  expect(info).toMatchObject({ ok: true, value: { host: 'desktop' } });
+  const resolved = await ask<{ support: unknown }>(page, 'workload.resolve', {
+    workload: { lengths: 'geometric(0.05)', units: 1000 },
+  });
+  expect(resolved.value.support).toBeInstanceOf(Float64Array);
+});
 
-test(
-  'the engine predicts, saves and measures: workers, SQLite and the programs that measure start',
-  { tag: '@packed' },
-  async ({ desktop: { window: page } }) => {
-    const example = exampleStudy('spmv-cpu');
-    const study: StudyFile = {
-      ...example,
-      workload: { lengths: 'geometric(0.05)', units: 4096 },
-      axes: { ...example.axes, threadsPerUnit: [1], unitsPerThread: [1], blockThreads: [128], cores: [1] },
-    };
-    /** Waits for the end of a run. */
-    const ended = async (name: string, input: unknown) => {
-      const started = await ask<{ runId: number }>(page, name, input);
-      expect(started).toMatchObject({ ok: true });
-      const { value: run } = await ask<RunSummary>(page, 'runs.wait', { id: started.value.runId });
-      expect(run).toMatchObject({ state: 'complete' });
-      return run.id;
-    };
-    const runId = await ended('runs.start', { study });
-    const deviceId = 'amd-epyc-7302p';
-    const measuredId = await ended('bench.start', { runId, deviceId, target: 'cpu', count: 1, repeats: 1, warmUps: 0 });
-    const measured = await ask<MeasuringDetail>(page, 'bench.detail', { id: measuredId });
-    expect(measured.value.cases).toMatchObject([{ correct: true, failure: null }]);
-  },
-);
+test('the engine predicts, saves and measures', { tag: '@packed' }, async ({ desktop: { window: page } }) => {
+  const example = exampleStudy('spmv-cpu');
+  const study: StudyFile = {
+    ...example,
+    workload: { lengths: 'geometric(0.05)', units: 4096 },
+    axes: { ...example.axes, threadsPerUnit: [1], unitsPerThread: [1], blockThreads: [128], cores: [1] },
+  };
+  /** Waits for the end of a run. */
+  const ended = async (name: string, input: unknown) => {
+    const started = await ask<{ runId: number }>(page, name, input);
+    expect(started).toMatchObject({ ok: true });
+    const { value: run } = await ask<RunSummary>(page, 'runs.wait', { id: started.value.runId });
+    expect(run).toMatchObject({ state: 'complete' });
+    return run.id;
+  };
+  const runId = await ended('runs.start', { study });
+  const deviceId = 'amd-epyc-7302p';
+  const measuredId = await ended('bench.start', { runId, deviceId, target: 'cpu', count: 1, repeats: 1, warmUps: 0 });
+  const measured = await ask<MeasuringDetail>(page, 'bench.detail', { id: measuredId });
+  expect(measured.value.cases).toMatchObject([{ correct: true, failure: null }]);
+});
 
 test('the page has no Node, no other window, no way out of its origin', async ({ desktop: { app, window: page } }) => {
   const seen = await page.evaluate(async () => ({

@@ -67,12 +67,10 @@ export const recommend = (study: StudyFile, more: object = {}): Promise<Recommen
   call(engine, 'advice.recommend', { study, folder: examples, ...more });
 
 /** Leaves out the parts of an answer that depend on other designs than the fastest. */
-const answerOf = ({
-  ties: { rule, band },
-  landscape: { rows, columns, picked },
-  elapsedMs: _,
-  ...rest
-}: Recommendation) => ({ ...rest, ...{ rule, band, rows, columns, picked } });
+const answerOf = ({ ties, landscape: { rows, columns, picked }, elapsedMs: _, ...rest }: Recommendation) => {
+  const { rule, band } = ties;
+  return { ...rest, rule, band, rows, columns, picked };
+};
 
 /**
  * Expects that the answer from the designs that can be the fastest equals the answer from all designs. Returns the
@@ -103,9 +101,9 @@ const edits: readonly ((study: StudyFile, random: number) => StudyFile)[] = [
     kernel: { ...study.kernel, [field]: whole ? 1 + Math.floor(random * most) : random * most },
   })),
   (study, random) => ({ ...study, kernel: { ...study.kernel, unit: { instructions: 100 * random } } }),
-  (study, random) => ({
+  ({ workload, ...study }, random) => ({
     ...study,
-    workload: { ...study.workload, units: Math.ceil(study.workload.units * (0.25 + random)) },
+    workload: { ...workload, units: Math.ceil(workload.units * (0.25 + random)) },
   }),
 ];
 
@@ -133,19 +131,13 @@ export async function agreesWithRanking(name: string, together = 1, mostUnits?: 
     const figures = { timeMs: (at: number) => of.get(at)!.timeMs, gridBlocks: (at: number) => of.get(at)!.design.gridBlocks }; // prettier-ignore
     const { axes } = unwrap(await engine.context.views.open(runId)).ranking;
     const expected = of.get(pickDesign(axes, figures, [...of.keys()])!)!;
-    expect(advice.device.id).toBe(deviceId);
-    expect(advice.predicted).toBe(advice.of);
-    expect(advice.ties.count).toBe(page.ties);
-    expect(advice.ties.designs).toEqual(
-      page.rows
-        .filter(({ tied }) => tied)
-        .slice(0, 20)
-        .map((row) => row.designIndex),
-    );
-    expect(advice.designIndex).toBe(expected.designIndex);
-    expect(advice.row.design).toEqual(expected.design);
-    expect(advice.row.rank).toBe(expected.rank);
-    expect(advice.time.ms).toBe(expected.timeMs);
+    const { designIndex, design, rank, timeMs } = expected;
+    const designs = rows.filter(({ tied }) => tied).slice(0, 20).map((row) => row.designIndex); // prettier-ignore
+    expect(advice).toMatchObject({
+      ...{ device: { id: deviceId }, predicted: advice.of, designIndex, time: { ms: timeMs } },
+      ties: { count: page.ties, designs },
+    });
+    expect([advice.row.design, advice.row.rank]).toEqual([design, rank]);
     expect(advice.time.lowMs).toBeLessThanOrEqual(advice.time.ms);
     expect(advice.time.highMs).toBeGreaterThanOrEqual(advice.time.ms);
     if (!advice.baseline) continue;
@@ -212,6 +204,7 @@ export async function agreesWithSweep(name: string, deviceId: string): Promise<v
       [holds[0], below],
       [holds[1], above],
     ] as const) {
+      // prettier-ignore
       expect(beyond === null, input.field).toBe(end === null);
       if (end === null || !beyond) continue;
       ends += 1;

@@ -25,6 +25,9 @@ import {
 import { gpu } from '../catalogue.ts';
 
 useEngine();
+/** Asks a procedure of the advice that may refuse. */
+const dispatch = (name: 'recommend' | 'code' | 'uncertainty', input: object) =>
+  engine.dispatch(`advice.${name}`, { folder: examples, ...input });
 
 describe('the recommendation', () => {
   it.each(['acts', 'software', 'spmv-cpu'])(
@@ -105,17 +108,12 @@ describe('the recommendation', () => {
 
   /** Asks for a recommendation of a study with other units, as the client `card`. */
   const askFor = (study: StudyFile, units: number, more: object) =>
-    engine.dispatch('advice.recommend', {
-      study: { ...study, workload: { ...study.workload, units } },
-      folder: examples,
-      client: 'card',
-      ...more,
-    });
+    dispatch('recommend', { study: { ...study, workload: { ...study.workload, units } }, client: 'card', ...more });
 
   it('is cancelled for a newer call of the same client', async () => {
     const study = example('spmv-skewed');
     const older = askFor(study, 500_001, { deviceId: study.devices[0] });
-    const newer = engine.dispatch('advice.recommend', { study: example('software'), folder: examples, client: 'card' });
+    const newer = dispatch('recommend', { study: example('software'), client: 'card' });
     expect(await newer).toMatchObject({ ok: true });
     expect(await older).toFail('cancelled');
   });
@@ -131,14 +129,13 @@ describe('the recommendation', () => {
 
   it('predicts designs by their parameters, on the axes of the study or off them', async () => {
     const { implementations: _, ...whole } = small(example('acts'), 2 ** 12);
-    const study = {
-      ...whole,
-      axes: { ...whole.axes, threadsPerUnit: [1, 4], unitsPerThread: [2], balancing: ['none'] },
-    };
+    const axes = { ...whole.axes, threadsPerUnit: [1, 4], unitsPerThread: [2], balancing: ['none'] };
+    const study = { ...whole, axes };
     const deviceId = study.devices[0];
     const wide = { ...study, axes: { ...study.axes, unitsPerThread: [2, 3], blockThreads: [64, 96, 256, 1024] } };
     const ask = (designs: readonly object[], more: object = {}) =>
       engine.dispatch('advice.predict', { study, folder: examples, deviceId, designs, ...more });
+    const answer = async (...asked: Parameters<typeof ask>) => unwrap((await ask(...asked)) as Result<AskedTimes>);
     const named = { loop: 'nested', register_cap: 0, threads_per_unit: 4 };
     const designs = [
       { ...named, BX: 96, units_per_thread: 3 },
@@ -148,7 +145,7 @@ describe('the recommendation', () => {
       { ...named, BX: 64, units_per_thread: 2, grid_blocks: 7 },
     ];
     const parameters = { BX: 'block_threads', threads: null };
-    const times = unwrap((await ask(designs, { parameters })) as Result<AskedTimes>);
+    const times = await answer(designs, { parameters });
     expect(times.reasons).toEqual([
       null,
       null,
@@ -157,13 +154,11 @@ describe('the recommendation', () => {
       '2 units per thread do not make 7 blocks: one of the two numbers must be 0',
     ]);
     // Here the same designs have their values on the axes.
-    const onAxes = unwrap((await ask(designs, { study: wide, parameters })) as Result<AskedTimes>);
-    expect(onAxes).toEqual(times);
+    expect(await answer(designs, { study: wide, parameters })).toEqual(times);
     expect(times.timesMs[0]).toBeGreaterThan(0);
     expect(times.timesMs.slice(2)).toEqual([null, null, null]);
     const { row } = await recommend(study, { deviceId });
-    const read = unwrap((await ask([row.design])) as Result<AskedTimes>);
-    expect(read.timesMs).toEqual([row.predictedMs]);
+    expect((await answer([row.design])).timesMs).toEqual([row.predictedMs]);
     expect(await ask([{ ...named, units_per_thread: 2 }])).toFail(
       null,
       /designs\[0\]: block_size_x is missing, and the study has several values for it: 64, /,
@@ -179,8 +174,7 @@ describe('the recommendation', () => {
     const asked = plain.ties.designs[0];
     const same = await recommend(study, { deviceId: study.devices[1], baseline: asked });
     expect(same.baseline).toMatchObject({ chosen: true, designIndex: asked + size });
-    const unknown = await engine.dispatch('advice.recommend', { study, folder: examples, baseline: 10 * size });
-    expect(unknown).toFail('not-found');
+    expect(await dispatch('recommend', { study, baseline: 10 * size })).toFail('not-found');
   });
 
   it('names the measurements that its range covers, and the estimated values of the device that it uses unchanged', async () => {
@@ -189,9 +183,8 @@ describe('the recommendation', () => {
     const measured: boolean[] = [];
     for (const deviceId of ['nvidia-v100-sxm2-16gb', 'software-swiftshader', 'nvidia-rtx-4090']) {
       const { device, time, inputs, row } = await recommend({ ...study, devices: [deviceId] });
-      const labels = inputs.flatMap(({ field, origin, label }) =>
-        field.startsWith('device.') && origin === 'assumed' ? [label] : [],
-      );
+      const assumed = inputs.filter(({ field, origin }) => field.startsWith('device.') && origin === 'assumed');
+      const labels = assumed.map(({ label }) => label);
       estimates += labels.length;
       expect(time.basis.includes('estimated values')).toBe(labels.length > 0);
       for (const label of labels) expect(time.basis).toContain(label);
@@ -223,24 +216,20 @@ describe('the recommendation', () => {
     const study = small(example('acts'));
     const deviceId = study.devices[0];
     const { designIndex, ties } = await recommend(study, { deviceId });
-    const code = (more: object) =>
-      engine.dispatch('advice.code', { study, folder: examples, deviceId, designIndex, format: 'cuda', ...more });
-    const { fileName, text } = unwrap((await code({})) as Result<ExportDocument>);
+    const code = (more: object) => dispatch('code', { study, deviceId, designIndex, format: 'cuda', ...more });
+    const written = async (more: object) => unwrap((await code(more)) as Result<ExportDocument>);
+    const { fileName, text } = await written({});
     expect(fileName).toBe('acts-propagation.cuh');
     expect(text).toContain(`study not saved, design ${designIndex}.`);
-    expect(text).toMatch(
-      new RegExp(
-        `^// Measurements may order ${ties.count} designs? of this device differently: .*Picks the simplest design within 1.5 % of the fastest`,
-        'm',
-      ),
-    );
+    const rule = `^// Measurements may order ${ties.count} designs? of this device differently: .*Picks the simplest design within 1.5 % of the fastest`;
+    expect(text).toMatch(new RegExp(rule, 'm'));
     expect(text).toMatch(/^\/\/ Assumed: Spill cost = 2 instructions per register\.$/m);
     expect(text).not.toMatch(/^\/\/ Assumed: Serial fraction/m);
     const { id: runId } = await ended(engine, 'runs.start', { study, folder: examples });
     const saved = await call(engine, 'export.render', { runId, deviceId, format: 'cuda' });
     expect(text).toBe(saved.text.replace(`run ${runId}`, 'study not saved'));
-    expect(unwrap((await code({ format: 'wgsl' })) as Result<ExportDocument>).fileName).toBe('acts-propagation.wgsl');
-    expect(unwrap((await code({ format: 'python' })) as Result<ExportDocument>).fileName).toBe('acts-propagation.py');
+    expect((await written({ format: 'wgsl' })).fileName).toBe('acts-propagation.wgsl');
+    expect((await written({ format: 'python' })).fileName).toBe('acts-propagation.py');
     expect(await code({ deviceId: study.devices[1] })).toFail('conflict');
     const cpu = small(example('spmv-cpu'));
     const cores = await recommend(cpu, { deviceId: cpu.devices[0] });
@@ -250,8 +239,7 @@ describe('the recommendation', () => {
   it('says on which devices no design is valid', async () => {
     const study = small(example('acts'));
     const none: StudyFile = { ...study, constraints: [{ quantity: 'blockThreads', atLeast: 5000 }] };
-    const answer = await engine.dispatch('advice.recommend', { study: none, folder: examples });
-    expect(answer).toFail('conflict', /No design is valid on/);
+    expect(await dispatch('recommend', { study: none })).toFail('conflict', /No design is valid on/);
   });
 });
 
@@ -268,8 +256,7 @@ describe('the sensitivity', () => {
     expect({ ...ofRun, elapsedMs: 0 }).toEqual({ ...ofStudy, elapsedMs: 0 });
     const other = await call(engine, 'advice.sensitivity', { runId, inputs, designIndex: 0 });
     expect(other.inputs[0].holds).toEqual([0.25, 0.25]);
-    const unknown = await engine.dispatch('advice.sensitivity', { runId, designIndex: 100_000 });
-    expect(unknown).toFail('not-found');
+    expect(await engine.dispatch('advice.sensitivity', { runId, designIndex: 100_000 })).toFail('not-found');
   });
 });
 
@@ -300,11 +287,8 @@ describe('advice where some inputs are not known', () => {
     expect(robust.lowMs).toBeLessThan(robust.highMs);
     expect(worthKnowing.length).toBeGreaterThan(0);
     expect(worthKnowing[0].gain).toBeLessThanOrEqual(robust.expectedRegret);
-    expect(worthKnowing.map(({ gain }) => gain).toSorted((a, b) => b - a)).toEqual(
-      worthKnowing.map(({ gain }) => gain),
-    );
-    const shown = await recommend(little, { design: robust.designIndex });
-    expect(shown.designIndex).toBe(robust.designIndex);
+    expect(worthKnowing).toEqual(worthKnowing.toSorted((a, b) => b.gain - a.gain));
+    expect(await recommend(little, { design: robust.designIndex })).toMatchObject({ designIndex: robust.designIndex });
   });
 
   it('equals the plain recommendation if every input is given, for a run as for its study', async () => {
@@ -312,10 +296,8 @@ describe('advice where some inputs are not known', () => {
     const fields = Object.keys({ ...kernel, ...KERNEL_DEFAULTS }).filter((field) => field !== 'name');
     const origins = Object.fromEntries([...fields, 'combine', 'chainInstructions'].map((field) => [field, 'given']));
     const known: StudyFile = { ...little, kernel: { ...kernel, combine: { instructions: 3 }, origins } };
-    const own = {
-      ...known,
-      pipeline: { [known.devices[0]]: { latencyCycles: 100, issueCycles: 20, kneeSoftness: 6 } },
-    };
+    const pipeline = { [known.devices[0]]: { latencyCycles: 100, issueCycles: 20, kneeSoftness: 6 } };
+    const own = { ...known, pipeline };
     const { designIndex } = await recommend(own);
     const { draws, robust, unknown } = await ask(own);
     expect({ draws, unknown }).toEqual({ draws: 1, unknown: [] });
@@ -333,8 +315,8 @@ describe('advice where some inputs are not known', () => {
     const { id: runId } = await ended(engine, 'runs.start', { study: little, folder: examples });
     const ofRun = await call(engine, 'advice.recommend', { runId, robust: true });
     expect(ofRun.designIndex).toBe(robust.designIndex);
-    const exported = async (format: string): Promise<string> =>
-      (await call(engine, 'export.render', { runId, format })).text;
+    const exported = async (format: string, more: object = {}): Promise<string> =>
+      (await call(engine, 'export.render', { runId, format, ...more })).text;
     const header = await exported('cuda');
     expect(header).toContain(`run ${runId}, design ${robust.designIndex}.`);
     const usual = `If each assumed input has its usual value, design ${point.designIndex} is predicted to be faster.`;
@@ -342,7 +324,7 @@ describe('advice where some inputs are not known', () => {
     const report = await exported('markdown');
     expect(report).toContain(`\`${robust.text}\``);
     expect(report).toContain(usual);
-    const { text } = await call(engine, 'export.render', { runId, format: 'kernel-tuner', limit: 2 });
+    const text = await exported('kernel-tuner', { limit: 2 });
     expect(text).toContain('The last design is the chosen one, which is not among the fastest by prediction.');
     const { timeMs } = ofRun.row;
     expect(text).toContain(`: ${Number(timeMs.toPrecision(6))},\n}\n`);
@@ -351,8 +333,7 @@ describe('advice where some inputs are not known', () => {
   it('has a report that says when its study has changed', async () => {
     const { id: studyId } = await call(engine, 'studies.save', { study: little });
     const { id: runId } = await ended(engine, 'runs.start', { studyId });
-    const report = async (): Promise<string> =>
-      (await call(engine, 'export.render', { runId, format: 'markdown' })).text;
+    const report = async () => (await call(engine, 'export.render', { runId, format: 'markdown' })).text;
     expect(await report()).not.toContain('Since then');
     const edited = { ...little, kernel: { ...little.kernel, registersPerThread: 40 } };
     await call(engine, 'studies.save', { id: studyId, study: edited });
@@ -388,9 +369,6 @@ describe('advice where some inputs are not known', () => {
     const narrow = await ask({ ...little, assumed: { 'kernel.unit': [10, 11] } });
     expect(narrow.unknown.find(({ input }) => input.field === 'kernel.unit')!.range).toEqual([10, 11]);
     const wrong = { ...little, assumed: { 'kernel.units': [10] } };
-    expect(await engine.dispatch('advice.uncertainty', { study: wrong, folder: examples })).toFail(
-      'bad-input',
-      /kernel\.units/,
-    );
+    expect(await dispatch('uncertainty', { study: wrong })).toFail('bad-input', /kernel\.units/);
   });
 });

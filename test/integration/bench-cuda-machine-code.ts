@@ -3,45 +3,29 @@
  * instruction has 16 bytes. Its lowest 9 bits are the operation and the kind of operands (registers, immediate,
  * constant, uniform). NVIDIA does not publish the encoding, but disassemblers show it.
  */
-export type Operation =
-  | 'clock'
-  | 'load'
-  | 'store'
-  | 'store-shared'
-  /** A branch back to the start of a loop, which ends one pass. */
-  | 'turn'
-  | 'float-add'
-  | 'float-multiply'
-  | 'float-multiply-add'
-  | 'double-multiply-add'
-  | 'integer-add'
-  | 'integer-multiply-add'
-  | 'logic'
-  | 'shuffle'
-  | 'match'
-  | 'atomic'
-  | 'load-shared'
-  | 'special';
+const CODES = {
+  load: [0x181],
+  store: [0x186],
+  'store-shared': [0x188],
+  'float-add': [0x021],
+  'float-multiply': [0x020],
+  'float-multiply-add': [0x023],
+  'double-multiply-add': [0x02b],
+  'integer-add': [0x010, 0x035, 0x036],
+  'integer-multiply-add': [0x024],
+  logic: [0x012],
+  shuffle: [0x189],
+  match: [0x1a1],
+  atomic: [0x1a8],
+  'load-shared': [0x184],
+  special: [0x108],
+} as const;
+/** A turn is a branch back to the start of a loop, which ends one pass. */
+export type Operation = keyof typeof CODES | 'clock' | 'turn';
 
-const OPERATIONS: Readonly<Record<number, Operation>> = {
-  0x181: 'load',
-  0x186: 'store',
-  0x188: 'store-shared',
-  0x021: 'float-add',
-  0x020: 'float-multiply',
-  0x023: 'float-multiply-add',
-  0x02b: 'double-multiply-add',
-  0x010: 'integer-add',
-  0x035: 'integer-add',
-  0x036: 'integer-add',
-  0x024: 'integer-multiply-add',
-  0x012: 'logic',
-  0x189: 'shuffle',
-  0x1a1: 'match',
-  0x1a8: 'atomic',
-  0x184: 'load-shared',
-  0x108: 'special',
-};
+const OPERATIONS = new Map(
+  Object.entries(CODES).flatMap(([name, codes]) => codes.map((code) => [code as number, name as Operation] as const)),
+);
 const BRANCH = 0x147;
 /** Operation codes that read a special register, into a plain or a uniform register. */
 const READS = new Set([0x005, 0x119, 0x1c3, 0x0cb]);
@@ -114,7 +98,7 @@ function operationsOf(code: Buffer): readonly Operation[] {
     const operation = code.readUInt16LE(at) & 0x1ff;
     if (READS.has(operation) && code[at + 9] === CLOCK) found.push('clock');
     else if (operation === BRANCH && leadsBack(code.subarray(at, at + 16))) found.push('turn');
-    else if (operation in OPERATIONS) found.push(OPERATIONS[operation]);
+    else if (OPERATIONS.has(operation)) found.push(OPERATIONS.get(operation)!);
   }
   return found;
 }
@@ -153,7 +137,7 @@ function innerLoop(code: Buffer): InnerLoop | null {
     const found = { instructions: 0, fp32: 0, fp64: 0, special: 0, loads: 0, shuffles: 0, local: 0 };
     for (let at = from; at <= to; at += INSTRUCTION_BYTES) {
       const code = operation(at);
-      const name = OPERATIONS[code] as Operation | undefined;
+      const name = OPERATIONS.get(code);
       found.instructions += Number(code !== NOP);
       found.fp32 += Number(name?.startsWith('float') ?? false);
       found.fp64 += Number(name === 'double-multiply-add');

@@ -30,32 +30,27 @@ const STARTER = `
   console.log('pid ' + child.pid);
 `;
 
-it.each([true, false])(
-  'the program ends when the process that started it is killed, if it knows that process: %s',
-  async (knows) => {
-    // The plan has far more launches than the test has time. Alone, the program would run for a minute.
-    const cases: BenchCase[] = [
-      { id: 'stream-1', benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 2 ** 20 } },
-    ];
-    await writePlanFolder(folder, benchPlan(cases, { backend: 'cpu', warmUps: 0, repeats: 10_000_000 }));
-    const starter = spawn(process.execPath, ['-e', STARTER, CHILD, folder, ...(knows ? ['told'] : [])], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    let output = '';
-    let ended = false;
-    starter.stdout.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(0, 10_000)));
-    const close = once(starter.stdout, 'close').then(() => (ended = true));
-    await expect.poll(() => output, { timeout: 120_000 }).toMatch(/^pid \d+$[^]*"type":"device"/m);
-    starter.kill('SIGKILL');
-    if (knows) await expect.poll(() => ended, { timeout: 120_000 }).toBe(true);
-    else {
-      await new Promise((resolve) => setTimeout(resolve, 2_000));
-      expect(ended).toBe(false);
-      process.kill(Number(/^pid (\d+)$/m.exec(output)![1]), 'SIGKILL');
-    }
-    await close;
-  },
-);
+it.each([true, false])('the program ends with the process that started it, if it knows it: %s', async (knows) => {
+  // The plan has far more launches than the test has time. Alone, the program would run for a minute.
+  const cases: BenchCase[] = [{ id: 'stream-1', benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 2 ** 20 } }];
+  await writePlanFolder(folder, benchPlan(cases, { backend: 'cpu', warmUps: 0, repeats: 10_000_000 }));
+  const starter = spawn(process.execPath, ['-e', STARTER, CHILD, folder, ...(knows ? ['told'] : [])], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  let ended = false;
+  starter.stdout.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(0, 10_000)));
+  const close = once(starter.stdout, 'close').then(() => (ended = true));
+  await expect.poll(() => output, { timeout: 120_000 }).toMatch(/^pid \d+$[^]*"type":"device"/m);
+  starter.kill('SIGKILL');
+  if (knows) await expect.poll(() => ended, { timeout: 120_000 }).toBe(true);
+  else {
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect(ended).toBe(false);
+    process.kill(Number(/^pid (\d+)$/m.exec(output)![1]), 'SIGKILL');
+  }
+  await close;
+});
 
 const TOOL = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'tool.ts');
 /**

@@ -53,40 +53,37 @@ describe.skipIf(lacks('swiftshader'))('WebGPU under Node', () => {
   const of = (records: readonly BenchRecord[], id: string): BenchRecord[] =>
     records.filter((record) => 'case' in record && record.case === id);
 
-  it.each(['split', 'deal'] as const)(
-    'computes the same bits as the CPU for every design, with units that are %s',
-    async (sharing) => {
-      // With one thread per unit, a unit is not shared, so one of the two ways of sharing covers this case.
-      const cases = (sharing === 'deal' ? [2, 4] : [1, 2, 4]).flatMap((threadsPerUnit) =>
-        (['nested', 'flattened'] as const).flatMap((loop) =>
-          BALANCINGS.map((balancing, i) =>
-            unitLoop(`u${threadsPerUnit}-${loop}-${i}`, {
-              threadsPerUnit,
-              loop,
-              balancing,
-              // Some blocks end within a thread group. Slots take one unit or many.
-              ...(i % 2 === 0 ? { blockThreads: 20, gridBlocks: 3 } : { blockThreads: 64, gridBlocks: 80 }),
-            }),
-          ),
+  it.each(['split', 'deal'] as const)('computes what the CPU does for every design of %s units', async (sharing) => {
+    // With one thread per unit, a unit is not shared, so one of the two ways of sharing covers this case.
+    const cases = (sharing === 'deal' ? [2, 4] : [1, 2, 4]).flatMap((threadsPerUnit) =>
+      (['nested', 'flattened'] as const).flatMap((loop) =>
+        BALANCINGS.map((balancing, i) =>
+          unitLoop(`u${threadsPerUnit}-${loop}-${i}`, {
+            threadsPerUnit,
+            loop,
+            balancing,
+            // Some blocks end within a thread group. Slots take one unit or many.
+            ...(i % 2 === 0 ? { blockThreads: 20, gridBlocks: 3 } : { blockThreads: 64, gridBlocks: 80 }),
+          }),
         ),
-      );
-      const shared = { sharing, unitInstructions: 50, combineInstructions: 9 };
-      const profile = { ...PLAN.workload!.profile, ...shared } as UnitLoopProfile;
-      const records = await run({ cases, workload: { ...PLAN.workload!, profile } });
-      expect(records[0]).toMatchObject({ type: 'device', backend: 'webgpu', threadGroupWidth: 4, timer: 'device' });
-      for (const { id } of cases) {
-        const found = of(records, id);
-        expect(found, id).toMatchObject([
-          { type: 'sample', warmUp: true, repeat: 0 },
-          { type: 'sample', warmUp: false, repeat: 0 },
-          { type: 'sample', warmUp: false, repeat: 1 },
-          { type: 'check', correct: true },
-        ]);
-        expect((found[2] as { timeNs: number }).timeNs).toBeGreaterThan(0);
-      }
-      expect(records.at(-1)!.type).toBe('done');
-    },
-  );
+      ),
+    );
+    const shared = { sharing, unitInstructions: 50, combineInstructions: 9 };
+    const profile = { ...PLAN.workload!.profile, ...shared } as UnitLoopProfile;
+    const records = await run({ cases, workload: { ...PLAN.workload!, profile } });
+    expect(records[0]).toMatchObject({ type: 'device', backend: 'webgpu', threadGroupWidth: 4, timer: 'device' });
+    for (const { id } of cases) {
+      const found = of(records, id);
+      expect(found, id).toMatchObject([
+        { type: 'sample', warmUp: true, repeat: 0 },
+        { type: 'sample', warmUp: false, repeat: 0 },
+        { type: 'sample', warmUp: false, repeat: 1 },
+        { type: 'check', correct: true },
+      ]);
+      expect((found[2] as { timeNs: number }).timeNs).toBeGreaterThan(0);
+    }
+    expect(records.at(-1)!.type).toBe('done');
+  });
 
   it('repeats the published benchmarks', async () => {
     const matrix = (id: string, execution: string, synchronised: boolean): BenchCase =>

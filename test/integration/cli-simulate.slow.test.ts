@@ -37,10 +37,8 @@ beforeAll(async () => {
 
 it('prints simulated times beside predicted ones, and rank and export show them from then on', async () => {
   const device = 'nvidia-rtx-4090';
-  const found = await json<Rows & { medianAbsoluteDifference: number }>(
-    ...'simulate 1 --top 4 --device'.split(' '),
-    device,
-  );
+  const words = ['simulate', '1', '--top', '4', '--device', device];
+  const found = await json<Rows & { medianAbsoluteDifference: number }>(...words);
   expect(found).toMatchObject({ runId: 3, sourceRunId: 1, spearman: expect.any(Number) as number });
   for (const [at, { predictedMs, simulatedMs, difference, ...row }] of found.rows.entries()) {
     expect(row).toMatchObject({ rank: at + 1, device, contradicted: false, regime: { id: /^[a-z-]+$/ } });
@@ -61,9 +59,8 @@ it('prints simulated times beside predicted ones, and rank and export show them 
 
   const csv = async (runId: string): Promise<readonly Record<string, string>[]> =>
     parse((await run('export', runId, '--format', 'csv')).out, { columns: true });
-  const times = (await csv('1'))
-    .filter(({ fidelity }) => fidelity === 'simulated')
-    .map((row) => Number(row.simulated_ms));
+  const simulatedRows = (await csv('1')).filter(({ fidelity }) => fidelity === 'simulated');
+  const times = simulatedRows.map((row) => Number(row.simulated_ms));
   expect(times.sort()).toEqual(found.rows.map((row) => row.simulatedMs!.mean).sort());
   expect((await csv('2'))[0]).not.toHaveProperty('simulated_ms');
   const document = JSON.parse((await run('export', '1', '--format', 'json')).out) as Rows;
@@ -71,11 +68,10 @@ it('prints simulated times beside predicted ones, and rank and export show them 
 });
 
 it('names the predictions that the simulation contradicts', () => {
-  const row = (predictedMs: number, meanMs: number | null, halfWidth = 0) => ({
-    predictedMs,
-    simulated:
-      meanMs === null ? null : ({ meanMs, lowMs: meanMs - halfWidth, highMs: meanMs + halfWidth } as SimulatedTime),
-  });
+  const row = (predictedMs: number, meanMs: number | null, halfWidth = 0) => {
+    const range = { lowMs: meanMs! - halfWidth, highMs: meanMs! + halfWidth };
+    return { predictedMs, simulated: meanMs === null ? null : ({ meanMs, ...range } as SimulatedTime) };
+  };
   expect(contradictedCell(row(0.27, 3.88))).toBe('simulated 14.4 times as long as predicted');
   expect(contradictedCell(row(1, 1.25))).toBe('simulated 25 % longer than predicted');
   expect(contradictedCell(row(1, 0.8))).toBe('simulated 20 % shorter than predicted');

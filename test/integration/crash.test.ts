@@ -14,29 +14,26 @@ import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from '../db/sample.ts'
 
 // Kills are tested in test/verify/kills.ts.
 
-it.runIf(process.platform === 'linux')(
-  'counts an ended process as dead before its parent has collected it',
-  async () => {
-    // The shell starts a child, and then becomes a program that never collects it. The child may end only after this.
-    const parent = spawn('/bin/sh', ['-c', 'cat <&3 & echo $!; exec sleep 600'], {
-      stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
-    });
-    const exited = once(parent, 'exit');
-    const soon = { timeout: 120_000 };
-    try {
-      const [line] = (await once(parent.stdout!, 'data')) as [Buffer];
-      await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8'), soon).not.toBe('sh\n');
-      expect(processLives(Number(line.toString()))).toBe(true);
-      (parent.stdio[3] as Writable).end();
-      await expect.poll(() => processLives(Number(line.toString())), soon).toBe(false);
-      process.kill(Number(line.toString()), 0);
-      expect(processLives(parent.pid!)).toBe(true);
-    } finally {
-      parent.kill('SIGKILL');
-      await exited;
-    }
-  },
-);
+it.runIf(process.platform === 'linux')('counts an ended process as dead before its parent collects it', async () => {
+  // The shell starts a child, and then becomes a program that never collects it. The child may end only after this.
+  const parent = spawn('/bin/sh', ['-c', 'cat <&3 & echo $!; exec sleep 600'], {
+    stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
+  });
+  const exited = once(parent, 'exit');
+  const soon = { timeout: 120_000 };
+  try {
+    const [line] = (await once(parent.stdout!, 'data')) as [Buffer];
+    await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8'), soon).not.toBe('sh\n');
+    expect(processLives(Number(line.toString()))).toBe(true);
+    (parent.stdio[3] as Writable).end();
+    await expect.poll(() => processLives(Number(line.toString())), soon).toBe(false);
+    process.kill(Number(line.toString()), 0);
+    expect(processLives(parent.pid!)).toBe(true);
+  } finally {
+    parent.kill('SIGKILL');
+    await exited;
+  }
+});
 
 it('counts a run as interrupted only when its process has ended or has long been silent', () =>
   inFolder((folder) => {
@@ -71,16 +68,8 @@ it.each(['killed', 'closed'] as const)('removes an import that was incomplete wh
     const file = `${folder}/lockstep.db`;
     const owner = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
     const measurement: MeasurementRecord = {
-      sourceRunId: null,
-      designIndex: null,
-      deviceId: 'fast',
-      design: { a: 1 },
-      predictedMs: null,
-      backend: 'external',
-      timesMs: [1.5, 1.25],
-      correct: null,
-      failure: null,
-      detail: {},
+      ...{ sourceRunId: null, designIndex: null, deviceId: 'fast', design: { a: 1 }, predictedMs: null },
+      ...{ backend: 'external', timesMs: [1.5, 1.25], correct: null, failure: null, detail: {} },
     };
     const imported = (): number => {
       const { id } = unwrap(owner.store.createRun({ ...sampleDraft(), kind: 'import', axes: null }));

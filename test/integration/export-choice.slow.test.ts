@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RankRow } from '../../src-main/contract/api.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
 import { AGREEMENT_FRACTION } from '../../src-workers/sweep/ties.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { HOSTILE, NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
@@ -65,22 +64,16 @@ describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
     new RegExp(`^/// ${start}: (.*)\\. These`, 'm').exec(header)![1].split(', ').map(Number);
 
   it('chooses the same launch as a sweep for the laws of its table, with the same time', async () => {
-    const [means, spreads, counts] = [
-      axis('Mean lengths'),
-      axis('Standard deviations.*?mean'),
-      axis('Numbers of units'),
-    ];
+    const [means, spreads, counts] = ['Mean lengths', 'Standard deviations.*?mean', 'Numbers of units'].map(axis);
     expect([means.length, spreads.length, counts.length]).toEqual([5, 6, 7]);
-    const laws = [[0, 1, 2], [1, 3, 3], [2, 0, 4], [3, 4, 5], [4, 5, 6], [1, 2, 1]].map(
-      ([mean, spread, count]) => [means[mean], spreads[spread], counts[count]] as const,
-    ); // prettier-ignore
+    const laws = ['012', '133', '204', '345', '456', '121'].map((at) => {
+      const [mean, spread, count] = [...at].map(Number);
+      return [means[mean], spreads[spread], counts[count]] as const;
+    });
     const chosen = chosenFor(laws.map((law) => law.join(' ')).join('\n'));
     for (const [at, [mean, spread, units]] of laws.entries()) {
-      const run = await bench.run({
-        ...study,
-        workload: { lengths: `summary(mean=${mean},sd=${mean * spread})`, units },
-      });
-      const page = unwrap(await bench.engine.call('ranking.page', { runId: run, limit: 100 }));
+      const workload = { lengths: `summary(mean=${mean},sd=${mean * spread})`, units };
+      const page = await bench.call('ranking.page', { runId: await bench.run({ ...study, workload }), limit: 100 });
       const [threads, block, grid, rounds, ns] = chosen[at];
       const own = page.rows.find(
         ({ design }: RankRow) =>
@@ -111,18 +104,14 @@ describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
   });
 
   it('names the simulations that it was compared with', () => {
-    const said = /For 24 other laws.*? to take ([\d.]+) % more than the fastest on average, ([\d.]+) % at worst/.exec(
-      header,
-    )!;
+    const figures = /For 24 other laws.*? to take ([\d.]+) % more than the fastest on average, ([\d.]+) % at worst/;
+    const said = figures.exec(header)!;
     expect(Number(said[1])).toBeLessThanOrEqual(Number(said[2]));
   });
 
-  it.skipIf(lacks('nvcc'))(
-    'compiles with a kernel without a warning, for the architecture with the fewest features',
-    () => {
-      writeFileSync(join(folder, 'main.cu'), KERNEL);
-      const flags = ['-std=c++17', '-O1', '-arch=sm_75', '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra'];
-      execFileSync('nvcc', [...flags, '-c', 'main.cu', '-o', 'main.o'], { cwd: folder, stdio: 'pipe' });
-    },
-  );
+  it.skipIf(lacks('nvcc'))('compiles with a kernel without a warning, for the most modest architecture', () => {
+    writeFileSync(join(folder, 'main.cu'), KERNEL);
+    const flags = ['-std=c++17', '-O1', '-arch=sm_75', '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra'];
+    execFileSync('nvcc', [...flags, '-c', 'main.cu', '-o', 'main.o'], { cwd: folder, stdio: 'pipe' });
+  });
 });

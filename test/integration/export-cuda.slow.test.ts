@@ -3,10 +3,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parsePtxas, type KernelUsage } from '../../src-workers/bench/cuda/ptxas.ts';
+import type { StudyFile } from '../../src-main/contract/study.ts';
+import { refusal } from '../unit/engine-calls.ts';
 import { HOSTILE, smallStudy } from '../unit/export-runs.ts';
 import { lacks } from '../tools.mjs';
 import { testFolder, useBench } from '../workplace.ts';
 import { dataText } from '../data.ts';
+
+const KERNEL = { name: 'walk', registersPerThread: 40, instructionsPerIteration: 60 };
+const studyOf = (change: Partial<StudyFile> = {}): StudyFile =>
+  smallStudy({ devices: ['nvidia-a100-sxm4-40gb'], kernel: KERNEL, ...change });
 
 /** Returns a kernel that has the header's launch bounds, and a host function that launches it. */
 const kernel = (file: string, name: string): string =>
@@ -23,21 +29,9 @@ describe.skipIf(lacks('nvcc'))('the CUDA header under nvcc', () => {
 
   it.each([
     { what: 'a plain study', standard: 'c++14', name: 'Small', kernelName: 'walk', identifier: 'walk' },
-    {
-      what: 'hostile names',
-      standard: 'c++17',
-      name: HOSTILE.slice(0, 200),
-      kernelName: '*/ 3<evil>\n',
-      identifier: 'k3_evil',
-    },
+    { what: 'hostile names', standard: 'c++17', name: HOSTILE.slice(0, 200), kernelName: '*/ 3<evil>\n', identifier: 'k3_evil' }, // prettier-ignore
   ])('compiles without a warning for $what, as $standard', async ({ standard, name, kernelName, identifier }) => {
-    const run = await bench.run(
-      smallStudy({
-        name,
-        devices: ['nvidia-a100-sxm4-40gb'],
-        kernel: { name: kernelName, registersPerThread: 40, instructionsPerIteration: 60 },
-      }),
-    );
+    const run = await bench.run(studyOf({ name, kernel: { ...KERNEL, name: kernelName } }));
     const header = await bench.render(run, 'cuda');
     writeFileSync(join(folder, header.fileName), header.text);
     const source = join(folder, `${identifier}.cu`);
@@ -48,20 +42,11 @@ describe.skipIf(lacks('nvcc'))('the CUDA header under nvcc', () => {
   });
 
   it('counts beyond a 32-bit word, or is refused with the number', async () => {
-    const kernel = { name: 'walk', registersPerThread: 40, instructionsPerIteration: 60, lengthsKnownBeforeLaunch: true, serialFraction: 0.05 }; // prettier-ignore
+    const kernel = { ...KERNEL, lengthsKnownBeforeLaunch: true, serialFraction: 0.05 };
+    const axes = { threadsPerUnit: [1], blockThreads: [256], balancing: ['mixed(2)'] };
     const run = (lengths: string, units: number, unitsPerThread: number): Promise<number> =>
-      bench.run(
-        smallStudy({
-          devices: ['nvidia-a100-sxm4-40gb'],
-          kernel,
-          workload: { lengths, units },
-          axes: { threadsPerUnit: [1], blockThreads: [256], balancing: ['mixed(2)'], unitsPerThread: [unitsPerThread] },
-        }),
-      );
-    const refused = async (runId: number, format: string): Promise<string> => {
-      const rendered = await bench.engine.call('export.render', { runId, format });
-      return rendered.ok ? '' : rendered.error.message;
-    };
+      bench.run(studyOf({ kernel, workload: { lengths, units }, axes: { ...axes, unitsPerThread: [unitsPerThread] } }));
+    const refused = (runId: number, format: string) => refusal(bench.engine, 'export.render', { runId, format });
     const many = await run('categorical(1:0.9,500:0.1)', 2 ** 40, 65_536);
     const { text } = await bench.render(many, 'cuda');
     const counts = 'static_assert(lockstep_walk::class_units[0] > 4294967295ull, "");\n';
@@ -86,8 +71,8 @@ describe.skipIf(lacks('nvcc'))('the CUDA header under nvcc', () => {
     const CAP = 32;
     let fileName: string;
     beforeAll(async () => {
-      const study = smallStudy({ devices: ['nvidia-a100-sxm4-40gb'] });
-      const run = await bench.run({ ...study, axes: { ...study.axes, blockThreads: [128], registerCap: [CAP] } });
+      const axes = { ...smallStudy().axes, blockThreads: [128], registerCap: [CAP] };
+      const run = await bench.run(smallStudy({ devices: ['nvidia-a100-sxm4-40gb'], axes }));
       const header = await bench.render(run, 'cuda');
       expect(header.text).toContain(`register_cap = ${CAP}u`);
       fileName = header.fileName;
@@ -125,8 +110,8 @@ __global__ void LOCKSTEP_WALK_BOUNDS walk(const float* in, float* out, int n) {
     });
 
     it('lets -maxrregcount set the cap before CUDA 12.4', () => {
-      const older =
-        '#undef __CUDACC_VER_MAJOR__\n#undef __CUDACC_VER_MINOR__\n#define __CUDACC_VER_MAJOR__ 12\n#define __CUDACC_VER_MINOR__ 3';
+      const version = (part: string, number: number) => `#undef __CUDACC_VER_${part}__\n#define __CUDACC_VER_${part}__ ${number}\n`; // prettier-ignore
+      const older = version('MAJOR', 12) + version('MINOR', 3);
       expect(compile(older, []).registersPerThread).toBeGreaterThan(CAP);
       expect(compile(older, [`-maxrregcount=${CAP}`]).registersPerThread).toBe(CAP);
     });

@@ -3,7 +3,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RankPage } from '../../src-main/contract/api.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { EMULATING_NVCC } from './bench-cuda-plans.ts';
@@ -22,34 +21,40 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
   const folder = testFolder();
   let run: number;
   let rows: RankPage['rows'];
+  const GXX = ['-std=c++17', '-O1', '-Wall', '-Wextra', '-Werror', '-Wno-attributes', '-x', 'c++'];
+  const execute = (command: string, args: readonly string[]) =>
+    execFileSync(command, args, { cwd: folder, stdio: 'pipe' });
   beforeAll(async () => {
-    run = await bench.run(
-      smallStudy({
-        devices: ['nvidia-a100-sxm4-40gb'],
-        workload: { lengths: 'zipf(1.2,2000)', units: 100_000 },
-        kernel: { name: 'walk', registersPerThread: 40, instructionsPerIteration: 60, lengthsKnownBeforeLaunch: true },
-        axes: {
-          threadsPerUnit: [1, 4],
-          balancing: ['none', 'mixed(1:8,4:32,32:100,64:400,block)'],
-          blockThreads: [256],
-          unitsPerThread: [1, 3],
-          blocksPerMultiprocessor: [4],
-        },
-      }),
-    );
-    const page = unwrap(await bench.engine.call('ranking.page', { runId: run, limit: 100 }));
-    rows = page.rows;
+    const axes = {
+      threadsPerUnit: [1, 4],
+      balancing: ['none', 'mixed(1:8,4:32,32:100,64:400,block)'],
+      ...{ blockThreads: [256], unitsPerThread: [1, 3], blocksPerMultiprocessor: [4] },
+    };
+    const kernel = {
+      name: 'walk',
+      registersPerThread: 40,
+      instructionsPerIteration: 60,
+      lengthsKnownBeforeLaunch: true,
+    };
+    const workload = { lengths: 'zipf(1.2,2000)', units: 100_000 };
+    run = await bench.run(smallStudy({ devices: ['nvidia-a100-sxm4-40gb'], workload, kernel, axes }));
+    ({ rows } = await bench.call('ranking.page', { runId: run, limit: 100 }));
   });
 
   /** Compiles a program with an exported header and the stand-ins, runs it, and returns its output. */
-  function ran(header: string, file: string, program: string, compiler: string, flags: readonly string[]): string {
+  function ran(
+    header: string,
+    program: string,
+    compiler = findTool('g++')!,
+    flags = GXX,
+    file = 'exported.hpp',
+  ): string {
     writeFileSync(join(folder, file), header);
     writeFileSync(join(folder, 'main.cu'), program);
     const env = { ...process.env, CPLUS_INCLUDE_PATH: join(PROGRAMS, 'recorders') };
     execFileSync(compiler, [...flags, 'main.cu', '-o', 'main'], { cwd: folder, env, stdio: 'pipe' });
     return execFileSync(join(folder, 'main'), { encoding: 'utf8' });
   }
-  const GXX = ['-std=c++17', '-O1', '-Wall', '-Wextra', '-Werror', '-Wno-attributes', '-x', 'c++'];
   /** Returns the best design with this number of threads per unit. A mixed design may have any number. */
   const designOf = (threads: 4 | 'mixed', isGridFixed = false) =>
     rows.find(
@@ -59,12 +64,8 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
         (designIndex % 3 === 2) === isGridFixed,
     )!;
 
-  describe.each([
-    [4, false],
-    ['mixed', false],
-    [4, true],
-    ['mixed', true],
-  ] as const)('a design of %s threads per unit, with a fixed grid: %s', (threads, isGridFixed) => {
+  const KINDS = ([4, 'mixed'] as const).flatMap((threads) => [[threads, false] as const, [threads, true] as const]);
+  describe.each(KINDS)('a design of %s threads per unit, with a fixed grid: %s', (threads, isGridFixed) => {
     it('Kokkos and SYCL launch every unit once, with the blocks of the prediction', async () => {
       const { designIndex, design } = designOf(threads, isGridFixed);
       const launches = design.classes ?? [design];
@@ -73,11 +74,11 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
       );
       const kokkos = await bench.render(run, 'kokkos', { designIndex });
       const vectors = launches.map(({ threadsPerUnit }) => Math.min(32, threadsPerUnit));
-      expect(ran(kokkos.text, 'exported.hpp', program('kokkos.cpp'), findTool('g++')!, GXX)).toBe(
+      expect(ran(kokkos.text, program('kokkos.cpp'))).toBe(
         vectors.map((vector, at) => `${blocks[at]} ${design.blockThreads / vector} ${vector}\n`).join(''),
       );
       const sycl = await bench.render(run, 'sycl', { designIndex });
-      expect(ran(sycl.text, 'exported.hpp', program('sycl.cpp'), findTool('g++')!, GXX)).toBe(
+      expect(ran(sycl.text, program('sycl.cpp'))).toBe(
         blocks.map((groups) => `${groups * design.blockThreads} ${design.blockThreads}\n`).join(''),
       );
     });
@@ -85,18 +86,17 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
     it('grid_for returns the blocks of the prediction', async () => {
       const { designIndex, design } = designOf(threads, isGridFixed);
       const own = (name: string): string => `lockstep_walk::${name}`;
-      const pairs = design.classes
-        ? design.classes.map((_, which) => [
-            `${own(`class_units[${which}]`)}, ${which}`,
-            own(`class_grid_blocks[${which}]`),
-          ])
-        : [['100000', own('grid_blocks')]];
+      const ofClass = (which: number) => [
+        `${own(`class_units[${which}]`)}, ${which}`,
+        own(`class_grid_blocks[${which}]`),
+      ];
+      const pairs = design.classes?.map((_, which) => ofClass(which)) ?? [['100000', own('grid_blocks')]];
       const prints = pairs.map(
         ([of, predicted]) => `std::printf("%u %u\\n", ${own('grid_for')}(${of}), ${predicted});`,
       );
       const printing = `#include "exported.hpp"\n#include <cstdio>\nint main() { ${prints.join(' ')} }`;
       const cuda = await bench.render(run, 'cuda', { designIndex });
-      expect(ran(cuda.text, 'exported.hpp', printing, findTool('g++')!, GXX)).toBe(
+      expect(ran(cuda.text, printing)).toBe(
         (design.classes ?? [design]).map(({ gridBlocks }) => `${gridBlocks} ${gridBlocks}\n`).join(''),
       );
     });
@@ -104,35 +104,25 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
 
   it('CUB reduces segments of every class as the host does', async () => {
     const { text } = await bench.render(run, 'cub');
-    const said = ran(text, 'exported.cuh', program('cub.cu'), EMULATING_NVCC, ['-std=c++17']).trim().split('\n');
+    const said = ran(text, program('cub.cu'), EMULATING_NVCC, ['-std=c++17'], 'exported.cuh').trim().split('\n');
     expect(said.map((line) => Number(line.split(' ')[0]))).toEqual([1, 4, 32, 64, 256]);
     // Every class must have segments, or it would not be checked.
     for (const line of said) expect(Number(line.split(' ')[1])).toBeGreaterThan(10);
   });
 
-  it.skipIf(lacks('nvcc'))(
-    'CUB itself compiles them without a warning, for the architecture with the fewest features',
-    async () => {
-      writeFileSync(join(folder, 'exported.cuh'), (await bench.render(run, 'cub')).text);
-      writeFileSync(join(folder, 'main.cu'), program('cub.cu'));
-      const flags = ['-std=c++17', '-O1', '-arch=sm_75', '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra'];
-      expect(() =>
-        execFileSync('nvcc', [...flags, '-c', 'main.cu', '-o', 'main.o'], { cwd: folder, stdio: 'pipe' }),
-      ).not.toThrow();
-    },
-  );
+  it.skipIf(lacks('nvcc'))('CUB itself compiles them without a warning, for the most modest architecture', async () => {
+    writeFileSync(join(folder, 'exported.cuh'), (await bench.render(run, 'cub')).text);
+    writeFileSync(join(folder, 'main.cu'), program('cub.cu'));
+    const flags = ['-std=c++17', '-O1', '-arch=sm_75', '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra'];
+    expect(() => execute('nvcc', [...flags, '-c', 'main.cu', '-o', 'main.o'])).not.toThrow();
+  });
 
-  it.skipIf(lacks('kokkos'))(
-    'the real Kokkos launches every unit on a host, by the policy and by its own team',
-    async () => {
-      const { designIndex } = designOf(4);
-      writeFileSync(join(folder, 'exported.hpp'), (await bench.render(run, 'kokkos', { designIndex })).text);
-      writeFileSync(join(folder, 'kokkos.cpp'), program('kokkos-host.cpp'));
-      const flags = ['-std=c++17', '-fopenmp', '-isystem', dirname(findTool('kokkos')!)];
-      const execute = (command: string, args: readonly string[]) =>
-        execFileSync(command, args, { cwd: folder, stdio: 'pipe' });
-      execute(findTool('g++')!, [...flags, 'kokkos.cpp', '-o', 'kokkos', '-ltrilinos_kokkoscore', '-ldl']);
-      expect(() => execute(join(folder, 'kokkos'), [])).not.toThrow();
-    },
-  );
+  it.skipIf(lacks('kokkos'))('the real Kokkos launches every unit on a host', async () => {
+    const { designIndex } = designOf(4);
+    writeFileSync(join(folder, 'exported.hpp'), (await bench.render(run, 'kokkos', { designIndex })).text);
+    writeFileSync(join(folder, 'kokkos.cpp'), program('kokkos-host.cpp'));
+    const flags = ['-std=c++17', '-fopenmp', '-isystem', dirname(findTool('kokkos')!)];
+    execute(findTool('g++')!, [...flags, 'kokkos.cpp', '-o', 'kokkos', '-ltrilinos_kokkoscore', '-ldl']);
+    expect(() => execute(join(folder, 'kokkos'), [])).not.toThrow();
+  });
 });

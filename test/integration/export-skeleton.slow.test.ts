@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RankRow } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { swiftShaderEnvironment } from '../measured/swiftshader.ts';
@@ -83,24 +82,20 @@ beforeAll(async () => {
   const found = new Map<string, RankRow>();
   const render = async (ways: typeof WAYS | typeof TILED, own: StudyFile): Promise<void> => {
     const run = await bench.run(own);
-    const { rows } = unwrap(await bench.engine.call('ranking.page', { runId: run, limit: 1000 }));
+    const { rows } = await bench.call('ranking.page', { runId: run, limit: 1000 });
     for (const { name } of ways) {
       const row = rows.find(({ design }) => design.implementation === name)!;
       found.set(name, row);
-      for (const [format, extension] of [
-        ['cuda-kernel', 'cuh'],
-        ['wgsl-kernel', 'wgsl'],
-      ] as const) {
+      for (const extension of ['cuh', 'wgsl']) {
+        const format = extension === 'cuh' ? 'cuda-kernel' : 'wgsl-kernel';
         const { text } = await bench.render(run, format, { designIndex: row.designIndex });
         writeFileSync(join(folder, `${name}.${extension}`), text);
       }
     }
   };
   await render(WAYS, study(WAYS, { lengths: 'zipf(1.3,600)', units: UNITS }, {}));
-  await render(
-    TILED,
-    study(TILED, { lengths: 'example:collatz(1000)', width: 47, units: UNITS }, { blockWidth: [16] }),
-  );
+  const image = { lengths: 'example:collatz(1000)', width: 47, units: UNITS };
+  await render(TILED, study(TILED, image, { blockWidth: [16] }));
   designs = found;
   copyFileSync(dataFile('cuda/skeletons.cu'), join(folder, 'main.cu'));
   writeFileSync(join(folder, 'headers.inc'), EVERY.map(({ name }) => `#include "${name}.cuh"\n`).join(''));
@@ -133,9 +128,8 @@ describe.skipIf(lacks('g++'))('the CUDA kernels', () => {
 
   it.skipIf(lacks('nvcc'))('compile without a warning', () => {
     const flags = ['-std=c++17', '-arch=sm_80', '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra'];
-    expect(() =>
-      execFileSync(findTool('nvcc')!, [...flags, '-c', 'main.cu', '-o', 'main.o'], { cwd: folder, stdio: 'pipe' }),
-    ).not.toThrow();
+    const compile = () => execFileSync(findTool('nvcc')!, [...flags, '-c', 'main.cu', '-o', 'main.o'], { cwd: folder, stdio: 'pipe' }); // prettier-ignore
+    expect(compile).not.toThrow();
   });
 });
 
@@ -151,16 +145,11 @@ describe.skipIf(lacks('swiftshader'))('the WGSL kernels', () => {
     const slices = LENGTHS.map((_, at) => Math.max(...LENGTHS.slice(at - (at % 32), at - (at % 32) + 32)));
     const lists: Readonly<Record<string, WgslKernelRun['lists']>> = {
       none: [],
-      shuffle: [order],
-      'window-sort': [order],
-      mixed: [order],
-      'full-sort': [order, [1, 0]],
-      'quantile-buckets': [order, [1, 0]],
-      'best-buckets': [order, [1, 0]],
-      'padded-slice': [slices],
-      'nonzero-split': [starts],
-      'merge-path': [starts],
       'dynamic-fetch': [[0]],
+      'padded-slice': [slices],
+      ...Object.fromEntries(['shuffle', 'window-sort', 'mixed'].map((name) => [name, [order]])),
+      ...Object.fromEntries(['full-sort', 'quantile-buckets', 'best-buckets'].map((name) => [name, [order, [1, 0]]])),
+      ...Object.fromEntries(['nonzero-split', 'merge-path'].map((name) => [name, [starts]])),
     };
     const runs = EVERY.map(({ name, balancing }): WgslKernelRun => {
       const { design } = designs.get(name)!;
@@ -182,10 +171,7 @@ describe.skipIf(lacks('swiftshader'))('the WGSL kernels', () => {
     writeFileSync(file, JSON.stringify(runs));
     // The child has a time limit, because a loop that does not end must not outlive the test.
     const said = execFileSync(process.execPath, [join(import.meta.dirname, 'skeleton-webgpu-child.ts'), file], {
-      env: swiftShaderEnvironment(),
-      timeout: 240_000,
-      killSignal: 'SIGKILL',
-      stdio: 'pipe',
+      ...{ env: swiftShaderEnvironment(), timeout: 240_000, killSignal: 'SIGKILL', stdio: 'pipe' },
       encoding: 'utf8',
     });
     const expected = LENGTHS.map((length, unit) => {

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { processLives } from '../../db/ownership.ts';
 import type { Inspection } from '../../src-workers/domain/inspection.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseCubin } from '../../src-workers/inspect/cubin.ts';
@@ -24,16 +25,9 @@ function saidOf(log: string): ReadonlyMap<string, readonly number[]> {
   const parts = log.split(/Compiling entry function '/).slice(1);
   return new Map(
     parts.map((part) => {
-      const number = (pattern: RegExp): number => Number(pattern.exec(part)?.[1] ?? 0);
-      return [
-        part.slice(0, part.indexOf("'")),
-        [
-          number(/Used (\d+) registers/),
-          number(/(\d+) bytes smem/),
-          number(/(\d+) bytes spill stores/),
-          number(/(\d+) bytes spill loads/),
-        ],
-      ];
+      const number = (pattern: string): number => Number(new RegExp(pattern).exec(part)?.[1] ?? 0);
+      const figures = ['Used (\\d+) registers', ...['smem', 'spill stores', 'spill loads'].map((of) => `(\\d+) bytes ${of}`)]; // prettier-ignore
+      return [part.slice(0, part.indexOf("'")), figures.map(number)];
     }),
   );
 }
@@ -49,6 +43,10 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
   let said: ReadonlyMap<string, readonly number[]>;
   const inspect = async (fileName: string, bytes: Uint8Array, entry: string, more: object = {}): Promise<Inspection> =>
     unwrap(await engine.call('kernel.inspect', { fileName, bytes, entry, ...more }));
+  const inspectInto = async <T = Inspection>(study: string, file: string): Promise<T> => {
+    const args = ['kernel', 'inspect', file, '--entry', 'csr', '--into', study, '--json'];
+    return documentOf<T>(await lockstep(...args, '--db', join(folder, 'cli.db')));
+  };
 
   beforeAll(async () => {
     // A user compiles the source this way, without the line information that an inspection requests.
@@ -58,18 +56,13 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
 
   it('reports the registers, shared memory and spills of ptxas -v for ten kernels', async () => {
     expect([...said.keys()].sort()).toEqual([...ENTRIES].sort());
-    const log = compile(
-      ...'-O3 -lineinfo -arch=sm_90 -Xptxas -v -cubin -o'.split(' '),
-      join(folder, 'lines.cubin'),
-      SOURCE,
-    );
+    const words = '-O3 -lineinfo -arch=sm_90 -Xptxas -v -cubin -o'.split(' ');
+    const log = compile(...words, join(folder, 'lines.cubin'), SOURCE);
     for (const entry of ENTRIES) {
       const found = await inspect('build.log', Buffer.from(log), entry);
       const { registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes } = found;
-      expect([entry, registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes]).toEqual([
-        entry,
-        ...said.get(entry)!,
-      ]);
+      const figures = [registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes];
+      expect([entry, ...figures]).toEqual([entry, ...said.get(entry)!]);
     }
     expect(said.get('spilling')![2]).toBeGreaterThan(0);
   });
@@ -98,17 +91,12 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
       ...objects.slice(1).map(({ source, flags }) => [join(SOURCES, source), 'sm_90', flags] as const),
     ] as const) {
       const cubin = join(folder, 'one.cubin');
-      const log = saidOf(
-        compile('-O3', ...flags, '-std=c++17', `-arch=${arch}`, '-Xptxas', '-v', '-cubin', '-o', cubin, file),
-      );
+      const ways = [...flags, '-std=c++17', `-arch=${arch}`];
+      const log = saidOf(compile('-O3', ...ways, '-Xptxas', '-v', '-cubin', '-o', cubin, file));
       const found = unwrap(parseCubin(readFileSync(cubin)));
       expect(found.map(({ entry }) => entry).sort()).toEqual([...log.keys()].sort());
       for (const { entry, arch: of, registersPerThread, sharedMemoryBytes } of found)
-        expect([entry, of, registersPerThread, sharedMemoryBytes]).toEqual([
-          entry,
-          arch,
-          ...log.get(entry)!.slice(0, 2),
-        ]);
+        expect([of, registersPerThread, sharedMemoryBytes]).toEqual([arch, ...log.get(entry)!.slice(0, 2)]);
       kernels += found.length;
     }
     expect(kernels).toBeGreaterThan(2 * ENTRIES.length);
@@ -133,6 +121,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
       `-I/tmp/\`touch ${touched}\``,
       '-I/tmp/a";true;"',
     ])
+      // prettier-ignore
       expect(await call(own, { flags: [flag] })).toFail('bad-input');
     const odd = join(folder, 'a $(touch touched) b');
     mkdirSync(odd);
@@ -165,10 +154,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
     const study = join(folder, 'lacking.json');
     const given = JSON.parse(readFileSync('db/examples/spmv-cpu.json', 'utf8')) as { kernel: object };
     writeFileSync(study, JSON.stringify({ ...given, kernel: { name: 'mine' } }));
-    const args = ['kernel', 'inspect', SOURCE, '--entry', 'csr', '--into', study, '--json'];
-    const { arch, unknown } = documentOf<Inspection & { readonly unknown: readonly string[] }>(
-      await lockstep(...args, '--db', join(folder, 'cli.db')),
-    );
+    const { arch, unknown } = await inspectInto<Inspection & { readonly unknown: readonly string[] }>(study, SOURCE);
     // The study has one GPU, and this is its architecture.
     expect(arch).toBe('sm_80');
     expect(unknown.join(' ')).toContain('lengths');
@@ -183,10 +169,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
       kernel: { origins?: object };
     };
     writeFileSync(study, JSON.stringify(before));
-    const args = ['kernel', 'inspect', join(folder, 'all.ptx'), '--entry', 'csr', '--into', study, '--json'];
-    const { loops, chosen, from, phases } = documentOf<Inspection>(
-      await lockstep(...args, '--db', join(folder, 'cli.db')),
-    );
+    const { loops, chosen, from, phases } = await inspectInto(study, join(folder, 'all.ptx'));
     expect(from).toMatch(/^(ptx|sass)$/);
     const after = JSON.parse(readFileSync(study, 'utf8')) as { kernel: Record<string, unknown> };
     expect(after.kernel['instructionsPerIteration']).toBe(loops[chosen!.loop].instructionsPerIteration);
@@ -209,21 +192,13 @@ describe.skipIf(process.platform === 'win32')('a kernel inspected with another c
     const pid = join(folder, 'pid');
     const compiler = join(folder, 'nvcc');
     vi.stubEnv('NVCC', compiler);
-    writeFileSync(compiler, `#!/bin/sh\necho $$ > ${pid}.draft && mv ${pid}.draft ${pid} && exec sleep 600\n`, {
-      mode: 0o755,
-    });
+    const script = `#!/bin/sh\necho $$ > ${pid}.draft && mv ${pid}.draft ${pid} && exec sleep 600\n`;
+    writeFileSync(compiler, script, { mode: 0o755 });
     const started = async (): Promise<number> => {
       await vi.waitUntil(() => existsSync(pid), { timeout: 60_000 });
       const number = Number(readFileSync(pid, 'utf8'));
       rmSync(pid);
       return number;
-    };
-    const lives = (number: number): boolean => {
-      try {
-        return process.kill(number, 0);
-      } catch {
-        return false;
-      }
     };
     const asked = { arch: 'sm_90', client: 'page' };
     const first = inspect('k.cu', readFileSync(SOURCE), asked);
@@ -234,7 +209,7 @@ describe.skipIf(process.platform === 'win32')('a kernel inspected with another c
     const two = await started();
     expect(unwrap(await engine.call('kernel.cancelInspect', { client: 'page' }))).toBe(true);
     expect(await second).toFail('cancelled');
-    await vi.waitUntil(() => !lives(one) && !lives(two), { timeout: 60_000 });
+    await vi.waitUntil(() => !processLives(one) && !processLives(two), { timeout: 60_000 });
   });
 
   it('without nvcc refuses a source with advice, and finds the loops of PTX', async () => {

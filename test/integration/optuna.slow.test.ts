@@ -28,6 +28,9 @@ const TWO_DEVICES = dataText('python/optuna-two-devices.py');
 describe.skipIf(lacks('optuna'))('Optuna itself', () => {
   const bench = useBench();
   const folder = testFolder();
+  const axes = { ...smallStudy().axes, unitsPerThread: [1, 2, 4] };
+  const devices = ['nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb'];
+  const study = smallStudy({ devices, axes });
   /** Runs a program that imports exported files, and returns its output. */
   const python = (program: string, ...words: readonly string[]): string =>
     execFileSync(findTool('optuna')!, ['-c', program, ...words], {
@@ -37,9 +40,7 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
     });
 
   it.each(['sqlite', 'journal'])('begins with the best designs, and its %s storage can be imported', async (kind) => {
-    const axes = { ...smallStudy().axes, unitsPerThread: [1, 2, 4] };
-    const devices = ['nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb'];
-    const run = await bench.run(smallStudy({ devices, axes }));
+    const run = await bench.run(study);
     const document = await bench.render(run, 'optuna', { limit: 30 });
     writeFileSync(join(folder, 'exported.py'), document.text);
     const file = join(folder, `measured.${kind}`);
@@ -53,12 +54,9 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
     expect(trials.slice(0, FIRST).map(([, design]) => design)).toMatchObject(wanted);
     expect(trials.map(([state]) => state)).toEqual([...Array<string>(TRIALS - 1).fill('COMPLETE'), 'FAIL']);
 
-    const imported = await bench.call('import.file', {
-      fileName: `measured.${kind}`,
-      bytes: new Uint8Array(readFileSync(file)),
-      runId: run,
-      timeUnit: 'ms',
-    });
+    const bytes = new Uint8Array(readFileSync(file));
+    const ask = { fileName: `measured.${kind}`, bytes, runId: run, timeUnit: 'ms' };
+    const imported = await bench.call('import.file', ask);
     expect(imported).toMatchObject({ kind: 'optuna', failed: 1, linked: { runId: run } });
     const measured = unwrap(await bench.engine.context.store.listMeasurements(imported.runId));
     const linked = new Map(measured.map(({ designIndex, design, timesMs }) => [designIndex, { design, timesMs }]));
@@ -77,9 +75,7 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
 
   // unit/services-import-optuna.test.ts links the trials of a study with one device.
   it('measures two devices in one study, and links each trial to designs of its own device', async () => {
-    const axes = { ...smallStudy().axes, unitsPerThread: [1, 2, 4] };
-    const devices = ['nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb'];
-    const run = await bench.run(smallStudy({ devices, axes }));
+    const run = await bench.run(study);
     for (const [at, deviceId] of devices.entries()) {
       const { text } = await bench.render(run, 'optuna', { limit: 300, deviceId });
       writeFileSync(join(folder, `device_${at}.py`), text);
@@ -91,9 +87,7 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
     const wantedOf = (deviceId: string): readonly string[] =>
       trials
         .filter(([{ device }]) => device === deviceId)
-        .map(([mark, value]) =>
-          [mark.threads_per_unit, mark.block_threads, mark.balancing, mark.register_cap, value].join(' '),
-        );
+        .map(([mark, value]) => [mark.threads_per_unit, mark.block_threads, mark.balancing, mark.register_cap, value].join(' ')); // prettier-ignore
     const linkedOf = async ({ runId }: ImportedFile): Promise<readonly string[]> => {
       const measured = unwrap(await bench.engine.context.store.listMeasurements(runId));
       return measured.flatMap(({ design, designIndex, timesMs }) => {

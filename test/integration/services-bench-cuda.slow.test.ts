@@ -1,14 +1,13 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it as always, vi } from 'vitest';
 import { BENCH_SUITES } from '../../src-main/contract/measuring.ts';
-import type { StudyFile } from '../../src-main/contract/study.ts';
 import { suiteCases } from '../../src-main/services/measuring/suites.ts';
 import { cudaPlan } from '../../src-workers/bench/cuda/cuda-plan.ts';
 import { fail, unwrap } from '../../src-workers/domain/result.ts';
-import { finished } from '../unit/engine-calls.ts';
+import { ended } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 import { lacks } from '../tools.mjs';
-import { cacheIn, testFolder, useBench } from '../workplace.ts';
+import { cacheIn, sweep, testFolder, useBench } from '../workplace.ts';
 import { benchPlan } from '../measuring.ts';
 
 const it = always.skipIf(lacks('g++'));
@@ -32,24 +31,16 @@ it('names the device, compiles and measures designs', async () => {
   expect(still).toHaveLength(targets.length);
   for (const [at, target] of still.entries()) expect(target).toBe(targets[at]);
   const checks = await call('app.doctor', {});
-  expect(checks.find(({ id }) => id === 'nvcc')).toMatchObject({
-    state: 'ok',
-    found: expect.stringMatching(/^nvcc 0/),
-  });
+  expect(checks.find(({ id }) => id === 'nvcc')).toMatchObject({ state: 'ok', found: /^nvcc 0/ });
 
   const axes = { threadsPerUnit: [1, 2], blockThreads: [32, 64], gridBlocks: [8, 9], balancing: ['none', 'dynamic-fetch'] }; // prettier-ignore
-  const study: StudyFile = smallStudy({
-    workload: { lengths: 'geometric(0.2)', units: 2000 },
-    devices: ['nvidia-rtx-4090'],
-    axes,
-  });
-  const { id: studyId } = await call('studies.save', { study });
-  const { runId } = await call('runs.start', { studyId });
-  expect((await finished(engine, runId)).state).toBe('complete');
+  const workload = { lengths: 'geometric(0.2)', units: 2000 };
+  const { id: runId, state } = await sweep(engine, smallStudy({ workload, devices: ['nvidia-rtx-4090'], axes }));
+  expect(state).toBe('complete');
   const ask = { target: 'cuda:0', runId, count: 8, cache: 'flush' as const, repeats: 3, warmUps: 1 };
-  const { runId: id } = await call('bench.start', ask);
-  expect(await finished(engine, id)).toMatchObject({ state: 'complete', enumerated: 8, invalid: 0 });
-  const found = await call('bench.detail', { id });
+  const measured = await ended(engine, 'bench.start', ask);
+  expect(measured).toMatchObject({ state: 'complete', enumerated: 8, invalid: 0 });
+  const found = await call('bench.detail', { id: measured.id });
   expect(found.cases).toHaveLength(8);
   for (const one of found.cases)
     expect(one).toMatchObject({ correct: true, measured: { timesMs: { length: 3 }, warmUpMs: { length: 1 } } });
@@ -58,9 +49,7 @@ it('names the device, compiles and measures designs', async () => {
   const onCpu = await engine.call('bench.start', { ...ask, target: 'webgpu' });
   expect(onCpu).toFail('unsupported', /^Caches can be/);
 
-  const missing = await engine.call('bench.start', { ...ask, target: 'cuda:7' });
-  expect(missing.ok).toBe(true);
-  const refused = await finished(engine, (missing as { value: { runId: number } }).value.runId);
+  const refused = await ended(engine, 'bench.start', { ...ask, target: 'cuda:7' });
   expect(refused).toMatchObject({ state: 'failed', valid: 0, invalid: 0 });
 });
 
@@ -68,19 +57,18 @@ it('measures on a HIP device with its own width', async () => {
   vi.stubEnv('HIPCC', join(ROOT, 'test', 'data', 'cuda-shim', 'hipcc'));
   try {
     const targets = await call('bench.targets', { again: true });
-    expect(targets.find(({ id }) => id === 'hip:0')).toMatchObject({
-      available: true,
-      device: { backend: 'hip', threadGroupWidth: 64 },
-    });
-    const { runId } = await call('bench.start', { target: 'hip:0', suite: 'divergent-loops', repeats: 1, warmUps: 0 }); // prettier-ignore
-    expect(await finished(engine, runId)).toMatchObject({ state: 'complete', invalid: 0 });
-    const { cases, device } = await call('bench.detail', { id: runId });
-    expect(device).toMatchObject({ backend: 'hip', threadGroupWidth: 64 });
+    const hip = { available: true, device: { backend: 'hip', threadGroupWidth: 64 } };
+    expect(targets.find(({ id }) => id === 'hip:0')).toMatchObject(hip);
+    const once = { target: 'hip:0', repeats: 1, warmUps: 0 };
+    const loops = await ended(engine, 'bench.start', { ...once, suite: 'divergent-loops' });
+    expect(loops).toMatchObject({ state: 'complete', invalid: 0 });
+    const { cases, device } = await call('bench.detail', { id: loops.id });
+    expect(device).toMatchObject(hip.device);
     expect(cases.every(({ correct }) => correct === true)).toBe(true);
     expect(cases[0].values['laneCycles']).toHaveLength(64);
     // These designs are from the sweep above.
-    const { runId: designs } = await call('bench.start', { target: 'hip:0', runId: 1, count: 1, repeats: 1, warmUps: 0 }); // prettier-ignore
-    expect(await finished(engine, designs)).toMatchObject({ state: 'complete', valid: 1, invalid: 0 });
+    const designs = await ended(engine, 'bench.start', { ...once, runId: 1, count: 1 });
+    expect(designs).toMatchObject({ state: 'complete', valid: 1, invalid: 0 });
   } finally {
     vi.stubEnv('HIPCC', undefined);
   }

@@ -14,41 +14,38 @@ const { call, engine } = useBench();
 
 const ended = (name: StartName, input: unknown): Promise<RunSummary> => endedOn(engine, name, input);
 
-it.skipIf(lacks('swiftshader'))(
-  'sweeps, measures with WebGPU, ranks the measured times and compares',
-  async (context) => {
-    const targets = await call('bench.targets', {});
-    expect(targets.map(({ id }) => id)).toEqual(expect.arrayContaining(['webgpu', 'webgpu-page', 'cpu']));
-    const webgpu = targets.find(({ id }) => id === 'webgpu')!;
-    expect(webgpu).toMatchObject({ available: true });
-    if (webgpu.device?.properties.software !== 1) context.skip(`WebGPU measures on another device: ${webgpu.label}`);
+it.skipIf(lacks('swiftshader'))('sweeps, measures with WebGPU, ranks the times and compares', async (context) => {
+  const targets = await call('bench.targets', {});
+  expect(targets.map(({ id }) => id)).toEqual(expect.arrayContaining(['webgpu', 'webgpu-page', 'cpu']));
+  const webgpu = targets.find(({ id }) => id === 'webgpu')!;
+  expect(webgpu).toMatchObject({ available: true });
+  if (webgpu.device?.properties.software !== 1) context.skip(`WebGPU measures on another device: ${webgpu.label}`);
 
-    const study: StudyFile = {
-      lockstep: 1,
-      name: 'Software',
-      workload: { lengths: 'geometric(0.02)', units: 8192 },
-      kernel: { name: 'loop', registersPerThread: 32, instructionsPerIteration: 60, lengthsKnownBeforeLaunch: true },
-      devices: [DEVICE],
-      axes: { balancing: ['none', 'full-sort', 'window-sort(256)'], blockThreads: [16, 64], gridBlocks: [2, 8, 32] },
-    };
-    const { id: studyId } = await call('studies.save', { study });
-    const sweep = await ended('runs.start', { studyId });
-    expect(sweep.state).toBe('complete');
-    const run = await ended('bench.start', { target: 'webgpu', runId: sweep.id, choose: 'random', count: 18, repeats: 7, warmUps: 1 }); // prettier-ignore
-    expect(run).toMatchObject({ state: 'complete', invalid: 0 });
-    const detail = await call('bench.detail', { id: run.id });
-    for (const one of detail.cases) expect([one.label, one.correct]).toEqual([one.label, true]);
-    expect(detail.warnings.join('\n')).not.toMatch(/measured on/);
+  const study: StudyFile = {
+    lockstep: 1,
+    name: 'Software',
+    workload: { lengths: 'geometric(0.02)', units: 8192 },
+    kernel: { name: 'loop', registersPerThread: 32, instructionsPerIteration: 60, lengthsKnownBeforeLaunch: true },
+    devices: [DEVICE],
+    axes: { balancing: ['none', 'full-sort', 'window-sort(256)'], blockThreads: [16, 64], gridBlocks: [2, 8, 32] },
+  };
+  const { id: studyId } = await call('studies.save', { study });
+  const sweep = await ended('runs.start', { studyId });
+  expect(sweep.state).toBe('complete');
+  const run = await ended('bench.start', { target: 'webgpu', runId: sweep.id, choose: 'random', count: 18, repeats: 7, warmUps: 1 }); // prettier-ignore
+  expect(run).toMatchObject({ state: 'complete', invalid: 0 });
+  const detail = await call('bench.detail', { id: run.id });
+  for (const one of detail.cases) expect([one.label, one.correct]).toEqual([one.label, true]);
+  expect(detail.warnings.join('\n')).not.toMatch(/measured on/);
 
-    // The adapter is the catalogue's SwiftShader, so the ranking shows its times.
-    const page = await call('ranking.page', { runId: sweep.id, limit: 1000 });
-    expect(page.measured).toBe(detail.cases.length);
-    expect(page.rows.filter((row) => row.fidelity === 'measured')).toHaveLength(detail.cases.length);
+  // The adapter is the catalogue's SwiftShader, so the ranking shows its times.
+  const page = await call('ranking.page', { runId: sweep.id, limit: 1000 });
+  expect(page.measured).toBe(detail.cases.length);
+  expect(page.rows.filter((row) => row.fidelity === 'measured')).toHaveLength(detail.cases.length);
 
-    const compared = await call('bench.compare', { id: run.id });
-    expect(compared.designs).toHaveLength(detail.cases.length);
-  },
-);
+  const compared = await call('bench.compare', { id: run.id });
+  expect(compared.designs).toHaveLength(detail.cases.length);
+});
 
 it('measures contention on the CPU, and continues where an earlier attempt stopped', async () => {
   // A plan of bench.start would move gigabytes. A saved run with smaller cases is resumed instead.
@@ -57,17 +54,9 @@ it('measures contention on the CPU, and continues where an earlier attempt stopp
   const request = { target: 'cpu', backend: 'cpu', suite: 'contention', sourceRunId: null, deviceId: null, repeats: 7, warmUps: 1, cases: plan.cases.length }; // prettier-ignore
   const { id } = unwrap(
     await store.createRun({
-      kind: 'bench',
-      name: 'contention on cpu',
-      studyId: null,
+      ...{ kind: 'bench', name: 'contention on cpu', studyId: null, appVersion: '0', modelVersions: {} },
+      ...{ seed: plan.seed, machine: {}, enumeratedCount: plan.cases.length, devices: [], axes: null },
       study: { measuring: { request, warnings: [] }, bench: keptPlan(plan, null, null) },
-      appVersion: '0',
-      modelVersions: {},
-      seed: plan.seed,
-      machine: {},
-      enumeratedCount: plan.cases.length,
-      devices: [],
-      axes: null,
     }),
   );
   unwrap(await store.finishRun(id, { state: 'cancelled', elapsedMs: 0 }));
@@ -76,13 +65,11 @@ it('measures contention on the CPU, and continues where an earlier attempt stopp
   expect(detail.device).toMatchObject({ backend: 'cpu', timer: 'host' });
   expect(detail.cases.map((one) => one.correct)).toEqual([true, true, true, true]);
   const found = await call('bench.contention', { id });
-  expect(found.cores).toEqual([1, 2]);
+  expect(found).toMatchObject({
+    ...{ cores: [1, 2], fullGbS: Math.max(...found.bandwidthGbS) },
+    workloads: ['triangular', 'amdahl'].map((workload) => ({ workload, cores: 2 })),
+  });
   for (const bandwidth of found.bandwidthGbS) expect(bandwidth).toBeGreaterThan(0);
-  expect(found.fullGbS).toBe(Math.max(...found.bandwidthGbS));
-  expect(found.workloads.map(({ workload, cores }) => [workload, cores])).toEqual([
-    ['triangular', 2],
-    ['amdahl', 2],
-  ]);
   for (const { models } of found.workloads) expect(models.map(({ model }) => model)).toContain('staircase');
   if (found.device) await call('devices.save', { device: found.device });
 

@@ -78,45 +78,42 @@ describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc co
     expect(new Set(CASES.map(({ threads, kernel }) => `${threads} ${kernel.sharing}`)).size).toBe(12);
   });
 
-  it.each(CASES.map((one, at) => [at, one.threads, `sm_${one.architecture}`, one.kernel.sharing] as const))(
-    'executes the predicted instructions: case %d, %d threads per unit, %s, %s',
-    (at, threads) => {
-      const { kernel } = CASES[at];
-      const { nested, flattened } = compiled[at];
-      const profile = unitLoopProfile(kernel, 'cuda');
-      const shape = unitLoopShape(profile, threads);
-      const own = standInKernel(kernel, profile, threads);
-      const all = own.instructionsPerIteration;
-      /**
-       * Allows a difference of a tenth or of `few` instructions, because the assembler chooses some instructions
-       * itself.
-       */
-      const near = (what: string, found: number, predicted: number, few: number): void =>
-        expect(Math.abs(found - predicted), `${what}: ${found}, predicted ${predicted}`).toBeLessThanOrEqual(
-          Math.max(few, 0.1 * predicted),
-        );
-      // Every class of the kernel must be in the stand-in.
-      for (const share of ['fp64Share', 'specialShare'] as const)
-        expect(own[share]! > 0).toBe((kernel[share] ?? 0) > 0);
-      const loads = shape.loads + Math.sign(shape.loadRate) + shape.streamed + Math.sign(shape.streamRate);
-      const counted = { fp32: shape.floats, fp64: own.fp64Share! * all, special: own.specialShare! * all };
-      const { fp32, fp64, special } = nested;
-      for (const [name, count] of Object.entries({ fp32, fp64, special }))
-        expect(count, name).toBeCloseTo(counted[name as keyof typeof counted], 6);
-      // No register may be spilled.
-      expect([nested.loads, nested.shuffles, nested.local]).toEqual([loads, shape.exchanges, 0]);
-      near('pass', nested.instructions, all, 1);
-      const integers = nested.instructions - fp32 - fp64 - special - nested.loads - nested.shuffles - 1;
-      near('integers', integers, own.integerShare! * all, 3);
+  const rows = CASES.map((one, at) => [at, one.threads, `sm_${one.architecture}`, one.kernel.sharing] as const);
+  it.each(rows)('executes the predicted instructions: case %d, %d threads, %s, %s', (at, threads) => {
+    const { kernel } = CASES[at];
+    const { nested, flattened } = compiled[at];
+    const profile = unitLoopProfile(kernel, 'cuda');
+    const shape = unitLoopShape(profile, threads);
+    const own = standInKernel(kernel, profile, threads);
+    const all = own.instructionsPerIteration;
+    /**
+     * Allows a difference of a tenth or of `few` instructions, because the assembler chooses some instructions
+     * itself.
+     */
+    const near = (what: string, found: number, predicted: number, few: number): void =>
+      expect(Math.abs(found - predicted), `${what}: ${found}, predicted ${predicted}`).toBeLessThanOrEqual(
+        Math.max(few, 0.1 * predicted),
+      );
+    // Every class of the kernel must be in the stand-in.
+    for (const share of ['fp64Share', 'specialShare'] as const) expect(own[share]! > 0).toBe((kernel[share] ?? 0) > 0);
+    const loads = shape.loads + Math.sign(shape.loadRate) + shape.streamed + Math.sign(shape.streamRate);
+    const counted = { fp32: shape.floats, fp64: own.fp64Share! * all, special: own.specialShare! * all };
+    const { fp32, fp64, special } = nested;
+    for (const [name, count] of Object.entries({ fp32, fp64, special }))
+      expect(count, name).toBeCloseTo(counted[name as keyof typeof counted], 6);
+    // No register may be spilled.
+    expect([nested.loads, nested.shuffles, nested.local]).toEqual([loads, shape.exchanges, 0]);
+    near('pass', nested.instructions, all, 1);
+    const integers = nested.instructions - fp32 - fp64 - special - nested.loads - nested.shuffles - 1;
+    near('integers', integers, own.integerShare! * all, 3);
 
-      const combining = kernel.sharing === 'deal' ? Math.log2(threads) * own.combine!.instructions : 0;
-      // The instructions between two units differ between architectures.
-      near('unit', nested.outer.instructions, all + own.unit!.instructions + combining, 15);
-      const inOneLoop = all * (1 + own.flattenedCost!) + own.refill!.instructions + combining;
-      near('one loop', flattened.outer.instructions, inOneLoop, 1);
-      const combined = kernel.sharing === 'deal' ? Math.log2(threads) * shape.combineSteps : 0;
-      expect(flattened.outer.fp32).toBe(shape.floats + shape.unitSteps + combined);
-      expect([flattened.outer.fp64, flattened.outer.special]).toEqual([fp64, special]);
-    },
-  );
+    const combining = kernel.sharing === 'deal' ? Math.log2(threads) * own.combine!.instructions : 0;
+    // The instructions between two units differ between architectures.
+    near('unit', nested.outer.instructions, all + own.unit!.instructions + combining, 15);
+    const inOneLoop = all * (1 + own.flattenedCost!) + own.refill!.instructions + combining;
+    near('one loop', flattened.outer.instructions, inOneLoop, 1);
+    const combined = kernel.sharing === 'deal' ? Math.log2(threads) * shape.combineSteps : 0;
+    expect(flattened.outer.fp32).toBe(shape.floats + shape.unitSteps + combined);
+    expect([flattened.outer.fp64, flattened.outer.special]).toEqual([fp64, special]);
+  });
 });

@@ -43,9 +43,7 @@ const lengthsOf = (units: number): number[] => Array.from({ length: units }, (_,
  */
 function lossOf(rounds: readonly (readonly number[])[]): number {
   const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
-  return (
-    sum(rounds.map((lengths) => lengths.length * Math.max(...lengths))) / sum(rounds.map((lengths) => sum(lengths)))
-  );
+  return sum(rounds.map((lengths) => lengths.length * Math.max(...lengths))) / sum(rounds.map(sum));
 }
 
 const source = join(folder, 'app.cu');
@@ -58,12 +56,13 @@ beforeAll(async () => {
 
 describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
   const [program, untraced] = [join(folder, 'app'), join(folder, 'untraced')];
+  async function build(file: string, out: string, flags: readonly string[] = [], environment = {}): Promise<void> {
+    const args = ['-std=c++17', ...flags, file, '-o', out];
+    expect((await runToEnd(EMULATING_NVCC, args, folder, environment)).stderr).toBe('');
+  }
   beforeAll(async () => {
-    for (const [out, flags] of [
-      [program, ['-DLOCKSTEP_TRACE']],
-      [untraced, []],
-    ] as const)
-      expect((await runToEnd(EMULATING_NVCC, ['-std=c++17', ...flags, source, '-o', out], folder)).stderr).toBe('');
+    await build(source, program, ['-DLOCKSTEP_TRACE']);
+    await build(source, untraced);
   });
   const run = (units: number, blocks: number, threads: number, each: number, room = units): string[] =>
     [program, units, blocks, threads, room, each].map(String);
@@ -76,12 +75,8 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
     const lengths = lengthsOf(units);
     const { computed, measured, ...report } = await traced('--', ...run(units, blocks, threads, 0));
     expect(writtenLengths()).toEqual(lengths);
-    expect(report).toEqual({
-      file: lengthsFile,
-      units,
-      meanLength: lengths.reduce((sum, length) => sum + length) / units,
-      maxLength: Math.max(...lengths),
-    });
+    const meanLength = lengths.reduce((sum, length) => sum + length) / units;
+    expect(report).toEqual({ file: lengthsFile, units, meanLength, maxLength: Math.max(...lengths) });
     expect(computed.unitsPerGroup).toBe(32);
     expect(measured).toMatchObject({ threadGroupWidth: 32, threadGroups: Math.ceil(units / 32) });
     // Sums of whole numbers are exact, so only the divisions round.
@@ -115,9 +110,8 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
     const { status, out } = await trace('--', ...run(150, 3, 64, 0));
     expect(status).toBe(0);
     expect(out).toMatch(/^150 units: mean length \d+\.\d+, longest 121\. Written to .*; a study refers to it as file:/);
-    const [, computed, measured] = out.match(
-      /^computed in this order +32 +([\d.]+ +[\d.]+)\nmeasured by active lanes +32 +([\d.]+ +[\d.]+)$/m,
-    )!;
+    const rows = /^computed in this order +32 +([\d.]+ +[\d.]+)\nmeasured by active lanes +32 +([\d.]+ +[\d.]+)$/m;
+    const [, computed, measured] = rows.exec(out)!;
     expect(measured).toBe(computed);
   });
 
@@ -129,19 +123,16 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
   it('counts a unit that ends early and steps in a called function, but nothing after the trace is written', async () => {
     const [file, out] = [join(folder, 'leaving.cu'), join(folder, 'leaving')];
     copyFileSync(join(DATA, 'leaving.cu'), file);
-    for (const flags of [[], ['-DLOCKSTEP_TRACE']]) {
-      const ended = await runToEnd(EMULATING_NVCC, ['-std=c++17', ...flags, file, '-o', out], folder);
-      expect(ended.stderr).toBe('');
-      if (flags.length === 0) expect((await runToEnd(out, [], folder)).code).toBe(0);
-    }
+    await build(file, out);
+    expect((await runToEnd(out, [], folder)).code).toBe(0);
+    await build(file, out, ['-DLOCKSTEP_TRACE']);
     await traced('--', out);
     expect(writtenLengths()).toEqual(lengthsOf(40));
   });
 
   it('traces the same through the names of HIP', async () => {
     const out = join(folder, 'hip-app');
-    const flags = ['-std=c++17', '-DLOCKSTEP_TRACE', '-D__HIP__', source, '-o', out];
-    expect((await runToEnd(EMULATING_NVCC, flags, folder, { CPATH: `${folder}:${DATA}` })).stderr).toBe('');
+    await build(source, out, ['-DLOCKSTEP_TRACE', '-D__HIP__'], { CPATH: `${folder}:${DATA}` });
     const { measured } = await traced('--', out, ...run(150, 3, 64, 0).slice(1));
     expect(measured).toEqual((await traced('--', ...run(150, 3, 64, 0))).measured);
     expect(writtenLengths()).toEqual(lengthsOf(150));
@@ -189,29 +180,22 @@ describe('a file that a program writes itself', () => {
 
 describe.skipIf(lacks('nvcc'))('a CUDA kernel under nvcc', () => {
   // The first architecture is the oldest that nvcc 13 knows. The second one belongs to its newer compiler.
-  it.each(['sm_75', 'sm_120'])(
-    'compiles for %s, and without tracing to the same code as without macros',
-    async (name) => {
-      const plain = join(folder, 'plain.cu');
-      writeFileSync(plain, readFileSync(source, 'utf8').replaceAll(/^.*(LOCKSTEP_|lockstep\.cuh).*\n/gm, ''));
-      const compile = (...args: readonly string[]): Promise<Ended> =>
-        runToEnd(
-          findTool('nvcc')!,
-          ['-std=c++17', `-arch=${name}`, '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra,-Werror', ...args],
-          folder,
-        );
-      const code = async (file: string, ...flags: readonly string[]): Promise<string> => {
-        expect(await compile(...flags, '-ptx', file, '-o', 'app.ptx')).toEqual({ code: 0, stdout: '', stderr: '' });
-        return readFileSync(join(folder, 'app.ptx'), 'utf8');
-      };
-      const without = await code(plain);
-      expect(without).toContain('.entry');
-      expect(await code(source)).toBe(without);
-      expect(await code(source, '-DLOCKSTEP_TRACE')).toMatch(/activemask\.b32[^]*st\.(global\.)?v4/);
-      const { code: status, stderr } = await compile('-DLOCKSTEP_TRACE', '-c', source, '-o', 'app.o');
-      expect([status, stderr]).toEqual([0, '']);
-    },
-  );
+  it.each(['sm_75', 'sm_120'])('compiles for %s, without tracing to the code without macros', async (name) => {
+    const plain = join(folder, 'plain.cu');
+    writeFileSync(plain, readFileSync(source, 'utf8').replaceAll(/^.*(LOCKSTEP_|lockstep\.cuh).*\n/gm, ''));
+    const always = ['-std=c++17', `-arch=${name}`, '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra,-Werror'];
+    const compile = (...args: readonly string[]) => runToEnd(findTool('nvcc')!, [...always, ...args], folder);
+    const code = async (file: string, ...flags: readonly string[]): Promise<string> => {
+      expect(await compile(...flags, '-ptx', file, '-o', 'app.ptx')).toEqual({ code: 0, stdout: '', stderr: '' });
+      return readFileSync(join(folder, 'app.ptx'), 'utf8');
+    };
+    const without = await code(plain);
+    expect(without).toContain('.entry');
+    expect(await code(source)).toBe(without);
+    expect(await code(source, '-DLOCKSTEP_TRACE')).toMatch(/activemask\.b32[^]*st\.(global\.)?v4/);
+    const { code: status, stderr } = await compile('-DLOCKSTEP_TRACE', '-c', source, '-o', 'app.o');
+    expect([status, stderr]).toEqual([0, '']);
+  });
 });
 
 describe.skipIf(lacks('swiftshader'))('a WGSL kernel on a software adapter', () => {
@@ -241,9 +225,7 @@ describe.skipIf(lacks('swiftshader'))('a WGSL kernel on a software adapter', () 
     const { code, stdout, stderr } = await run(CHILD, 'untraced', '150', '1');
     expect([code, stderr]).toEqual([0, '']);
     expect(JSON.parse(stdout)).toEqual(lengthsOf(150));
-    expect(await lockstep('trace', '--wgsl')).toMatchObject({
-      status: 0,
-      out: readFileSync(join(ROOT, 'db/kernels/lockstep.wgsl'), 'utf8'),
-    });
+    const header = readFileSync(join(ROOT, 'db/kernels/lockstep.wgsl'), 'utf8');
+    expect(await lockstep('trace', '--wgsl')).toMatchObject({ status: 0, out: header });
   });
 });
