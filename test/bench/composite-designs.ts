@@ -23,12 +23,8 @@ import type { Random } from '../../src-workers/simulate/random.ts';
 /** Computes the depth of a work group of n unsorted units, one unit per lane. This is the simplest `GroupDepth`. */
 export function unsortedDepth(law: LengthLaw, n: number): GroupDepth {
   const values = law.support;
-  const below = new Float64Array(values.length);
   let sum = 0;
-  for (let i = 0; i < values.length; i++) {
-    sum += law.probability[i];
-    below[i] = i === values.length - 1 ? 1 : Math.min(1, sum);
-  }
+  const below = law.probability.map((part, i) => (i === values.length - 1 ? 1 : Math.min(1, (sum += part))));
   const survivalInto = (out: Float64Array, groupsPerBlock: number): void => {
     for (let i = 0; i < out.length; i++) out[i] = 1 - Math.pow(below[i], n * groupsPerBlock);
   };
@@ -48,7 +44,9 @@ export const kneeRate = (
   kneeSoftness: number,
   schedulers: number,
   groups: number,
-): Float64Array => cycleTable({ latencyCycles, issueCycles, kneeSoftness, schedulers }, groups);
+): Float64Array =>
+  // prettier-ignore
+  cycleTable({ latencyCycles, issueCycles, kneeSoftness, schedulers }, groups);
 
 export interface RandomDesign {
   readonly label: string;
@@ -65,13 +63,8 @@ export function pick<T>(random: Random, items: readonly T[]): T {
   return items[Math.floor(random() * items.length)];
 }
 
-function between(random: Random, low: number, high: number): number {
-  return low + (high - low) * random();
-}
-
-function logBetween(random: Random, low: number, high: number): number {
-  return low * Math.pow(high / low, random());
-}
+const between = (random: Random, low: number, high: number): number => low + (high - low) * random();
+const logBetween = (random: Random, low: number, high: number): number => low * Math.pow(high / low, random());
 
 function randomLaw(random: Random): LengthLaw {
   const integer = (low: number, high: number): number => Math.round(logBetween(random, low, high));
@@ -86,12 +79,8 @@ function randomLaw(random: Random): LengthLaw {
     () => {
       const heavy = logBetween(random, 0.0005, 0.5);
       const low = integer(1, 20);
-      return unwrap(
-        categoricalLaw([
-          { length: low, probability: 1 - heavy },
-          { length: low * integer(2, 300), probability: heavy },
-        ]),
-      );
+      const likely = { length: low, probability: 1 - heavy };
+      return unwrap(categoricalLaw([likely, { length: low * integer(2, 300), probability: heavy }]));
     },
     () => unwrap(poissonLaw(logBetween(random, 2, 300))),
     () => unwrap(binomialLaw(integer(10, 400), between(random, 0.1, 0.9))),

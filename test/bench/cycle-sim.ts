@@ -10,24 +10,19 @@ import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { validateDevice } from '../../src-workers/parse/device.ts';
 import { makeGivenLengths, type OrderedLengths } from '../../src-workers/predict/ordered.ts';
-import { once, percent, predictLaunch, profileOf, readRows, reportLaunches, say, type Row } from './loop-launches.ts';
+import { once, percent, predictLaunch, profileOf, readLengths, readRows, reportLaunches, say, type Row } from './loop-launches.ts'; // prettier-ignore
 
 const { values: options } = parseArgs({ options: { all: { type: 'boolean', default: false } } });
 const folder = join(import.meta.dirname, '..', 'data', 'cycle-sim');
-const read = (name: string): string => readFileSync(join(folder, name), 'utf8');
 
 const devices = new Map<string, GpuDevice>();
 const orders = new Map<string, OrderedLengths>();
 
 function predict(row: Row): number {
-  const device = once(
-    devices,
-    row.device,
-    () => unwrap(validateDevice(JSON.parse(read(`${row.device}.device.json`)))) as GpuDevice,
-  );
-  const ordered = once(orders, row.law, () =>
-    makeGivenLengths(Float64Array.from(read(`lengths/${row.law}.csv`).trim().split(/\r?\n/).slice(1), Number)),
-  );
+  const read = () =>
+    unwrap(validateDevice(JSON.parse(readFileSync(join(folder, `${row.device}.device.json`), 'utf8'))));
+  const device = once(devices, row.device, () => read() as GpuDevice);
+  const ordered = once(orders, row.law, () => makeGivenLengths(readLengths(row.law)));
   const kernel = profileOf(row.kernel);
   const registersPerThread = Number(row.registers ?? kernel.registersPerThread);
   const launch = { device, kernel: { ...kernel, registersPerThread }, units: Number(row.units ?? row.rows), ordered };
@@ -45,11 +40,8 @@ const launches: readonly Launch[] = ['designs.csv', 'spmv.csv']
 
 const report = (title: string, of: (launch: Launch) => boolean): void => {
   const some = launches.filter(of);
-  reportLaunches(
-    title,
-    Float64Array.from(some, (launch) => launch.predicted),
-    Float64Array.from(some, (launch) => launch.simulated),
-  );
+  const times = (name: 'predicted' | 'simulated') => Float64Array.from(some, (launch) => launch[name]);
+  reportLaunches(title, times('predicted'), times('simulated'));
 };
 
 const isNested = ({ row }: Launch): boolean => /^(nested\d+|flat1)$/.test(row.kernel);

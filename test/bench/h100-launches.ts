@@ -1,4 +1,4 @@
-import { createReadStream, readFileSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { atMiddle } from '../../src-main/services/studies/assumed.ts';
 import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
@@ -8,7 +8,7 @@ import type { KeptTimes } from '../../src-workers/evidence/kept.ts';
 import { readCsr } from '../../src-workers/parse/csr.ts';
 import { makeGivenLengths, type OrderedLengths } from '../../src-workers/predict/ordered.ts';
 import { gpu } from '../catalogue.ts';
-import { predictLaunch, profileOf } from './loop-launches.ts';
+import { predictLaunch, profileOf, readLengths } from './loop-launches.ts';
 
 /**
  * Predicts the launches on an H100 (test/data/measured/README.md) as a sweep does. The profile of each entry is the one
@@ -18,16 +18,13 @@ import { predictLaunch, profileOf } from './loop-launches.ts';
 export const H100 = gpu('nvidia-h100-sxm5-80gb');
 const root = join(import.meta.dirname, '..', '..');
 
-async function readLengths(law: string): Promise<Float64Array> {
-  if (!/^(ca-GrQc|cage8)$/.test(law)) {
-    const text = readFileSync(join(root, `test/data/cycle-sim/lengths/${law}.csv`), 'utf8');
-    return Float64Array.from(text.trim().split(/\r?\n/).slice(1), Number);
-  }
-  const { rows, rowStarts } = unwrap(await readCsr(createReadStream(join(root, `db/examples/${law}.mtx`)), law));
+async function rowLengths(matrix: string): Promise<Float64Array> {
+  const { rows, rowStarts } = unwrap(await readCsr(createReadStream(join(root, `db/examples/${matrix}.mtx`)), matrix));
   return Float64Array.from({ length: rows }, (_, row) => rowStarts[row + 1] - rowStarts[row]);
 }
 const lengths = new Map<string, Float64Array>();
-for (const law of ['geometric', 'uniform', 'pareto', 'ca-GrQc', 'cage8']) lengths.set(law, await readLengths(law));
+for (const law of ['geometric', 'uniform', 'pareto']) lengths.set(law, readLengths(law));
+for (const matrix of ['ca-GrQc', 'cage8']) lengths.set(matrix, await rowLengths(matrix));
 
 let order: { readonly key: string; readonly ordered: OrderedLengths } | null = null;
 

@@ -28,6 +28,9 @@ export type Row = Readonly<Record<string, string>>;
 export type LoopLaunch = Readonly<Record<string, string | number | null>>;
 
 export const readRows = (file: string): readonly Row[] => parse(readFileSync(file), { columns: true });
+/** Returns the lengths of a law that the simulated and the timed launches share. */
+export const readLengths = (law: string): Float64Array =>
+  Float64Array.from(readRows(join(DATA, `cycle-sim/lengths/${law}.csv`)), (row) => Number(Object.values(row)[0]));
 
 /** Returns the cached value of a key. Makes it first if there is none. */
 export function once<Key, Value>(known: Map<Key, Value>, key: Key, make: () => Value): Value {
@@ -47,10 +50,8 @@ export const profileOf = (entry: string, from: keyof typeof CODE = 'ptx'): Kerne
       registersPerThread: 16,
       instructionsPerIteration: 1,
     };
-    return withInspected<KernelProfile & { readonly origins?: object }>(
-      study,
-      inspectedFields(unwrap(inspectKernel('loops', CODE[from], { entry }))),
-    );
+    const fields = inspectedFields(unwrap(inspectKernel('loops', CODE[from], { entry })));
+    return withInspected<KernelProfile & { readonly origins?: object }>(study, fields);
   });
 
 interface Launched {

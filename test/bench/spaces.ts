@@ -58,19 +58,10 @@ export function tiledTimes(name: string, rows: readonly Row[], kernel: TiledKern
     Object.keys(row).reduce((value, each) => (key.test(each) ? value * Number(row[each]) : value), 1);
   const times = new Float64Array(rows.length);
   for (const [tile, members] of Map.groupBy(rows.keys(), (at) => product(rows[at], /^tile_size/))) {
-    const designs = members.map((at) => ({
-      threadsPerUnit: 1,
-      loop: 'nested' as const,
-      balancing: 'none',
-      unitsPerThread: 1,
-      blockThreads: product(rows[at], /^block_size/),
-    }));
-    const profile = {
-      ...NO_KERNEL,
-      name,
-      registersPerThread: REGISTERS + REGISTERS_PER_OUTPUT * tile,
-      instructionsPerIteration: kernel.instructions * tile,
-    };
+    const own = { threadsPerUnit: 1, loop: 'nested', balancing: 'none', unitsPerThread: 1 } as const;
+    const designs = members.map((at) => ({ ...own, blockThreads: product(rows[at], /^block_size/) }));
+    const registersPerThread = REGISTERS + REGISTERS_PER_OUTPUT * tile;
+    const profile = { ...NO_KERNEL, name, registersPerThread, instructionsPerIteration: kernel.instructions * tile };
     const law = unwrap(constantLaw(kernel.iterations));
     const work = { law, units: Math.ceil(kernel.units / tile), kernel: profile };
     predictedMs(`${name} ${device.id} ${tile}`, device, designs, work).forEach((time, i) => (times[members[i]] = time));

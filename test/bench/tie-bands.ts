@@ -33,12 +33,8 @@ const COMPETING = Math.log(2);
 const MIN_PAIRS = 30;
 
 const KINDS: Readonly<Record<string, ImplementationKind>> = {
-  coo: 'even-share',
-  'csr-even': 'even-share',
-  'csr-group': 'group-per-unit',
-  'csr-thread': 'thread-per-unit',
-  ell: 'padded',
-  sellp: 'padded',
+  ...{ coo: 'even-share', 'csr-even': 'even-share', 'csr-group': 'group-per-unit', 'csr-thread': 'thread-per-unit' },
+  ...{ ell: 'padded', sellp: 'padded' },
 };
 
 /** Returns the kind of an SpMV implementation; `null` if the implementation combines several kinds. */
@@ -62,13 +58,10 @@ function collectErrors() {
       lists.get(id)!.errors.push(error);
     },
     bands: (): readonly KeptBand[] =>
-      [...lists.values()]
-        .filter(({ errors }) => errors.length >= MIN_PAIRS)
-        .map(({ key, errors }) => ({
-          ...key,
-          fraction: Math.expm1(sortedQuantile(Float64Array.from(errors).sort(), BAND_QUANTILE)),
-          count: errors.length,
-        })),
+      [...lists.values()].flatMap(({ key, errors: { length: count }, errors }) => {
+        const quantile = sortedQuantile(Float64Array.from(errors).sort(), BAND_QUANTILE);
+        return count >= MIN_PAIRS ? [{ ...key, fraction: Math.expm1(quantile), count }] : [];
+      }),
   };
 }
 
@@ -99,11 +92,8 @@ interface Launches extends Predicted<Float64Array> {
 }
 
 /** Returns the times that a sweep predicts for an implementation, one per matrix. */
-export function sweptTimes(
-  { dataset, predicted }: Judged,
-  column: string,
-  by: 'catalogue' | 'assumed',
-): readonly (number | null)[] {
+type Basis = 'catalogue' | 'assumed';
+export function sweptTimes({ dataset, predicted }: Judged, column: string, by: Basis): readonly (number | null)[] {
   const kept = predicted![dataset.id][column];
   return (by === 'catalogue' && kept.catalogue) || kept.assumed!;
 }
@@ -112,12 +102,7 @@ export function sweptTimes(
  * Pairs the measured times of a GPU with those predicted from the catalogue, or from the assumptions about an
  * unmeasured GPU.
  */
-export function sweptLaunches(
-  judged: Judged,
-  gpu: MeasuredGpu,
-  device: GpuDevice,
-  by: 'catalogue' | 'assumed',
-): Launches {
+export function sweptLaunches(judged: Judged, gpu: MeasuredGpu, device: GpuDevice, by: Basis): Launches {
   const { measured } = judged;
   const all = gpu.implementations.flatMap(({ column, implementation }) => {
     const times = sweptTimes(judged, column, by);

@@ -67,7 +67,7 @@ describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
     const [means, spreads, counts] = ['Mean lengths', 'Standard deviations.*?mean', 'Numbers of units'].map(axis);
     expect([means.length, spreads.length, counts.length]).toEqual([5, 6, 7]);
     const laws = ['012', '133', '204', '345', '456', '121'].map((at) => {
-      const [mean, spread, count] = [...at].map(Number);
+      const [mean, spread, count] = at.split('').map(Number);
       return [means[mean], spreads[spread], counts[count]] as const;
     });
     const chosen = chosenFor(laws.map((law) => law.join(' ')).join('\n'));
