@@ -44,9 +44,7 @@ export const kneeRate = (
   kneeSoftness: number,
   schedulers: number,
   groups: number,
-): Float64Array =>
-  // prettier-ignore
-  cycleTable({ latencyCycles, issueCycles, kneeSoftness, schedulers }, groups);
+): Float64Array => cycleTable({ latencyCycles, issueCycles, kneeSoftness, schedulers }, groups);
 
 export interface RandomDesign {
   readonly label: string;

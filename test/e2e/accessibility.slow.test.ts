@@ -5,8 +5,6 @@ import { WIDE, predicted, rankRows } from './fixtures/page.ts';
 
 test.use({ viewport: WIDE });
 
-// In both themes, axe finds nothing serious or critical in any view. Screen readers announce each view.
-
 /** Roles that a screen reader announces by their names. */
 const NAMED = new Set(['main', 'button', 'combobox', 'textbox', 'slider', 'spinbutton', 'checkbox', 'radio', 'radiogroup', 'table', 'grid', 'figure', 'img', 'region', 'complementary', 'dialog', 'Iframe']); // prettier-ignore
 
@@ -139,7 +137,6 @@ test('changes are announced, and the focus stays where it is', async ({ page, ow
   await page.getByRole('button', { name: 'Settings' }).focus();
   await keys.press('6');
   await expectSaid('Runs');
-  // Deleting the last run removes the list that had the focus.
   await page.getByRole('grid', { name: 'Runs' }).focus();
   await keys.press('ArrowDown');
   await expect(page.getByRole('complementary', { name: 'Run 1' })).toBeVisible();
@@ -171,7 +168,6 @@ test('with forced colours, data keeps its own colours and the selection has an o
   await page.keyboard.press('3');
   await rankRows(page).nth(3).click();
   await page.keyboard.press('ArrowDown');
-  // The focused row is the selected one.
   await expect(rankRows(page).nth(4)).toHaveAttribute('aria-selected', 'true');
   await expect(rankRows(page).nth(4)).toHaveCSS('outline-style', 'double');
   await rankRows(page).nth(3).click();
@@ -205,7 +201,6 @@ test('everything that opens over a view is accessible in both themes', async ({ 
   await expectAccessible(page, 'the page under the menu', 'none');
   await keys.press('Escape');
 
-  // A term is explained where it is used, and in the glossary.
   const term = page.getByRole('table', { name: 'Axes and their values' }).getByRole('button', { name: /cap$/ });
   await expect(term).toHaveAccessibleDescription(/limit on registers per thread/);
   await term.click();

@@ -2,8 +2,6 @@ import type { Page } from '@playwright/test';
 import { expect, open, test } from './fixtures/browser.ts';
 import { predicted, rankRows } from './fixtures/page.ts';
 
-// The application respects reduced motion, text twice as large, and the focus.
-
 const VIEWS = ['Study', 'Landscape', 'Ranking', 'Compare', 'Measure', 'Runs', 'Models', 'Export'];
 
 const SCREEN = { width: 1440, height: 900 };
@@ -78,7 +76,6 @@ test('nothing moves with reduced motion, and at 200 % everything can be scrolled
     await page.keyboard.press('Escape');
     await expect(page.getByRole('dialog')).toBeHidden();
   }
-  // Scrolling must be able to reach the far corner of the page.
   await page.setViewportSize(TWICE_AS_LARGE);
   await page.evaluate(() => window.scrollTo(10_000, 10_000));
   const end = await page.evaluate(() => {
@@ -117,7 +114,6 @@ test('a view that a key opened can be used by keys at once', async ({ page, host
     await expect(control).toBeFocused();
     await page.keyboard.press('Escape');
   }
-  // Lists take the focus. Views without a list begin with their first control.
   await page.keyboard.press('3');
   await expect(page.getByRole('grid', { name: 'Designs, ranked' })).toBeFocused();
   await page.keyboard.press('6');

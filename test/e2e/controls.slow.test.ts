@@ -1,8 +1,6 @@
 import { expect, open, test } from './fixtures/browser.ts';
 import { predicted, statusBar } from './fixtures/page.ts';
 
-// Tests controls: popovers inside a small window, lists of devices, settings, and the history of runs.
-
 const SMALL = { width: 900, height: 700 };
 
 test('in a narrow window, popovers stay inside, Tab continues after them, and menus remain', async ({ page, host }) => {
@@ -34,7 +32,6 @@ test('in a narrow window, popovers stay inside, Tab continues after them, and me
   await expect(popover).toBeHidden();
   await expect(other).toBeFocused();
 
-  // A narrow window has menus, and shows where the database is.
   await page.getByRole('button', { name: 'Menu', exact: true }).click();
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('ArrowRight');
@@ -126,7 +123,6 @@ test('runs have a menu by pointer and by keyboard, a bin, and a comparison', asy
   await expect(page.getByRole('textbox', { name: 'Name of run 1' })).toBeFocused();
   await page.keyboard.press('Escape');
 
-  // A deleted run can be restored until the bin is emptied. Emptying the bin makes the file smaller.
   await run.click();
   await page.keyboard.press('Delete');
   await expect(run).toBeHidden();
@@ -152,7 +148,6 @@ test('runs have a menu by pointer and by keyboard, a bin, and a comparison', asy
   await page.reload();
   await expect(page.getByText('No runs yet')).toBeVisible();
 
-  // A button compares two runs. The comparison uses the words of the interface.
   await page.keyboard.press('1');
   await page.keyboard.press('Control+Enter');
   await predicted(page, 2);

@@ -33,7 +33,6 @@ test('the engine predicts, saves and measures', { tag: '@packed' }, async ({ des
     workload: { lengths: 'geometric(0.05)', units: 4096 },
     axes: { ...example.axes, threadsPerUnit: [1], unitsPerThread: [1], blockThreads: [128], cores: [1] },
   };
-  /** Waits for the end of a run. */
   const ended = async (name: string, input: unknown) => {
     const started = await ask<{ runId: number }>(page, name, input);
     expect(started).toMatchObject({ ok: true });

@@ -5,8 +5,6 @@ import { expect, open, startHost, test } from './fixtures/browser.ts';
 import { drop, offered, predicted, rankRows, readCount, statusBar } from './fixtures/page.ts';
 import { temporaryFolder } from './fixtures/program.ts';
 
-// The application survives a reload during a run, a cancelled run, a killed engine, and a copied address.
-
 /** This study takes several seconds on any machine, because a workload with a long tail has many depth laws. */
 const LARGE = JSON.stringify({
   lockstep: 1,

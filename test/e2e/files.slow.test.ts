@@ -7,8 +7,6 @@ import { theory } from './fixtures/newcomer.ts';
 import { drop, offered, predicted, statusBar } from './fixtures/page.ts';
 import { ROOT } from './fixtures/program.ts';
 
-// Valid and invalid files are dropped on a study, and charts export files.
-
 const editor = (page: Page): Locator => page.getByRole('region', { name: 'Workload' });
 const law = (page: Page) => page.getByRole('figure', { name: /^Distribution of unit lengths/ });
 
@@ -51,7 +49,6 @@ test('a dropped, chosen or pasted table and a graph become the workload, until u
   await expect(sheet(page)).toBeHidden();
   await expect(page).toHaveURL(/#\/landscape/);
 
-  // The vertices of the graph become units, and their out-degrees become lengths.
   await page.keyboard.press('1');
   await drop(editor(page), 'web.txt', '# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n0\t1\n0\t2\n0\t3\n2\t0\n3\t0\n');
   await expect(statusBar(page)).toContainText('web.txt imported: 4 units. Each vertex of the edge list is a unit');
@@ -92,7 +89,6 @@ test('the user chooses the columns of an unknown table, and the workload follows
   await drop(editor(page), 'one.mtx', '%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n1 2\n2 2\n');
   await expect(page.getByRole('radio', { name: 'Matrix' })).toBeChecked();
   await expect(editor(page).getByText('one.mtx', { exact: true })).toBeVisible();
-  // Undo also reverts a change to another kind of workload, and the number of units returns with it.
   await page.getByRole('radio', { name: 'Distribution' }).click();
   await expect(statusBar(page)).toContainText('Workload is now geometric(0.05)');
   await statusBar(page).getByRole('button', { name: /^Undo/ }).click();
@@ -206,7 +202,6 @@ test('compiled code fills chosen fields of a profile, and a log without a kernel
   await open(page, own);
   const before = await registers.inputValue();
   await drop(profile, 'kernels.ptx', readFileSync(join(ROOT, 'test/data/inspect/kernels.ptx'), 'utf8'));
-  // The file has several kernels, and the sheet shows the first one.
   await expect(sheet(page).getByRole('combobox', { name: /^Kernel: csr/ })).toBeVisible();
   await sheet(page)
     .getByRole('combobox', { name: /^Kernel/ })

@@ -1,7 +1,6 @@
 import { expect, open, test } from './fixtures/browser.ts';
 import { predicted, tabTo } from './fixtures/page.ts';
 
-/** Opens an example by its name, predicts it, and shows its landscape. */
 async function landscapeOf(page: Parameters<typeof open>[0], name: string, runId: number): Promise<void> {
   await page.keyboard.press('Control+k');
   await page.keyboard.type(name);
@@ -36,7 +35,6 @@ test('ranges and a map filter every view, by keys and pointer, and can be cleare
   await page.setViewportSize({ width: 1440, height: 900 });
   await open(page, host, '#/landscape');
   await predicted(page, 1);
-  // Keys move the ends of an axis, and Escape clears its selection.
   const ranges = page.getByRole('group', { name: /^Ranges of the axes/ });
   const ends = ranges.getByRole('slider');
   await tabTo(ends.first());

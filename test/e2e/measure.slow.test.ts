@@ -30,7 +30,6 @@ test('a newcomer cancels a probe, measures six designs and sees where the model 
   await open(page, own);
   await predicted(page, 1);
   await setUp(page, 6);
-  // If the probe before a measurement is cancelled, nothing is measured.
   const start = page.getByRole('button', { name: /^Measure 6 designs/ }).first();
   await start.click();
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
@@ -49,7 +48,6 @@ test('a newcomer cancels a probe, measures six designs and sees where the model 
     .first()
     .click();
 
-  // First the times appear beside the predictions, and then the comparison.
   await expect(rows(page)).toHaveCount(6);
   await expect(page.getByText('Spearman')).toBeVisible({ timeout: 180_000 });
   await expect(page.getByRole('heading', { name: 'Measured designs' })).toBeVisible();
@@ -57,14 +55,12 @@ test('a newcomer cancels a probe, measures six designs and sees where the model 
     await expect(row).toHaveAccessibleName(/^Predicted rank \d, measured rank \d, measured [\d.,]+.[mµn]?s/);
   await expect(page.getByRole('figure', { name: 'Predicted against measured times of 6 designs' })).toBeVisible();
 
-  // A selected design shows every repeat.
   await rows(page).first().click();
   const inspector = page.getByRole('complementary', { name: 'Selected design' });
   await expect(inspector.getByText('equals the CPU’s')).toBeVisible();
   await expect(inspector.getByRole('img', { name: /^7 repeats after 1 warm-up: median/ })).toBeVisible();
   await expectAccessible(page, 'comparison', 'both');
 
-  // A link reopens the measurement, and so does the history.
   const link = page.url();
   expect(link).toContain('design=');
   await page.keyboard.press('6');
@@ -74,7 +70,6 @@ test('a newcomer cancels a probe, measures six designs and sees where the model 
   await page.goto(link);
   await expect(inspector.getByText('equals the CPU’s')).toBeVisible();
 
-  // Six designs are too few for a calibration, and the view says how many it needs.
   await page.keyboard.press('c');
   await expect(
     page.getByText(/needs at least 9 measured designs .* measured designs: 6\)\. Measure more/),
@@ -147,7 +142,6 @@ test('by keyboard, a run is tuned, cancelled and continued, and a ranked design 
   await page.getByRole('button', { name: 'Show run 3' }).click();
   await expect(rows(page)).toHaveCount(4);
 
-  // The keyboard alone brings a design from the ranking to the measurement.
   await page.keyboard.press('3');
   // The key M hands over the design in the inspector, so the inspector must show one first.
   await expect(page.getByRole('heading', { name: 'Rank 1', exact: true })).toBeVisible();

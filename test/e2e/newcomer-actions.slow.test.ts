@@ -10,7 +10,6 @@ import { ROOT } from './fixtures/program.ts';
 
 test.use({ viewport: WIDE });
 
-/** Counts the user's actions. */
 function counter() {
   let actions = 0;
   return {
@@ -52,7 +51,6 @@ test('from a sparse matrix to the kernel to write in at most 4 actions', async (
   await expect(page.getByRole('spinbutton', { name: 'Number of units' })).toHaveValue('1,138');
   await expect(answer).toContainText(named, { timeout: 120_000 });
   const [, name] = named.exec((await answer.textContent())!)!;
-  // The table of all devices takes one more action.
   await person.act(page.getByRole('button', { name: /^Predict [\d,]+ designs/ }).click());
   await predicted(page, 2);
   await person.act(page.keyboard.press('4'));

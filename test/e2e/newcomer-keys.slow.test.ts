@@ -45,7 +45,6 @@ test('a new user does everything with the keyboard alone, and the focus is alway
   await keys.press('p');
   await expect(statusBar(page)).toContainText('Baseline pinned');
 
-  // The form sets a filter, and the palette sorts.
   await keys.press('/');
   const form = page.getByRole('dialog', { name: 'Filter' });
   await expect(form).toBeVisible();
@@ -69,7 +68,6 @@ test('a new user does everything with the keyboard alone, and the focus is alway
   await keys.press('Enter');
   await expect(chips).toBeHidden();
 
-  // The landscape shows the pinned design and its neighbour.
   await keys.press('l');
   const selection = page.getByRole('complementary', { name: 'Selection' });
   await expect(selection).toContainText('rank 5');

@@ -13,7 +13,6 @@ test('by pointer, a new user goes from the example through every view to a repor
   const host = await startHost(join(folder.path, 'first.db'));
   await page.goto(host.address);
 
-  // The first start shows the example study and its results.
   await expect(page.getByRole('heading', { name: 'Study', level: 1 })).toBeVisible();
   await expect(page.getByRole('button', { name: 'Acts propagation Example study' })).toBeVisible();
   await expect(lengths(page)).toHaveAccessibleName(/mean 38\.6, depth of 8 50\.5/);
@@ -22,7 +21,6 @@ test('by pointer, a new user goes from the example through every view to a repor
   const answer = page.getByRole('region', { name: 'Recommendation' });
   await expect(answer.getByRole('button', { name: 'Copy header' })).toBeEnabled();
 
-  // For another workload, the law, its picture and the loss follow the slider.
   await page.getByRole('radio', { name: 'Distribution' }).click();
   await expect(lengths(page)).toHaveAccessibleName(/geometric\(0\.05\): mean 20\.0/);
   await theory(page).click();
@@ -45,7 +43,6 @@ test('by pointer, a new user goes from the example through every view to a repor
   await page.getByRole('button', { name: /^Predict [\d,]+ designs/ }).click();
   expect(await predicted(page, 2)).toBe(fewer);
 
-  // The ranking has the best design, a chosen baseline, a filter, and another order.
   await page.getByRole('navigation', { name: 'Views' }).getByRole('button', { name: 'Ranking' }).click();
   const best = rankRows(page).first();
   await expect(best).toHaveAttribute('aria-selected', 'true');
@@ -71,14 +68,12 @@ test('by pointer, a new user goes from the example through every view to a repor
   await expect(chips).toBeHidden();
   await expect(page.getByRole('columnheader', { name: 'Predicted' })).toHaveAttribute('aria-sort', 'ascending');
 
-  // A list whose order is reversed starts at its top, with the selection.
   for (const order of ['descending', 'ascending']) {
     await page.getByRole('columnheader', { name: 'Predicted' }).getByRole('button').click();
     await expect(page.getByRole('columnheader', { name: 'Predicted' })).toHaveAttribute('aria-sort', order);
     await expect(rankRows(page).first()).toHaveAttribute('aria-selected', 'true');
   }
 
-  // The landscape shows the same design and another one beside it.
   await page.getByRole('row', { name: /^2 / }).click();
   await expect(inspector.getByRole('heading').first()).toHaveText(/^Rank 2\b/);
   await inspector.getByRole('button', { name: 'Landscape' }).click();
@@ -90,14 +85,12 @@ test('by pointer, a new user goes from the example through every view to a repor
   await map.click({ position: { x: area.width * 0.4, y: area.height * 0.4 } });
   await expect(selection).not.toContainText('rank 2;');
 
-  // The Compare view shows two GPUs side by side.
   await page.getByRole('navigation', { name: 'Views' }).getByRole('button', { name: 'Compare' }).click();
   await expect(page.getByText('2 devices, each at its best predicted design')).toBeVisible();
   await expect(page.getByRole('combobox', { name: 'Reference: GeForce RTX 4090' })).toBeVisible();
   await page.getByRole('columnheader', { name: 'A100' }).getByRole('button').click();
   await expect(page.getByRole('combobox', { name: /^Reference: A100/ })).toBeVisible();
 
-  // The other views show measurements, runs, and the models behind them.
   const views = page.getByRole('navigation', { name: 'Views' });
   await views.getByRole('button', { name: 'Measure' }).click();
   await expect(page.getByRole('heading', { name: 'Measure', level: 1 })).toBeVisible();

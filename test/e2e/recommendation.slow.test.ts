@@ -11,8 +11,6 @@ import type { Host } from './fixtures/host.ts';
 
 test.use({ viewport: WIDE });
 
-// The recommendation is always visible, follows every edit, and agrees with the full ranking.
-
 const card = (page: Page): Locator => page.getByRole('region', { name: 'Recommendation' });
 /** Waits until the card has the exact answer for the current study. */
 async function settled(page: Page): Promise<Locator> {

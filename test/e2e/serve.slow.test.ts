@@ -4,7 +4,6 @@ import { expect, test } from './fixtures/browser.ts';
 
 test('the printed address opens the page, also after a reload and in a second tab', async ({ page, host, context }) => {
   await page.goto(host.address);
-  // The address no longer shows the token.
   await expect(page).toHaveURL(new RegExp(`^http://127\\.0\\.0\\.1:${host.port}/(#.*)?$`));
   // The page gets the name of the study from the engine.
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();

@@ -1,8 +1,6 @@
 import { expect, open, test } from './fixtures/browser.ts';
 import { predicted, rankRows, smallStudy } from './fixtures/page.ts';
 
-// Simulates the best predicted designs from the ranking, and looks at one launch over time.
-
 test('the key S simulates designs, the ranking sorts them, and T shows one over time', async ({ page, own }) => {
   // In this window, the list has room for two more rows than are simulated.
   await page.setViewportSize({ width: 1440, height: 900 });
@@ -43,7 +41,6 @@ test('the key S simulates designs, the ranking sorts them, and T shows one over 
   await page.keyboard.press('r');
   await expect(again).toBeHidden();
 
-  // The key T shows one launch over time, and Escape goes back.
   await rankRows(page).nth(2).click();
   await page.keyboard.press('t');
   const sheet = page.getByRole('dialog');

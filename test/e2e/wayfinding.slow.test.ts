@@ -6,8 +6,6 @@ import { WIDE, drop, predicted } from './fixtures/page.ts';
 
 test.use({ viewport: WIDE });
 
-// A user finds things by the palette, links to missing things, the steps to a new study, and the map of a report.
-
 async function find(page: Page, query: string) {
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox', { name: 'Search or run a command' }).fill(query);
@@ -63,7 +61,6 @@ test('the palette finds commands, devices, runs and designs, and exports the sho
   await expect(options.first()).toHaveAttribute('aria-selected', 'true');
   await page.keyboard.press('Escape');
 
-  // An export concerns the device that the views show.
   const shown = page.getByRole('combobox', { name: /^Device: / });
   const choose = async (name: RegExp) => {
     await shown.click();
@@ -75,7 +72,6 @@ test('the palette finds commands, devices, runs and designs, and exports the sho
   await page.keyboard.press('Enter');
   await expect(page).toHaveURL(/#\/export.*device=nvidia-a100-sxm4-40gb/);
   await expect(page.getByText(/On A100 SXM4 40 GB: predicted [\d.]+ [mu]s/)).toBeVisible();
-  // Changing the device in the export also changes it in the views.
   await choose(/^H100 SXM5 80 GB/);
   await expect(page.getByText(/On H100 SXM5 80 GB: predicted [\d.]+ [mu]s/)).toBeVisible();
   await page.keyboard.press('3');

@@ -21,7 +21,6 @@ async function command(page: Page, words: string): Promise<void> {
   // The dialog has the focus, and takes the next key, until it has closed.
   await expect(page.getByRole('combobox', { name: 'Search or run a command' })).toBeHidden();
 }
-/** Returns the names in the list of studies. */
 async function studies(page: Page): Promise<readonly string[]> {
   await rail(page).getByRole('button').first().click();
   const menu = page.getByRole('menu');
@@ -40,7 +39,6 @@ async function openSmall(page: Page, host: Host): Promise<void> {
   await expect(page).toHaveTitle(/^Any machine –/);
 }
 
-/** Checks both windows: first one edits, then the other, and neither loses an edit. */
 async function expectEditsAgree(first: Page, second: Page): Promise<void> {
   await expect(second).toHaveTitle(/^Any machine –/);
   await rename(first, 'Shared');
@@ -52,7 +50,6 @@ async function expectEditsAgree(first: Page, second: Page): Promise<void> {
   await expect(first).toHaveTitle(/^Shared –/);
 }
 
-/** Adds, deletes and restores a study in the first window, and checks the second. */
 async function expectStudiesAgree(first: Page, second: Page): Promise<void> {
   await command(first, 'duplicate study');
   await expect(first).toHaveTitle(/^Shared copy –/);
@@ -66,7 +63,6 @@ async function expectStudiesAgree(first: Page, second: Page): Promise<void> {
   await expect(first).toHaveTitle(/^Shared –/);
 }
 
-/** Starts a run in the first window, and checks the second. */
 async function expectRunsAgree(first: Page, second: Page): Promise<void> {
   await first.keyboard.press('Control+Enter');
   await predicted(first, 2);
@@ -74,7 +70,6 @@ async function expectRunsAgree(first: Page, second: Page): Promise<void> {
   await predicted(second, 2);
 }
 
-/** Renames, deletes and restores a run in the first window, and checks the second. */
 async function expectHistoriesAgree(first: Page, second: Page): Promise<void> {
   await second.keyboard.press('6');
   await first.keyboard.press('6');

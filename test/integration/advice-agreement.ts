@@ -148,7 +148,6 @@ export async function agreesWithRanking(name: string, together = 1, mostUnits?: 
   }
 }
 
-/** Predicts all designs of one device after an input has changed. */
 async function sweepOf(study: StudyFile, deviceId: string) {
   const devices = await call(engine, 'devices.get', { ids: [deviceId] });
   const parsed = atMiddle(unwrap(parseStudy(JSON.stringify(study))), devices);
@@ -200,11 +199,8 @@ export async function agreesWithSweep(name: string, deviceId: string): Promise<v
       expect(recommendedMs[i], input.field).toBe(timeMs[found.designIndex]);
       expect(designs[i], input.field).toBe(picked);
     }
-    for (const [end, beyond] of [
-      [holds[0], below],
-      [holds[1], above],
-    ] as const) {
-      // prettier-ignore
+    const sides = [{ end: holds[0], beyond: below }, { end: holds[1], beyond: above }]; // prettier-ignore
+    for (const { end, beyond } of sides) {
       expect(beyond === null, input.field).toBe(end === null);
       if (end === null || !beyond) continue;
       ends += 1;

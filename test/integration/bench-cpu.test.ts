@@ -38,7 +38,6 @@ async function planFolder(name: string, plan: BenchPlan): Promise<string> {
   return path;
 }
 
-/** Measures a plan in this process. */
 async function measured(plan: Partial<BenchPlan>): Promise<BenchRecord[]> {
   const records: BenchRecord[] = [];
   await measureCpu({ ...SMALL, ...plan }, CHILD, MACHINE, (record) => records.push(record));

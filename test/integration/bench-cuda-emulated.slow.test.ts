@@ -83,12 +83,12 @@ async function measure(
 }
 
 const ONE = planOf([unitLoop('a', {})]);
+const HIP = { backend: 'hip', threadGroupWidth: 64 } as const;
 const idOf = (text: string): string => text.replace(/\W+/g, '-');
 const checksOf = (records: readonly BenchRecord[]) =>
   ofType(records, 'check').map(({ case: id, correct }) => [id, correct] as const);
 const samplesOf = (records: readonly BenchRecord[]): readonly string[] =>
   ofType(records, 'sample').map(({ case: id, repeat, warmUp }) => `${id} ${warmUp ? 'w' : 'r'}${repeat}`);
-/** Counts how often another case follows. */
 const changes = (ids: readonly string[]): number => ids.filter((id, at) => at > 0 && id !== ids[at - 1]).length;
 
 const UNITS = [1, 2, 4, 8, 16, 32] as const;
@@ -120,7 +120,6 @@ const LOOPS: readonly BenchCase[] = [
       unitLoop(`${idOf(balancing)}-${loop}`, { balancing, loop, threadsPerUnit: 4, blockThreads: 96, gridBlocks: 2 }),
     ),
   ),
-  // This launch has more slots than units.
   unitLoop('wide', { blockThreads: 128, gridBlocks: 9 }),
   // The first of these launches requests fewer resident blocks than would fit, and the second requests more.
   unitLoop('held', { blockThreads: 64, gridBlocks: 9 }, 3),
@@ -197,11 +196,8 @@ describe('measuring with the emulation', () => {
   });
 
   it('finds the results of the reference for every sharing, loop, balancing and shape', () => {
-    for (const { id } of LOOPS) {
-      expect(ofType(ofCase(id), 'check'), id).toEqual([
-        { type: 'check', case: id, correct: true, message: '150 of 150 results compared' },
-      ]);
-    }
+    const check = { type: 'check', correct: true, message: '150 of 150 results compared' };
+    for (const { id } of LOOPS) expect(ofType(ofCase(id), 'check'), id).toEqual([{ case: id, ...check }]);
   });
 
   it('keeps no more blocks resident than requested, even if more would fit', () => {
@@ -245,7 +241,6 @@ describe('measuring with the emulation', () => {
       for (const found of values['aggregateLoss']) expect(found).toBeCloseTo(sum(lockstep) / (sum(works) * tick), 12);
       expect(values['meanLossOfLengths']).toBeCloseTo(sum(depths.map((depth, i) => (n * depth) / works[i])) / 10, 12);
     }
-    // Both forms have the same units.
     expect(valuesOf('power-32-independent')['groupIterations']).toEqual(
       valuesOf('power-32-lockstep')['groupIterations'],
     );
@@ -310,9 +305,8 @@ describe('thread groups of 64 lanes, as in HIP', () => {
     ),
   ];
   it('give the same results, and name the backend', async () => {
-    const plan = planOf(cases, { backend: 'hip', threadGroupWidth: 64 });
     const hip = { nvcc: EMULATING_HIPCC, hip: { threadGroupWidth: 64 }, architectures: ['gfx90a'] };
-    const { records } = await measure(plan, {}, undefined, hip);
+    const { records } = await measure(planOf(cases, HIP), {}, undefined, hip);
     const [device] = ofType(records, 'device');
     expect(device).toMatchObject({ backend: 'hip', threadGroupWidth: 64 });
     expect(device.versions).toHaveProperty('hipcc');
@@ -439,16 +433,15 @@ describe('what goes wrong', () => {
   });
 
   it('fails one case and continues with the next', async () => {
-    const { ended, records } = await measure(
-      planOf([
-        unitLoop('too-wide', { blockThreads: 2048 }),
-        unitLoop('capped', { registerCap: 12 }),
-        probe('bandwidth', { bytes: 2 ** 31 }),
-        probe('luck'),
-        probe('resident-blocks', { blockThreads: 2048 }),
-        unitLoop('fine', {}),
-      ]),
-    );
+    const cases = [
+      unitLoop('too-wide', { blockThreads: 2048 }),
+      unitLoop('capped', { registerCap: 12 }),
+      probe('bandwidth', { bytes: 2 ** 31 }),
+      probe('luck'),
+      probe('resident-blocks', { blockThreads: 2048 }),
+      unitLoop('fine', {}),
+    ];
+    const { ended, records } = await measure(planOf(cases));
     expect(ended.code).toBe(0);
     expect(ofType(records, 'failed').map(({ case: id, message }) => `${id}: ${message}`)).toEqual([
       'too-wide: launch: cudaErrorInvalidConfiguration, invalid configuration argument',
@@ -531,10 +524,7 @@ describe('devices', () => {
 
   it.each([
     [{ CUDA_SHIM_DEVICES: '0' }, 'looking for CUDA devices: cudaErrorNoDevice, no CUDA-capable device is detected'],
-    [
-      { CUDA_SHIM_DRIVER: '12020' },
-      'the driver is for CUDA 12.2 and older, and this program was built with CUDA 13.0, which needs driver 580.65 or newer: update the driver, or build with CUDA 12 (set NVCC=/path/to/nvcc)',
-    ],
+    [{ CUDA_SHIM_DRIVER: '12020' }, 'the driver is for CUDA 12.2 and older, and this program was built with CUDA 13.0, which needs driver 580.65 or newer: update the driver, or build with CUDA 12 (set NVCC=/path/to/nvcc)'], // prettier-ignore
     [{ CUDA_SHIM_DRIVER: '0' }, 'no NVIDIA driver is loaded on this machine'],
   ])('are reported as missing with the reason: %o', async (environment: Record<string, string>, message) => {
     const { code, stdout } = await runToEnd(program, [], folder, environment);
@@ -568,7 +558,6 @@ describe('compiling', () => {
     const changed = unwrap(await compileCuda({ ...request, objects: [HOST_OBJECT, other24] }));
     expect(changed.compiled).toEqual(['unit-loop-24']);
     expect(changed.program).not.toBe(one.program);
-    // No incomplete file may remain.
     expect((await readdir(request.cacheFolder)).filter((name) => name.startsWith('draft'))).toEqual([]);
   });
 
@@ -659,26 +648,21 @@ describe('compiling', () => {
     const compiled = async () => unwrap(await compileCuda(request)).compiled;
     expect(await compiled()).toEqual(['main']);
     vi.stubEnv('NVCC_APPEND_FLAGS', '-lineinfo');
-    try {
-      expect(await compiled()).toEqual(['main']);
-      expect(await compiled()).toEqual([]);
-    } finally {
-      vi.unstubAllEnvs();
-    }
+    const other = [await compiled(), await compiled()];
+    vi.unstubAllEnvs();
+    expect(other).toEqual([['main'], []]);
     expect(await compiled()).toEqual([]);
   });
 });
 
 describe('a bundle on a machine without Lockstep', () => {
-  const plan = planOf(
-    [
-      unitLoop('a', {}),
-      unitLoop('b', { threadsPerUnit: 8, balancing: 'full-sort', registerCap: 24, gridBlocks: 3 }),
-      unitLoop('too-wide', { blockThreads: 2048 }),
-      { id: 'grid', benchmark: 'launch-grid', parameters: { blocks: 2, threads: 32, elements: 10 } },
-    ],
-    { caseTimeLimitMs: 2000 },
-  );
+  const cases = [
+    unitLoop('a', {}),
+    unitLoop('b', { threadsPerUnit: 8, balancing: 'full-sort', registerCap: 24, gridBlocks: 3 }),
+    unitLoop('too-wide', { blockThreads: 2048 }),
+    { id: 'grid', benchmark: 'launch-grid', parameters: { blocks: 2, threads: 32, elements: 10 } } as const,
+  ];
+  const plan = planOf(cases, { caseTimeLimitMs: 2000 });
   const environment = { NVCC: EMULATING_NVCC, LOCKSTEP_ARCHITECTURE: 'sm_90' };
   let place: string;
   const script = (more: Record<string, string> = {}, ...args: string[]): Promise<Ended> =>
@@ -745,11 +729,9 @@ describe('a bundle on a machine without Lockstep', () => {
     expect(missing).toMatchObject({ code: 1, stderr: /^nvcc was not found/ });
     // The device is missed before anything is compiled except the program that lists devices.
     await rm(join(place, 'build'), { recursive: true });
-    expect(await script({ CUDA_SHIM_DEVICES: '0' })).toMatchObject({
-      code: 1,
-      stdout: 'compiling build/devices.o\n',
-      stderr: /no CUDA-capable device is detected[^]*this machine has no CUDA device that answers\n$/,
-    });
+    const noDevice = /no CUDA-capable device is detected[^]*this machine has no CUDA device that answers\n$/;
+    const bare = { code: 1, stdout: 'compiling build/devices.o\n', stderr: noDevice };
+    expect(await script({ CUDA_SHIM_DEVICES: '0' })).toMatchObject(bare);
     expect((await script({}, '1')).stderr).toMatch(/there is no device 1; the devices above are numbered from 0\n$/);
     expect((await script({}, 'one')).stderr).toBe('device one is not a number from 0 on\n');
   });
@@ -770,11 +752,11 @@ describe('a bundle on a machine without Lockstep', () => {
     expect((await script({ NVCC: old })).stderr).toMatch(
       /architecture 'compute_120'\n\S+ does not know this GPU\. .* set LOCKSTEP_ARCHITECTURE .*\ncompute_75\ncompute_90\nnvcc could not make build\/main\.o\n$/,
     );
-    // The machine has an old GPU and a new one.
     await writeFile(join(bin, 'nvidia-smi'), '#!/bin/sh\nprintf "7.0\\r\\n9.0\\n"\n', { mode: 0o755 });
     const newer = await compiler('newer', 'sm_75\\nsm_90\\n', working);
     const both = await compiler('both', 'sm_70\\nsm_90\\n', working);
-    const search = { CUDA_HOME: dirname(dirname(newer)), CUDA_PATH: dirname(dirname(both)), NVCC: '', LOCKSTEP_ARCHITECTURE: '' }; // prettier-ignore
+    const homes = { CUDA_HOME: dirname(dirname(newer)), CUDA_PATH: dirname(dirname(both)) };
+    const search = { ...homes, NVCC: '', LOCKSTEP_ARCHITECTURE: '' };
     const one = await script({ ...search, PATH: `${bin}:${process.env.PATH}`, NVCC: newer });
     expect([one.code, one.stderr]).toEqual([0, 'compute capability 7.0 needs CUDA 12.9 or older; set NVCC=/path/to/nvcc\n']); // prettier-ignore
     const chosen = async (more: Record<string, string>): Promise<string> => {
@@ -782,14 +764,12 @@ describe('a bundle on a machine without Lockstep', () => {
       expect([code, stderr]).toEqual([0, '']);
       return readFile(join(place, 'build', 'stamp.txt'), 'utf8');
     };
-    expect(await chosen({ PATH: `${bin}:/usr/bin:/bin` })).toContain(
-      `${both}  -gencode arch=compute_70,code=sm_70 -gencode arch=compute_90,code=sm_90`,
-    );
+    const codes = '-gencode arch=compute_70,code=sm_70 -gencode arch=compute_90,code=sm_90';
+    expect(await chosen({ PATH: `${bin}:/usr/bin:/bin` })).toContain(`${both}  ${codes}`);
     // If there is no nvidia-smi, CUDA names the GPU.
     const PATH = process.env.PATH!.split(':').filter((path) => path !== '/usr/local/bin').join(':'); // prettier-ignore
-    expect(await chosen({ PATH, CUDA_SHIM_CAPABILITY: '70' })).toContain(
-      `${both}  -gencode arch=compute_70,code=sm_70\n`,
-    );
+    const old70 = `${both}  -gencode arch=compute_70,code=sm_70\n`;
+    expect(await chosen({ PATH, CUDA_SHIM_CAPABILITY: '70' })).toContain(old70);
   });
 
   it('measures the cases after one that hangs, and adds to no results of another plan', async () => {
@@ -810,7 +790,7 @@ describe('a bundle for HIP', () => {
   const script = (HIPCC: string): Promise<Ended> => runToEnd(join(place(), 'run.sh'), [], place(), { HIPCC });
   beforeAll(async () => {
     const units = [unitLoop('a', {}), unitLoop('b', { threadsPerUnit: 4 })];
-    const plan = planOf(units, { backend: 'hip', threadGroupWidth: 64 });
+    const plan = planOf(units, HIP);
     const sources = unwrap(await readCudaSources(SOURCES));
     for (const file of unwrap(await makeBundle(plan, { sources, source: null, context: NO_FILES }))) {
       await mkdir(dirname(join(place(), file.path)), { recursive: true });
@@ -846,21 +826,13 @@ describe('a bundle for HIP', () => {
 });
 
 describe('the emulation itself', () => {
-  const KERNELS: readonly (readonly [name: string, body: string, verdict: string])[] = [
+  const KERNELS = [
     ['fine', '__shfl_xor_sync(~0u, lane, 1); if (lane < 8) __syncwarp(0xff); __syncthreads();', ''],
     ['foreign', '__shfl_sync(0xffu, lane, 0);', 'a lane calls with a mask that does not name it'],
-    [
-      'gone',
-      'if (lane == 0) return; __syncwarp(~0u);',
-      'a mask names a lane that has left the kernel; let it stay, or leave it out of the mask',
-    ],
+    ['gone', 'if (lane == 0) return; __syncwarp(~0u);', 'a mask names a lane that has left the kernel; let it stay, or leave it out of the mask'], // prettier-ignore
     ['outside', 'if (lane < 8) __shfl_sync(0xffu, lane, 9);', 'a lane reads from a lane that the mask does not name'],
-    [
-      'apart',
-      'if (lane < 8) __shfl_sync(0xffu, lane, lane ? 0 : 1); else __syncwarp(~0u); __syncthreads();',
-      'lanes wait for others that never come, or that call something else or with another mask',
-    ],
-  ];
+    ['apart', 'if (lane < 8) __shfl_sync(0xffu, lane, lane ? 0 : 1); else __syncwarp(~0u); __syncthreads();', 'lanes wait for others that never come, or that call something else or with another mask'], // prettier-ignore
+  ] as const;
   /** Path of a program that runs one of the kernels with 32 lanes. */
   let program: string;
   beforeAll(async () => {

@@ -24,7 +24,6 @@ const ARCHITECTURES = ['sm_75', 'sm_120'];
 const LOOP_ARCHITECTURES = ['sm_80', 'sm_120'];
 /** `-O3` matters only for the host's code. The emulation compiles that code with an optimiser's warnings. */
 const FLAGS = COMPILE_FLAGS.filter((flag) => flag !== '-O3');
-/** The lowest register cap that the assembler accepts. */
 const CAP = 24;
 /** A short kernel with loads. With several threads per unit, a pass of its loop must contain several iterations. */
 const KERNEL: KernelProfile = {

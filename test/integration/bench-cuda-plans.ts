@@ -16,13 +16,11 @@ import { benchPlan } from '../measuring.ts';
 /** Plans and programs that the tests of the CUDA backend share. */
 
 export const SOURCES = fileURLToPath(new URL('../../src-workers/bench/cuda/sources', import.meta.url));
-/** Stands in for nvcc, and compiles for the CPU emulation. */
 export const EMULATING_NVCC = fileURLToPath(new URL('../data/cuda-shim/nvcc', import.meta.url));
 /** Stands in for hipcc, and compiles for the CPU emulation, with thread groups of 64 lanes. */
 export const EMULATING_HIPCC = fileURLToPath(new URL('../data/cuda-shim/hipcc', import.meta.url));
 export const EMULATED_NAME = 'CPU emulation of CUDA, for tests';
 
-/** Workloads of these tests name no files. */
 export const NO_FILES: WorkloadContext = {
   openFile: (path) => Promise.resolve(fail('not-found', `no file ${path} here`)),
 };
@@ -45,7 +43,6 @@ export const PROFILE: UnitLoopProfile = {
   tableWords: 64,
 };
 
-/** The units are short, and some of them are empty. */
 export const WORKLOAD: UnitLoopWorkload = {
   label: 'test',
   lengths: Uint32Array.from({ length: 150 }, () => 0).map(
@@ -93,7 +90,6 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Runs a program to its end. */
 export function runToEnd(
   program: string,
   args: readonly string[],

@@ -25,7 +25,6 @@ const PLAN = benchPlan([], {
   backend: 'webgpu',
   workload: {
     label: 'geometric(0.2)',
-    // Some units have no work.
     lengths: Uint32Array.from({ length: 1003 }, (_, unit) => (unit % 7 === 0 ? 0 : draw(uniform))),
     profile: { ...PROFILE, fp64Share: 0, tableWords: 256 },
     traffic: null,

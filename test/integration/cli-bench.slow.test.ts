@@ -23,7 +23,6 @@ function fake(behaviour: FakeBench): void {
   process.env.FAKE_BENCH = JSON.stringify(behaviour);
 }
 
-/** Runs the whole command line on the test's database. */
 const run = (...args: readonly string[]): Promise<Outcome> => lockstep(...args, '--db', db);
 
 /** Runs a command on an engine whose measuring programs are stand-ins. */

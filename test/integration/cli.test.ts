@@ -211,7 +211,6 @@ describe('loss', () => {
       ...smallStudy({ workload: { lengths: `constant(${length})`, units }, devices: ['nvidia-a100-sxm4-40gb'] }),
       kernel: { ...kernel, serialFraction: 0, origins: NOTHING_ELSE },
     });
-    // The profile has two launches, and counts both.
     const launch = '"walk(int)","8.0","(256, 1, 1)","(256, 1, 1)","40","24000000","1500000","80000000"';
     const profile = write(
       'counted.csv',
@@ -698,7 +697,6 @@ it.runIf(process.platform === 'linux')('says that its own folder cannot be made'
   expect(doctor.out).toMatch(new RegExp(`^problem {2}Database .*${words}`, 'm'));
 });
 
-/** Makes a terminal, and a function that returns what its standard error shows. */
 function watched(columns = 80) {
   let err = '';
   const terminal = { out: () => {}, err: (text: string) => void (err += text), interactive: true, columns };

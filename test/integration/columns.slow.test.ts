@@ -20,7 +20,6 @@ const writtenIn = (bytes: Uint8Array): readonly string[] =>
     columns.flatMap(({ meta_data }) => [meta_data!.codec, ...meta_data!.encodings]),
   );
 
-/** Loads a package of a tool, as Node does. */
 const load = (tool: 'duckdb' | 'arrow' | 'polars', name: string): unknown =>
   createRequire(join(findTool(tool)!, 'package.json'))(name);
 

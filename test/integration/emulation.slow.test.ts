@@ -10,8 +10,6 @@ import { smallStudy } from '../unit/export-runs.ts';
 import { testFolder } from '../workplace.ts';
 import { dataText } from '../data.ts';
 
-/** Runs the user's CUDA programs on a machine without a GPU. */
-
 const folder = testFolder();
 beforeAll(() => {
   vi.stubEnv('XDG_CACHE_HOME', join(folder, 'cache'));

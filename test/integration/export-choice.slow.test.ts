@@ -9,8 +9,6 @@ import { HOSTILE, NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
 import { testFolder, useBench } from '../workplace.ts';
 import { dataText } from '../data.ts';
 
-/** Compiles the header that chooses a launch, and compares it with sweeps of the same laws. */
-
 /** This program reads lines "mean spread units" and prints the launch for each line. */
 const ASK = dataText('cuda/choice-ask.cpp');
 
@@ -59,7 +57,6 @@ describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
     const lines = execFileSync(ask, { input, encoding: 'utf8' }).trim().split('\n');
     return lines.map((line) => line.split(' ').map(Number));
   };
-  /** Returns the values of an axis in the header. */
   const axis = (start: string): readonly number[] =>
     new RegExp(`^/// ${start}: (.*)\\. These`, 'm').exec(header)![1].split(', ').map(Number);
 

@@ -31,7 +31,6 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
   const axes = { ...smallStudy().axes, unitsPerThread: [1, 2, 4] };
   const devices = ['nvidia-a100-sxm4-40gb', 'nvidia-h100-sxm5-80gb'];
   const study = smallStudy({ devices, axes });
-  /** Runs a program that imports exported files, and returns its output. */
   const python = (program: string, ...words: readonly string[]): string =>
     execFileSync(findTool('optuna')!, ['-c', program, ...words], {
       encoding: 'utf8',

@@ -52,7 +52,6 @@ interface Said {
 const json = async <T = Fields>(...args: readonly string[]): Promise<T> =>
   documentOf<T>(await lockstep(...args, '--json', '--db', at('test.db')));
 
-/** Runs a script in a Python without packages, and returns its output. */
 async function python(...words: readonly string[]): Promise<string> {
   const { LOCKSTEP: _, ...rest } = process.env;
   const env = { ...rest, HOME: folder, XDG_DATA_HOME: folder };

@@ -28,7 +28,6 @@ const { folder, closeAll, engineOn, temporaryFile } = useEngines({ programs });
 beforeEach(() => fake({}));
 afterEach(() => void delete process.env.FAKE_BENCH);
 
-/** Sets the behaviour of the next measuring programs. */
 function fake(behaviour: FakeBench): void {
   process.env.FAKE_BENCH = JSON.stringify(behaviour);
 }
@@ -75,7 +74,6 @@ const BUNDLE = { suite: 'designs', choose: 'best', count: 20, repeats: 7, warmUp
 const measure = (engine: Engine, runId: number, more: object = {}): Promise<RunSummary> =>
   ended(engine, 'bench.start', ask(runId, more));
 const detail = (engine: Engine, id: number): Promise<MeasuringDetail> => call(engine, 'bench.detail', { id });
-/** Returns the finished cases, in the order of the plan. */
 async function doneCases(engine: Engine, id: number): Promise<readonly MeasuredCase[]> {
   return (await detail(engine, id)).cases.filter(isDone);
 }

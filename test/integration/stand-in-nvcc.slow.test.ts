@@ -94,14 +94,12 @@ describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc co
       expect(Math.abs(found - predicted), `${what}: ${found}, predicted ${predicted}`).toBeLessThanOrEqual(
         Math.max(few, 0.1 * predicted),
       );
-    // Every class of the kernel must be in the stand-in.
     for (const share of ['fp64Share', 'specialShare'] as const) expect(own[share]! > 0).toBe((kernel[share] ?? 0) > 0);
     const loads = shape.loads + Math.sign(shape.loadRate) + shape.streamed + Math.sign(shape.streamRate);
     const counted = { fp32: shape.floats, fp64: own.fp64Share! * all, special: own.specialShare! * all };
     const { fp32, fp64, special } = nested;
     for (const [name, count] of Object.entries({ fp32, fp64, special }))
       expect(count, name).toBeCloseTo(counted[name as keyof typeof counted], 6);
-    // No register may be spilled.
     expect([nested.loads, nested.shuffles, nested.local]).toEqual([loads, shape.exchanges, 0]);
     near('pass', nested.instructions, all, 1);
     const integers = nested.instructions - fp32 - fp64 - special - nested.loads - nested.shuffles - 1;

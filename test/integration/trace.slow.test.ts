@@ -8,8 +8,6 @@ import { EMULATING_NVCC, runToEnd, type Ended } from './bench-cuda-plans.ts';
 import { lockstep, type Outcome } from '../command-line.ts';
 import { testFolder } from '../workplace.ts';
 
-/** Traces the lengths of a user's own kernel with Lockstep's header. */
-
 const ROOT = join(import.meta.dirname, '..', '..');
 const DATA = join(ROOT, 'test/data/trace');
 const folder = testFolder();

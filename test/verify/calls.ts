@@ -50,7 +50,6 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
 }; // prettier-ignore
 const FILES = ['db/examples/acts-propagation-steps.csv', 'test/data/loops/spmv-times-ms.csv', 'test/data/measured/cpu-xeon-2-cores.jsonl', 'test/data/kernel-tuner/convolution-A100.json.gz', 'test/data/inspect/kernels.ptx', 'db/examples/acts.json', 'test/data/matrices/netscience.mtx'].map((path) => new Uint8Array(readFileSync(join(ROOT, path)))); // prettier-ignore
 
-/** Properties of a Valibot schema of any kind. */
 interface Schema {
   readonly type: string;
   readonly wrapped?: Schema;
@@ -237,9 +236,7 @@ export async function verifyCalls(report: Report, calls: number): Promise<void> 
       try {
         const message = decodeMessage(encodeMessage(input));
         if (message.ok) input = message.value;
-      } catch {
-        // No frame can hold this value.
-      }
+      } catch {}
       const start = performance.now();
       let late: NodeJS.Timeout | undefined;
       const answer = await Promise.race([

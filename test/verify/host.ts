@@ -16,7 +16,6 @@ import { call, ended } from '../unit/engine-calls.ts';
 import { HOSTILE, smallStudy } from '../unit/export-runs.ts';
 import { inMegabytes, oneOf, wholeBelow, type Report, type Section } from './report.ts';
 
-// ---------------------------------------------------------------------------------------------------------------
 // From outside: requests that no browser sends.
 
 /** Longest wait for an answer of the host, ms. The host has no other work. */
@@ -198,7 +197,6 @@ function longLength(bytes: number): Buffer {
   return length;
 }
 
-// ---------------------------------------------------------------------------------------------------------------
 // From inside: a page that shows names which are markup, in a real Chromium.
 
 /**
@@ -228,7 +226,6 @@ async function hostileDatabase(databaseFile: string) {
   return { studyId, runId: run.id, importId: imported.runId };
 }
 
-/** Returns elements that can only come from markup in a name. */
 const injected = (target: Page): Promise<readonly string[]> =>
   Promise.all(
     target.frames().map(
@@ -320,7 +317,6 @@ async function fromInside(report: Report, folder: string, wanted: readonly strin
   }
 }
 
-/** @param views views of the page to visit, by default all */
 export async function verifyHost(
   report: Report,
   requests: number,

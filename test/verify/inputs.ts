@@ -80,7 +80,6 @@ async function verifyInputs(report: Report, amount: number): Promise<void> {
   report.figure('said to be wrong', refused);
 }
 
-/** Returns a few designs, with parameters that every study has. */
 function askedDesigns({ axes }: StudyFile): readonly object[] {
   const balancing = axes.balancing?.[0] ?? 'none';
   const design = { threads_per_unit: 4, units_per_thread: 2, loop: 'nested', balancing, register_cap: 0 };

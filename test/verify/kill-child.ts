@@ -20,7 +20,6 @@ const say = (...words: readonly (string | number)[]): void => void writeSync(1, 
 const ROOT = join(import.meta.dirname, '../..');
 const CPU = 'amd-epyc-7302p';
 
-/** This study has several chunks on two devices. */
 const SWEEP = smallStudy({
   name: 'Killed',
   workload: { lengths: 'zipf(1.2,500)', units: 100_000 },

@@ -82,7 +82,6 @@ export async function work(
   return { pid, lines, startMs: readyAt - start, workMs: doneAt - readyAt, killed };
 }
 
-/** Returns the processes that a process started (Linux). */
 function childrenOf(pid: number): readonly number[] {
   const tasks = `/proc/${pid}/task`;
   if (!existsSync(tasks)) return [];
@@ -199,7 +198,6 @@ async function killRuns(
   folder: string,
   tally: Tally,
 ): Promise<void> {
-  // prettier-ignore
   const { uniform } = report;
   const file = join(folder, `${what}.db`);
   const runOf = (store: Store) => unwrap(store.listRuns({})).rows.findLast((run) => run.kind === KIND[what]);

@@ -19,7 +19,6 @@ const MOST_BYTES = (200 + 150 * availableParallelism()) * 2 ** 20;
  * caches are full.
  */
 const GROWTH_FRACTION = 1.1;
-/** Number of edits of a study before another study is opened. */
 const EDITS = 40;
 
 /**

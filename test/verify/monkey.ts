@@ -163,7 +163,6 @@ async function memory(page: Page, cdp: CDPSession, pid: number): Promise<Memory>
   return { heap: metric('JSHeapUsedSize'), nodes: metric('Nodes'), host: memoryOf(pid) };
 }
 
-/** @param name study for the actions; by default any study */
 export async function verifyMonkey(report: Report, minutes: number, name?: string): Promise<void> {
   if (findTool('chromium') === null) return report.figure('random actions', 'skipped: Chromium is missing');
   await inFolder(async (folder) => {

@@ -40,7 +40,6 @@ interface Parser {
 
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
-// ---------------------------------------------------------------------------------------------------------------
 // Hostile files are bytes of any kind, words of a format in any order, files that a program wrote, and all of these
 // with some pieces replaced.
 
@@ -146,7 +145,6 @@ const t4Files = fc
   )
   .map((results) => encode(JSON.stringify({ results, metadata: { timeunit: 'ms' }, schema_version: '1.0.0' })));
 
-/** The first two lines of a result file. */
 const stream = { benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 8 } } as const;
 export const PLAN = planLine(
   benchPlan([{ id: 'a', ...stream }, { id: 'b', ...stream }], { backend: 'cpu', warmUps: 0 }), // prettier-ignore
@@ -189,10 +187,10 @@ const CUBIN = (() => {
   view.setUint16(0x3c, 2, true);
   return bytes;
 })();
+const KERNEL_FILES = [['ptx', encode(KERNEL)], ['sass', SASS], ['log', encode(LOG)], ['profile', PROFILE], ['cubin', CUBIN]] as const; // prettier-ignore
 /** A trace of two units with one and two steps, in one thread group. */
 const TRACE = new Uint8Array(Uint32Array.of(0x5254534c, 1, 2, 0, 32, 1, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0).buffer);
 
-// ---------------------------------------------------------------------------------------------------------------
 // A reader must return a value that makes sense, or a failure that names the file. Anything thrown is a defect.
 
 /** A message is for a user, so it names the file but does not repeat its content. */
@@ -235,7 +233,6 @@ function soundInspection({ loops, chosen, registersPerThread, phases, accesses }
 const anything = (): void => {};
 const casesOf = ({ cases }: { readonly cases: Parameters<typeof soundCases>[0] }): void => soundCases(cases);
 
-/** Reads a text as one of the files that describe a kernel. */
 export function readKernel(kind: keyof KernelTexts, bytes: Uint8Array): void {
   kernelFileKind('hostile', bytes);
   const texts: KernelTexts = { [kind]: kind === 'cubin' ? bytes : decode(bytes) };
@@ -299,7 +296,6 @@ const lengthFile = (name: string, ...written: readonly (Uint8Array | fc.Arbitrar
 const trial = { values: [1], parameters: { BLOCK: 64, schedule: 'none' } };
 const OPTUNA = optunaStorage([{ name: 'x', metrics: ['time_ms'], trials: [trial] }]);
 
-/** Makes a parser that reads a stream of chunks. */
 const streamed = <T>(
   name: string,
   files: Parser['files'],
@@ -310,7 +306,6 @@ const streamed = <T>(
   files,
   read: async (bytes, size) => soundOrRefused(await parse(chunks(bytes, size), 'hostile'), check),
 });
-/** Makes a parser that reads a whole file. */
 const whole = <T>(
   name: string,
   files: Parser['files'],
@@ -409,19 +404,11 @@ export const PARSERS: readonly Parser[] = [
     read: (bytes) =>
       soundOrRefused(parseTrace(bytes), ({ lengths }) => assert.ok(lengths.every((length) => length >= 0)), /./),
   },
-  ...(
-    Object.entries({ ptx: encode(KERNEL), sass: SASS, log: encode(LOG), profile: PROFILE, cubin: CUBIN }) as [
-      keyof KernelTexts,
-      Uint8Array,
-    ][]
-  ).map(
-    // prettier-ignore
-    ([kind, file]): Parser => ({
-      name: `kernel: ${kind}`,
-      files: filesOf(KERNEL_TOKENS, file),
-      read: (bytes) => readKernel(kind, bytes),
-    }),
-  ),
+  ...KERNEL_FILES.map(([kind, file]): Parser => ({
+    name: `kernel: ${kind}`,
+    files: filesOf(KERNEL_TOKENS, file),
+    read: (bytes) => readKernel(kind, bytes),
+  })),
   {
     name: 'kind of a file',
     files: fc.oneof(anyBytes, damaged(caches), damaged(results), ...[CACHE, RESULTS, LENGTHS, GPU].map((file) => damaged(fc.constant(file)))), // prettier-ignore

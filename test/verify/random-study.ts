@@ -9,7 +9,6 @@ import { oneOf, wholeBelow } from './report.ts';
 export const ROOT = join(import.meta.dirname, '../..');
 export const EXAMPLES = join(ROOT, 'db/examples');
 
-/** Returns the example studies by their file names. */
 export function exampleStudies(): readonly (readonly [name: string, study: StudyFile])[] {
   return readdirSync(EXAMPLES)
     .filter((name) => name.endsWith('.json'))
@@ -31,7 +30,6 @@ function randomValue(uniform: UniformSource, [low, high]: readonly [number, numb
   return Number.isInteger(low) && Number.isInteger(high) && high > 1 ? Math.round(value) : value;
 }
 
-/** Returns the study with one changed number of its kernel. */
 export function editedStudy(study: StudyFile, uniform: UniformSource): StudyFile {
   const field = oneOf(uniform, KERNEL_NUMBERS);
   const value = randomValue(uniform, KERNEL_INPUTS[field].usual);

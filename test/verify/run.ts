@@ -18,7 +18,6 @@ const sectionOf = async (name: string): Promise<Section> =>
 
 type Found = Pick<Report, 'figures' | 'failures'>;
 
-/** Runs a section in its process. */
 async function runSection(name: string, amount: number, seed: number): Promise<void> {
   const report = openReport(seed, print);
   try {

@@ -24,13 +24,10 @@ import { wholeBelow, type Report, type Section } from './report.ts';
 
 const open = (file: string) => openStore({ file, migrationsFolder: MIGRATIONS, busyTimeoutMs: 100 });
 const NEWEST = readMigrations(MIGRATIONS).length;
-/** User id without privileges. */
 const NOBODY = 65534;
 
-// ---------------------------------------------------------------------------------------------------------------
 // Damaged files.
 
-/** Ways to damage a file. */
 const DAMAGES: Readonly<Record<string, (bytes: Buffer, below: (n: number) => number) => Buffer>> = {
   'bits flipped': (bytes, below) => {
     for (let i = 1 + below(8); i > 0; i--) bytes[below(bytes.length)] ^= 1 << below(8);
@@ -59,7 +56,6 @@ const DAMAGES: Readonly<Record<string, (bytes: Buffer, below: (n: number) => num
   'random bytes after its end': (bytes, below) => Buffer.concat([bytes, Buffer.alloc(1 + below(5000), 0x5a)]),
 };
 
-/** Reads all data of a database, and returns the results that failed. */
 function readAll(store: Store): readonly Result<unknown>[] {
   const runs = store.listRuns({});
   return [
@@ -134,7 +130,6 @@ function damagedFiles(report: Report, count: number, folder: string): void {
   report.figure('changed designs without an error', unseen);
 }
 
-// ---------------------------------------------------------------------------------------------------------------
 // A whole engine, and what happens around it.
 
 interface Swept {

@@ -95,7 +95,6 @@ function noShell(report: Report): void {
   report.figure('sources without a shell, code or markup from a text', files.length);
 }
 
-/** Checks everything that needs no network. */
 export function verifySources(report: Report): void {
   licences(report);
   noShell(report);

@@ -40,7 +40,6 @@ const CHOOSE = dataText('python/trip-choose.py');
 const KERNEL_TUNER = CHOOSE + dataText('python/trip-kernel-tuner.py');
 const OPTUNA = CHOOSE + dataText('python/trip-optuna.py');
 
-/** Makes a study of one or two devices, sometimes with two implementations. */
 function tripStudy({ uniform }: Report): StudyFile {
   const study = randomStudy(uniform);
   const devices = [...new Set([...study.devices, oneOf(uniform, DEVICES)])];
@@ -74,7 +73,6 @@ function csvTrip(report: Report, text: string, devices: readonly string[], chang
 const splitCsv = (line: string): string[] =>
   [...line.matchAll(/(?:^|,)(?:"([^"]*)"|([^,]*))/g)].map(([, quoted, plain]) => quoted ?? plain);
 
-/** Returns the design in a row of a table. */
 function designOf(row: Readonly<Record<string, string>>): Fields {
   const cap = row.register_cap;
   // Blocks and units per thread fix each other. A value of 0 means that it follows from the other.
@@ -95,7 +93,6 @@ function designOf(row: Readonly<Record<string, string>>): Fields {
 interface T4 {
   readonly results: { times: { runtimes: number[] }; measurements: { name: string; value: number; unit: string }[] }[];
 }
-/** Replaces predicted times in T4 results by measured ones. */
 function t4Trip({ uniform }: Report, text: string, { rows }: RankPage, devices: readonly string[]): Trip {
   const file = JSON.parse(text) as T4;
   const wanted: Fields[] = [];
