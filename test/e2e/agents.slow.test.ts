@@ -1,16 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { startAgent, startRedis } from '../redis.ts';
 import { lacks } from '../tools.mjs';
 import { expect, open, test } from './fixtures/browser.ts';
 import { predicted } from './fixtures/page.ts';
+import { temporaryFolder } from './fixtures/program.ts';
 
 test.skip(lacks('redis-server'), 'redis-server is missing');
 
 test('the settings take the Redis of agents, and the Runs view shows which agents work', async ({ page, own }) => {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-agents-e2e-'));
-  const redis = await startRedis(folder);
+  const folder = temporaryFolder();
+  const redis = await startRedis(folder.path);
   const agent = await startAgent(redis, 'lockstep', 'gpu-host', '--devices', 'cpu');
   try {
     await open(page, own);
@@ -32,13 +30,12 @@ test('the settings take the Redis of agents, and the Runs view shows which agent
     await predicted(page, 2);
     await page.keyboard.press('6');
     const agents = page.getByRole('region', { name: 'Agents' });
-    await expect(
-      agents.getByText(/^1 agent at redis:\/\/127\.0\.0\.1:\d+; tasks under way: 0, waiting: 0$/),
-    ).toBeVisible();
+    const idle = /^1 agent at redis:\/\/127\.0\.0\.1:\d+; tasks under way: 0, waiting: 0$/;
+    await expect(agents.getByText(idle)).toBeVisible();
     await expect(agents.getByRole('listitem')).toHaveText(/gpu-host\s*1 worker\s*idle\s*[1-9]\d* done\s*cpu@gpu-host/);
   } finally {
     await agent.kill();
     await redis.kill();
-    rmSync(folder, { recursive: true, force: true });
+    folder.remove();
   }
 });

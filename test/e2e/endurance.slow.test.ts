@@ -30,14 +30,13 @@ test('a reload during a run loses nothing, and a cancelled run can be resumed to
   const total = await offered(page);
   await page.keyboard.press('Control+Enter');
   await expect(progress(page)).toBeVisible();
-  await expect.poll(async () => Number(await progress(page).getAttribute('aria-valuenow'))).toBeGreaterThan(0);
+  const done = async () => Number(await progress(page).getAttribute('aria-valuenow'));
+  await expect.poll(done).toBeGreaterThan(0);
 
-  const before = Number(await progress(page).getAttribute('aria-valuenow'));
+  const before = await done();
   await page.reload();
   await expect(progress(page)).toBeVisible();
-  await expect
-    .poll(async () => Number(await progress(page).getAttribute('aria-valuenow')))
-    .toBeGreaterThanOrEqual(before);
+  await expect.poll(done).toBeGreaterThanOrEqual(before);
 
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await expect(statusBar(page)).toContainText('Run 2 cancelled');
@@ -112,16 +111,16 @@ test('an address restores the study, and a copied one order, filter and selectio
   const seen = async (at: Page) => {
     const selected = at.getByRole('grid').locator('[aria-selected=true]');
     await expect(selected).toBeVisible();
-    return {
-      rank: await at.getByRole('complementary', { name: 'Selected design' }).getByRole('heading').first().textContent(),
-      device: await at.getByRole('combobox', { name: /^Device/ }).textContent(),
-      sorted: await at.getByRole('combobox', { name: /^Sorted by/ }).textContent(),
-      designs: readCount(
-        (await at.getByRole('group', { name: 'Filter', exact: true }).locator('.hint').textContent())!,
-      ),
-      row: await selected.textContent(),
-      baseline: await at.getByRole('row', { name: 'Baseline', exact: true }).textContent(),
-    };
+    const hint = at.getByRole('group', { name: 'Filter', exact: true }).locator('.hint');
+    const shown = [
+      at.getByRole('complementary', { name: 'Selected design' }).getByRole('heading').first(),
+      at.getByRole('combobox', { name: /^Device/ }),
+      at.getByRole('combobox', { name: /^Sorted by/ }),
+      selected,
+      at.getByRole('row', { name: 'Baseline', exact: true }),
+    ];
+    const texts = await Promise.all(shown.map((one) => one.textContent()));
+    return [readCount((await hint.textContent())!), ...texts];
   };
   const other = await page.context().newPage();
   await other.goto(page.url());

@@ -11,6 +11,8 @@ const editor = (page: Page): Locator => page.getByRole('region', { name: 'Worklo
 const law = (page: Page) => page.getByRole('figure', { name: /^Distribution of unit lengths/ });
 
 const sheet = (page: Page) => page.getByRole('dialog', { name: /^Import / });
+const inSheet = (page: Page, role: Parameters<Page['getByRole']>[0], name: string | RegExp) =>
+  sheet(page).getByRole(role, { name });
 
 test('a dropped, chosen or pasted table and a graph become the workload, until undone', async ({ page, own }) => {
   // The listener is set before the page answers, because a key may reach a busy page too early.
@@ -18,7 +20,7 @@ test('a dropped, chosen or pasted table and a graph become the workload, until u
   await open(page, own);
   await drop(editor(page), 'steps.csv', 'length\n10\n10\n10\n30\n');
   await expect(sheet(page).getByText('4 units, 2 distinct lengths')).toBeVisible();
-  await expect(sheet(page).getByRole('button', { name: 'Use 4 units' })).toBeFocused();
+  await expect(inSheet(page, 'button', 'Use 4 units')).toBeFocused();
   await page.keyboard.press('Enter');
   await expect(sheet(page)).toBeHidden();
   await expect(law(page)).toHaveAccessibleName(/steps\.csv: mean 15\.0/);
@@ -31,11 +33,10 @@ test('a dropped, chosen or pasted table and a graph become the workload, until u
 
   await offered(page);
   await page.keyboard.press('Control+i');
-  await (
-    await chooser
-  ).setFiles({ name: 'n.csv', mimeType: 'text/csv', buffer: Buffer.from('value,count\n3,10\n12,30\n') });
+  const counted = { name: 'n.csv', mimeType: 'text/csv', buffer: Buffer.from('value,count\n3,10\n12,30\n') };
+  await chooser.then((open) => open.setFiles(counted));
   await expect(sheet(page).getByText('40 units, 2 distinct lengths')).toBeVisible();
-  await expect(sheet(page).getByRole('button', { name: 'Use 40 units' })).toBeFocused();
+  await expect(inSheet(page, 'button', 'Use 40 units')).toBeFocused();
   await page.keyboard.press('Enter');
   await expect(law(page)).toHaveAccessibleName(/n\.csv#value&count=count: mean 9\.8/);
   await page.keyboard.press('2');
@@ -60,20 +61,20 @@ test('the user chooses the columns of an unknown table, and the workload follows
   await page.keyboard.press('8');
   await drop(page.getByRole('main'), 'jobs.tsv', 'job\thops\tms\n7\t5\t0.5\n9\t5\t0.25\n4\t9\t1\n');
   await expect(sheet(page).getByText('3 units, 3 distinct lengths')).toBeVisible();
-  await expect(sheet(page).getByRole('combobox', { name: /^Separator: Tab/ })).toBeVisible();
+  await expect(inSheet(page, 'combobox', /^Separator: Tab/)).toBeVisible();
   await sheet(page).getByRole('button', { name: 'ms', exact: true }).click();
   await expect(sheet(page).getByRole('alert')).toContainText('Line 2 of ms has 0.5. Lengths are whole numbers');
-  await expect(sheet(page).getByRole('button', { name: /^Use/ })).toBeDisabled();
+  await expect(inSheet(page, 'button', /^Use/)).toBeDisabled();
   await sheet(page).getByRole('button', { name: 'job', exact: true }).click();
-  await sheet(page).getByRole('radio', { name: 'Counted lengths' }).click();
+  await inSheet(page, 'radio', 'Counted lengths').click();
   await expect(sheet(page).getByText('19 units, 3 distinct lengths')).toBeVisible();
-  await sheet(page).getByRole('radio', { name: 'One unit' }).click();
+  await inSheet(page, 'radio', 'One unit').click();
   await sheet(page).getByRole('button', { name: 'hops', exact: true }).click();
-  await sheet(page).getByRole('radio', { name: 'Data' }).click();
+  await inSheet(page, 'radio', 'Data').click();
   await expect(sheet(page).getByRole('alert')).toContainText('has the text “job”');
-  await sheet(page).getByRole('radio', { name: 'Names' }).click();
+  await inSheet(page, 'radio', 'Names').click();
   await sheet(page).getByRole('button', { name: 'hops', exact: true }).click();
-  await sheet(page).getByRole('button', { name: 'Use 3 units' }).click();
+  await inSheet(page, 'button', 'Use 3 units').click();
   await expect(page).toHaveURL(/#\/study/);
   await expect(law(page)).toHaveAccessibleName(/jobs\.tsv#hops: mean 6\.3/);
 
@@ -81,7 +82,7 @@ test('the user chooses the columns of an unknown table, and the workload follows
   await page.getByRole('radio', { name: 'Matrix' }).click();
   await expect(editor(page).getByText('Drop a Matrix Market file')).toBeVisible();
   await drop(editor(page), 'rows.csv', 'length\n10\n30\n');
-  await expect(sheet(page).getByRole('button', { name: 'Use 2 units' })).toBeFocused();
+  await expect(inSheet(page, 'button', 'Use 2 units')).toBeFocused();
   await page.keyboard.press('Enter');
   await expect(page.getByRole('radio', { name: 'File' })).toBeChecked();
   await expect(editor(page).getByText('rows.csv', { exact: true })).toBeVisible();
@@ -100,12 +101,12 @@ test('the import of an Optuna storage asks for time unit and axes, and remembers
   const trials = [8_590, 8_638].map((number) => ({ values: [number], parameters: { number, BLOCK: 896 } }));
   const storage = optunaStorage([{ name: 'walk', trials }]);
   const axis = (parameter: string) => sheet(page).getByRole('combobox', { name: new RegExp(`^Axis of ${parameter}:`) });
-  const use = sheet(page).getByRole('button', { name: 'Import times' });
+  const use = inSheet(page, 'button', 'Import times');
   await open(page, own);
   await predicted(page, 1);
   for (const time of ['first', 'second']) {
     await drop(page.getByRole('navigation', { name: 'Views' }), `${time}.db`, storage);
-    await sheet(page).getByRole('radio', { name: 'µs' }).click();
+    await inSheet(page, 'radio', 'µs').click();
     if (time === 'first') {
       for (const parameter of ['number', 'BLOCK']) {
         await expect(axis(parameter)).toHaveText('Not an axis');
@@ -131,10 +132,8 @@ test('a wrong file is refused with its line, a hostile study with its field', as
   await open(page, host);
   const before = await offered(page);
   await drop(editor(page), 'wrong.csv', 'length,probability\n10,0.5\n20,many\n');
-  await sheet(page).getByRole('radio', { name: 'Probabilities' }).click();
-  await sheet(page)
-    .getByRole('combobox', { name: /^Column of probabilities/ })
-    .click();
+  await inSheet(page, 'radio', 'Probabilities').click();
+  await inSheet(page, 'combobox', /^Column of probabilities/).click();
   await page.getByRole('option', { name: /^probability/ }).click();
   await expect(sheet(page).getByRole('alert')).toHaveText(
     'Line 3 of probability has the text “many”. Choose a column of numbers.',
@@ -202,20 +201,16 @@ test('compiled code fills chosen fields of a profile, and a log without a kernel
   await open(page, own);
   const before = await registers.inputValue();
   await drop(profile, 'kernels.ptx', readFileSync(join(ROOT, 'test/data/inspect/kernels.ptx'), 'utf8'));
-  await expect(sheet(page).getByRole('combobox', { name: /^Kernel: csr/ })).toBeVisible();
-  await sheet(page)
-    .getByRole('combobox', { name: /^Kernel/ })
-    .click();
+  await expect(inSheet(page, 'combobox', /^Kernel: csr/)).toBeVisible();
+  await inSheet(page, 'combobox', /^Kernel/).click();
   await page.getByRole('option', { name: 'chase' }).click();
-  await expect(sheet(page).getByRole('combobox', { name: /^Main loop: Line 34: 10 instructions/ })).toBeVisible();
-  const row = sheet(page).getByRole('row', { name: /Instructions per iteration/ });
+  await expect(inSheet(page, 'combobox', /^Main loop: Line 34: 10 instructions/)).toBeVisible();
+  const row = inSheet(page, 'row', /Instructions per iteration/);
   await expect(row.getByRole('cell')).toHaveText(['560', '10']);
-  const kept = sheet(page).getByRole('checkbox', { name: 'Import Registers per thread' });
+  const kept = inSheet(page, 'checkbox', 'Import Registers per thread');
   // Without a compiler, the registers of a PTX kernel are not known.
   if (await kept.isVisible()) await kept.uncheck({ force: true });
-  await sheet(page)
-    .getByRole('button', { name: /^Import \d+ fields/ })
-    .click();
+  await inSheet(page, 'button', /^Import \d+ fields/).click();
   await expect(sheet(page)).toBeHidden();
   await expect(instructions).toHaveValue('10');
   await expect(registers).toHaveValue(before);
@@ -225,7 +220,7 @@ test('compiled code fills chosen fields of a profile, and a log without a kernel
 
   await drop(page.getByRole('main'), 'build.log', 'ptxas info    : 0 bytes gmem\n');
   await expect(sheet(page).getByRole('alert')).toContainText('names no kernel');
-  await expect(sheet(page).getByRole('button', { name: /^Import \d/ })).toBeDisabled();
+  await expect(inSheet(page, 'button', /^Import \d/)).toBeDisabled();
   await page.keyboard.press('Escape');
   await expect(sheet(page)).toBeHidden();
 });

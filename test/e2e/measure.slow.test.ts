@@ -10,6 +10,8 @@ import { ROOT } from './fixtures/program.ts';
 
 const grid = (page: Page) => page.getByRole('grid', { name: 'Measured designs' });
 const rows = (page: Page) => grid(page).getByRole('row');
+const measureButton = (page: Page) => page.getByRole('button', { name: /^Measure 6 designs/ }).first();
+const sees = (page: Page, text: string | RegExp) => expect(page.getByText(text)).toBeVisible();
 
 /** Opens the set-up, with the page's own GPU chosen. */
 async function setUp(page: Page, count: number): Promise<void> {
@@ -30,7 +32,7 @@ test('a newcomer cancels a probe, measures six designs and sees where the model 
   await open(page, own);
   await predicted(page, 1);
   await setUp(page, 6);
-  const start = page.getByRole('button', { name: /^Measure 6 designs/ }).first();
+  const start = measureButton(page);
   await start.click();
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await expect(statusBar(page)).toContainText('Probe cancelled');
@@ -43,10 +45,7 @@ test('a newcomer cancels a probe, measures six designs and sees where the model 
   await setUp(page, 6);
   await expect(page.getByText(/^Only designs that this target can run: up to 4 \w+ per unit\.$/)).toBeVisible();
   await page.getByRole('radio', { name: 'Spread' }).click();
-  await page
-    .getByRole('button', { name: /^Measure 6 designs/ })
-    .first()
-    .click();
+  await measureButton(page).click();
 
   await expect(rows(page)).toHaveCount(6);
   await expect(page.getByText('Spearman')).toBeVisible({ timeout: 180_000 });
@@ -71,9 +70,7 @@ test('a newcomer cancels a probe, measures six designs and sees where the model 
   await expect(inspector.getByText('equals the CPU’s')).toBeVisible();
 
   await page.keyboard.press('c');
-  await expect(
-    page.getByText(/needs at least 9 measured designs .* measured designs: 6\)\. Measure more/),
-  ).toBeVisible();
+  await sees(page, /needs at least 9 measured designs .* measured designs: 6\)\. Measure more/);
 });
 
 test('a measurement is cancelled, also in another window, and resumed to its end', async ({ page, own }) => {
@@ -82,10 +79,7 @@ test('a measurement is cancelled, also in another window, and resumed to its end
   await smallStudy(page);
   await setUp(page, 6);
   await fill(page, 'Repeats', 40);
-  await page
-    .getByRole('button', { name: /^Measure 6 designs/ })
-    .first()
-    .click();
+  await measureButton(page).click();
   await expect(rows(page).filter({ hasNotText: 'queued' }).nth(1)).toBeVisible({ timeout: 120_000 });
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await expect(statusBar(page)).toContainText('Run 3 cancelled');
@@ -129,15 +123,10 @@ test('by keyboard, a run is tuned, cancelled and continued, and a ranked design 
   // Tuning continues until the budget is spent or little is left to gain.
   await page.getByRole('button', { name: 'Continue tuning' }).click();
   await expect(steps).toHaveCount(3, { timeout: 120_000 });
-  await expect(
-    page.getByText(
-      /slower than the fastest design of all\. The tuning ended(, because at most 0\.1\s% is left| at its limit of 8 designs)/,
-    ),
-  ).toBeVisible();
-  await expect(page.getByText(/^measured of \d+$/)).toBeVisible();
-  await expect(
-    page.getByRole('figure', { name: /^Best time found by designs measured: .* after 8 designs/ }),
-  ).toBeVisible();
+  await sees(page, /slower than the fastest design of all\. The tuning ended(, because at most 0\.1\s% is left| at its limit of 8 designs)/); // prettier-ignore
+  await sees(page, /^measured of \d+$/);
+  const chart = page.getByRole('figure', { name: /^Best time found by designs measured: .* after 8 designs/ });
+  await expect(chart).toBeVisible();
   await expectAccessible(page, 'tuning', 'both');
   await page.getByRole('button', { name: 'Show run 3' }).click();
   await expect(rows(page)).toHaveCount(4);

@@ -75,17 +75,15 @@ test('import gives the library, with types that need nothing else', async () => 
   const command = async (...words: string[]) =>
     JSON.parse((await run('npx', ['lockstep', ...words, '--json', ...db], { cwd })).stdout) as never;
   const losses: { rows: { meanLoss: number }[] } = await command(
-    ...'loss --workload geometric(0.05) --n 2,32'.split(' '),
+    'loss',
+    '--workload',
+    'geometric(0.05)',
+    '--n',
+    '2,32',
   );
-  const {
-    best,
-    recommended,
-  }: { best: { designIndex: number; predictedMs: number }[]; recommended: { designIndex: number } } = await command(
-    'sweep',
-    study,
-    '--top',
-    '3',
-  );
+  type Design = { designIndex: number; predictedMs: number };
+  const swept: { best: Design[]; recommended: Design } = await command('sweep', study, '--top', '3');
+  const { best, recommended } = swept;
   const rows = best.map(({ designIndex, predictedMs }) => [designIndex, predictedMs]);
   expect(JSON.parse(stdout)).toEqual({
     pair: expect.closeTo(1.25, 9),

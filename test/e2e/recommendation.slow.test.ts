@@ -55,10 +55,8 @@ test('the answer to an earlier version of the study is dimmed and cannot be copi
   let holds = false;
   await page.routeWebSocket(/./, (socket) => {
     const server = socket.connectToServer();
-    server.onMessage((message) => {
-      if (holds) held.push(() => socket.send(message));
-      else socket.send(message);
-    });
+    const send = (message: string | Buffer) => () => socket.send(message);
+    server.onMessage((message) => (holds ? held.push(send(message)) : send(message)()));
   });
   await open(page, own);
   const shown = await settled(page);
@@ -164,9 +162,8 @@ test('a key copies the header, and a small map opens the whole map', async ({ pa
   await page.keyboard.press('ArrowRight');
   const chosen = maps.locator(':focus');
   await expect(recommended).not.toBeFocused();
-  const said = /^(?<u>\d+) threads per unit, best (?<best>[\d.]+)\s[mµ]s$/.exec(
-    (await chosen.getAttribute('aria-label'))!,
-  )!;
+  const label = (await chosen.getAttribute('aria-label'))!;
+  const said = /^(?<u>\d+) threads per unit, best (?<best>[\d.]+)\s[mµ]s$/.exec(label)!;
   await page.keyboard.press('Enter');
   const map = page.getByRole('application', { name: /^Predicted time over block size/ });
   await expect(map).toHaveAccessibleName(new RegExp(`best ${said.groups!['best'].slice(0, 5)}`));
@@ -192,11 +189,9 @@ test('in other views the recommendation is one line, which a key opens and Escap
   const program = [join(ROOT, 'src-main/cli/lockstep.mjs'), 'sweep', study, '--db', own.databaseFile];
   await promisify(execFile)(process.execPath, program, { maxBuffer: 2 ** 28 });
   await page.getByRole('button', { name: /^Run \d+, .*840/ }).click();
-  await expect(
-    page.getByText(
-      /^Run \d+ does not belong to this study\. Its recommended design is in the report of the Export view\.$/,
-    ),
-  ).toBeVisible();
+  const foreign =
+    /^Run \d+ does not belong to this study\. Its recommended design is in the report of the Export view\.$/;
+  await expect(page.getByText(foreign)).toBeVisible();
   await expect(rankRows(page).first()).toBeVisible();
   await expect(page.getByRole('button', { name: /^Recommendation/ })).toBeHidden();
   await page.keyboard.press('0');

@@ -17,11 +17,8 @@ test('the palette finds commands, devices, runs and designs, and exports the sho
   let held: (() => void)[] | null = null;
   await page.routeWebSocket(/./, (socket) => {
     const server = socket.connectToServer();
-    server.onMessage((message) => {
-      const send = () => socket.send(message);
-      if (held) held.push(send);
-      else send();
-    });
+    const send = (message: string | Buffer) => () => socket.send(message);
+    server.onMessage((message) => (held ? held.push(send(message)) : send(message)()));
   });
   await open(page, host);
   await predicted(page, 1);
@@ -92,11 +89,8 @@ test('four steps by keys lead from a table to the answer of a new study', async 
   const guide = page.getByRole('dialog', { name: 'New study' });
   await expect(guide.getByRole('button', { name: 'Next: kernel' })).toBeFocused();
   await expectAccessible(page, 'guide, lengths', 'both', '[role=dialog]');
-  await drop(
-    page.getByRole('main', { includeHidden: true }),
-    'jobs.csv',
-    `job,hops\n${'7,5\n9,5\n4,9\n'.repeat(10_000)}`,
-  );
+  const table = `job,hops\n${'7,5\n9,5\n4,9\n'.repeat(10_000)}`;
+  await drop(page.getByRole('main', { includeHidden: true }), 'jobs.csv', table);
   await expect(page.getByText(/^30,000 units, \d distinct/)).toBeVisible();
   await expectAccessible(page, 'import of a table', 'both', '[role=dialog]');
   await page.keyboard.press('Enter');

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { build, type Rolldown } from 'vite';
 import type * as Measuring from '../../src-workers/bench/webgpu/measure.ts';
-import type { BenchCase, BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
+import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
+import { unitLoop } from '../measuring.ts';
 import { expect, test } from './fixtures/browser.ts';
 
 /* Tests the WebGPU backend in a page without the application. The page bundles the same module that runs under Node. */
@@ -27,68 +28,28 @@ async function openPage(page: Page): Promise<void> {
 
 type Ending = 'run' | 'destroy' | 'abort';
 
-const CASES: readonly BenchCase[] = [1, 2, 4].flatMap((threadsPerUnit) =>
-  ['none', 'full-sort', 'dynamic-fetch'].map((balancing) => ({
-    id: `u${threadsPerUnit}-${balancing}`,
-    benchmark: 'unit-loop' as const,
-    parameters: {
-      design: {
-        threadsPerUnit,
-        unitsPerThread: 2,
-        loop: 'flattened' as const,
-        balancing,
-        blockThreads: 32,
-        gridBlocks: 20,
-        registerCap: null,
-      },
-      designIndex: null,
-      predictedMs: null,
-      residentBlocks: null,
-    },
-  })),
+const CASES = [1, 2, 4].flatMap((threadsPerUnit) =>
+  ['none', 'full-sort', 'dynamic-fetch'].map((balancing) =>
+    unitLoop(`u${threadsPerUnit}-${balancing}`, {
+      ...{ threadsPerUnit, unitsPerThread: 2, loop: 'flattened', balancing, blockThreads: 32, gridBlocks: 20 },
+    }),
+  ),
 );
+const PROFILE = { version: 3, sharing: 'split', unitInstructions: 0, combineInstructions: 0, instructionsPerIteration: 40, integerShare: 0.5, fp64Share: 0, specialShare: 0, serialFraction: 0.2, cooperationCost: 0.05, dependentLoadsPerIteration: 1, bytesPerIteration: 8, registersPerThread: 32, tableWords: 64 } as const; // prettier-ignore
 
 /** Measures in the page, and ends as requested after the first counted sample. */
 function measureInPage(page: Page, ending: Ending): Promise<BenchRecord[]> {
   return page.evaluate(
-    async ({ ending, cases }) => {
+    async ({ ending, cases, profile }) => {
       const { describeWebGpu, measureWebGpu, measuringDeviceDescriptor } = (await import(
         `${location.origin}/measure.js`
       )) as typeof Measuring;
       const adapter = (await navigator.gpu.requestAdapter())!;
       const device = await adapter.requestDevice(measuringDeviceDescriptor(adapter));
       const info = describeWebGpu(adapter, device, { versions: { browser: 'test' }, processor: null });
-      const plan: BenchPlan = {
-        format: 'lockstep-bench',
-        version: 1,
-        backend: 'webgpu',
-        cases,
-        warmUps: 1,
-        repeats: 2,
-        seed: 1,
-        caseTimeLimitMs: 30_000,
-        workload: {
-          label: 'page',
-          lengths: Uint32Array.from({ length: 1200 }, (_, unit) => (unit * 7919) % 40),
-          profile: {
-            version: 3,
-            sharing: 'split',
-            unitInstructions: 0,
-            combineInstructions: 0,
-            instructionsPerIteration: 40,
-            integerShare: 0.5,
-            fp64Share: 0,
-            specialShare: 0,
-            serialFraction: 0.2,
-            cooperationCost: 0.05,
-            dependentLoadsPerIteration: 1,
-            bytesPerIteration: 8,
-            registersPerThread: 32,
-            tableWords: 64,
-          },
-          traffic: null,
-        },
-      };
+      const lengths = Uint32Array.from({ length: 1200 }, (_, unit) => (unit * 7919) % 40);
+      const workload = { label: 'page', lengths, profile, traffic: null };
+      const plan: BenchPlan = { format: 'lockstep-bench', version: 1, backend: 'webgpu', cases, warmUps: 1, repeats: 2, seed: 1, caseTimeLimitMs: 30_000, workload }; // prettier-ignore
       const stop = new AbortController();
       const records: BenchRecord[] = [];
       const take = (record: BenchRecord): void => {
@@ -100,7 +61,7 @@ function measureInPage(page: Page, ending: Ending): Promise<BenchRecord[]> {
       await measureWebGpu(device, info, plan, take, stop.signal, () => Promise.reject(new Error('no laws here')));
       return records;
     },
-    { ending, cases: CASES },
+    { ending, cases: CASES, profile: PROFILE },
   );
 }
 

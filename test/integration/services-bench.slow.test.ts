@@ -7,6 +7,7 @@ import type { RunProgress, RunSummary } from '../../src-main/contract/api.ts';
 import type { MeasuredCase, MeasuringDetail, ProbeAnswer } from '../../src-main/contract/measuring.ts';
 import { isReduced, startOf } from '../../src-main/contract/probe.ts';
 import { leftOutText } from '../../src-main/contract/runnable.ts';
+import type { ProcedureName } from '../../src-main/contract/procedures.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { isDone } from '../../src-main/services/measuring/measured.ts';
@@ -42,35 +43,29 @@ function uncappedStudy(): StudyFile {
 const sweep = async (engine: Engine, study = uncappedStudy()): Promise<number> => (await sweepOf(engine, study)).id;
 
 /**
- * The database `seed` has a sweep of the uncapped study. `shared` is an engine on a copy, which knows the device of its
- * target.
+ * The database `seed` has a sweep of the uncapped study. `engine` works on a copy, is shared by tests, and knows the
+ * device of its target.
  */
 const seed = temporaryFile();
-let shared: Engine;
+let engine: Engine;
+const runId = 1;
 beforeAll(async () => {
-  const engine = await engineOn(seed);
-  await sweep(engine);
+  await sweep(await engineOn(seed));
   await closeAll();
-  const file = temporaryFile();
-  copyFileSync(seed, file);
-  shared = await testEngine(file, { programs });
+  engine = await testEngine(copied(), { programs });
 });
-afterAll(() => shared.close());
-
-interface Swept {
-  readonly engine: Engine;
-  readonly runId: number;
-}
-const swept = (): Swept => ({ engine: shared, runId: 1 });
-/** Opens an engine on its own copy of `seed`, for a test whose changes must not reach other tests. */
-async function sweptAlone(more: { readonly pageSilenceMs?: number } = {}): Promise<Swept> {
+afterAll(() => engine.close());
+function copied(): string {
   const file = temporaryFile();
   copyFileSync(seed, file);
-  return { engine: await engineOn(file, more), runId: 1 };
+  return file;
 }
 
 const ask = (runId: number, more: object = {}) => ({ target: 'webgpu', runId, deviceId: DEVICE, count: 5, repeats: 7, ...more }); // prettier-ignore
 const BUNDLE = { suite: 'designs', choose: 'best', count: 20, repeats: 7, warmUps: 0, caseTimeLimitMs: 1000 } as const;
+/** Expects that a procedure refuses an input with this reason. */
+const refuses = async (on: Engine, name: ProcedureName, input: unknown, words: RegExp | string): Promise<void> =>
+  expect(await failure(on, name, input)).toEqual(words);
 const measure = (engine: Engine, runId: number, more: object = {}): Promise<RunSummary> =>
   ended(engine, 'bench.start', ask(runId, more));
 const detail = (engine: Engine, id: number): Promise<MeasuringDetail> => call(engine, 'bench.detail', { id });
@@ -86,14 +81,13 @@ async function casesOf(engine: Engine, runId: number): Promise<readonly string[]
 }
 /** Sets what the next program does at the case of this place in the ranking of `seed`, from 0. Returns the case. */
 async function fakeAt(place: number, event: NonNullable<FakeBench['event']>): Promise<string> {
-  const at = (await casesOf(shared, 1))[place];
+  const at = (await casesOf(engine, runId))[place];
   fake({ at, event });
   return at;
 }
 
 describe('measuring designs of a sweep', () => {
   it('saves every case with all its launches, beside its predicted time', async () => {
-    const { engine, runId } = swept();
     const progress: RunProgress[] = [];
     engine.subscribe((event, payload) => event === 'run.progress' && progress.push(payload as RunProgress));
     const [, wrong, failing] = await casesOf(engine, runId);
@@ -152,13 +146,13 @@ describe('measuring designs of a sweep', () => {
     await call(engine, 'runs.cancel', { id });
     // The run has saved the order, so changes to the file do not matter.
     write(rows.toReversed());
-    expect(await failure(engine, 'runs.resume', { id })).toBe('ok');
+    await refuses(engine, 'runs.resume', { id }, 'ok');
     expect(await planned()).toEqual(rows);
     await call(engine, 'runs.cancel', { id });
   });
 
   it('refuses designs that cannot be measured, with the reason', async () => {
-    const { engine, runId } = await sweptAlone();
+    const engine = await engineOn(copied());
     for (const [input, words] of [
       [ask(runId, { target: 'tpu' }), /cuda:0, hip:0, webgpu.*"tpu"/],
       [{ target: 'webgpu' }, /Specify the sweep/],
@@ -172,16 +166,16 @@ describe('measuring designs of a sweep', () => {
       [ask(runId, { designs: [0] }), /belongs to the device nvidia-a100/],
       [{ target: 'cpu', suite: 'divergent-loops' }, /divergent-loops runs on cuda, hip or webgpu/],
     ] as const)
-      expect(await failure(engine, 'bench.start', input)).toMatch(words);
+      await refuses(engine, 'bench.start', input, words);
     expect(await call(engine, 'runs.list', {})).toHaveLength(1);
-    expect(await failure(engine, 'bench.detail', { id: runId })).toMatch(/Specify a measurement/);
+    await refuses(engine, 'bench.detail', { id: runId }, /Specify a measurement/);
 
     const many = await sweep(engine, smallStudy({ workload: { lengths: 'geometric(0.05)', units: 2 ** 27 } }));
-    expect(await failure(engine, 'bench.start', ask(many))).toMatch(/At most 67108864 units/);
+    await refuses(engine, 'bench.start', ask(many), /At most 67108864 units/);
   });
 
   it('shows a measured median only in the ranking of its own device', async () => {
-    const { engine, runId } = await sweptAlone();
+    const engine = await engineOn(copied());
     const rows = async () =>
       (await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 5 })).rows;
     await measure(engine, runId, { count: 2 });
@@ -253,7 +247,7 @@ describe('a target that cannot run all of a sweep', () => {
   });
 
   it('does not ask the target for its device if designs are named', async () => {
-    const { engine, runId } = await sweptAlone();
+    const engine = await engineOn(copied());
     const designs = (await ranked(engine, runId)).slice(0, 1);
     fake({ mute: true });
     const asking = performance.now();
@@ -264,7 +258,7 @@ describe('a target that cannot run all of a sweep', () => {
   });
 
   it('names only the limits that leave designs out', async () => {
-    const { engine, runId } = await sweptAlone();
+    const engine = await engineOn(copied());
     fake({ width: 8, properties: { maxComputeInvocationsPerWorkgroup: 1024 } });
     const { limits } = await runnable(engine, runId);
     expect(limits).toEqual([{ quantity: 'threadsPerUnit', atMost: 8 }]);
@@ -302,16 +296,17 @@ describe('a target that cannot run all of a sweep', () => {
     const plan = await call(engine, 'bench.plan', { id });
     expect(plan.cases.map((one) => one.id)).toEqual(able.slice(0, 6).map((design) => `design-${design}`));
     await call(engine, 'runs.cancel', { id });
-    expect(await failure(engine, 'bench.start', ask(runId, { limits }))).toMatch(
-      /limits are only for the target webgpu-page/,
-    );
+    await refuses(engine, 'bench.start', ask(runId, { limits }), /limits are only for the target webgpu-page/);
   });
 
   it('refuses a sweep if the target can run none of its designs, and starts no run', async () => {
     const engine = await engineOn();
     const runId = await sweep(engine, smallStudy({ axes: { ...smallStudy().axes, registerCap: [32, 64] } }));
     const { length } = await ranked(engine, runId);
-    expect(await failure(engine, 'bench.start', ask(runId))).toMatch(
+    await refuses(
+      engine,
+      'bench.start',
+      ask(runId),
       new RegExp(`^The target can run no register cap, .* none of the ${length} designs of run ${runId} on ${DEVICE}`),
     );
     expect(await call(engine, 'runs.list', {})).toHaveLength(1);
@@ -381,12 +376,15 @@ describe('predictions beside measurements', () => {
     expect(found.warnings.join('\n')).toMatch(/only their order can be compared/);
     expect(found.axes.map(({ axis }) => axis)).toContain('blockThreads');
 
-    expect(await failure(engine, 'bench.compare', { id: runId })).toMatch(/Specify a measurement/);
+    await refuses(engine, 'bench.compare', { id: runId }, /Specify a measurement/);
     const one = await measure(engine, runId, { count: 1 });
-    expect(await failure(engine, 'bench.compare', { id: one.id })).toMatch(
+    await refuses(
+      engine,
+      'bench.compare',
+      { id: one.id },
       /at least 2 designs with a time and a correct result, but run \d+ has 0\./,
     );
-    expect(await failure(engine, 'bench.compare', { id: run.id, profileId: 7 })).toMatch(/no calibration 7/);
+    await refuses(engine, 'bench.compare', { id: run.id, profileId: 7 }, /no calibration 7/);
   });
 
   it('calibrate the model, and the profile can be kept, compared and used in a study', async () => {
@@ -408,7 +406,10 @@ describe('predictions beside measurements', () => {
     expect(compared.unscaledMedianError).toBeCloseTo(fitted.fit.medianError, 9);
     expect(compared.warnings.join('\n')).toMatch(/fitted to these measurements/);
 
-    expect(await failure(engine, 'calibration.use', { studyId, deviceId: DEVICE, profileId: saved.id })).toMatch(
+    await refuses(
+      engine,
+      'calibration.use',
+      { studyId, deviceId: DEVICE, profileId: saved.id },
       /fitted to the loop that stands in for a kernel/,
     );
     // Older versions used the parameters of a stand-in for the kernel.
@@ -421,16 +422,16 @@ describe('predictions beside measurements', () => {
       pipeline: { [DEVICE]: { latencyCycles, issueCycles, kneeSoftness, origin: 'calibrated' } },
     };
     await call(engine, 'studies.save', { id: studyId, study: misled });
-    expect(await failure(engine, 'calibration.use', { studyId, deviceId: 'x', profileId: null })).toMatch(/not in the/);
+    await refuses(engine, 'calibration.use', { studyId, deviceId: 'x', profileId: null }, /not in the/);
     const without = await call(engine, 'calibration.use', { studyId, deviceId: DEVICE, profileId: null });
     expect(without.study).toEqual(study);
     await call(engine, 'calibration.delete', { id: saved.id });
-    expect(await failure(engine, 'calibration.delete', { id: saved.id })).toMatch(/no calibration/);
+    await refuses(engine, 'calibration.delete', { id: saved.id }, /no calibration/);
   });
 });
 
 it('a measurement can be followed by another one as soon as its end is announced', async () => {
-  const { engine, runId } = await sweptAlone();
+  const engine = await engineOn(copied());
   const next = heard(engine, 'run.finished').then(() => engine.call('bench.start', ask(runId, { count: 1 })));
   await measure(engine, runId, { count: 1 });
   expect(await next).toMatchObject({ ok: true });
@@ -438,12 +439,11 @@ it('a measurement can be followed by another one as soon as its end is announced
 
 describe('a measurement that is stopped', () => {
   it('by the user keeps the saved results, and resumes with the missing ones', async () => {
-    const { engine, runId } = swept();
     fake({ pauseMs: 60 });
     const saved = heard(engine, 'run.progress', ({ stage, done }) => stage === 'measuring' && done >= 2);
     const { runId: id } = await call(engine, 'bench.start', ask(runId, { count: 12 }));
     expect(await saved).toMatchObject({ runId: id });
-    expect(await failure(engine, 'bench.start', ask(runId))).toMatch(new RegExp(`run ${id} is being measured`));
+    await refuses(engine, 'bench.start', ask(runId), new RegExp(`run ${id} is being measured`));
     await call(engine, 'runs.cancel', { id });
     const stopped = await call(engine, 'runs.get', { id });
     expect(stopped.state).toBe('cancelled');
@@ -475,13 +475,11 @@ describe('a measurement that is stopped', () => {
     ['unknown-case', 0, /the case "nobody", which is not in the plan/],
     ['leave', 0, /ended before it had finished/],
   ] as const)('by a program that ends with %s keeps its results', async (event, invalid, error) => {
-    const { engine, runId } = swept();
     await fakeAt(2, event);
     expect(await measure(engine, runId)).toMatchObject({ state: 'failed', valid: 2, invalid, error });
   });
 
   it('blames the case that was running, and a resumed run skips this case', async () => {
-    const { engine, runId } = swept();
     const [, , at, , turn] = await casesOf(engine, runId);
     fake({ at, turn, event: 'crash' });
     const crashed = await measure(engine, runId);
@@ -499,18 +497,16 @@ describe('a measurement that is stopped', () => {
   });
 
   it('by a program that fails names its exit code and the last line that it printed', async () => {
-    const { engine, runId } = swept();
     fake({ silent: true });
     const silent = await measure(engine, runId);
     expect(silent.error).toMatch(/ended with exit code 3: no such device.* 0 of 5 cases/);
-    expect(await failure(engine, 'bench.detail', { id: silent.id })).toBe('ok');
+    await refuses(engine, 'bench.detail', { id: silent.id }, 'ok');
     fake({ absent: true });
     const absent = await measure(engine, runId);
     expect(absent).toMatchObject({ state: 'failed', valid: 0, invalid: 0, error: /^no adapter\. 0 of 5 cases/ });
   });
 
   it('by a case that hangs fails that case, and measures the others', async () => {
-    const { engine, runId } = swept();
     const at = await fakeAt(1, 'hang');
     const run = await measure(engine, runId, { count: 4, caseTimeLimitMs: 100 });
     expect(run).toMatchObject({ state: 'complete', valid: 3, invalid: 1 });
@@ -519,7 +515,6 @@ describe('a measurement that is stopped', () => {
   });
 
   it.runIf(process.platform === 'linux')('ends everything that its program had started', async () => {
-    const { engine, runId } = swept();
     await fakeAt(1, 'grandchild');
     const begun = progressed(engine);
     const run = await call(engine, 'bench.start', ask(runId, { count: 3 }));
@@ -530,7 +525,6 @@ describe('a measurement that is stopped', () => {
   });
 
   it('refuses to resume with another device', async () => {
-    const { engine, runId } = swept();
     await fakeAt(2, 'leave');
     const run = await measure(engine, runId);
     fake({ fingerprint: 'other', name: 'Other device' });
@@ -543,7 +537,6 @@ describe('a measurement that is stopped', () => {
   });
 
   it('by a store that cannot save fails the run, and the engine keeps running', async () => {
-    const { engine, runId } = swept();
     const { store } = engine.context;
     let left = 2;
     const save = store.saveMeasurements;
@@ -579,7 +572,6 @@ describe('a page that measures', () => {
     Array.from({ length: repeats }, (_, repeat) => ({ type: 'sample', case: id, repeat, warmUp: false, timeNs: 1e6 + repeat, clockMhz: null })); // prettier-ignore
 
   it('requests the plan, sends its results, and may stop and resume', async () => {
-    const { engine, runId } = swept();
     const { runId: id } = await call(engine, 'bench.start', ask(runId, { target: 'webgpu-page', count: 3 }));
     const plan = await call(engine, 'bench.plan', { id });
     expect(plan).toMatchObject({ backend: 'webgpu', repeats: 7, warmUps: 3, workload: { label: 'geometric(0.05)' } });
@@ -590,15 +582,13 @@ describe('a page that measures', () => {
     const [first, second, third] = plan.cases.map((one) => one.id);
     const send = (records: readonly unknown[]) => call(engine, 'bench.record', { id, records });
 
-    expect(await failure(engine, 'bench.record', { id, records: [{ type: 'sample', case: first }] })).toMatch(
-      /records\[0\].*repeat/,
-    );
+    await refuses(engine, 'bench.record', { id, records: [{ type: 'sample', case: first }] }, /records\[0\].*repeat/);
     await send([device, ...samples(first, 7)]);
     await send([{ type: 'check', case: first, correct: true, message: '' }, ...samples(second, 3)]);
     expect(caseIds(await doneCases(engine, id))).toEqual([first]);
     await call(engine, 'runs.cancel', { id });
     expect(caseIds(await doneCases(engine, id))).toEqual([first]);
-    expect(await failure(engine, 'bench.plan', { id })).toMatch(/not being measured by a page/);
+    await refuses(engine, 'bench.plan', { id }, /not being measured by a page/);
 
     await call(engine, 'runs.resume', { id });
     const rest = await call(engine, 'bench.plan', { id });
@@ -620,7 +610,7 @@ describe('a probe before measuring', () => {
     call(engine, 'bench.probe', ask(runId, { repeats: 15, ...more }));
 
   it('proposes fewer repeats and units on a slow target, which are measured and recorded', async () => {
-    const { engine, runId } = await sweptAlone();
+    const engine = await engineOn(copied());
     // A launch takes 20 s, so 5 designs with 15 + 3 launches take 1800 s. Compared with this, the start of the program
     // is short, although it takes seconds on a busy machine.
     fake({ msPerUnit: 0.2 });
@@ -670,7 +660,6 @@ describe('a probe before measuring', () => {
   });
 
   it('lets fewer designs be measured, spread over those chosen, and says so', async () => {
-    const { engine, runId } = swept();
     fake({ timeMs: 1 });
     const ids = (await casesOf(engine, runId)).filter((_, place) => place % 2 === 0);
     const probed = { ofRepeats: 7, ofDesigns: 5, estimateMs: 7000, fullMs: 20_000 };
@@ -695,17 +684,19 @@ describe('a probe before measuring', () => {
   });
 
   it('returns nothing if no design ran, and refuses a suite', async () => {
-    const { engine, runId } = await sweptAlone();
+    const engine = await engineOn(copied());
     fake({ absent: true });
     expect(await probe(engine, runId)).toEqual({ kind: 'done', proposal: null });
-    expect(await failure(engine, 'bench.probe', { target: 'webgpu', suite: 'probes' })).toBe(
+    await refuses(
+      engine,
+      'bench.probe',
+      { target: 'webgpu', suite: 'probes' },
       'A probe is for designs of a sweep. Measure a suite without a probe.',
     );
-    expect(await failure(engine, 'bench.start', ask(runId, { target: 'cpu', units: 10 }))).toMatch(/CPU/);
+    await refuses(engine, 'bench.start', ask(runId, { target: 'cpu', units: 10 }), /CPU/);
   });
 
   it('ends when its client cancels it, so that the next measurement can start', async () => {
-    const { engine, runId } = swept();
     // The device is requested first, so that the next program to start belongs to the probe.
     await probe(engine, runId);
     fake({ pauseMs: 60_000 });
@@ -722,7 +713,6 @@ describe('a probe before measuring', () => {
   });
 
   it('lets a page run its rounds', async () => {
-    const { engine, runId } = swept();
     const target = { target: 'webgpu-page', count: 4 };
     const first = (await probe(engine, runId, target)) as Extract<ProbeAnswer, { kind: 'round' }>;
     expect(first.kind).toBe('round');
@@ -738,14 +728,14 @@ describe('a probe before measuring', () => {
 describe('a page that goes away', () => {
   const SILENCE_MS = 400;
   async function pageRun(): Promise<{ engine: Engine; id: number; ended: Promise<RunSummary> }> {
-    const { engine, runId } = await sweptAlone({ pageSilenceMs: SILENCE_MS });
+    const engine = await engineOn(copied(), { pageSilenceMs: SILENCE_MS });
     const { runId: id } = await call(engine, 'bench.start', ask(runId, { target: 'webgpu-page', count: 2 }));
     return { engine, id, ended: finished(engine, id) };
   }
 
   it('releases its measurement, so that another can start', async () => {
     const { engine, id, ended: end } = await pageRun();
-    expect(await failure(engine, 'bench.start', ask(1))).toMatch(new RegExp(`run ${id} is being measured`));
+    await refuses(engine, 'bench.start', ask(1), new RegExp(`run ${id} is being measured`));
     await call(engine, 'bench.plan', { id });
     const from = performance.now();
     expect(await end).toMatchObject({
