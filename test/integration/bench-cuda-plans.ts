@@ -43,25 +43,23 @@ export const PROFILE: UnitLoopProfile = {
   tableWords: 64,
 };
 
+const random = seededRandom(5);
 export const WORKLOAD: UnitLoopWorkload = {
   label: 'test',
-  lengths: Uint32Array.from({ length: 150 }, () => 0).map(
-    (
-      (random) => () =>
-        Math.floor(12 * random() ** 2)
-    )(seededRandom(5)),
-  ),
+  // The units are short, and some of them are empty.
+  lengths: Uint32Array.from({ length: 150 }, () => Math.floor(12 * random() ** 2)),
   profile: PROFILE,
   traffic: { bytesPerIteration: 12, bytesPerUnit: 20 },
 };
 
-export function probe(name: string, values: Readonly<Record<string, number>> = {}): BenchCase {
-  return { id: name, benchmark: 'probe', parameters: { probe: name, arguments: values } };
-}
+export const probe = (id: string, values: Readonly<Record<string, number>> = {}): BenchCase => ({
+  id,
+  benchmark: 'probe',
+  parameters: { probe: id, arguments: values },
+});
 
-export function planOf(cases: readonly BenchCase[], change: Partial<BenchPlan> = {}): BenchPlan {
-  return benchPlan(cases, { workload: WORKLOAD, ...change });
-}
+export const planOf = (cases: readonly BenchCase[], change: Partial<BenchPlan> = {}): BenchPlan =>
+  benchPlan(cases, { workload: WORKLOAD, ...change });
 
 /** Parses the lines of a result file or of the program. Each line passes the check that Lockstep uses. */
 export function recordsOf(text: string): BenchRecord[] {
@@ -77,12 +75,8 @@ export function recordsOf(text: string): BenchRecord[] {
 
 export type CaseRecord<Type extends BenchRecord['type']> = Extract<BenchRecord, { readonly type: Type }>;
 
-export function ofType<Type extends BenchRecord['type']>(
-  records: readonly BenchRecord[],
-  type: Type,
-): CaseRecord<Type>[] {
-  return records.filter((record): record is CaseRecord<Type> => record.type === type);
-}
+export const ofType = <Type extends BenchRecord['type']>(records: readonly BenchRecord[], type: Type) =>
+  records.filter((record): record is CaseRecord<Type> => record.type === type);
 
 export interface Ended {
   readonly code: number;

@@ -44,6 +44,10 @@ async function failure(status: 1 | 2, line: string): Promise<string> {
   return outcome.err;
 }
 
+const fails = async (status: 1 | 2, line: string, words: RegExp): Promise<void> =>
+  expect(await failure(status, line)).toMatch(words);
+const says = async (line: string, words: RegExp): Promise<void> => expect(await printed(line)).toMatch(words);
+
 /** Writes a file of the tests' folder, and returns its path. A value that is not a text is written as JSON. */
 function write(name: string, content: string | object): string {
   writeFileSync(at(name), typeof content === 'string' ? content : JSON.stringify(content));
@@ -164,7 +168,7 @@ describe('sweep', () => {
     ['{"lockstep": 1,', /line 1, column 16/],
   ])('names the error in a study and its place, and starts no run: %j', async (change, words) => {
     const wrong = write('wrong.json', typeof change === 'string' ? change : smallStudy(change));
-    expect(await failure(1, `sweep ${wrong} --db ${at('wrong.db')}`)).toMatch(words);
+    await fails(1, `sweep ${wrong} --db ${at('wrong.db')}`, words);
     expect(await json(`runs list --db ${at('wrong.db')}`)).toMatchObject({ runs: [] });
   });
 });
@@ -237,9 +241,8 @@ describe('loss', () => {
     // The longest units of the two halves are 32 and 64. The mean loss divides them by the means of their halves, and
     // the aggregate loss by the mean of all units.
     const row = `${((32 / 16.5 + 64 / 48.5) / 2).toFixed(4)} +${((32 + 64) / (16.5 + 48.5)).toFixed(4)}`;
-    expect(await printed(`loss --workload file:${file} --n 32`)).toMatch(
-      new RegExp(`consecutive units[^]*\\n *n +mean in order +aggregate in order[^]*\\n *32 +${row} `),
-    );
+    const table = new RegExp(`consecutive units[^]*\\n *n +mean in order +aggregate in order[^]*\\n *32 +${row} `);
+    await says(`loss --workload file:${file} --n 32`, table);
     expect(await printed('loss --workload geometric(0.05)')).not.toContain('in order');
   });
 });
@@ -256,7 +259,7 @@ describe('occupancy', () => {
       ['1024 --registers 64', /^1 block, 32 thread groups per multiprocessor, /],
       ['32 --registers 300', /300 registers per thread, more than the 25\d that/],
     ] as const)
-      expect(await printed(`occupancy --cc 9.0 --block ${launch}`)).toMatch(words);
+      await says(`occupancy --cc 9.0 --block ${launch}`, words);
     const refused = '2000 threads per block, more than the 1024 that the device allows';
     expect(await json('occupancy --cc 9.0 --block 2000')).toMatchObject({ blocksPerSm: 0, limitedBy: ['warps'], refused }); // prettier-ignore
   });
@@ -271,8 +274,9 @@ describe('occupancy', () => {
   it.each([
     ['a,b,c,d\n1,2,3,4\n', /line 1: .*"a,b,c,d"/],
     ['compute_capability,block_threads,registers_per_thread,dynamic_shared_memory_bytes\n9.0,-1,3,4\n', /line 2: block_threads .*"-1"/], // prettier-ignore
-  ])('names what is wrong with a batch: %j', async (text, words) =>
-    expect(await failure(1, `occupancy --batch ${write('bad.csv', text)}`)).toMatch(words),
+  ])(
+    'names what is wrong with a batch: %j',
+    async (text, words) => await fails(1, `occupancy --batch ${write('bad.csv', text)}`, words),
   );
 });
 
@@ -287,14 +291,11 @@ describe('lists runs and ranks designs', () => {
     expect(ranked).toMatchObject([{ designIndex: index, timeMs }]);
     const { designIndex } = await json<{ designIndex: number }>(`recommend 1 --device ${device}`);
     expect(await printed(`export 1 --format cuda --device ${device}`)).toContain(`run 1, design ${designIndex}.`);
-    const { rows } = JSON.parse(await printed(`export 1 --format json --top 5 --device ${device}`)) as {
-      rows: readonly Row[];
-    };
-    expect(rows.map((row) => row.device)).toEqual(new Array(5).fill(device));
-    expect(await failure(1, `export 1 --format cuda --device ${device} --design ${fastest.designIndex}`)).toMatch(
-      /belongs to .*\. Specify a design of/,
-    );
-    expect(await failure(1, 'export 1 --format csv --device nope')).toMatch(/device "nope" is not in this run/);
+    const listed: unknown = JSON.parse(await printed(`export 1 --format json --top 5 --device ${device}`));
+    expect(listed).toMatchObject({ rows: Array(5).fill({ device }) as unknown });
+    const other = `export 1 --format cuda --device ${device} --design ${fastest.designIndex}`;
+    await fails(1, other, /belongs to .*\. Specify a design of/);
+    await fails(1, 'export 1 --format csv --device nope', /device "nope" is not in this run/);
   });
 
   it('predict returns the same times for exported designs, and names the line of an error', async () => {
@@ -324,8 +325,8 @@ describe('lists runs and ranks designs', () => {
       ['threads_per_unit,loop\n4,nested,9\n', /line 2: The line has 3 cells, but the header has 2/],
       ['\n', /has no designs/],
     ] as const)
-      expect(await failure(1, `predict 1 ${write('designs.jsonl', text)} --device ${device}`)).toMatch(words);
-    expect(await failure(1, `predict 1 ${at('nowhere.csv')} --device ${device}`)).toMatch(/cannot be read/);
+      await fails(1, `predict 1 ${write('designs.jsonl', text)} --device ${device}`, words);
+    await fails(1, `predict 1 ${at('nowhere.csv')} --device ${device}`, /cannot be read/);
   });
 
   it('runs can be listed, shown, deleted, restored and removed for good, which makes the file smaller', async () => {
@@ -347,7 +348,7 @@ describe('lists runs and ranks designs', () => {
     expect(removed).toEqual({ runs: 1, studies: 0 });
     expect(freedBytes).toBeGreaterThan(0);
     expect(statSync(own).size).toBeLessThan(before);
-    expect(await failure(1, `runs restore 1 --db ${own}`)).toMatch(/no run 1/);
+    await fails(1, `runs restore 1 --db ${own}`, /no run 1/);
     expect(await printed(`runs purge --db ${own}`)).toBe('The bin is empty.\n');
   });
 
@@ -391,16 +392,13 @@ describe('lists runs and ranks designs', () => {
     ['device', { kind: 'cpu', id: 'x', sources: {} }],
   ])('an export is not written over a %s', async (kind, value) => {
     const file = write(`own-${kind}.json`, value);
-    expect(await failure(1, `export 1 --format json -o ${file}`)).toMatch(
-      new RegExp(`own-${kind}\\.json holds a ${kind}, which the document would overwrite`),
-    );
+    const words = new RegExp(`own-${kind}\\.json holds a ${kind}, which the document would overwrite`);
+    await fails(1, `export 1 --format json -o ${file}`, words);
     expect(JSON.parse(read(file))).toEqual(value);
   });
 
   it.each(['rank 1', 'recommend 1', 'bench 1 --compare', 'runs restore 1'])('%s makes no database', async (line) => {
-    expect(await failure(1, `${line} --db ${at('typo.db')}`)).toMatch(
-      /no database at .*typo\.db\. Make one with a sweep/,
-    );
+    await fails(1, `${line} --db ${at('typo.db')}`, /no database at .*typo\.db\. Make one with a sweep/);
     expect(existsSync(at('typo.db'))).toBe(false);
   });
 });
@@ -461,9 +459,8 @@ describe('advice', () => {
     );
     expect(found).toMatchObject({ scenarios: { length: 4 }, designs: { length: 10 } });
     for (const { worst, regret } of found.designs) expect(worst).toBe(Math.max(0, ...regret));
-    expect(await printed('robust 1 --device nvidia-rtx-4090')).toMatch(
-      /Designs that are valid in all 1 scenarios: [\d,]+\.\n *worst regret/,
-    );
+    const words = /Designs that are valid in all 1 scenarios: [\d,]+\.\n *worst regret/;
+    await says('robust 1 --device nvidia-rtx-4090', words);
   });
 });
 
@@ -490,10 +487,10 @@ describe('devices', () => {
     expect(await printed(`devices add ${mine}`)).toBe(again);
     expect(await json(`import ${mine}`)).toMatchObject({ deviceId: 'mine', replaced: true });
     expect(await json('devices delete mine')).toEqual({ deviceId: 'mine', deleted: true });
-    expect(await failure(1, 'devices delete mine')).toMatch(/mine/);
-    expect(await failure(1, 'devices delete nvidia-a100-sxm4-40gb')).toMatch(/comes with Lockstep/);
+    await fails(1, 'devices delete mine', /mine/);
+    await fails(1, 'devices delete nvidia-a100-sxm4-40gb', /comes with Lockstep/);
     write('mine.json', { ...a100, id: 'mine', multiprocessors: -1 });
-    expect(await failure(1, `devices add ${mine}`)).toMatch(/multiprocessors/);
+    await fails(1, `devices add ${mine}`, /multiprocessors/);
   });
 });
 
@@ -511,7 +508,7 @@ it('evidence: judges a data set, and another file with the same columns', async 
   const lines = gunzipSync(readFileSync(join(ROOT, 'db/evidence/loops.csv.gz'))).toString().split('\n'); // prettier-ignore
   const file = write('few.csv', `${lines.slice(0, 30).join('\n')}\n`);
   expect(await json(`evidence --data ${file}`)).toMatchObject({ datasets: [{ id: 'loops' }] });
-  expect(await failure(2, 'evidence nothing')).toMatch(/"nothing".*ginkgo, loops/);
+  await fails(2, 'evidence nothing', /"nothing".*ginkgo, loops/);
 });
 
 it('reproduces the tables of a paper', async () => {
@@ -545,7 +542,7 @@ describe('a new study', () => {
     expect(await json(line('made.json'))).toEqual({ study: at('made.json'), ...figures });
     expect(made('made.json').workload).toEqual({ lengths: 'file:jobs.csv#steps', units: 1000 });
     expect(await json(`recommend ${at('made.json')}`)).toMatchObject({ device: { id: device } });
-    expect(await failure(1, line('made.json'))).toMatch(/made\.json already exists/);
+    await fails(1, line('made.json'), /made\.json already exists/);
     expect(await json(`${line('more.json')} --units 3000`)).toMatchObject({ units: 3000, mean: 12.75 });
   });
 
@@ -557,9 +554,7 @@ describe('a new study', () => {
     expect(workload).toMatchObject({ lengths: 'mtx:a.mtx', units: 3 });
     expect(kernel.accesses).toContainEqual(expect.objectContaining({ pattern: 'scattered', footprintBytes: 5 * 8 }));
     const { runId } = await json<Sweep>(`sweep ${at('product.json')}`);
-    expect(await printed(`export ${runId} --format cuda`)).toMatch(
-      /2\.500.[µu]s is the assumed time of the shortest launch/,
-    );
+    await says(`export ${runId} --format cuda`, /2\.500.[µu]s is the assumed time of the shortest launch/);
   });
 
   it.each([
@@ -642,7 +637,7 @@ describe('refused commands', () => {
     [2, `sweep ${studyFile} --top 0`, /'0' is invalid.* whole number ≥ 1/],
     [2, `sweep ${studyFile} --best 999999999`, /from 1 to \d+\.$/m],
   ] as const)('with status %i: %s', async (status, line, message) => {
-    expect(await failure(status, line)).toMatch(message);
+    await fails(status, line, message);
   });
 });
 
@@ -652,7 +647,7 @@ it.each([
   ['export', /in csv and json: [^]*\n {2}csv +The best designs, for a spreadsheet$/m],
   ['devices add', /in the format of lockstep devices show[^]*db.devices.README\.md$/m],
 ])('the help of %s describes the files that it reads', async (command, words) => {
-  expect(await printed(`${command} --help`)).toMatch(words);
+  await says(`${command} --help`, words);
 });
 
 it('exits 0 on help and version, 2 without a command', async () => {
@@ -662,14 +657,14 @@ it('exits 0 on help and version, 2 without a command', async () => {
 });
 
 it('a file in a missing folder is refused with the name of the folder, and a folder in place of a file is refused', async () => {
-  expect(await failure(1, `runs list --db ${at('nowhere/x.db')}`)).toMatch(/nowhere/);
+  await fails(1, `runs list --db ${at('nowhere/x.db')}`, /nowhere/);
   expect(existsSync(at('nowhere'))).toBe(false);
   await failure(1, `runs list --db ${folder}`);
 });
 
 describe('a study with unusual content', () => {
   it('a mistyped option with control characters is shown without their effect', async () => {
-    expect(await failure(2, 'runs list --\u001b[2Jx')).toMatch(/^lockstep: unknown option '--\\u001b\[2Jx'/);
+    await fails(2, 'runs list --\u001b[2Jx', /^lockstep: unknown option '--\\u001b\[2Jx'/);
   });
 
   it('a name with control characters is shown without their effect', async () => {

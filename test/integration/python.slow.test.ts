@@ -24,30 +24,21 @@ interface Tuned extends Fields {
   readonly history: readonly { readonly designIndex: number }[];
   readonly steps: readonly { readonly failures?: Readonly<Record<string, string>> }[];
 }
-interface Said {
-  readonly loss: Fields;
-  readonly listed: { readonly rows: readonly { readonly n: number; readonly meanLoss: number }[] };
-  readonly ofTuple: Fields;
-  readonly sweep: Fields & { readonly best: Rows; readonly recommended: { readonly row: Fields } };
-  readonly rank: Rows;
-  readonly ofDevice: Rows;
-  readonly recommend: Fields;
-  readonly ofRun: { readonly row: Fields };
-  readonly simulate: readonly (Fields & { readonly simulated: { readonly meanMs: number } })[];
-  readonly tune: Fields;
-  readonly interrupted: Fields;
-  readonly callers: readonly unknown[];
-  readonly measured: Tuned;
-  readonly unusable: Tuned;
-  readonly tried: readonly Design[];
-  readonly failures: readonly unknown[];
-  readonly frame: readonly Fields[];
-  readonly historyFrame: readonly Fields[];
-  readonly lossPlot: readonly (readonly unknown[])[];
-  readonly timePlot: readonly (readonly unknown[])[];
-  readonly processId: number;
-  readonly [name: string]: unknown;
-}
+type Of<Names extends string, Value> = Readonly<Record<Names, Value>>;
+type Said = Of<'loss' | 'ofTuple' | 'recommend' | 'tune' | 'interrupted', Fields> &
+  Of<'measured' | 'unusable', Tuned> &
+  Of<'rank' | 'ofDevice', Rows> &
+  Of<'frame' | 'historyFrame', readonly Fields[]> &
+  Of<'callers' | 'failures', readonly unknown[]> &
+  Of<'lossPlot' | 'timePlot', readonly (readonly unknown[])[]> & {
+    readonly listed: { readonly rows: readonly { readonly n: number; readonly meanLoss: number }[] };
+    readonly sweep: Fields & { readonly best: Rows; readonly recommended: { readonly row: Fields } };
+    readonly ofRun: { readonly row: Fields };
+    readonly simulate: readonly (Fields & { readonly simulated: { readonly meanMs: number } })[];
+    readonly tried: readonly Design[];
+    readonly processId: number;
+    readonly [name: string]: unknown;
+  };
 
 const json = async <T = Fields>(...args: readonly string[]): Promise<T> =>
   documentOf<T>(await lockstep(...args, '--json', '--db', at('test.db')));

@@ -16,7 +16,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ensureBuilt, fetchElectron } from '../../src-main/hosts/setup.mjs';
 
 /*
@@ -25,9 +25,10 @@ import { ensureBuilt, fetchElectron } from '../../src-main/hosts/setup.mjs';
  * their run.
  */
 const ROOT = join(import.meta.dirname, '../..');
-const { version } = JSON.parse(readFileSync(join(ROOT, 'node_modules/electron/package.json'), 'utf8')) as {
+const electron = JSON.parse(readFileSync(join(ROOT, 'node_modules/electron/package.json'), 'utf8')) as {
   version: string;
 };
+const { version } = electron;
 
 let root: string;
 let server: Server | null;
@@ -106,10 +107,9 @@ const releases =
     else response.writeHead(404).end();
   };
 const environment = (from: string): NodeJS.ProcessEnv => {
-  const env = { ...process.env, DISPLAY: ':99', ELECTRON_MIRROR: from, electron_use_remote_checksums: '1' };
-  for (const name of ['LOCKSTEP_ELECTRON', 'HTTP_PROXY', 'http_proxy', 'INIT_CWD'])
-    delete (env as NodeJS.ProcessEnv)[name];
-  return { ...env, electron_config_cache: join(root, 'cache') };
+  const { LOCKSTEP_ELECTRON: _, HTTP_PROXY: __, http_proxy: ___, INIT_CWD: ____, ...env } = process.env;
+  const mirror = { ELECTRON_MIRROR: from, electron_use_remote_checksums: '1' };
+  return { ...env, DISPLAY: ':99', ...mirror, electron_config_cache: join(root, 'cache') };
 };
 
 function start(env: NodeJS.ProcessEnv, ...args: readonly string[]): Promise<{ code: number | null; out: string }> {
@@ -162,13 +162,10 @@ describe.runIf(process.platform === 'linux')('the first start', () => {
   });
 
   it('stops a download that makes no progress', async () => {
-    process.env.ELECTRON_MIRROR = await mirror(() => {});
-    try {
-      const done = await fetchElectron(root, process.execPath, { write: () => true }, 1_000);
-      expect(done).toEqual({ failed: 'Electron could not be downloaded (nothing arrived for 1 s)', stopped: false });
-    } finally {
-      delete process.env.ELECTRON_MIRROR;
-    }
+    vi.stubEnv('ELECTRON_MIRROR', await mirror(() => {}));
+    const done = await fetchElectron(root, process.execPath, { write: () => true }, 1_000);
+    vi.unstubAllEnvs();
+    expect(done).toEqual({ failed: 'Electron could not be downloaded (nothing arrived for 1 s)', stopped: false });
   });
 });
 
@@ -178,14 +175,14 @@ describe('the build', () => {
   const builds = () => readFileSync(join(root, 'builds'), 'utf8').trimEnd().split('\n');
 
   it('is made only if it is missing or older than a source', async () => {
-    expect(await build()).toEqual({ failed: null, stopped: false });
-    expect(await build()).toEqual({ failed: null, stopped: false });
+    const made = { failed: null, stopped: false };
+    expect([await build(), await build()]).toEqual([made, made]);
     expect(builds()).toEqual(['build']);
     const later = new Date(Date.now() + 60_000);
     utimesSync(join(root, 'src-main/start.mjs'), later, later);
-    expect(await build()).toEqual({ failed: null, stopped: false });
+    expect(await build()).toEqual(made);
     rmSync(join(root, 'out/renderer'), { recursive: true });
-    expect(await build()).toEqual({ failed: null, stopped: false });
+    expect(await build()).toEqual(made);
     expect(builds()).toHaveLength(3);
     expect(said).toHaveLength(3);
   });

@@ -17,19 +17,10 @@ const STRIKE_MS = 700;
 /** Time for which an agent is stopped, ms. It is longer than the silence after which other agents get the work. */
 const STOP_MS = 2500;
 
-type Struck =
-  | 'agents killed'
-  | 'agents stopped for a while'
-  | 'Redis killed, and empty when it is back'
-  | 'engine killed';
-
 async function verifyAgents(report: Report, kills: number): Promise<void> {
-  if (findTool('redis-server') === null) {
-    report.figure('agents', 'not tested: redis-server is missing');
-    return;
-  }
+  if (findTool('redis-server') === null) return report.figure('agents', 'not tested: redis-server is missing');
   const { uniform } = report;
-  const struck: Record<Struck, number> = {
+  const struck = {
     'agents killed': 0,
     'agents stopped for a while': 0,
     'Redis killed, and empty when it is back': 0,
@@ -111,8 +102,6 @@ async function verifyAgents(report: Report, kills: number): Promise<void> {
 
 export const section: Section = {
   what: 'agents, their Redis and the engine of the run, killed at random moments: each result is saved once',
-  full: 200,
-  quick: 10,
-  unit: 'strikes',
+  amount: { full: 200, quick: 10, unit: 'strikes' },
   run: verifyAgents,
 };

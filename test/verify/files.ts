@@ -102,8 +102,6 @@ export async function verifyFiles(
 
 export const section: Section = {
   what: 'mutated files: no crash, none slower than 2 s',
-  full: 10_000,
-  quick: 150,
-  unit: 'files per parser',
+  amount: { full: 10_000, quick: 150, unit: 'files per parser' },
   run: verifyFiles,
 };

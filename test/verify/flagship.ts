@@ -3,8 +3,6 @@ import type { Section } from './report.ts';
 
 export const section: Section = {
   what: 'random actions on the study with the most implementations, opened, edited and swept at once: no worker hangs',
-  full: 30,
-  quick: 1,
-  unit: 'minutes',
+  amount: { full: 30, quick: 1, unit: 'minutes' },
   run: (report, minutes) => verifyMonkey(report, minutes, 'SpMV implementations'),
 };

@@ -338,8 +338,6 @@ export async function verifyHost(
 
 export const section: Section = {
   what: 'the browser host: tokens, hosts, origins, paths, sizes; the page: markup, Node, other servers',
-  full: 5000,
-  quick: 200,
-  unit: 'requests',
+  amount: { full: 5000, quick: 200, unit: 'requests' },
   run: verifyHost,
 };

@@ -88,8 +88,6 @@ function askedDesigns({ axes }: StudyFile): readonly object[] {
 
 export const section: Section = {
   what: 'every procedure of advice for the examples with random inputs: an answer or an explanation within two minutes',
-  full: 200,
-  quick: 18,
-  unit: 'studies',
+  amount: { full: 200, quick: 18, unit: 'studies' },
   run: verifyInputs,
 };

@@ -46,9 +46,8 @@ export async function work(
 ): Promise<Outcome> {
   const { other = '', kill = null, flags = [] } = options;
   const start = performance.now();
-  const child = spawn(process.execPath, [...flags, join(import.meta.dirname, 'kill-child.ts'), what, file, other], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const words = [...flags, join(import.meta.dirname, 'kill-child.ts'), what, file, other];
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] });
   const pid = child.pid!;
   const exited = once(child, 'exit');
   let killed = false;
@@ -295,9 +294,8 @@ async function killImports(report: Report, kills: number, folder: string, tally:
     expectSound(report, at, file);
     inStore(file, (store) => {
       const imports = unwrap(store.listRuns({})).rows.filter(({ kind }) => kind === 'import');
-      const halves = imports.filter(
-        (run) => run.state !== 'complete' || unwrap(store.listMeasurements(run.id)).length !== IMPORTED_ROWS,
-      );
+      const rowsOf = ({ id }: (typeof imports)[number]): number => unwrap(store.listMeasurements(id)).length;
+      const halves = imports.filter((run) => run.state !== 'complete' || rowsOf(run) !== IMPORTED_ROWS);
       if (halves.length > 0) report.fail(`${at}: ${halves.length} imports are incomplete`);
       // An import may have been saved just before the kill, without being reported.
       if (imports.length < complete)
@@ -349,8 +347,6 @@ export async function verifyKills(report: Report, kills: number, works: readonly
 
 export const section: Section = {
   what: 'kill -9 at random moments: no saved result is lost, and runs resume to the same results',
-  full: 200,
-  quick: 10,
-  unit: 'kills',
+  amount: { full: 200, quick: 10, unit: 'kills' },
   run: verifyKills,
 };

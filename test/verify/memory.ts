@@ -75,8 +75,6 @@ async function verifyMemory(report: Report, minutes: number): Promise<void> {
 
 export const section: Section = {
   what: 'edits one after another, as in the Study view: the memory of the engine stays low and constant',
-  full: 60,
-  quick: 2,
-  unit: 'minutes',
+  amount: { full: 60, quick: 2, unit: 'minutes' },
   run: verifyMemory,
 };

@@ -256,8 +256,6 @@ export async function verifyMonkey(report: Report, minutes: number, name?: strin
 
 export const section: Section = {
   what: 'random actions in the real interface: no error, and constant memory after five minutes',
-  full: 30,
-  quick: 1,
-  unit: 'minutes',
+  amount: { full: 30, quick: 1, unit: 'minutes' },
   run: verifyMonkey,
 };

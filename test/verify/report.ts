@@ -16,10 +16,8 @@ export interface Report {
 
 export interface Section {
   readonly what: string;
-  /** Amount in `npm run verify`, amount with `--quick`, and the name of the things that it counts. */
-  readonly full: number;
-  readonly quick: number;
-  readonly unit: string;
+  /** Amounts in `npm run verify` and with `--quick`, and the name of the things that they count. */
+  readonly amount: { readonly full: number; readonly quick: number; readonly unit: string };
   run(report: Report, amount: number): Promise<void>;
 }
 

@@ -43,9 +43,9 @@ async function verify(names: readonly string[], quick: boolean, seed: number, am
   const rows: string[][] = [];
   const failures: string[] = [];
   for (const name of names) {
-    const { what, full, quick: few, unit } = await sectionOf(name);
-    const count = amount ?? (quick ? few : full);
-    terminal.out(`\n${name}: ${what} (${count.toLocaleString('en')} ${unit}, seed ${seed})\n`);
+    const { what, amount: usual } = await sectionOf(name);
+    const count = amount ?? (quick ? usual.quick : usual.full);
+    terminal.out(`\n${name}: ${what} (${count.toLocaleString('en')} ${usual.unit}, seed ${seed})\n`);
     const start = performance.now();
     const found = await inProcess(name, count, seed);
     const time = inSeconds(performance.now() - start);

@@ -232,10 +232,8 @@ async function locked(report: Report, folder: string, expected: Swept): Promise<
     if (error && !/locked by another program/.test(error)) report.fail(`Locked for ${ms} ms: ${error}`);
     if (error) await work('sweep', file); // This begins or resumes the run.
     expectSame(report, `Locked for ${ms} ms`, file, expected);
-    report.figure(
-      `locked by another program for ${ms} ms`,
-      error ? 'reported; the run was resumed to the same results' : 'waited',
-    );
+    const end = error ? 'reported; the run was resumed to the same results' : 'waited';
+    report.figure(`locked by another program for ${ms} ms`, end);
   }
 }
 
@@ -301,8 +299,6 @@ export async function verifyStorage(
 
 export const section: Section = {
   what: 'damaged and locked files, a full disk, no memory, a jumping clock',
-  full: 1400,
-  quick: 70,
-  unit: 'damaged databases',
+  amount: { full: 1400, quick: 70, unit: 'damaged databases' },
   run: verifyStorage,
 };

@@ -102,9 +102,7 @@ export function verifySources(report: Report): void {
 
 export const section: Section = {
   what: 'packages, licences, and no shell anywhere',
-  full: 1,
-  quick: 1,
-  unit: 'round',
+  amount: { full: 1, quick: 1, unit: 'round' },
   async run(report) {
     verifySources(report);
     audit(report);

@@ -222,8 +222,6 @@ export async function verifyTrips(report: Report, amount: number): Promise<void>
 
 export const section: Section = {
   what: 'random designs exported to CSV, T4, Kernel Tuner and Optuna, and imported: each is found or refused with a reason',
-  full: 1000,
-  quick: 50,
-  unit: 'designs of each format',
+  amount: { full: 1000, quick: 50, unit: 'designs of each format' },
   run: verifyTrips,
 };
