@@ -58,7 +58,8 @@ function findRevision(name: string): { readonly commit: string } | { readonly mi
   }
   const shallow = git('rev-parse', '--is-shallow-repository') === 'true';
   const unknown = `"${name}" is not a commit of this repository. Specify a commit, a tag, or "last".`;
-  return { missing: shallow ? 'Nothing to compare with: this clone is shallow. Fetch its history (git fetch --unshallow).' : unknown }; // prettier-ignore
+  const nothing = 'Nothing to compare with: this clone is shallow. Fetch its history (git fetch --unshallow).';
+  return { missing: shallow ? nothing : unknown };
 }
 
 /** Runs the benchmark once in a folder and returns the time of each case, ms. */

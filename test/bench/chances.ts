@@ -56,8 +56,11 @@ function statements({ device, designs }: Contest): readonly Statement[] {
   const regrets = computeRegrets(withErrors([predicted], parts, SAMPLES / 2));
   const least = Math.min(...designs.map(({ measured }) => measured));
   const first = predicted.indexOf(Math.min(...predicted));
-  const holds = (measured: number): boolean => measured <= least * (1 + GOOD_FRACTION);
-  return designs.map(({ measured }, design) => ({ chance: regrets[design]!.chance, held: holds(measured), chosen: design === first })); // prettier-ignore
+  return designs.map(({ measured }, design) => ({
+    chance: regrets[design]!.chance,
+    held: measured <= least * (1 + GOOD_FRACTION),
+    chosen: design === first,
+  }));
 }
 
 const EDGES = [0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0001];

@@ -81,8 +81,8 @@ const seconds = (process.cpuUsage().user - start) / 1e6;
 // An imprecise simulation cannot judge a prediction.
 const known = rows.filter((row) => row.standardError <= 0.005);
 summarise('all', known);
-for (const regime of new Set(known.map((row) => row.regime)))
-  summarise(`  ${regime}`, known.filter((row) => row.regime === regime)); // prettier-ignore
+const ofRegime = (regime: string): readonly Row[] => known.filter((row) => row.regime === regime);
+for (const regime of new Set(known.map((row) => row.regime))) summarise(`  ${regime}`, ofRegime(regime));
 const times = (of: 'predicted' | 'simulated') => Float64Array.from(known, (row) => row[of]);
 console.log(`Spearman ${spearman(times('predicted'), times('simulated')).toFixed(5)}`);
 console.log(`simulator: ${(groupEnds / seconds / 1e6).toFixed(1)} M group ends/s`);

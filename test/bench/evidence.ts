@@ -70,7 +70,8 @@ if (options.fit || options.predict) {
   const predicted: Record<string, Record<string, object>> = await predictedH100(folder);
   for (const dataset of SPMV_DATASETS) {
     const measured = unwrap(await readMeasured(folder, dataset));
-    const judged: Judged = { dataset, measured, devices: byId, kept: parameters, predicted: null, parameters: 'held-out' }; // prettier-ignore
+    const known = { dataset, measured, devices: byId, kept: parameters };
+    const judged: Judged = { ...known, predicted: null, parameters: 'held-out' };
     const own: Record<string, object> = (predicted[dataset.id] = {});
     for (const gpu of [...dataset.gpus, ...dataset.unseen]) {
       const unseen = dataset.gpus.length > 1 ? unseenPairs(judged, gpu) : [];

@@ -230,7 +230,8 @@ const agreementOf = ({ spearman: rank, medianError, scale, regret, designs }: Me
 const facts = { target: null as MeasuringTarget | null, deviceId: options.device ?? null };
 function deviceId(): string {
   if (facts.deviceId !== null) return facts.deviceId;
-  throw new Error('No device of the catalogue has the name of the target. Specify one: --device ID (lockstep devices list).'); // prettier-ignore
+  const none = 'No device of the catalogue has the name of the target.';
+  throw new Error(`${none} Specify one: --device ID (lockstep devices list).`);
 }
 
 /** Returns the output of a tool, or the reason why there is none. */

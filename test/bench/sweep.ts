@@ -54,8 +54,8 @@ const MILLION: StudyFile = {
 
 writeCells('what', ['target', 'median', 'ratio']);
 await inFolder(async (folder) => {
-  const settings = { databaseFile: join(folder, 'bench.db'), resourceFolder: ROOT, host: 'cli', workers: WORKERS } as const; // prettier-ignore
-  const engine = unwrap(await openEngine(settings));
+  const files = { databaseFile: join(folder, 'bench.db'), resourceFolder: ROOT };
+  const engine = unwrap(await openEngine({ ...files, host: 'cli', workers: WORKERS }));
   let peakBytes = 0;
   const sampler = setInterval(() => (peakBytes = Math.max(peakBytes, process.memoryUsage.rss())), 20);
   const { id: studyId } = await call(engine, 'studies.save', { study: MILLION });

@@ -2,7 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorDeviation } from '../../src-main/services/evidence/tie-band.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
-import { arbitraryOrder, mersenneTwister, standardNormal, type UniformSource } from '../../src-workers/numeric/random.ts'; // prettier-ignore
+import {
+  arbitraryOrder,
+  mersenneTwister,
+  standardNormal,
+  type UniformSource,
+} from '../../src-workers/numeric/random.ts';
 import { mean, median, spearman } from '../../src-workers/numeric/statistics.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';

@@ -3,7 +3,8 @@ import type { Page } from '@playwright/test';
 import { build, type Rolldown } from 'vite';
 import type * as Measuring from '../../src-workers/bench/webgpu/measure.ts';
 import type { BenchPlan, BenchRecord } from '../../src-workers/domain/benchmark.ts';
-import { unitLoop } from '../measuring.ts';
+import { PROFILE } from '../integration/bench-cuda-plans.ts';
+import { benchPlan, unitLoop } from '../measuring.ts';
 import { expect, test } from './fixtures/browser.ts';
 
 /* Tests the WebGPU backend in a page without the application. The page bundles the same module that runs under Node. */
@@ -35,12 +36,13 @@ const CASES = [1, 2, 4].flatMap((threadsPerUnit) =>
     }),
   ),
 );
-const PROFILE = { version: 3, sharing: 'split', unitInstructions: 0, combineInstructions: 0, instructionsPerIteration: 40, integerShare: 0.5, fp64Share: 0, specialShare: 0, serialFraction: 0.2, cooperationCost: 0.05, dependentLoadsPerIteration: 1, bytesPerIteration: 8, registersPerThread: 32, tableWords: 64 } as const; // prettier-ignore
+/** Plan without its units, which the page makes. */
+const PLAN = benchPlan(CASES, { backend: 'webgpu', seed: 1, caseTimeLimitMs: 30_000 });
 
 /** Measures in the page, and ends as requested after the first counted sample. */
 function measureInPage(page: Page, ending: Ending): Promise<BenchRecord[]> {
   return page.evaluate(
-    async ({ ending, cases, profile }) => {
+    async ({ ending, plan: empty, profile }) => {
       const { describeWebGpu, measureWebGpu, measuringDeviceDescriptor } = (await import(
         `${location.origin}/measure.js`
       )) as typeof Measuring;
@@ -49,7 +51,7 @@ function measureInPage(page: Page, ending: Ending): Promise<BenchRecord[]> {
       const info = describeWebGpu(adapter, device, { versions: { browser: 'test' }, processor: null });
       const lengths = Uint32Array.from({ length: 1200 }, (_, unit) => (unit * 7919) % 40);
       const workload = { label: 'page', lengths, profile, traffic: null };
-      const plan: BenchPlan = { format: 'lockstep-bench', version: 1, backend: 'webgpu', cases, warmUps: 1, repeats: 2, seed: 1, caseTimeLimitMs: 30_000, workload }; // prettier-ignore
+      const plan: BenchPlan = { ...empty, workload };
       const stop = new AbortController();
       const records: BenchRecord[] = [];
       const take = (record: BenchRecord): void => {
@@ -61,7 +63,7 @@ function measureInPage(page: Page, ending: Ending): Promise<BenchRecord[]> {
       await measureWebGpu(device, info, plan, take, stop.signal, () => Promise.reject(new Error('no laws here')));
       return records;
     },
-    { ending, cases: CASES, profile: PROFILE },
+    { ending, plan: PLAN, profile: { ...PROFILE, fp64Share: 0 } },
   );
 }
 

@@ -104,7 +104,8 @@ it('finds a design near the fastest despite a wrong prediction, repeats no measu
 
 it('does not count measurements of another program, and leaves out designs that fail', async () => {
   const first = [...predicted].reduce((one, other) => (other[1] < one[1] ? other : one))[0];
-  const { status, out } = await run(...tune, command(`--crash ${first}`), ...'--budget 6 --within 0.01% --json'.split(' ')); // prettier-ignore
+  const words = '--budget 6 --within 0.01% --json'.split(' ');
+  const { status, out } = await run(...tune, command(`--crash ${first}`), ...words);
   expect(status).toBe(0);
   const answer = JSON.parse(out) as Answer;
   expect(answer.measured + answer.failed).toBe(6);

@@ -123,7 +123,8 @@ describe('sweep', () => {
     ])
       expect(piped.out).toMatch(new RegExp(words));
     expect(piped.out).not.toMatch(/Not valid|Compared with the event simulation/);
-    const namesOfDevices = piped.out.split('\nThe best design of each device:\n')[1].match(/A100 SXM4 40 GB|GeForce RTX 4090/g); // prettier-ignore
+    const [, ofDevices] = piped.out.split('\nThe best design of each device:\n');
+    const namesOfDevices = ofDevices.match(/A100 SXM4 40 GB|GeForce RTX 4090/g);
     expect(namesOfDevices!.slice(0, 2)).toEqual(
       bestOfDevices.map(({ device }) => (device.includes('4090') ? 'GeForce RTX 4090' : 'A100 SXM4 40 GB')),
     );
@@ -261,7 +262,8 @@ describe('occupancy', () => {
     ] as const)
       await says(`occupancy --cc 9.0 --block ${launch}`, words);
     const refused = '2000 threads per block, more than the 1024 that the device allows';
-    expect(await json('occupancy --cc 9.0 --block 2000')).toMatchObject({ blocksPerSm: 0, limitedBy: ['warps'], refused }); // prettier-ignore
+    const found = { blocksPerSm: 0, limitedBy: ['warps'], refused };
+    expect(await json('occupancy --cc 9.0 --block 2000')).toMatchObject(found);
   });
 
   it('equals the golden file', async () => {
@@ -309,7 +311,8 @@ describe('lists runs and ranks designs', () => {
     const times = table(read(listed)).map((row) => Number(row.time_ms));
     expect(times.filter((time) => time > 0)).toHaveLength(30);
     const again = table(await printed(`predict 1 ${listed} --device ${device}`));
-    expect(again.map(({ predicted_ms, reason }) => [Number(predicted_ms), reason])).toEqual(times.map((time) => [time, ''])); // prettier-ignore
+    const predicted = again.map(({ predicted_ms, reason }) => [Number(predicted_ms), reason]);
+    expect(predicted).toEqual(times.map((time) => [time, '']));
 
     const [{ register_cap, ...others }] = table(read(listed));
     const cap = register_cap === '' ? 0 : register_cap;

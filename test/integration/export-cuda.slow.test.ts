@@ -109,7 +109,8 @@ __global__ void LOCKSTEP_WALK_BOUNDS walk(const float* in, float* out, int n) {
     });
 
     it('lets -maxrregcount set the cap before CUDA 12.4', () => {
-      const version = (part: string, number: number) => `#undef __CUDACC_VER_${part}__\n#define __CUDACC_VER_${part}__ ${number}\n`; // prettier-ignore
+      const version = (part: string, number: number): string =>
+        `#undef __CUDACC_VER_${part}__\n#define __CUDACC_VER_${part}__ ${number}\n`;
       const older = version('MAJOR', 12) + version('MINOR', 3);
       expect(compile(older, []).registersPerThread).toBeGreaterThan(CAP);
       expect(compile(older, [`-maxrregcount=${CAP}`]).registersPerThread).toBe(CAP);

@@ -231,7 +231,8 @@ print(json.dumps(pathlib.Path("both.json").read_text()))`,
 
   it('hostile names compile', async () => {
     const name = HOSTILE.slice(0, 200);
-    const hostile = await bench.run(smallStudy({ name, kernel: { name, registersPerThread: 40, instructionsPerIteration: 60 } })); // prettier-ignore
+    const kernel = { name, registersPerThread: 40, instructionsPerIteration: 60 };
+    const hostile = await bench.run(smallStudy({ name, kernel }));
     for (const format of ['python', 'triton', 'kernel-tuner', 'optuna'] as const) {
       const document = await bench.render(hostile, format);
       expect(python(document, 'import exported; print("true")')).toBe(true);

@@ -128,7 +128,8 @@ describe.skipIf(lacks('g++'))('the CUDA kernels', () => {
 
   it.skipIf(lacks('nvcc'))('compile without a warning', () => {
     const flags = ['-std=c++17', '-arch=sm_80', '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra'];
-    const compile = () => execFileSync(findTool('nvcc')!, [...flags, '-c', 'main.cu', '-o', 'main.o'], { cwd: folder, stdio: 'pipe' }); // prettier-ignore
+    const args = [...flags, '-c', 'main.cu', '-o', 'main.o'];
+    const compile = () => execFileSync(findTool('nvcc')!, args, { cwd: folder, stdio: 'pipe' });
     expect(compile).not.toThrow();
   });
 });

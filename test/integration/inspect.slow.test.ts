@@ -26,7 +26,8 @@ function saidOf(log: string): ReadonlyMap<string, readonly number[]> {
   return new Map(
     parts.map((part) => {
       const number = (pattern: string): number => Number(new RegExp(pattern).exec(part)?.[1] ?? 0);
-      const figures = ['Used (\\d+) registers', ...['smem', 'spill stores', 'spill loads'].map((of) => `(\\d+) bytes ${of}`)]; // prettier-ignore
+      const bytes = ['smem', 'spill stores', 'spill loads'].map((of) => `(\\d+) bytes ${of}`);
+      const figures = ['Used (\\d+) registers', ...bytes];
       return [part.slice(0, part.indexOf("'")), figures.map(number)];
     }),
   );

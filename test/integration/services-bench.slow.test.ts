@@ -61,7 +61,8 @@ function copied(): string {
   return file;
 }
 
-const ask = (runId: number, more: object = {}) => ({ target: 'webgpu', runId, deviceId: DEVICE, count: 5, repeats: 7, ...more }); // prettier-ignore
+const ASKED = { target: 'webgpu', deviceId: DEVICE, count: 5, repeats: 7 };
+const ask = (of: number, more: object = {}) => ({ ...ASKED, runId: of, ...more });
 const BUNDLE = { suite: 'designs', choose: 'best', count: 20, repeats: 7, warmUps: 0, caseTimeLimitMs: 1000 } as const;
 /** Expects that a procedure refuses an input with this reason. */
 const refuses = async (on: Engine, name: ProcedureName, input: unknown, words: RegExp | string): Promise<void> =>
@@ -263,7 +264,8 @@ describe('a target that cannot run all of a sweep', () => {
     const { limits } = await runnable(engine, runId);
     expect(limits).toEqual([{ quantity: 'threadsPerUnit', atMost: 8 }]);
     const { length } = await ranked(engine, runId);
-    expect(await runnable(engine, runId, { target: 'cuda:0' })).toEqual({ designs: length, runnable: length, limits: [] }); // prettier-ignore
+    const all = { designs: length, runnable: length, limits: [] };
+    expect(await runnable(engine, runId, { target: 'cuda:0' })).toEqual(all);
   });
 
   it('leaves out the best buckets if the width of the target is unknown', async () => {
@@ -273,8 +275,9 @@ describe('a target that cannot run all of a sweep', () => {
     const runId = await sweep(engine, { ...uncappedStudy(), kernel, axes: { ...uncappedStudy().axes, balancing } });
     const all = await ranked(engine, runId);
     const able = await ranked(engine, runId, { balancing: balancing.slice(0, 2) });
-    const leftOut = { designs: all.length, runnable: able.length, limits: [{ quantity: 'bestBuckets', atMost: null }] } as const; // prettier-ignore
-    const ofPage = (limits: object) => runnable(engine, runId, { target: 'webgpu-page', limits });
+    const limits = [{ quantity: 'bestBuckets', atMost: null }] as const;
+    const leftOut = { designs: all.length, runnable: able.length, limits };
+    const ofPage = (own: object) => runnable(engine, runId, { target: 'webgpu-page', limits: own });
     expect(await ofPage({ bestBuckets: false })).toEqual(leftOut);
     expect(await ofPage({})).toMatchObject({ runnable: all.length });
     expect(leftOutText(leftOut)).toMatch(
@@ -568,8 +571,9 @@ describe('a measurement that is stopped', () => {
 
 describe('a page that measures', () => {
   const device = measuringDevice({ backend: 'webgpu', name: 'Page GPU', fingerprint: 'page', threadGroupWidth: 4 });
+  const sample = { type: 'sample', warmUp: false, clockMhz: null } as const;
   const samples = (id: string, repeats: number): BenchRecord[] =>
-    Array.from({ length: repeats }, (_, repeat) => ({ type: 'sample', case: id, repeat, warmUp: false, timeNs: 1e6 + repeat, clockMhz: null })); // prettier-ignore
+    Array.from({ length: repeats }, (_, repeat) => ({ ...sample, case: id, repeat, timeNs: 1e6 + repeat }));
 
   it('requests the plan, sends its results, and may stop and resume', async () => {
     const { runId: id } = await call(engine, 'bench.start', ask(runId, { target: 'webgpu-page', count: 3 }));

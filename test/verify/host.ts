@@ -304,7 +304,11 @@ async function fromInside(report: Report, folder: string, wanted: readonly strin
         'another socket': await attempt(() => new WebSocket('ws://localhost:1/').url),
       };
       await new Promise((resolve) => window.setTimeout(resolve, 500));
-      return { ...found, 'an inline script': 'inlineRan' in globalThis, 'a handler in markup': 'handlerRan' in globalThis }; // prettier-ignore
+      const markup = {
+        'an inline script': 'inlineRan' in globalThis,
+        'a handler in markup': 'handlerRan' in globalThis,
+      };
+      return { ...found, ...markup };
     });
     for (const [what, is] of Object.entries(reached))
       if (is && what !== 'another socket') report.fail(`The page reaches ${what}.`);

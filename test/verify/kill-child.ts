@@ -15,7 +15,8 @@ import { smallStudy } from '../unit/export-runs.ts';
  * or resumes the killed run. It writes a line when it is ready, a line for each part that the engine reports as saved,
  * and a line at the end. OTHER is the file to import or, for a sweep, the program of the workers.
  */
-const [work, file, other] = process.argv.slice(2) as ['sweep' | 'simulate' | 'measure' | 'import' | 'migrate', string, string]; // prettier-ignore
+type Work = 'sweep' | 'simulate' | 'measure' | 'import' | 'migrate';
+const [work, file, other] = process.argv.slice(2) as [Work, string, string];
 const say = (...words: readonly (string | number)[]): void => void writeSync(1, `${words.join(' ')}\n`);
 const ROOT = join(import.meta.dirname, '../..');
 const CPU = 'amd-epyc-7302p';

@@ -342,7 +342,8 @@ export async function verifyKills(report: Report, kills: number, works: readonly
   report.figure('kills', tally.kills);
   if (works.includes('measure')) report.figure('kills of the measuring program among these', tally.programs);
   report.figure('killed runs resumed to their end', tally.resumed);
-  report.figure('checked by', findTool('sqlite3') === null ? 'SQLite in Lockstep (no sqlite3 here)' : "Debian's sqlite3"); // prettier-ignore
+  const checker = findTool('sqlite3') === null ? 'SQLite in Lockstep (no sqlite3 here)' : "Debian's sqlite3";
+  report.figure('checked by', checker);
 }
 
 export const section: Section = {

@@ -201,7 +201,8 @@ function readOnly(report: Report, folder: string): void {
     if (${root}) process.setuid(${NOBODY});
     const opened = openStore(${JSON.stringify({ file, migrationsFolder: MIGRATIONS })});
     console.log(opened.ok ? 'ok' : opened.error.code + ': ' + opened.error.message);`;
-  const said = (): string => spawnSync(process.execPath, ['--input-type=module', '-e', opening], { encoding: 'utf8' }).stdout; // prettier-ignore
+  const said = (): string =>
+    spawnSync(process.execPath, ['--input-type=module', '-e', opening], { encoding: 'utf8' }).stdout;
   const before = readFileSync(file);
   chmodSync(file, 0o400);
   if (!/^storage: .* is read-only/.test(said())) report.fail(`A read-only file: ${said()}`);

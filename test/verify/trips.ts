@@ -140,7 +140,8 @@ async function travel(report: Report, engine: OpenEngine, runId: number, pair: s
       for (const time of timesMs) {
         const at = time - 1.25;
         const found: Fields = { ...(design as Design), deviceId: imported.linked!.deviceId };
-        const wrong = Object.entries(wanted[at] ?? { time: 0 }).some(([name, value]) => !isDeepStrictEqual(found[name], value)); // prettier-ignore
+        const fields = Object.entries(wanted[at] ?? { time: 0 });
+        const wrong = fields.some(([name, value]) => !isDeepStrictEqual(found[name], value));
         if (wrong) fail(`${JSON.stringify(wanted[at])} became ${JSON.stringify(found)}`);
         linked.add(at);
       }
