@@ -41,7 +41,7 @@ function compare(design: RandomDesign, seed: number): Row & { readonly groupEnds
   const { label: _, depth, ...launch } = design;
   const { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, cyclesPerIteration, schedulers } = launch;
   const groups = gridBlocks * groupsPerBlock;
-  const device = unwrap(prepareDevice(launch, independentGroups(depth)));
+  const device = prepareDevice(launch, independentGroups(depth));
   const most = Math.min(50_000, Math.max(16, Math.ceil(MAX_GROUP_ENDS / groups)));
   const times = replicate(device, {
     seed,

@@ -222,7 +222,7 @@ async function example(name: string, id: string): Promise<(seed: number) => Repl
       timeMs: own.timeMs[at],
       residentBlocks: own.residentBlocks[at],
     }));
-    const space = tuningSpace(device, designs, errorWidths(device));
+    const space = tuningSpace(device, designs, errorDeviation(device));
     return { space, trueMs: truth.filter((time) => time > 0), noise: 0.05 };
   };
 }
@@ -235,7 +235,7 @@ function swiftshader(): Replay {
   };
   const device = gpu('software-swiftshader');
   const designs = rows.map(({ design, predictedMs: timeMs }) => ({ design, timeMs, residentBlocks: 1 }));
-  const space = tuningSpace(device, designs, errorWidths(device));
+  const space = tuningSpace(device, designs, errorDeviation(device));
   return { space, trueMs: Float64Array.from(rows, ({ measuredMs }) => measuredMs), noise: 0 };
 }
 

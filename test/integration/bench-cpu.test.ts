@@ -133,12 +133,14 @@ test('shares follow one another within one memory, in arrays that do not overlap
     const [a, b, c] = shares.arrays;
     expect([b - a >= bytes, c - b >= bytes, c + bytes <= shares.memoryBytes]).toEqual([true, true, true]);
   });
-  for (const [shares, message] of [
-    [caseShares('stream', { cores: 2, bytesPerCore: MAX_MEMORY_BYTES }), /^The case needs \d+ bytes, more than the limit of 4294901760\.$/], // prettier-ignore
-    [caseShares('triangular', { cores: 8, rows: 7 }), '7 rows are not within 8 (one per core) to 65536'],
-    [caseShares('stream', { cores: 0.5, bytesPerCore: 1e6 }), '0.5 cores are not within 1 to 1024'],
-  ] as const)
-    expect(shares).toFail(null, message);
+  const refused = (one: Parameters<typeof caseShares>[0], message: string | RegExp): void =>
+    expect(caseShares(one)).toFail(null, message);
+  const wide = { cores: 2, bytesPerCore: MAX_MEMORY_BYTES };
+  refused({ id: 'a', benchmark: 'stream', parameters: wide }, /^The case needs \d+ bytes, more than the limit of 4294901760\.$/); // prettier-ignore
+  const triangular = { id: 'a', benchmark: 'triangular', parameters: { cores: 8, rows: 7 } } as const;
+  refused(triangular, '7 rows are not within 8 (one per core) to 65536');
+  const few = { cores: 0.5, bytesPerCore: 1e6 };
+  refused({ id: 'a', benchmark: 'stream', parameters: few }, '0.5 cores are not within 1 to 1024');
 });
 
 test('the suite goes from one core to all of them, with the same bytes in every case', () => {
