@@ -45,13 +45,7 @@ it.each([
       lengthsKnownBeforeLaunch: true,
     },
     devices: ['nvidia-rtx-4090'],
-    axes: {
-      threadsPerUnit: [64],
-      loop: ['nested'],
-      balancing: [balancing],
-      blockThreads: [128],
-      gridBlocks: [blocks],
-    },
+    axes: { threadsPerUnit: [64], loop: ['nested'], balancing: [balancing], blockThreads: [128], gridBlocks: [blocks] },
   });
   const { predictor } = await predicted(study);
   const ratio = predictedOverSimulated(predictor, 0, { halfWidth: 0.02, maxReplications: 40 });

@@ -45,13 +45,7 @@ describe('launches of known blocks', () => {
       const rate = kneeRate(300, issue, 3, 4, residentBlocks * groupsPerBlock);
       let b = 0;
       const device = prepareDevice(
-        {
-          multiprocessors,
-          residentBlocks,
-          groupsPerBlock,
-          gridBlocks,
-          cyclesPerIteration: rate,
-        },
+        { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, cyclesPerIteration: rate },
         () => (out) => {
           out.set(depths.subarray(order[b] * groupsPerBlock, (order[b] + 1) * groupsPerBlock));
           b++;

@@ -146,10 +146,7 @@ describe('the table of a comparison', () => {
     const compared = [
       { ...first, sources },
       { ...second, sources: { '*': 'data sheet' } },
-    ].map((device) => ({
-      device,
-      entry: null,
-    }));
+    ].map((device) => ({ device, entry: null }));
     const rows = compareRows(compared, study!, false, cuda);
     const marked = rows.filter(({ estimates }) => estimates.some((text) => text !== ''));
     expect(marked.map(({ id }) => id)).toEqual(['memoryLatencyNs', 'kibInFlight']);

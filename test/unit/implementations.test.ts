@@ -186,10 +186,7 @@ describe('a run of several implementations', () => {
 
   it('has the announced number of designs, even if their lengths leave some blocks idle', async () => {
     const { unitsPerThread: _, ...axes } = AXES;
-    const few = study({
-      workload: { lengths: 'constant(20)', units: 1000 },
-      axes: { ...axes, gridBlocks: [4, 64] },
-    });
+    const few = study({ workload: { lengths: 'constant(20)', units: 1000 }, axes: { ...axes, gridBlocks: [4, 64] } });
     const size = await call('space.size', { study: few });
     const { valid } = await call('runs.get', { id: await run(few) });
     expect(size.valid).toBe(valid);

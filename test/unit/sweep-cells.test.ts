@@ -32,11 +32,7 @@ it('the best designs of cells are the first of the fastest designs in each cell,
       if (drawn === 0) return { stride, count, cells: null };
       const size = cells;
       cells *= drawn;
-      return {
-        stride,
-        count,
-        cells: Array.from({ length: count }, (_, i) => Math.floor((i * drawn) / count) * size),
-      };
+      return { stride, count, cells: Array.from({ length: count }, (_, i) => Math.floor((i * drawn) / count) * size) };
     });
     const expected = Array.from({ length: cells }, () => ({ time: NaN, design: NO_DESIGN }));
     const size = axes.reduce((product, { count }) => product * count, 1);

@@ -68,10 +68,7 @@ describe('a fit', () => {
 
   it('keeps the initial values of parameters that the data do not determine, and fits the rest', () => {
     const problem = lines(20, (x) => 2 * x);
-    const blind: FitProblem = {
-      ...problem,
-      predict: ([, b]) => problem.x.map((value) => b * value),
-    };
+    const blind: FitProblem = { ...problem, predict: ([, b]) => problem.x.map((value) => b * value) };
     const { values, held, standardErrors } = unwrap(fitParameters(blind));
     expect(held).toEqual([true, false, true]);
     expect(values[0]).toBe(1);
@@ -246,10 +243,7 @@ describe('bandwidth by cores', () => {
       calibrateBandwidth([point(4, 40), point(1, 14), point(1, 15), point(1, 16), point(2, 30), point(8, 41)]),
     );
     expect([...found.curve]).toEqual([0, 15, 30, 35, 40, 40.25, 40.5, 40.75, 41]);
-    expect(found).toMatchObject({
-      memory: { singleCoreBandwidthGbS: 15, fullBandwidthGbS: 41 },
-      saturatingCores: 3,
-    });
+    expect(found).toMatchObject({ memory: { singleCoreBandwidthGbS: 15, fullBandwidthGbS: 41 }, saturatingCores: 3 });
   });
 
   it('needs a bandwidth of one core alone, and valid bandwidths', () => {

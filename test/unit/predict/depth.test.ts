@@ -326,11 +326,7 @@ describe('losses', () => {
       ['dynamic-fetch', 'flattened', 5],
     ] as const) {
       const depth = depthOf(geometric, 8, text, loop, m);
-      const played = playLaunch(geometric, 8, lockstep(text), loop, m, {
-        groupsPerBlock: 1,
-        blocks: 8000,
-        seed: 9,
-      });
+      const played = playLaunch(geometric, 8, lockstep(text), loop, m, { groupsPerBlock: 1, blocks: 8000, seed: 9 });
       const { mean, error } = summary(played.losses);
       expect(Math.abs(depth.meanLoss - mean), text).toBeLessThan(4.5 * error + 0.01 * mean);
     }

@@ -75,12 +75,7 @@ describe('the order of an image by tiles', () => {
     const study = oneDesign({
       workload: image(256, 128, 5 * 256 * 128),
       devices: ['nvidia-a100-sxm4-40gb', 'amd-rx-7900-xtx'],
-      axes: {
-        blockThreads: [128],
-        blockWidth: [null, 128],
-        loop: ['nested', 'flattened'],
-        unitsPerThread: [1, 3],
-      },
+      axes: { blockThreads: [128], blockWidth: [null, 128], loop: ['nested', 'flattened'], unitsPerThread: [1, 3] },
     });
     const { predictor, columns } = await predicted(study);
     const { counts } = predictor;

@@ -41,13 +41,8 @@ for (const dataset of LAUNCH_DATASETS) {
     LAUNCHES.set(`${dataset.id} ${gpu.column}`, judgeLaunches(dataset, gpu));
 }
 const cuda: Term = (key, form) => term(key, 'cuda', form);
-const CONTEXT: DemoContext = {
-  term: cuda,
-  say: (text) => spelled(text, cuda),
-  gpus: devicesIn('nvidia'),
-  cpus: CPUS,
-};
-const DEMOS = MODEL_PAGES.flatMap(({ id, demo }) =>
+const CONTEXT: DemoContext = { term: cuda, say: (text) => spelled(text, cuda), gpus: devicesIn('nvidia'), cpus: CPUS };
+const DEMOS = (MODEL_PAGES as readonly ModelPage[]).flatMap(({ id, demo }) =>
   demo ? [{ id, demo: demo as unknown as Demo<Values, AnswerName> }] : [],
 );
 

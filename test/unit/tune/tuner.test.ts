@@ -13,11 +13,7 @@ function grid(side: number, wrong: number): { readonly space: TuningSpace; reado
   const y = Float64Array.from({ length: side * side }, (_, at) => at % side);
   const predictedMs = x.map((value, at) => 1 + 0.05 * Math.abs(value - 2) + 0.08 * Math.abs(y[at] - 3));
   return {
-    space: {
-      predictedMs,
-      coordinates: [x, y].map((values) => ({ values, range: 2, deviation: 0.1 })),
-      deviation: 0.1,
-    },
+    space: { predictedMs, coordinates: [x, y].map((values) => ({ values, range: 2, deviation: 0.1 })), deviation: 0.1 },
     trueMs: predictedMs.map((time, at) => 7 * time * Math.exp((wrong * Math.abs(x[at] - (side - 2))) / side)),
   };
 }
