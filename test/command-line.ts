@@ -2,11 +2,7 @@ import { expect } from 'vitest';
 import { main } from '../src-main/cli/main.ts';
 import { reportError, type Streams, type Terminal, terminalOn } from '../src-main/cli/output.ts';
 
-export interface Outcome {
-  readonly status: number;
-  readonly out: string;
-  readonly err: string;
-}
+export type Outcome = { readonly status: number; readonly out: string; readonly err: string };
 
 /** Runs a command in this process, and captures its output and exit code. */
 export async function captured(

@@ -41,12 +41,9 @@ export function benchPlan(cases: readonly BenchCase[], change: Partial<BenchPlan
 }
 
 /** Makes the first line of a results file, for a plan without units. */
-export const planLine = (plan: BenchPlan): PlanLine => ({
-  type: 'plan',
-  plan: { ...plan, workload: null },
-  lengthsDigest: null,
-  source: null,
-});
+export const planLine = (plan: BenchPlan): PlanLine => {
+  return { type: 'plan', plan: { ...plan, workload: null }, lengthsDigest: null, source: null };
+};
 
 export function measuringDevice(change: Partial<MeasuringDevice> = {}): MeasuringDevice {
   return {

@@ -29,9 +29,21 @@ declare module 'vitest' {
   interface Matchers<R extends void | Promise<void>> {
     /** Expects a failure with a code (`null`: any code) and a message. A regular expression as message must match. */
     toFail(code: FailureCode | null, message?: string | RegExp): R;
+    /** Expects a number above `low` and below `high`. */
+    toBeBetween(low: number, high: number): R;
+    /** Expects a number of at least `low` and at most `high`. */
+    toBeWithin(low: number, high: number): R;
   }
 }
 expect.extend({
+  toBeBetween: (found: number, low: number, high: number) => ({
+    pass: found > low && found < high,
+    message: () => `expected ${found} to be above ${low} and below ${high}`,
+  }),
+  toBeWithin: (found: number, low: number, high: number) => ({
+    pass: found >= low && found <= high,
+    message: () => `expected ${found} to be from ${low} to ${high}`,
+  }),
   toFail(result: unknown, code: FailureCode | null, message: string | RegExp = /./) {
     const { ok, error } = result as Result<unknown> & { readonly error?: Failure };
     const isMessage = message instanceof RegExp ? message.test(error?.message ?? '') : message === error?.message;

@@ -167,11 +167,12 @@ describe('migrating', () => {
       const found = unwrap(open.store.listRuns({}))
         .rows.filter(({ name }) => name === 'old')
         .reverse();
-      expect(found.map(({ id, sourceRunId, validCount }) => [id, sourceRunId, validCount])).toEqual([
+      const expected = [
         [simulated, 1, 2],
         [measured, 1, 0],
         [alone, null, 0],
-      ]);
+      ];
+      expect(found.map(({ id, sourceRunId, validCount }) => [id, sourceRunId, validCount])).toEqual(expected);
       expect(unwrap(open.store.getRun(1)).sourceRunId).toBeNull();
       open.close();
     }));
@@ -245,74 +246,69 @@ describe('migrating', () => {
     }));
 });
 
-describe('with another SQLite', () => {
-  it('has no check that fails for NULL in older versions of SQLite, on a column that may be NULL', () =>
-    inFolder((folder) => {
-      const db = unwrap(openDatabase({ file: `${folder}/new.db`, migrationsFolder: MIGRATIONS }));
-      const tables = db
-        .prepare<[], { name: string; sql: string }>("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")
-        .all();
-      const checked = tables.flatMap(({ name, sql }) => {
-        const columns = db.pragma(`table_info(${name})`) as readonly { name: string; notnull: number }[];
-        return columns
-          .filter((column) => !column.notnull && sql.includes(`json_valid(${column.name})`))
-          .map((column) => ({ column: column.name, sql }));
-      });
-      expect(checked.map(({ column }) => column)).toEqual(['failure', 'measuring_device']);
-      for (const { column, sql } of checked)
-        expect(sql).toContain(`CHECK (${column} IS NULL OR json_valid(${column}))`);
-      db.close();
-    }));
+it('the schema has no check that fails for NULL in older versions of SQLite, on a column that may be NULL', () =>
+  inFolder((folder) => {
+    const db = unwrap(openDatabase({ file: `${folder}/new.db`, migrationsFolder: MIGRATIONS }));
+    const tables = db
+      .prepare<[], { name: string; sql: string }>("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")
+      .all();
+    const checked = tables.flatMap(({ name, sql }) => {
+      const columns = db.pragma(`table_info(${name})`) as readonly { name: string; notnull: number }[];
+      return columns
+        .filter((column) => !column.notnull && sql.includes(`json_valid(${column.name})`))
+        .map((column) => ({ column: column.name, sql }));
+    });
+    expect(checked.map(({ column }) => column)).toEqual(['failure', 'measuring_device']);
+    for (const { column, sql } of checked) expect(sql).toContain(`CHECK (${column} IS NULL OR json_valid(${column}))`);
+    db.close();
+  }));
 
-  it.skipIf(lacks('sqlite3')).each(['new', ...goldenVersions()])(
-    `passes the integrity check of the installed sqlite3: version %s`,
-    (version) =>
-      inFolder((folder) => {
-        const file = `${folder}/lockstep.db`;
-        if (version !== 'new') copyFileSync(goldenFile(version as number), file);
-        const open = opened(file);
-        const failed = unwrap(open.store.createRun(sampleDraft()));
-        const failure = { code: 'internal', message: 'no memory', context: {} } as const;
-        unwrap(open.store.finishRun(failed.id, { state: 'failed', elapsedMs: 1, failure }));
-        unwrap(open.store.createRun({ ...sampleDraft(), kind: 'bench', axes: null }));
-        open.close();
-        expect(soundBySqlite(file)).toBe('ok\n');
-      }),
-  );
-});
-
-describe('when the database cannot be written', () => {
-  it('reports a full disk, and keeps everything that was saved', () =>
+it.skipIf(lacks('sqlite3')).each(['new', ...goldenVersions()])(
+  'a database passes the integrity check of the installed sqlite3: version %s',
+  (version) =>
     inFolder((folder) => {
       const file = `${folder}/lockstep.db`;
-      const db = unwrap(openDatabase({ file, migrationsFolder: MIGRATIONS }));
-      const open = storeOn(db, file);
-      const { id, enumeratedCount } = unwrap(open.store.createRun(sampleDraft()));
-      unwrap(open.store.savePredictionChunk(id, sampleChunk(0, 40)));
-      const pages = db.pragma('page_count', { simple: true }) as number;
-      db.pragma(`max_page_count = ${pages}`);
-      expect(messageOf(open.store.savePredictionChunk(id, sampleChunk(40, enumeratedCount - 40)))).toMatch(
-        /No space is left/,
-      );
-      expect(unwrap(open.store.listChunks(id))).toEqual([{ firstDesign: 0, count: 40 }]);
-      expect(unwrap(open.store.loadRunColumns(id)).timeMs.subarray(0, 40)).toEqual(sampleChunk(0, 40).timeMs);
-      db.pragma('max_page_count = 1000000');
-      unwrap(open.store.savePredictionChunk(id, sampleChunk(40, enumeratedCount - 40)));
+      if (version !== 'new') copyFileSync(goldenFile(version as number), file);
+      const open = opened(file);
+      const failed = unwrap(open.store.createRun(sampleDraft()));
+      const failure = { code: 'internal', message: 'no memory', context: {} } as const;
+      unwrap(open.store.finishRun(failed.id, { state: 'failed', elapsedMs: 1, failure }));
+      unwrap(open.store.createRun({ ...sampleDraft(), kind: 'bench', axes: null }));
       open.close();
-    }));
+      expect(soundBySqlite(file)).toBe('ok\n');
+    }),
+);
 
-  it('reports that another program holds the lock, and works again when it is free', () =>
-    inFolder((folder) => {
-      const file = `${folder}/lockstep.db`;
-      const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS, busyTimeoutMs: 30 }));
-      const other = new Database(file);
-      other.exec('BEGIN IMMEDIATE');
-      expect(messageOf(open.store.createRun(sampleDraft()))).toMatch(/locked by another program/);
-      // A writer does not make readers wait.
-      expect(unwrap(open.store.listRuns({})).total).toBe(0);
-      other.exec('ROLLBACK');
-      other.close();
-      unwrap(open.store.createRun(sampleDraft()));
-      open.close();
-    }));
-});
+it('a full disk is reported, and the store keeps everything that was saved', () =>
+  inFolder((folder) => {
+    const file = `${folder}/lockstep.db`;
+    const db = unwrap(openDatabase({ file, migrationsFolder: MIGRATIONS }));
+    const open = storeOn(db, file);
+    const { id, enumeratedCount } = unwrap(open.store.createRun(sampleDraft()));
+    unwrap(open.store.savePredictionChunk(id, sampleChunk(0, 40)));
+    const pages = db.pragma('page_count', { simple: true }) as number;
+    db.pragma(`max_page_count = ${pages}`);
+    expect(messageOf(open.store.savePredictionChunk(id, sampleChunk(40, enumeratedCount - 40)))).toMatch(
+      /No space is left/,
+    );
+    expect(unwrap(open.store.listChunks(id))).toEqual([{ firstDesign: 0, count: 40 }]);
+    expect(unwrap(open.store.loadRunColumns(id)).timeMs.subarray(0, 40)).toEqual(sampleChunk(0, 40).timeMs);
+    db.pragma('max_page_count = 1000000');
+    unwrap(open.store.savePredictionChunk(id, sampleChunk(40, enumeratedCount - 40)));
+    open.close();
+  }));
+
+it('the store reports that another program holds the lock, and works again when it is free', () =>
+  inFolder((folder) => {
+    const file = `${folder}/lockstep.db`;
+    const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS, busyTimeoutMs: 30 }));
+    const other = new Database(file);
+    other.exec('BEGIN IMMEDIATE');
+    expect(messageOf(open.store.createRun(sampleDraft()))).toMatch(/locked by another program/);
+    // A writer does not make readers wait.
+    expect(unwrap(open.store.listRuns({})).total).toBe(0);
+    other.exec('ROLLBACK');
+    other.close();
+    unwrap(open.store.createRun(sampleDraft()));
+    open.close();
+  }));

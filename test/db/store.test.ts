@@ -301,8 +301,9 @@ it('returns studies, devices, workloads and settings as they were saved', () =>
 
     unwrap(store.saveSetting('__proto__', { a: 1 }));
     unwrap(store.saveSetting('theme', 'dark'));
-    expect(Object.entries(unwrap(store.listSettings()))).toEqual([
+    const expected = [
       ['__proto__', { a: 1 }],
       ['theme', 'dark'],
-    ]);
+    ];
+    expect(Object.entries(unwrap(store.listSettings()))).toEqual(expected);
   }));

@@ -31,9 +31,9 @@ it.each(study.devices)(
     // losses differ a little from mean losses, and latency is not hidden completely, so the ratios agree within a few
     // percent.
     const byThreads = [1, 2, 4, 8, 16].map((_, at) => Math.min(...timeMs.subarray(at * 3, at * 3 + 3)));
-    [1.647, 1.516, 1.486, 1.591, 1.893].forEach((cost, at) => {
-      expect(Math.abs(byThreads[at] / byThreads[2] / (cost / 1.486) - 1)).toBeLessThan(0.05);
-    });
+    [1.647, 1.516, 1.486, 1.591, 1.893].forEach((cost, at) =>
+      expect(Math.abs(byThreads[at] / byThreads[2] / (cost / 1.486) - 1)).toBeLessThan(0.05),
+    );
   },
 );
 

@@ -28,6 +28,6 @@ function differences(fileName: string): { rows: number; different: string[] } {
 it.each([
   ['nvidia-blocks-per-sm.csv', 3000],
   ['nvidia-edge-cases.csv', 800],
-])("resident blocks and limiting factors equal those of NVIDIA's header %s", (fileName, rows) => {
-  expect(differences(fileName)).toEqual({ rows, different: [] });
-});
+])("resident blocks and limiting factors equal those of NVIDIA's header %s", (fileName, rows) =>
+  expect(differences(fileName)).toEqual({ rows, different: [] }),
+);

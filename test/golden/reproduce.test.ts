@@ -40,34 +40,32 @@ describe('Swatman et al. 2022', () => {
   });
 });
 
-describe('Bialas and Strzelecki', () => {
-  it('check all 32 patterns of both loops, and predict the overhead of the double loop', () => {
-    const tables = reproduce('bialas');
-    expect(tables.map((table) => table.rows.length)).toEqual([96, 96, 10, 7]);
-    expect(tables[3].rows.at(-1)!.ours).toBeCloseTo(19.3, 0);
-  });
+it('Bialas and Strzelecki check all 32 patterns of both loops, and predict the overhead of the double loop', () => {
+  const tables = reproduce('bialas');
+  expect(tables.map((table) => table.rows.length)).toEqual([96, 96, 10, 7]);
+  expect(tables[3].rows.at(-1)!.ours).toBeCloseTo(19.3, 0);
+});
 
-  it('have the limits of Table I', () => {
-    expect(loopLimits(0)).toEqual(new Array(32).fill(32));
-    expect(loopLimits(2).slice(28)).toEqual([32, 32, 31, 30]);
-    expect(loopLimits(28).slice(0, 6)).toEqual([32, 32, 32, 32, 31, 30]);
-    expect(loopLimits(31)).toEqual(Array.from({ length: 32 }, (_, lane) => 32 - lane));
-  });
+it('Bialas and Strzelecki have the limits of Table I', () => {
+  expect(loopLimits(0)).toEqual(new Array(32).fill(32));
+  expect(loopLimits(2).slice(28)).toEqual([32, 32, 31, 30]);
+  expect(loopLimits(28).slice(0, 6)).toEqual([32, 32, 32, 32, 31, 30]);
+  expect(loopLimits(31)).toEqual(Array.from({ length: 32 }, (_, lane) => 32 - lane));
+});
 
-  it('walk through the single loop with n = 2 as Figure 3 does', () => {
-    const run = runLoops('single', 2);
-    expect(run.events.map(({ kind, token }) => [kind, token.id, token.mask, token.pc])).toEqual([
-      ['push', 'SYNC', 0xffffffff, 10],
-      ['push', 'DIV', 0x80000000, 9],
-      ['push', 'DIV', 0x40000000, 9],
-      ['pop', 'DIV', 0x40000000, 9],
-      ['pop', 'DIV', 0x80000000, 9],
-      ['pop', 'SYNC', 0xffffffff, 10],
-    ]);
-    const lastBranch = run.programCounters.lastIndexOf(8);
-    expect(run.activeMasks[lastBranch]).toBe(0x3fffffff);
-    expect([...run.depths.slice(-4)]).toEqual([3, 2, 1, 0]);
-  });
+it('Bialas and Strzelecki walk through the single loop with n = 2 as Figure 3 does', () => {
+  const run = runLoops('single', 2);
+  expect(run.events.map(({ kind, token }) => [kind, token.id, token.mask, token.pc])).toEqual([
+    ['push', 'SYNC', 0xffffffff, 10],
+    ['push', 'DIV', 0x80000000, 9],
+    ['push', 'DIV', 0x40000000, 9],
+    ['pop', 'DIV', 0x40000000, 9],
+    ['pop', 'DIV', 0x80000000, 9],
+    ['pop', 'SYNC', 0xffffffff, 10],
+  ]);
+  const lastBranch = run.programCounters.lastIndexOf(8);
+  expect(run.activeMasks[lastBranch]).toBe(0x3fffffff);
+  expect([...run.depths.slice(-4)]).toEqual([3, 2, 1, 0]);
 });
 
 it('covers ten CPUs in every column of Langguth, Cai and Trotter, and says where the slides contradict themselves', () => {

@@ -49,6 +49,5 @@ it.each([
   });
   const { predictor } = await predicted(study);
   const ratio = predictedOverSimulated(predictor, 0, { halfWidth: 0.02, maxReplications: 40 });
-  expect(ratio).toBeGreaterThan(0.85);
-  expect(ratio).toBeLessThan(1.2);
+  expect(ratio).toBeBetween(0.85, 1.2);
 });

@@ -1,6 +1,6 @@
 import { createReadStream, existsSync, readdirSync, readFileSync } from 'node:fs';
 import * as v from 'valibot';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { studySchema } from '../../src-main/contract/study.ts';
 import { fail, ok, unwrap } from '../../src-workers/domain/result.ts';
 import { moments } from '../../src-workers/models/workload/laws.ts';
@@ -14,18 +14,17 @@ const openFile = async (path: string) => {
   return existsSync(url) ? ok(createReadStream(url)) : fail('not-found', `${path}: no such file beside the example`);
 };
 
-describe('example studies', () => {
-  it.each(studies)('%s is a valid study with a description, and its workload can be resolved', async (name) => {
+it.each(studies)(
+  'the example %s is a valid study with a description, and its workload can be resolved',
+  async (name) => {
     const study = v.parse(studySchema, JSON.parse(readFileSync(new URL(name, folder), 'utf8')));
     expect(study.description.length).toBeGreaterThan(100);
     const law = unwrap(await resolveWorkload(study.workload.lengths, { openFile }));
     expect(moments(law).mean).toBeGreaterThan(0);
-  });
+  },
+);
 
-  it('every data file is listed with its source and licence', () => {
-    const readme = readFileSync(new URL('README.md', folder), 'utf8');
-    for (const file of readdirSync(folder)) {
-      if (file !== 'README.md') expect(readme).toContain(`\`${file}\``);
-    }
-  });
+it('every data file of the example studies is listed with its source and licence', () => {
+  const readme = readFileSync(new URL('README.md', folder), 'utf8');
+  for (const file of readdirSync(folder)) if (file !== 'README.md') expect(readme).toContain(`\`${file}\``);
 });

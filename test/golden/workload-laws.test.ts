@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { collatzLengths, countLengths, mandelbrotLengths } from '../../src-workers/models/workload/generated.ts';
 import * as laws from '../../src-workers/models/workload/laws.ts';
@@ -9,93 +9,87 @@ import { normalUpperTail } from '../../src-workers/models/workload/normal.ts';
  *   F = fractions.Fraction; p = F(0.001); float(comb(10000, k) * p**k * (1 - p)**(10000 - k))
  * and products of Decimal ratios for Poisson and negative binomial; math.erfc for the normal tail and the log-normal.
  */
-describe('probabilities equal those of exact arithmetic', () => {
-  it.each([
-    [laws.binomialLaw(40, 0.5), 20, 0.12537068761957926],
-    [laws.binomialLaw(10000, 0.001), 0, 4.5173345977048635e-5],
-    [laws.binomialLaw(10000, 0.001), 10, 0.12517263665023892],
-    [laws.binomialLaw(10000, 0.001), 60, 4.827864575109517e-27],
-    [laws.poissonLaw(5000), 5000, 0.005641801804664022],
-    [laws.poissonLaw(5000), 4800, 9.987733294132511e-5],
-    [laws.poissonLaw(30), 0, 9.357622968840175e-14],
-    [laws.negativeBinomialLaw(5, 0.3), 9, 0.07011237448214999],
-    [laws.negativeBinomialLaw(0.5, 0.01), 0, 0.1],
-    [laws.negativeBinomialLaw(0.5, 0.01), 100, 0.0020625365698943555],
-    [laws.lognormalLaw(3, 0.5), 10, 0.02734726650883279],
-    [laws.lognormalLaw(3, 0.5), 20, 0.040835103173893716],
-    [laws.lognormalLaw(3, 0.5), 40, 0.008095082331999973],
-  ])('%#', (result, length, exact) => {
-    const law = unwrap(result);
-    const ours = law.probability[law.support.indexOf(length)] * (1 - law.truncatedMass);
-    // A walk from the mode has up to 2700 steps, and each step rounds. The truncated mass itself, 1e-6, is accurate to
-    // a relative 1e-9.
-    expect(Math.abs(ours / exact - 1)).toBeLessThan(1e-13);
-  });
-
-  it.each([
-    [laws.poissonLaw(5000), 5340, 9.462918890088999e-7],
-    [laws.poissonLaw(30), 59, 9.251868804915057e-7],
-    [laws.negativeBinomialLaw(5, 0.3), 63, 9.332885153180743e-7],
-  ])('the law is cut at the first length whose tail is within the truncation %#', (result, last, tail) => {
-    const law = unwrap(result);
-    expect(law.support[law.support.length - 1]).toBe(last);
-    // The walk stops when the remaining mass is less than 1e-9 of the truncation.
-    expect(Math.abs(law.truncatedMass - tail)).toBeLessThan(1e-15);
-  });
-
-  it.each([
-    [1, 0.15865525393145707],
-    [2.8284, 0.0023390656954665992],
-    [2.82843, 0.002338846481466612],
-    [2.9, 0.0018658133003840384],
-    [5, 2.866515718791946e-7],
-    [37, 5.725571222525139e-300],
-  ])('the normal tail beyond %d equals the reference', (z, tail) => {
-    expect(Math.abs(normalUpperTail(z) / tail - 1)).toBeLessThan(5e-13);
-    expect(Math.abs(normalUpperTail(-z) - (1 - tail))).toBeLessThanOrEqual(Number.EPSILON);
-  });
+it.each([
+  [laws.binomialLaw(40, 0.5), 20, 0.12537068761957926],
+  [laws.binomialLaw(10000, 0.001), 0, 4.5173345977048635e-5],
+  [laws.binomialLaw(10000, 0.001), 10, 0.12517263665023892],
+  [laws.binomialLaw(10000, 0.001), 60, 4.827864575109517e-27],
+  [laws.poissonLaw(5000), 5000, 0.005641801804664022],
+  [laws.poissonLaw(5000), 4800, 9.987733294132511e-5],
+  [laws.poissonLaw(30), 0, 9.357622968840175e-14],
+  [laws.negativeBinomialLaw(5, 0.3), 9, 0.07011237448214999],
+  [laws.negativeBinomialLaw(0.5, 0.01), 0, 0.1],
+  [laws.negativeBinomialLaw(0.5, 0.01), 100, 0.0020625365698943555],
+  [laws.lognormalLaw(3, 0.5), 10, 0.02734726650883279],
+  [laws.lognormalLaw(3, 0.5), 20, 0.040835103173893716],
+  [laws.lognormalLaw(3, 0.5), 40, 0.008095082331999973],
+])('probabilities equal those of exact arithmetic: %#', (result, length, exact) => {
+  const law = unwrap(result);
+  const ours = law.probability[law.support.indexOf(length)] * (1 - law.truncatedMass);
+  // A walk from the mode has up to 2700 steps, and each step rounds. The truncated mass itself, 1e-6, is accurate to
+  // a relative 1e-9.
+  expect(Math.abs(ours / exact - 1)).toBeLessThan(1e-13);
 });
 
-describe('generated examples', () => {
-  it('Collatz stopping times are OEIS A006577', () => {
-    const lengths = collatzLengths(2 ** 17);
-    expect([...lengths.subarray(0, 20)]).toEqual([0, 1, 7, 2, 5, 8, 16, 3, 19, 6, 14, 9, 9, 17, 17, 4, 12, 20, 20, 7]);
-    expect(lengths[26]).toBe(111);
-    // OEIS A006877: the record starts below 2^17 end with 77031 (350 steps) and 106239 (353 steps).
-    expect(lengths[77030]).toBe(350);
-    expect(lengths.indexOf(353)).toBe(106238);
-    expect(lengths.reduce((a, b) => Math.max(a, b))).toBe(353);
-  });
+it.each([
+  [laws.poissonLaw(5000), 5340, 9.462918890088999e-7],
+  [laws.poissonLaw(30), 59, 9.251868804915057e-7],
+  [laws.negativeBinomialLaw(5, 0.3), 63, 9.332885153180743e-7],
+])('the law is cut at the first length whose tail is within the truncation %#', (result, last, tail) => {
+  const law = unwrap(result);
+  expect(law.support[law.support.length - 1]).toBe(last);
+  // The walk stops when the remaining mass is less than 1e-9 of the truncation.
+  expect(Math.abs(law.truncatedMass - tail)).toBeLessThan(1e-15);
+});
 
-  it('Mandelbrot counts agree with the area of the set and mirror in the real axis', () => {
-    const [width, height] = [512, 512];
-    const lengths = mandelbrotLengths(width, height, 1000);
-    const inside = countLengths(lengths).get(1000)! / lengths.length;
-    // The area of the set is 1.5065918849 (OEIS A098403), and the image covers 6.25. Pixels on the border, and pixels
-    // that have not escaped yet, change the area by about 1/width.
-    expect(Math.abs(inside * 6.25 - 1.50659)).toBeLessThan(6.25 / width);
-    for (let column = 0; column < width; column += 37) {
-      for (let row = 0; row < height; row++) {
-        expect(lengths[row * width + column]).toBe(lengths[(height - 1 - row) * width + column]);
-      }
-    }
-  });
+it.each([
+  [1, 0.15865525393145707],
+  [2.8284, 0.0023390656954665992],
+  [2.82843, 0.002338846481466612],
+  [2.9, 0.0018658133003840384],
+  [5, 2.866515718791946e-7],
+  [37, 5.725571222525139e-300],
+])('the normal tail beyond %d equals the reference', (z, tail) => {
+  expect(Math.abs(normalUpperTail(z) / tail - 1)).toBeLessThan(5e-13);
+  expect(Math.abs(normalUpperTail(-z) - (1 - tail))).toBeLessThanOrEqual(Number.EPSILON);
+});
 
-  it('the closed-form interior test changes no count', () => {
-    // This is a plain loop over the definition.
-    const plain = (real: number, imaginary: number, limit: number): number => {
-      let [x, y] = [0, 0];
-      for (let count = 1; count <= limit; count++) {
-        [x, y] = [x * x - y * y + real, 2 * x * y + imaginary];
-        if (x * x + y * y > 4) return count;
-      }
-      return limit;
-    };
-    const lengths = mandelbrotLengths(64, 48, 300);
-    for (let i = 0; i < lengths.length; i++) {
-      const real = -2 + (2.5 * ((i % 64) + 0.5)) / 64;
-      const imaginary = 1.25 - (2.5 * (Math.floor(i / 64) + 0.5)) / 48;
-      expect(lengths[i]).toBe(plain(real, imaginary, 300));
+it('Collatz stopping times are OEIS A006577', () => {
+  const lengths = collatzLengths(2 ** 17);
+  expect([...lengths.subarray(0, 20)]).toEqual([0, 1, 7, 2, 5, 8, 16, 3, 19, 6, 14, 9, 9, 17, 17, 4, 12, 20, 20, 7]);
+  expect(lengths[26]).toBe(111);
+  // OEIS A006877: the record starts below 2^17 end with 77031 (350 steps) and 106239 (353 steps).
+  expect(lengths[77030]).toBe(350);
+  expect(lengths.indexOf(353)).toBe(106238);
+  expect(lengths.reduce((a, b) => Math.max(a, b))).toBe(353);
+});
+
+it('Mandelbrot counts agree with the area of the set and mirror in the real axis', () => {
+  const [width, height] = [512, 512];
+  const lengths = mandelbrotLengths(width, height, 1000);
+  const inside = countLengths(lengths).get(1000)! / lengths.length;
+  // The area of the set is 1.5065918849 (OEIS A098403), and the image covers 6.25. Pixels on the border, and pixels
+  // that have not escaped yet, change the area by about 1/width.
+  expect(Math.abs(inside * 6.25 - 1.50659)).toBeLessThan(6.25 / width);
+  for (let column = 0; column < width; column += 37)
+    for (let row = 0; row < height; row++)
+      expect(lengths[row * width + column]).toBe(lengths[(height - 1 - row) * width + column]);
+});
+
+it('the closed-form interior test changes no count', () => {
+  // This is a plain loop over the definition.
+  const plain = (real: number, imaginary: number, limit: number): number => {
+    let [x, y] = [0, 0];
+    for (let count = 1; count <= limit; count++) {
+      [x, y] = [x * x - y * y + real, 2 * x * y + imaginary];
+      if (x * x + y * y > 4) return count;
     }
-  });
+    return limit;
+  };
+  const lengths = mandelbrotLengths(64, 48, 300);
+  for (let i = 0; i < lengths.length; i++) {
+    const real = -2 + (2.5 * ((i % 64) + 0.5)) / 64;
+    const imaginary = 1.25 - (2.5 * (Math.floor(i / 64) + 0.5)) / 48;
+    expect(lengths[i]).toBe(plain(real, imaginary, 300));
+  }
 });

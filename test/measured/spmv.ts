@@ -89,11 +89,9 @@ export async function measureSpmv(files: readonly string[], { designs, rounds }:
     };
     const predictedMs = await predict(spmvStudy());
     const rows = batches.flatMap(({ file, designs: drawn }, batch) =>
-      drawn.map((design, at): Omit<SpmvRow, 'predictedMs'> => ({
-        matrix: basename(file),
-        design,
-        measuredMs: Math.min(...samplesNs[batch][at]) / 1e6,
-      })),
+      drawn.map((design, at): Omit<SpmvRow, 'predictedMs'> => {
+        return { matrix: basename(file), design, measuredMs: Math.min(...samplesNs[batch][at]) / 1e6 };
+      }),
     );
     return { device, rows: rows.map((row, at) => ({ ...row, predictedMs: predictedMs[at] })), predict };
   } finally {

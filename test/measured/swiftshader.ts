@@ -118,7 +118,7 @@ export interface Timed {
 export async function timeInTurn(batches: readonly Batch[], rounds: number, repeats: number): Promise<Timed> {
   const samplesNs = batches.map(({ designs }) => designs.map((): number[] => []));
   let device: MeasuringDevice | null = null;
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < rounds; round++)
     for (const [at, { workload, designs, kernel }] of batches.entries()) {
       const uniform = mersenneTwister(round);
       const order = designs.map((design, i) => ({ design, i, at: uniform() })).sort((a, b) => a.at - b.at);
@@ -136,7 +136,6 @@ export async function timeInTurn(batches: readonly Batch[], rounds: number, repe
         else if (record.type === 'failed' || record.type === 'lost') throw new Error(JSON.stringify(record));
       }
     }
-  }
   if (device?.threadGroupWidth !== 4 || !device.fingerprint.includes('swiftshader'))
     throw new Error(`The device is ${device?.name ?? 'missing'}, but must be SwiftShader with 4 lanes.`);
   return { device, samplesNs };

@@ -42,46 +42,42 @@ const precedes = (a: number[], b: number[]): boolean => {
   return false;
 };
 
-describe('the pick', () => {
-  it.each([
-    ['a GPU', axes],
-    ['a CPU', cores],
-  ])('of %s is one of the tied designs, and no tied design comes before it by the rule', (_, space) => {
-    // The designs of the first launches, caps and blocks have all other values in common, so that blocks decide.
-    const alike = axes.launch.length * axes.registerCap.length * axes.blockThreads.length;
-    const entry = fc.record({
-      design: fc.oneof(fc.nat(alike - 1), fc.nat(size - 1)),
-      blocks: fc.integer({ min: 1, max: 4 }),
-      timeMs: fc.integer({ min: 100, max: 101 }),
-    });
-    forAll(fc.uniqueArray(entry, { selector: ({ design }) => design, minLength: 1, maxLength: 40 }), (tied) => {
-      const of = new Map(tied.map((one) => [one.design, one]));
-      const figures = {
-        timeMs: (design: number) => of.get(design)!.timeMs,
-        gridBlocks: (design: number) => of.get(design)!.blocks,
-      };
-      const picked = of.get(
-        pickDesign(
-          space,
-          figures,
-          tied.map(({ design }) => design),
-        )!,
-      )!;
-      const place = order(space, picked.design, picked.blocks, picked.timeMs);
-      for (const { design, blocks, timeMs } of tied)
-        expect(precedes(order(space, design, blocks, timeMs), place)).toBe(false);
-      const compare = simplerFirst(space, figures);
-      for (const { design } of tied)
-        if (design !== picked.design) expect(compare(picked.design, design)).toBeLessThan(0);
-    });
+it.each([
+  ['a GPU', axes],
+  ['a CPU', cores],
+])('the pick of %s is one of the tied designs, and no tied design comes before it by the rule', (_, space) => {
+  // The designs of the first launches, caps and blocks have all other values in common, so that blocks decide.
+  const alike = axes.launch.length * axes.registerCap.length * axes.blockThreads.length;
+  const entry = fc.record({
+    design: fc.oneof(fc.nat(alike - 1), fc.nat(size - 1)),
+    blocks: fc.integer({ min: 1, max: 4 }),
+    timeMs: fc.integer({ min: 100, max: 101 }),
   });
-
-  it('is null for an empty list of designs', () => {
-    expect(pickDesign(axes, { timeMs: () => 1, gridBlocks: () => 1 }, [])).toBeUndefined();
+  forAll(fc.uniqueArray(entry, { selector: ({ design }) => design, minLength: 1, maxLength: 40 }), (tied) => {
+    const of = new Map(tied.map((one) => [one.design, one]));
+    const figures = {
+      timeMs: (design: number) => of.get(design)!.timeMs,
+      gridBlocks: (design: number) => of.get(design)!.blocks,
+    };
+    const picked = of.get(
+      pickDesign(
+        space,
+        figures,
+        tied.map(({ design }) => design),
+      )!,
+    )!;
+    const place = order(space, picked.design, picked.blocks, picked.timeMs);
+    for (const { design, blocks, timeMs } of tied)
+      expect(precedes(order(space, design, blocks, timeMs), place)).toBe(false);
+    const compare = simplerFirst(space, figures);
+    for (const { design } of tied) if (design !== picked.design) expect(compare(picked.design, design)).toBeLessThan(0);
   });
 });
 
-describe('the designs that two spaces share', () => {
+it('the pick is null for an empty list of designs', () =>
+  expect(pickDesign(axes, { timeMs: () => 1, gridBlocks: () => 1 }, [])).toBeUndefined());
+
+it('the designs that two spaces share have the same values, and are all designs of the later space but the added ones', () => {
   const part = <T>(values: readonly T[]) => fc.shuffledSubarray([...values], { minLength: 1 });
   const space = fc.record({
     devices: fc.constant(axes.devices),
@@ -93,24 +89,22 @@ describe('the designs that two spaces share', () => {
     blockThreads: part(axes.blockThreads),
   });
 
-  it('have the same values, and are all designs of the later space but the added ones', () => {
-    const valuesOf = (of: SpaceAxes): readonly string[] => {
-      const { threadsPerUnit, loop, balancing, launch, registerCap, blockThreads } = of;
-      const every = [threadsPerUnit, loop, balancing, launch, registerCap, blockThreads];
-      return every.reduce<readonly string[]>(
-        (texts, values) => texts.flatMap((text) => values.map((value) => `${text} ${JSON.stringify(value)}`)),
-        [''],
-      );
-    };
-    forAll(space, space, (earlier, later) => {
-      const [before, after] = [valuesOf(earlier), valuesOf(later)];
-      const { renumber, shared, listAdded } = findSharedDesigns(earlier, later);
-      expect(before.map((_, design) => renumber(design))).toEqual(
-        before.map((text) => (after.includes(text) ? after.indexOf(text) : null)),
-      );
-      expect([...listAdded()]).toEqual([...after.keys()].filter((design) => !before.includes(after[design])));
-      expect(shared).toBe(after.length - listAdded().length);
-    });
+  const valuesOf = (of: SpaceAxes): readonly string[] => {
+    const { threadsPerUnit, loop, balancing, launch, registerCap, blockThreads } = of;
+    const every = [threadsPerUnit, loop, balancing, launch, registerCap, blockThreads];
+    return every.reduce<readonly string[]>(
+      (texts, values) => texts.flatMap((text) => values.map((value) => `${text} ${JSON.stringify(value)}`)),
+      [''],
+    );
+  };
+  forAll(space, space, (earlier, later) => {
+    const [before, after] = [valuesOf(earlier), valuesOf(later)];
+    const { renumber, shared, listAdded } = findSharedDesigns(earlier, later);
+    expect(before.map((_, design) => renumber(design))).toEqual(
+      before.map((text) => (after.includes(text) ? after.indexOf(text) : null)),
+    );
+    expect([...listAdded()]).toEqual([...after.keys()].filter((design) => !before.includes(after[design])));
+    expect(shared).toBe(after.length - listAdded().length);
   });
 });
 
@@ -129,7 +123,7 @@ describe('a stretched law', () => {
       }),
   );
 
-  it('keeps the mean, whole lengths and the total probability', () => {
+  it('keeps the mean, whole lengths and the total probability', () =>
     forAll(law, fc.double({ min: 0.25, max: 3, noNaN: true }), (one, factor) => {
       const { mean } = moments(one);
       const out = stretchedLaw(one, factor, mean);
@@ -139,8 +133,7 @@ describe('a stretched law', () => {
         expect(Number.isInteger(length) && length >= 0).toBe(true);
         if (at > 0) expect(length).toBeGreaterThan(out.support[at - 1]);
       }
-    });
-  });
+    }));
 
   it('has the requested spread if no length would become negative', () => {
     forAll(law, (one) => {
@@ -149,8 +142,7 @@ describe('a stretched law', () => {
       const after = moments(stretchedLaw(one, factor, before.mean));
       // A length between two whole numbers is split between them, which adds at most 1/4 to the variance.
       const variance = (factor * before.standardDeviation) ** 2;
-      expect(after.standardDeviation ** 2).toBeGreaterThanOrEqual(variance - 1e-6);
-      expect(after.standardDeviation ** 2).toBeLessThanOrEqual(variance + 0.25 + 1e-6);
+      expect(after.standardDeviation ** 2).toBeWithin(variance - 1e-6, variance + 0.25 + 1e-6);
     });
   });
 });
@@ -175,14 +167,9 @@ it('a stretched order has whole lengths next to those of its law, and keeps thei
 });
 
 describe('the least regret', () => {
-  const space = (blockThreads: readonly number[], threadsPerUnit: readonly number[]): SpaceAxes => ({
-    ...axes,
-    threadsPerUnit,
-    blockThreads,
-    loop: ['nested'],
-    balancing: ['none'],
-    registerCap: [null],
-  });
+  const space = (blockThreads: readonly number[], threadsPerUnit: readonly number[]): SpaceAxes => {
+    return { ...axes, threadsPerUnit, blockThreads, loop: ['nested'], balancing: ['none'], registerCap: [null] };
+  };
   const spaces = [space([64, 128, 256], [1, 2, 4]), space([128, 64, 512], [2, 1, 8])];
   const sizes = spaces.map((one) => axisCounts(one).reduce((product, count) => product * count, 1));
   const time = fc.oneof(
@@ -191,7 +178,7 @@ describe('the least regret', () => {
   );
   const times = fc.tuple(...sizes.map((size) => fc.array(time, { minLength: size, maxLength: size })));
 
-  it('equals the result of comparing all designs one by one, matched by the values of their axes', () => {
+  it('equals the result of comparing all designs one by one, matched by the values of their axes', () =>
     forAll(times, (given) => {
       const scenarios = spaces.map((one, i) => ({ axes: one, timeMs: Float64Array.from(given[i]) }));
       const named = scenarios.map(({ axes: own, timeMs }) => {
@@ -224,6 +211,5 @@ describe('the least regret', () => {
         if (!everywhere) expect(own).toBeNaN();
         else expect(own).toBe(Math.max(...named.map((of, j) => of.get(name)! / best[j] - 1)));
       });
-    });
-  });
+    }));
 });

@@ -104,12 +104,11 @@ describe('the composite prediction', () => {
     });
   });
 
-  it('scales with the rate: a faster clock never takes longer', () => {
+  it('scales with the rate: a faster clock never takes longer', () =>
     forAll(anyDesign, fc.double({ min: 0.01, max: 1, noNaN: true }), (design, factor) => {
       const faster = predict(design, { cyclesPerIteration: design.cyclesPerIteration.map((t) => t * factor) });
       expect(Math.abs(faster / (factor * predict(design)) - 1)).toBeLessThan(1e-9);
-    });
-  });
+    }));
 
   it('grows with the grid', () => {
     forAllOf(300)(anyDesign, fc.double({ min: 1.02, max: 3, noNaN: true }), (design, factor) => {
@@ -120,7 +119,7 @@ describe('the composite prediction', () => {
     });
   });
 
-  it('takes no less time than a launch that it contains: whole blocks on every multiprocessor, or one wave', () => {
+  it('takes no less time than a launch that it contains: whole blocks on every multiprocessor, or one wave', () =>
     forAllOf(300)(anyDesign, fc.double({ min: 0, max: 3, noNaN: true }), (design, waves) => {
       const { residentBlocks: R, multiprocessors: M } = design;
       const gridBlocks = Math.max(1, Math.round(waves * R * M));
@@ -130,8 +129,7 @@ describe('the composite prediction', () => {
       if (gridBlocks > R * M) return;
       const most = predict(design, { gridBlocks: Math.ceil(gridBlocks / M) * M });
       expect(predict(design, { gridBlocks })).toBeLessThanOrEqual(most * (1 + 1e-12));
-    });
-  });
+    }));
 
   it('takes no longer for one wave than the longest unit on the fullest multiprocessor', () => {
     forAllOf(300)(anyDesign, fc.double({ min: 0, max: 1, noNaN: true }), (design, part) => {
@@ -189,8 +187,7 @@ describe('the composite prediction', () => {
       const least = ((gridBlocks * groupsPerBlock) / multiprocessors) * depth.meanDepth * perGroup;
       // The prediction interpolates between whole numbers of groups, so a time may be up to 2 % below this bound.
       const cycles = predict(design);
-      expect(cycles).toBeGreaterThan(0.98 * least);
-      expect(cycles).toBeLessThan(Infinity);
+      expect(cycles).toBeBetween(0.98 * least, Infinity);
     });
   });
 
@@ -212,8 +209,7 @@ describe('the composite prediction', () => {
       const launch = makePlainLaunch(more, gridBlocks, multiprocessors);
       const cycles = computeLaunchCycles({ ...launch, shorter: fewer, fullerBlocks: fuller });
       // The time counts whole short and whole long blocks, with up to one more of each on every multiprocessor.
-      expect(cycles).toBeGreaterThanOrEqual(at(fewer, gridBlocks) * (1 - 1e-12));
-      expect(cycles).toBeLessThanOrEqual(at(more, gridBlocks + 2 * multiprocessors));
+      expect(cycles).toBeWithin(at(fewer, gridBlocks) * (1 - 1e-12), at(more, gridBlocks + 2 * multiprocessors));
     });
   });
 });

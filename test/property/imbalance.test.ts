@@ -31,29 +31,26 @@ describe('laws of the loss', () => {
     forAll(anyLaw, groupSize, (law, n) => {
       const [row] = lossMoments(law, [n]);
       for (const loss of [row.meanLoss, row.aggregateLoss]) {
-        expect(loss).toBeGreaterThanOrEqual(1);
-        expect(loss).toBeLessThanOrEqual(n * (1 + 1e-12));
+        expect(loss).toBeWithin(1, n * (1 + 1e-12));
       }
       // The standard deviation of a variable in [1, n] is at most half its range.
       expect(row.standardDeviationLoss).toBeLessThanOrEqual((n - 1) / 2 + 1e-5);
     });
   });
 
-  it('aggregate loss grows with n', () => {
+  it('aggregate loss grows with n', () =>
     forAll(anyLaw, groupSize, (law, n) => {
       const [small, large] = lossMoments(law, [n, n + 1]);
       expect(large.aggregateLoss).toBeGreaterThanOrEqual(small.aggregateLoss * (1 - 1e-12));
-    });
-  });
+    }));
 
-  it('the loss does not depend on the unit of length', () => {
+  it('the loss does not depend on the unit of length', () =>
     forAll(anyLaw, groupSize, fc.integer({ min: 2, max: 1000 }), (law, n, factor) => {
       const [one] = lossMoments(law, [n]);
       const [other] = lossMoments(scaled(law, factor), [n]);
       expect(Math.abs(other.meanLoss / one.meanLoss - 1)).toBeLessThan(1e-11);
       expect(Math.abs(other.aggregateLoss / one.aggregateLoss - 1)).toBeLessThan(1e-12);
-    });
-  });
+    }));
 
   it('adding a constant to every length never raises the aggregate loss', () => {
     forAll(anyLaw, groupSize, fc.integer({ min: 1, max: 1000 }), (law, n, constant) => {
@@ -90,8 +87,10 @@ describe('laws of the loss', () => {
       const binnedMean = binned.loss.reduce((sum, x, i) => sum + x * binned.probability[i], 0);
       expect(Math.abs(binnedMean / mean - 1)).toBeLessThan(1e-9);
       for (const q of [0.1, 0.5, 0.9]) {
-        expect(quantile(binned, q)).toBeLessThanOrEqual(quantile(exact, q + 1e-9) * (1 + binned.resolution));
-        expect(quantile(binned, q)).toBeGreaterThanOrEqual(quantile(exact, q - 1e-9) * (1 - binned.resolution));
+        expect(quantile(binned, q)).toBeWithin(
+          quantile(exact, q - 1e-9) * (1 - binned.resolution),
+          quantile(exact, q + 1e-9) * (1 + binned.resolution),
+        );
       }
     });
   });

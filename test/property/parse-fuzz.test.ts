@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { formatWorkload, parseWorkload, type WorkloadDescriptor } from '../../src-workers/parse/grammar.ts';
 import { forAllOf } from '../for-all.ts';
 
 // Hostile files are tested in test/verify/parsers.ts.
 
-describe('the text of a workload', () => {
+it('the text of a workload is read back unchanged', () => {
   const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (value === 0 ? 0 : value));
   const path = fc
     .string({ minLength: 1, maxLength: 30 })
@@ -49,9 +49,7 @@ describe('the text of a workload', () => {
     ),
   }));
 
-  it('is read back unchanged', () => {
-    forAllOf(500)(workload, (descriptor) => {
-      expect(unwrap(parseWorkload(formatWorkload(descriptor)))).toEqual(descriptor);
-    });
-  });
+  forAllOf(500)(workload, (descriptor) =>
+    expect(unwrap(parseWorkload(formatWorkload(descriptor)))).toEqual(descriptor),
+  );
 });

@@ -98,7 +98,7 @@ describe('a law from figures', () => {
     [{ mean: 5, max: 10, sd: 2, skewness: 90 }, /no lengths have the skewness 90/],
     [{ mean: 5, skewness: 1 }, /skewness needs sd/],
     [{ mean: 5, max: 7.5 }, /max is 7\.5\. It must be an integer/],
-  ])('refuses %o', (figures, message) => {
-    expect(summaryLaw(figures, 'summary')).toMatchObject({ error: { code: 'bad-input', message } });
-  });
+  ])('refuses %o', (figures, message) =>
+    expect(summaryLaw(figures, 'summary')).toMatchObject({ error: { code: 'bad-input', message } }),
+  );
 });

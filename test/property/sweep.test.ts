@@ -23,15 +23,14 @@ const counts = fc.tuple(
 );
 const sizeOf = (values: readonly number[]): number => values.reduce((product, count) => product * count, 1);
 
-it('a design is a number: encode undoes decode, and positions stay on their axes', () => {
+it('a design is a number: encode undoes decode, and positions stay on their axes', () =>
   forAll(counts, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (axes, at) => {
     const index = Math.floor(at * sizeOf(axes));
     const positions = new Int32Array(axes.length);
     decodeInto(positions, axes, index);
     expect([...positions].every((position, axis) => position >= 0 && position < axes[axis])).toBe(true);
     expect(encode(axes, positions)).toBe(index);
-  });
-});
+  }));
 
 describe('tasks', () => {
   const saved = fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 1, max: 5000 })), {
@@ -58,7 +57,7 @@ describe('tasks', () => {
       expect(seen.every((mark) => mark === 1)).toBe(true);
     });
   });
-  it('take the same range of designs of every device if there are no results yet', () => {
+  it('take the same range of designs of every device if there are no results yet', () =>
     forAllOf(60)(counts, fc.integer({ min: 1, max: 16 }), (axes, workers) => {
       const perDevice = sizeOf(axes) / axes[0];
       for (const task of missingTasks(axes, [], workers)) {
@@ -68,8 +67,7 @@ describe('tasks', () => {
           expect(count).toBe(task[0].count);
         });
       }
-    });
-  });
+    }));
 });
 
 const EXAMPLES = ['acts', 'collatz', 'geometric', 'mandelbrot', 'spmv-skewed', 'spmv-uniform'];

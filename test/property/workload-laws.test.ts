@@ -11,27 +11,19 @@ const FINE_CUT = 1e-15;
 
 /** Generates laws with their textbook mean and variance, which follow from the parameters without truncation. */
 const textbook: fc.Arbitrary<{ law: Result<LengthLaw>; mean: number; variance: number }> = fc.oneof(
-  fc.record({ n: fc.integer({ min: 1, max: 20_000 }), p: probability }).map(({ n, p }) => ({
-    law: laws.binomialLaw(n, p),
-    mean: n * p,
-    variance: n * p * (1 - p),
-  })),
+  fc.record({ n: fc.integer({ min: 1, max: 20_000 }), p: probability }).map(({ n, p }) => {
+    return { law: laws.binomialLaw(n, p), mean: n * p, variance: n * p * (1 - p) };
+  }),
   probability.map((p) => ({ law: laws.geometricLaw(p, FINE_CUT), mean: 1 / p, variance: (1 - p) / p ** 2 })),
-  fc.double({ min: 0.01, max: 20_000, noNaN: true }).map((mean) => ({
-    law: laws.poissonLaw(mean, FINE_CUT),
-    mean,
-    variance: mean,
-  })),
-  fc.record({ r: fc.double({ min: 0.05, max: 200, noNaN: true }), p: probability }).map(({ r, p }) => ({
-    law: laws.negativeBinomialLaw(r, p, FINE_CUT),
-    mean: (r * (1 - p)) / p,
-    variance: (r * (1 - p)) / p ** 2,
-  })),
-  fc.record({ a: fc.nat(5000), width: fc.nat(5000) }).map(({ a, width }) => ({
-    law: laws.uniformLaw(a, a + width),
-    mean: a + width / 2,
-    variance: ((width + 1) ** 2 - 1) / 12,
-  })),
+  fc.double({ min: 0.01, max: 20_000, noNaN: true }).map((mean) => {
+    return { law: laws.poissonLaw(mean, FINE_CUT), mean, variance: mean };
+  }),
+  fc.record({ r: fc.double({ min: 0.05, max: 200, noNaN: true }), p: probability }).map(({ r, p }) => {
+    return { law: laws.negativeBinomialLaw(r, p, FINE_CUT), mean: (r * (1 - p)) / p, variance: (r * (1 - p)) / p ** 2 };
+  }),
+  fc.record({ a: fc.nat(5000), width: fc.nat(5000) }).map(({ a, width }) => {
+    return { law: laws.uniformLaw(a, a + width), mean: a + width / 2, variance: ((width + 1) ** 2 - 1) / 12 };
+  }),
 );
 
 /** Computes P(W ≤ length) from its definition. */
@@ -68,9 +60,7 @@ function expectLaw(law: LengthLaw): void {
 }
 
 describe('laws of unit lengths', () => {
-  it('have a rising support of positive probabilities that sum to 1', () => {
-    forAllOf(300)(anyLaw, expectLaw);
-  });
+  it('have a rising support of positive probabilities that sum to 1', () => forAllOf(300)(anyLaw, expectLaw));
 
   it('have their textbook mean and variance', () => {
     forAllOf(300)(textbook, ({ law, mean, variance }) => {
@@ -99,16 +89,15 @@ describe('laws of unit lengths', () => {
     );
   });
 
-  it('a quantile is the first length at which the distribution reaches its probability', () => {
+  it('a quantile is the first length at which the distribution reaches its probability', () =>
     forAllOf(200)(anyLaw, fc.double({ min: 0, max: 1, noNaN: true }), (law, q) => {
       const length = laws.quantile(law, q);
       const rounding = law.support.length * Number.EPSILON;
       expect(probabilityUpTo(law, length)).toBeGreaterThanOrEqual(q - rounding);
       if (length > law.support[0]) expect(probabilityUpTo(law, length - 1)).toBeLessThan(q);
-    });
-  });
+    }));
 
-  it('a mixture has the weighted mean of its parts', () => {
+  it('a mixture has the weighted mean of its parts', () =>
     forAllOf(100)(anyLaw, anyLaw, fc.double({ min: 0, max: 1, noNaN: true }), (first, second, weight) => {
       const mixed = unwrap(
         laws.mixtureLaw([
@@ -119,8 +108,7 @@ describe('laws of unit lengths', () => {
       expectLaw(mixed);
       const mean = weight * laws.moments(first).mean + (1 - weight) * laws.moments(second).mean;
       expect(Math.abs(laws.moments(mixed).mean - mean)).toBeLessThanOrEqual(1e-10 * Math.max(1, mean));
-    });
-  });
+    }));
 
   it('any arguments at all give a law or a failure, never an exception', () => {
     const number = fc.oneof(

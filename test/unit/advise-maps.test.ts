@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { coarseAxes, coarseDesigns } from '../../src-workers/advise/coarse.ts';
 import { bestMaps, mapShape } from '../../src-workers/advise/maps.ts';
 import { surveyDesigns, predictTimes, type DesignPart } from '../../src-workers/advise/survey.ts';
@@ -49,73 +49,70 @@ function brute(counts: readonly number[], times: Float64Array) {
   return cells.map((map) => map.map((all) => Math.min(...all.filter((time) => !Number.isNaN(time)))));
 }
 
-describe('small maps of the landscape', () => {
-  it('contain the best design of each cell, however the space is cut into parts', async () => {
-    const { predictor, size, parts } = await example();
-    const { counts } = predictor;
-    const times = predictTimes(
-      predictor,
-      Uint32Array.from({ length: size }, (_, design) => design),
-    );
-    const expected = brute(counts, times);
-    expect(mapShape(counts)).toEqual({ maps: 3, rows: 24, columns: 32 });
-    for (const step of [size, 1000, 333]) {
-      const ranges = Array.from({ length: Math.ceil(size / step) }, (_, at) => ({
-        first: at * step,
-        count: Math.min(step, size - at * step),
-      }));
-      const { maps } = bestMaps(counts, parts(ranges).reverse(), null);
-      maps.forEach(({ timeMs, best, bestMs }, map) => {
-        const seen = Array.from(timeMs, (time) => (Number.isNaN(time) ? Infinity : time));
-        expect(seen).toEqual(expected[map].map(Math.fround));
-        expect(bestMs).toBe(Math.min(...expected[map]));
-        expect(times[best]).toBe(bestMs);
-      });
-      expect(maps.some(({ timeMs }) => timeMs.some(Number.isNaN))).toBe(true);
-      expect(maps.some(({ timeMs }) => !timeMs.every(Number.isNaN))).toBe(true);
-    }
-  });
-
-  it('give each cell the time of the nearest predicted cell if the prediction is coarse', async () => {
-    const { plan, predictor, parts } = await example();
-    const { counts } = predictor;
-    const { rows, columns } = mapShape(counts);
-    const designs = coarseDesigns(plan.axes);
-    const { maps } = bestMaps(counts, parts([designs]), coarseAxes(plan.axes));
-    const at = new Int32Array(counts.length);
-    const known = new Map<number, number>();
-    predictTimes(predictor, designs).forEach((time, entry) => {
-      decodeInto(at, counts, designs[entry]);
-      if (at[AXIS.threadsPerUnit] !== 1) return;
-      const cell =
-        Math.floor((at[AXIS.launch] * rows) / counts[AXIS.launch]) * columns +
-        Math.floor((at[AXIS.blockThreads] * columns) / counts[AXIS.blockThreads]);
-      const before = known.get(cell) ?? NaN;
-      known.set(cell, Number.isNaN(time) || before <= time ? before : time);
+it('small maps of the landscape contain the best design of each cell, however the space is cut into parts', async () => {
+  const { predictor, size, parts } = await example();
+  const { counts } = predictor;
+  const times = predictTimes(
+    predictor,
+    Uint32Array.from({ length: size }, (_, design) => design),
+  );
+  const expected = brute(counts, times);
+  expect(mapShape(counts)).toEqual({ maps: 3, rows: 24, columns: 32 });
+  for (const step of [size, 1000, 333]) {
+    const ranges = Array.from({ length: Math.ceil(size / step) }, (_, at) => {
+      return { first: at * step, count: Math.min(step, size - at * step) };
     });
-    expect(known.size).toBeLessThan((rows * columns) / 10);
-    maps[1].timeMs.forEach((time, cell) => {
-      const distance = (other: number) => [
-        Math.abs(Math.floor(other / columns) - Math.floor(cell / columns)),
-        Math.abs((other % columns) - (cell % columns)),
-      ];
-      const near = [...known.keys()].map((other) => ({ other, by: distance(other) }));
-      const rowsAway = Math.min(...near.map(({ by }) => by[0]));
-      const columnsAway = Math.min(...near.map(({ by }) => by[1]));
-      const times = near
-        .filter(({ by }) => by[0] === rowsAway && by[1] === columnsAway)
-        .map(({ other }) => Math.fround(known.get(other)!));
-      expect(times).toContain(time);
+    const { maps } = bestMaps(counts, parts(ranges).reverse(), null);
+    maps.forEach(({ timeMs, best, bestMs }, map) => {
+      const seen = Array.from(timeMs, (time) => (Number.isNaN(time) ? Infinity : time));
+      expect(seen).toEqual(expected[map].map(Math.fround));
+      expect(bestMs).toBe(Math.min(...expected[map]));
+      expect(times[best]).toBe(bestMs);
     });
-  });
+    expect(maps.some(({ timeMs }) => timeMs.some(Number.isNaN))).toBe(true);
+    expect(maps.some(({ timeMs }) => !timeMs.every(Number.isNaN))).toBe(true);
+  }
+});
 
-  it('have no times for an axis without a valid design', async () => {
-    const { predictor, size, parts } = await example({ ...AXES, blockThreads: [2048], threadsPerUnit: [1, 2] });
-    const { maps, columns } = bestMaps(predictor.counts, parts([{ first: 0, count: size }]), null);
-    expect(columns).toBe(1);
-    for (const { timeMs, best, bestMs } of maps) {
-      expect(timeMs.every(Number.isNaN)).toBe(true);
-      expect([best, bestMs]).toEqual([-1, NaN]);
-    }
+it('small maps of the landscape give each cell the time of the nearest predicted cell if the prediction is coarse', async () => {
+  const { plan, predictor, parts } = await example();
+  const { counts } = predictor;
+  const { rows, columns } = mapShape(counts);
+  const designs = coarseDesigns(plan.axes);
+  const { maps } = bestMaps(counts, parts([designs]), coarseAxes(plan.axes));
+  const at = new Int32Array(counts.length);
+  const known = new Map<number, number>();
+  predictTimes(predictor, designs).forEach((time, entry) => {
+    decodeInto(at, counts, designs[entry]);
+    if (at[AXIS.threadsPerUnit] !== 1) return;
+    const cell =
+      Math.floor((at[AXIS.launch] * rows) / counts[AXIS.launch]) * columns +
+      Math.floor((at[AXIS.blockThreads] * columns) / counts[AXIS.blockThreads]);
+    const before = known.get(cell) ?? NaN;
+    known.set(cell, Number.isNaN(time) || before <= time ? before : time);
   });
+  expect(known.size).toBeLessThan((rows * columns) / 10);
+  maps[1].timeMs.forEach((time, cell) => {
+    const distance = (other: number) => [
+      Math.abs(Math.floor(other / columns) - Math.floor(cell / columns)),
+      Math.abs((other % columns) - (cell % columns)),
+    ];
+    const near = [...known.keys()].map((other) => ({ other, by: distance(other) }));
+    const rowsAway = Math.min(...near.map(({ by }) => by[0]));
+    const columnsAway = Math.min(...near.map(({ by }) => by[1]));
+    const times = near
+      .filter(({ by }) => by[0] === rowsAway && by[1] === columnsAway)
+      .map(({ other }) => Math.fround(known.get(other)!));
+    expect(times).toContain(time);
+  });
+});
+
+it('small maps of the landscape have no times for an axis without a valid design', async () => {
+  const { predictor, size, parts } = await example({ ...AXES, blockThreads: [2048], threadsPerUnit: [1, 2] });
+  const { maps, columns } = bestMaps(predictor.counts, parts([{ first: 0, count: size }]), null);
+  expect(columns).toBe(1);
+  for (const { timeMs, best, bestMs } of maps) {
+    expect(timeMs.every(Number.isNaN)).toBe(true);
+    expect([best, bestMs]).toEqual([-1, NaN]);
+  }
 });

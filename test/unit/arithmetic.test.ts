@@ -19,9 +19,7 @@ it.each([
   ['-n + -(2 - 1)', -11],
   ['n % 4 * 2', 4],
   ['max(n, 4 * block) / min(2, log2(16))', 8],
-])('%s is %d', (text, value) => {
-  expect(read(text).value((name) => VALUES[name])).toBe(value);
-});
+])('%s is %d', (text, value) => expect(read(text).value((name) => VALUES[name])).toBe(value));
 
 it('names its variables, and is translated to C++ with the type double', () => {
   const found = read('ceil({n} / 3) * (block % 2) - 1');
@@ -45,6 +43,5 @@ it.each([
   ['constructor', '"constructor" is not one of n, block'],
   ['1'.repeat(201), 'it has more than 200 characters'],
 ])('refuses %s', (text, why) => {
-  const found = parseArithmetic(text, Object.keys(VALUES));
-  expect(found).toFail(null, why);
+  expect(parseArithmetic(text, Object.keys(VALUES))).toFail(null, why);
 });

@@ -18,34 +18,28 @@ const read = (kernel: StudyFile['kernel'], more: Partial<StudyFile> = {}): Study
   unwrap(parseStudy(JSON.stringify(smallStudy({ kernel, ...more }))));
 const middle = (field: string): number => sortedQuantile(ASSUMED_LAWS[`kernel.${field}`].quantiles, 0.5);
 
-describe('the range of an assumed input', () => {
-  it('is that of its law, around the value of the study', () => {
-    const filled = atMiddle(read({ ...little, origins: { registersPerThread: 'assumed' } }), [a100]);
-    const facts = withRanges(
-      inputFacts(predictionInputs(filled, unwrap(studyAxes(filled, [a100]))), a100),
-      filled,
-      a100,
-    );
-    const rangeOf = (field: string) => facts.find((fact) => fact.field === field)!.usual;
-    const { quantiles } = ASSUMED_LAWS['kernel.prologue'];
-    expect(rangeOf('kernel.prologue')).toEqual([quantiles[0], quantiles.at(-1)]);
-    // The study states 40 registers, and the law has 36 in the middle.
-    expect(rangeOf('kernel.registersPerThread')).toEqual(
-      [20, 128].map((end) => Math.round(40 * Math.sqrt(end / middle('registersPerThread')))),
-    );
-    const chain = ASSUMED_LAWS['kernel.chainInstructions'].quantiles;
-    expect(rangeOf('kernel.chainInstructions')).toEqual(
-      [chain[0], chain.at(-1)!].map((part) => Number((60 * part).toPrecision(3))),
-    );
-    expect(rangeOf('device.clockMhz')).toBeNull();
-  });
+it('the range of an assumed input is that of its law, around the value of the study', () => {
+  const filled = atMiddle(read({ ...little, origins: { registersPerThread: 'assumed' } }), [a100]);
+  const facts = withRanges(inputFacts(predictionInputs(filled, unwrap(studyAxes(filled, [a100]))), a100), filled, a100);
+  const rangeOf = (field: string) => facts.find((fact) => fact.field === field)!.usual;
+  const { quantiles } = ASSUMED_LAWS['kernel.prologue'];
+  expect(rangeOf('kernel.prologue')).toEqual([quantiles[0], quantiles.at(-1)]);
+  // The study states 40 registers, and the law has 36 in the middle.
+  expect(rangeOf('kernel.registersPerThread')).toEqual(
+    [20, 128].map((end) => Math.round(40 * Math.sqrt(end / middle('registersPerThread')))),
+  );
+  const chain = ASSUMED_LAWS['kernel.chainInstructions'].quantiles;
+  expect(rangeOf('kernel.chainInstructions')).toEqual(
+    [chain[0], chain.at(-1)!].map((part) => Number((60 * part).toPrecision(3))),
+  );
+  expect(rangeOf('device.clockMhz')).toBeNull();
+});
 
-  it('is the same without an open study', () => {
-    for (const [field, { usual }] of Object.entries(KERNEL_INPUTS)) {
-      const law = ASSUMED_LAWS[`kernel.${field}`];
-      if (law && field !== 'chainInstructions') expect(usual, field).toEqual([law.quantiles[0], law.quantiles.at(-1)]);
-    }
-  });
+it('the range of an assumed input is the same without an open study', () => {
+  for (const [field, { usual }] of Object.entries(KERNEL_INPUTS)) {
+    const law = ASSUMED_LAWS[`kernel.${field}`];
+    if (law && field !== 'chainInstructions') expect(usual, field).toEqual([law.quantiles[0], law.quantiles.at(-1)]);
+  }
 });
 
 describe('a study with the middle of each assumed input', () => {

@@ -31,6 +31,4 @@ it('times as noisy as their difference are not called slower', () => {
   expect(compareTimes(earlier, later, mersenneTwister(1)).isSlower).toBe(false);
 });
 
-it('an unknown revision is refused', () => {
-  expect(benchAgainst('no-such-revision', 1)).toBe(2);
-});
+it('an unknown revision is refused', () => expect(benchAgainst('no-such-revision', 1)).toBe(2));

@@ -141,9 +141,9 @@ describe('the plan that the CUDA program reads', () => {
       /^Case s cannot be prepared: The benchmark stream does not run on a CUDA device/,
       { id: 's', benchmark: 'stream', parameters: { cores: 1, bytesPerCore: 8 } },
     ],
-  ])('refuses a case: %s', async (message, one) => {
-    expect(await cudaPlan(planOf([one]), NO_FILES)).toFail(null, message);
-  });
+  ])('refuses a case: %s', async (message, one) =>
+    expect(await cudaPlan(planOf([one]), NO_FILES)).toFail(null, message),
+  );
 
   it('refuses plans for other targets, without repeats or workload, and with two cases of one name', async () => {
     const made = (...plan: Parameters<typeof planOf>) => cudaPlan(planOf(...plan), NO_FILES);
@@ -222,9 +222,7 @@ describe("the assembler's report", () => {
     ['note\n/usr/bin/ld: cannot find -lcudart\ncollect2: error', '/usr/bin/ld: cannot find -lcudart'],
     ['Segmentation fault\n', 'Segmentation fault'],
     ['', 'it printed nothing'],
-  ])('contains the first error if the compiler fails', (text, first) => {
-    expect(firstError(text)).toBe(first);
-  });
+  ])('contains the first error if the compiler fails', (text, first) => expect(firstError(text)).toBe(first));
 });
 
 describe('a bundle', () => {
@@ -288,8 +286,7 @@ describe('a bundle', () => {
     expect(unwrap(tarArchive(files))).toEqual(archive);
     const path = join(folder, 'bundle.tar');
     writeFileSync(path, archive);
-    const unpacked = spawnSync('tar', ['-xf', path, '-C', folder], { encoding: 'utf8' });
-    expect(unpacked.stderr).toBe('');
+    expect(spawnSync('tar', ['-xf', path, '-C', folder], { encoding: 'utf8' }).stderr).toBe('');
     for (const { path: name, bytes, executable } of files) {
       expect(readFileSync(join(folder, ARCHIVE_FOLDER, name)).equals(bytes), name).toBe(true);
       expect(statSync(join(folder, ARCHIVE_FOLDER, name)).mode & 0o111, name).toBe(executable ? 0o111 : 0);

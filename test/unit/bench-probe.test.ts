@@ -41,7 +41,7 @@ describe('times of a round', () => {
     at(894, check('b')),
   ];
 
-  it('are the times between the records, including waiting', () => {
+  it('are the times between the records, including waiting', () =>
     expect(probeTimes(1000, records)).toEqual({
       units: 1000,
       startMs: 400,
@@ -49,8 +49,7 @@ describe('times of a round', () => {
       prepareMs: 52,
       launchMs: 15,
       slowestLaunchMs: 20,
-    });
-  });
+    }));
 
   it('are those of the device if all records come at once, and missing if no design ran', () => {
     const together = records.map(({ record }) => at(900, record));
@@ -66,15 +65,9 @@ describe('times of a round', () => {
   });
 });
 
-const round = (units: number, launchMs: number, more: Partial<ProbeTimes> = {}): ProbeTimes => ({
-  units,
-  startMs: 0,
-  onceMs: 0,
-  prepareMs: 0,
-  launchMs,
-  slowestLaunchMs: launchMs,
-  ...more,
-});
+const round = (units: number, launchMs: number, more: Partial<ProbeTimes> = {}): ProbeTimes => {
+  return { units, startMs: 0, onceMs: 0, prepareMs: 0, launchMs, slowestLaunchMs: launchMs, ...more };
+};
 
 it('units of the next round are few at first and grow until a launch is long, at most to all units', () => {
   expect(nextProbeUnits([], 1_000_000, true)).toBe(1024);
@@ -107,25 +100,15 @@ describe('a measurement that fits the time', () => {
   it('is complete if that is quick', () => {
     const rounds = [round(100_000, 10, { startMs: 500, onceMs: 100, prepareMs: 30 })];
     // The expected time is 500 + 100 + 20 · (30 + 18 · 10) = 4800 ms.
-    expect(fittingMeasurement(rounds, asked)).toEqual({
-      units: 100_000,
-      designs: 20,
-      repeats: 15,
-      estimateMs: 4800,
-      fullMs: 4800,
-    });
+    const wanted = { units: 100_000, designs: 20, repeats: 15, estimateMs: 4800, fullMs: 4800 };
+    expect(fittingMeasurement(rounds, asked)).toEqual(wanted);
   });
 
   it('first has fewer repeats, because these change only the interval', () => {
     // With 15 repeats, 20 designs of 18 launches of 400 ms take 144 s. With 12 repeats, they have 15 launches and take
     // 120 s.
-    expect(fittingMeasurement([round(100_000, 400)], asked)).toEqual({
-      units: 100_000,
-      designs: 20,
-      repeats: 12,
-      estimateMs: 120_000,
-      fullMs: 144_000,
-    });
+    const expected = { units: 100_000, designs: 20, repeats: 12, estimateMs: 120_000, fullMs: 144_000 };
+    expect(fittingMeasurement([round(100_000, 400)], asked)).toEqual(expected);
   });
 
   it('has fewer units if seven repeats are too many', () => {
@@ -192,8 +175,7 @@ describe('a measurement that fits the time', () => {
     forAll(time, time, fc.integer({ min: 1, max: 1000 }), fc.integer({ min: 1, max: 60 }), (launch, prepare, designs, repeats) => {
         const rounds = [round(1000, launch, { prepareMs: prepare })];
         const found = fittingMeasurement(rounds, { ...asked, designs, repeats });
-        expect(found.repeats).toBeLessThanOrEqual(repeats);
-        expect(found.repeats).toBeGreaterThanOrEqual(Math.min(repeats, 7));
+        expect(found.repeats).toBeWithin(Math.min(repeats, 7), repeats);
         expect(found.estimateMs).toBeLessThanOrEqual(found.fullMs);
         if (found.designs > Math.min(designs, 6)) expect(found.estimateMs).toBeLessThanOrEqual(asked.timeLimitMs);
         expect(found.units).toBeGreaterThanOrEqual(1000);

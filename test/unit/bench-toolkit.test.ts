@@ -96,21 +96,19 @@ it('asks the nvidia-smi of the driver if WSL does not have it in PATH', async ()
   expect(await askNvidiaSmi('compute_cap', { PATH: none }, none)).toBeNull();
 });
 
-describe('a slice of a multi-instance GPU', () => {
+it('a slice of a multi-instance GPU has a name, and is the device that a study names as a part of the whole', () => {
   const device = {
     name: 'NVIDIA A100-SXM4-40GB MIG 1g.5gb',
     multiprocessors: 14,
     properties: { ordinal: 0, launchTimeLimit: 0 },
   } as unknown as MeasuringDevice;
 
-  it('has a name, and is the device that a study names as a part of the whole', () => {
-    expect(cudaAdvice(device)).toMatch(/^This is a slice \(MIG\) of a GPU, which a study names DEVICE:14:slice\./);
-    expect(cudaAdvice({ ...device, name: 'NVIDIA A100-SXM4-40GB' })).toBe('');
-    const whole = { kind: 'gpu', id: 'a100', name: 'NVIDIA A100 SXM4 40 GB', multiprocessors: 108 } as GpuDevice;
-    expect(isSameDevice(whole, device)).toBe(false);
-    const slice = { ...whole, id: 'a100:14:slice', name: `${whole.name} (14 of 108 SMs, slice)`, multiprocessors: 14 };
-    expect(isSameDevice(slice, device)).toBe(true);
-  });
+  expect(cudaAdvice(device)).toMatch(/^This is a slice \(MIG\) of a GPU, which a study names DEVICE:14:slice\./);
+  expect(cudaAdvice({ ...device, name: 'NVIDIA A100-SXM4-40GB' })).toBe('');
+  const whole = { kind: 'gpu', id: 'a100', name: 'NVIDIA A100 SXM4 40 GB', multiprocessors: 108 } as GpuDevice;
+  expect(isSameDevice(whole, device)).toBe(false);
+  const slice = { ...whole, id: 'a100:14:slice', name: `${whole.name} (14 of 108 SMs, slice)`, multiprocessors: 14 };
+  expect(isSameDevice(slice, device)).toBe(true);
 });
 
 it("the host's compiler is chosen by nvcc, and on Windows it is named, in PATH, or where Visual Studio is installed", async () => {
@@ -121,36 +119,31 @@ it("the host's compiler is chosen by nvcc, and on Windows it is named, in PATH, 
   mkdirSync(installer, { recursive: true });
   const cl = 'C:\\VS\\VC\\Tools\\MSVC\\14.4\\bin\\Hostx64\\x64\\cl.exe';
   writeFileSync(join(installer, 'vswhere.exe'), `#!/bin/sh\nprintf '%s\\r\\n' '${cl}'\n`, { mode: 0o755 });
-  expect(unwrap(await hostCompilerFlags({ 'ProgramFiles(x86)': folder }, 'win32'))).toEqual([
-    '-ccbin',
-    'C:\\VS\\VC\\Tools\\MSVC\\14.4\\bin\\Hostx64\\x64',
-  ]);
+  const expected = ['-ccbin', 'C:\\VS\\VC\\Tools\\MSVC\\14.4\\bin\\Hostx64\\x64'];
+  expect(unwrap(await hostCompilerFlags({ 'ProgramFiles(x86)': folder }, 'win32'))).toEqual(expected);
   writeFileSync(join(folder, 'cl.exe'), '#!/bin/sh\n', { mode: 0o755 });
   expect(unwrap(await hostCompilerFlags({ PATH: folder }, 'win32'))).toEqual([]);
 });
 
-describe('the releases that know a compute capability', () => {
-  it.each([
-    [70, 'CUDA 12.9 or older'],
-    [37, 'CUDA 11.8 or older'],
-    [30, 'CUDA 10.2 or older'],
-    [75, 'CUDA 10.0 or newer'],
-    [121, 'CUDA 12.9 or newer'],
-    [999, null],
-  ])('%d: %s', (capability, expected) => {
-    expect(findReleases(capability)).toBe(expected);
-  });
+it.each([
+  [70, 'CUDA 12.9 or older'],
+  [37, 'CUDA 11.8 or older'],
+  [30, 'CUDA 10.2 or older'],
+  [75, 'CUDA 10.0 or newer'],
+  [121, 'CUDA 12.9 or newer'],
+  [999, null],
+])('the releases that know a compute capability %d: %s', (capability, expected) =>
+  expect(findReleases(capability)).toBe(expected),
+);
 
-  it('lists the capabilities of a release', () => {
-    expect(knownByRelease('12.9.86')).toEqual(expect.arrayContaining([50, 70, 75, 90, 120, 121]));
-    expect(knownByRelease('12.9.86')).not.toContain(110);
-    expect(knownByRelease('13.0.88').slice(0, 2)).toEqual([75, 80]);
-    expect(knownByRelease('0.0.0')).toEqual([]);
-  });
-
-  it('says if no release can compile our kernels', () => {
-    expect(neededToolkit(30)).toBe(
-      'compute capability 3.0 needs CUDA 10.2 or older, which does not compile these C++17 kernels',
-    );
-  });
+it('the compute capabilities of a release are listed', () => {
+  expect(knownByRelease('12.9.86')).toEqual(expect.arrayContaining([50, 70, 75, 90, 120, 121]));
+  expect(knownByRelease('12.9.86')).not.toContain(110);
+  expect(knownByRelease('13.0.88').slice(0, 2)).toEqual([75, 80]);
+  expect(knownByRelease('0.0.0')).toEqual([]);
 });
+
+it('the text of a compute capability says if no release can compile our kernels', () =>
+  expect(neededToolkit(30)).toBe(
+    'compute capability 3.0 needs CUDA 10.2 or older, which does not compile these C++17 kernels',
+  ));

@@ -34,15 +34,14 @@ describe('order of the units', () => {
       expect([...unwrap(unitOrder(Uint32Array.of(3, 1, 2), { kind }, 4))]).toEqual([0, 1, 2]);
   });
 
-  it('sorts all units, or each window in its place, and the sort is stable', () => {
+  it('sorts all units, or each window in its place, and the sort is stable', () =>
     forAll(someLengths, fc.integer({ min: 1, max: 400 }), (lengths, window) => {
       expect([...unwrap(unitOrder(lengths, { kind: 'full-sort' }, 4))]).toEqual(sorted(lengths));
       const windows: number[] = [];
       for (let from = 0; from < lengths.length; from += window)
         windows.push(...sorted(lengths, from, Math.min(lengths.length, from + window)));
       expect([...unwrap(unitOrder(lengths, { kind: 'window-sort', units: window }, 4))]).toEqual(windows);
-    });
-  });
+    }));
 
   it.each(['quantile-buckets', 'best-buckets'] as const)(
     'takes each %s one after another, and keeps the order of the units inside',
@@ -88,34 +87,26 @@ describe('order of the units', () => {
   });
 });
 
-describe('slots of a launch', () => {
-  it('counts slots, groups and rounds, also for blocks that end within a thread group', () => {
-    expect(unwrap(slotLayout({ threadsPerUnit: 4, blockThreads: 80, gridBlocks: 3 }, 32, 121))).toEqual({
-      slotsPerBlock: 20,
-      unitsPerGroup: 8,
-      groupsPerBlock: 3,
-      slots: 60,
-      rounds: 3,
-    });
-    expect(unwrap(slotLayout({ threadsPerUnit: 2, blockThreads: 8, gridBlocks: 1 }, 32, 1)).unitsPerGroup).toBe(4);
-  });
-
-  it.each([
-    [{ threadsPerUnit: 3, blockThreads: 96, gridBlocks: 1 }, /^threads per unit must be a power of two .*, not 3$/],
-    [{ threadsPerUnit: 48, blockThreads: 96, gridBlocks: 1 }, /^threads per unit must be .*, not 48$/],
-    [{ threadsPerUnit: 8, blockThreads: 36, gridBlocks: 1 }, /^A block of 36 threads is not a multiple of the 8/],
-    [{ threadsPerUnit: 8, blockThreads: 32, gridBlocks: 0 }, /^The grid has 0 blocks/],
-  ])('refuses %j', (design, message) => {
-    expect(slotLayout(design, 32, 100)).toFail('bad-input', message);
-  });
-
-  it('has no thread groups that share a unit', () => {
-    expect(slotLayout({ threadsPerUnit: 64, blockThreads: 64, gridBlocks: 1 }, 32, 100)).toFail(
-      'unsupported',
-      /stands in for a kernel/,
-    );
-  });
+it('slots of a launch counts slots, groups and rounds, also for blocks that end within a thread group', () => {
+  const expected = { slotsPerBlock: 20, unitsPerGroup: 8, groupsPerBlock: 3, slots: 60, rounds: 3 };
+  expect(unwrap(slotLayout({ threadsPerUnit: 4, blockThreads: 80, gridBlocks: 3 }, 32, 121))).toEqual(expected);
+  expect(unwrap(slotLayout({ threadsPerUnit: 2, blockThreads: 8, gridBlocks: 1 }, 32, 1)).unitsPerGroup).toBe(4);
 });
+
+it.each([
+  [{ threadsPerUnit: 3, blockThreads: 96, gridBlocks: 1 }, /^threads per unit must be a power of two .*, not 3$/],
+  [{ threadsPerUnit: 48, blockThreads: 96, gridBlocks: 1 }, /^threads per unit must be .*, not 48$/],
+  [{ threadsPerUnit: 8, blockThreads: 36, gridBlocks: 1 }, /^A block of 36 threads is not a multiple of the 8/],
+  [{ threadsPerUnit: 8, blockThreads: 32, gridBlocks: 0 }, /^The grid has 0 blocks/],
+])('slots of a launch refuses %j', (design, message) =>
+  expect(slotLayout(design, 32, 100)).toFail('bad-input', message),
+);
+
+it('slots of a launch has no thread groups that share a unit', () =>
+  expect(slotLayout({ threadsPerUnit: 64, blockThreads: 64, gridBlocks: 1 }, 32, 100)).toFail(
+    'unsupported',
+    /stands in for a kernel/,
+  ));
 
 describe('the unit loop', () => {
   /** The same result is computed in whole numbers modulo 2³². */
@@ -125,7 +116,7 @@ describe('the unit loop', () => {
     return v ^ (v >> 15n);
   };
 
-  it('computes the result of its definition', () => {
+  it('computes the result of its definition', () =>
     forAll(fc.array(fc.integer({ min: 0, max: 70 }), { minLength: 1, maxLength: 20 }), (lengths) => {
       const results = referenceResults(Uint32Array.from(lengths));
       lengths.forEach((length, unit) => {
@@ -134,8 +125,7 @@ describe('the unit loop', () => {
         for (let i = 1; i <= length; i++) x = word(x + BigInt(i) * factor);
         expect(results[unit]).toBe(Number(x));
       });
-    });
-  });
+    }));
 
   it('computes the same for the longest possible unit', () => {
     const length = 2 ** 32 - 1;

@@ -27,8 +27,7 @@ it('a sweep of the command line is listed as running, and the contract can cance
   expect(swept.err).toContain('lockstep runs resume 1');
   const run = unwrap(await engine.call('runs.get', { id: 1 }));
   expect(run).toMatchObject({ state: 'cancelled', study: { name: wideStudy.name } });
-  expect(run.valid + run.invalid).toBeGreaterThan(0);
-  expect(run.valid + run.invalid).toBeLessThan(run.enumerated);
+  expect(run.valid + run.invalid).toBeBetween(0, run.enumerated);
 
   // This simulation covers only one of the designs.
   const simulated = await captured((terminal) => simulateCommand(engine, terminal, '1', { top: 1 }));

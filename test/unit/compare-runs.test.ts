@@ -10,43 +10,41 @@ import { useBench } from '../workplace.ts';
 const around = (timeMs: number): readonly number[] =>
   Array.from({ length: 9 }, (_, at) => timeMs * (1 + (at - 4) / 1000));
 
-describe('two measurements', () => {
-  it.each<[string, readonly number[], readonly number[], Verdict]>([
-    ['the same repeats', around(1), around(1), 'same'],
-    ['a difference within the threshold', around(1), around(1.01), 'same'],
-    ['slower by more than the threshold', around(1), around(1.05), 'slower'],
-    ['faster by more than the threshold', around(1.05), around(1), 'faster'],
-    ['about the threshold', around(1), around(1.02), 'cannot-tell'],
-    ['noise beyond the threshold', [1, 1.2, 0.9, 1.1, 1.3, 0.8, 1, 1.1], around(1), 'cannot-tell'],
-    ['too few repeats', around(1).slice(0, 6), around(2), 'cannot-tell'],
-    ['times of a coarse clock', [2, 2, 2, 2, 2, 2, 2], [2, 2, 2, 2, 2, 2, 2], 'same'],
-    ['no time at all', [0, 0, 0, 0, 0, 0, 0], around(1), 'cannot-tell'],
-  ])('%s', (_what, before, after, verdict) => {
-    expect(compareTimes(before, after, 0.02).verdict).toBe(verdict);
-  });
+it.each<[string, readonly number[], readonly number[], Verdict]>([
+  ['the same repeats', around(1), around(1), 'same'],
+  ['a difference within the threshold', around(1), around(1.01), 'same'],
+  ['slower by more than the threshold', around(1), around(1.05), 'slower'],
+  ['faster by more than the threshold', around(1.05), around(1), 'faster'],
+  ['about the threshold', around(1), around(1.02), 'cannot-tell'],
+  ['noise beyond the threshold', [1, 1.2, 0.9, 1.1, 1.3, 0.8, 1, 1.1], around(1), 'cannot-tell'],
+  ['too few repeats', around(1).slice(0, 6), around(2), 'cannot-tell'],
+  ['times of a coarse clock', [2, 2, 2, 2, 2, 2, 2], [2, 2, 2, 2, 2, 2, 2], 'same'],
+  ['no time at all', [0, 0, 0, 0, 0, 0, 0], around(1), 'cannot-tell'],
+])('two measurements %s', (_what, before, after, verdict) =>
+  expect(compareTimes(before, after, 0.02).verdict).toBe(verdict),
+);
 
-  it('get the opposite verdict if the runs are exchanged', () => {
-    const [one, other] = [compareTimes(around(1), around(1.05), 0.02), compareTimes(around(1.05), around(1), 0.02)];
-    expect(one.ratio * other.ratio).toBeCloseTo(1, 12);
-    expect(one.interval!.low * other.interval!.high).toBeCloseTo(1, 12);
-  });
+it('two measurements get the opposite verdict if the runs are exchanged', () => {
+  const [one, other] = [compareTimes(around(1), around(1.05), 0.02), compareTimes(around(1.05), around(1), 0.02)];
+  expect(one.ratio * other.ratio).toBeCloseTo(1, 12);
+  expect(one.interval!.low * other.interval!.high).toBeCloseTo(1, 12);
+});
 
-  it('have an interval that contains the ratio of medians in 95 % of cases, and rarely differ if there is no difference', () => {
-    const uniform = mersenneTwister(7);
-    // The times of kernels are skewed. They have a shortest time and an exponential tail, whose median is ln 2.
-    const times = (n: number, scale: number) =>
-      Array.from({ length: n }, () => scale * (1 - 0.1 * Math.log(1 - uniform())));
-    const trials = 4000;
-    let [covered, alarms] = [0, 0];
-    for (let trial = 0; trial < trials; trial++) {
-      const { interval } = compareTimes(times(15, 1), times(15, 1.1), 0);
-      if (interval!.low <= 1.1 && 1.1 <= interval!.high) covered++;
-      const { verdict } = compareTimes(times(15, 1), times(15, 1), 0);
-      if (verdict !== 'cannot-tell') alarms++;
-    }
-    expect(covered / trials).toBeGreaterThan(0.95);
-    expect(alarms / trials).toBeLessThan(0.01);
-  });
+it('two measurements have an interval that contains the ratio of medians in 95 % of cases, and rarely differ if there is no difference', () => {
+  const uniform = mersenneTwister(7);
+  // The times of kernels are skewed. They have a shortest time and an exponential tail, whose median is ln 2.
+  const times = (n: number, scale: number) =>
+    Array.from({ length: n }, () => scale * (1 - 0.1 * Math.log(1 - uniform())));
+  const trials = 4000;
+  let [covered, alarms] = [0, 0];
+  for (let trial = 0; trial < trials; trial++) {
+    const { interval } = compareTimes(times(15, 1), times(15, 1.1), 0);
+    if (interval!.low <= 1.1 && 1.1 <= interval!.high) covered++;
+    const { verdict } = compareTimes(times(15, 1), times(15, 1), 0);
+    if (verdict !== 'cannot-tell') alarms++;
+  }
+  expect(covered / trials).toBeGreaterThan(0.95);
+  expect(alarms / trials).toBeLessThan(0.01);
 });
 
 describe('measured runs', () => {

@@ -70,8 +70,7 @@ describe('a comparison', () => {
   });
 
   it('refuses a design that the run does not have', async () => {
-    const answer = await bench.engine.call('compare.devices', { runId, designIndex: 10_000_000 });
-    expect(answer).toFail('not-found');
+    expect(await bench.engine.call('compare.devices', { runId, designIndex: 10_000_000 })).toFail('not-found');
   });
 
   it('says which device is fastest, and by how much, in whole sentences', async () => {
@@ -198,70 +197,65 @@ describe('the table of a comparison', () => {
   });
 });
 
-describe('two runs', () => {
-  it('differ in the changed fields, and are equal to themselves', async () => {
-    const base = smallStudy({ devices });
-    const other = await bench.run({ ...base, kernel: { ...base.kernel, serialFraction: 0.2 } });
-    const diff = unwrap(await bench.engine.call('runs.diff', { leftId: runId, rightId: other }));
-    expect(diff.fields).toEqual([{ field: 'kernel.serialFraction', left: '0.05', right: '0.2' }]);
-    expect(diff.best.map(({ leftMs, rightMs }) => rightMs! >= leftMs!)).toEqual([true, true, true]);
-    expect(diff.spearman).toBeLessThan(1);
-    const self = unwrap(await bench.engine.call('runs.diff', { leftId: runId, rightId: runId }));
-    expect(self.fields).toEqual([]);
-    expect(self.spearman).toBe(1);
-  });
-  it('name their changes if they follow one another, and say whether kernel and work are the same', async () => {
-    const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
-    const study = smallStudy({ devices: devices.slice(0, 1), axes });
-    const { id } = unwrap(await bench.engine.call('studies.save', { study }));
-    const run = async (change: Partial<typeof study>) => {
-      unwrap(await bench.engine.call('studies.save', { id, study: { ...study, ...change } }));
-      const { runId: started } = unwrap(await bench.engine.call('runs.start', { studyId: id }));
-      unwrap(await bench.engine.call('runs.wait', { id: started }));
-      return started;
-    };
-    const other = { ...study.kernel, serialFraction: 0.2 };
-    const wider = { ...study.axes, blockThreads: [128, 256] };
-    const runs = [
-      await run({}),
-      await run({ name: 'Renamed' }),
-      await run({ kernel: other }),
-      await run({ axes: wider }),
-    ];
-    const changes = unwrap(await bench.engine.call('runs.changes', { studyId: id }));
-    const back = { field: 'kernel.serialFraction', was: '0.2', is: '0.05' };
-    expect(changes).toEqual([
-      { id: runs[0], since: null, fields: [], problem: runs[0] },
-      { id: runs[1], since: runs[0], fields: [], problem: runs[0] },
-      { id: runs[2], since: runs[1], fields: [{ ...back, was: '0.05', is: '0.2' }], problem: runs[2] },
-      {
-        id: runs[3],
-        since: runs[2],
-        fields: [back, { field: 'axes.blockThreads', was: '[128]', is: '[128,256]' }],
-        problem: runs[0],
-      },
-    ]);
-    // A sweep of a file that is no saved study has no predecessor.
-    const all = unwrap(await bench.engine.call('runs.changes', {}));
-    expect(all.find((change) => change.id === runId)).toMatchObject({ since: null, fields: [] });
-  });
-  it('have no ranking if there is a single design, and cannot be compared if their spaces differ', async () => {
-    const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
-    const one = await bench.run(smallStudy({ devices: devices.slice(0, 1), axes }));
-    const diff = async (leftId: number, rightId: number) =>
-      unwrap(await bench.engine.call('runs.diff', { leftId, rightId }));
-    expect((await diff(one, one)).spearman).toBeNaN();
-    expect((await diff(one, runId)).spearman).toBeNull();
-  });
+it('two runs differ in the changed fields, and are equal to themselves', async () => {
+  const base = smallStudy({ devices });
+  const other = await bench.run({ ...base, kernel: { ...base.kernel, serialFraction: 0.2 } });
+  const diff = unwrap(await bench.engine.call('runs.diff', { leftId: runId, rightId: other }));
+  expect(diff.fields).toEqual([{ field: 'kernel.serialFraction', left: '0.05', right: '0.2' }]);
+  expect(diff.best.map(({ leftMs, rightMs }) => rightMs! >= leftMs!)).toEqual([true, true, true]);
+  expect(diff.spearman).toBeLessThan(1);
+  const self = unwrap(await bench.engine.call('runs.diff', { leftId: runId, rightId: runId }));
+  expect(self.fields).toEqual([]);
+  expect(self.spearman).toBe(1);
+});
+it('two runs name their changes if they follow one another, and say whether kernel and work are the same', async () => {
+  const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
+  const study = smallStudy({ devices: devices.slice(0, 1), axes });
+  const { id } = unwrap(await bench.engine.call('studies.save', { study }));
+  const run = async (change: Partial<typeof study>) => {
+    unwrap(await bench.engine.call('studies.save', { id, study: { ...study, ...change } }));
+    const { runId: started } = unwrap(await bench.engine.call('runs.start', { studyId: id }));
+    unwrap(await bench.engine.call('runs.wait', { id: started }));
+    return started;
+  };
+  const other = { ...study.kernel, serialFraction: 0.2 };
+  const wider = { ...study.axes, blockThreads: [128, 256] };
+  const runs = [
+    await run({}),
+    await run({ name: 'Renamed' }),
+    await run({ kernel: other }),
+    await run({ axes: wider }),
+  ];
+  const changes = unwrap(await bench.engine.call('runs.changes', { studyId: id }));
+  const back = { field: 'kernel.serialFraction', was: '0.2', is: '0.05' };
+  expect(changes).toEqual([
+    { id: runs[0], since: null, fields: [], problem: runs[0] },
+    { id: runs[1], since: runs[0], fields: [], problem: runs[0] },
+    { id: runs[2], since: runs[1], fields: [{ ...back, was: '0.05', is: '0.2' }], problem: runs[2] },
+    {
+      id: runs[3],
+      since: runs[2],
+      fields: [back, { field: 'axes.blockThreads', was: '[128]', is: '[128,256]' }],
+      problem: runs[0],
+    },
+  ]);
+  // A sweep of a file that is no saved study has no predecessor.
+  const all = unwrap(await bench.engine.call('runs.changes', {}));
+  expect(all.find((change) => change.id === runId)).toMatchObject({ since: null, fields: [] });
+});
+it('two runs have no ranking if there is a single design, and cannot be compared if their spaces differ', async () => {
+  const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
+  const one = await bench.run(smallStudy({ devices: devices.slice(0, 1), axes }));
+  const diff = async (leftId: number, rightId: number) =>
+    unwrap(await bench.engine.call('runs.diff', { leftId, rightId }));
+  expect((await diff(one, one)).spearman).toBeNaN();
+  expect((await diff(one, runId)).spearman).toBeNull();
 });
 
 describe('names and marks', () => {
   it('are short and distinct', () => {
-    expect(shortNames(['A100 SXM4 40 GB', 'GeForce RTX 4090', 'Instinct MI250X, one GCD'])).toEqual([
-      'A100',
-      'RTX 4090',
-      'MI250X',
-    ]);
+    const expected = ['A100', 'RTX 4090', 'MI250X'];
+    expect(shortNames(['A100 SXM4 40 GB', 'GeForce RTX 4090', 'Instinct MI250X, one GCD'])).toEqual(expected);
     expect(shortNames(['A100 SXM4 40 GB', 'A100 PCIe 40 GB'])).toEqual(['A100 SXM4 40 GB', 'A100 PCIe 40 GB']);
   });
   it('keep the form factor in a table head, and the memory only if it distinguishes two devices', () => {
@@ -283,18 +277,10 @@ describe('names and marks', () => {
     expect(headNames(['Radeon VII', 'Radeon Instinct MI50 16 GB'])).toEqual(['Radeon VII', 'MI50']);
   });
   it('are model numbers in the cells of a matrix if these differ', () => {
-    expect(shortNames(['Xeon Platinum 8360Y', 'Epyc 7302P (Rome)', 'Grace GH200'])).toEqual([
-      'Xeon 8360Y',
-      'Epyc 7302P',
-      'Grace GH200',
-    ]);
-    expect(cellNames(['Xeon 8360Y', 'Epyc 7302P', 'RTX 4090', 'RX 7900 XTX', 'A100'])).toEqual([
-      '8360Y',
-      '7302P',
-      '4090',
-      '7900 XTX',
-      'A100',
-    ]);
+    const expected = ['Xeon 8360Y', 'Epyc 7302P', 'Grace GH200'];
+    expect(shortNames(['Xeon Platinum 8360Y', 'Epyc 7302P (Rome)', 'Grace GH200'])).toEqual(expected);
+    const wanted = ['8360Y', '7302P', '4090', '7900 XTX', 'A100'];
+    expect(cellNames(['Xeon 8360Y', 'Epyc 7302P', 'RTX 4090', 'RX 7900 XTX', 'A100'])).toEqual(wanted);
     expect(cellNames(['Grace GH200', 'GH200'])).toEqual(['Grace GH200', 'GH200']);
   });
   it('are the same in sentences as in tables, even if one name begins with another', () => {

@@ -51,22 +51,20 @@ describe('the saved place of the window', () => {
   });
 });
 
-describe('study files', () => {
-  test('are read with their name, and refused if they are too large or not a file', async () => {
-    const file = join(folder, 'study.json');
-    await writeFile(file, '{"lockstep":1}');
-    const value = { fileName: 'study.json', text: '{"lockstep":1}' };
-    expect(await readStudyFile(file)).toStrictEqual({ ok: true, value });
-    await writeFile(file, ' '.repeat(4_000_001));
-    expect(await readStudyFile(file)).toFail('bad-input', /4000001 bytes/);
-    expect(await readStudyFile(folder)).toMatchObject({ ok: false });
-    expect(await readStudyFile(join(folder, 'none.json'))).toFail('not-found');
-  });
+test('study files are read with their name, and refused if they are too large or not a file', async () => {
+  const file = join(folder, 'study.json');
+  await writeFile(file, '{"lockstep":1}');
+  const value = { fileName: 'study.json', text: '{"lockstep":1}' };
+  expect(await readStudyFile(file)).toStrictEqual({ ok: true, value });
+  await writeFile(file, ' '.repeat(4_000_001));
+  expect(await readStudyFile(file)).toFail('bad-input', /4000001 bytes/);
+  expect(await readStudyFile(folder)).toMatchObject({ ok: false });
+  expect(await readStudyFile(join(folder, 'none.json'))).toFail('not-found');
+});
 
-  test('are separated from flags and folders on a command line', () => {
-    const given = ['/usr/bin/electron', '--no-sandbox', '-r', 'scheme.cjs', '.', 'a.json', 'B.JSON', '--x=c.json'];
-    expect(studyArguments(given)).toEqual(['a.json', 'B.JSON']);
-  });
+test('study files are separated from flags and folders on a command line', () => {
+  const given = ['/usr/bin/electron', '--no-sandbox', '-r', 'scheme.cjs', '.', 'a.json', 'B.JSON', '--x=c.json'];
+  expect(studyArguments(given)).toEqual(['a.json', 'B.JSON']);
 });
 
 test('documents get a plain file name without a folder', () => {

@@ -86,14 +86,11 @@ describe('catalogue', () => {
   });
 
   it.each(gpus.map((device) => [device.id, device] as const))('%s is in a sane range', (_id, device) => {
-    expect(device.clockMhz).toBeGreaterThanOrEqual(500);
-    expect(device.clockMhz).toBeLessThanOrEqual(3200);
+    expect(device.clockMhz).toBeWithin(500, 3200);
     expect(device.memoryBandwidthGbS).toBeLessThanOrEqual(8000);
-    expect(device.memoryLatencyCycles).toBeGreaterThanOrEqual(200);
-    expect(device.memoryLatencyCycles).toBeLessThanOrEqual(1000);
+    expect(device.memoryLatencyCycles).toBeWithin(200, 1000);
     // On a CPU, the groups of a block run one after another, so no group hides another's latency.
-    expect(device.dependentIssueLatencyCycles).toBeGreaterThanOrEqual(device.vendor === 'software' ? 1 : 4);
-    expect(device.dependentIssueLatencyCycles).toBeLessThanOrEqual(24);
+    expect(device.dependentIssueLatencyCycles).toBeWithin(device.vendor === 'software' ? 1 : 4, 24);
     expect(device.year).toBeLessThanOrEqual(2026);
   });
 
@@ -120,10 +117,9 @@ describe('catalogue', () => {
 });
 
 /** Returns the device with another value of a limit. The error of such a device must name the limit. */
-const withLimit = (device: GpuDevice, limit: keyof GpuDevice['limits'], value: number) => ({
-  ...device,
-  limits: { ...device.limits, [limit]: value },
-});
+const withLimit = (device: GpuDevice, limit: keyof GpuDevice['limits'], value: number) => {
+  return { ...device, limits: { ...device.limits, [limit]: value } };
+};
 
 describe('validateDevice', () => {
   const a100 = gpu('nvidia-a100-sxm4-40gb');
@@ -202,20 +198,17 @@ describe('validateDevice', () => {
   });
 });
 
-describe('deviceComparison', () => {
-  it('has one row per metric, and marks the best device', () => {
-    const rows = deviceComparison(DEVICE_METRICS, [gpu('nvidia-k20'), gpu('nvidia-h100-sxm5-80gb'), gpu('amd-mi300x')]);
-    expect(rows.map((row) => row.id)).toEqual(DEVICE_METRICS.map((metric) => metric.id));
-    const row = (id: string) => rows.find((candidate) => candidate.id === id)!;
-    expect(row('memoryBandwidthGbS')).toMatchObject({ unit: 'GB/s', values: [208, 3352, 5300], best: [2] });
-    expect(row('dependentIssueLatencyCycles').best).toEqual([1, 2]);
-    expect(row('threadGroupWidth').best).toEqual([]);
-    // 2,048 threads share 65,536 registers.
-    expect(row('registersPerResidentThread').values[1]).toBe(32);
-    expect(row('maxThreadsPerBlock').best).toEqual([]);
-  });
-
-  it('is finite for every device', () => {
-    expect(deviceComparison(DEVICE_METRICS, gpus).filter((row) => !row.values.every(Number.isFinite))).toEqual([]);
-  });
+it('deviceComparison has one row per metric, and marks the best device', () => {
+  const rows = deviceComparison(DEVICE_METRICS, [gpu('nvidia-k20'), gpu('nvidia-h100-sxm5-80gb'), gpu('amd-mi300x')]);
+  expect(rows.map((row) => row.id)).toEqual(DEVICE_METRICS.map((metric) => metric.id));
+  const row = (id: string) => rows.find((candidate) => candidate.id === id)!;
+  expect(row('memoryBandwidthGbS')).toMatchObject({ unit: 'GB/s', values: [208, 3352, 5300], best: [2] });
+  expect(row('dependentIssueLatencyCycles').best).toEqual([1, 2]);
+  expect(row('threadGroupWidth').best).toEqual([]);
+  // 2,048 threads share 65,536 registers.
+  expect(row('registersPerResidentThread').values[1]).toBe(32);
+  expect(row('maxThreadsPerBlock').best).toEqual([]);
 });
+
+it('deviceComparison is finite for every device', () =>
+  expect(deviceComparison(DEVICE_METRICS, gpus).filter((row) => !row.values.every(Number.isFinite))).toEqual([]));

@@ -27,66 +27,63 @@ const HEADER =
   'matrix,rows,columns,nonzeros,min,q1,median,q3,max,mean,variance,skewness,sellp_cells,V100-SXM2:coo,V100-SXM2:csr';
 const read = (text: string) =>
   parseEvidence(chunks(text), 'times.csv', ['V100-SXM2:coo', 'V100-SXM2:csr', 'V100-SXM2:ell']);
-describe('the reader', () => {
-  it('keeps times unchanged, and leaves out what was not measured', async () => {
-    const text = `${HEADER}\nA/a,10,12,30,1,2,3,4,5,3,1.5,-0.5,64,5.25,0\nB/b,1,1,1,1,1,1,1,1,1,0,,,,7\n`;
-    const { matrices, times } = unwrap(await read(text));
-    expect(matrices).toMatchObject([
-      { name: 'A/a', rows: 10, columns: 12, skewness: -0.5, slicedCells: 64 },
-      { name: 'B/b', rows: 1, columns: 1, skewness: 0, slicedCells: null },
-    ]);
-    expect([...times].map(([column, each]) => [column, ...each])).toEqual([
-      ['V100-SXM2:coo', 5.25, NaN],
-      ['V100-SXM2:csr', NaN, 7],
-    ]);
-  });
-
-  it('computes cells from the slices column of the ginkgo data', async () => {
-    const size = '100,100,600,6,6,6,6';
-    // Two slices, whose longest rows have 12 and 9 entries, have 64 · 21 = 1,344 cells. The file has a twelfth of this,
-    // 112, or the cells plus the arrays that describe the slices. Here these arrays have 5 entries of 8 bytes, which
-    // are 3 units of 12 bytes.
-    const row = (name: string, cells: number) => `${name},${size},12,6,1,0,${cells},1,1\n`;
-    const cellsOf = async (...rows: string[]) =>
-      unwrap(await read(`${HEADER}\n${rows.join('')}`)).matrices.map(({ slicedCells }) => slicedCells);
-    expect(await cellsOf(row('a', 112), row('b', 1347))).toEqual([1344, 1344]);
-    // A column that already contains cells stays unchanged.
-    expect(await cellsOf(row('a', 1344), row('b', 1536))).toEqual([1344, 1536]);
-    const matrices = ginkgo.measured.matrices.filter(({ slicedCells }) => slicedCells !== null);
-    expect(matrices).toHaveLength(1382);
-    for (const { slicedCells, rows, max, name } of matrices) {
-      expect(slicedCells! % 64, name).toBe(0);
-      expect(slicedCells, name).toBeLessThanOrEqual(64 * Math.ceil(rows / 64) * max);
-    }
-    // Two matrices store fewer elements than their summary counts.
-    expect(matrices.filter(({ slicedCells, nonzeros }) => slicedCells! < nonzeros)).toHaveLength(2);
-  });
-
-  it('names the line, column and field of an error', async () => {
-    const many = await read(`${HEADER}\nA/a,10,12,many,1,2,3,4,5,3,1.5,0,64,5,5\n`);
-    expect(many).toFail(null, /times.csv, line 2, column 4: "many" is not a number/);
-    expect(await read('matrix,rows\n')).toFail(null, /no column columns/);
-    expect(await read(`${HEADER.split(',V100')[0]}\n`)).toFail(null, /no column of times.*V100-SXM2:coo/);
-  });
+it('the reader keeps times unchanged, and leaves out what was not measured', async () => {
+  const text = `${HEADER}\nA/a,10,12,30,1,2,3,4,5,3,1.5,-0.5,64,5.25,0\nB/b,1,1,1,1,1,1,1,1,1,0,,,,7\n`;
+  const { matrices, times } = unwrap(await read(text));
+  expect(matrices).toMatchObject([
+    { name: 'A/a', rows: 10, columns: 12, skewness: -0.5, slicedCells: 64 },
+    { name: 'B/b', rows: 1, columns: 1, skewness: 0, slicedCells: null },
+  ]);
+  const expected = [
+    ['V100-SXM2:coo', 5.25, NaN],
+    ['V100-SXM2:csr', NaN, 7],
+  ];
+  expect([...times].map(([column, each]) => [column, ...each])).toEqual(expected);
 });
 
-describe('fitting', () => {
-  it('has at most six parameters per implementation, each with a range', () => {
-    for (const { id, parameters } of SPMV_IMPLEMENTATIONS.values()) {
-      expect(parameters.length, id).toBeLessThanOrEqual(6);
-      expect(new Set(parameters).size).toBe(parameters.length);
-    }
-  });
+it('the reader computes cells from the slices column of the ginkgo data', async () => {
+  const size = '100,100,600,6,6,6,6';
+  // Two slices, whose longest rows have 12 and 9 entries, have 64 · 21 = 1,344 cells. The file has a twelfth of this,
+  // 112, or the cells plus the arrays that describe the slices. Here these arrays have 5 entries of 8 bytes, which
+  // are 3 units of 12 bytes.
+  const row = (name: string, cells: number) => `${name},${size},12,6,1,0,${cells},1,1\n`;
+  const cellsOf = async (...rows: string[]) =>
+    unwrap(await read(`${HEADER}\n${rows.join('')}`)).matrices.map(({ slicedCells }) => slicedCells);
+  expect(await cellsOf(row('a', 112), row('b', 1347))).toEqual([1344, 1344]);
+  // A column that already contains cells stays unchanged.
+  expect(await cellsOf(row('a', 1344), row('b', 1536))).toEqual([1344, 1536]);
+  const matrices = ginkgo.measured.matrices.filter(({ slicedCells }) => slicedCells !== null);
+  expect(matrices).toHaveLength(1382);
+  for (const { slicedCells, rows, max, name } of matrices) {
+    expect(slicedCells! % 64, name).toBe(0);
+    expect(slicedCells, name).toBeLessThanOrEqual(64 * Math.ceil(rows / 64) * max);
+  }
+  // Two matrices store fewer elements than their summary counts.
+  expect(matrices.filter(({ slicedCells, nonzeros }) => slicedCells! < nonzeros)).toHaveLength(2);
+});
 
-  it('divides matrices into fifths only by their names', () => {
-    const counts = new Array<number>(FOLDS).fill(0);
-    for (const { name } of ginkgo.measured.matrices) counts[assignFold(name)] += 1;
-    // If 1,389 matrices are divided at random, a fifth has 278 of them, with a standard deviation of 15.
-    for (const count of counts) expect(Math.abs(count - 278)).toBeLessThan(75);
-    const { matrices } = outside({ matrices: ginkgo.measured.matrices, microseconds: new Float64Array(1389) }, 2);
-    expect(matrices.some(({ name }) => assignFold(name) === 2)).toBe(false);
-    expect(matrices.length).toBe(ginkgo.measured.matrices.length - counts[2]);
-  });
+it('the reader names the line, column and field of an error', async () => {
+  const many = await read(`${HEADER}\nA/a,10,12,many,1,2,3,4,5,3,1.5,0,64,5,5\n`);
+  expect(many).toFail(null, /times.csv, line 2, column 4: "many" is not a number/);
+  expect(await read('matrix,rows\n')).toFail(null, /no column columns/);
+  expect(await read(`${HEADER.split(',V100')[0]}\n`)).toFail(null, /no column of times.*V100-SXM2:coo/);
+});
+
+it('an implementation has at most six fitted parameters, each once', () => {
+  for (const { id, parameters } of SPMV_IMPLEMENTATIONS.values()) {
+    expect(parameters.length, id).toBeLessThanOrEqual(6);
+    expect(new Set(parameters).size).toBe(parameters.length);
+  }
+});
+
+it('fitting divides matrices into fifths only by their names', () => {
+  const counts = new Array<number>(FOLDS).fill(0);
+  for (const { name } of ginkgo.measured.matrices) counts[assignFold(name)] += 1;
+  // If 1,389 matrices are divided at random, a fifth has 278 of them, with a standard deviation of 15.
+  for (const count of counts) expect(Math.abs(count - 278)).toBeLessThan(75);
+  const { matrices } = outside({ matrices: ginkgo.measured.matrices, microseconds: new Float64Array(1389) }, 2);
+  expect(matrices.some(({ name }) => assignFold(name) === 2)).toBe(false);
+  expect(matrices.length).toBe(ginkgo.measured.matrices.length - counts[2]);
 });
 
 it('kept parameters exist for every column of times, within their ranges, for all matrices and without each fifth', () => {
@@ -100,8 +97,7 @@ it('kept parameters exist for every column of times, within their ranges, for al
         for (const set of [values, ...folds]) {
           expect(Object.keys(set).sort()).toEqual(names);
           for (const name of names) {
-            expect(set[name]).toBeGreaterThanOrEqual(SPMV_PARAMETERS[name].lower);
-            expect(set[name]).toBeLessThanOrEqual(SPMV_PARAMETERS[name].upper);
+            expect(set[name]).toBeWithin(SPMV_PARAMETERS[name].lower, SPMV_PARAMETERS[name].upper);
           }
         }
       }
@@ -209,8 +205,7 @@ describe('judging', () => {
     const unknown = await loadEvidence(folder, devices, { dataset: 'nothing' });
     expect(unknown).toFail('not-found', /"nothing"\. Specify one of ginkgo, loops/);
     const data = { fileName: 'l.csv.gz', bytes: readFileSync(join(folder, 'loops.csv.gz')) };
-    const other = await loadEvidence(folder, devices, { dataset: 'ginkgo', data });
-    expect(other).toFail('bad-input', /no column of times/);
+    expect(await loadEvidence(folder, devices, { dataset: 'ginkgo', data })).toFail('bad-input', /no column of times/);
   });
 
   it('uses only the data sheet of an unseen GPU', () => {

@@ -335,9 +335,9 @@ it.each([
   [{ listed: 100, of: 2000, most: 1000 }, 100, 'the best 100 of 2,000 designs; --top lists more'],
   [{ listed: 1000, of: 2000, most: 1000 }, 5000, 'the best 1,000 of 2,000 designs, which is the limit of this format'],
   [{ listed: 45, of: 59, most: 1000 }, 100, 'the best 45 of 59 designs; the other designs have the same launches'],
-])('the number of designs that a document lists %j of --top %d', (designs, top, text) => {
-  expect(listedText(designs, top)).toBe(text);
-});
+])('the number of designs that a document lists %j of --top %d', (designs, top, text) =>
+  expect(listedText(designs, top)).toBe(text),
+);
 
 it('the T4 document has every field that schema version 1.0.0 requires of a result', async () => {
   const { text, fileName } = await bench.render(plain, 't4', { limit: 5 });
@@ -409,24 +409,22 @@ it('the table can be read back as the ranking', async () => {
 const WGSL_LINE =
   /^(\/\/.*|const [A-Z_]+: (u32 = \d+u|vec2<u32> = vec2<u32>\(\d+u, \d+u\));|fn workgroup_number\(id: vec3<u32>\) -> u32 \{| {2}return id\.y \* DISPATCH\.x \+ id\.x;|\}|)$/;
 
-describe('the WGSL constants', () => {
-  it('are only declarations of WGSL', async () => {
-    const { text } = await bench.render(hostile, 'wgsl');
-    for (const line of text.split('\n')) expect(line).toMatch(WGSL_LINE);
-    for (const [, value] of text.matchAll(/(\d+)u[;,)]/g)) expect(Number(value)).toBeLessThan(2 ** 32);
-  });
+it('the WGSL constants are only declarations of WGSL', async () => {
+  const { text } = await bench.render(hostile, 'wgsl');
+  for (const line of text.split('\n')) expect(line).toMatch(WGSL_LINE);
+  for (const [, value] of text.matchAll(/(\d+)u[;,)]/g)) expect(Number(value)).toBeLessThan(2 ** 32);
+});
 
-  it('split a launch that one dimension cannot hold', async () => {
-    const workload = { lengths: 'constant(8)', units: 40_000_000 };
-    const axes = { threadsPerUnit: [1], blockThreads: [64], unitsPerThread: [1] };
-    const run = await bench.run(smallStudy({ name: 'Wide', workload, axes }));
-    const { text } = await bench.render(run, 'wgsl');
-    const [, x, y] = /vec2<u32>\((\d+)u, (\d+)u\)/.exec(text)!;
-    const count = Number(/WORKGROUP_COUNT: u32 = (\d+)u/.exec(text)![1]);
-    expect(count).toBe(625_000);
-    expect(Number(x)).toBeLessThanOrEqual(65_535);
-    expect(Number(x) * Number(y)).toBeGreaterThanOrEqual(count);
-  });
+it('the WGSL constants split a launch that one dimension cannot hold', async () => {
+  const workload = { lengths: 'constant(8)', units: 40_000_000 };
+  const axes = { threadsPerUnit: [1], blockThreads: [64], unitsPerThread: [1] };
+  const run = await bench.run(smallStudy({ name: 'Wide', workload, axes }));
+  const { text } = await bench.render(run, 'wgsl');
+  const [, x, y] = /vec2<u32>\((\d+)u, (\d+)u\)/.exec(text)!;
+  const count = Number(/WORKGROUP_COUNT: u32 = (\d+)u/.exec(text)![1]);
+  expect(count).toBe(625_000);
+  expect(Number(x)).toBeLessThanOrEqual(65_535);
+  expect(Number(x) * Number(y)).toBeGreaterThanOrEqual(count);
 });
 
 it('the file for Triton has blocks of whole warps', async () => {
@@ -438,25 +436,23 @@ it('the file for Triton has blocks of whole warps', async () => {
   expect(new Set(warps)).toEqual(new Set(['2']));
 });
 
-describe('text', () => {
-  it('escapes markup', () => {
-    expect(html(`<a href="x">'&`)).toBe('&lt;a href=&quot;x&quot;&gt;&#39;&amp;');
-    expect(markdown('80.7 % of it')).toBe('80.7 % of it');
-    expect(markdown('1. x')).toBe('1\\. x');
-    expect(markdown('- x')).toBe('\\- x');
-  });
-  it('cannot end a comment or continue on its next line', () => {
-    expect(comment('a */ b')).toBe('a * / b');
-    expect(comment('a \\')).toBe('a');
-    expect(comment('a ??/')).not.toContain('??/');
-    expect(comment('a\nb')).toBe('a b');
-    // Python reads the encoding of a file from a comment in its first two lines (PEP 263). A name must not set it.
-    expect(comment('x coding:utf-7 +AAo-')).not.toMatch(/coding[:=]/);
-  });
-  it('makes valid identifiers and file names from any text', () => {
-    expect(identifier('3 + x')).toBe('k3_x');
-    expect(identifier('<>')).toBe('kernel');
-    expect(fileStem('../../etc/passwd')).toBe('etc-passwd');
-    expect(fileStem('…')).toBe('run');
-  });
+it('text of a document escapes markup', () => {
+  expect(html(`<a href="x">'&`)).toBe('&lt;a href=&quot;x&quot;&gt;&#39;&amp;');
+  expect(markdown('80.7 % of it')).toBe('80.7 % of it');
+  expect(markdown('1. x')).toBe('1\\. x');
+  expect(markdown('- x')).toBe('\\- x');
+});
+it('text of a document cannot end a comment or continue on its next line', () => {
+  expect(comment('a */ b')).toBe('a * / b');
+  expect(comment('a \\')).toBe('a');
+  expect(comment('a ??/')).not.toContain('??/');
+  expect(comment('a\nb')).toBe('a b');
+  // Python reads the encoding of a file from a comment in its first two lines (PEP 263). A name must not set it.
+  expect(comment('x coding:utf-7 +AAo-')).not.toMatch(/coding[:=]/);
+});
+it('any text becomes a valid identifier or file name', () => {
+  expect(identifier('3 + x')).toBe('k3_x');
+  expect(identifier('<>')).toBe('kernel');
+  expect(fileStem('../../etc/passwd')).toBe('etc-passwd');
+  expect(fileStem('…')).toBe('run');
 });

@@ -27,9 +27,9 @@ it.each([
   '//host/share/lengths.csv',
   '\\/host/lengths.csv',
   '\\\\?\\UNC\\host\\lengths.csv',
-])('a study cannot make Windows sign in to another machine: %s', async (path) => {
+])('a study cannot make Windows sign in to another machine: %s', async (path) =>
   expect(await fileOpener('/studies')(path)).toFail(
     'bad-input',
     `${path} is on another machine. Copy it to the folder of the study.`,
-  );
-});
+  ),
+);

@@ -55,62 +55,60 @@ const study = (change: Partial<StudyFile> = {}): StudyFile =>
     ...change,
   });
 
-describe('the predictor', () => {
-  it('predicts each implementation like a study of its kernel, and marks values that it does not allow', async () => {
-    const { plan, predictor, columns } = await predicted(study());
-    const size = spaceSize(plan.axes);
-    const counts = axisCounts(plan.axes);
-    const perImplementation = size / (DEVICES.length * IMPLEMENTATIONS.length);
-    const positions = new Int32Array(counts.length);
-    const alone = await Promise.all(
-      IMPLEMENTATIONS.map(async ({ kernel }) => {
-        const own = { ...BASE, ...kernel } as StudyFile['kernel'];
-        return (await predicted(study({ kernel: own, implementations: undefined }))).columns;
-      }),
+it('the predictor predicts each implementation like a study of its kernel, and marks values that it does not allow', async () => {
+  const { plan, predictor, columns } = await predicted(study());
+  const size = spaceSize(plan.axes);
+  const counts = axisCounts(plan.axes);
+  const perImplementation = size / (DEVICES.length * IMPLEMENTATIONS.length);
+  const positions = new Int32Array(counts.length);
+  const alone = await Promise.all(
+    IMPLEMENTATIONS.map(async ({ kernel }) => {
+      const own = { ...BASE, ...kernel } as StudyFile['kernel'];
+      return (await predicted(study({ kernel: own, implementations: undefined }))).columns;
+    }),
+  );
+  let valid = 0;
+  for (let design = 0; design < size; design += 1) {
+    decodeInto(positions, counts, design);
+    const at = positions[AXIS.implementation];
+    const { design: described } = describeDesign(predictor, design);
+    expect(described.implementation).toBe(IMPLEMENTATIONS[at].name);
+    const same = positions[AXIS.device] * perImplementation + (design % perImplementation);
+    const { axes: allowed = {} } = IMPLEMENTATIONS[at];
+    const isAllowed = Object.entries(allowed).every(([axis, values]) =>
+      (values as readonly unknown[]).includes(described[axis as keyof typeof described]),
     );
-    let valid = 0;
-    for (let design = 0; design < size; design += 1) {
-      decodeInto(positions, counts, design);
-      const at = positions[AXIS.implementation];
-      const { design: described } = describeDesign(predictor, design);
-      expect(described.implementation).toBe(IMPLEMENTATIONS[at].name);
-      const same = positions[AXIS.device] * perImplementation + (design % perImplementation);
-      const { axes: allowed = {} } = IMPLEMENTATIONS[at];
-      const isAllowed = Object.entries(allowed).every(([axis, values]) =>
-        (values as readonly unknown[]).includes(described[axis as keyof typeof described]),
-      );
-      if (isAllowed) {
-        expect(columns.timeMs[design]).toBe(alone[at].timeMs[same]);
-        expect(columns.occupancyFraction[design]).toBe(alone[at].occupancyFraction[same]);
-        if (!Number.isNaN(columns.timeMs[design])) valid += 1;
-      } else expect(INVALID_REASONS[columns.invalidReason[design]].code).toBe('implementation');
-    }
-    expect(valid).toBeGreaterThan(20);
-    expect(classifyDesigns(predictor, 0, size)[0]).toBe(valid);
-  });
+    if (isAllowed) {
+      expect(columns.timeMs[design]).toBe(alone[at].timeMs[same]);
+      expect(columns.occupancyFraction[design]).toBe(alone[at].occupancyFraction[same]);
+      if (!Number.isNaN(columns.timeMs[design])) valid += 1;
+    } else expect(INVALID_REASONS[columns.invalidReason[design]].code).toBe('implementation');
+  }
+  expect(valid).toBeGreaterThan(20);
+  expect(classifyDesigns(predictor, 0, size)[0]).toBe(valid);
+});
 
-  it('explains and simulates with the kernel of the implementation', async () => {
-    const { predictor, columns } = await predicted(study());
-    for (const { name } of IMPLEMENTATIONS) {
-      const design = columns.timeMs.findIndex(
-        (time, at) => !Number.isNaN(time) && describeDesign(predictor, at).design.implementation === name,
-      );
-      const { timeMs, parts } = explainDesign(predictor, design)!;
-      expect(timeMs).toBe(columns.timeMs[design]);
-      expect(Math.abs(Object.values(parts).reduce((a, b) => a + b, 0) / timeMs - 1)).toBeLessThan(1e-9);
-      expect(playableDesign(predictor, design)!.setupIterations).toBe(name === 'merge' ? 2 : 0);
-      const ratio = predictedOverSimulated(predictor, design, { halfWidth: 0.01, maxReplications: 30 });
-      expect(Math.abs(ratio - 1)).toBeLessThan(0.03);
-    }
-  });
+it('the predictor explains and simulates with the kernel of the implementation', async () => {
+  const { predictor, columns } = await predicted(study());
+  for (const { name } of IMPLEMENTATIONS) {
+    const design = columns.timeMs.findIndex(
+      (time, at) => !Number.isNaN(time) && describeDesign(predictor, at).design.implementation === name,
+    );
+    const { timeMs, parts } = explainDesign(predictor, design)!;
+    expect(timeMs).toBe(columns.timeMs[design]);
+    expect(Math.abs(Object.values(parts).reduce((a, b) => a + b, 0) / timeMs - 1)).toBeLessThan(1e-9);
+    expect(playableDesign(predictor, design)!.setupIterations).toBe(name === 'merge' ? 2 : 0);
+    const ratio = predictedOverSimulated(predictor, design, { halfWidth: 0.01, maxReplications: 30 });
+    expect(Math.abs(ratio - 1)).toBeLessThan(0.03);
+  }
+});
 
-  it('does not change studies without implementations', async () => {
-    const plan = await planOf(study({ implementations: undefined }));
-    expect(plan.axes).not.toHaveProperty('implementations');
-    expect(axisCounts(plan.axes)[AXIS.implementation]).toBe(1);
-    const { design } = describeDesign(createPredictor(plan), 3);
-    expect(design).not.toHaveProperty('implementation');
-  });
+it('the predictor does not change studies without implementations', async () => {
+  const plan = await planOf(study({ implementations: undefined }));
+  expect(plan.axes).not.toHaveProperty('implementations');
+  expect(axisCounts(plan.axes)[AXIS.implementation]).toBe(1);
+  const { design } = describeDesign(createPredictor(plan), 3);
+  expect(design).not.toHaveProperty('implementation');
 });
 
 describe('a run of several implementations', () => {
@@ -247,11 +245,9 @@ describe('a run of several implementations', () => {
   });
 
   it('says if several implementations are too close to choose', () => {
-    const row = (implementation: string, timeMs: number, tied: boolean) => ({
-      design: { implementation },
-      timeMs,
-      tied,
-    });
+    const row = (implementation: string, timeMs: number, tied: boolean) => {
+      return { design: { implementation }, timeMs, tied };
+    };
     const on = (name: string, ...byImplementation: ReturnType<typeof row>[]) =>
       ({ device: { name }, byImplementation }) as unknown as DeviceBest;
     const close = [
@@ -267,12 +263,11 @@ describe('a run of several implementations', () => {
     expect(implementationChoice([on('A')])).toEqual([]);
   });
 
-  it('is not measured by a stand-in loop, which has only one kernel', async () => {
+  it('is not measured by a stand-in loop, which has only one kernel', async () =>
     expect(await engine.call('bench.bundle', { runId, deviceId: DEVICES[0] })).toFail(
       'unsupported',
       /3 implementations.* cannot replace ell and merge\. The loop can replace .*: scalar\./,
-    );
-  });
+    ));
 
   it.each([
     [
@@ -285,10 +280,10 @@ describe('a run of several implementations', () => {
     [[{ name: 'a', kernel: {}, axes: { balancing: ['full-sort'] } }], 'implementations[0].axes.balancing'],
     [[{ name: 'a', kernel: {}, axes: { balancing: ['sorted'] } }], 'implementations[0].axes.balancing[0]'],
     [[{ name: 'a', kernel: { integerShare: 0.6, fp64Share: 0.5 } }], 'implementations[0].kernel.integerShare'],
-  ])('names the wrong field: %j', async (implementations, field) => {
+  ])('names the wrong field: %j', async (implementations, field) =>
     expect(await engine.call('space.size', { study: study({ implementations }) })).toMatchObject({
       ok: false,
       error: { code: 'bad-input', context: { field } },
-    });
-  });
+    }),
+  );
 });

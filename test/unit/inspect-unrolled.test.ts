@@ -88,29 +88,27 @@ add.s32 %r1, %r1, %r2;\ncvt.s64.s32 %rd1, %r1;\nsetp.lt.u64 %p1, %rd1, %rd5;\n@%
   });
 });
 
-describe('names of kernels', () => {
-  it.each([
-    ['csr', 'csr'],
-    ['_Z3csrPKi', 'csr'],
-    ['_ZN5walks4walkIiEEvPKT_PS1_i', 'walks::walk<int>'],
-    ['_Z13MatrixMulCUDAILi32EEvPfS0_S0_ii', 'MatrixMulCUDA<32>'],
-    ['_Z22spmv_csr_scalar_kernelIf11texReaderSPEvPKT_PKiS5_iPS1_', 'spmv_csr_scalar_kernel<float, texReaderSP>'],
-    ['_Z1kIPKdLb1ELin3EEvv', 'k<double const*, true, -3>'],
-    ['_Z1kISaIiEEvv', 'k<…>'],
-    ['_ZN', '_ZN'],
-    ['_Z99k', '_Z99k'],
-  ])('%s is %s', (mangled, name) => expect(demangled(mangled)).toBe(name));
+it.each([
+  ['csr', 'csr'],
+  ['_Z3csrPKi', 'csr'],
+  ['_ZN5walks4walkIiEEvPKT_PS1_i', 'walks::walk<int>'],
+  ['_Z13MatrixMulCUDAILi32EEvPfS0_S0_ii', 'MatrixMulCUDA<32>'],
+  ['_Z22spmv_csr_scalar_kernelIf11texReaderSPEvPKT_PKiS5_iPS1_', 'spmv_csr_scalar_kernel<float, texReaderSP>'],
+  ['_Z1kIPKdLb1ELin3EEvv', 'k<double const*, true, -3>'],
+  ['_Z1kISaIiEEvv', 'k<…>'],
+  ['_ZN', '_ZN'],
+  ['_Z99k', '_Z99k'],
+])('names of kernels %s is %s', (mangled, name) => expect(demangled(mangled)).toBe(name));
 
-  it('are accepted as in the source, and distinguished by their template arguments', () => {
-    const kernels = ['_ZN1n4stepIfEEvv', '_ZN1n4stepIdEEvv'].map((name) => `.entry ${name}()\n{\nret;\n}\n`).join('');
-    const ptx = `.version 9.0\n.target sm_90\n${kernels}`;
-    for (const entry of ['n::step<double>', 'step<double>', 'step< double >', '_ZN1n4stepIdEEvv'])
-      expect(unwrap(inspectKernel('file', { ptx }, { entry }))).toMatchObject({
-        entry: '_ZN1n4stepIdEEvv',
-        name: 'n::step<double>',
-      });
-    const several = inspectKernel('file', { ptx }, { entry: 'step' });
-    expect(several).toMatchObject({ ok: false, error: { context: { entries: '_ZN1n4stepIfEEvv\n_ZN1n4stepIdEEvv' } } });
-    expect(JSON.stringify(several)).toContain('2 kernels named step: n::step<float>, n::step<double>');
-  });
+it('names of kernels are accepted as in the source, and distinguished by their template arguments', () => {
+  const kernels = ['_ZN1n4stepIfEEvv', '_ZN1n4stepIdEEvv'].map((name) => `.entry ${name}()\n{\nret;\n}\n`).join('');
+  const ptx = `.version 9.0\n.target sm_90\n${kernels}`;
+  for (const entry of ['n::step<double>', 'step<double>', 'step< double >', '_ZN1n4stepIdEEvv'])
+    expect(unwrap(inspectKernel('file', { ptx }, { entry }))).toMatchObject({
+      entry: '_ZN1n4stepIdEEvv',
+      name: 'n::step<double>',
+    });
+  const several = inspectKernel('file', { ptx }, { entry: 'step' });
+  expect(several).toMatchObject({ ok: false, error: { context: { entries: '_ZN1n4stepIfEEvv\n_ZN1n4stepIdEEvv' } } });
+  expect(JSON.stringify(several)).toContain('2 kernels named step: n::step<float>, n::step<double>');
 });

@@ -239,14 +239,13 @@ describe('a profile', () => {
       chosen: null,
     });
   });
-  it('is read with one column for each metric, and launches are weighted by their durations', () => {
+  it('is read with one column for each metric, and launches are weighted by their durations', () =>
     expect(read({ profile: WIDE }, { entry: 'csr' })).toMatchObject({
       registersPerThread: 40,
       sharedMemoryBytesPerBlock: null,
       launch: { launches: 2, gridBlocks: 20, durationMs: 4, meanActiveLanes: 20 },
       lengths: { aggregateLoss: 1.6 },
-    });
-  });
+    }));
   it.each([
     [31, null],
     [16, null],

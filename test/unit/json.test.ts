@@ -20,6 +20,6 @@ test.each([
   ['["a\n"]', 'line 1, column 2: JSON needs a value or "]" here'],
   ['["a\\u12g4"]', 'line 1, column 2: JSON needs a value or "]" here'],
   ['["a', 'line 1, column 2: JSON needs a value or "]" here'],
-])('%j contains an invalid string', (text, message) => {
-  expect(parseJson(text, 'a.json')).toMatchObject({ ok: false, error: { message: expect.stringContaining(message) } });
-});
+])('%j contains an invalid string', (text, message) =>
+  expect(parseJson(text, 'a.json')).toMatchObject({ ok: false, error: { message: expect.stringContaining(message) } }),
+);

@@ -56,9 +56,7 @@ function grid(
 describe('OKLab scales', () => {
   it('are converted to OKLab and back', () => {
     const channel = fc.integer({ min: 0, max: 255 });
-    forAll(channel, channel, channel, (r, g, b) => {
-      expect(srgb(oklab([r, g, b]))).toEqual([r, g, b]);
-    });
+    forAll(channel, channel, channel, (r, g, b) => expect(srgb(oklab([r, g, b]))).toEqual([r, g, b]));
   });
 
   it('start and end at their first and last stops, and darken evenly between black and white', () => {
@@ -152,7 +150,7 @@ describe('the values of a grid', () => {
     expect([...lineLevels(Float64Array.of(NaN, NaN), NaN)]).toEqual([1, 1]);
   });
 
-  it('have marginals with the least time of each line', () => {
+  it('have marginals with the least time of each line', () =>
     forAll(times, (values) => {
       const cells = grid(4, 3, (i, j) => values[j * 4 + i]);
       const { x, y } = marginals(cells);
@@ -160,17 +158,17 @@ describe('the values of a grid', () => {
         list.some((v) => !Number.isNaN(v)) ? Math.min(...list.filter((v) => !Number.isNaN(v))) : NaN;
       expect([...x]).toEqual([0, 1, 2, 3].map((i) => least([0, 1, 2].map((j) => values[j * 4 + i]))));
       expect([...y]).toEqual([0, 1, 2].map((j) => least([0, 1, 2, 3].map((i) => values[j * 4 + i]))));
-    });
-  });
+    }));
 
   it('have a boundary at one wave, but not along invalid cells', () => {
     // Two rows have up to one wave, and the third has more. One column is invalid.
     const time = (i: number) => (i === 2 ? NaN : 1);
     const cells = grid(3, 4, time, (_, j) => (j + 1) / 2);
-    expect(oneWaveBoundary(cells)).toEqual([
+    const expected = [
       { x1: 0, y1: 2, x2: 1, y2: 2 },
       { x1: 1, y1: 2, x2: 2, y2: 2 },
-    ]);
+    ];
+    expect(oneWaveBoundary(cells)).toEqual(expected);
   });
 
   it('have a starved region only if slow cells take less than a wave', () => {
@@ -205,9 +203,9 @@ describe('the space', () => {
       { x: 'device', y: 'threadsPerUnit', facet: 'device' },
       ['device', 'threadsPerUnit', 'blockThreads'],
     ],
-  ])('chooses axes by %s, each once', (_, axes, asked, [x, y, facet]) => {
-    expect(chooseRoles(axes, asked)).toEqual({ x, y, facet });
-  });
+  ])('chooses axes by %s, each once', (_, axes, asked, [x, y, facet]) =>
+    expect(chooseRoles(axes, asked)).toEqual({ x, y, facet }),
+  );
   it('prefers the balancing for a CPU', () => {
     const axes = [...AXES, { ...AXES[0], id: 'balancing' }];
     expect(chooseRoles(axes, ANY, true)).toEqual({ x: 'balancing', y: 'launch', facet: null });
@@ -308,9 +306,9 @@ describe('axes of slices', () => {
     ['registerCap', ['none', '1024'], ['none', '1,024']],
     ['balancing', ['none', 'window-sort(64)'], ['none', 'window(64)']],
     ['device', ['A100 SXM4 40 GB', 'GeForce RTX 4090'], ['A100', 'RTX 4090']],
-  ])('show values of %s without the words that its title already has', (axis, texts, labels) => {
-    expect(axisLabels(axis, texts)).toEqual(labels);
-  });
+  ])('show values of %s without the words that its title already has', (axis, texts, labels) =>
+    expect(axisLabels(axis, texts)).toEqual(labels),
+  );
 
   it('are cut only as much as their band requires', () => {
     expect(fitTexts(['V100', 'quantile-buckets(4)'], 68)).toEqual(['V100', 'quantile…']);

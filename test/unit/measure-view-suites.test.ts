@@ -64,9 +64,8 @@ describe('matrix power', () => {
     expect(row.modelAggregate).toBeCloseTo(1.4872, 4);
   });
 
-  it('waits for the law, and leaves out cases without a loss', () => {
-    expect(matrixPowerRows([at(2, { meanLoss: 1.4 }), at(4, {})], {})).toMatchObject([{ modelMean: null }]);
-  });
+  it('waits for the law, and leaves out cases without a loss', () =>
+    expect(matrixPowerRows([at(2, { meanLoss: 1.4 }), at(4, {})], {})).toMatchObject([{ modelMean: null }]));
 });
 
 describe('divergent loops', () => {
@@ -155,9 +154,9 @@ describe('probes', () => {
     ['integer-add', { latencyCycles: 5.028 }, '4', false],
     ['shuffle', { latencyCycles: 24.01 }, '25', true],
     ['cache-l2', { missLatencyCycles: 687.8 }, '700', true],
-  ])('of an H100: %s %j beside %j', (name, values, catalogue, agrees) => {
-    expect(onH100(name, values)).toMatchObject({ catalogue, agrees });
-  });
+  ])('of an H100: %s %j beside %j', (name, values, catalogue, agrees) =>
+    expect(onH100(name, values)).toMatchObject({ catalogue, agrees }),
+  );
 
   it.each([
     ['cache-l2', { capacityBytes: 28.2e6 }, null, 'One multiprocessor sees only the nearer half of the cache.'],
@@ -166,15 +165,14 @@ describe('probes', () => {
     ['bandwidth', { bandwidthGbS: 2932 }, null, '87.5 % of the peak'],
     ['bandwidth', { bandwidthGbS: 5000 }, false, ''],
     ['bandwidth', { bandwidthGbS: 300 }, false, ''],
-  ])('a half of a cache or a part of the peak bandwidth is no disagreement: %s %j', (name, values, agrees, note) => {
-    expect(onH100(name, values)).toMatchObject({ agrees, note });
-  });
+  ])('a half of a cache or a part of the peak bandwidth is no disagreement: %s %j', (name, values, agrees, note) =>
+    expect(onH100(name, values)).toMatchObject({ agrees, note }),
+  );
 
-  it('say why they have no result', () => {
+  it('say why they have no result', () =>
     expect(probeRows([probe('l2', { failure: 'no time left' })], null)).toEqual([
       { probe: 'l2', property: '', found: 'no time left', catalogue: '', agrees: null, note: '' },
-    ]);
-  });
+    ]));
 
   it('recognise the device by its name', () => {
     expect(catalogueDevice([A100], 'NVIDIA A100-SXM4-40GB')).toBe(A100);

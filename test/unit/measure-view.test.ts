@@ -72,19 +72,17 @@ const cpu = SAMPLE_TARGETS.find(({ id }) => id === 'cpu')!;
 const timesMs = fc.double({ min: 1e-3, max: 1e4, noNaN: true });
 const times = fc.array(fc.record({ predictedMs: timesMs, medianMs: timesMs }), { minLength: 1, maxLength: 40 });
 
-describe('address', () => {
-  it('restores the state from which it was written, and leaves out usual values', () => {
-    const params = new URLSearchParams();
-    writeAddress(measureAddress, { measured: 12, design: 17, profile: 3, tab: 'calibrate', suite: 'probes' }, params);
-    expect(params.toString()).toBe('measured=12&design=17&profile=3&tab=calibrate&suite=probes');
-    const read = readAddress(measureAddress, params);
-    expect(read).toMatchObject({ measured: 12, design: 17, profile: 3, tab: 'calibrate', suite: 'probes', count: 20 });
-  });
+it('address restores the state from which it was written, and leaves out usual values', () => {
+  const params = new URLSearchParams();
+  writeAddress(measureAddress, { measured: 12, design: 17, profile: 3, tab: 'calibrate', suite: 'probes' }, params);
+  expect(params.toString()).toBe('measured=12&design=17&profile=3&tab=calibrate&suite=probes');
+  const read = readAddress(measureAddress, params);
+  expect(read).toMatchObject({ measured: 12, design: 17, profile: 3, tab: 'calibrate', suite: 'probes', count: 20 });
+});
 
-  it('keeps design numbers only', () => {
-    expect(designList('17,4,17,x,-3,1e3,2.5,')).toEqual([17, 4]);
-    expect(designList('')).toEqual([]);
-  });
+it('address keeps design numbers only', () => {
+  expect(designList('17,4,17,x,-3,1e3,2.5,')).toEqual([17, 4]);
+  expect(designList('')).toEqual([]);
 });
 
 describe('points', () => {
@@ -118,9 +116,8 @@ describe('points', () => {
     );
   });
 
-  it('are missing for a case without times, which is not a failure', () => {
-    expect(measuredPoints(sampleDetail([sampleCase(0)]), null)).toEqual({ points: [], scale: NaN });
-  });
+  it('are missing for a case without times, which is not a failure', () =>
+    expect(measuredPoints(sampleDetail([sampleCase(0)]), null)).toEqual({ points: [], scale: NaN }));
 });
 
 describe('scatter', () => {
@@ -129,10 +126,8 @@ describe('scatter', () => {
       const points = list;
       const frame = scatterFrame(points)!;
       for (const { predictedMs, medianMs } of points) {
-        expect(predictedMs).toBeGreaterThan(frame.xLowMs);
-        expect(predictedMs).toBeLessThan(frame.xHighMs);
-        expect(medianMs).toBeGreaterThan(frame.yLowMs);
-        expect(medianMs).toBeLessThan(frame.yHighMs);
+        expect(predictedMs).toBeBetween(frame.xLowMs, frame.xHighMs);
+        expect(medianMs).toBeBetween(frame.yLowMs, frame.yHighMs);
       }
       const ratios = [frame.xHighMs / frame.xLowMs, frame.yHighMs / frame.yLowMs];
       // The tolerance covers two exponentials of the same span. Each is rounded a few times.
@@ -141,7 +136,7 @@ describe('scatter', () => {
     expect(scatterFrame([])).toBeNull();
   });
 
-  it('draws lines only within the frame, at their slope', () => {
+  it('draws lines only within the frame, at their slope', () =>
     forAll(times, timesMs, (list, scale) => {
       const frame = scatterFrame(list)!;
       const line = lineInFrame(frame, scale);
@@ -151,20 +146,16 @@ describe('scatter', () => {
         expect(x).toBeGreaterThanOrEqual(frame.xLowMs * (1 - 1e-12));
         expect(y).toBeLessThanOrEqual(frame.yHighMs * (1 + 1e-12));
       }
-    });
-  });
+    }));
 
-  it('has at least two ticks, however short the axis', () => {
+  it('has at least two ticks, however short the axis', () =>
     forAll(timesMs, fc.double({ min: 1.06, max: 1e4, noNaN: true }), (low, ratio) => {
       const ticks = fineTicks(low, low * ratio);
-      expect(ticks.length).toBeGreaterThanOrEqual(2);
-      expect(ticks.length).toBeLessThanOrEqual(7);
+      expect(ticks.length).toBeWithin(2, 7);
       for (const tick of ticks) {
-        expect(tick).toBeGreaterThanOrEqual(low * (1 - 1e-5));
-        expect(tick).toBeLessThanOrEqual(low * ratio * (1 + 1e-5));
+        expect(tick).toBeWithin(low * (1 - 1e-5), low * ratio * (1 + 1e-5));
       }
-    });
-  });
+    }));
 
   it('shares a frame between two predictions only if this shows something', () => {
     const detail = sampleDetail();
@@ -203,35 +194,32 @@ describe('scatter', () => {
   });
 });
 
-describe('residuals', () => {
-  it('are listed by axis, with the axis that explains most first, and every design is in each axis once', () => {
-    const comparison = sampleComparison(sampleDetail());
-    const axes = residualAxes(comparison);
-    expect(axes[0].axis).toBe('threadsPerUnit');
-    expect([...axes].sort((a, b) => b.explained - a.explained)).toEqual(axes);
-    for (const { rows } of axes)
-      expect(rows.reduce((sum, { dots }) => sum + dots.length, 0)).toBe(comparison.designs.length);
-    const { reach, ticks } = residualScale(axes);
-    for (const { rows } of axes) for (const { low, high } of rows) expect(Math.max(-low, high)).toBeLessThan(reach);
-    expect(ticks.map(({ percent }) => percent)).toEqual([-10, 0, 10]);
-    for (const { at, percent } of ticks) expect(residualPercent(at)).toBeCloseTo(percent, 9);
-  });
-
-  it('leaves out axes with one value', () => {
-    const only = sampleComparison(sampleDetail(sampleCases(12).map((each) => ({ ...each, design: sampleDesign() }))));
-    expect(residualAxes(only)).toEqual([]);
-  });
-
-  it('has a scale for any spread', () => {
-    forAll(fc.double({ min: 0, max: 8, noNaN: true }), (most) => {
-      const { reach, ticks } = residualScale([
-        { axis: 'u', explained: 0, rows: [{ value: '1', median: 0, low: -most, high: most, count: 1, dots: [] }] },
-      ]);
-      expect(reach).toBeGreaterThan(most);
-      for (const { at } of ticks) expect(Math.abs(at)).toBeLessThanOrEqual(reach);
-    });
-  });
+it('residuals are listed by axis, with the axis that explains most first, and every design is in each axis once', () => {
+  const comparison = sampleComparison(sampleDetail());
+  const axes = residualAxes(comparison);
+  expect(axes[0].axis).toBe('threadsPerUnit');
+  expect([...axes].sort((a, b) => b.explained - a.explained)).toEqual(axes);
+  for (const { rows } of axes)
+    expect(rows.reduce((sum, { dots }) => sum + dots.length, 0)).toBe(comparison.designs.length);
+  const { reach, ticks } = residualScale(axes);
+  for (const { rows } of axes) for (const { low, high } of rows) expect(Math.max(-low, high)).toBeLessThan(reach);
+  expect(ticks.map(({ percent }) => percent)).toEqual([-10, 0, 10]);
+  for (const { at, percent } of ticks) expect(residualPercent(at)).toBeCloseTo(percent, 9);
 });
+
+it('residuals leave out axes with one value', () => {
+  const only = sampleComparison(sampleDetail(sampleCases(12).map((each) => ({ ...each, design: sampleDesign() }))));
+  expect(residualAxes(only)).toEqual([]);
+});
+
+it('residuals have a scale for any spread', () =>
+  forAll(fc.double({ min: 0, max: 8, noNaN: true }), (most) => {
+    const { reach, ticks } = residualScale([
+      { axis: 'u', explained: 0, rows: [{ value: '1', median: 0, low: -most, high: most, count: 1, dots: [] }] },
+    ]);
+    expect(reach).toBeGreaterThan(most);
+    for (const { at } of ticks) expect(Math.abs(at)).toBeLessThanOrEqual(reach);
+  }));
 
 describe('table', () => {
   const detail = sampleDetail();
@@ -268,25 +256,22 @@ describe('table', () => {
   });
 });
 
-describe('repeats of one design', () => {
-  it('are marked as warm-ups, counted repeats or outliers', () => {
-    const steady = sampleTime(5);
-    const time = { ...steady, timesMs: steady.timesMs.map((ms, i) => (i === 8 ? ms * 1.4 : ms)), outliers: 1 };
-    const all = launches(time);
-    expect(all.slice(0, 3).map(({ kind }) => kind)).toEqual(['warm-up', 'warm-up', 'warm-up']);
-    expect(all.filter(({ kind }) => kind === 'outlier').map(({ order }) => order)).toEqual([3 + 8]);
-    expect(all).toHaveLength(18);
-  });
-
-  it('have a scale on which one launch never hides the others', () => {
-    forAll(fc.array(fc.double({ min: 0.5, max: 500, noNaN: true }), { minLength: 1, maxLength: 20 }), (list) => {
-      const { lowMs, highMs } = launchRange(sampleTime(5, { medianMs: 5, timesMs: list, warmUpMs: [100] }));
-      expect(lowMs).toBeLessThan(5);
-      expect(highMs).toBeGreaterThan(5);
-      expect(highMs).toBeLessThanOrEqual(11);
-    });
-  });
+it('repeats of one design are marked as warm-ups, counted repeats or outliers', () => {
+  const steady = sampleTime(5);
+  const time = { ...steady, timesMs: steady.timesMs.map((ms, i) => (i === 8 ? ms * 1.4 : ms)), outliers: 1 };
+  const all = launches(time);
+  expect(all.slice(0, 3).map(({ kind }) => kind)).toEqual(['warm-up', 'warm-up', 'warm-up']);
+  expect(all.filter(({ kind }) => kind === 'outlier').map(({ order }) => order)).toEqual([3 + 8]);
+  expect(all).toHaveLength(18);
 });
+
+it('repeats of one design have a scale on which one launch never hides the others', () =>
+  forAll(fc.array(fc.double({ min: 0.5, max: 500, noNaN: true }), { minLength: 1, maxLength: 20 }), (list) => {
+    const { lowMs, highMs } = launchRange(sampleTime(5, { medianMs: 5, timesMs: list, warmUpMs: [100] }));
+    expect(lowMs).toBeLessThan(5);
+    expect(highMs).toBeGreaterThan(5);
+    expect(highMs).toBeLessThanOrEqual(11);
+  }));
 
 describe('set-up', () => {
   it('becomes an input that the engine takes', () => {
@@ -378,33 +363,30 @@ describe('set-up', () => {
   });
 });
 
-describe('figures', () => {
-  it('are shown in one strip, and in one sentence', () => {
-    const randomEquivalent = [{ k: 1, measurements: 22 }, { k: 5, measurements: 37 }, { k: 10, measurements: 39 }]; // prettier-ignore
-    const comparison = { ...sampleComparison(sampleDetail()), randomEquivalent };
-    const stats = comparisonStats(comparison);
-    expect(stats.map(({ label }) => label)).toEqual([
+it('figures are shown in one strip, and in one sentence', () => {
+  const randomEquivalent = [{ k: 1, measurements: 22 }, { k: 5, measurements: 37 }, { k: 10, measurements: 39 }]; // prettier-ignore
+  const comparison = { ...sampleComparison(sampleDetail()), randomEquivalent };
+  const stats = comparisonStats(comparison);
+  expect(stats.map(({ label }) => label)).toEqual([
       'Spearman', 'Kendall', 'median error', 'scale', 'first choice', 'best of 5', 'best of 10', 'random search',
     ]); // prettier-ignore
-    expect(stats.at(-1)!.value).toBe('37');
-    expect(comparisonVerdict(comparison)).toMatch(/first 5 .*about 37 measurements\.$/);
-  });
-
-  it('of two designs say that they mean nothing', () => {
-    const comparison = {
-      ...sampleComparison(sampleDetail(sampleCases(2))),
-      spearman: NaN,
-      kendall: NaN,
-      randomEquivalent: [],
-    };
-    for (const { value, hint } of comparisonStats(comparison).slice(0, 2))
-      expect({ value, hint }).toEqual({ value: '–', hint: expect.stringContaining('all measured times are equal') });
-    expect(comparisonVerdict(comparison)).toMatch(/^2 compared: measure at least three/);
-  });
+  expect(stats.at(-1)!.value).toBe('37');
+  expect(comparisonVerdict(comparison)).toMatch(/first 5 .*about 37 measurements\.$/);
 });
 
-describe('calibration', () => {
-  it('says how each parameter is known', () => {
+it('figures of two designs say that they mean nothing', () => {
+  const comparison = {
+    ...sampleComparison(sampleDetail(sampleCases(2))),
+    spearman: NaN,
+    kendall: NaN,
+    randomEquivalent: [],
+  };
+  for (const { value, hint } of comparisonStats(comparison).slice(0, 2))
+    expect({ value, hint }).toEqual({ value: '–', hint: expect.stringContaining('all measured times are equal') });
+  expect(comparisonVerdict(comparison)).toMatch(/^2 compared: measure at least three/);
+});
+
+it('calibration says how each parameter is known', () => {
     const rows = parameterRows(sampleProfile());
     const states = Object.fromEntries(rows.map(({ parameter, state }) => [parameter, state]));
     expect(states).toMatchObject({ latencyCycles: 'fitted', cooperationCost: 'held', divergentBranchCycles: 'unknown' });
@@ -412,22 +394,21 @@ describe('calibration', () => {
     expect(rows.find(({ parameter }) => parameter === 'cooperationCost')!.error).toBe('');
   }); // prettier-ignore
 
-  it('is judged by designs that were left out of the fit, or says that there are none', () => {
-    expect(verdict(sampleProfile())).toMatch(
-      /left out of the fit.*falls from 5\.2.* to 1\.4.*cooperation step, so (it keeps its value|they keep their values)/,
-    );
-    expect(verdict(sampleProfile({ heldOut: null }))).toMatch(/because there are too few to leave any out/);
-    const worse = sampleProfile({ heldOut: { folds: 5, medianError: 0.06, p95Error: 0.2, spearman: 0.9 } });
-    expect(verdict(worse)).toMatch(/^No gain .*6\.0.*5\.2/);
-    expect(figureRows(sampleProfile({ heldOut: null })).map(({ heldOut }) => heldOut)).toEqual(['–', '–', '–']);
-  });
+it('calibration is judged by designs that were left out of the fit, or says that there are none', () => {
+  expect(verdict(sampleProfile())).toMatch(
+    /left out of the fit.*falls from 5\.2.* to 1\.4.*cooperation step, so (it keeps its value|they keep their values)/,
+  );
+  expect(verdict(sampleProfile({ heldOut: null }))).toMatch(/because there are too few to leave any out/);
+  const worse = sampleProfile({ heldOut: { folds: 5, medianError: 0.06, p95Error: 0.2, spearman: 0.9 } });
+  expect(verdict(worse)).toMatch(/^No gain .*6\.0.*5\.2/);
+  expect(figureRows(sampleProfile({ heldOut: null })).map(({ heldOut }) => heldOut)).toEqual(['–', '–', '–']);
+});
 
-  it('shows the requested profile, or else the newest of the run', () => {
-    const list = [sampleSavedProfile(3, { profile: sampleProfile({ sourceRunIds: [9] }) }), sampleSavedProfile(2), sampleSavedProfile(1)]; // prettier-ignore
-    expect(shownProfile(list, 1, 12)!.id).toBe(1);
-    expect(shownProfile(list, null, 12)!.id).toBe(2);
-    expect(shownProfile(list, null, 99)).toBeNull();
-  });
+it('calibration shows the requested profile, or else the newest of the run', () => {
+  const list = [sampleSavedProfile(3, { profile: sampleProfile({ sourceRunIds: [9] }) }), sampleSavedProfile(2), sampleSavedProfile(1)]; // prettier-ignore
+  expect(shownProfile(list, 1, 12)!.id).toBe(1);
+  expect(shownProfile(list, null, 12)!.id).toBe(2);
+  expect(shownProfile(list, null, 99)).toBeNull();
 });
 
 describe('what the page knows of its GPU', () => {

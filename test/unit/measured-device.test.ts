@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { BenchCase, MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { lockstep } from '../command-line.ts';
@@ -46,55 +46,53 @@ async function imported(...of: Parameters<typeof resultsOf>): Promise<number> {
 const failureOf = (id: number, device?: object) =>
   bench.engine.call('bench.measuredDevice', { id, ...(device && { device }) });
 
-describe('the device that probes measured', () => {
-  it('gets the measured fields with their sources, and keeps all others', async () => {
-    const { randomSectorsGbS: _none, ...before } = gpu(H100);
-    const id = await imported();
-    const known = { ...before, achievedBandwidthFraction: 0.7 };
-    const { device, changes, measuredOn } = await bench.call('bench.measuredDevice', { id, device: known });
-    expect(measuredOn).toBe('NVIDIA H100 80GB HBM3');
-    // The fraction is 2,932.4 of 3,352 GB/s.
-    expect(changes.map(({ field, before, after }) => [field, before, after])).toEqual([
-      ['achievedBandwidthFraction', 0.7, 0.8748],
-      ['randomSectorsGbS', null, 1068],
-      ['cachedSectorsGbS', 4218, 4218],
-    ]);
-    const { sources, ...fields } = device;
-    const measured = { achievedBandwidthFraction: 0.8748, randomSectorsGbS: 1068 };
-    expect(fields).toEqual({ ...before, sources: undefined, ...measured });
-    expect(sources.achievedBandwidthFraction).toMatch(
-      /^measured by the probe bandwidth \(2932 of 3352 GB\/s\) on NVIDIA H100 80GB HBM3, driver [\d.]+, imported \d{4}-\d\d-\d\d$/,
-    );
-    const ofProbes = Object.fromEntries(changes.map(({ field, source }) => [field, source]));
-    expect(sources).toEqual({ ...before.sources, ...ofProbes });
-    // If no device is named, the catalogue's device is the starting point.
-    expect((await bench.call('bench.measuredDevice', { id })).device.id).toBe(H100);
-  });
+it('the device that probes measured gets the measured fields with their sources, and keeps all others', async () => {
+  const { randomSectorsGbS: _none, ...before } = gpu(H100);
+  const id = await imported();
+  const known = { ...before, achievedBandwidthFraction: 0.7 };
+  const { device, changes, measuredOn } = await bench.call('bench.measuredDevice', { id, device: known });
+  expect(measuredOn).toBe('NVIDIA H100 80GB HBM3');
+  // The fraction is 2,932.4 of 3,352 GB/s.
+  expect(changes.map(({ field, before, after }) => [field, before, after])).toEqual([
+    ['achievedBandwidthFraction', 0.7, 0.8748],
+    ['randomSectorsGbS', null, 1068],
+    ['cachedSectorsGbS', 4218, 4218],
+  ]);
+  const { sources, ...fields } = device;
+  const measured = { achievedBandwidthFraction: 0.8748, randomSectorsGbS: 1068 };
+  expect(fields).toEqual({ ...before, sources: undefined, ...measured });
+  expect(sources.achievedBandwidthFraction).toMatch(
+    /^measured by the probe bandwidth \(2932 of 3352 GB\/s\) on NVIDIA H100 80GB HBM3, driver [\d.]+, imported \d{4}-\d\d-\d\d$/,
+  );
+  const ofProbes = Object.fromEntries(changes.map(({ field, source }) => [field, source]));
+  expect(sources).toEqual({ ...before.sources, ...ofProbes });
+  // If no device is named, the catalogue's device is the starting point.
+  expect((await bench.call('bench.measuredDevice', { id })).device.id).toBe(H100);
+});
 
-  it('gets only the fields whose probes have a result', async () => {
-    const id = await imported({}, (probe) => probe !== 'random-sectors');
-    const { changes } = await bench.call('bench.measuredDevice', { id });
-    expect(changes.map(({ field }) => field)).toEqual(['achievedBandwidthFraction']);
-    const none = await failureOf(await imported({}, (probe) => probe === 'limits'));
-    expect(none).toFail('unsupported', /has no valid result of the probes bandwidth and random-sectors\. Measure them/);
-  });
+it('the device that probes measured gets only the fields whose probes have a result', async () => {
+  const id = await imported({}, (probe) => probe !== 'random-sectors');
+  const { changes } = await bench.call('bench.measuredDevice', { id });
+  expect(changes.map(({ field }) => field)).toEqual(['achievedBandwidthFraction']);
+  const none = await failureOf(await imported({}, (probe) => probe === 'limits'));
+  expect(none).toFail('unsupported', /has no valid result of the probes bandwidth and random-sectors\. Measure them/);
+});
 
-  it('is not another device, and not a CPU that emulates one', async () => {
-    const id = await imported();
-    expect(await failureOf(id, gpu('nvidia-h100-pcie-80gb'))).toFail(
-      'conflict',
-      /measured NVIDIA H100 80GB HBM3 with 132 multiprocessors, which is not H100 PCIe 80 GB with 114\./,
-    );
-    const software = { name: 'SwiftShader', backend: 'webgpu', properties: { software: 1 } } as const;
-    expect(await failureOf(await imported(software), gpu(H100))).toFail('unsupported', /SwiftShader.* those of a CPU/);
-    expect(await failureOf(await imported({ name: 'NVIDIA X1' }))).toFail(
-      'not-found',
-      /NVIDIA X1\. Add the device first/,
-    );
-    const cpu = { fileName: 'cpu.jsonl', bytes: encode(dataText('measured/cpu-xeon-2-cores.jsonl')) };
-    const ofCpu = await failureOf((await bench.call('import.file', cpu)).runId);
-    expect(ofCpu).toFail('unsupported', /measured the suite contention\. Specify a run of the suite probes/);
-  });
+it('the device that probes measured is not another device, and not a CPU that emulates one', async () => {
+  const id = await imported();
+  expect(await failureOf(id, gpu('nvidia-h100-pcie-80gb'))).toFail(
+    'conflict',
+    /measured NVIDIA H100 80GB HBM3 with 132 multiprocessors, which is not H100 PCIe 80 GB with 114\./,
+  );
+  const software = { name: 'SwiftShader', backend: 'webgpu', properties: { software: 1 } } as const;
+  expect(await failureOf(await imported(software), gpu(H100))).toFail('unsupported', /SwiftShader.* those of a CPU/);
+  expect(await failureOf(await imported({ name: 'NVIDIA X1' }))).toFail(
+    'not-found',
+    /NVIDIA X1\. Add the device first/,
+  );
+  const cpu = { fileName: 'cpu.jsonl', bytes: encode(dataText('measured/cpu-xeon-2-cores.jsonl')) };
+  const ofCpu = await failureOf((await bench.call('import.file', cpu)).runId);
+  expect(ofCpu).toFail('unsupported', /measured the suite contention\. Specify a run of the suite probes/);
 });
 
 it('devices calibrate writes them into the devices here, or into a file', async () => {

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
 import { measuredTime } from '../../src-main/services/measuring/times.ts';
 
-const record = (timesMs: readonly number[], warmUpMs: readonly number[] = [], clockMhz: number | null = null) => ({
-  timesMs,
-  detail: { warmUpMs, clockMhz },
-});
+const record = (timesMs: readonly number[], warmUpMs: readonly number[] = [], clockMhz: number | null = null) => {
+  return { timesMs, detail: { warmUpMs, clockMhz } };
+};
 const TIMES = [5, 6, 4, 7, 5.5, 6.5, 5.2];
 
 it('summarises a case once, even if it is read often', () => {

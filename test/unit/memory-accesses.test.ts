@@ -30,9 +30,8 @@ const gather = (elementBytes: number, more: Partial<MemoryAccess> = {}) =>
   ({ pattern: 'scattered', elementBytes, ...more }) as const;
 
 describe('bytes of an iteration', () => {
-  it('are those of the profile if it lists no accesses', () => {
-    expect(bytesOfIteration(A100, { bytesPerIteration: 12 })).toBe(12);
-  });
+  it('are those of the profile if it lists no accesses', () =>
+    expect(bytesOfIteration(A100, { bytesPerIteration: 12 })).toBe(12));
 
   it('along a unit are the sectors that its threads share, if nothing is reused', () => {
     // A sector has 8 elements. u consecutive elements that begin anywhere touch (u + 7)/8 sectors on average.
@@ -122,21 +121,19 @@ describe('bytes of an iteration', () => {
   });
 });
 
-describe('the first-level cache', () => {
-  it('has the room that shared memory leaves, if both are one memory', () => {
-    expect(firstLevelCacheBytes(A100, 0)).toBe(192 * 1024);
-    expect(firstLevelCacheBytes(A100, 64 * 1024)).toBe(128 * 1024);
-    expect(firstLevelCacheBytes(MI210, 64 * 1024)).toBe(16 * 1024);
-    expect(firstLevelCacheBytes(K20, 0)).toBe(0);
-    // Turing keeps 32 KiB for shared memory, even if it is unused.
-    expect(firstLevelCacheBytes(gpu('nvidia-t4'), 0)).toBe(64 * 1024);
-    expect(firstLevelCacheBytes(gpu('nvidia-t4'), 48 * 1024)).toBe(48 * 1024);
-  });
+it('the first-level cache has the room that shared memory leaves, if both are one memory', () => {
+  expect(firstLevelCacheBytes(A100, 0)).toBe(192 * 1024);
+  expect(firstLevelCacheBytes(A100, 64 * 1024)).toBe(128 * 1024);
+  expect(firstLevelCacheBytes(MI210, 64 * 1024)).toBe(16 * 1024);
+  expect(firstLevelCacheBytes(K20, 0)).toBe(0);
+  // Turing keeps 32 KiB for shared memory, even if it is unused.
+  expect(firstLevelCacheBytes(gpu('nvidia-t4'), 0)).toBe(64 * 1024);
+  expect(firstLevelCacheBytes(gpu('nvidia-t4'), 48 * 1024)).toBe(48 * 1024);
+});
 
-  it('is bypassed on Pascal, except on GP100', () => {
-    expect(firstLevelCacheBytes(gpu('nvidia-p100-pcie-16gb'), 48 * 1024)).toBe(24 * 1024);
-    expect(firstLevelCacheBytes(gpu('nvidia-gtx-1080-ti'), 0)).toBe(0);
-  });
+it('the first-level cache is bypassed on Pascal, except on GP100', () => {
+  expect(firstLevelCacheBytes(gpu('nvidia-p100-pcie-16gb'), 48 * 1024)).toBe(24 * 1024);
+  expect(firstLevelCacheBytes(gpu('nvidia-gtx-1080-ti'), 0)).toBe(0);
 });
 
 const ACCESSES: NonNullable<StudyFile['kernel']['accesses']> = [
@@ -251,8 +248,7 @@ describe('a study with accesses', () => {
       kernel: { ...KERNEL, accesses: ACCESSES },
       axes: { blockThreads: [1], cores: [4], balancing: ['row-split'] },
     });
-    const refused = axesOf(study, [cpu('amd-epyc-7302p')]);
-    expect(refused).toMatchObject({ error: { context: { field: 'kernel.accesses' } } });
+    expect(axesOf(study, [cpu('amd-epyc-7302p')])).toMatchObject({ error: { context: { field: 'kernel.accesses' } } });
   });
 
   it('is refused with an unknown pattern, and the error lists the known ones', () => {

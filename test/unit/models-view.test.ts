@@ -6,33 +6,33 @@ import { MODEL_PAGES } from '../../src-renderer/views/models/pages.ts';
 import { findDecimals, findRows, tablesOf, tally } from '../../src-renderer/views/models/reproduction.ts';
 import { highlight } from '../../src-renderer/views/export/highlight.ts';
 
-describe('the pages', () => {
-  it('have formulas that can be typeset', () => {
-    const formulas = MODEL_PAGES.flatMap(({ equations, symbols }) => [...equations, ...symbols].map(([tex]) => tex));
-    expect(formulas.length).toBeGreaterThan(60);
-    for (const formula of formulas)
-      expect(() => katex.renderToString(formula, { displayMode: true, strict: 'error' })).not.toThrow();
-  });
+const PAGES: readonly ModelPage[] = MODEL_PAGES;
 
-  it('have tables whose rows are complete', () => {
-    for (const { id, equations, symbols, sources } of MODEL_PAGES) {
-      for (const row of equations) expect([2, 3], `${id}: ${row[0]}`).toContain(row.length);
-      for (const row of symbols) expect([2, 3], `${id}: ${row[0]}`).toContain(row.length);
-      for (const [citation, doi] of sources) {
-        expect(citation, id).toMatch(/\.$/);
-        if (doi !== undefined) expect(doi, id).toMatch(/^10\.\d{4,}\/\S+$/);
-      }
+it('the pages have formulas that can be typeset', () => {
+  const formulas = PAGES.flatMap(({ equations, symbols }) => [...equations, ...symbols].map(([tex]) => tex));
+  expect(formulas.length).toBeGreaterThan(60);
+  for (const formula of formulas)
+    expect(() => katex.renderToString(formula, { displayMode: true, strict: 'error' })).not.toThrow();
+});
+
+it('the pages have tables whose rows are complete', () => {
+  for (const { id, equations, symbols, sources } of PAGES) {
+    for (const row of equations) expect([2, 3], `${id}: ${row[0]}`).toContain(row.length);
+    for (const row of symbols) expect([2, 3], `${id}: ${row[0]}`).toContain(row.length);
+    for (const [citation, doi] of sources) {
+      expect(citation, id).toMatch(/\.$/);
+      if (doi !== undefined) expect(doi, id).toMatch(/^10\.\d{4,}\/\S+$/);
     }
-  });
+  }
+});
 
-  it('show each reproduced table on exactly one page', () => {
-    const all = reproduce();
-    for (const table of all)
-      expect(
-        MODEL_PAGES.filter((page) => tablesOf(page, all).includes(table)),
-        `${table.paper}: ${table.table}`,
-      ).toHaveLength(1);
-  });
+it('the pages show each reproduced table on exactly one page', () => {
+  const all = reproduce();
+  for (const table of all)
+    expect(
+      PAGES.filter((page) => tablesOf(page, all).includes(table)),
+      `${table.paper}: ${table.table}`,
+    ).toHaveLength(1);
 });
 
 describe('reproduced figures', () => {
@@ -58,9 +58,7 @@ describe('reproduced figures', () => {
     expect(findDecimals([row(32, 0.5, 'absolute'), row(7.9, 0.05, 'absolute')])).toBe(2);
     expect(findDecimals([row(26, 1e-9, 'absolute'), row(4, 0, 'absolute')])).toBe(0);
   });
-  it('are counted', () => {
-    expect(tally([table('good', true), table('bad', false)])).toEqual({ passed: 3, total: 4 });
-  });
+  it('are counted', () => expect(tally([table('good', true), table('bad', false)])).toEqual({ passed: 3, total: 4 }));
 });
 
 it('the previews have highlighted pieces that add up to the text', () => {
@@ -68,10 +66,6 @@ it('the previews have highlighted pieces that add up to the text', () => {
   const tokens = highlight(text);
   expect(tokens.map((token) => token.text).join('')).toBe(text);
   expect(tokens.filter(({ kind }) => kind === 'comment').map((token) => token.text)).toEqual(['// 3 "x"']);
-  expect(tokens.filter(({ kind }) => kind === 'number').map((token) => token.text)).toEqual([
-    '64',
-    '2',
-    '4u',
-    '-1.5e-3',
-  ]);
+  const expected = ['64', '2', '4u', '-1.5e-3'];
+  expect(tokens.filter(({ kind }) => kind === 'number').map((token) => token.text)).toEqual(expected);
 });

@@ -10,87 +10,81 @@ import { createScratch } from '../../src-workers/numeric/scratch.ts';
 
 const EPS = Number.EPSILON;
 
-describe('Gauss rules', () => {
-  it('integrate polynomials up to degree 2n − 1 exactly (Legendre)', () => {
-    for (const count of [1, 2, 5, 16, 40]) {
-      const beta = Float64Array.from({ length: count }, (_, k) => (k === 0 ? 2 : (k * k) / (4 * k * k - 1)));
-      const { nodes, weights } = gaussRule(new Float64Array(count), beta);
-      for (let degree = 0; degree < 2 * count; degree++) {
-        const integral = nodes.reduce((sum, x, i) => sum + weights[i] * x ** degree, 0);
-        // The tolerance covers the rounding of `count` terms of size below 1.
-        expect(Math.abs(integral - (degree % 2 ? 0 : 2 / (degree + 1)))).toBeLessThan(16 * count * EPS);
-      }
+it('Gauss rules integrate polynomials up to degree 2n − 1 exactly (Legendre)', () => {
+  for (const count of [1, 2, 5, 16, 40]) {
+    const beta = Float64Array.from({ length: count }, (_, k) => (k === 0 ? 2 : (k * k) / (4 * k * k - 1)));
+    const { nodes, weights } = gaussRule(new Float64Array(count), beta);
+    for (let degree = 0; degree < 2 * count; degree++) {
+      const integral = nodes.reduce((sum, x, i) => sum + weights[i] * x ** degree, 0);
+      // The tolerance covers the rounding of `count` terms of size below 1.
+      expect(Math.abs(integral - (degree % 2 ? 0 : 2 / (degree + 1)))).toBeLessThan(16 * count * EPS);
     }
-  });
-
-  it('match the moments of a discrete measure', () => {
-    const points = Float64Array.from({ length: 100 }, (_, k) => 0.7 ** k);
-    const masses = points.map((x) => 0.3 * x);
-    const { nodes, weights } = discreteGaussRule(points, masses, 5);
-    expect(weights.every((w) => w > 0)).toBe(true);
-    for (let degree = 0; degree < 10; degree++) {
-      const exact = points.reduce((sum, x, i) => sum + masses[i] * x ** degree, 0);
-      const rule = nodes.reduce((sum, x, i) => sum + weights[i] * x ** degree, 0);
-      expect(Math.abs(rule / exact - 1)).toBeLessThan(1e-13);
-    }
-  });
+  }
 });
 
-describe('random numbers', () => {
-  it('are MT19937: the 10,000th output of seed 5489 is that of the C++ standard', () => {
-    const uniform = mersenneTwister(5489);
-    // Each double has two 32-bit outputs. The 10,000th output is therefore the low half of the 5,000th double.
-    let last = 0;
-    for (let i = 0; i < 5000; i++) last = uniform();
-    expect((last * 2 ** 53) % 2 ** 26).toBe(4123659995 >>> 6);
-  });
-
-  it('draw lengths with the frequencies of the law', () => {
-    const law = unwrap(
-      categoricalLaw([0.05, 0.5, 0.2, 0.15, 0.1].map((probability, i) => ({ length: 7 * i, probability }))),
-    );
-    const draw = lengthSampler(law);
-    const uniform = mersenneTwister(7);
-    const draws = 200_000;
-    const counts = new Map<number, number>();
-    for (let i = 0; i < draws; i++) {
-      const length = draw(uniform);
-      counts.set(length, (counts.get(length) ?? 0) + 1);
-    }
-    let chiSquare = 0;
-    law.support.forEach((length, i) => {
-      const expected = draws * law.probability[i];
-      chiSquare += ((counts.get(length) ?? 0) - expected) ** 2 / expected;
-    });
-    expect([...counts.keys()].sort((a, b) => a - b)).toEqual([...law.support]);
-    // The limit is the 99.9 % quantile of χ² with 4 degrees of freedom.
-    expect(chiSquare).toBeLessThan(18.5);
-  });
+it('Gauss rules match the moments of a discrete measure', () => {
+  const points = Float64Array.from({ length: 100 }, (_, k) => 0.7 ** k);
+  const masses = points.map((x) => 0.3 * x);
+  const { nodes, weights } = discreteGaussRule(points, masses, 5);
+  expect(weights.every((w) => w > 0)).toBe(true);
+  for (let degree = 0; degree < 10; degree++) {
+    const exact = points.reduce((sum, x, i) => sum + masses[i] * x ** degree, 0);
+    const rule = nodes.reduce((sum, x, i) => sum + weights[i] * x ** degree, 0);
+    expect(Math.abs(rule / exact - 1)).toBeLessThan(1e-13);
+  }
 });
 
-describe('lattices', () => {
-  it('find the largest common step', () => {
-    expect(latticeStep(Float64Array.of(5, 11, 20))).toBe(3);
-    expect(latticeStep(Float64Array.of(0, 1000))).toBe(1000);
-    expect(latticeStep(Float64Array.of(4))).toBe(1);
-  });
+it('random numbers are MT19937: the 10,000th output of seed 5489 is that of the C++ standard', () => {
+  const uniform = mersenneTwister(5489);
+  // Each double has two 32-bit outputs. The 10,000th output is therefore the low half of the 5,000th double.
+  let last = 0;
+  for (let i = 0; i < 5000; i++) last = uniform();
+  expect((last * 2 ** 53) % 2 ** 26).toBe(4123659995 >>> 6);
+});
 
-  it('spread masses without moving the mean', () => {
-    const law = unwrap(geometricLaw(0.05));
-    const spread = spreadOnLattice(law, 1, 7);
-    const mean = spread.support.reduce((sum, v, i) => sum + v * spread.probability[i], 0);
-    expect(Math.abs(mean / moments(law).mean - 1)).toBeLessThan(100 * EPS);
+it('random numbers draw lengths with the frequencies of the law', () => {
+  const law = unwrap(
+    categoricalLaw([0.05, 0.5, 0.2, 0.15, 0.1].map((probability, i) => ({ length: 7 * i, probability }))),
+  );
+  const draw = lengthSampler(law);
+  const uniform = mersenneTwister(7);
+  const draws = 200_000;
+  const counts = new Map<number, number>();
+  for (let i = 0; i < draws; i++) {
+    const length = draw(uniform);
+    counts.set(length, (counts.get(length) ?? 0) + 1);
+  }
+  let chiSquare = 0;
+  law.support.forEach((length, i) => {
+    const expected = draws * law.probability[i];
+    chiSquare += ((counts.get(length) ?? 0) - expected) ** 2 / expected;
   });
+  expect([...counts.keys()].sort((a, b) => a - b)).toEqual([...law.support]);
+  // The limit is the 99.9 % quantile of χ² with 4 degrees of freedom.
+  expect(chiSquare).toBeLessThan(18.5);
+});
 
-  it('bound the sums by a window that leaves out at most the stated probability, and not much less', () => {
-    const window = sumWindow(unwrap(binomialLaw(1, 0.5)), 1000, 1e-9);
-    const { support, probability } = unwrap(binomialLaw(1000, 0.5));
-    const outside = (low: number, high: number) =>
-      support.reduce((sum, v, i) => sum + (v < low || v > high ? probability[i] : 0), 0);
-    expect(outside(window.low, window.high)).toBeLessThan(2e-9);
-    // Chernoff's bound is too large by a factor of the order of √count.
-    expect(outside(window.low + 6, window.high - 6)).toBeGreaterThan(1e-10);
-  });
+it('lattices find the largest common step', () => {
+  expect(latticeStep(Float64Array.of(5, 11, 20))).toBe(3);
+  expect(latticeStep(Float64Array.of(0, 1000))).toBe(1000);
+  expect(latticeStep(Float64Array.of(4))).toBe(1);
+});
+
+it('lattices spread masses without moving the mean', () => {
+  const law = unwrap(geometricLaw(0.05));
+  const spread = spreadOnLattice(law, 1, 7);
+  const mean = spread.support.reduce((sum, v, i) => sum + v * spread.probability[i], 0);
+  expect(Math.abs(mean / moments(law).mean - 1)).toBeLessThan(100 * EPS);
+});
+
+it('lattices bound the sums by a window that leaves out at most the stated probability, and not much less', () => {
+  const window = sumWindow(unwrap(binomialLaw(1, 0.5)), 1000, 1e-9);
+  const { support, probability } = unwrap(binomialLaw(1000, 0.5));
+  const outside = (low: number, high: number) =>
+    support.reduce((sum, v, i) => sum + (v < low || v > high ? probability[i] : 0), 0);
+  expect(outside(window.low, window.high)).toBeLessThan(2e-9);
+  // Chernoff's bound is too large by a factor of the order of √count.
+  expect(outside(window.low + 6, window.high - 6)).toBeGreaterThan(1e-10);
 });
 
 describe('caches that share a budget', () => {

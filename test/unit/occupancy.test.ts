@@ -22,11 +22,10 @@ const a100 = devicesIn('nvidia').find((device) => device.id === 'nvidia-a100-sxm
 const software = devicesIn('software')[0];
 
 describe('NVIDIA', () => {
-  it('knows every compute capability for which the documentation has rules', () => {
+  it('knows every compute capability for which the documentation has rules', () =>
     expect(NVIDIA_COMPUTE_CAPABILITIES).toEqual(
       expect.arrayContaining('1.3 2.0 3.0 3.5 3.7 5.0 6.0 7.0 7.2 7.5 8.0 8.9 9.0 10.0 10.3 11.0 12.0 12.1'.split(' ')),
-    );
-  });
+    ));
 
   // The values were computed by hand from the formulas of CUDA C Programming Guide 4.2, "Hardware Multithreading".
   it.each([
@@ -58,12 +57,8 @@ describe('NVIDIA', () => {
       limitedBy: 2,
       limits: { warps: 8, registers: 6, sharedMemory: 228, blocks: 32 },
     });
-    expect(unwrap(nvidiaResidentBlocks('7.0', usage(64))).limits).toEqual({
-      warps: 32,
-      registers: Infinity,
-      sharedMemory: Infinity,
-      blocks: 32,
-    });
+    const expected = { warps: 32, registers: Infinity, sharedMemory: Infinity, blocks: 32 };
+    expect(unwrap(nvidiaResidentBlocks('7.0', usage(64))).limits).toEqual(expected);
   });
 
   it.each([
@@ -118,8 +113,7 @@ describe('AMD', () => {
     ['gfx1100', 32, 97, 12],
     ['gfx1201', 32, 256, 5],
   ] as const)('%s wave%i with %i vector registers holds %i waves per SIMD', (isa, waveSize, registers, waves) => {
-    const residency = blocks(isa, waveSize, usage(waveSize, registers));
-    expect(residency.threadGroupsPerMultiprocessor / 4).toBe(waves);
+    expect(blocks(isa, waveSize, usage(waveSize, registers)).threadGroupsPerMultiprocessor / 4).toBe(waves);
   });
 
   it('limits blocks of several waves by barriers, and not blocks of one', () => {
@@ -203,33 +197,31 @@ describe('Intel', () => {
   });
 });
 
-describe('Apple', () => {
-  // From Mesa's agx_occupancy.c: the largest number of 16-bit halves per thread, and the resident threads.
-  it.each([
-    [104, 1024],
-    [112, 896],
-    [128, 832],
-    [136, 768],
-    [144, 704],
-    [160, 640],
-    [184, 576],
-    [208, 512],
-    [232, 448],
-    [256, 384],
-  ])('%i register halves allow %i threads', (halves, threads) => {
-    const rules = unwrap(appleOccupancyRules(7));
-    const at = (registers: number) => 32 * appleResidency(rules, usage(32, registers)).threadGroupsPerMultiprocessor;
-    expect(at(halves / 2)).toBe(threads);
-    expect(at(halves / 2 + 1)).toBeLessThan(threads);
-  });
+// From Mesa's agx_occupancy.c: the largest number of 16-bit halves per thread, and the resident threads.
+it.each([
+  [104, 1024],
+  [112, 896],
+  [128, 832],
+  [136, 768],
+  [144, 704],
+  [160, 640],
+  [184, 576],
+  [208, 512],
+  [232, 448],
+  [256, 384],
+])('Apple %i register halves allow %i threads', (halves, threads) => {
+  const rules = unwrap(appleOccupancyRules(7));
+  const at = (registers: number) => 32 * appleResidency(rules, usage(32, registers)).threadGroupsPerMultiprocessor;
+  expect(at(halves / 2)).toBe(threads);
+  expect(at(halves / 2 + 1)).toBeLessThan(threads);
+});
 
-  it('holds 3,072 threads of few registers, and no threadgroup of more than 32 KiB', () => {
-    const rules = unwrap(appleOccupancyRules(8));
-    expect(appleResidency(rules, usage(1024, 16))).toMatchObject({ blocksPerMultiprocessor: 3, occupancyFraction: 1 });
-    const shared = (bytes: number) => appleResidency(rules, usage(32, 16, bytes)).limits.sharedMemory;
-    expect([shared(32_769), shared(20_480), shared(0)]).toEqual([0, 3, Infinity]);
-    expect(appleOccupancyRules(6).ok).toBe(false);
-  });
+it('Apple holds 3,072 threads of few registers, and no threadgroup of more than 32 KiB', () => {
+  const rules = unwrap(appleOccupancyRules(8));
+  expect(appleResidency(rules, usage(1024, 16))).toMatchObject({ blocksPerMultiprocessor: 3, occupancyFraction: 1 });
+  const shared = (bytes: number) => appleResidency(rules, usage(32, 16, bytes)).limits.sharedMemory;
+  expect([shared(32_769), shared(20_480), shared(0)]).toEqual([0, 3, Infinity]);
+  expect(appleOccupancyRules(6).ok).toBe(false);
 });
 
 describe('any device', () => {
@@ -256,9 +248,8 @@ describe('any device', () => {
     expect(unwrap(nvidiaResidentBlocks('8.0', usage(256, 256))).blocksPerMultiprocessor).toBe(1);
   });
 
-  it('keeps one object of rules per capability', () => {
-    expect(unwrap(nvidiaOccupancyRules('9.0'))).toBe(unwrap(nvidiaOccupancyRules('9.0')));
-  });
+  it('keeps one object of rules per capability', () =>
+    expect(unwrap(nvidiaOccupancyRules('9.0'))).toBe(unwrap(nvidiaOccupancyRules('9.0'))));
 
   it('throws for values that should have been refused before', () => {
     const lost: OccupancyRules = { family: 'nvidia', computeCapability: '8.5' };

@@ -8,11 +8,9 @@ import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { KERNEL, oneDesign, planOf } from './sweep-plans.ts';
 
-const olderStudy = (kernel: object, implementations?: readonly object[]): object => ({
-  ...oneDesign(),
-  kernel: { ...KERNEL, ...kernel },
-  ...(implementations && { implementations }),
-});
+const olderStudy = (kernel: object, implementations?: readonly object[]): object => {
+  return { ...oneDesign(), kernel: { ...KERNEL, ...kernel }, ...(implementations && { implementations }) };
+};
 const opened = (kernel: object, implementations?: readonly object[]) =>
   unwrap(parseStudy(JSON.stringify(olderStudy(kernel, implementations))));
 const refusal = (kernel: object, implementations?: readonly object[]): { message: string; field: unknown } => {
@@ -76,9 +74,9 @@ describe('a kernel of an older study', () => {
       { setupIterationsPerUnit: 1, unit: { instructions: 3 } },
       'kernel.setupIterationsPerUnit must be left out where "unit" is given, not 1',
     ],
-  ])('%j is refused with the name of its field', (kernel, message) => {
-    expect(refusal(kernel)).toEqual({ message: `s: ${message}.`, field: message.split(' ')[0] });
-  });
+  ])('%j is refused with the name of its field', (kernel, message) =>
+    expect(refusal(kernel)).toEqual({ message: `s: ${message}.`, field: message.split(' ')[0] }),
+  );
 
   it('is refused with the field of an implementation, or with another field that is wrong', () => {
     const own = refusal({}, [{ name: 'a', kernel: { setupIterationsPerUnit: null } }]);

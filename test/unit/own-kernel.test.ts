@@ -44,9 +44,8 @@ const MIXED: Design = {
 const lengths = Uint32Array.of(9, 1, 2, 5, 0);
 
 describe('the manifest of a kernel', () => {
-  it('has a schema for editors that agrees with the contract (npm run schema writes it)', () => {
-    expect(readFileSync(join(ROOT, 'db/kernel.schema.json'), 'utf8')).toBe(kernelManifestJsonSchema());
-  });
+  it('has a schema for editors that agrees with the contract (npm run schema writes it)', () =>
+    expect(readFileSync(join(ROOT, 'db/kernel.schema.json'), 'utf8')).toBe(kernelManifestJsonSchema()));
 
   it('is valid in the example, and the study has the implementations that it names', () => {
     const study = unwrap(parseStudy(readFileSync(join(SPMV, 'spmv.json'), 'utf8')));
@@ -96,9 +95,9 @@ describe('the manifest of a kernel', () => {
     ['4 threads per unit, only 1', { threadsPerUnit: 4 }],
     ['64 threads per unit, only 2, 4, 8, 16, 32', { implementation: '2 to 32 threads per row', threadsPerUnit: 64 }],
     ['the flattened loop, only nested', { loop: 'flattened' }],
-  ])('names a value that it does not implement: %s', (words, change) => {
-    expect(refusal(findEntry(manifest, { ...design, ...change }))).toContain(`does not implement ${words}`);
-  });
+  ])('names a value that it does not implement: %s', (words, change) =>
+    expect(refusal(findEntry(manifest, { ...design, ...change }))).toContain(`does not implement ${words}`),
+  );
 
   it('finds the entry of a design', () => {
     const entry = (change: Partial<Design>): string => unwrap(findEntry(manifest, { ...design, ...change })).entry;
@@ -116,9 +115,9 @@ it.each([
   ['__half', 'f16', 1, 2],
   ['float[4]', 'f32', 4, 16],
   ['u8 [24]', 'u8', 24, 24],
-] as const)('%s is a type of elements', (text, value, count, bytes) => {
-  expect(elementType(text)).toEqual({ value, count, isStruct: text.includes('['), bytes });
-});
+] as const)('%s is a type of elements', (text, value, count, bytes) =>
+  expect(elementType(text)).toEqual({ value, count, isStruct: text.includes('['), bytes }),
+);
 
 it.each(['int4', 'f32[0]', 'toString', ''])('%s is not a type of elements', (text) =>
   expect(elementType(text)).toBeNull(),
@@ -214,16 +213,18 @@ describe('compressed sparse rows', () => {
 
   it('have the entries of each row by ascending column, mirrored if the file has only a triangle', async () => {
     const entries = ['3 3 3', '3 1 2.5', '1 1 1', '3 2 -1D1'] as const;
-    expect(await arrays('coordinate real general', ...entries)).toEqual([
+    const expected = [
       [0, 1, 1, 3],
       [0, 0, 1],
       [1, 2.5, -10],
-    ]);
-    expect(await arrays('coordinate real symmetric', ...entries)).toEqual([
+    ];
+    expect(await arrays('coordinate real general', ...entries)).toEqual(expected);
+    const wanted = [
       [0, 2, 3, 5],
       [0, 2, 2, 0, 1],
       [1, 2.5, -10, 2.5, -10],
-    ]);
+    ];
+    expect(await arrays('coordinate real symmetric', ...entries)).toEqual(wanted);
     expect(await arrays('coordinate real skew-symmetric', '2 2 1', '2 1 3')).toEqual([
       [0, 1, 2],
       [1, 0],

@@ -28,18 +28,14 @@ describe('a command line', () => {
     [`a '' ""`, ['a', '', '']],
     [String.raw`a\ b \" '\"' "\"" C:\dir\x`, ['a b', '"', '\\"', '"', 'C:\\dir\\x']],
     ['a; rm -rf $(b) | c * > d & `e`', ['a;', 'rm', '-rf', '$(b)', '|', 'c', '*', '>', 'd', '&', '`e`']],
-  ])('%s is split without a shell', (line, words) => {
-    expect(unwrap(splitCommand(line))).toEqual(words);
-  });
+  ])('%s is split without a shell', (line, words) => expect(unwrap(splitCommand(line))).toEqual(words));
 
   it.each([
     ['', /no program/],
     ['   ', /no program/],
     [`'' a`, /no program/],
     [`a "b`, /quotation mark " that is never closed/],
-  ])('%j is refused', (line, words) => {
-    expect(refusal(splitCommand(line))).toMatch(words);
-  });
+  ])('%j is refused', (line, words) => expect(refusal(splitCommand(line))).toMatch(words));
 
   it('is the only target for blocks that are tiles, because kernels and stand-ins have blocks of one row', () => {
     const can = (['program', 'cuda', 'hip', 'webgpu', 'cpu'] as const).filter((name) => findAbility(name, null).tiles);
@@ -80,9 +76,9 @@ describe('a command line', () => {
     [`p 'x`, null, /--exec: .*quotation mark/],
     ['./p {blockThreads}', 'make', 'ok'],
     ['{binary} {units}', 'gcc -DB={blockThreads} p.c -o {binary}', 'ok'],
-  ])('%s after %s is checked before anything runs', (exec, build, words) => {
-    expect(refusal(checkCommands({ exec, build }))).toMatch(words);
-  });
+  ])('%s after %s is checked before anything runs', (exec, build, words) =>
+    expect(refusal(checkCommands({ exec, build }))).toMatch(words),
+  );
 
   it('lists the placeholders that it has', () => {
     const task = { exec: 'p {lengthsFile}', build: 'cc {{units}} -o p' };
@@ -120,13 +116,10 @@ describe('the output of a program', () => {
     ['{"multiprocessors": 1.5}', /multiprocessors 1.5/],
     ['{"digest":"a"}', /no time.*\{"timeNs": 1234\}.*Its last line: \{"digest":"a"\}/],
     ['', /no time.*printed nothing/],
-  ])('%s is refused with the reason', (line, words) => {
-    expect(refusal(read(line))).toMatch(words);
-  });
+  ])('%s is refused with the reason', (line, words) => expect(refusal(read(line))).toMatch(words));
 
-  it('ends with the last line of standard error, if there is one', () => {
-    expect(refusal(readOutput('out', 'x\nbad luck\n'))).toMatch(/Its last line: bad luck$/);
-  });
+  it('ends with the last line of standard error, if there is one', () =>
+    expect(refusal(readOutput('out', 'x\nbad luck\n'))).toMatch(/Its last line: bad luck$/));
 });
 
 it('builds all designs at once before the first launch, in the order of the launches by the seed', async () => {

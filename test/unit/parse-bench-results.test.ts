@@ -5,24 +5,17 @@ import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 import { encode } from '../data.ts';
 import { benchPlan, measuringDevice, planLine } from '../measuring.ts';
 
-const CORES = [1, 2, 4].map((cores): BenchCase => ({
-  id: `stream-${cores}`,
-  benchmark: 'stream',
-  parameters: { cores, bytesPerCore: 1024 },
-}));
+const CORES = [1, 2, 4].map((cores): BenchCase => {
+  return { id: `stream-${cores}`, benchmark: 'stream', parameters: { cores, bytesPerCore: 1024 } };
+});
 const PLAN = planLine(benchPlan(CORES, { repeats: 3 }));
 const DEVICE = measuringDevice();
 const DONE: BenchRecord = { type: 'done', elapsedMs: 12 };
 
 function samples(id: string, timesNs: readonly number[], warmUpNs: readonly number[] = [9e6]): BenchRecord[] {
-  const one = (timeNs: number, repeat: number, warmUp: boolean): BenchRecord => ({
-    type: 'sample',
-    case: id,
-    repeat,
-    warmUp,
-    timeNs,
-    clockMhz: 1400 + repeat,
-  });
+  const one = (timeNs: number, repeat: number, warmUp: boolean): BenchRecord => {
+    return { type: 'sample', case: id, repeat, warmUp, timeNs, clockMhz: 1400 + repeat };
+  };
   return [...warmUpNs.map((time, at) => one(time, at, true)), ...timesNs.map((time, at) => one(time, at, false))];
 }
 const check = (id: string, correct = true, message = '') => ({ type: 'check', case: id, correct, message }) as const;
@@ -39,57 +32,55 @@ const read = (lines: readonly unknown[], end = '\n') => {
 const results = async (...lines: readonly unknown[]) => unwrap(await read(lines));
 const ids = (cases: readonly { readonly case: { readonly id: string } }[]) => cases.map((one) => one.case.id);
 
-describe('a whole file', () => {
-  it('returns every case with every number', async () => {
-    const { plan, cases, ...others } = await results(...whole());
-    expect(others).toMatchObject({ warnings: [], device: DEVICE, done: true, elapsedMs: 12 });
-    expect(plan).toEqual(PLAN);
-    expect(cases).toEqual(
-      PLAN.plan.cases.map((one) => ({
-        case: one,
-        timesMs: [1, 2, 3],
-        warmUpMs: [9],
-        clockMhz: 1401,
-        conditions: { minClockMhz: 1400, maxClockMhz: 1402 },
-        compiled: null,
-        correct: true,
-        checkMessage: '',
-        failure: null,
-        values: {},
-      })),
-    );
-  });
+it('a whole file returns every case with every number', async () => {
+  const { plan, cases, ...others } = await results(...whole());
+  expect(others).toMatchObject({ warnings: [], device: DEVICE, done: true, elapsedMs: 12 });
+  expect(plan).toEqual(PLAN);
+  expect(cases).toEqual(
+    PLAN.plan.cases.map((one) => ({
+      case: one,
+      timesMs: [1, 2, 3],
+      warmUpMs: [9],
+      clockMhz: 1401,
+      conditions: { minClockMhz: 1400, maxClockMhz: 1402 },
+      compiled: null,
+      correct: true,
+      checkMessage: '',
+      failure: null,
+      values: {},
+    })),
+  );
+});
 
-  it('may have any number of samples of a case', async () => {
-    const one = PLAN.plan.cases[0];
-    const count = 150_000;
-    const plan = { ...PLAN, plan: { ...PLAN.plan, cases: [one], repeats: count } };
-    const many = samples(one.id, new Array<number>(count).fill(1e6));
-    const { cases } = unwrap(await read([plan, DEVICE, ...many, check(one.id), DONE]));
-    expect(cases[0].timesMs).toHaveLength(count);
-    expect(cases[0].conditions).toEqual({ minClockMhz: 1400, maxClockMhz: 1400 + count - 1 });
-  });
+it('a whole file may have any number of samples of a case', async () => {
+  const one = PLAN.plan.cases[0];
+  const count = 150_000;
+  const plan = { ...PLAN, plan: { ...PLAN.plan, cases: [one], repeats: count } };
+  const many = samples(one.id, new Array<number>(count).fill(1e6));
+  const { cases } = unwrap(await read([plan, DEVICE, ...many, check(one.id), DONE]));
+  expect(cases[0].timesMs).toHaveLength(count);
+  expect(cases[0].conditions).toEqual({ minClockMhz: 1400, maxClockMhz: 1400 + count - 1 });
+});
 
-  it('keeps compiler messages, values, and the reasons why cases failed or are wrong', async () => {
-    const compiled = { registersPerThread: 40, sharedMemoryBytes: 0, spillBytes: 8, residentBlocks: 3 };
-    const { cases } = await results(
-      PLAN,
-      { type: 'compiled', case: 'stream-1', ...compiled },
-      { type: 'failed', case: 'stream-4', message: 'out of memory' },
-      DEVICE,
-      ...samples('stream-1', [1e6, 2e6, 3e6]),
-      check('stream-1', false, 'unit 3: got 1, expected 2'),
-      check('stream-1'),
-      ...samples('stream-2', [1e6, 2e6, 3e6]),
-      { type: 'values', case: 'stream-2', values: { bandwidthGbS: 80, perCore: [1, 2] } },
-      DONE,
-    );
-    expect(cases).toMatchObject([
-      { case: { id: 'stream-1' }, compiled, correct: false, checkMessage: 'unit 3: got 1, expected 2' },
-      { case: { id: 'stream-2' }, values: { bandwidthGbS: 80, perCore: [1, 2] } },
-      { case: { id: 'stream-4' }, failure: 'out of memory', timesMs: [] },
-    ]);
-  });
+it('a whole file keeps compiler messages, values, and the reasons why cases failed or are wrong', async () => {
+  const compiled = { registersPerThread: 40, sharedMemoryBytes: 0, spillBytes: 8, residentBlocks: 3 };
+  const { cases } = await results(
+    PLAN,
+    { type: 'compiled', case: 'stream-1', ...compiled },
+    { type: 'failed', case: 'stream-4', message: 'out of memory' },
+    DEVICE,
+    ...samples('stream-1', [1e6, 2e6, 3e6]),
+    check('stream-1', false, 'unit 3: got 1, expected 2'),
+    check('stream-1'),
+    ...samples('stream-2', [1e6, 2e6, 3e6]),
+    { type: 'values', case: 'stream-2', values: { bandwidthGbS: 80, perCore: [1, 2] } },
+    DONE,
+  );
+  expect(cases).toMatchObject([
+    { case: { id: 'stream-1' }, compiled, correct: false, checkMessage: 'unit 3: got 1, expected 2' },
+    { case: { id: 'stream-2' }, values: { bandwidthGbS: 80, perCore: [1, 2] } },
+    { case: { id: 'stream-4' }, failure: 'out of memory', timesMs: [] },
+  ]);
 });
 
 describe('a file of an interrupted measurement', () => {
@@ -149,9 +140,8 @@ describe('records that do not belong to the plan', () => {
     ]);
   });
 
-  it('are all missing from an empty file', async () => {
-    expect(await read([])).toFail(null, 'results.jsonl: the file is empty. It must hold a plan and its results');
-  });
+  it('are all missing from an empty file', async () =>
+    expect(await read([])).toFail(null, 'results.jsonl: the file is empty. It must hold a plan and its results'));
 
   const ofPlan = (change: object): unknown[] => [{ ...PLAN, plan: { ...PLAN.plan, ...change } }];
   const twice = [PLAN.plan.cases[0], PLAN.plan.cases[0]];
@@ -175,7 +165,7 @@ describe('records that do not belong to the plan', () => {
     ],
     ['line 1: plan.version: must be 1, the only version there is, not 2', ofPlan({ version: 2 })],
     ['line 1: plan.cases.1.id: two cases have the id "stream-1"', ofPlan({ cases: twice })],
-  ])('refuse the file: %s', async (message, lines) => {
-    expect(await read(lines)).toFail(null, `results.jsonl, ${message}`);
-  });
+  ])('refuse the file: %s', async (message, lines) =>
+    expect(await read(lines)).toFail(null, `results.jsonl, ${message}`),
+  );
 });

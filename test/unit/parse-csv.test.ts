@@ -11,30 +11,27 @@ async function read(text: string): Promise<readonly [string, number | null, Reco
 
 const parsed = (text: string) => parseLengthsCsv(chunks(text), 'file:x.csv');
 
-describe('lengths, one per line', () => {
-  it.each([
-    ['plain', '12\n3\n3\n12'],
-    ['header', 'steps per particle\n12\n3\n3\n12\n'],
-    ['byte-order mark and CRLF', '\ufeffn\r\n12\r\n3\r\n3\r\n12\r\n'],
-    ['mixed line ends', '12\r\n3\n3\r12\n'],
-    ['blank lines, blanks, comments', '# source: a test\n\n 12\n   \n3 \n\n\n+3\n12.0\n\n'],
-    ['quoted', '"12"\n"3"\n3\n1.2e1\n'],
-  ])('%s', async (_name, text) => {
-    expect(await read(text)).toEqual(['lengths', 4, { 3: 0.5, 12: 0.5 }]);
-  });
+it.each([
+  ['plain', '12\n3\n3\n12'],
+  ['header', 'steps per particle\n12\n3\n3\n12\n'],
+  ['byte-order mark and CRLF', '\ufeffn\r\n12\r\n3\r\n3\r\n12\r\n'],
+  ['mixed line ends', '12\r\n3\n3\r12\n'],
+  ['blank lines, blanks, comments', '# source: a test\n\n 12\n   \n3 \n\n\n+3\n12.0\n\n'],
+  ['quoted', '"12"\n"3"\n3\n1.2e1\n'],
+])('lengths, one per line %s', async (_name, text) =>
+  expect(await read(text)).toEqual(['lengths', 4, { 3: 0.5, 12: 0.5 }]),
+);
 
-  it('UTF-16 with its byte-order mark, as spreadsheets save it', async () => {
-    const utf16 = async function* (): AsyncGenerator<Uint8Array> {
-      yield new Uint8Array(Buffer.from('\ufeffn\tp\r\n3\t0.5\r\n12\t0.5\r\n', 'utf16le'));
-    };
-    const { form, law } = unwrap(await parseLengthsCsv(utf16(), 'file:x.csv'));
-    expect([form, ...law.support]).toEqual(['probabilities', 3, 12]);
-  });
-
-  it('accepts lengths of 0', async () => {
-    expect(await read('0\n0\n1\n1\n')).toEqual(['lengths', 4, { 0: 0.5, 1: 0.5 }]);
-  });
+it('lengths, one per line: UTF-16 with its byte-order mark, as spreadsheets save it', async () => {
+  const utf16 = async function* (): AsyncGenerator<Uint8Array> {
+    yield new Uint8Array(Buffer.from('\ufeffn\tp\r\n3\t0.5\r\n12\t0.5\r\n', 'utf16le'));
+  };
+  const { form, law } = unwrap(await parseLengthsCsv(utf16(), 'file:x.csv'));
+  expect([form, ...law.support]).toEqual(['probabilities', 3, 12]);
 });
+
+it('lengths, one per line, may be 0', async () =>
+  expect(await read('0\n0\n1\n1\n')).toEqual(['lengths', 4, { 0: 0.5, 1: 0.5 }]));
 
 describe('pairs', () => {
   it('probabilities, with and without a header, in any order and with any delimiter', async () => {

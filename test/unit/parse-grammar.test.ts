@@ -40,9 +40,7 @@ describe('parseWorkload', () => {
     ['summary( sd = 12, mean=20,max=300)', 'summary(max=300,mean=20,sd=12)'],
     ['example:mandelbrot', 'example:mandelbrot'],
     ['example:mandelbrot(64, 32, 100)', 'example:mandelbrot(64,32,100)'],
-  ])('%s', (text, canonical) => {
-    expect(formatWorkload(unwrap(parseWorkload(text)))).toBe(canonical);
-  });
+  ])('%s', (text, canonical) => expect(formatWorkload(unwrap(parseWorkload(text)))).toBe(canonical));
 
   it.each([
     ['', 1, 'the text ends too early. Use a workload: binomial(trials,p), geometric(p), poisson(mean), uniform(a,'],
@@ -79,11 +77,8 @@ describe('parseWorkload', () => {
   });
 
   it('reads columns after the name of any file', () => {
-    expect(unwrap(parseWorkload('file:../web.edgelist#1&target=2'))).toEqual({
-      kind: 'file',
-      path: '../web.edgelist',
-      columns: { length: '1', target: '2' },
-    });
+    const expected = { kind: 'file', path: '../web.edgelist', columns: { length: '1', target: '2' } };
+    expect(unwrap(parseWorkload('file:../web.edgelist#1&target=2'))).toEqual(expected);
     expect(unwrap(parseWorkload('file:run#2/lengths'))).toEqual({ kind: 'file', path: 'run#2/lengths' });
   });
 });
@@ -96,8 +91,7 @@ describe('resolveWorkload', () => {
       'example:collatz( 9 )',
       'mtx: m.mtx',
     ]) {
-      const law = unwrap(await resolveWorkload(text, context));
-      expect(law.label).toBe(formatWorkload(unwrap(parseWorkload(text))));
+      expect(unwrap(await resolveWorkload(text, context)).label).toBe(formatWorkload(unwrap(parseWorkload(text))));
     }
   });
 

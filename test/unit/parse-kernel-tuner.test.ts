@@ -175,72 +175,66 @@ describe('T4 results', () => {
   });
 });
 
-describe('an invalid file', () => {
-  it.each<[string, string]>([
-    ['[]', 'line 1: "[]" is not valid here. Use a JSON object'],
-    [
-      '{"cache":{}}',
-      'line 1: the file has no configurations (its members: none). It needs a "cache", "results" or "data" of Kernel Tuner with at least one configuration',
-    ],
-    [
-      '{"cache":{"1":{"time":1}}}',
-      'line 1: an entry precedes "tune_params_keys". The names of the parameters must come first',
-    ],
-    [
-      '{\n"tune_params_keys":["a"],\n"cache":{"1":{"a":[1]}}}',
-      'line 3: parameter "a" is [1], not a number, text, true or false',
-    ],
-    [
-      '{"tune_params_keys":["__proto__"],"cache":{"1":{"__proto__":1,"time":1}}}',
-      'line 1: a parameter may not be called "__proto__"',
-    ],
-    ['{"results":[3]}', 'line 1: result 0 is 3, not an object'],
-    [
-      '{"results":[{"configuration":{"a":1}}],\n"cache":{"1":{}}}',
-      'line 2: the file has several of "cache", "results" and "data". It must have one of them',
-    ],
-    [
-      '{"results":[{"configuration":{"a":1},"measurements":[{"name":"time","value":1,"unit":"fortnights"}]}]}',
-      'line 1: the unit of time is "fortnights", not one of ms, s, us, ns',
-    ],
-    [
-      '{"tune_params_keys":["a"],\n"cache":{"1":{"a":1,"time":1}\n;',
-      'line 3: ";" is not valid here. Use "," or "}" after an entry',
-    ],
-    ['{"tune_params_keys":["a"],"cache":{"1":{"a":tru}}}', 'line 1: "{\\"a\\":tru}" is not a JSON value'],
-    [
-      '{"results":[{"configuration":{"a":1}}]} x',
-      'line 1: "x" is not valid here. Remove the text after the last bracket',
-    ],
-  ])('%s', async (text, message) => {
-    expect(await read(text)).toFail(null, `k.json, ${message}`);
-  });
+it.each<[string, string]>([
+  ['[]', 'line 1: "[]" is not valid here. Use a JSON object'],
+  [
+    '{"cache":{}}',
+    'line 1: the file has no configurations (its members: none). It needs a "cache", "results" or "data" of Kernel Tuner with at least one configuration',
+  ],
+  [
+    '{"cache":{"1":{"time":1}}}',
+    'line 1: an entry precedes "tune_params_keys". The names of the parameters must come first',
+  ],
+  [
+    '{\n"tune_params_keys":["a"],\n"cache":{"1":{"a":[1]}}}',
+    'line 3: parameter "a" is [1], not a number, text, true or false',
+  ],
+  [
+    '{"tune_params_keys":["__proto__"],"cache":{"1":{"__proto__":1,"time":1}}}',
+    'line 1: a parameter may not be called "__proto__"',
+  ],
+  ['{"results":[3]}', 'line 1: result 0 is 3, not an object'],
+  [
+    '{"results":[{"configuration":{"a":1}}],\n"cache":{"1":{}}}',
+    'line 2: the file has several of "cache", "results" and "data". It must have one of them',
+  ],
+  [
+    '{"results":[{"configuration":{"a":1},"measurements":[{"name":"time","value":1,"unit":"fortnights"}]}]}',
+    'line 1: the unit of time is "fortnights", not one of ms, s, us, ns',
+  ],
+  [
+    '{"tune_params_keys":["a"],\n"cache":{"1":{"a":1,"time":1}\n;',
+    'line 3: ";" is not valid here. Use "," or "}" after an entry',
+  ],
+  ['{"tune_params_keys":["a"],"cache":{"1":{"a":tru}}}', 'line 1: "{\\"a\\":tru}" is not a JSON value'],
+  [
+    '{"results":[{"configuration":{"a":1}}]} x',
+    'line 1: "x" is not valid here. Remove the text after the last bracket',
+  ],
+])('an invalid file %s', async (text, message) => expect(await read(text)).toFail(null, `k.json, ${message}`));
 
-  it('never touches a prototype', async () => {
-    const text =
-      '{"__proto__":{"polluted":1},"tune_params_keys":["a"],"cache":{"__proto__":{"a":1,"time":1,"__proto__":2}}}';
-    const file = unwrap(await read(text));
-    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
-    expect(file.cases).toHaveLength(1);
-    expect(Object.getPrototypeOf(file.cases[0].values)).toBe(Object.prototype);
-    expect(Object.keys(file.cases[0].values)).toEqual(['time']);
-  });
+it('an invalid file never touches a prototype', async () => {
+  const text =
+    '{"__proto__":{"polluted":1},"tune_params_keys":["a"],"cache":{"__proto__":{"a":1,"time":1,"__proto__":2}}}';
+  const file = unwrap(await read(text));
+  expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  expect(file.cases).toHaveLength(1);
+  expect(Object.getPrototypeOf(file.cases[0].values)).toBe(Object.prototype);
+  expect(Object.keys(file.cases[0].values)).toEqual(['time']);
 });
 
-describe('unpacking', () => {
-  it('returns the packed content, and plain bytes unchanged', async () => {
-    const bytes = new TextEncoder().encode('a,b\n'.repeat(1000));
-    expect(unwrap(await unpacked(gzipSync(bytes), 'x'))).toEqual(bytes);
-    expect(unwrap(await unpacked(bytes, 'x'))).toBe(bytes);
-  });
+it('unpacking returns the packed content, and plain bytes unchanged', async () => {
+  const bytes = new TextEncoder().encode('a,b\n'.repeat(1000));
+  expect(unwrap(await unpacked(gzipSync(bytes), 'x'))).toEqual(bytes);
+  expect(unwrap(await unpacked(bytes, 'x'))).toBe(bytes);
+});
 
-  it('refuses content that is too large when unpacked, and damaged content', async () => {
-    const bomb = gzipSync(new Uint8Array(1_000_000));
-    expect(await unpacked(bomb, 'bomb.gz', 100_000)).toFail(
-      null,
-      'bomb.gz: the file has more bytes than the limit of 100000',
-    );
-    const cut = await unpacked(bomb.subarray(0, bomb.length - 20), 'cut.gz');
-    expect(cut).toFail(null, /^cut\.gz: the gzip file is damaged after \d+ unpacked bytes \(.+\)$/);
-  });
+it('unpacking refuses content that is too large when unpacked, and damaged content', async () => {
+  const bomb = gzipSync(new Uint8Array(1_000_000));
+  expect(await unpacked(bomb, 'bomb.gz', 100_000)).toFail(
+    null,
+    'bomb.gz: the file has more bytes than the limit of 100000',
+  );
+  const cut = await unpacked(bomb.subarray(0, bomb.length - 20), 'cut.gz');
+  expect(cut).toFail(null, /^cut\.gz: the gzip file is damaged after \d+ unpacked bytes \(.+\)$/);
 });

@@ -9,37 +9,35 @@ const dataFile = (path: string) => readFileSync(new URL(path, import.meta.url), 
 const PUBLISHED = dataFile('../data/loops/spmv-times-ms.csv');
 const HEADER = 'dataset,rows,cols,nnzs,merge_path,thread_mapped';
 
-describe('measured loops', () => {
-  it('become a case for each matrix and schedule', async () => {
-    const cases = unwrap(await parseLoopTimes(chunks(PUBLISHED), 'loops.csv'));
-    expect(cases).toHaveLength(15);
-    expect(cases[0]).toMatchObject({
-      case: {
-        benchmark: 'external',
-        parameters: {
-          kernel: 'spmv',
-          configuration: { matrix: '1138_bus', schedule: 'merge_path', rows: 1138, columns: 1138, nonZeros: 4054 },
-        },
+it('measured loops become a case for each matrix and schedule', async () => {
+  const cases = unwrap(await parseLoopTimes(chunks(PUBLISHED), 'loops.csv'));
+  expect(cases).toHaveLength(15);
+  expect(cases[0]).toMatchObject({
+    case: {
+      benchmark: 'external',
+      parameters: {
+        kernel: 'spmv',
+        configuration: { matrix: '1138_bus', schedule: 'merge_path', rows: 1138, columns: 1138, nonZeros: 4054 },
       },
-      timesMs: [0.0200195],
-      failure: null,
-    });
-    expect(cases.at(-1)).toMatchObject({ timesMs: [], failure: 'the file gives no time for this case' });
-    expect(new Set(cases.map((one) => one.case.id)).size).toBe(15);
+    },
+    timesMs: [0.0200195],
+    failure: null,
   });
-
-  it.each([
-    ['a,b\n1,2\n', 'loops.csv, line 1: the header "a,b" has no column dataset'],
-    ['', 'loops.csv, line 1: the file ends without a matrix'],
-    [`${HEADER}\n`, 'loops.csv, line 2: the file ends after its header without a matrix'],
-    ['dataset,rows,cols,nnzs\nx,1,1,1\n', 'loops.csv, line 1: the file has 0 columns of schedules. It needs 1 to 50'],
-    [`${HEADER}\nx,1,1,1,0.5,fast\n`, 'loops.csv, line 2, column 6: "fast" is not a number ≥ 0'],
-    [`${HEADER}\nx,1,-1,1,0.5,1\n`, 'loops.csv, line 2, column 3: "-1" is not a number ≥ 0'],
-    [`${HEADER}\n,1,1,1,0.5,1\n`, 'loops.csv, line 2, column 1: the dataset is empty. It must name a matrix'],
-  ])('refuses %j', async (text, message) => {
-    expect(await parseLoopTimes(chunks(text), 'loops.csv')).toFail(null, message);
-  });
+  expect(cases.at(-1)).toMatchObject({ timesMs: [], failure: 'the file gives no time for this case' });
+  expect(new Set(cases.map((one) => one.case.id)).size).toBe(15);
 });
+
+it.each([
+  ['a,b\n1,2\n', 'loops.csv, line 1: the header "a,b" has no column dataset'],
+  ['', 'loops.csv, line 1: the file ends without a matrix'],
+  [`${HEADER}\n`, 'loops.csv, line 2: the file ends after its header without a matrix'],
+  ['dataset,rows,cols,nnzs\nx,1,1,1\n', 'loops.csv, line 1: the file has 0 columns of schedules. It needs 1 to 50'],
+  [`${HEADER}\nx,1,1,1,0.5,fast\n`, 'loops.csv, line 2, column 6: "fast" is not a number ≥ 0'],
+  [`${HEADER}\nx,1,-1,1,0.5,1\n`, 'loops.csv, line 2, column 3: "-1" is not a number ≥ 0'],
+  [`${HEADER}\n,1,1,1,0.5,1\n`, 'loops.csv, line 2, column 1: the dataset is empty. It must name a matrix'],
+])('measured loops refuses %j', async (text, message) =>
+  expect(await parseLoopTimes(chunks(text), 'loops.csv')).toFail(null, message),
+);
 
 describe('mean losses of the SMITE repository', () => {
   const MEANS = dataFile('../data/smite/measured-means.csv');
@@ -74,9 +72,9 @@ describe('mean losses of the SMITE repository', () => {
     [`${header}\n`, 'means.csv, line 2: the file has no rows'],
     [`${header}\ngeometric(0.05),0,1,1,1,1,1\n`, 'means.csv, line 2: n 0 is not a whole number ≥ 1'],
     [`${header}\ngeometric(0.05),2,1,1,1,1,\n`, 'means.csv, line 2, column 7: "" is not a number ≥ 0'],
-  ])('refuses %j', async (text, message) => {
-    expect(await parseSmiteMeans(chunks(text), 'means.csv')).toFail(null, message);
-  });
+  ])('refuses %j', async (text, message) =>
+    expect(await parseSmiteMeans(chunks(text), 'means.csv')).toFail(null, message),
+  );
 
   it('refuses an unknown distribution', async () => {
     const parsed = await parseSmiteMeans(chunks(`${header}\ngaussian(1),2,1,1,1,1,1\n`), 'means.csv');

@@ -14,10 +14,11 @@ const RANKING =
 describe('measured times', () => {
   it('belong to a design by its number or its axes, and several rows of a design are repeats', async () => {
     const text = 'design,time_ms\n7,1.5\n3,2\n7,1.25\n';
-    expect(await configurations(text)).toEqual([
+    const expected = [
       [{ design: 7 }, [1.5, 1.25]],
       [{ design: 3 }, [2]],
-    ]);
+    ];
+    expect(await configurations(text)).toEqual(expected);
     expect(unwrap(await read(text)).cases[0].case).toMatchObject({ id: 'c0', parameters: { kernel: 'walk' } });
     const byAxes = '\ufeffthreads_per_unit;balancing;runtime (us);register_cap\r\n4;window-sort(64);250;\r\n';
     const design = { threads_per_unit: 4, balancing: 'window-sort(64)', register_cap: 0 };
@@ -73,9 +74,7 @@ describe('measured times', () => {
       `design,time_ms\n1,2\n2,${time}\n`,
       `line 3, column 2: "${time.replaceAll('"', '')}" is not a time > 0 with a decimal point. Leave the field empty if nothing was measured`,
     ]),
-  ])('refuses %j', async (text, message) => {
-    expect(await read(text)).toFail(null, `own.csv, ${message}`);
-  });
+  ])('refuses %j', async (text, message) => expect(await read(text)).toFail(null, `own.csv, ${message}`));
 
   it('are recognised by a header that names designs', () => {
     expect(hasDesignColumns(['design', 'time_ms'])).toBe(true);

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { openPool, type Pool } from '../../src-main/services/pool.ts';
 import { FailureError } from '../../src-workers/domain/result.ts';
 
@@ -22,68 +22,64 @@ const failureOf = (task: Promise<unknown>) =>
     (error: unknown) => (error instanceof FailureError ? error.failure : error),
   );
 
-describe('a task that hangs', () => {
-  it.each(['predict', 'loss'] as const)('is ended, and other tasks get a new worker: %s', async (name) => {
+it.each(['predict', 'loss'] as const)(
+  'a task that hangs is ended, and other tasks get a new worker: %s',
+  async (name) => {
     open(1);
     const before = await run('explain');
     const hanging = run(name);
     const waiting = run('explain');
     expect(await failureOf(hanging)).toMatchObject({ code: 'internal', message: expect.stringContaining(`(${name})`) });
     expect(await waiting).not.toBe(before);
-  });
+  },
+);
 
-  it('is ended before its limit if nobody waits for it any more', async () => {
-    open(1, { stepMs: 1e9, taskMs: 1e9, stopMs: 50 });
-    const call = new AbortController();
-    const hanging = run('predict', { signal: call.signal });
-    setTimeout(() => call.abort(), 300);
-    expect(await failureOf(hanging)).toBe(call.signal.reason);
-    await run('explain');
-  });
+it('a task that hangs is ended before its limit if nobody waits for it any more', async () => {
+  open(1, { stepMs: 1e9, taskMs: 1e9, stopMs: 50 });
+  const call = new AbortController();
+  const hanging = run('predict', { signal: call.signal });
+  setTimeout(() => call.abort(), 300);
+  expect(await failureOf(hanging)).toBe(call.signal.reason);
+  await run('explain');
 });
 
-describe('a task', () => {
-  it('ends between two steps if it is cancelled, and its worker stays', async () => {
-    open(1);
-    const before = await run('explain');
-    const call = new AbortController();
-    const going = run('survey', { signal: call.signal });
-    const waiting = run('survey', { signal: call.signal });
-    setTimeout(() => call.abort(), 100);
-    const failures = await Promise.all([failureOf(going), failureOf(waiting)]);
-    expect(failures).toEqual([call.signal.reason, call.signal.reason]);
-    expect(await run('explain')).toBe(before);
-  });
-
-  it('runs before those of a run if a person waits for it', async () => {
-    open(1);
-    const ended: string[] = [];
-    const tasks = [1, 2, 3].map((runId) => run('explain', { runId }).then(() => ended.push(`run ${runId}`)));
-    const asked = run('explain').then(() => ended.push('asked'));
-    await Promise.all([...tasks, asked]);
-    expect(ended).toEqual(['run 1', 'asked', 'run 2', 'run 3']);
-  });
+it('a task ends between two steps if it is cancelled, and its worker stays', async () => {
+  open(1);
+  const before = await run('explain');
+  const call = new AbortController();
+  const going = run('survey', { signal: call.signal });
+  const waiting = run('survey', { signal: call.signal });
+  setTimeout(() => call.abort(), 100);
+  expect(await Promise.all([failureOf(going), failureOf(waiting)])).toEqual([call.signal.reason, call.signal.reason]);
+  expect(await run('explain')).toBe(before);
 });
 
-describe('work in the background', () => {
-  it('gives its worker to a waiting task, and begins again', async () => {
-    open(1);
-    const before = await run('explain');
-    const input = { begun: new Int32Array(new SharedArrayBuffer(4)) };
-    const background = run('vary', { background: true }, input);
-    await vi.waitUntil(() => input.begun[0] === 1, { timeout: 60_000 });
-    expect(await run('explain')).toBe(before);
-    expect(await background).toBe(2);
-  });
+it('a task runs before those of a run if a person waits for it', async () => {
+  open(1);
+  const ended: string[] = [];
+  const tasks = [1, 2, 3].map((runId) => run('explain', { runId }).then(() => ended.push(`run ${runId}`)));
+  const asked = run('explain').then(() => ended.push('asked'));
+  await Promise.all([...tasks, asked]);
+  expect(ended).toEqual(['run 1', 'asked', 'run 2', 'run 3']);
+});
 
-  it('continues if another worker is free', async () => {
-    open(2);
-    const input = { begun: new Int32Array(new SharedArrayBuffer(4)) };
-    const background = run('vary', { background: true }, input);
-    await vi.waitUntil(() => input.begun[0] === 1, { timeout: 60_000 });
-    await run('explain');
-    expect(input.begun[0]).toBe(1);
-    Atomics.add(input.begun, 0, 1);
-    expect(await background).toBe(2);
-  });
+it('work in the background gives its worker to a waiting task, and begins again', async () => {
+  open(1);
+  const before = await run('explain');
+  const input = { begun: new Int32Array(new SharedArrayBuffer(4)) };
+  const background = run('vary', { background: true }, input);
+  await vi.waitUntil(() => input.begun[0] === 1, { timeout: 60_000 });
+  expect(await run('explain')).toBe(before);
+  expect(await background).toBe(2);
+});
+
+it('work in the background continues if another worker is free', async () => {
+  open(2);
+  const input = { begun: new Int32Array(new SharedArrayBuffer(4)) };
+  const background = run('vary', { background: true }, input);
+  await vi.waitUntil(() => input.begun[0] === 1, { timeout: 60_000 });
+  await run('explain');
+  expect(input.begun[0]).toBe(1);
+  Atomics.add(input.begun, 0, 1);
+  expect(await background).toBe(2);
 });

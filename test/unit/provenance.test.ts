@@ -55,27 +55,25 @@ describe('origins of a kernel', () => {
   });
 });
 
-describe('usual values', () => {
-  it('have defaults in their usual ranges, which the study format allows', () => {
-    for (const [field, { assumed, usual }] of Object.entries(KERNEL_INPUTS)) {
-      expect(usual[0], field).toBeLessThanOrEqual(assumed);
-      expect(usual[1], field).toBeGreaterThanOrEqual(assumed);
-      for (const value of usual) {
-        const kernel = withKernelValue(minimal, field as KernelNumber, value);
-        expect(validate(kernelSchema, kernel, field), field).toMatchObject({ ok: true });
-      }
+it('usual values have defaults in their usual ranges, which the study format allows', () => {
+  for (const [field, { assumed, usual }] of Object.entries(KERNEL_INPUTS)) {
+    expect(usual[0], field).toBeLessThanOrEqual(assumed);
+    expect(usual[1], field).toBeGreaterThanOrEqual(assumed);
+    for (const value of usual) {
+      const kernel = withKernelValue(minimal, field as KernelNumber, value);
+      expect(validate(kernelSchema, kernel, field), field).toMatchObject({ ok: true });
     }
-  });
+  }
+});
 
-  it('make a kernel in which every field is marked as assumed', () => {
-    const kernel = unwrap(validate(kernelSchema, { name: 'kernel', ...assumedKernel() }, 'kernel'));
-    for (const field of KERNEL_FIELDS) expect(kernelOrigin(kernel, field), field).toBe('assumed');
-    expect(kernel.serialFraction).toBeGreaterThan(0);
-    expect(kernel.cooperationCost).toBeGreaterThan(0);
-    expect(kernel.bytesPerIteration).toBeGreaterThan(0);
-    expect(kernel.unit!.instructions).toBeGreaterThan(0);
-    expect(kernel.sharing).toBe('deal');
-  });
+it('usual values make a kernel in which every field is marked as assumed', () => {
+  const kernel = unwrap(validate(kernelSchema, { name: 'kernel', ...assumedKernel() }, 'kernel'));
+  for (const field of KERNEL_FIELDS) expect(kernelOrigin(kernel, field), field).toBe('assumed');
+  expect(kernel.serialFraction).toBeGreaterThan(0);
+  expect(kernel.cooperationCost).toBeGreaterThan(0);
+  expect(kernel.bytesPerIteration).toBeGreaterThan(0);
+  expect(kernel.unit!.instructions).toBeGreaterThan(0);
+  expect(kernel.sharing).toBe('deal');
 });
 
 describe('facts of a prediction', () => {
@@ -114,11 +112,8 @@ describe('facts of a prediction', () => {
 
   it('are only those of the memory traffic for a CPU', () => {
     const study = example('spmv-cpu');
-    expect(decidingFields(study, cpu('amd-epyc-7302p')).map(({ field }) => field)).toEqual([
-      'bytesPerIteration',
-      'bytesPerUnit',
-      'lengthsKnownBeforeLaunch',
-    ]);
+    const expected = ['bytesPerIteration', 'bytesPerUnit', 'lengthsKnownBeforeLaunch'];
+    expect(decidingFields(study, cpu('amd-epyc-7302p')).map(({ field }) => field)).toEqual(expected);
   });
 
   it('are marked in the study format', () => {

@@ -36,11 +36,8 @@ const geometries = fc.record({
 it('pinned baselines are read as they were saved; earlier versions saved one for all devices', () => {
   expect(readBaselines({ enumerated: 90, designs: [4, 70] })).toEqual({ enumerated: 90, designs: [4, 70] });
   expect(readBaselines({ enumerated: 90, designIndex: 4 })).toEqual({ enumerated: 90, designs: [4] });
-  expect([0, 1, 2].map((device) => pinnedOn({ enumerated: 90, designs: [4, 70] }, 90, 3, device))).toEqual([
-    4,
-    null,
-    70,
-  ]);
+  const expected = [4, null, 70];
+  expect([0, 1, 2].map((device) => pinnedOn({ enumerated: 90, designs: [4, 70] }, 90, 3, device))).toEqual(expected);
   expect(pinnedOn({ enumerated: 90, designs: [4] }, 60, 3, 0)).toBeNull();
   for (const other of [null, 7, { designs: [4] }, { enumerated: 90 }]) expect(readBaselines(other)).toBeNull();
 });
@@ -56,20 +53,19 @@ describe('scrolling', () => {
     });
   });
 
-  it('converts rows to positions of the scrollbar and back', () => {
+  it('converts rows to positions of the scrollbar and back', () =>
     forAll(geometries, fc.double({ min: 0, max: 1, noNaN: true }), (geometry, part) => {
       const top = part * lastTopPx(geometry);
       const back = topOfScrollPx(geometry, scrollOfTopPx(geometry, top));
       expect(Math.abs(back - top)).toBeLessThanOrEqual(1e-6 * Math.max(1, top));
-    });
-  });
+    }));
 
   it('scales positions only beyond the limit', () => {
     expect(isScaled({ rowPx: 26, count: 461_538, viewPx: 600 })).toBe(false);
     expect(isScaled({ rowPx: 26, count: 1_000_000, viewPx: 600 })).toBe(true);
   });
 
-  it('scrolls until a row is completely visible, and not if it is visible already', () => {
+  it('scrolls until a row is completely visible, and not if it is visible already', () =>
     forAll(geometries, fc.nat(), fc.double({ min: 0, max: 1, noNaN: true }), (geometry, at, part) => {
       fc.pre(geometry.count > 0);
       const row = at % geometry.count;
@@ -77,8 +73,7 @@ describe('scrolling', () => {
       expect(row * geometry.rowPx).toBeGreaterThanOrEqual(top - 1e-6);
       expect((row + 1) * geometry.rowPx).toBeLessThanOrEqual(top + geometry.viewPx + 1e-6);
       expect(revealPx(geometry, top, row)).toBe(top);
-    });
-  });
+    }));
 
   it('requests visible rows first, then those ahead, and none beyond the list', () => {
     expect(wantedPages(450, 470, 1000, 100, true)).toEqual([4, 5, 3]);
@@ -239,7 +234,7 @@ describe('measured times', () => {
   });
 });
 
-describe('waterfall', () => {
+it('waterfall leads from one time to the other, with faster parts before slower ones', () => {
   const breakdowns = fc
     .tuple(...BREAKDOWN_PARTS.map(() => fc.double({ min: 0, max: 5, noNaN: true })))
     .map((values): Breakdown => ({
@@ -251,52 +246,44 @@ describe('waterfall', () => {
       ) as Breakdown['parts'],
     }));
 
-  it('leads from one time to the other, with faster parts before slower ones', () => {
-    forAll(breakdowns, breakdowns, (from, to) => {
-      const steps = waterfall(from, to);
-      const end = steps.at(-1)?.toMs ?? from.timeMs;
-      // Steps below 0.05 % of the baseline are left out. There are seven parts.
-      expect(Math.abs(end - to.timeMs)).toBeLessThanOrEqual(7 * 5e-4 * from.timeMs + 1e-9);
-      const signs = steps.map(({ changeMs }) => Math.sign(changeMs));
-      expect(signs).toEqual([...signs].sort((a, b) => a - b));
-      steps.forEach((step, i) => expect(step.fromMs).toBe(i === 0 ? from.timeMs : steps[i - 1].toMs));
-    });
+  forAll(breakdowns, breakdowns, (from, to) => {
+    const steps = waterfall(from, to);
+    const end = steps.at(-1)?.toMs ?? from.timeMs;
+    // Steps below 0.05 % of the baseline are left out. There are seven parts.
+    expect(Math.abs(end - to.timeMs)).toBeLessThanOrEqual(7 * 5e-4 * from.timeMs + 1e-9);
+    const signs = steps.map(({ changeMs }) => Math.sign(changeMs));
+    expect(signs).toEqual([...signs].sort((a, b) => a - b));
+    steps.forEach((step, i) => expect(step.fromMs).toBe(i === 0 ? from.timeMs : steps[i - 1].toMs));
   });
 });
 
-describe('filters', () => {
-  it('are described part by part', () => {
-    const words = { block: 'block', thread: 'thread' };
-    const chips = filterChips(
-      {
-        threadsPerUnit: [2, 4],
-        timeMs: { from: 0, to: 4.53 },
-        gridBlocks: { from: 1000, to: UNBOUNDED },
-        registerCap: [null, 64],
-      },
-      words,
-    );
-    expect(chips.map(({ label, value }) => `${label} ${value}`)).toEqual([
-      'threads per unit 2, 4',
-      'cap none, 64',
-      'grid ≥ 1,000',
-      'time ≤ 4.530\u00a0ms',
-    ]);
-    expect(filterChips({}, words)).toEqual([]);
-  });
+it('filters are described part by part', () => {
+  const words = { block: 'block', thread: 'thread' };
+  const chips = filterChips(
+    {
+      threadsPerUnit: [2, 4],
+      timeMs: { from: 0, to: 4.53 },
+      gridBlocks: { from: 1000, to: UNBOUNDED },
+      registerCap: [null, 64],
+    },
+    words,
+  );
+  const expected = ['threads per unit 2, 4', 'cap none, 64', 'grid ≥ 1,000', 'time ≤ 4.530\u00a0ms'];
+  expect(chips.map(({ label, value }) => `${label} ${value}`)).toEqual(expected);
+  expect(filterChips({}, words)).toEqual([]);
+});
 
-  it('drop a list that contains all of its values or none', () => {
-    expect(toggled(undefined, [1, 2, 4], 4)).toEqual([4]);
-    expect(toggled([4], [1, 2, 4], 4)).toBeUndefined();
-    expect(toggled([2, 4], [1, 2, 4], 1)).toBeUndefined();
-    expect(toggled([4], [1, 2, 4], 1)).toEqual([1, 4]);
-  });
+it('filters drop a list that contains all of its values or none', () => {
+  expect(toggled(undefined, [1, 2, 4], 4)).toEqual([4]);
+  expect(toggled([4], [1, 2, 4], 4)).toBeUndefined();
+  expect(toggled([2, 4], [1, 2, 4], 1)).toBeUndefined();
+  expect(toggled([4], [1, 2, 4], 1)).toEqual([1, 4]);
+});
 
-  it('leave an end of a range open', () => {
-    expect(rangeOf(null, null)).toBeNull();
-    expect(rangeOf(null, 50, 0.01)).toEqual({ from: 0, to: 0.5 });
-    expect(rangeOf(3, null)).toEqual({ from: 3, to: UNBOUNDED });
-  });
+it('filters leave an end of a range open', () => {
+  expect(rangeOf(null, null)).toBeNull();
+  expect(rangeOf(null, 50, 0.01)).toEqual({ from: 0, to: 0.5 });
+  expect(rangeOf(3, null)).toEqual({ from: 3, to: UNBOUNDED });
 });
 
 it('the logarithmic axis converts values to positions and back', () => {
@@ -304,14 +291,13 @@ it('the logarithmic axis converts values to positions and back', () => {
   expect(logValue(2, 16, logPlace(2, 16, 5))).toBeCloseTo(5, 12);
 });
 
-describe('the number of designs that pass a filter', () => {
+it('the number of designs that pass a filter is shown with the number of all valid designs, or of all designs including those that cannot run', () => {
   const run = { total: 122_880, valid: 112_808, bestOf: null, devices: 5 };
-  it('is shown with the number of all valid designs, or of all designs including those that cannot run', () => {
-    expect(passingText(1204, undefined, run)).toBe('1,204 of 112,808 valid designs of 5 devices');
-    expect(passingText(9, 'all', run)).toBe('9 of 122,880 designs of 5 devices; 10,072 of all designs cannot run');
-    expect(passingText(1, 'valid', { ...run, valid: 1, devices: 1 })).toBe('1 of 1 valid design');
-    expect(passingText(7, undefined, { ...run, total: 10_000, valid: 10_000, bestOf: 2e9 })).toBe(
-      '7 of the best 10,000 of 2,000,000,000 designs of 5 devices',
-    );
-  });
+
+  expect(passingText(1204, undefined, run)).toBe('1,204 of 112,808 valid designs of 5 devices');
+  expect(passingText(9, 'all', run)).toBe('9 of 122,880 designs of 5 devices; 10,072 of all designs cannot run');
+  expect(passingText(1, 'valid', { ...run, valid: 1, devices: 1 })).toBe('1 of 1 valid design');
+  expect(passingText(7, undefined, { ...run, total: 10_000, valid: 10_000, bestOf: 2e9 })).toBe(
+    '7 of the best 10,000 of 2,000,000,000 designs of 5 devices',
+  );
 });

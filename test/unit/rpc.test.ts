@@ -89,9 +89,7 @@ it.each<[string, readonly string[], readonly unknown[]]>([
       { id: 1, result: {} },
     ],
   ],
-])('answers %s', async (_name, lines, expected) => {
-  expect(await answers(lines)).toEqual(expected);
-});
+])('answers %s', async (_name, lines, expected) => expect(await answers(lines)).toEqual(expected));
 
 it('sends typed arrays as lists, with null for NaN and infinities', async () => {
   const engine = { ...door(), dispatch: async () => ok({ times: Float64Array.of(1, NaN), bytes: Uint8Array.of(7) }) };
@@ -100,6 +98,5 @@ it('sends typed arrays as lists, with null for NaN and infinities', async () => 
   expect(JSON.parse(String(output.read()))).toEqual({ id: 1, result: { times: [1, null], bytes: { base64: 'Bw==' } } });
 });
 
-it('sends events on request', async () => {
-  expect(await answers(['\n'], true)).toEqual([{ event: 'store.changed', payload: { what: 'runs' } }]);
-});
+it('sends events on request', async () =>
+  expect(await answers(['\n'], true)).toEqual([{ event: 'store.changed', payload: { what: 'runs' } }]));

@@ -21,8 +21,7 @@ describe('the token of a database', () => {
     const file = join(folder, 'c.db');
     const token = await keptToken(file);
     chmodSync(`${file}.token`, 0o644);
-    const next = await keptToken(file);
-    expect(next).not.toBe(token);
+    expect(await keptToken(file)).not.toBe(token);
     expect(statSync(`${file}.token`).mode & 0o777).toBe(0o600);
     writeFileSync(`${file}.token`, 'short');
     expect(await keptToken(file)).toMatch(TOKEN_PATTERN);
@@ -63,10 +62,8 @@ describe('a page whose connection is refused', () => {
   }
 
   it('distinguishes a server that refuses the token from one that does not run', async () => {
-    expect(await told(403)).toEqual([
-      'conflict',
-      expect.stringContaining('Open the address that "lockstep serve" printed'),
-    ]);
+    const expected = ['conflict', expect.stringContaining('Open the address that "lockstep serve" printed')];
+    expect(await told(403)).toEqual(expected);
     expect(await told(null)).toEqual(['cancelled', 'The server is not running']);
     expect(await told(200)).toEqual(['cancelled', 'The engine refused the connection']);
   });

@@ -66,8 +66,7 @@ describe('a sweep of the best designs', () => {
     const { recommended } = await call('ranking.best', { runId: few.id });
     expect(recommended?.row.designIndex).toBe(whole.recommended?.row.designIndex);
     expect(recommended?.row.timeMs).toBe(whole.recommended?.row.timeMs);
-    const advice = await call('advice.recommend', { runId: few.id });
-    expect(advice.designIndex).toBe(recommended?.row.designIndex);
+    expect((await call('advice.recommend', { runId: few.id })).designIndex).toBe(recommended?.row.designIndex);
   });
 
   it('has maps that mark the cells that were not computed', async () => {
@@ -106,8 +105,7 @@ describe('a sweep of the best designs', () => {
     expect(fastest(some)).toBe(fastest(whole));
     const { text } = await call('export.render', { runId: best.id, format: 'csv' });
     expect(text.trim().split('\n').length).toBe(1 + BEST);
-    const diff = await call('runs.diff', { leftId: best.id, rightId: all.id });
-    expect(diff.spearman).toBeCloseTo(1, 12);
+    expect((await call('runs.diff', { leftId: best.id, rightId: all.id })).spearman).toBeCloseTo(1, 12);
     const simulated = await ended(bench.engine, 'simulations.start', { runId: best.id, top: 2, maxReplications: 8 });
     expect(simulated).toMatchObject({ state: 'complete', valid: 2 });
   });

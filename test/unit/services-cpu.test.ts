@@ -70,11 +70,12 @@ describe('a study of CPUs and a GPU', () => {
     }
     const detail = await call('runs.get', { id: run.id });
     expect(detail.machine).toMatch(/, \d+ cores?, Node \d+\.\d+\.\d+$/);
-    expect(detail.devices.map(({ id, kind }) => [id, kind])).toEqual([
+    const expected = [
       ['amd-epyc-7302p', 'cpu'],
       ['nvidia-a100-sxm4-40gb', 'gpu'],
       ['nvidia-grace-gh200', 'cpu'],
-    ]);
+    ];
+    expect(detail.devices.map(({ id, kind }) => [id, kind])).toEqual(expected);
 
     const compared = await call('compare.devices', { runId: run.id });
     compared.devices.forEach(({ best }, i) => expect(compared.cross[i][i]).toBe(best!.timeMs));
@@ -95,8 +96,7 @@ describe('a study of CPUs and a GPU', () => {
     for (const { id: format } of EXPORTERS) {
       // Making a table of choices takes seconds, so export-choice.slow.test.ts does that.
       if (format === 'choice') continue;
-      const document = await call('export.render', { runId: run.id, format, limit: 50 });
-      expect(document.text.length).toBeGreaterThan(100);
+      expect((await call('export.render', { runId: run.id, format, limit: 50 })).text.length).toBeGreaterThan(100);
     }
     const { designIndex, design } = compared.devices[0].best!;
     // The command line shows the cores of the design and no blocks.
@@ -177,10 +177,8 @@ describe('a study of CPUs and a GPU', () => {
 
   it('names missing fields, and the known devices', async () => {
     const { cores: _cores, ...axes } = mixed().axes;
-    expect(await engine.call('space.size', { study: mixed({ axes }) })).toMatchObject({
-      ok: false,
-      error: { code: 'bad-input', context: { field: 'axes.cores' } },
-    });
+    const expected = { ok: false, error: { code: 'bad-input', context: { field: 'axes.cores' } } };
+    expect(await engine.call('space.size', { study: mixed({ axes }) })).toMatchObject(expected);
     // The Study view adds the axes that a CPU needs.
     const gpus = unwrap(
       parseStudy(JSON.stringify(mixed({ devices: ['nvidia-a100-sxm4-40gb'], axes: { blockThreads: [128] } }))),

@@ -46,8 +46,7 @@ describe('a sweep', () => {
     const cancelled = await call(engine, 'runs.get', { id: runId });
     expect(cancelled.state).toBe('cancelled');
     const saved = unwrap(await engine.context.store.listChunks(runId)).reduce((sum, chunk) => sum + chunk.count, 0);
-    expect(saved).toBeGreaterThan(0);
-    expect(saved).toBeLessThan(cancelled.enumerated);
+    expect(saved).toBeBetween(0, cancelled.enumerated);
     expect(cancelled.valid + cancelled.invalid).toBe(saved);
     // Designs that have not been predicted do not count as invalid.
     const { invalid, partial } = await call(engine, 'ranking.best', { runId });
@@ -181,9 +180,9 @@ describe('the boundary', () => {
     ['studies.import', { text: '{"lockstep": 1,\n "name": }' }, 'bad-input', /^study, line 2/],
     ['models.reproduce', { paper: 'nobody' }, 'bad-input', /swatman.*"nobody"/],
     ['devices.delete', { id: 'nvidia-a100-sxm4-40gb' }, 'conflict'],
-  ])('answers %s of %j with a failure that explains what is wrong', async (name, input, code, message) => {
-    expect(await engine.dispatch(name, input)).toFail(code, message);
-  });
+  ])('answers %s of %j with a failure that explains what is wrong', async (name, input, code, message) =>
+    expect(await engine.dispatch(name, input)).toFail(code, message),
+  );
 
   it('reads files and examples in the pool, so that other calls get answers meanwhile', async () => {
     const tasks = vi.spyOn(engine.context.pool, 'run');

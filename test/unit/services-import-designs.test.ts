@@ -67,15 +67,8 @@ function cache(entries: readonly (readonly [Readonly<Record<string, unknown>>, n
 /** Returns a measured time. It is longer than the predicted time, by a factor that depends on the block. */
 const measuredMs = ({ predictedMs, design }: Row): number => predictedMs * (1.2 + design.blockThreads / 2560);
 
-interface T4Result {
-  invalidity: string;
-  times: { runtimes: number[] };
-  measurements: { value: number }[];
-}
-interface T4 {
-  metadata: Record<string, unknown>;
-  results: T4Result[];
-}
+type T4Result = { invalidity: string; times: { runtimes: number[] }; measurements: { value: number }[] };
+type T4 = { metadata: Record<string, unknown>; results: T4Result[] };
 const exported = async (limit: number): Promise<T4> =>
   JSON.parse((await bench.render(sweepId, 't4', { limit })).text) as T4;
 
@@ -114,8 +107,7 @@ describe("configurations of a user's own kernel", () => {
     const compared = await call('bench.compare', { id: imported.runId });
     expect(compared.designs).toHaveLength(20);
     expect(compared).toMatchObject({ sourceRunId: sweepId, deviceId: DEVICE, measuredOn: 'NVIDIA GeForce RTX 4090' });
-    expect(compared.scale).toBeGreaterThan(1.2);
-    expect(compared.scale).toBeLessThan(1.4);
+    expect(compared.scale).toBeBetween(1.2, 1.4);
 
     const profile = await call('calibration.fit', { id: imported.runId });
     expect(profile).toMatchObject({ deviceId: DEVICE, backend: 'external', sourceRunIds: [imported.runId] });
@@ -250,157 +242,152 @@ describe("configurations of a user's own kernel", () => {
   });
 });
 
-describe('a measured run, exported', () => {
-  it('can be imported with every repeat and every failure, and belongs to its sweep', async () => {
-    const chosen = ofDevice(DEVICE, 5);
-    const failed = { ...parametersOf(ofDevice(DEVICE, 9)[4]), threads_per_unit: 77 };
-    const text = cache(chosen.map((row) => [parametersOf(row), measuredMs(row)]), { device_name: 'NVIDIA GeForce RTX 4090' }); // prettier-ignore
-    const file = JSON.parse(text) as { cache: object };
-    file.cache = { ...file.cache, bad: { ...failed, time: 'RuntimeFailedConfig' } };
-    const imported = await importText('own.json', JSON.stringify(file), { runId: sweepId });
-    expect(imported).toMatchObject({ cases: 6, failed: 1 });
-    for (const format of ['t4', 'kernel-tuner'] as const) {
-      const document = await bench.render(imported.runId, format);
-      // The file itself names its sweep and its device.
-      const again = await importText(document.fileName, document.text);
-      expect(again).toMatchObject({ linked: { runId: sweepId, deviceId: DEVICE, designs: 5 }, cases: 6, failed: 1 });
-      expect(await timesOf(again.runId)).toEqual(await timesOf(imported.runId));
-    }
-  });
-
-  it('is not mistaken for another kind of document', async () => {
-    const { runId } = await importText('own.json', cache([[parametersOf(rows[0]), 1]]));
-    const refused = await bench.engine.call('export.render', { runId, format: 'csv' });
-    expect(refused).toFail(null, /is exported as t4 or kernel-tuner \(a cache\)/);
-  });
+it('a measured run can be exported and imported with every repeat and every failure, and belongs to its sweep', async () => {
+  const chosen = ofDevice(DEVICE, 5);
+  const failed = { ...parametersOf(ofDevice(DEVICE, 9)[4]), threads_per_unit: 77 };
+  const text = cache(chosen.map((row) => [parametersOf(row), measuredMs(row)]), { device_name: 'NVIDIA GeForce RTX 4090' }); // prettier-ignore
+  const file = JSON.parse(text) as { cache: object };
+  file.cache = { ...file.cache, bad: { ...failed, time: 'RuntimeFailedConfig' } };
+  const imported = await importText('own.json', JSON.stringify(file), { runId: sweepId });
+  expect(imported).toMatchObject({ cases: 6, failed: 1 });
+  for (const format of ['t4', 'kernel-tuner'] as const) {
+    const document = await bench.render(imported.runId, format);
+    // The file itself names its sweep and its device.
+    const again = await importText(document.fileName, document.text);
+    expect(again).toMatchObject({ linked: { runId: sweepId, deviceId: DEVICE, designs: 5 }, cases: 6, failed: 1 });
+    expect(await timesOf(again.runId)).toEqual(await timesOf(imported.runId));
+  }
 });
 
-describe('an exported T4 file', () => {
-  it('belongs to the run that it names: measured times are imported, and predicted ones are left out', async () => {
-    const file = await exported(1000);
-    const of = (row: Row) => file.results[rows.indexOf(row)];
-    const [first, second, third] = ofDevice(DEVICE, 3) as [Row, Row, Row];
-    of(first).times.runtimes = [1.5, 1.7, 1.6];
-    of(second).measurements[0].value = 2.5;
-    of(third).invalidity = 'runtime';
-    const imported = await importText('filled.json', JSON.stringify(file));
-    expect(imported).toMatchObject({
-      kind: 'kernel-tuner-t4',
-      cases: 3,
-      failed: 1,
-      linked: { runId: sweepId, deviceId: DEVICE, designs: 3 },
-    });
-    expect(imported.warnings).toEqual([
-      `${rows.length - 3} configurations have the unchanged prediction of run ${sweepId} as the time. Such a time was not measured, so they are left out.`,
-      'The file does not name the device of the measurements. It is assumed to be GeForce RTX 4090, the device of its designs.',
-    ]);
-    expect(await measurementsOf(imported.runId)).toMatchObject([
-      { designIndex: first.designIndex, timesMs: [1.5, 1.7, 1.6], failure: null },
-      { designIndex: second.designIndex, timesMs: [2.5], failure: null },
-      { designIndex: third.designIndex, timesMs: [], failure: 'failed when it ran' },
-    ]);
-    expect((await call('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
-  });
+it('a measured run is not mistaken for another kind of document', async () => {
+  const { runId } = await importText('own.json', cache([[parametersOf(rows[0]), 1]]));
+  const refused = await bench.engine.call('export.render', { runId, format: 'csv' });
+  expect(refused).toFail(null, /is exported as t4 or kernel-tuner \(a cache\)/);
+});
 
-  it('does not count as a measurement if it is unchanged, even if the user names its run', async () => {
-    const text = JSON.stringify(await exported(20));
-    const imported = await importText('same.json', text);
-    expect(imported).toMatchObject({ kind: 'kernel-tuner-t4', cases: 20, failed: 0 });
-    expect(imported.linked).toBeUndefined();
-    expect(imported.warnings).toEqual([
-      'Lockstep exported this file, so its times are predictions and not measurements. Import measured times.',
-    ]);
-    const records = await measurementsOf(imported.runId);
-    expect(records).toMatchObject(
-      rows.slice(0, 20).map(({ device, design, predictedMs }) => ({ deviceId: device, design, predictedMs })),
-    );
-    expect(records.every((one) => one.timesMs.length === 0 && one.correct === null)).toBe(true);
-    expect(unwrap(await bench.engine.context.store.getRun(imported.runId)).best).toBeNull();
-    expect(await refusal(text, { runId: sweepId })).toBe(
-      `own.json: All times are unchanged predictions of run ${sweepId}. Import measured times.`,
-    );
+it('an exported T4 file belongs to the run that it names: measured times are imported, and predicted ones are left out', async () => {
+  const file = await exported(1000);
+  const of = (row: Row) => file.results[rows.indexOf(row)];
+  const [first, second, third] = ofDevice(DEVICE, 3) as [Row, Row, Row];
+  of(first).times.runtimes = [1.5, 1.7, 1.6];
+  of(second).measurements[0].value = 2.5;
+  of(third).invalidity = 'runtime';
+  const imported = await importText('filled.json', JSON.stringify(file));
+  expect(imported).toMatchObject({
+    kind: 'kernel-tuner-t4',
+    cases: 3,
+    failed: 1,
+    linked: { runId: sweepId, deviceId: DEVICE, designs: 3 },
   });
+  expect(imported.warnings).toEqual([
+    `${rows.length - 3} configurations have the unchanged prediction of run ${sweepId} as the time. Such a time was not measured, so they are left out.`,
+    'The file does not name the device of the measurements. It is assumed to be GeForce RTX 4090, the device of its designs.',
+  ]);
+  expect(await measurementsOf(imported.runId)).toMatchObject([
+    { designIndex: first.designIndex, timesMs: [1.5, 1.7, 1.6], failure: null },
+    { designIndex: second.designIndex, timesMs: [2.5], failure: null },
+    { designIndex: third.designIndex, timesMs: [], failure: 'failed when it ran' },
+  ]);
+  expect((await call('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
+});
 
-  it('of another run gives only its run times, because its other times may be predictions', async () => {
-    const workload = { lengths: 'constant(7)', units: 100_000 };
-    const another = await bench.run(smallStudy({ name: 'Other kernel', workload }));
-    const file = await exported(10);
-    file.results[0].times.runtimes = [3, 4, 5];
-    file.results[1].measurements[0].value *= 2;
-    const text = JSON.stringify(file);
-    const imported = await importText('filled.json', text, { runId: another });
-    expect(imported).toMatchObject({ cases: 1, linked: { runId: another, designs: 1 } });
-    expect(imported.warnings[0]).toBe(
+it('an exported T4 file does not count as a measurement if it is unchanged, even if the user names its run', async () => {
+  const text = JSON.stringify(await exported(20));
+  const imported = await importText('same.json', text);
+  expect(imported).toMatchObject({ kind: 'kernel-tuner-t4', cases: 20, failed: 0 });
+  expect(imported.linked).toBeUndefined();
+  expect(imported.warnings).toEqual([
+    'Lockstep exported this file, so its times are predictions and not measurements. Import measured times.',
+  ]);
+  const records = await measurementsOf(imported.runId);
+  expect(records).toMatchObject(
+    rows.slice(0, 20).map(({ device, design, predictedMs }) => ({ deviceId: device, design, predictedMs })),
+  );
+  expect(records.every((one) => one.timesMs.length === 0 && one.correct === null)).toBe(true);
+  expect(unwrap(await bench.engine.context.store.getRun(imported.runId)).best).toBeNull();
+  expect(await refusal(text, { runId: sweepId })).toBe(
+    `own.json: All times are unchanged predictions of run ${sweepId}. Import measured times.`,
+  );
+});
+
+it('an exported T4 file of another run gives only its run times, because its other times may be predictions', async () => {
+  const workload = { lengths: 'constant(7)', units: 100_000 };
+  const another = await bench.run(smallStudy({ name: 'Other kernel', workload }));
+  const file = await exported(10);
+  file.results[0].times.runtimes = [3, 4, 5];
+  file.results[1].measurements[0].value *= 2;
+  const text = JSON.stringify(file);
+  const imported = await importText('filled.json', text, { runId: another });
+  expect(imported).toMatchObject({ cases: 1, linked: { runId: another, designs: 1 } });
+  expect(imported.warnings[0]).toBe(
+    'Lockstep exported this file. Configurations with predictions instead of measured times are left out: 9.',
+  );
+  for (const change of [{ study: 'Not this' }, { seed: 77 }]) {
+    const moved = JSON.stringify({ ...file, metadata: { ...file.metadata, ...change } });
+    const single = await importText('filled.json', moved);
+    expect(single.linked).toBeUndefined();
+    expect(single).toMatchObject({ cases: 1, failed: 0 });
+    expect(single.warnings).toEqual([
+      `Run ${sweepId} of this database is not the sweep of these designs, so the measurements are not linked to a sweep.`,
       'Lockstep exported this file. Configurations with predictions instead of measured times are left out: 9.',
-    );
-    for (const change of [{ study: 'Not this' }, { seed: 77 }]) {
-      const moved = JSON.stringify({ ...file, metadata: { ...file.metadata, ...change } });
-      const single = await importText('filled.json', moved);
-      expect(single.linked).toBeUndefined();
-      expect(single).toMatchObject({ cases: 1, failed: 0 });
-      expect(single.warnings).toEqual([
-        `Run ${sweepId} of this database is not the sweep of these designs, so the measurements are not linked to a sweep.`,
-        'Lockstep exported this file. Configurations with predictions instead of measured times are left out: 9.',
-      ]);
-      // The file names the device beside the configuration.
-      const unlinked = { deviceId: rows[0].device, sourceRunId: null, timesMs: [3, 4, 5] };
-      expect((await measurementsOf(single.runId))[0]).toMatchObject(unlinked);
-    }
-  });
+    ]);
+    // The file names the device beside the configuration.
+    const unlinked = { deviceId: rows[0].device, sourceRunId: null, timesMs: [3, 4, 5] };
+    expect((await measurementsOf(single.runId))[0]).toMatchObject(unlinked);
+  }
 });
 
-describe('a CSV of measured times', () => {
-  it('belongs to designs of the run for which it is imported, by number or by axes', async () => {
-    const [first, second] = ofDevice(DEVICE, 2) as [Row, Row];
-    const numbered = `design,time_us\n${[first, first, second].map(({ designIndex }, at) => `${designIndex},${1500 + at}`).join('\n')}\n`;
-    const imported = await importText('own.csv', numbered, { runId: sweepId, deviceName: 'GeForce RTX 4090' });
-    expect(imported).toEqual({
-      runId: imported.runId,
-      kind: 'times',
-      cases: 2,
-      failed: 0,
-      linked: { runId: sweepId, deviceId: DEVICE, designs: 2 },
-      warnings: [],
-    });
-    expect(await timesOf(imported.runId)).toEqual([
-      [first.designIndex, [1.5, 1.501]],
-      [second.designIndex, [1.502]],
-    ]);
-    expect((await call('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
-
-    // The file is an exported ranking with one more column. The open sweep is used as if it were named.
-    const [head, ...lines] = (await bench.render(sweepId, 'csv', { limit: 1000 })).text.trimEnd().split('\n');
-    expect(head).toContain('measured_ms');
-    const columns = head.split(',').map((name) => name.replace('measured_ms', 'measured_before_ms'));
-    const own = [
-      [...columns, 'measured_ms'].join(','),
-      ...lines.map((line, at) => `${line},${at % 2 === 0 && at < 8 ? 0.25 + at : ''}`),
-    ];
-    const exportedAgain = await importText('ranking.csv', own.join('\n'), { openRunId: sweepId, deviceName: DEVICE });
-    const designs = rows.filter(({ device }, at) => at % 2 === 0 && at < 8 && device === DEVICE);
-    expect(exportedAgain.linked).toEqual({ runId: sweepId, deviceId: DEVICE, designs: designs.length });
-    expect(exportedAgain.warnings).toContain(
-      `Rows without a time were left out as not measured: ${rows.length - 4} of ${rows.length}.`,
-    );
-    const linked = (await measurementsOf(exportedAgain.runId)).filter(({ designIndex }) => designIndex !== null);
-    expect(linked.map(({ designIndex }) => designIndex)).toEqual(designs.map(({ designIndex }) => designIndex));
+it('a CSV of measured times belongs to designs of the run for which it is imported, by number or by axes', async () => {
+  const [first, second] = ofDevice(DEVICE, 2) as [Row, Row];
+  const numbered = `design,time_us\n${[first, first, second].map(({ designIndex }, at) => `${designIndex},${1500 + at}`).join('\n')}\n`;
+  const imported = await importText('own.csv', numbered, { runId: sweepId, deviceName: 'GeForce RTX 4090' });
+  expect(imported).toEqual({
+    runId: imported.runId,
+    kind: 'times',
+    cases: 2,
+    failed: 0,
+    linked: { runId: sweepId, deviceId: DEVICE, designs: 2 },
+    warnings: [],
   });
+  const expected = [
+    [first.designIndex, [1.5, 1.501]],
+    [second.designIndex, [1.502]],
+  ];
+  expect(await timesOf(imported.runId)).toEqual(expected);
+  expect((await call('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
 
-  it('is imported without predicted times, and refused without a run or without a design of it', async () => {
-    const [first, second] = ofDevice(DEVICE, 2) as [Row, Row];
-    const text = `design,time_ms\n${first.designIndex},9\n${second.designIndex},${second.predictedMs}\n`;
-    const imported = await importText('own.csv', text, { runId: sweepId });
-    expect(imported.linked).toMatchObject({ designs: 1 });
-    expect(imported.warnings[0]).toBe(
-      `1 configuration has the unchanged prediction of run ${sweepId} as the time. Such a time was not measured, so it is left out.`,
-    );
-    expect(await refusal(text, {}, 'own.csv')).toBe(
-      'own.csv: The file does not name the sweep of its designs. Specify the run (import --run RUN), or open it in the app.',
-    );
-    expect(await refusal('design,time_ms\nx,1\n', { openRunId: sweepId }, 'own.csv')).toBe(
-      `own.csv: none of 1 configuration is a design of run ${sweepId}; for design=x: design must be the number of a design, not "x"`,
-    );
-  });
+  // The file is an exported ranking with one more column. The open sweep is used as if it were named.
+  const [head, ...lines] = (await bench.render(sweepId, 'csv', { limit: 1000 })).text.trimEnd().split('\n');
+  expect(head).toContain('measured_ms');
+  const columns = head.split(',').map((name) => name.replace('measured_ms', 'measured_before_ms'));
+  const own = [
+    [...columns, 'measured_ms'].join(','),
+    ...lines.map((line, at) => `${line},${at % 2 === 0 && at < 8 ? 0.25 + at : ''}`),
+  ];
+  const exportedAgain = await importText('ranking.csv', own.join('\n'), { openRunId: sweepId, deviceName: DEVICE });
+  const designs = rows.filter(({ device }, at) => at % 2 === 0 && at < 8 && device === DEVICE);
+  expect(exportedAgain.linked).toEqual({ runId: sweepId, deviceId: DEVICE, designs: designs.length });
+  expect(exportedAgain.warnings).toContain(
+    `Rows without a time were left out as not measured: ${rows.length - 4} of ${rows.length}.`,
+  );
+  const linked = (await measurementsOf(exportedAgain.runId)).filter(({ designIndex }) => designIndex !== null);
+  expect(linked.map(({ designIndex }) => designIndex)).toEqual(designs.map(({ designIndex }) => designIndex));
+});
+
+it('a CSV of measured times is imported without predicted times, and refused without a run or without a design of it', async () => {
+  const [first, second] = ofDevice(DEVICE, 2) as [Row, Row];
+  const text = `design,time_ms\n${first.designIndex},9\n${second.designIndex},${second.predictedMs}\n`;
+  const imported = await importText('own.csv', text, { runId: sweepId });
+  expect(imported.linked).toMatchObject({ designs: 1 });
+  expect(imported.warnings[0]).toBe(
+    `1 configuration has the unchanged prediction of run ${sweepId} as the time. Such a time was not measured, so it is left out.`,
+  );
+  expect(await refusal(text, {}, 'own.csv')).toBe(
+    'own.csv: The file does not name the sweep of its designs. Specify the run (import --run RUN), or open it in the app.',
+  );
+  expect(await refusal('design,time_ms\nx,1\n', { openRunId: sweepId }, 'own.csv')).toBe(
+    `own.csv: none of 1 configuration is a design of run ${sweepId}; for design=x: design must be the number of a design, not "x"`,
+  );
 });
 
 describe('the command line', () => {

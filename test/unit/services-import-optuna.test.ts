@@ -81,9 +81,8 @@ describe('a storage of Optuna', () => {
     ['the database cannot be read', storage([]).subarray(0, 5000), { timeUnit: 'ms' }],
   ])('is refused: %s', async (message, bytes, more) => expect(await refusal(bytes, more)).toContain(message));
 
-  it('has several studies, of which one is named', async () => {
-    expect(await importFile(two, { timeUnit: 'us', studyName: 'run' })).toMatchObject({ cases: 3 });
-  });
+  it('has several studies, of which one is named', async () =>
+    expect(await importFile(two, { timeUnit: 'us', studyName: 'run' })).toMatchObject({ cases: 3 }));
 
   it('is read in slices, so that other calls get answers meanwhile', async () => {
     const trials = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)
@@ -160,46 +159,44 @@ describe('a journal of Optuna', () => {
   });
 });
 
-describe('parameters with other names', () => {
-  it('are mapped to axes by the user, or as in earlier imports of the study', async () => {
-    const bytes = storage([{ ...WALK, metrics: ['time_us'] }]);
-    expect(await refusal(bytes, { runId: sweepId })).toContain('Map a parameter to an axis (import --map NAME=AXIS)');
-    const asked = async () =>
-      (await call('import.inspect', { fileName: 'optuna.db', bytes, openRunId: sweepId }))!.parameters;
-    const block = { name: 'BLOCK', field: null, values: ['128', '256', '512'], distinct: 3 };
-    expect(await asked()).toContainEqual(block);
-    // A name that finds no design is not saved.
-    const lost = await importFile(bytes, { openRunId: sweepId, parameters: { BLOCK: 'gridBlocks' } });
-    expect(lost.linked).toBeUndefined();
-    expect(await asked()).toContainEqual(block);
-    const imported = await importFile(bytes, { runId: sweepId, parameters: NAMES });
-    expect(imported.linked).toEqual({ runId: sweepId, deviceId: 'nvidia-rtx-4090', designs: 3 });
-    const { cases } = await call('bench.detail', { id: imported.runId });
-    const second = { blockThreads: 256, threadsPerUnit: 8, balancing: 'dynamic-fetch', gridBlocks: 256 };
-    expect(cases[1].design).toMatchObject(second);
-    // The names are saved, so a later file of the study needs none.
-    expect((await importFile(bytes, { openRunId: sweepId })).linked?.designs).toBe(3);
-    expect((await asked()).find(({ name }) => name === 'schedule')?.field).toBe('balancing');
-    // The user can remove a saved name.
-    expect(await refusal(bytes, { runId: sweepId, parameters: { schedule: null } })).toMatch(
-      /it matches 2 designs of run \d+\. Map parameters to .*balancing.* \(import --map NAME=AXIS\)/,
-    );
-  });
+it('parameters with other names are mapped to axes by the user, or as in earlier imports of the study', async () => {
+  const bytes = storage([{ ...WALK, metrics: ['time_us'] }]);
+  expect(await refusal(bytes, { runId: sweepId })).toContain('Map a parameter to an axis (import --map NAME=AXIS)');
+  const asked = async () =>
+    (await call('import.inspect', { fileName: 'optuna.db', bytes, openRunId: sweepId }))!.parameters;
+  const block = { name: 'BLOCK', field: null, values: ['128', '256', '512'], distinct: 3 };
+  expect(await asked()).toContainEqual(block);
+  // A name that finds no design is not saved.
+  const lost = await importFile(bytes, { openRunId: sweepId, parameters: { BLOCK: 'gridBlocks' } });
+  expect(lost.linked).toBeUndefined();
+  expect(await asked()).toContainEqual(block);
+  const imported = await importFile(bytes, { runId: sweepId, parameters: NAMES });
+  expect(imported.linked).toEqual({ runId: sweepId, deviceId: 'nvidia-rtx-4090', designs: 3 });
+  const { cases } = await call('bench.detail', { id: imported.runId });
+  const second = { blockThreads: 256, threadsPerUnit: 8, balancing: 'dynamic-fetch', gridBlocks: 256 };
+  expect(cases[1].design).toMatchObject(second);
+  // The names are saved, so a later file of the study needs none.
+  expect((await importFile(bytes, { openRunId: sweepId })).linked?.designs).toBe(3);
+  expect((await asked()).find(({ name }) => name === 'schedule')?.field).toBe('balancing');
+  // The user can remove a saved name.
+  expect(await refusal(bytes, { runId: sweepId, parameters: { schedule: null } })).toMatch(
+    /it matches 2 designs of run \d+\. Map parameters to .*balancing.* \(import --map NAME=AXIS\)/,
+  );
+});
 
-  it('are mapped by an option of the command line', async () => {
-    const file = join(folder, 'cli.db');
-    writeFileSync(file, storage([WALK]));
-    const maps =
-      'BLOCK=block_threads THREADS=threads_per_unit schedule=balancing cap=register_cap grid=grid_blocks'.split(' ');
-    const run = (...args: readonly string[]) =>
-      lockstep('import', file, '--run', String(sweepId), ...args, '--db', bench.engine.context.databaseFile);
-    const done = await run('--time-unit', 'us', '--map', ...maps);
-    expect(done).toMatchObject({ status: 0, err: '' });
-    expect(done.out).toContain(`The cases cover 3 designs of run ${sweepId} on nvidia-rtx-4090`);
-    const wrong = await run('--map', 'BLOCK=warps');
-    expect(wrong).toMatchObject({ status: 2 });
-    expect(wrong.err).toContain(
-      'It must be PARAMETER=AXIS. The axes are design, device, implementation, threads_per_unit',
-    );
-  });
+it('parameters with other names are mapped by an option of the command line', async () => {
+  const file = join(folder, 'cli.db');
+  writeFileSync(file, storage([WALK]));
+  const maps =
+    'BLOCK=block_threads THREADS=threads_per_unit schedule=balancing cap=register_cap grid=grid_blocks'.split(' ');
+  const run = (...args: readonly string[]) =>
+    lockstep('import', file, '--run', String(sweepId), ...args, '--db', bench.engine.context.databaseFile);
+  const done = await run('--time-unit', 'us', '--map', ...maps);
+  expect(done).toMatchObject({ status: 0, err: '' });
+  expect(done.out).toContain(`The cases cover 3 designs of run ${sweepId} on nvidia-rtx-4090`);
+  const wrong = await run('--map', 'BLOCK=warps');
+  expect(wrong).toMatchObject({ status: 2 });
+  expect(wrong.err).toContain(
+    'It must be PARAMETER=AXIS. The axes are design, device, implementation, threads_per_unit',
+  );
 });

@@ -54,15 +54,9 @@ function resultsOf(plan: PlanLine, sample: object = {}): string {
   const records: BenchRecord[] = plan.plan.cases.flatMap(({ id }, at): BenchRecord[] => [
     { type: 'compiled', case: id, registersPerThread: 40 + at, sharedMemoryBytes: 0, spillBytes: 0, residentBlocks: 2 },
     { type: 'sample', case: id, repeat: 0, warmUp: true, timeNs: 9e6, clockMhz: null },
-    ...timesNs(at).map((timeNs, repeat): BenchRecord => ({
-      type: 'sample',
-      case: id,
-      repeat,
-      warmUp: false,
-      timeNs,
-      clockMhz: 2500,
-      ...sample,
-    })),
+    ...timesNs(at).map((timeNs, repeat): BenchRecord => {
+      return { type: 'sample', case: id, repeat, warmUp: false, timeNs, clockMhz: 2500, ...sample };
+    }),
     { type: 'check', case: id, correct: true, message: '' },
   ]);
   const lines: unknown[] = [plan, DEVICE, ...records, { type: 'done', elapsedMs: 20 }];
@@ -164,8 +158,7 @@ describe('a result file', () => {
       expect((await detailOf(runId)).request.sourceRunId).toBeNull();
     }
     const moved = JSON.parse(JSON.stringify(plan).replace(/"blockThreads":\d+/, '"blockThreads":33')) as PlanLine;
-    const changed = await importFile('results.jsonl', encode(resultsOf(moved)));
-    expect(changed.warnings).toEqual([another]);
+    expect((await importFile('results.jsonl', encode(resultsOf(moved)))).warnings).toEqual([another]);
   });
 
   it('of a suite is refused for a run, since its cases are not designs', async () => {
@@ -191,8 +184,7 @@ describe('a result file', () => {
       'The measurement was interrupted: the file has 2 of 4 cases.',
       'The file says that it was measured on NVIDIA GeForce RTX 4090, so "Some other GPU" was ignored.',
     ]);
-    const run = unwrap(await bench.engine.context.store.getRun(runId));
-    expect(run).toMatchObject({ validCount: 1, invalidCount: 1 });
+    expect(unwrap(await bench.engine.context.store.getRun(runId))).toMatchObject({ validCount: 1, invalidCount: 1 });
     expect((await detailOf(runId)).cases.map((one) => one.failure)).toEqual([null, 'launch failed']);
   });
 
@@ -220,37 +212,35 @@ describe('a result file', () => {
   });
 });
 
-describe("Kernel Tuner's files", () => {
-  it('become measured configurations of the device that they name', async () => {
-    const name = 'convolution-A100.json.gz';
-    const imported = await importFile(name, dataFile(`data/kernel-tuner/${name}`));
-    expect(imported).toMatchObject({ kind: 'kernel-tuner-cache', cases: 245, failed: 5, warnings: [] });
-    const records = await measurementsOf(imported.runId);
-    expect(records).toHaveLength(245);
-    expect(records[0]).toMatchObject({
-      // The name in the file leads to this id in the catalogue.
-      deviceId: 'nvidia-a100-pcie-40gb',
-      backend: 'external',
-      sourceRunId: null,
-      designIndex: null,
-      predictedMs: null,
-      design: { block_size_x: 16, filter_width: 15 },
-    });
-    const detail = await detailOf(imported.runId);
-    expect(detail.device!.name).toBe('NVIDIA A100-PCIE-40GB');
-    expect(detail.request).toMatchObject({ backend: 'external', suite: 'external', repeats: 32 });
-    expect(detail.cases[0].label).toMatch(/^convolution_kernel block_size_x=16 block_size_y=1 /);
+it("Kernel Tuner's files become measured configurations of the device that they name", async () => {
+  const name = 'convolution-A100.json.gz';
+  const imported = await importFile(name, dataFile(`data/kernel-tuner/${name}`));
+  expect(imported).toMatchObject({ kind: 'kernel-tuner-cache', cases: 245, failed: 5, warnings: [] });
+  const records = await measurementsOf(imported.runId);
+  expect(records).toHaveLength(245);
+  expect(records[0]).toMatchObject({
+    // The name in the file leads to this id in the catalogue.
+    deviceId: 'nvidia-a100-pcie-40gb',
+    backend: 'external',
+    sourceRunId: null,
+    designIndex: null,
+    predictedMs: null,
+    design: { block_size_x: 16, filter_width: 15 },
   });
+  const detail = await detailOf(imported.runId);
+  expect(detail.device!.name).toBe('NVIDIA A100-PCIE-40GB');
+  expect(detail.request).toMatchObject({ backend: 'external', suite: 'external', repeats: 32 });
+  expect(detail.cases[0].label).toMatch(/^convolution_kernel block_size_x=16 block_size_y=1 /);
+});
 
-  it('take their device from the user, or else from their name', async () => {
-    const bytes = dataFile('data/kernel-tuner/convolution-A100_T4.json.gz');
-    const named = await importFile('convolution-A100_T4.json.gz', bytes, 'NVIDIA A100');
-    expect(named).toMatchObject({ kind: 'kernel-tuner-t4', cases: 245, failed: 5, warnings: [] });
-    expect((await detailOf(named.runId)).device!.name).toBe('NVIDIA A100');
-    const guessed = await importFile('convolution-A100_T4.json.gz', bytes);
-    expect(guessed.warnings).toEqual(['The file names no device, so "A100" was taken from the name of the file.']);
-    expect((await detailOf(guessed.runId)).device!.name).toBe('A100');
-  });
+it("Kernel Tuner's files take their device from the user, or else from their name", async () => {
+  const bytes = dataFile('data/kernel-tuner/convolution-A100_T4.json.gz');
+  const named = await importFile('convolution-A100_T4.json.gz', bytes, 'NVIDIA A100');
+  expect(named).toMatchObject({ kind: 'kernel-tuner-t4', cases: 245, failed: 5, warnings: [] });
+  expect((await detailOf(named.runId)).device!.name).toBe('NVIDIA A100');
+  const guessed = await importFile('convolution-A100_T4.json.gz', bytes);
+  expect(guessed.warnings).toEqual(['The file names no device, so "A100" was taken from the name of the file.']);
+  expect((await detailOf(guessed.runId)).device!.name).toBe('A100');
 });
 
 it('loops and published losses become separate cases', async () => {
@@ -290,9 +280,7 @@ describe('the kind of a file', () => {
     ['design,time_ms\n1,2\n', /^times$/],
     ['"threads_per_unit";block_threads;time\r\n', /^times$/],
     ['\0\u0001', /format is not known/],
-  ])('%j', (text, expected) => {
-    expect(kindOf(text)).toMatch(expected);
-  });
+  ])('%j', (text, expected) => expect(kindOf(text)).toMatch(expected));
 });
 
 describe('the command line', () => {

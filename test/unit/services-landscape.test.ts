@@ -19,41 +19,39 @@ const SPACE = { x: 'blockThreads', y: 'launch' } as const;
 const facetsOf = (more: object) => call('landscape.facets', { ...SPACE, facet: 'device', ...more });
 const gridOf = (device: number) => call('landscape.grid', { ...SPACE, hold: { device } });
 
-describe('small maps', () => {
-  it('show the same as the map of their value', async () => {
-    const { columns, rows, facets } = await facetsOf({});
-    expect([columns, rows]).toEqual([5, 4]);
-    expect(facets.length).toBeGreaterThan(1);
-    for (const [device, { timeMs, best, bestDesign }] of facets.entries()) {
-      const grid = await gridOf(device);
-      expect(timeMs).toEqual(Float32Array.from(grid.timeMs));
-      expect([best, bestDesign]).toEqual([grid.best, grid.bestDesign]);
-      expect(timeMs.some(Number.isNaN)).toBe(true);
-    }
-  });
+it('small maps show the same as the map of their value', async () => {
+  const { columns, rows, facets } = await facetsOf({});
+  expect([columns, rows]).toEqual([5, 4]);
+  expect(facets.length).toBeGreaterThan(1);
+  for (const [device, { timeMs, best, bestDesign }] of facets.entries()) {
+    const grid = await gridOf(device);
+    expect(timeMs).toEqual(Float32Array.from(grid.timeMs));
+    expect([best, bestDesign]).toEqual([grid.best, grid.bestDesign]);
+    expect(timeMs.some(Number.isNaN)).toBe(true);
+  }
+});
 
-  it('show the best cell in each pixel if there are fewer pixels than cells', async () => {
-    const { columns, rows, facets } = await facetsOf({ columns: 3, rows: 3 });
-    expect([columns, rows]).toEqual([3, 3]);
-    for (const [device, { timeMs, best }] of facets.entries()) {
-      const grid = await gridOf(device);
-      expect(best).toBe(grid.best);
-      timeMs.forEach((time, pixel) => {
-        const cells = [...grid.timeMs].filter(
-          (cell, at) =>
-            !Number.isNaN(cell) &&
-            [0, 0, 1, 1, 2][at % 5] === pixel % 3 &&
-            [0, 0, 1, 2][Math.floor(at / 5)] === Math.floor(pixel / 3),
-        );
-        expect(time).toBe(cells.length > 0 ? Math.fround(Math.min(...cells)) : NaN);
-      });
-    }
-  });
+it('small maps show the best cell in each pixel if there are fewer pixels than cells', async () => {
+  const { columns, rows, facets } = await facetsOf({ columns: 3, rows: 3 });
+  expect([columns, rows]).toEqual([3, 3]);
+  for (const [device, { timeMs, best }] of facets.entries()) {
+    const grid = await gridOf(device);
+    expect(best).toBe(grid.best);
+    timeMs.forEach((time, pixel) => {
+      const cells = [...grid.timeMs].filter(
+        (cell, at) =>
+          !Number.isNaN(cell) &&
+          [0, 0, 1, 1, 2][at % 5] === pixel % 3 &&
+          [0, 0, 1, 2][Math.floor(at / 5)] === Math.floor(pixel / 3),
+      );
+      expect(time).toBe(cells.length > 0 ? Math.fround(Math.min(...cells)) : NaN);
+    });
+  }
+});
 
-  it('need an axis that the map does not use', async () => {
-    const refused = await bench.engine.call('landscape.facets', { runId, ...SPACE, facet: 'launch' });
-    expect(refused).toFail('bad-input', /^facet must be .*"launch"/);
-  });
+it('small maps need an axis that the map does not use', async () => {
+  const refused = await bench.engine.call('landscape.facets', { runId, ...SPACE, facet: 'launch' });
+  expect(refused).toFail('bad-input', /^facet must be .*"launch"/);
 });
 
 describe('a roofline', () => {
@@ -144,6 +142,5 @@ it('equal designs are one row of a list, which can be opened, and searching for 
   const other = opened.rows[at + 1];
   expect(other.predictedMs).toBe(row.predictedMs);
   expect([row, other].map(({ design }) => design.registerCap).toSorted()).toEqual([64, null]);
-  const found = await call('ranking.page', { ...own, limit: 1, groups: true, find: other.designIndex });
-  expect(found.foundAt).toBe(at);
+  expect((await call('ranking.page', { ...own, limit: 1, groups: true, find: other.designIndex })).foundAt).toBe(at);
 });

@@ -4,23 +4,20 @@ import { NODE_NEEDED } from '../../src-main/hosts/runtimes.mjs';
 import { machineText, thisMachine } from '../../src-main/services/machine/machine.ts';
 import { designsPerMs, withSweep, type FinishedSweep } from '../../src-main/services/sweeps/pace.ts';
 
-describe('the machine of a run', () => {
-  it('is described with the meaning of its numbers', () => {
-    const known = { host: 'box', platform: 'linux 6.1', cpu: 'Xeon', cores: 2, node: 'v24.21.0' };
-    expect(machineText(known)).toBe('box, linux 6.1, Xeon, 2 cores, Node 24.21.0');
-    expect(machineText({ ...known, cores: 1 })).toContain('Xeon, 1 core, Node');
-    expect(machineText(thisMachine())).toContain(`Node ${process.versions.node}`);
-  });
-
-  it('is the device of an import, and empty if its file names none', () => {
-    expect(machineText({ device: 'A100', driver: '550.1' })).toBe('A100, 550.1');
-    expect(machineText(null)).toBe('');
-  });
+it('the machine of a run is described with the meaning of its numbers', () => {
+  const known = { host: 'box', platform: 'linux 6.1', cpu: 'Xeon', cores: 2, node: 'v24.21.0' };
+  expect(machineText(known)).toBe('box, linux 6.1, Xeon, 2 cores, Node 24.21.0');
+  expect(machineText({ ...known, cores: 1 })).toContain('Xeon, 1 core, Node');
+  expect(machineText(thisMachine())).toContain(`Node ${process.versions.node}`);
 });
 
-it('requires the same version of Node in its package and at its start', () => {
-  expect(NODE_NEEDED).toContain(`Node ${manifest.engines.node.replace('>=', '')} or newer`);
+it('the machine of a run is the device of an import, and empty if its file names none', () => {
+  expect(machineText({ device: 'A100', driver: '550.1' })).toBe('A100, 550.1');
+  expect(machineText(null)).toBe('');
 });
+
+it('requires the same version of Node in its package and at its start', () =>
+  expect(NODE_NEEDED).toContain(`Node ${manifest.engines.node.replace('>=', '')} or newer`));
 
 describe('the pace of predictions', () => {
   const after = (...runs: readonly FinishedSweep[]): number =>

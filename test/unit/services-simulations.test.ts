@@ -110,8 +110,7 @@ describe('simulating the best of a sweep', () => {
       expect((simulated.highMs - simulated.lowMs) / 2 / simulated.meanMs).toBeLessThanOrEqual(0.02);
     }
     await simulate({ runId, top: 1, halfWidth: 1e-4, maxReplications: 6 });
-    const coarse = (await list(runId)).find(({ simulated }) => simulated.replications === 6);
-    expect(coarse?.simulated.precise).toBe(false);
+    expect((await list(runId)).find(({ simulated }) => simulated.replications === 6)?.simulated.precise).toBe(false);
   });
 
   it('keeps its saved designs if it is cancelled, and resumes with the missing ones', async () => {
@@ -156,74 +155,71 @@ describe('simulating the best of a sweep', () => {
   });
 });
 
-describe('a timeline', () => {
-  it('shows the replication that was saved, and every block once', async () => {
-    const runId = await sweep(smallStudy({ workload: { lengths: 'geometric(0.05)', units: 30_000 } }));
-    const best = async (balancing: string): Promise<number> =>
-      (await page({ runId, filter: { balancing: [balancing] }, limit: 1 })).rows[0].designIndex;
-    await simulate({ runId, designs: [await best('none'), await best('dynamic-fetch')], halfWidth: 0.5 });
-    const rows = await list(runId);
-    for (const balancing of ['none', 'dynamic-fetch']) {
-      const row = rows.find(({ design }) => design.balancing === balancing)!;
-      const asked = { runId, designIndex: row.designIndex, replication: 2 };
-      const timeline = await call('simulations.timeline', asked);
-      const balancingMs = row.simulated.timesMs[2] - timeline.kernelMs;
-      if (balancing === 'none') expect(balancingMs).toBe(0);
-      expect(balancingMs).toBeGreaterThanOrEqual(0);
-      expect(Math.max(...timeline.blockEndMs)).toBeCloseTo(timeline.kernelMs, 12);
-      expect(timeline.multiprocessors).toBe(gpu(row.deviceId).multiprocessors);
-      const shown = [...timeline.blockIndex].sort((a, b) => a - b);
-      expect(shown).toEqual(Array.from({ length: shown.length }, (_, i) => i));
-      // A block that starts after the last unit was fetched has no bar.
-      if (balancing === 'none') expect(shown).toHaveLength(row.design.gridBlocks);
-      else expect(shown.length).toBeLessThanOrEqual(row.design.gridBlocks);
-      // The bars of a slot do not overlap.
-      const ends = new Map<string, number>();
-      timeline.blockStartMs.forEach((start, i) => {
-        const slot = `${timeline.blockRow[i]} ${timeline.blockLane[i]}`;
-        expect(start).toBeGreaterThanOrEqual(ends.get(slot) ?? 0);
-        expect(timeline.blockLane[i]).toBeLessThan(timeline.residentBlocks);
-        ends.set(slot, timeline.blockEndMs[i]);
-      });
-      // All multiprocessors are shown, so the mean of the rows is the mean of the device.
-      const bins = timeline.activeMean.length;
-      for (let bin = 0; bin < bins; bin += 1) {
-        let sum = 0;
-        for (let at = 0; at < timeline.multiprocessors; at += 1) sum += timeline.activePerRow[at * bins + bin];
-        expect(Math.abs(sum / timeline.multiprocessors - timeline.activeMean[bin])).toBeLessThan(1e-9);
-        expect(timeline.activeMin[bin]).toBeLessThanOrEqual(timeline.activeMean[bin] + 1e-9);
-        expect(timeline.activeMax[bin]).toBeLessThanOrEqual(timeline.residentBlocks * timeline.groupsPerBlock + 1e-9);
-      }
+it('a timeline shows the replication that was saved, and every block once', async () => {
+  const runId = await sweep(smallStudy({ workload: { lengths: 'geometric(0.05)', units: 30_000 } }));
+  const best = async (balancing: string): Promise<number> =>
+    (await page({ runId, filter: { balancing: [balancing] }, limit: 1 })).rows[0].designIndex;
+  await simulate({ runId, designs: [await best('none'), await best('dynamic-fetch')], halfWidth: 0.5 });
+  const rows = await list(runId);
+  for (const balancing of ['none', 'dynamic-fetch']) {
+    const row = rows.find(({ design }) => design.balancing === balancing)!;
+    const asked = { runId, designIndex: row.designIndex, replication: 2 };
+    const timeline = await call('simulations.timeline', asked);
+    const balancingMs = row.simulated.timesMs[2] - timeline.kernelMs;
+    if (balancing === 'none') expect(balancingMs).toBe(0);
+    expect(balancingMs).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...timeline.blockEndMs)).toBeCloseTo(timeline.kernelMs, 12);
+    expect(timeline.multiprocessors).toBe(gpu(row.deviceId).multiprocessors);
+    const shown = [...timeline.blockIndex].sort((a, b) => a - b);
+    expect(shown).toEqual(Array.from({ length: shown.length }, (_, i) => i));
+    // A block that starts after the last unit was fetched has no bar.
+    if (balancing === 'none') expect(shown).toHaveLength(row.design.gridBlocks);
+    else expect(shown.length).toBeLessThanOrEqual(row.design.gridBlocks);
+    // The bars of a slot do not overlap.
+    const ends = new Map<string, number>();
+    timeline.blockStartMs.forEach((start, i) => {
+      const slot = `${timeline.blockRow[i]} ${timeline.blockLane[i]}`;
+      expect(start).toBeGreaterThanOrEqual(ends.get(slot) ?? 0);
+      expect(timeline.blockLane[i]).toBeLessThan(timeline.residentBlocks);
+      ends.set(slot, timeline.blockEndMs[i]);
+    });
+    // All multiprocessors are shown, so the mean of the rows is the mean of the device.
+    const bins = timeline.activeMean.length;
+    for (let bin = 0; bin < bins; bin += 1) {
+      let sum = 0;
+      for (let at = 0; at < timeline.multiprocessors; at += 1) sum += timeline.activePerRow[at * bins + bin];
+      expect(Math.abs(sum / timeline.multiprocessors - timeline.activeMean[bin])).toBeLessThan(1e-9);
+      expect(timeline.activeMin[bin]).toBeLessThanOrEqual(timeline.activeMean[bin] + 1e-9);
+      expect(timeline.activeMax[bin]).toBeLessThanOrEqual(timeline.residentBlocks * timeline.groupsPerBlock + 1e-9);
     }
-  });
+  }
+});
 
-  it('ends when its page closes or requests a newer one, and frees the worker', async () => {
-    const study = smallStudy({
-      workload: { lengths: 'geometric(0.05)', units: 100_000_000 },
-      axes: { threadsPerUnit: [1], blockThreads: [64], balancing: ['dynamic-fetch'] },
-    });
-    const runId = await sweep(study);
-    const { designIndex } = (await page({ runId, limit: 1 })).rows[0];
-    const gone = new AbortController();
-    const play = (client: string) =>
-      engine.dispatch('simulations.timeline', { runId, designIndex, client }, gone.signal);
-    const [older, newer] = [play('page'), play('page')];
-    expect(await older).toFail('cancelled');
-    gone.abort();
-    expect(await newer).toFail('cancelled');
-    await sweep(smallStudy());
+it('a timeline ends when its page closes or requests a newer one, and frees the worker', async () => {
+  const study = smallStudy({
+    workload: { lengths: 'geometric(0.05)', units: 100_000_000 },
+    axes: { threadsPerUnit: [1], blockThreads: [64], balancing: ['dynamic-fetch'] },
   });
+  const runId = await sweep(study);
+  const { designIndex } = (await page({ runId, limit: 1 })).rows[0];
+  const gone = new AbortController();
+  const play = (client: string) => engine.dispatch('simulations.timeline', { runId, designIndex, client }, gone.signal);
+  const [older, newer] = [play('page'), play('page')];
+  expect(await older).toFail('cancelled');
+  gone.abort();
+  expect(await newer).toFail('cancelled');
+  await sweep(smallStudy());
+});
 
-  it('is refused for more units than one worker can simulate in seconds', async () => {
-    const study = smallStudy({
-      workload: { lengths: 'geometric(0.05)', units: 10_000_000_000 },
-      axes: { blockThreads: [64], balancing: ['dynamic-fetch'] },
-    });
-    const runId = await sweep(study);
-    const { designIndex } = (await page({ runId, limit: 1 })).rows[0];
-    const tooMany = /10000000000 units; a timeline shows at most/;
-    expect(await engine.call('simulations.timeline', { runId, designIndex })).toFail('unsupported', tooMany);
+it('a timeline is refused for more units than one worker can simulate in seconds', async () => {
+  const study = smallStudy({
+    workload: { lengths: 'geometric(0.05)', units: 10_000_000_000 },
+    axes: { blockThreads: [64], balancing: ['dynamic-fetch'] },
   });
+  const runId = await sweep(study);
+  const { designIndex } = (await page({ runId, limit: 1 })).rows[0];
+  const tooMany = /10000000000 units; a timeline shows at most/;
+  expect(await engine.call('simulations.timeline', { runId, designIndex })).toFail('unsupported', tooMany);
 });
 
 it('has no rank correlation if there is no order', () => {

@@ -37,9 +37,8 @@ function cyclesOf(launch: Launch, source: BlockSource): number {
 }
 
 describe('a launch by hand', () => {
-  it('shares a multiprocessor: three iterations of two groups, then two of one', () => {
-    expect(cyclesOf(launchOf({ groupsPerBlock: 2 }), depthsOf([3, 5]))).toBe(3 * RATE[2] + 2 * RATE[1]);
-  });
+  it('shares a multiprocessor: three iterations of two groups, then two of one', () =>
+    expect(cyclesOf(launchOf({ groupsPerBlock: 2 }), depthsOf([3, 5]))).toBe(3 * RATE[2] + 2 * RATE[1]));
 
   it('lets groups compete for issue on their scheduler, and for memory on their multiprocessor', () => {
     const depths = depthsOf([3, 5, 4, 6]);
@@ -52,11 +51,10 @@ describe('a launch by hand', () => {
     expect(cyclesOf(together, depths)).toBe(cyclesOf(launch, depths));
   });
 
-  it('frees a slot only when the last group of its block ends', () => {
+  it('frees a slot only when the last group of its block ends', () =>
     expect(cyclesOf(launchOf({ groupsPerBlock: 2, gridBlocks: 2 }), depthsOf([1, 4], [2, 2]))).toBe(
       RATE[2] + 3 * RATE[1] + 2 * RATE[2],
-    );
-  });
+    ));
 
   it('dispatches a block to the slot that is free first', () => {
     const launch = launchOf({ multiprocessors: 2, gridBlocks: 4 });
@@ -150,8 +148,7 @@ describe('replications', () => {
     expect(times.standardErrorCycles).toBeLessThanOrEqual(0.01 * times.meanCycles);
     const halfWidth = (times.confidenceHighCycles - times.confidenceLowCycles) / 2;
     // For 9 and more degrees of freedom, Student's 0.975 quantile is between 1.96 and 2.27.
-    expect(halfWidth / times.standardErrorCycles).toBeGreaterThan(1.96);
-    expect(halfWidth / times.standardErrorCycles).toBeLessThan(2.27);
+    expect(halfWidth / times.standardErrorCycles).toBeBetween(1.96, 2.27);
   });
 });
 
@@ -268,7 +265,6 @@ describe('dealt units', () => {
   });
 
   it('are refused if there are too many to sort', () => {
-    const result = dealtUnits({ ...dealing, balancing: { kind: 'full-sort' }, units: 1e9 });
-    expect(result).toFail('unsupported');
+    expect(dealtUnits({ ...dealing, balancing: { kind: 'full-sort' }, units: 1e9 })).toFail('unsupported');
   });
 });

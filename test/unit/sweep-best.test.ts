@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { keepBest, keepPick, searchPart, shortestOfParts, spaceParts } from '../../src-workers/advise/best.ts';
 import { pickDesign } from '../../src-workers/advise/pick.ts';
@@ -80,8 +80,9 @@ const STUDIES: Readonly<Record<string, StudyFile>> = {
   }),
 };
 
-describe('the best designs of a space', () => {
-  it.each(Object.keys(STUDIES))('are the first designs of the whole ranking: %s', async (name) => {
+it.each(Object.keys(STUDIES))(
+  'the best designs of a space are the first designs of the whole ranking: %s',
+  async (name) => {
     const plan = await planOf(STUDIES[name]);
     const size = spaceSize(plan.axes);
     const { timeMs, ...others } = predictChunk(createPredictor(plan), 0, size);
@@ -120,21 +121,21 @@ describe('the best designs of a space', () => {
     const near = ranked.filter((design) => timeMs[design] <= limitMs && design >= first && design < first + perDevice);
     const figures = { timeMs: (at: number) => timeMs[at], gridBlocks: (at: number) => others.gridBlocks[at] };
     expect(pick.picked()?.design).toBe(pickDesign(plan.axes, figures, near));
-  });
+  },
+);
 
-  it.each(Array.from({ length: 12 }, (_, seed) => seed + 100))(
-    'are the first designs of random study %i',
-    async (seed) => {
-      const plan = await planOf(randomStudy(seededRandom(seed)));
-      const count = spaceSize(plan.axes);
-      const { timeMs } = predictChunk(createPredictor(plan), 0, count);
-      const ranked = [...timeMs.keys()].filter((design) => !Number.isNaN(timeMs[design])).sort((a, b) => timeMs[a] - timeMs[b] || a - b); // prettier-ignore
-      const wanted = 20;
-      const last = timeMs[ranked[Math.min(wanted, ranked.length) - 1]] ?? Infinity;
-      // Before a search, the smallest limit that can be known is the time of the last wanted design.
-      const kept = keepBest(wanted, last, count);
-      searchPart(createPredictor(plan), { first: 0, count }, kept);
-      expect([...kept.found().designs]).toEqual(ranked.slice(0, wanted).sort((a, b) => a - b));
-    },
-  );
-});
+it.each(Array.from({ length: 12 }, (_, seed) => seed + 100))(
+  'the best designs of a space are the first designs of random study %i',
+  async (seed) => {
+    const plan = await planOf(randomStudy(seededRandom(seed)));
+    const count = spaceSize(plan.axes);
+    const { timeMs } = predictChunk(createPredictor(plan), 0, count);
+    const ranked = [...timeMs.keys()].filter((design) => !Number.isNaN(timeMs[design])).sort((a, b) => timeMs[a] - timeMs[b] || a - b); // prettier-ignore
+    const wanted = 20;
+    const last = timeMs[ranked[Math.min(wanted, ranked.length) - 1]] ?? Infinity;
+    // Before a search, the smallest limit that can be known is the time of the last wanted design.
+    const kept = keepBest(wanted, last, count);
+    searchPart(createPredictor(plan), { first: 0, count }, kept);
+    expect([...kept.found().designs]).toEqual(ranked.slice(0, wanted).sort((a, b) => a - b));
+  },
+);

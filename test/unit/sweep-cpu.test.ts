@@ -100,104 +100,99 @@ describe('designs of a CPU', () => {
     const ranking = createRanking(plan.axes, columns);
     expect(ranking.waves[15]).toBe(1);
     expect(ranking.waves[16]).toBe(0);
-    const simulated = simulateDesign(predictor, 15, { seed: 1, halfWidth: 0.01, maxReplications: 10 });
-    expect(simulated).toFail('unsupported');
+    expect(simulateDesign(predictor, 15, { seed: 1, halfWidth: 0.01, maxReplications: 10 })).toFail('unsupported');
   });
 });
 
-describe('valid and invalid designs', () => {
-  it('have a reason for every invalid design of a mixed space', async () => {
-    const study = onCpus({
-      devices: ['amd-epyc-7302p', 'nvidia-a100-sxm4-40gb'],
-      axes: {
-        threadsPerUnit: [1, 4],
-        loop: ['nested', 'flattened'],
-        balancing: ['none', 'full-sort', 'row-split', 'merge-path'],
-        registerCap: [null, 32],
-        blockThreads: [128, 256],
-        unitsPerThread: [1],
-        cores: [1, 16, 17],
-      },
-    });
-    const { predictor, columns, plan } = await predicted(study);
-    expect(spaceSize(plan.axes)).toBe(2 * 2 * 2 * 4 * 4 * 2 * 2);
-    for (let design = 0; design < columns.timeMs.length; design += 1) {
-      const { design: d, device } = describeDesign(predictor, design);
-      const launch = plan.axes.launch[Math.floor(design / 4) % 4];
-      const partition = d.balancing === 'row-split' || d.balancing === 'merge-path';
-      const plain = d.threadsPerUnit === 1 && d.loop === 'nested' && d.registerCap === null && design % 2 === 0;
-      const expected =
-        device.kind === 'gpu'
-          ? d.balancing === 'row-split' || launch.kind === 'cores'
-            ? 'not-on-device'
-            : 'valid'
-          : !partition || !plain || launch.kind !== 'cores'
-            ? 'not-on-device'
-            : launch.value === 17
-              ? 'cores'
-              : 'valid';
-      expect([design, INVALID_REASONS[columns.invalidReason[design]].code]).toEqual([design, expected]);
-      expect(Number.isNaN(columns.timeMs[design])).toBe(expected !== 'valid');
-    }
+it('invalid designs have a reason, for every invalid design of a mixed space', async () => {
+  const study = onCpus({
+    devices: ['amd-epyc-7302p', 'nvidia-a100-sxm4-40gb'],
+    axes: {
+      threadsPerUnit: [1, 4],
+      loop: ['nested', 'flattened'],
+      balancing: ['none', 'full-sort', 'row-split', 'merge-path'],
+      registerCap: [null, 32],
+      blockThreads: [128, 256],
+      unitsPerThread: [1],
+      cores: [1, 16, 17],
+    },
   });
+  const { predictor, columns, plan } = await predicted(study);
+  expect(spaceSize(plan.axes)).toBe(2 * 2 * 2 * 4 * 4 * 2 * 2);
+  for (let design = 0; design < columns.timeMs.length; design += 1) {
+    const { design: d, device } = describeDesign(predictor, design);
+    const launch = plan.axes.launch[Math.floor(design / 4) % 4];
+    const partition = d.balancing === 'row-split' || d.balancing === 'merge-path';
+    const plain = d.threadsPerUnit === 1 && d.loop === 'nested' && d.registerCap === null && design % 2 === 0;
+    const expected =
+      device.kind === 'gpu'
+        ? d.balancing === 'row-split' || launch.kind === 'cores'
+          ? 'not-on-device'
+          : 'valid'
+        : !partition || !plain || launch.kind !== 'cores'
+          ? 'not-on-device'
+          : launch.value === 17
+            ? 'cores'
+            : 'valid';
+    expect([design, INVALID_REASONS[columns.invalidReason[design]].code]).toEqual([design, expected]);
+    expect(Number.isNaN(columns.timeMs[design])).toBe(expected !== 'valid');
+  }
+});
 
-  it.each<[Partial<StudyFile>, rows: string, others: string]>([
-    [{ kernel: { ...SPMV, lengthsKnownBeforeLaunch: false } }, 'valid', 'lengths-unknown'],
-    [{ workload: { lengths: 'constant(3)', units: 7 } }, 'idle-blocks', 'idle-blocks'],
-    [{ constraints: [{ quantity: 'blockThreads', multipleOf: 32 }] }, 'valid', 'valid'],
-    [{ constraints: [{ quantity: 'occupancyFraction', atLeast: 0.6 }] }, 'constraint', 'constraint'],
-  ])('with %o are %s on eight cores if rows are split, and %s in other partitions', async (change, rows, others) => {
+it.each<[Partial<StudyFile>, rows: string, others: string]>([
+  [{ kernel: { ...SPMV, lengthsKnownBeforeLaunch: false } }, 'valid', 'lengths-unknown'],
+  [{ workload: { lengths: 'constant(3)', units: 7 } }, 'idle-blocks', 'idle-blocks'],
+  [{ constraints: [{ quantity: 'blockThreads', multipleOf: 32 }] }, 'valid', 'valid'],
+  [{ constraints: [{ quantity: 'occupancyFraction', atLeast: 0.6 }] }, 'constraint', 'constraint'],
+])(
+  'designs with %o are %s on eight cores if rows are split, and %s in other partitions',
+  async (change, rows, others) => {
     const axes = { blockThreads: [1], balancing: PARTITIONS, cores: [8] };
     const { columns } = await predicted(onCpus({ devices: ['amd-epyc-7302p'], axes, ...change }));
-    const reasons = Array.from(columns.invalidReason, (code) => INVALID_REASONS[code].code);
-    expect(reasons).toEqual([rows, others, others]);
-  });
+    expect(Array.from(columns.invalidReason, (code) => INVALID_REASONS[code].code)).toEqual([rows, others, others]);
+  },
+);
 
-  it.each([
-    ['axes.cores', { axes: { blockThreads: [1], balancing: PARTITIONS } }],
-    ['axes.balancing', { axes: { blockThreads: [1], cores: [4] } }],
-    ['kernel.bytesPerIteration', { kernel: { ...SPMV, bytesPerIteration: 0, bytesPerUnit: 0 } }],
-  ] satisfies readonly (readonly [string, Partial<StudyFile>])[])('requires %s for a CPU', (field, change) => {
-    const study = unwrap(parseStudy(JSON.stringify(onCpus(change))));
-    const axes = studyAxes(study, [cpu('amd-epyc-7302p')]);
-    expect(axes).toMatchObject({ ok: false, error: { code: 'bad-input', context: { field } } });
-    if (!axes.ok) expect(axes.error.message).toContain('amd-epyc-7302p');
-  });
+it.each([
+  ['axes.cores', { axes: { blockThreads: [1], balancing: PARTITIONS } }],
+  ['axes.balancing', { axes: { blockThreads: [1], cores: [4] } }],
+  ['kernel.bytesPerIteration', { kernel: { ...SPMV, bytesPerIteration: 0, bytesPerUnit: 0 } }],
+] satisfies readonly (readonly [string, Partial<StudyFile>])[])('a design requires %s for a CPU', (field, change) => {
+  const study = unwrap(parseStudy(JSON.stringify(onCpus(change))));
+  const axes = studyAxes(study, [cpu('amd-epyc-7302p')]);
+  expect(axes).toMatchObject({ ok: false, error: { code: 'bad-input', context: { field } } });
+  if (!axes.ok) expect(axes.error.message).toContain('amd-epyc-7302p');
 });
 
-describe('ordered lengths', () => {
-  it('can be read from the text in which they are stored', async () => {
-    for (const iterations of [Float64Array.of(3, 0, 2 ** 40, 1.5), Float64Array.of(3, 0, 2 ** 31)]) {
-      const ordered = makeGivenLengths(iterations);
-      expect(await unpackLengths({ order: JSON.parse(JSON.stringify(await packLengths(ordered))) as unknown })).toEqual(
-        ordered,
-      );
-    }
-    // Entries of earlier versions contained several units each. No GPU runs such an entry as one unit.
-    const bundled = { units: 9, iterations: Float64Array.of(3, 2 ** 40, 1.5), given: false };
-    expect(await unpackLengths({ order: JSON.parse(JSON.stringify(await packLengths(bundled))) as unknown })).toEqual(
-      bundled,
+it('ordered lengths can be read from the text in which they are stored', async () => {
+  for (const iterations of [Float64Array.of(3, 0, 2 ** 40, 1.5), Float64Array.of(3, 0, 2 ** 31)]) {
+    const ordered = makeGivenLengths(iterations);
+    expect(await unpackLengths({ order: JSON.parse(JSON.stringify(await packLengths(ordered))) as unknown })).toEqual(
+      ordered,
     );
-    for (const wrong of [null, {}, { order: 1 }, { order: { units: 1, iterations: 'no' } }])
-      expect(await unpackLengths(wrong)).toBeNull();
-  });
+  }
+  // Entries of earlier versions contained several units each. No GPU runs such an entry as one unit.
+  const bundled = { units: 9, iterations: Float64Array.of(3, 2 ** 40, 1.5), given: false };
+  expect(await unpackLengths({ order: JSON.parse(JSON.stringify(await packLengths(bundled))) as unknown })).toEqual(
+    bundled,
+  );
+  for (const wrong of [null, {}, { order: 1 }, { order: { units: 1, iterations: 'no' } }])
+    expect(await unpackLengths(wrong)).toBeNull();
+});
 
-  it('are the same draws for the same seed, one for each unit', async () => {
-    const { law } = await planOf(oneDesign());
-    const drawn = drawLengths(law, 5000, 7);
-    expect(drawn).toEqual(drawLengths(law, 5000, 7));
-    expect(drawn).not.toEqual(drawLengths(law, 5000, 8));
-    expect(drawn.iterations).toHaveLength(5000);
-    // The law has a mean of 20 and a standard deviation of 19.5. The tolerance is five standard errors.
-    expect(Math.abs(drawn.iterations.reduce((a, b) => a + b, 0) / 5000 - 20)).toBeLessThan(
-      (5 * 19.5) / Math.sqrt(5000),
-    );
-  });
+it('ordered lengths are the same draws for the same seed, one for each unit', async () => {
+  const { law } = await planOf(oneDesign());
+  const drawn = drawLengths(law, 5000, 7);
+  expect(drawn).toEqual(drawLengths(law, 5000, 7));
+  expect(drawn).not.toEqual(drawLengths(law, 5000, 8));
+  expect(drawn.iterations).toHaveLength(5000);
+  // The law has a mean of 20 and a standard deviation of 19.5. The tolerance is five standard errors.
+  expect(Math.abs(drawn.iterations.reduce((a, b) => a + b, 0) / 5000 - 20)).toBeLessThan((5 * 19.5) / Math.sqrt(5000));
+});
 
-  it('are bundled evenly if there are many', () => {
-    const { units, iterations } = bundleLengths(makeGivenLengths(new Float64Array(2 * MAX_ENTRIES + 2).fill(1)));
-    expect(units).toBe(2 * MAX_ENTRIES + 2);
-    expect(iterations.reduce((a, b) => a + b, 0)).toBe(units);
-    expect(iterations.length).toBeLessThanOrEqual(MAX_ENTRIES);
-  });
+it('ordered lengths are bundled evenly if there are many', () => {
+  const { units, iterations } = bundleLengths(makeGivenLengths(new Float64Array(2 * MAX_ENTRIES + 2).fill(1)));
+  expect(units).toBe(2 * MAX_ENTRIES + 2);
+  expect(iterations.reduce((a, b) => a + b, 0)).toBe(units);
+  expect(iterations.length).toBeLessThanOrEqual(MAX_ENTRIES);
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { PredictionColumns } from '../../src-workers/domain/columns.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { AXIS, type SpaceAxes } from '../../src-workers/domain/space.ts';
@@ -68,45 +68,41 @@ function areEqual(ranking: Ranking, a: number, b: number): boolean {
   );
 }
 
-describe('designs that differ only in irrelevant values', () => {
-  it('are represented by the first design that equals them, and no two representatives are equal', () => {
-    forAllOf(40)(columnsOf, (columns) => {
-      const ranking = createRanking(AXES, columns);
-      const first = firstEquals(ranking, REGISTERS);
-      const standing: number[] = [];
-      const wrong: number[] = [];
-      first.forEach((other, design) => {
-        if (other === design) standing.push(design);
-        else if (other > design || first[other] !== other || !areEqual(ranking, design, other)) wrong.push(design);
-      });
-      expect(wrong).toEqual([]);
-      const valid = standing.filter((design) => columns.invalidReason[design] === 0);
-      expect(valid.some((a) => valid.some((b) => a < b && areEqual(ranking, a, b)))).toBe(false);
+it('designs that differ only in irrelevant values are represented by the first design that equals them, and no two representatives are equal', () =>
+  forAllOf(40)(columnsOf, (columns) => {
+    const ranking = createRanking(AXES, columns);
+    const first = firstEquals(ranking, REGISTERS);
+    const standing: number[] = [];
+    const wrong: number[] = [];
+    first.forEach((other, design) => {
+      if (other === design) standing.push(design);
+      else if (other > design || first[other] !== other || !areEqual(ranking, design, other)) wrong.push(design);
     });
-  });
+    expect(wrong).toEqual([]);
+    const valid = standing.filter((design) => columns.invalidReason[design] === 0);
+    expect(valid.some((a) => valid.some((b) => a < b && areEqual(ranking, a, b)))).toBe(false);
+  }));
 
-  it('are one row at the place of the first one, and the counts of rows add up to all designs', () => {
-    forAllOf(40)(columnsOf, fc.boolean(), (columns, fromEnd) => {
-      const ranking = createRanking(AXES, columns);
-      const first = firstEquals(ranking, REGISTERS);
-      const designs = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, 'blockThreads');
-      const { list, counts } = groupedDesigns(designs, (design) => first[design], first.length, fromEnd, new Set());
-      const read = (all: Uint32Array) => (fromEnd ? all.toReversed() : all);
-      const seen = new Set<number>();
-      const wanted = [...read(designs)].filter((design) => !seen.has(first[design]) && seen.add(first[design]));
-      expect([...read(list)]).toEqual(wanted);
-      expect(counts.reduce((sum, n) => sum + n, 0)).toBe(designs.length);
-    });
-  });
+it('designs that differ only in irrelevant values are one row at the place of the first one, and the counts of rows add up to all designs', () =>
+  forAllOf(40)(columnsOf, fc.boolean(), (columns, fromEnd) => {
+    const ranking = createRanking(AXES, columns);
+    const first = firstEquals(ranking, REGISTERS);
+    const designs = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, 'blockThreads');
+    const { list, counts } = groupedDesigns(designs, (design) => first[design], first.length, fromEnd, new Set());
+    const read = (all: Uint32Array) => (fromEnd ? all.toReversed() : all);
+    const seen = new Set<number>();
+    const wanted = [...read(designs)].filter((design) => !seen.has(first[design]) && seen.add(first[design]));
+    expect([...read(list)]).toEqual(wanted);
+    expect(counts.reduce((sum, n) => sum + n, 0)).toBe(designs.length);
+  }));
 
-  it('are all listed after their row when it is opened', () => {
-    const first = Uint32Array.of(0, 0, 2, 0, 2);
-    const designs = Uint32Array.of(2, 0, 1, 4, 3);
-    const opened = groupedDesigns(designs, (design) => first[design], first.length, false, new Set([0]));
-    expect([...opened.list]).toEqual([2, 0, 1, 3]);
-    expect([...opened.counts]).toEqual([2, 3, 0, 0]);
-    const fromEnd = groupedDesigns(designs, (design) => first[design], first.length, true, new Set([0]));
-    expect([...fromEnd.list].reverse()).toEqual([3, 0, 1, 4]);
-    expect([...fromEnd.counts].reverse()).toEqual([3, 0, 0, 2]);
-  });
+it('designs that differ only in irrelevant values are all listed after their row when it is opened', () => {
+  const first = Uint32Array.of(0, 0, 2, 0, 2);
+  const designs = Uint32Array.of(2, 0, 1, 4, 3);
+  const opened = groupedDesigns(designs, (design) => first[design], first.length, false, new Set([0]));
+  expect([...opened.list]).toEqual([2, 0, 1, 3]);
+  expect([...opened.counts]).toEqual([2, 3, 0, 0]);
+  const fromEnd = groupedDesigns(designs, (design) => first[design], first.length, true, new Set([0]));
+  expect([...fromEnd.list].reverse()).toEqual([3, 0, 1, 4]);
+  expect([...fromEnd.counts].reverse()).toEqual([3, 0, 0, 2]);
 });

@@ -108,11 +108,9 @@ describe('one design of a constant workload, by hand', () => {
 });
 
 const A100 = gpu('nvidia-a100-sxm4-40gb');
-const limited = (limits: Partial<typeof A100.limits>): GpuDevice => ({
-  ...A100,
-  occupancy: { family: 'generic' },
-  limits: { ...A100.limits, ...limits },
-});
+const limited = (limits: Partial<typeof A100.limits>): GpuDevice => {
+  return { ...A100, occupancy: { family: 'generic' }, limits: { ...A100.limits, ...limits } };
+};
 /** For each reason, a change of a valid design or of its device that makes the design invalid. */
 const INVALID: Readonly<
   Record<Exclude<InvalidReason, 'valid'>, { readonly change?: Partial<StudyFile>; readonly device?: Device }>
@@ -157,23 +155,24 @@ const INVALID: Readonly<
   },
 };
 
-describe('invalid designs have a reason and no time', () => {
-  it.each(Object.entries(INVALID))('%s', async (reason, { change, device = A100 }) => {
+it.each(Object.entries(INVALID))(
+  'invalid designs have a reason and no time: %s',
+  async (reason, { change, device = A100 }) => {
     const { columns, predictor } = await predicted(oneDesign(change), [device]);
     expect(INVALID_REASONS[columns.invalidReason[0]].code).toBe(reason);
     expect(columns.timeMs[0]).toBeNaN();
     expect(explainDesign(predictor, 0)).toBeNull();
     expect(describeDesign(predictor, 0).invalid).toBe(reason);
     expect(classifyDesigns(predictor, 0, 1)[columns.invalidReason[0]]).toBe(1);
-  });
+  },
+);
 
-  it('a grid of exactly as many blocks as have work is valid', async () => {
-    const study = oneDesign({
-      workload: { lengths: 'constant(5)', units: 1000 },
-      axes: { blockThreads: [256], gridBlocks: [4] },
-    });
-    expect((await predicted(study)).columns.invalidReason[0]).toBe(0);
+it('a grid of exactly as many blocks as have work is valid', async () => {
+  const study = oneDesign({
+    workload: { lengths: 'constant(5)', units: 1000 },
+    axes: { blockThreads: [256], gridBlocks: [4] },
   });
+  expect((await predicted(study)).columns.invalidReason[0]).toBe(0);
 });
 
 const space = (constraints: StudyFile['constraints']): StudyFile =>
@@ -266,8 +265,7 @@ describe('the reconvergence stack', () => {
       const { longestUnit, timeMs } = explainDesign(predictor, design)!;
       expect(longestUnit!.length).toBe(1_000_000);
       expect(timeMs).toBe(columns.timeMs[design]);
-      expect(longestUnit!.timeMs / timeMs).toBeGreaterThan(0.5);
-      expect(longestUnit!.timeMs / timeMs).toBeLessThan(1.001);
+      expect(longestUnit!.timeMs / timeMs).toBeBetween(0.5, 1.001);
     }
     expect(longestUnitText(explainDesign(predictor, 0)!)).toMatch(
       /^The longest unit, 1,000,000 iterations, takes [\d.]+\s[mµ]?s/,

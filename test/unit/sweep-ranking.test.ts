@@ -79,7 +79,7 @@ const SORTS: readonly SortColumn[] = [
 ]; // prettier-ignore
 
 describe('rankedDesigns', () => {
-  it('keeps exactly the designs that pass, valid ones before invalid ones', () => {
+  it('keeps exactly the designs that pass, valid ones before invalid ones', () =>
     forAllOf(60)(columnsOf, filters, fc.constantFrom(...SORTS), (columns, filter, sort) => {
       const ranking = createRanking(AXES, columns);
       const list = Array.from(rankedDesigns(ranking, filter, sort));
@@ -96,10 +96,9 @@ describe('rankedDesigns', () => {
       const firstInvalid = list.findIndex((design) => columns.invalidReason[design] !== 0);
       if (firstInvalid >= 0)
         expect(list.slice(firstInvalid).every((design) => columns.invalidReason[design] !== 0)).toBe(true);
-    });
-  });
+    }));
 
-  it('sorts valid designs by the column, then by time, then by number', () => {
+  it('sorts valid designs by the column, then by time, then by number', () =>
     forAllOf(60)(columnsOf, fc.constantFrom(...SORTS), (columns, sort) => {
       const ranking = createRanking(AXES, columns);
       const list = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, sort);
@@ -118,10 +117,9 @@ describe('rankedDesigns', () => {
           if (columns.timeMs[a] === columns.timeMs[b]) expect(a).toBeLessThan(b);
         }
       }
-    });
-  });
+    }));
 
-  it('lists the designs with one reason of invalidity on request, by number', () => {
+  it('lists the designs with one reason of invalidity on request, by number', () =>
     forAllOf(30)(columnsOf, (columns) => {
       const list = rankedDesigns(
         createRanking(AXES, columns),
@@ -131,8 +129,7 @@ describe('rankedDesigns', () => {
       expect(Array.from(list)).toEqual(
         [...columns.invalidReason.keys()].filter((design) => columns.invalidReason[design] === 2),
       );
-    });
-  });
+    }));
 
   it('keeps answers apart for filters that differ in one number', () => {
     const [columns] = fc.sample(columnsOf, { numRuns: 1, seed: 7 });
@@ -150,7 +147,7 @@ describe('rankedDesigns', () => {
   });
 });
 
-it('tieCount counts the leading designs within the band of the first', () => {
+it('tieCount counts the leading designs within the band of the first', () =>
   forAllOf(60)(columnsOf, fc.double({ min: 0, max: 0.5, noNaN: true }), (columns, fraction) => {
     const ranking = createRanking(AXES, columns);
     const list = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, 'timeMs');
@@ -158,5 +155,4 @@ it('tieCount counts the leading designs within the band of the first', () => {
     expect(tieCount(ranking, list, fraction)).toBe(
       [...list].filter((design) => columns.timeMs[design] <= limit).length,
     );
-  });
-});
+  }));

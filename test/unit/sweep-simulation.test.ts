@@ -75,8 +75,7 @@ it('keeps a timeline of very many blocks drawable, and refuses one that is too l
   expect(timeline.shownMultiprocessors.length).toBeGreaterThan(1);
   expect([...timeline.blockCount].every((count) => count === 1)).toBe(true);
   const huge = oneDesign({ workload: { lengths: 'constant(1)', units: 300_000_000 }, axes: { blockThreads: [32] } });
-  const refused = simulateTimeline(createPredictor(await planOf(huge)), 0, 1, 0);
-  expect(refused).toFail('unsupported');
+  expect(simulateTimeline(createPredictor(await planOf(huge)), 0, 1, 0)).toFail('unsupported');
 });
 
 it('is not certain after a few equal times if a rare length could change them', async () => {

@@ -46,7 +46,7 @@ describe('sortByValue', () => {
     });
   });
 
-  it('equals Array.sort over float32 and 16-bit columns', () => {
+  it('equals Array.sort over float32 and 16-bit columns', () =>
     forAll(
       fc.array(fc.float({ noNaN: true, noDefaultInfinity: true })),
       fc.array(fc.integer({ min: 0, max: 65535 })),
@@ -56,8 +56,7 @@ describe('sortByValue', () => {
           expect(Array.from(sortByValue(items, values))).toEqual(reference(items, values));
         }
       },
-    );
-  });
+    ));
 
   it('does not change its input', () => {
     const items = Uint32Array.of(2, 0, 1);
@@ -72,10 +71,9 @@ describe('sortByValue', () => {
   });
 });
 
-it('sortByKey equals a stable Array.sort by the key of the item', () => {
+it('sortByKey equals a stable Array.sort by the key of the item', () =>
   forAll(fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 1 }), (list) => {
     const keys = Uint16Array.from(list);
     const items = Uint32Array.from(list, (_, i) => list.length - 1 - i);
     expect(Array.from(sortByKey(items, keys, 13))).toEqual(reference(items, keys));
-  });
-});
+  }));

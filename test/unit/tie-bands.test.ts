@@ -166,8 +166,7 @@ describe('the expected times', () => {
           }).length;
         });
         const part = (held[0] + held[1]) / count;
-        expect(part, `${one.column} ${kind}`).toBeGreaterThan(0.85);
-        expect(part, `${one.column} ${kind}`).toBeLessThan(0.95);
+        expect(part, `${one.column} ${kind}`).toBeBetween(0.85, 0.95);
         cells += 1;
       }
     }
@@ -175,46 +174,45 @@ describe('the expected times', () => {
   });
 });
 
-describe('missing evidence', () => {
-  it('is reported for a device, and for a kind of implementation on a measured one', () => {
-    expect(evidenceText(deviceEvidence(ADA), ['padded'])).toMatch(/^No public measurements of this device/);
-    const v100 = deviceEvidence(V100);
-    expect(isMeasured(v100, 'padded')).toBe(true);
-    expect(isMeasured(v100, 'mixed')).toBe(false);
-    expect(isMeasured(null, 'padded')).toBe(false);
-    expect(evidenceText(v100, ['padded'])).not.toContain('Not measured');
-    expect(evidenceText(v100, ['padded', 'mixed'])).toContain('Not measured there: classes of units.');
-    // SpMV was also measured on an A100, but on another board than the convolution.
-    expect(isMeasured(deviceEvidence(A100), 'padded')).toBe(true);
-  });
+it('missing evidence is reported for a device, and for a kind of implementation on a measured one', () => {
+  expect(evidenceText(deviceEvidence(ADA), ['padded'])).toMatch(/^No public measurements of this device/);
+  const v100 = deviceEvidence(V100);
+  expect(isMeasured(v100, 'padded')).toBe(true);
+  expect(isMeasured(v100, 'mixed')).toBe(false);
+  expect(isMeasured(null, 'padded')).toBe(false);
+  expect(evidenceText(v100, ['padded'])).not.toContain('Not measured');
+  expect(evidenceText(v100, ['padded', 'mixed'])).toContain('Not measured there: classes of units.');
+  // SpMV was also measured on an A100, but on another board than the convolution.
+  expect(isMeasured(deviceEvidence(A100), 'padded')).toBe(true);
+});
 
-  it('is in part that of our own launches, which do not judge the model alone', () => {
-    const h100 = deviceEvidence(H100);
-    expect(h100!.agreement.map(({ dataset, intervals }) => [dataset, intervals])).toEqual([
-      ['h100-loops', []],
-      ['h100-products', []],
-    ]);
-    expect(evidenceText(h100, ['padded'])).toMatch(
-      /^Measured on H100 SXM5 80 GB: h100-loops \(420 times, half within 3\.8 %\), h100-products \(288 times, half within 22 %\)\. h100-loops and h100-products: our own measurements, not public ones, and not held out, because .* taken from other devices\. Not measured there: padded units\.$/,
-    );
-    expect(isMeasured(h100, 'group-per-unit')).toBe(true);
-    expect(evidenceText(deviceEvidence(V100))).not.toContain('our own');
-    expect(kept.bands.filter(({ devices: of }) => of.includes(H100.id))).toEqual([]);
-  });
+it('missing evidence is in part that of our own launches, which do not judge the model alone', () => {
+  const h100 = deviceEvidence(H100);
+  const expected = [
+    ['h100-loops', []],
+    ['h100-products', []],
+  ];
+  expect(h100!.agreement.map(({ dataset, intervals }) => [dataset, intervals])).toEqual(expected);
+  expect(evidenceText(h100, ['padded'])).toMatch(
+    /^Measured on H100 SXM5 80 GB: h100-loops \(420 times, half within 3\.8 %\), h100-products \(288 times, half within 22 %\)\. h100-loops and h100-products: our own measurements, not public ones, and not held out, because .* taken from other devices\. Not measured there: padded units\.$/,
+  );
+  expect(isMeasured(h100, 'group-per-unit')).toBe(true);
+  expect(evidenceText(deviceEvidence(V100))).not.toContain('our own');
+  expect(kept.bands.filter(({ devices: of }) => of.includes(H100.id))).toEqual([]);
+});
 
-  it('is reported once for a list of times', () => {
-    const [ada, v100] = [
-      { name: 'RTX 4090', evidence: null, kinds: ['padded'] as const },
-      { name: 'V100', evidence: deviceEvidence(V100), kinds: ['padded', 'dynamic-fetch'] as const },
-    ];
-    expect(evidenceGaps([{ ...v100, kinds: ['padded'] }])).toBeNull();
-    expect(evidenceGaps([ada])?.mark).toBe('no evidence');
-    expect(evidenceGaps([v100])?.mark).toBe('no evidence: dynamic fetch');
-    expect(evidenceGaps([{ ...v100, kinds: ['mixed', 'dynamic-fetch'] }])?.mark).toBe('no evidence: 2 of 2 mappings');
-    const both = evidenceGaps([ada, v100]);
-    expect(both?.mark).toBe('no evidence: 1 of 2 devices');
-    expect(both?.text).toContain('measurements of RTX 4090 and dynamic fetch on V100 are known.');
-  });
+it('missing evidence is reported once for a list of times', () => {
+  const [ada, v100] = [
+    { name: 'RTX 4090', evidence: null, kinds: ['padded'] as const },
+    { name: 'V100', evidence: deviceEvidence(V100), kinds: ['padded', 'dynamic-fetch'] as const },
+  ];
+  expect(evidenceGaps([{ ...v100, kinds: ['padded'] }])).toBeNull();
+  expect(evidenceGaps([ada])?.mark).toBe('no evidence');
+  expect(evidenceGaps([v100])?.mark).toBe('no evidence: dynamic fetch');
+  expect(evidenceGaps([{ ...v100, kinds: ['mixed', 'dynamic-fetch'] }])?.mark).toBe('no evidence: 2 of 2 mappings');
+  const both = evidenceGaps([ada, v100]);
+  expect(both?.mark).toBe('no evidence: 1 of 2 devices');
+  expect(both?.text).toContain('measurements of RTX 4090 and dynamic fetch on V100 are known.');
 });
 
 it.each([
@@ -229,9 +227,9 @@ it.each([
   [32, 'none', 'group-per-unit'],
   [64, 'none', 'block-per-unit'],
   [1, 'mixed(2)', 'mixed'],
-] as const)('kinds of implementations %i threads per unit, %s: %s', (threadsPerUnit, balancing, kind) => {
-  expect(implementationKind(V100, threadsPerUnit, balancing)).toBe(kind);
-});
+] as const)('kinds of implementations %i threads per unit, %s: %s', (threadsPerUnit, balancing, kind) =>
+  expect(implementationKind(V100, threadsPerUnit, balancing)).toBe(kind),
+);
 
 const AXES: SpaceAxes = {
   devices: [V100, H100],

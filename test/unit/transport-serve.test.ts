@@ -29,11 +29,7 @@ const engine: EngineDoor = {
   },
 };
 
-interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
+type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: string };
 
 /** Sends a request by node:http, because fetch refuses to send a Host header and normalises paths. */
 function ask(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
@@ -63,22 +59,19 @@ beforeAll(async () => {
 
 afterAll(() => host.close());
 
-describe('the token', () => {
-  test('is in the address, from which the page takes it', async () => {
-    expect(host.address).toBe(`http://127.0.0.1:${host.port}/?token=${TOKEN}`);
-    const first = await ask(`/?token=${TOKEN}`);
-    expect(first).toMatchObject({ status: 200, body: expect.stringContaining('<title>Lockstep') });
-    expect(first.headers['set-cookie']).toBeUndefined(); // A cookie would also be sent to servers on all other ports.
-  });
-
-  test.each(['/?token=wrong', '/?token=', '/index.html?token=wrong'])('a wrong token is refused: %s', async (path) => {
-    expect(await ask(path)).toMatchObject({ status: 403 });
-  });
-
-  test('a weak token is refused', async () => {
-    expect(await serve({ engine, rendererFolder: folder, port: 0, token: 'short' })).toFail('bad-input');
-  });
+test('the token is in the address, from which the page takes it', async () => {
+  expect(host.address).toBe(`http://127.0.0.1:${host.port}/?token=${TOKEN}`);
+  const first = await ask(`/?token=${TOKEN}`);
+  expect(first).toMatchObject({ status: 200, body: expect.stringContaining('<title>Lockstep') });
+  expect(first.headers['set-cookie']).toBeUndefined(); // A cookie would also be sent to servers on all other ports.
 });
+
+test.each(['/?token=wrong', '/?token=', '/index.html?token=wrong'])('a wrong token is refused: %s', async (path) =>
+  expect(await ask(path)).toMatchObject({ status: 403 }),
+);
+
+test('a weak token is refused', async () =>
+  expect(await serve({ engine, rendererFolder: folder, port: 0, token: 'short' })).toFail('bad-input'));
 
 describe('requests', () => {
   test.each([
@@ -119,9 +112,9 @@ describe('requests', () => {
     expect(answer.body).not.toContain('secret');
   });
 
-  test.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('%s is refused', async (method) => {
-    expect(await ask('/', {}, method)).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
-  });
+  test.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('%s is refused', async (method) =>
+    expect(await ask('/', {}, method)).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } }),
+  );
 
   test('an absolute target is refused', async () => {
     expect(await ask('http://evil.example/')).toMatchObject({ status: 400 });
@@ -172,9 +165,7 @@ describe('the WebSocket', () => {
     ['another local server’s origin', () => ({ origin: 'http://127.0.0.1:1' })],
     ['the opaque origin', () => ({ origin: 'null' })],
     ['a rebound name', () => ({ origin: 'http://evil.example:80', host: 'evil.example:80' })],
-  ])('is refused with %s', async (_, headers, protocols) => {
-    expect(await open(headers(), protocols)).toMatch(/403/);
-  });
+  ])('is refused with %s', async (_, headers, protocols) => expect(await open(headers(), protocols)).toMatch(/403/));
 
   test('a refused connection ends, even if the other side does not', async () => {
     const half = connect({ port: host.port, host: '127.0.0.1', allowHalfOpen: true });

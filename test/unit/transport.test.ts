@@ -56,9 +56,7 @@ describe('codec', () => {
         ),
       ),
     })).node;
-    forAll(value, (message) => {
-      expect(roundTrip(message)).toStrictEqual(message);
-    });
+    forAll(value, (message) => expect(roundTrip(message)).toStrictEqual(message));
   });
 
   test('leaves out undefined fields, turns undefined elements into null', () => {
@@ -97,8 +95,7 @@ describe('codec', () => {
     ['{', /JSON/],
     ['['.repeat(200) + ']'.repeat(200), /deep/],
   ])('refuses the header %s', (header, reason) => {
-    const decoded = decodeMessage(frameOf(header, 8));
-    expect(decoded).toFail('bad-input', reason);
+    expect(decodeMessage(frameOf(header, 8))).toFail('bad-input', reason);
   });
 
   test('the decoder never throws, whatever the bytes are', () => {
@@ -221,31 +218,27 @@ describe('client and engine', () => {
   });
 });
 
-describe('the engine’s edge', () => {
-  test('ignores messages that are not requests', async () => {
-    const call = vi.fn<EngineDoor['dispatch']>(async () => ({ ok: true, value: null }));
-    const send = vi.fn();
-    const connection = serveConnection(fakeEngine(call).engine, send);
-    const wrong = [{ id: 'x', name: 'app.info' }, { id: 1.5, name: 'a' }, { id: 1, name: 'a'.repeat(101) }]; // prettier-ignore
-    for (const message of [null, 1, [], {}, ...wrong]) connection.receive(message);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(call).not.toHaveBeenCalled();
-    expect(send).not.toHaveBeenCalled();
-  });
+test('the engine’s edge ignores messages that are not requests', async () => {
+  const call = vi.fn<EngineDoor['dispatch']>(async () => ({ ok: true, value: null }));
+  const send = vi.fn();
+  const connection = serveConnection(fakeEngine(call).engine, send);
+  const wrong = [{ id: 'x', name: 'app.info' }, { id: 1.5, name: 'a' }, { id: 1, name: 'a'.repeat(101) }]; // prettier-ignore
+  for (const message of [null, 1, [], {}, ...wrong]) connection.receive(message);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(call).not.toHaveBeenCalled();
+  expect(send).not.toHaveBeenCalled();
+});
 
-  test('limits the unanswered calls of one connection', async () => {
-    const release: (() => void)[] = [];
-    const sent: unknown[] = [];
-    const { engine } = fakeEngine(
-      () => new Promise((resolve) => release.push(() => resolve({ ok: true, value: null }))),
-    );
-    const connection = serveConnection(engine, (message) => void sent.push(message));
-    for (let id = 1; id <= 300; id++) connection.receive({ id, name: 'app.info', input: {} });
-    await vi.waitFor(() => expect(release).toHaveLength(256));
-    expect(sent).toHaveLength(44);
-    for (const one of release) one();
-    await vi.waitFor(() => expect(sent).toHaveLength(300));
-    connection.receive({ id: 301, name: 'app.info', input: {} });
-    await vi.waitFor(() => expect(release).toHaveLength(257));
-  });
+test('the engine’s edge limits the unanswered calls of one connection', async () => {
+  const release: (() => void)[] = [];
+  const sent: unknown[] = [];
+  const { engine } = fakeEngine(() => new Promise((resolve) => release.push(() => resolve({ ok: true, value: null }))));
+  const connection = serveConnection(engine, (message) => void sent.push(message));
+  for (let id = 1; id <= 300; id++) connection.receive({ id, name: 'app.info', input: {} });
+  await vi.waitFor(() => expect(release).toHaveLength(256));
+  expect(sent).toHaveLength(44);
+  for (const one of release) one();
+  await vi.waitFor(() => expect(sent).toHaveLength(300));
+  connection.receive({ id: 301, name: 'app.info', input: {} });
+  await vi.waitFor(() => expect(release).toHaveLength(257));
 });

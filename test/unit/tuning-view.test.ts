@@ -49,11 +49,12 @@ describe('plot of a tuning', () => {
 
   it('groups measurements by run, and states the gain of each step', () => {
     const steps = tuningSteps(stepAfter([8, null, 4, 6, 5, 7], 0.1).history);
-    expect(steps.map(({ runId, bestMs, saved }) => [runId, bestMs, saved])).toEqual([
+    const expected = [
       [5, 8, null],
       [6, 4, 0.5],
       [7, 4, null],
-    ]);
+    ];
+    expect(steps.map(({ runId, bestMs, saved }) => [runId, bestMs, saved])).toEqual(expected);
     expect(tuningSteps(stepAfter([null, null], 0).history)[0]).toMatchObject({ stepBest: null, bestMs: Infinity });
   });
 
@@ -79,33 +80,31 @@ describe('plot of a tuning', () => {
   });
 });
 
-describe('the note about the prediction', () => {
+it('the note about the prediction is shown if the measured order contradicts it, and not if it agrees or is unknown', () => {
   const says = (skill: number | null): string => skillText({ skill, measured: 16 });
-  it('is shown if the measured order contradicts it, and not if it agrees or is unknown', () => {
-    expect(says(-0.41)).toBe(
-      'The measured order contradicts the prediction (rank correlation −0.41 over 16 designs), so designs are chosen by the measurements.',
-    );
-    expect(says(0.1)).toMatch(/^The measured order does not follow the prediction/);
-    expect(says(0.5) + says(null)).toBe('');
-    const step = { ...stepAfter([8, 4], 0.125), skill: -0.41 };
-    const verdict = tuningVerdict(step, { running: true, stopped: null }, { budget: 4, within: 0.03 });
-    expect(verdict).toMatch(
-      /fastest design of all\. The measured order contradicts .* measurements\. Measuring the next/,
-    );
-  });
+
+  expect(says(-0.41)).toBe(
+    'The measured order contradicts the prediction (rank correlation −0.41 over 16 designs), so designs are chosen by the measurements.',
+  );
+  expect(says(0.1)).toMatch(/^The measured order does not follow the prediction/);
+  expect(says(0.5) + says(null)).toBe('');
+  const step = { ...stepAfter([8, 4], 0.125), skill: -0.41 };
+  const verdict = tuningVerdict(step, { running: true, stopped: null }, { budget: 4, within: 0.03 });
+  expect(verdict).toMatch(
+    /fastest design of all\. The measured order contradicts .* measurements\. Measuring the next/,
+  );
 });
 
-describe('designs that a tuning considers', () => {
+it('designs that a tuning considers are all designs of a small space, or else a share of the best and an even sample of the rest', () => {
   const list = Uint32Array.from({ length: 1000 }, (_, at) => at + 5);
-  it('are all designs of a small space, or else a share of the best and an even sample of the rest', () => {
-    expect(consideredAmong(list, 0.5, 1000)).toEqual([...list]);
-    const half = consideredAmong(list, 0.5, 100);
-    expect(half.slice(0, 50)).toEqual([...list.subarray(0, 50)]);
-    expect(new Set(half).size).toBe(100);
-    expect(half.at(-1)!).toBeGreaterThan(950);
-    expect(consideredAmong(list, -0.4, 100)[1]).toBe(15);
-    expect(consideredAmong(list, 1, 100)).toEqual([...list.subarray(0, 100)]);
-  });
+
+  expect(consideredAmong(list, 0.5, 1000)).toEqual([...list]);
+  const half = consideredAmong(list, 0.5, 100);
+  expect(half.slice(0, 50)).toEqual([...list.subarray(0, 50)]);
+  expect(new Set(half).size).toBe(100);
+  expect(half.at(-1)!).toBeGreaterThan(950);
+  expect(consideredAmong(list, -0.4, 100)[1]).toBe(15);
+  expect(consideredAmong(list, 1, 100)).toEqual([...list.subarray(0, 100)]);
 });
 
 describe('tune', () => {
@@ -143,9 +142,8 @@ describe('tune', () => {
     expect(failureReasons(stepAfter([4], 0.1))).toEqual([]);
   });
 
-  it('ends if a step adds nothing', async () => {
-    expect(await run(0.001, 40, true)).toEqual({ stopped: 'other-device', shown: [] });
-  });
+  it('ends if a step adds nothing', async () =>
+    expect(await run(0.001, 40, true)).toEqual({ stopped: 'other-device', shown: [] }));
 });
 
 it('the mark of a run shows a failure if a complete measurement has no time', () => {

@@ -35,29 +35,26 @@ const depthOf = (law: LengthLaw, n: number, text: string, loop: 'nested' | 'flat
 const SLACK = 1e-9;
 
 describe('balancing laws', () => {
-  it('one more bucket never increases the loss', () => {
+  it('one more bucket never increases the loss', () =>
     forAll(laws, groupSizes, fc.integer({ min: 1, max: 8 }), (law, n, k) => {
       const fewer = depthOf(law, n, `best-buckets(${k})`).aggregateLoss;
       expect(depthOf(law, n, `best-buckets(${k + 1})`).aggregateLoss).toBeLessThanOrEqual(fewer + SLACK);
-    });
-  });
+    }));
 
-  it('the best cuts never have more loss than quantiles', () => {
+  it('the best cuts never have more loss than quantiles', () =>
     forAll(laws, groupSizes, fc.integer({ min: 1, max: 8 }), (law, n, k) => {
       const quantiles = depthOf(law, n, `quantile-buckets(${k})`).aggregateLoss;
       expect(depthOf(law, n, `best-buckets(${k})`).aggregateLoss).toBeLessThanOrEqual(quantiles + SLACK);
-    });
-  });
+    }));
 
-  it('a window twice as large never has more loss, and a full sort has the least', () => {
+  it('a window twice as large never has more loss, and a full sort has the least', () =>
     forAll(laws, groupSizes, fc.integer({ min: 0, max: 6 }), (law, n, doublings) => {
       const units = n * 2 ** doublings;
       const small = depthOf(law, n, `window-sort(${units})`).aggregateLoss;
       const large = depthOf(law, n, `window-sort(${2 * units})`).aggregateLoss;
       expect(large).toBeLessThanOrEqual(small + SLACK);
       expect(depthOf(law, n, 'full-sort').aggregateLoss).toBeLessThanOrEqual(large + SLACK);
-    });
-  });
+    }));
 
   it('ordering never increases the loss, in one round or with nested loops', () => {
     forAll(laws, groupSizes, fc.constantFrom(1, 2, 7, 40), (law, n, m) => {
@@ -85,7 +82,7 @@ describe('balancing laws', () => {
     );
   });
 
-  it('survival functions fall along the values, grow with the block, and have the mean depth', () => {
+  it('survival functions fall along the values, grow with the block, and have the mean depth', () =>
     forAll(laws, groupSizes, texts, loops, fc.constantFrom(1, 3, 20, 5000), (law, n, text, loop, rounds) => {
       const depth = depthOf(law, n, text, loop, text.includes('sort') ? 1 : rounds);
       const size = depth.values.length;
@@ -107,6 +104,5 @@ describe('balancing laws', () => {
         expect(three[i]).toBeGreaterThanOrEqual(one[i] - SLACK);
       }
       expect(Math.abs(mean / depth.meanDepth - 1)).toBeLessThan(1e-9);
-    });
-  });
+    }));
 });

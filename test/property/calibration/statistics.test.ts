@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { agreement } from '../../../src-workers/models/calibration/agreement.ts';
 import { mannKendall, summariseRepeats } from '../../../src-workers/models/calibration/repeats.ts';
@@ -14,39 +14,36 @@ const columns = fc
 const times = fc.array(fc.double({ min: 1e-3, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 40 });
 const kept = (values: readonly number[]) => values.map(() => false);
 
-describe('rank correlations', () => {
-  it('count the same pairs as a double loop', () => {
-    forAll(columns, ({ a, b }) => {
-      const expected = { score: 0, pairs: 0, tiedA: 0, tiedB: 0 };
-      for (let i = 0; i < a.length; i++)
-        for (let j = i + 1; j < a.length; j++) {
-          expected.score += Math.sign(a[i] - a[j]) * Math.sign(b[i] - b[j]);
-          expected.pairs++;
-          if (a[i] === a[j]) expected.tiedA++;
-          if (b[i] === b[j]) expected.tiedB++;
-        }
-      expect(concordance(a, b)).toEqual(expected);
-    });
-  });
-
-  it('are symmetric, within −1…1, and change sign with the order', () => {
-    forAll(columns, ({ a, b }) => {
-      for (const correlation of [kendall, spearman]) {
-        const value = correlation(a, b);
-        if (Number.isNaN(value)) return;
-        // The value is computed from sums of at most 60 squares.
-        expect(Math.abs(value)).toBeLessThanOrEqual(1 + 1e-14);
-        expect(Math.abs(correlation(b, a) - value)).toBeLessThan(1e-14);
-        expect(
-          Math.abs(
-            correlation(
-              a,
-              b.map((y) => -y),
-            ) + value,
-          ),
-        ).toBeLessThan(1e-14);
+it('rank correlations count the same pairs as a double loop', () =>
+  forAll(columns, ({ a, b }) => {
+    const expected = { score: 0, pairs: 0, tiedA: 0, tiedB: 0 };
+    for (let i = 0; i < a.length; i++)
+      for (let j = i + 1; j < a.length; j++) {
+        expected.score += Math.sign(a[i] - a[j]) * Math.sign(b[i] - b[j]);
+        expected.pairs++;
+        if (a[i] === a[j]) expected.tiedA++;
+        if (b[i] === b[j]) expected.tiedB++;
       }
-    });
+    expect(concordance(a, b)).toEqual(expected);
+  }));
+
+it('rank correlations are symmetric, within −1…1, and change sign with the order', () => {
+  forAll(columns, ({ a, b }) => {
+    for (const correlation of [kendall, spearman]) {
+      const value = correlation(a, b);
+      if (Number.isNaN(value)) return;
+      // The value is computed from sums of at most 60 squares.
+      expect(Math.abs(value)).toBeLessThanOrEqual(1 + 1e-14);
+      expect(Math.abs(correlation(b, a) - value)).toBeLessThan(1e-14);
+      expect(
+        Math.abs(
+          correlation(
+            a,
+            b.map((y) => -y),
+          ) + value,
+        ),
+      ).toBeLessThan(1e-14);
+    }
   });
 });
 
@@ -66,61 +63,53 @@ it('the interval of a median covers at least the requested share, and is the nar
   });
 });
 
-describe('a summary of repeats', () => {
-  it('is in order: least ≤ low ≤ median ≤ high ≤ largest', () => {
-    forAll(times, (values) => {
-      const { minNs, medianNs, maxNs, interval } = unwrap(summariseRepeats(values, kept(values)));
-      const low = interval?.lowNs ?? medianNs;
-      const high = interval?.highNs ?? medianNs;
-      expect([minNs, low, medianNs, high, maxNs]).toEqual([minNs, low, medianNs, high, maxNs].sort((x, y) => x - y));
-    });
-  });
+it('a summary of repeats is in order: least ≤ low ≤ median ≤ high ≤ largest', () =>
+  forAll(times, (values) => {
+    const { minNs, medianNs, maxNs, interval } = unwrap(summariseRepeats(values, kept(values)));
+    const low = interval?.lowNs ?? medianNs;
+    const high = interval?.highNs ?? medianNs;
+    expect([minNs, low, medianNs, high, maxNs]).toEqual([minNs, low, medianNs, high, maxNs].sort((x, y) => x - y));
+  }));
 
-  it('does not depend on the unit: times twice as long get the same flags', () => {
-    forAll(times, (values) => {
-      const once = unwrap(summariseRepeats(values, kept(values)));
-      const twice = unwrap(summariseRepeats(values.map((value) => 2 * value), kept(values))); // prettier-ignore
-      expect(twice.warnings).toEqual(once.warnings);
-      expect(twice.outliers).toEqual(once.outliers);
-      expect(twice.medianNs).toBe(2 * once.medianNs);
-    });
-  });
-
-  it('finds the opposite trend in the reversed order', () => {
-    forAll(times, (values) => {
-      const forward = mannKendall(Float64Array.from(values));
-      expect(Math.abs(mannKendall(Float64Array.from(values).reverse()) - forward)).toBeLessThan(1e-14);
-      expect(forward).toBeGreaterThanOrEqual(0);
-      expect(forward).toBeLessThanOrEqual(1);
-    });
+it('a summary of repeats does not depend on the unit: times twice as long get the same flags', () => {
+  forAll(times, (values) => {
+    const once = unwrap(summariseRepeats(values, kept(values)));
+    const twice = unwrap(summariseRepeats(values.map((value) => 2 * value), kept(values))); // prettier-ignore
+    expect(twice.warnings).toEqual(once.warnings);
+    expect(twice.outliers).toEqual(once.outliers);
+    expect(twice.medianNs).toBe(2 * once.medianNs);
   });
 });
 
-describe('agreement', () => {
+it('a summary of repeats finds the opposite trend in the reversed order', () =>
+  forAll(times, (values) => {
+    const forward = mannKendall(Float64Array.from(values));
+    expect(Math.abs(mannKendall(Float64Array.from(values).reverse()) - forward)).toBeLessThan(1e-14);
+    expect(forward).toBeWithin(0, 1);
+  }));
+
+it('a longer shortlist never finds a worse design, and the whole list finds the best', () => {
   const designs = fc
     .array(fc.tuple(fc.double({ min: 0.1, max: 100, noNaN: true }), fc.double({ min: 0.1, max: 100, noNaN: true })), {
       minLength: 2,
       maxLength: 30,
     })
-    .map((rows) => ({
-      predictedMs: Float64Array.from(rows, ([x]) => x),
-      measuredMs: Float64Array.from(rows, ([, y]) => y),
-    }));
+    .map((rows) => {
+      return { predictedMs: Float64Array.from(rows, ([x]) => x), measuredMs: Float64Array.from(rows, ([, y]) => y) };
+    });
   const shortlists = Array.from({ length: 30 }, (_, i) => i + 1);
 
-  it('a longer shortlist never finds a worse design, and the whole list finds the best', () => {
-    forAllOf(30)(designs, (input) => {
-      const result = unwrap(agreement(input, { uniform: mersenneTwister(1), shortlists }));
-      let last = Infinity;
-      for (const { regret, k, randomMeasurements: random } of result.shortlists) {
-        expect(regret).toBeGreaterThanOrEqual(0);
-        // Expected regrets over ties are sums of at most 30 terms.
-        expect(regret).toBeLessThanOrEqual(last + 1e-12);
-        expect(random).toBeLessThanOrEqual(input.measuredMs.length);
-        expect(k).toBeGreaterThan(0);
-        last = regret;
-      }
-      expect(last).toBe(0);
-    });
+  forAllOf(30)(designs, (input) => {
+    const result = unwrap(agreement(input, { uniform: mersenneTwister(1), shortlists }));
+    let last = Infinity;
+    for (const { regret, k, randomMeasurements: random } of result.shortlists) {
+      expect(regret).toBeGreaterThanOrEqual(0);
+      // Expected regrets over ties are sums of at most 30 terms.
+      expect(regret).toBeLessThanOrEqual(last + 1e-12);
+      expect(random).toBeLessThanOrEqual(input.measuredMs.length);
+      expect(k).toBeGreaterThan(0);
+      last = regret;
+    }
+    expect(last).toBe(0);
   });
 });

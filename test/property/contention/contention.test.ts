@@ -20,40 +20,36 @@ function closeTo(a: number, b: number): boolean {
 }
 
 describe('laws of memory contention', () => {
-  it('two phases with K = ⌈ρ/β⌉ equal the staircase on the max-rate curve, for any loads', () => {
+  it('two phases with K = ⌈ρ/β⌉ equal the staircase on the max-rate curve, for any loads', () =>
     forAllOf(1000)(memory, loads, (machine, bytes) => {
       const staircase = staircaseMs(maxRateCurve(machine, bytes.length), bytes);
       return closeTo(staircase, twoPhases(machine, bytes, 'derived').timeMs);
-    });
-  });
+    }));
 
-  it('both forms agree on Amdahl’s loads, whatever K ≥ 2 up to the cores', () => {
+  it('both forms agree on Amdahl’s loads, whatever K ≥ 2 up to the cores', () =>
     forAll(memory, fc.integer({ min: 2, max: 80 }), fc.nat(), (machine, cores, pick) => {
       const bytes = amdahlLoads(1e9, cores);
       const knee = 2 + (pick % (cores - 1));
       const derived = twoPhases(machine, bytes, 'derived', knee).timeMs;
       return closeTo(derived, twoPhases(machine, bytes, 'tabulated', knee).timeMs);
-    });
-  });
+    }));
 
-  it('the tabulated form is never faster', () => {
+  it('the tabulated form is never faster', () =>
     forAllOf(1000)(memory, loads, fc.integer({ min: 1, max: 50 }), (machine, bytes, knee) => {
       const derived = twoPhases(machine, bytes, 'derived', knee).timeMs;
       expect(twoPhases(machine, bytes, 'tabulated', knee).timeMs).toBeGreaterThanOrEqual(derived * (1 - ROUNDING));
-    });
-  });
+    }));
 
-  it('the time is between those of no imbalance and full contention, and above that of no contention, if β ≤ ρ ≤ P·β', () => {
+  it('the time is between those of no imbalance and full contention, and above that of no contention, if β ≤ ρ ≤ P·β', () =>
     forAllOf(1000)(memory, loads, (machine, bytes) => {
       fc.pre(saturatingCores(machine) <= bytes.length);
       const { timeMs } = twoPhases(machine, bytes, 'derived');
-      expect(contentionMs('no-imbalance', machine, bytes)).toBeLessThanOrEqual(timeMs * (1 + ROUNDING));
-      expect(contentionMs('no-contention', machine, bytes)).toBeLessThanOrEqual(timeMs * (1 + ROUNDING));
-      expect(timeMs).toBeLessThanOrEqual(contentionMs('full-contention', machine, bytes) * (1 + ROUNDING));
-    });
-  });
+      expect(noImbalanceMs(machine, bytes)).toBeLessThanOrEqual(timeMs * (1 + ROUNDING));
+      expect(noContentionMs(machine, bytes)).toBeLessThanOrEqual(timeMs * (1 + ROUNDING));
+      expect(timeMs).toBeLessThanOrEqual(fullContentionMs(machine, bytes) * (1 + ROUNDING));
+    }));
 
-  it('more bandwidth is never slower, at any number of active cores', () => {
+  it('more bandwidth is never slower, at any number of active cores', () =>
     forAll(
       loads,
       fc.array(fc.tuple(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 0, max: 500 })), {
@@ -65,10 +61,9 @@ describe('laws of memory contention', () => {
         const faster = Float64Array.of(0, ...points.map(([base, more]) => base + more));
         expect(staircaseMs(faster, bytes)).toBeLessThanOrEqual(staircaseMs(curve, bytes) * (1 + ROUNDING));
       },
-    );
-  });
+    ));
 
-  it('the time does not depend on which core has which load', () => {
+  it('the time does not depend on which core has which load', () =>
     forAll(
       memory,
       loads.chain((bytes) =>
@@ -81,8 +76,7 @@ describe('laws of memory contention', () => {
           twoPhases(machine, bytes, 'tabulated').timeMs,
         );
       },
-    );
-  });
+    ));
 
   it('the steps follow each other, and move all bytes', () => {
     forAll(memory, loads, (machine, bytes) => {

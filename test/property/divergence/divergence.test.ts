@@ -10,14 +10,13 @@ const limits = fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLeng
 const shape = fc.record({ fastEntries: fc.constantFrom(4, 8, 16), chunkEntries: fc.constantFrom(1, 2, 4) });
 
 describe('laws of the reconvergence stack', () => {
-  it('a loop diverges once for each distinct length except one, and spills in chunks beyond the fast part of the stack', () => {
+  it('a loop diverges once for each distinct length except one, and spills in chunks beyond the fast part of the stack', () =>
     forAllOf(500)(limits, shape, (M, stack) => {
       const run = unwrap(runProgram(SINGLE_LOOP, { M }, stack));
       expect(run.divergentBranches).toBe(new Set(M).size - 1);
       const above = new Set(M.filter((length) => length > 0)).size;
       expect(run.spills).toBe(Math.max(0, Math.ceil((above - stack.fastEntries) / stack.chunkEntries)));
-    });
-  });
+    }));
 
   it('every push is popped, every spill is loaded back, and all lanes leave together', () => {
     forAllOf(300)(
@@ -40,12 +39,11 @@ describe('laws of the reconvergence stack', () => {
     );
   });
 
-  it('the inner loop body runs as often as the longest lane of each pass needs', () => {
+  it('the inner loop body runs as often as the longest lane of each pass needs', () =>
     forAllOf(200)(limits, (lengths) => {
       const run = unwrap(runProgram(SINGLE_LOOP, { M: lengths }));
       expect(run.programCounters.filter((pc) => pc === 5)).toHaveLength(Math.max(...lengths));
-    });
-  });
+    }));
 
   it('the expectation equals the mean over all draws of a small law', () => {
     const law = fc

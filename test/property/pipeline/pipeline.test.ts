@@ -12,20 +12,17 @@ const parameters = fc.record({
 /** The tolerance covers the rounding of two powers. */
 const SLACK = 1e-12;
 
-it('an iteration costs at least the larger of latency and issue, at most their sum, and never less with more thread groups', () => {
+it('an iteration costs at least the larger of latency and issue, at most their sum, and never less with more thread groups', () =>
   forAll(parameters, fc.integer({ min: 0, max: 64 }), (p, groups) => {
     const cycles = cyclesPerIteration(p, groups);
     const issue = p.issueCycles * p.schedulers * Math.ceil(groups / p.schedulers);
-    expect(cycles).toBeGreaterThanOrEqual(Math.max(p.latencyCycles, issue) * (1 - SLACK));
-    expect(cycles).toBeLessThanOrEqual((p.latencyCycles + issue) * (1 + SLACK));
+    expect(cycles).toBeWithin(Math.max(p.latencyCycles, issue) * (1 - SLACK), (p.latencyCycles + issue) * (1 + SLACK));
     expect(cyclesPerIteration(p, groups + 1)).toBeGreaterThanOrEqual(cycles * (1 - SLACK));
-  });
-});
+  }));
 
-it('more blocks never take less time', () => {
+it('more blocks never take less time', () =>
   forAll(parameters, fc.integer({ min: 1, max: 8 }), fc.integer({ min: 0, max: 40 }), (p, groupsPerBlock, blocks) => {
     const at = (blocksPerMultiprocessor: number) =>
       wavesTime(p, { groupsPerBlock, blocksPerMultiprocessor, residentBlocks: 8 });
     expect(at(blocks + 1)).toBeGreaterThanOrEqual(at(blocks) * (1 - SLACK));
-  });
-});
+  }));

@@ -162,34 +162,31 @@ describe('a fit', () => {
   });
 });
 
-describe('held-out error', () => {
-  it('deals nearly equal folds', () => {
-    const fold = dealFolds(23, 5, mersenneTwister(1));
-    const sizes = [0, 1, 2, 3, 4].map((f) => fold.filter((own) => own === f).length);
-    expect(sizes.sort()).toEqual([4, 4, 5, 5, 5]);
-    expect(Array.from(fold).join('')).not.toBe(Array.from(fold).sort().join(''));
-  });
+it('held-out error deals nearly equal folds', () => {
+  const fold = dealFolds(23, 5, mersenneTwister(1));
+  expect([0, 1, 2, 3, 4].map((f) => fold.filter((own) => own === f).length).sort()).toEqual([4, 4, 5, 5, 5]);
+  expect(Array.from(fold).join('')).not.toBe(Array.from(fold).sort().join(''));
+});
 
-  it('is larger than the error of the fit if parameters follow noise', () => {
-    const uniform = mersenneTwister(31);
-    let fitted = 0;
-    let heldOut = 0;
-    for (let e = 0; e < 30; e++) {
-      const problem = lines(10, (x, z) => 3 + 0.2 * x + 0.5 * z);
-      problem.measuredMs.forEach((time, i) => (problem.measuredMs[i] = time * Math.exp(0.1 * standardNormal(uniform))));
-      fitted += calibrationFigures(unwrap(fitParameters(problem)).predictedMs, problem.measuredMs).medianError;
-      heldOut += calibrationFigures(unwrap(heldOutPredictions(problem, 5, uniform)), problem.measuredMs).medianError;
-    }
-    expect(heldOut).toBeGreaterThan(1.2 * fitted);
-  });
+it('held-out error is larger than the error of the fit if parameters follow noise', () => {
+  const uniform = mersenneTwister(31);
+  let fitted = 0;
+  let heldOut = 0;
+  for (let e = 0; e < 30; e++) {
+    const problem = lines(10, (x, z) => 3 + 0.2 * x + 0.5 * z);
+    problem.measuredMs.forEach((time, i) => (problem.measuredMs[i] = time * Math.exp(0.1 * standardNormal(uniform))));
+    fitted += calibrationFigures(unwrap(fitParameters(problem)).predictedMs, problem.measuredMs).medianError;
+    heldOut += calibrationFigures(unwrap(heldOutPredictions(problem, 5, uniform)), problem.measuredMs).medianError;
+  }
+  expect(heldOut).toBeGreaterThan(1.2 * fitted);
+});
 
-  it('never predicts a design from its own time', () => {
-    // The time of one design is 50 % wrong. The fit that predicts this design does not use its time.
-    const problem = lines(20, (x) => 3 + 0.2 * x);
-    problem.measuredMs[5] *= 1.5;
-    const predicted = unwrap(heldOutPredictions(problem, 5, mersenneTwister(2)));
-    expect(Math.abs(predicted[5] / (3 + 0.2 * problem.x[5]) - 1)).toBeLessThan(1e-3);
-  });
+it('held-out error never predicts a design from its own time', () => {
+  // The time of one design is 50 % wrong. The fit that predicts this design does not use its time.
+  const problem = lines(20, (x) => 3 + 0.2 * x);
+  problem.measuredMs[5] *= 1.5;
+  const predicted = unwrap(heldOutPredictions(problem, 5, mersenneTwister(2)));
+  expect(Math.abs(predicted[5] / (3 + 0.2 * problem.x[5]) - 1)).toBeLessThan(1e-3);
 });
 
 describe('divergent loops', () => {
@@ -229,26 +226,22 @@ describe('divergent loops', () => {
     expect(fitDivergence(lanes.map(() => ({ loops: 'single', divergentLanes: 3, cycles: 10 })))).toMatchObject({
       ok: false,
     });
-    expect(fitDivergence([{ loops: 'single', divergentLanes: 40, cycles: 10 }])).toMatchObject({
-      ok: false,
-      error: { context: { run: 0 } },
-    });
+    const expected = { ok: false, error: { context: { run: 0 } } };
+    expect(fitDivergence([{ loops: 'single', divergentLanes: 40, cycles: 10 }])).toMatchObject(expected);
   });
 });
 
-describe('bandwidth by cores', () => {
-  it('equals the measured points, is linear between them, and determines β, ρ and K', () => {
-    const point = (cores: number, bandwidthGbS: number) => ({ cores, bandwidthGbS });
-    const found = unwrap(
-      calibrateBandwidth([point(4, 40), point(1, 14), point(1, 15), point(1, 16), point(2, 30), point(8, 41)]),
-    );
-    expect([...found.curve]).toEqual([0, 15, 30, 35, 40, 40.25, 40.5, 40.75, 41]);
-    expect(found).toMatchObject({ memory: { singleCoreBandwidthGbS: 15, fullBandwidthGbS: 41 }, saturatingCores: 3 });
-  });
+it('bandwidth by cores equals the measured points, is linear between them, and determines β, ρ and K', () => {
+  const point = (cores: number, bandwidthGbS: number) => ({ cores, bandwidthGbS });
+  const found = unwrap(
+    calibrateBandwidth([point(4, 40), point(1, 14), point(1, 15), point(1, 16), point(2, 30), point(8, 41)]),
+  );
+  expect([...found.curve]).toEqual([0, 15, 30, 35, 40, 40.25, 40.5, 40.75, 41]);
+  expect(found).toMatchObject({ memory: { singleCoreBandwidthGbS: 15, fullBandwidthGbS: 41 }, saturatingCores: 3 });
+});
 
-  it('needs a bandwidth of one core alone, and valid bandwidths', () => {
-    expect(calibrateBandwidth([])).toMatchObject({ ok: false });
-    expect(calibrateBandwidth([{ cores: 2, bandwidthGbS: 3 }])).toMatchObject({ ok: false });
-    expect(calibrateBandwidth([{ cores: 1, bandwidthGbS: 0 }])).toMatchObject({ ok: false });
-  });
+it('bandwidth by cores needs a bandwidth of one core alone, and valid bandwidths', () => {
+  expect(calibrateBandwidth([])).toMatchObject({ ok: false });
+  expect(calibrateBandwidth([{ cores: 2, bandwidthGbS: 3 }])).toMatchObject({ ok: false });
+  expect(calibrateBandwidth([{ cores: 1, bandwidthGbS: 0 }])).toMatchObject({ ok: false });
 });

@@ -54,11 +54,10 @@ describe('staircase', () => {
     expect(staircaseMs(curve, Float64Array.of(0, 0, 20e6))).toBe(2);
   });
 
-  it('refuses a curve that is too short for the loads', () => {
+  it('refuses a curve that is too short for the loads', () =>
     expect(() => staircaseMs(Float64Array.of(0, 10), Float64Array.of(1, 1))).toThrow(
       'The bandwidth curve goes up to 1 cores instead of 2.',
-    );
-  });
+    ));
 });
 
 describe('two phases', () => {
@@ -72,9 +71,8 @@ describe('two phases', () => {
     expect(twoPhases(cpu, loads, 'tabulated').phase1Ms).toBe(1.45);
   });
 
-  it('has no first phase when fewer cores than K have work', () => {
-    expect(twoPhases(cpu, Float64Array.of(20e6, 10e6), 'derived')).toEqual({ phase1Ms: 0, phase2Ms: 2, timeMs: 2 });
-  });
+  it('has no first phase when fewer cores than K have work', () =>
+    expect(twoPhases(cpu, Float64Array.of(20e6, 10e6), 'derived')).toEqual({ phase1Ms: 0, phase2Ms: 2, timeMs: 2 }));
 
   it('has every model by name, and the exact ones agree on the max-rate curve', () => {
     const times = Object.fromEntries(CONTENTION_MODELS.map(({ id }) => [id, contentionMs(id, cpu, loads)]));
@@ -86,49 +84,42 @@ describe('two phases', () => {
   });
 });
 
-describe('number of cores', () => {
-  it('finds that fewer cores are faster when one task cannot be divided', () => {
-    // One task has 40 MB that cannot be divided, and another 40 MB are divided. On 2 cores, both parts run at 10 GB/s.
-    const sweep = coreSweep(maxRateCurve(cpu, 8), (cores) => indivisibleTaskLoads(40e6, 40e6, cores));
-    expect(sweep.bestCores).toBe(2);
-    expect(sweep.timeMs[1]).toBe(4);
-    // On 8 cores, the task competes with seven others for 40 GB/s. Afterwards, it does most of its work alone.
-    const rest = 40 / 7;
-    expect(sweep.timeMs[7]).toBeCloseTo((8 * rest) / 40 + (40 - rest) / 10, 12);
-    expect(sweep.timeMs[7]).toBeGreaterThan(sweep.timeMs[3]);
-  });
-
-  it('needs no more cores than saturate the memory when the work is balanced', () => {
-    const sweep = coreSweep(maxRateCurve(cpu, 8), (cores) => new Float64Array(cores).fill(80e6 / cores));
-    expect(sweep.enoughCores).toBe(4);
-    expect(sweep.timeMs[0]).toBe(8);
-    expect(sweep.timeMs[7]).toBeCloseTo(2, 12);
-  });
-
-  it('gives the rows and the non-zeros of a partition their bytes', () => {
-    const partition = { rows: Float64Array.of(1000, 2), nonZeros: Float64Array.of(54950, 3) };
-    expect([...partitionLoads(partition, { bytesPerNonZero: 12, bytesPerRow: 20 })]).toEqual([679_400, 76]);
-  });
+it('fewer cores are faster when one task cannot be divided', () => {
+  // One task has 40 MB that cannot be divided, and another 40 MB are divided. On 2 cores, both parts run at 10 GB/s.
+  const sweep = coreSweep(maxRateCurve(cpu, 8), (cores) => indivisibleTaskLoads(40e6, 40e6, cores));
+  expect(sweep.bestCores).toBe(2);
+  expect(sweep.timeMs[1]).toBe(4);
+  // On 8 cores, the task competes with seven others for 40 GB/s. Afterwards, it does most of its work alone.
+  const rest = 40 / 7;
+  expect(sweep.timeMs[7]).toBeCloseTo((8 * rest) / 40 + (40 - rest) / 10, 12);
+  expect(sweep.timeMs[7]).toBeGreaterThan(sweep.timeMs[3]);
 });
 
-describe('regimes', () => {
-  it('names the model that applies', () => {
-    expect(findRegime(cpu, 8, 1)).toEqual({ regime: 'no-imbalance', ratio: 1, phase2Fraction: 0 });
-    // One of eight cores has all the work, so only the bandwidth of a single core counts.
-    const alone = findRegime(cpu, 8, 8);
-    expect(alone.regime).toBe('no-contention');
-    expect(alone.ratio).toBe(1);
-    expect(alone.phase2Fraction).toBe(1);
-  });
+it('no more cores are needed than saturate the memory when the work is balanced', () => {
+  const sweep = coreSweep(maxRateCurve(cpu, 8), (cores) => new Float64Array(cores).fill(80e6 / cores));
+  expect(sweep.enoughCores).toBe(4);
+  expect(sweep.timeMs[0]).toBe(8);
+  expect(sweep.timeMs[7]).toBeCloseTo(2, 12);
+});
 
-  it('maps a grid, with holes at impossible imbalances', () => {
-    const map = regimeMap(cpu, [2, 8], [1, 4]);
-    expect(map.points.map((point) => point?.regime ?? null)).toEqual([
-      'no-contention',
-      null,
-      'no-imbalance',
-      'no-contention',
-    ]);
-    expect(map.balanceLine).toEqual([0.5, 2]);
-  });
+it('the rows and the non-zeros of a partition have their bytes', () => {
+  const partition = { rows: Float64Array.of(1000, 2), nonZeros: Float64Array.of(54950, 3) };
+  expect([...partitionLoads(partition, { bytesPerNonZero: 12, bytesPerRow: 20 })]).toEqual([679_400, 76]);
+});
+
+it('the regime names the model that applies', () => {
+  expect(findRegime(cpu, 8, 1)).toEqual({ regime: 'no-imbalance', ratio: 1, phase2Fraction: 0 });
+  // One of eight cores has all the work, so only the bandwidth of a single core counts.
+  const alone = findRegime(cpu, 8, 8);
+  expect(alone.regime).toBe('no-contention');
+  expect(alone.ratio).toBe(1);
+  expect(alone.phase2Fraction).toBe(1);
+});
+
+it('the map of regimes has a grid, with holes at impossible imbalances', () => {
+  const map = regimeMap(cpu, [2, 8], [1, 4]);
+  const expected = ['no-contention', null, 'no-imbalance', 'no-contention'];
+  expect(map.points.map((point) => point?.regime ?? null)).toEqual(expected);
+  expect(map.balanceLine).toEqual([0.5, 2]);
+  expect(map.saturatingCores).toBe(4);
 });

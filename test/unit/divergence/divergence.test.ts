@@ -21,40 +21,38 @@ const branches: Program = {
   ],
 };
 
-describe('emulator', () => {
-  it('runs both sides of a branch and joins all lanes after it', () => {
-    const run = unwrap(runProgram(branches, { x: [1, 2, 3, 4] }));
-    expect([...run.programCounters]).toEqual([0, 1, 2, 5, 3, 4, 6]);
-    expect([...run.activeMasks]).toEqual([0b1111, 0b1111, 0b0011, 0b1100, 0b1100, 0b1111, 0b1111]);
-    expect(run).toMatchObject({ pushes: 2, pops: 2, divergentBranches: 1, maxDepth: 2, spills: 0, loads: 0 });
-  });
+it('the emulator runs both sides of a branch and joins all lanes after it', () => {
+  const run = unwrap(runProgram(branches, { x: [1, 2, 3, 4] }));
+  expect([...run.programCounters]).toEqual([0, 1, 2, 5, 3, 4, 6]);
+  expect([...run.activeMasks]).toEqual([0b1111, 0b1111, 0b0011, 0b1100, 0b1100, 0b1111, 0b1111]);
+  expect(run).toMatchObject({ pushes: 2, pops: 2, divergentBranches: 1, maxDepth: 2, spills: 0, loads: 0 });
+});
 
-  it('does not push for a branch that all lanes or none take', () => {
-    expect(unwrap(runProgram(branches, { x: [1, 2] })).divergentBranches).toBe(0);
-    expect(unwrap(runProgram(branches, { x: [5, 6] })).divergentBranches).toBe(0);
-  });
+it('the emulator does not push for a branch that all lanes or none take', () => {
+  expect(unwrap(runProgram(branches, { x: [1, 2] })).divergentBranches).toBe(0);
+  expect(unwrap(runProgram(branches, { x: [5, 6] })).divergentBranches).toBe(0);
+});
 
-  it('refuses programs that cannot run', () => {
-    const pop: Program = { name: 'pop', instructions: [{ text: 'pop', op: 'work', pop: true }] };
-    expect(runProgram(pop, { x: [1] })).toFail(null, 'Instruction 0 of "pop" pops an empty stack.');
-    const endless: Program = {
-      name: 'endless',
-      instructions: [
-        { text: 'less', op: 'less', left: 0, right: 1 },
-        { text: 'branch', op: 'branch', target: 1 },
-      ],
-    };
-    expect(runProgram(endless, { x: [1] })).toMatchObject({ ok: false });
-    const outside: Program = { name: 'outside', instructions: [{ text: 'ssy', op: 'ssy', target: 9 }] };
-    expect(runProgram(outside, { x: [1] })).toFail(
-      null,
-      'Instruction 0: the target must be an integer from 0 to 1, not 9.',
-    );
-    const carrier: Program = { name: 'carrier', instructions: [{ text: 'x', op: 'ssy', target: 1, pop: true }] };
-    expect(runProgram(carrier, { x: [1] })).toMatchObject({ ok: false });
-    expect(runProgram(branches, { x: [1], y: [1, 2] })).toMatchObject({ ok: false });
-    expect(runProgram(branches, {})).toMatchObject({ ok: false });
-  });
+it('the emulator refuses programs that cannot run', () => {
+  const pop: Program = { name: 'pop', instructions: [{ text: 'pop', op: 'work', pop: true }] };
+  expect(runProgram(pop, { x: [1] })).toFail(null, 'Instruction 0 of "pop" pops an empty stack.');
+  const endless: Program = {
+    name: 'endless',
+    instructions: [
+      { text: 'less', op: 'less', left: 0, right: 1 },
+      { text: 'branch', op: 'branch', target: 1 },
+    ],
+  };
+  expect(runProgram(endless, { x: [1] })).toMatchObject({ ok: false });
+  const outside: Program = { name: 'outside', instructions: [{ text: 'ssy', op: 'ssy', target: 9 }] };
+  expect(runProgram(outside, { x: [1] })).toFail(
+    null,
+    'Instruction 0: the target must be an integer from 0 to 1, not 9.',
+  );
+  const carrier: Program = { name: 'carrier', instructions: [{ text: 'x', op: 'ssy', target: 1, pop: true }] };
+  expect(runProgram(carrier, { x: [1] })).toMatchObject({ ok: false });
+  expect(runProgram(branches, { x: [1], y: [1, 2] })).toMatchObject({ ok: false });
+  expect(runProgram(branches, {})).toMatchObject({ ok: false });
 });
 
 describe('costs', () => {
@@ -85,42 +83,38 @@ describe('costs', () => {
   });
 });
 
-describe('timings', () => {
-  it('do not count the carrier of a divergent branch twice', () => {
-    const costs = STACK_COSTS.kepler;
-    const straight = runCycles(runLoops('single', 0), costs, 10);
-    expect(runCycles(runLoops('single', 5), costs, 10)).toBe(straight + 5 * 32);
-  });
-
-  it('spill from 15 divergent lanes on in the double loop, whose stack is one deeper', () => {
-    const { spills } = loopTimings('double', STACK_COSTS.kepler, 0);
-    expect(spills.findIndex((count) => count > 0)).toBe(15);
-  });
+it('timings do not count the carrier of a divergent branch twice', () => {
+  const costs = STACK_COSTS.kepler;
+  const straight = runCycles(runLoops('single', 0), costs, 10);
+  expect(runCycles(runLoops('single', 5), costs, 10)).toBe(straight + 5 * 32);
 });
 
-describe('expected divergence', () => {
-  it('is 0 for one length whose probability is rounded to slightly more than 1', () => {
-    const law = {
-      label: '',
-      support: Float64Array.of(3),
-      probability: Float64Array.of(1 + 2 ** -52),
-      truncatedMass: 0,
-    };
-    expect(expectedDivergence(law, 32)).toEqual({ divergentBranches: 0, spills: 0 });
-  });
+it('timings spill from 15 divergent lanes on in the double loop, whose stack is one deeper', () => {
+  const { spills } = loopTimings('double', STACK_COSTS.kepler, 0);
+  expect(spills.findIndex((count) => count > 0)).toBe(15);
+});
 
-  it('is at most one less than the number of lanes', () => {
-    const many = 10_000;
-    const wide = {
-      label: 'wide',
-      support: Float64Array.from({ length: many }, (_, i) => i + 1),
-      probability: new Float64Array(many).fill(1 / many),
-      truncatedMass: 0,
-    };
-    const { divergentBranches, spills } = expectedDivergence(wide, 32);
-    expect(divergentBranches).toBeCloseTo(many * (1 - (1 - 1 / many) ** 32) - 1, 9);
-    // A fourth spill needs at least 29 distinct lengths among 32. Each of the 496 pairs is equal with probability
-    // 1/10,000, so three ties are rare.
-    expect(Math.abs(spills - 4)).toBeLessThan(1e-4);
-  });
+it('expected divergence is 0 for one length whose probability is rounded to slightly more than 1', () => {
+  const law = {
+    label: '',
+    support: Float64Array.of(3),
+    probability: Float64Array.of(1 + 2 ** -52),
+    truncatedMass: 0,
+  };
+  expect(expectedDivergence(law, 32)).toEqual({ divergentBranches: 0, spills: 0 });
+});
+
+it('expected divergence is at most one less than the number of lanes', () => {
+  const many = 10_000;
+  const wide = {
+    label: 'wide',
+    support: Float64Array.from({ length: many }, (_, i) => i + 1),
+    probability: new Float64Array(many).fill(1 / many),
+    truncatedMass: 0,
+  };
+  const { divergentBranches, spills } = expectedDivergence(wide, 32);
+  expect(divergentBranches).toBeCloseTo(many * (1 - (1 - 1 / many) ** 32) - 1, 9);
+  // A fourth spill needs at least 29 distinct lengths among 32. Each of the 496 pairs is equal with probability
+  // 1/10,000, so three ties are rare.
+  expect(Math.abs(spills - 4)).toBeLessThan(1e-4);
 });

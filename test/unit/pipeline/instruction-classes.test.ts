@@ -53,7 +53,7 @@ describe('lanes for each class of instructions', () => {
     expect(time(ada, { fp64Share: 0.1 })).toBeCloseTo(6.4, 12);
   });
 
-  it('are those of FP32 if nothing is stated, and no mix is faster than the issue rate', () => {
+  it('are those of FP32 if nothing is stated, and no mix is faster than the issue rate', () =>
     forAll(
       fc.constantFrom(v100, a100, h100, ada, mi300),
       fc.double({ min: 0, max: 1, noNaN: true }),
@@ -63,8 +63,7 @@ describe('lanes for each class of instructions', () => {
         const shares = { integerShare, fp64Share: (1 - integerShare) * rest };
         expect(mixedLanes(device, shares)).toBeLessThanOrEqual(classLanes(device).issue);
       },
-    );
-  });
+    ));
 });
 
 describe('a study with shares of instructions', () => {

@@ -44,12 +44,11 @@ describe('soft saturation', () => {
 
   it('finds the parameters with which the data were made', () => {
     const rows = [];
-    for (const groupsPerBlock of [1, 2, 4, 8]) {
+    for (const groupsPerBlock of [1, 2, 4, 8])
       for (const blocksPerMultiprocessor of [1, 3, 9, 16, 30]) {
         const launch = { groupsPerBlock, residentBlocks: Math.min(16, 64 / groupsPerBlock), blocksPerMultiprocessor };
         rows.push({ ...launch, timeMs: wavesTime(kepler, launch) });
       }
-    }
     const parameters = unwrap(fitSoftSaturation(rows, { schedulers: [1, 2, 4, 8] }));
     expect(parameters.schedulers).toBe(4);
     // The data are exact, so the values differ only by the stopping rule of the least squares.
@@ -87,25 +86,21 @@ const kernel: KernelProfile = {
   kneeSoftness: 5,
 };
 
-describe('parameters derived from device and kernel', () => {
-  it('have issue cycles by lanes and latency by dependence', () => {
-    expect(pipelineParameters(device, kernel, { spilledRegisters: 0 })).toEqual({
-      latencyCycles: 20 * 5 + 400,
-      issueCycles: (20 * 32) / 64,
-      kneeSoftness: 5,
-      schedulers: 4,
-    });
-  });
+it('parameters derived from device and kernel have issue cycles by lanes and latency by dependence', () =>
+  expect(pipelineParameters(device, kernel, { spilledRegisters: 0 })).toEqual({
+    latencyCycles: 20 * 5 + 400,
+    issueCycles: (20 * 32) / 64,
+    kneeSoftness: 5,
+    schedulers: 4,
+  }));
 
-  it('count the instructions of spilled registers', () => {
-    expect(pipelineParameters(device, kernel, { spilledRegisters: 5 }).issueCycles).toBe((30 * 32) / 64);
-  });
+it('parameters derived from device and kernel count the instructions of spilled registers', () =>
+  expect(pipelineParameters(device, kernel, { spilledRegisters: 5 }).issueCycles).toBe((30 * 32) / 64));
 
-  it('are bound by bandwidth if the traffic takes longer than the instructions', () => {
-    // Per cycle, an SM of this device moves 10 bytes, and an iteration of the kernel moves 32 lanes × 8 bytes.
-    const heavy = pipelineParameters(device, { ...kernel, bytesPerIteration: 8 }, { spilledRegisters: 0 });
-    expect(heavy.issueCycles).toBeCloseTo(25.6, 12);
-  });
+it('parameters derived from device and kernel are bound by bandwidth if the traffic takes longer than the instructions', () => {
+  // Per cycle, an SM of this device moves 10 bytes, and an iteration of the kernel moves 32 lanes × 8 bytes.
+  const heavy = pipelineParameters(device, { ...kernel, bytesPerIteration: 8 }, { spilledRegisters: 0 });
+  expect(heavy.issueCycles).toBeCloseTo(25.6, 12);
 });
 
 const kim: KimDevice = {

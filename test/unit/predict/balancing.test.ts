@@ -15,47 +15,43 @@ const TEXTS = `none shuffle window-sort(4096) quantile-buckets(8) best-buckets(4
   dynamic-fetch(group) dynamic-fetch(64) nonzero-split merge-path row-split
   mixed(3) mixed(1:8,block) mixed(1:8,group:256,block) mixed(4:0,32)`.split(/\s+/);
 
-describe('text form', () => {
-  it.each([
-    [' window-sort( 4096 ) ', { kind: 'window-sort', units: 4096 }],
-    ['best-buckets(4)', { kind: 'best-buckets', k: 4 }],
-    [' merge-path ', { kind: 'merge-path' }],
-    ['dynamic-fetch', { kind: 'dynamic-fetch' }],
-    ['dynamic-fetch(group)', { kind: 'dynamic-fetch', fetch: 'group' }],
-    ['dynamic-fetch(64)', { kind: 'dynamic-fetch', fetch: 64 }],
-    ['dynamic-fetch(1)', { kind: 'dynamic-fetch' }],
-  ])('reads %j', (text, value) => {
-    expect(parseBalancing(text)).toEqual({ ok: true, value });
-  });
+it.each([
+  [' window-sort( 4096 ) ', { kind: 'window-sort', units: 4096 }],
+  ['best-buckets(4)', { kind: 'best-buckets', k: 4 }],
+  [' merge-path ', { kind: 'merge-path' }],
+  ['dynamic-fetch', { kind: 'dynamic-fetch' }],
+  ['dynamic-fetch(group)', { kind: 'dynamic-fetch', fetch: 'group' }],
+  ['dynamic-fetch(64)', { kind: 'dynamic-fetch', fetch: 64 }],
+  ['dynamic-fetch(1)', { kind: 'dynamic-fetch' }],
+])('text form reads %j', (text, value) => expect(parseBalancing(text)).toEqual({ ok: true, value }));
 
-  it.each(TEXTS)('%s is read and written', (text) => {
-    expect(formatBalancing(unwrap(parseBalancing(text)))).toBe(text);
-  });
+it.each(TEXTS)('text form %s is read and written', (text) =>
+  expect(formatBalancing(unwrap(parseBalancing(text)))).toBe(text),
+);
 
-  it.each([
-    ['sorted', 'Use none'],
-    ['none(3)', 'takes no argument'],
-    ['row-split(4)', 'takes no argument'],
-    ['padded(3)', 'takes no argument'],
-    ['padded-slice', 'whole number of units'],
-    ['padded-slice(0)', 'whole number of units'],
-    ['best-buckets', 'Use best-buckets(K)'],
-    ['best-buckets(0)', 'from 1 to 64'],
-    ['quantile-buckets(2.5)', 'from 1 to 64'],
-    ['window-sort(-1)', 'whole number of units'],
-    ['window-sort(99999999999)', 'whole number of units'],
-    ['dynamic-fetch(0)', 'from 1 to 4096, or dynamic-fetch(group)'],
-    ['dynamic-fetch(lane)', 'from 1 to 4096, or dynamic-fetch(group)'],
-    ['none; drop', 'Use none'],
-    ...['', '(1)', '(9)', '(1:8)', '(1,group)', '(3:8,group)', '(1:8,2:8,group)', '(1:8,2:4,group)'].map((classes) => [
-      `mixed${classes}`,
-      'mixed(1:8,group:256,block)',
-    ]),
-  ])('refuses %s', (text, message) => {
-    const error = { code: 'bad-input', message: expect.stringContaining(message) as string };
-    expect(parseBalancing(text)).toMatchObject({ ok: false, error });
-    expect(parseBalancing(text)).toMatchObject({ error: { message: expect.stringContaining(`"${text}"`) as string } });
-  });
+it.each([
+  ['sorted', 'Use none'],
+  ['none(3)', 'takes no argument'],
+  ['row-split(4)', 'takes no argument'],
+  ['padded(3)', 'takes no argument'],
+  ['padded-slice', 'whole number of units'],
+  ['padded-slice(0)', 'whole number of units'],
+  ['best-buckets', 'Use best-buckets(K)'],
+  ['best-buckets(0)', 'from 1 to 64'],
+  ['quantile-buckets(2.5)', 'from 1 to 64'],
+  ['window-sort(-1)', 'whole number of units'],
+  ['window-sort(99999999999)', 'whole number of units'],
+  ['dynamic-fetch(0)', 'from 1 to 4096, or dynamic-fetch(group)'],
+  ['dynamic-fetch(lane)', 'from 1 to 4096, or dynamic-fetch(group)'],
+  ['none; drop', 'Use none'],
+  ...['', '(1)', '(9)', '(1:8)', '(1,group)', '(3:8,group)', '(1:8,2:8,group)', '(1:8,2:4,group)'].map((classes) => [
+    `mixed${classes}`,
+    'mixed(1:8,group:256,block)',
+  ]),
+])('text form refuses %s', (text, message) => {
+  const error = { code: 'bad-input', message: expect.stringContaining(message) as string };
+  expect(parseBalancing(text)).toMatchObject({ ok: false, error });
+  expect(parseBalancing(text)).toMatchObject({ error: { message: expect.stringContaining(`"${text}"`) as string } });
 });
 
 describe('cost', () => {
@@ -83,45 +79,42 @@ describe('cost', () => {
     expect(cost('window-sort(4096)', 1, 16)).toEqual({ bytes: 8 + 32 + 16, passes: 2 });
   });
 
-  it('is the sum of traffic and starts of passes', () => {
-    expect(computeBalancingMilliseconds(device, { bytes: 1e9, passes: 2 })).toBeCloseTo(1 + 0.006, 12);
-  });
+  it('is the sum of traffic and starts of passes', () =>
+    expect(computeBalancingMilliseconds(device, { bytes: 1e9, passes: 2 })).toBeCloseTo(1 + 0.006, 12));
 });
 
-describe('partitions of sparse rows', () => {
-  it('divide rows, entries, or both', () => {
-    const rows = Float64Array.of(8, 0, 0, 0, 1, 1, 1, 1);
-    expect([...evenRows(rows, 2).nonZeros]).toEqual([8, 4]);
-    // There are more workers than rows, so the first worker gets none.
-    expect(evenRows(Float64Array.of(3, 5), 3)).toEqual({
-      rows: Float64Array.of(0, 1, 1),
-      nonZeros: Float64Array.of(0, 3, 5),
-    });
-    expect([...evenNonZeros(rows, 2).nonZeros]).toEqual([6, 6]);
-    expect([...evenNonZeros(rows, 2).rows]).toEqual([0, 8]);
-    const { rows: ended, nonZeros } = mergePath(rows, 2);
-    expect([...ended]).toEqual([2, 6]);
-    expect([...nonZeros]).toEqual([8, 4]);
+it('partitions of sparse rows divide rows, entries, or both', () => {
+  const rows = Float64Array.of(8, 0, 0, 0, 1, 1, 1, 1);
+  expect([...evenRows(rows, 2).nonZeros]).toEqual([8, 4]);
+  // There are more workers than rows, so the first worker gets none.
+  expect(evenRows(Float64Array.of(3, 5), 3)).toEqual({
+    rows: Float64Array.of(0, 1, 1),
+    nonZeros: Float64Array.of(0, 3, 5),
   });
+  expect([...evenNonZeros(rows, 2).nonZeros]).toEqual([6, 6]);
+  expect([...evenNonZeros(rows, 2).rows]).toEqual([0, 8]);
+  const { rows: ended, nonZeros } = mergePath(rows, 2);
+  expect([...ended]).toEqual([2, 6]);
+  expect([...nonZeros]).toEqual([8, 4]);
+});
 
-  it('compare the slowest worker with the mean', () => {
-    expect(loadImbalance(Float64Array.of(3, 1))).toBe(1.5);
-    expect(loadImbalance(new Float64Array(4))).toBe(1);
-  });
+it('partitions of sparse rows compare the slowest worker with the mean', () => {
+  expect(loadImbalance(Float64Array.of(3, 1))).toBe(1.5);
+  expect(loadImbalance(new Float64Array(4))).toBe(1);
+});
 
-  it('lose no row and no entry, and the merge path is even within one item', () => {
-    const lengths = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 60 }).map((rows) => Float64Array.from(rows));
-    forAll(lengths, fc.integer({ min: 1, max: 16 }), (rows, workers) => {
-      const entries = rows.reduce((sum, length) => sum + length, 0);
-      for (const cut of [evenRows, evenNonZeros, mergePath]) {
-        const parts = cut(rows, workers);
-        expect(parts.rows.reduce((sum, value) => sum + value, 0)).toBe(rows.length);
-        expect(parts.nonZeros.reduce((sum, value) => sum + value, 0)).toBe(entries);
-        expect(Math.min(...parts.rows, ...parts.nonZeros)).toBeGreaterThanOrEqual(0);
-      }
-      const merged = mergePath(rows, workers);
-      const most = Math.ceil((rows.length + entries) / workers);
-      merged.rows.forEach((ended, w) => expect(ended + merged.nonZeros[w]).toBeLessThanOrEqual(most));
-    });
+it('partitions of sparse rows lose no row and no entry, and the merge path is even within one item', () => {
+  const lengths = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 60 }).map((rows) => Float64Array.from(rows));
+  forAll(lengths, fc.integer({ min: 1, max: 16 }), (rows, workers) => {
+    const entries = rows.reduce((sum, length) => sum + length, 0);
+    for (const cut of [evenRows, evenNonZeros, mergePath]) {
+      const parts = cut(rows, workers);
+      expect(parts.rows.reduce((sum, value) => sum + value, 0)).toBe(rows.length);
+      expect(parts.nonZeros.reduce((sum, value) => sum + value, 0)).toBe(entries);
+      expect(Math.min(...parts.rows, ...parts.nonZeros)).toBeGreaterThanOrEqual(0);
+    }
+    const merged = mergePath(rows, workers);
+    const most = Math.ceil((rows.length + entries) / workers);
+    merged.rows.forEach((ended, w) => expect(ended + merged.nonZeros[w]).toBeLessThanOrEqual(most));
   });
 });

@@ -28,52 +28,49 @@ const zipf = unwrap(zipfLaw(1.6, 2000));
 /** In this law, a few units are long. Each of them takes longer than all other units of a slot. */
 const rare = categorical({ 5: 1 - 1 / 6000, 4000: 1 / 6000 });
 
-describe('a sorted order', () => {
-  it('is ascending within every window, and contains the lengths of the law as often as they are likely', () => {
-    forAllOf(40)(
-      fc.constantFrom(geometric, uniform, rare),
-      fc.integer({ min: 1000, max: 30_000 }),
-      fc.integer({ min: 1, max: 6000 }),
-      (law, units, wanted) => {
-        const window = Math.min(wanted, units);
-        const { lengths } = makeSortedOrder(law, units, window);
-        expect(lengths).toHaveLength(units);
-        expect(lengths.findIndex((length, i) => i % window !== 0 && !(length >= lengths[i - 1]))).toBe(-1);
-        const counts = new Map<number, number>();
-        for (const length of lengths) counts.set(length, (counts.get(length) ?? 0) + 1);
-        law.support.forEach((length, i) =>
-          expect(Math.abs((counts.get(length) ?? 0) - law.probability[i] * units)).toBeLessThan(1 + 1e-6),
-        );
-      },
-    );
-  });
+it('a sorted order is ascending within every window, and contains the lengths of the law as often as they are likely', () =>
+  forAllOf(40)(
+    fc.constantFrom(geometric, uniform, rare),
+    fc.integer({ min: 1000, max: 30_000 }),
+    fc.integer({ min: 1, max: 6000 }),
+    (law, units, wanted) => {
+      const window = Math.min(wanted, units);
+      const { lengths } = makeSortedOrder(law, units, window);
+      expect(lengths).toHaveLength(units);
+      expect(lengths.findIndex((length, i) => i % window !== 0 && !(length >= lengths[i - 1]))).toBe(-1);
+      const counts = new Map<number, number>();
+      for (const length of lengths) counts.set(length, (counts.get(length) ?? 0) + 1);
+      law.support.forEach((length, i) =>
+        expect(Math.abs((counts.get(length) ?? 0) - law.probability[i] * units)).toBeLessThan(1 + 1e-6),
+      );
+    },
+  ));
 
-  // The law is geometric(0.05), in groups of 32.
-  it.each([
-    { window: 256, loss: 1.503 },
-    { window: 4096, loss: 1.041 },
-  ])('has the loss of the binomial law of ranks: $loss in windows of $window', ({ window, loss }) => {
-    const units = 2 ** 18;
-    const { lengths } = makeSortedOrder(geometric, units, window);
-    let longest = 0;
-    for (let i = 31; i < units; i += 32) longest += 32 * lengths[i];
-    const work = Array.from(lengths).reduce((sum, length) => sum + length, 0);
-    expect(Math.abs(longest / work - loss)).toBeLessThan(0.006);
-  });
+// The law is geometric(0.05), in groups of 32.
+it.each([
+  { window: 256, loss: 1.503 },
+  { window: 4096, loss: 1.041 },
+])('a sorted order has the loss of the binomial law of ranks: $loss in windows of $window', ({ window, loss }) => {
+  const units = 2 ** 18;
+  const { lengths } = makeSortedOrder(geometric, units, window);
+  let longest = 0;
+  for (let i = 31; i < units; i += 32) longest += 32 * lengths[i];
+  const work = Array.from(lengths).reduce((sum, length) => sum + length, 0);
+  expect(Math.abs(longest / work - loss)).toBeLessThan(0.006);
+});
 
-  it('represents more units than it stores, with the same lengths in each window and rank', () => {
-    const dealing = dealingOf(5_000_000, 32, 8, 4);
-    for (const window of [4096, 5_000_000]) {
-      const order = makeSortedOrder(geometric, dealing.units, window);
-      expect(order.lengths.length).toBeLessThanOrEqual(2 ** 18);
-      const { lengthAt } = readSorted(order, dealing);
-      let sum = 0;
-      for (let position = 7; position < dealing.units; position += 101) sum += lengthAt(position);
-      expect(Math.abs(sum / Math.ceil((dealing.units - 7) / 101) / 20 - 1)).toBeLessThan(0.02);
-      for (let i = 1; i < window; i += Math.ceil(window / 5000))
-        expect(lengthAt(i)).toBeGreaterThanOrEqual(lengthAt(i - 1));
-    }
-  });
+it('a sorted order represents more units than it stores, with the same lengths in each window and rank', () => {
+  const dealing = dealingOf(5_000_000, 32, 8, 4);
+  for (const window of [4096, 5_000_000]) {
+    const order = makeSortedOrder(geometric, dealing.units, window);
+    expect(order.lengths.length).toBeLessThanOrEqual(2 ** 18);
+    const { lengthAt } = readSorted(order, dealing);
+    let sum = 0;
+    for (let position = 7; position < dealing.units; position += 101) sum += lengthAt(position);
+    expect(Math.abs(sum / Math.ceil((dealing.units - 7) / 101) / 20 - 1)).toBeLessThan(0.02);
+    for (let i = 1; i < window; i += Math.ceil(window / 5000))
+      expect(lengthAt(i)).toBeGreaterThanOrEqual(lengthAt(i - 1));
+  }
 });
 
 describe('a reader of a sorted order', () => {
@@ -289,7 +286,7 @@ describe('depths of dealt units', () => {
     expect(spreadOf(15)).toBeLessThan(0.1);
   });
 
-  it('are the sum of the longest units of the rounds in nested loops, and the longest sum in a flattened one', () => {
+  it('are the sum of the longest units of the rounds in nested loops, and the longest sum in a flattened one', () =>
     forAll(
       fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 200 }),
       fc.integer({ min: 1, max: 8 }),
@@ -329,8 +326,7 @@ describe('depths of dealt units', () => {
             expect(computeGroupDepth(order, dealing, block, g, scratch)).toBe(expected);
           }
       },
-    );
-  });
+    ));
 });
 
 it('the starts of a group are counted once each, for any number of them and for lengths that are not whole', () => {
@@ -346,37 +342,33 @@ it('the starts of a group are counted once each, for any number of them and for 
   }
 });
 
-describe('units of buckets over rounds that are not whole', () => {
-  it('add up to the shares, and the remaining round belongs to the last bucket', () => {
-    forAll(
-      fc.array(fc.double({ min: 0.01, max: 1, noNaN: true }), { minLength: 1, maxLength: 6 }),
-      fc.double({ min: 1, max: 40, noNaN: true }),
-      (parts, rounds) => {
-        const total = parts.reduce((sum, part) => sum + part, 0);
-        const shares = parts.map((part) => part / total);
-        const patterns = listRoundPatterns(shares, rounds);
-        expect(patterns.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1, 9);
-        shares.forEach((share, b) => {
-          const units = patterns.reduce((sum, { weight, counts }) => sum + weight * counts[b], 0);
-          expect(units).toBeCloseTo(share * rounds, 6);
-        });
-        for (const { counts } of patterns) {
-          expect(counts.every((count) => count >= 0)).toBe(true);
-          const played = counts.reduce((sum, count) => sum + count, 0);
-          expect(played === Math.floor(rounds + 1e-9) || played === Math.ceil(rounds - 1e-9)).toBe(true);
-        }
-      },
-    );
-  });
+it('units of buckets over rounds that are not whole add up to the shares, and the remaining round belongs to the last bucket', () =>
+  forAll(
+    fc.array(fc.double({ min: 0.01, max: 1, noNaN: true }), { minLength: 1, maxLength: 6 }),
+    fc.double({ min: 1, max: 40, noNaN: true }),
+    (parts, rounds) => {
+      const total = parts.reduce((sum, part) => sum + part, 0);
+      const shares = parts.map((part) => part / total);
+      const patterns = listRoundPatterns(shares, rounds);
+      expect(patterns.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1, 9);
+      shares.forEach((share, b) => {
+        const units = patterns.reduce((sum, { weight, counts }) => sum + weight * counts[b], 0);
+        expect(units).toBeCloseTo(share * rounds, 6);
+      });
+      for (const { counts } of patterns) {
+        expect(counts.every((count) => count >= 0)).toBe(true);
+        const played = counts.reduce((sum, count) => sum + count, 0);
+        expect(played === Math.floor(rounds + 1e-9) || played === Math.ceil(rounds - 1e-9)).toBe(true);
+      }
+    },
+  ));
 
-  it('are tabulated for slightly more units than exist, never for fewer', () => {
-    forAll(fc.double({ min: 0.2, max: 5000, noNaN: true }), (mean) => {
-      const { units, scale } = tabulateRounds(mean);
-      expect(units).toBeGreaterThanOrEqual(Math.max(1, mean * (1 - 1e-9)));
-      expect(units).toBeLessThanOrEqual(Math.max(1, mean) * (1 + 1 / 32 + 1e-9));
-      expect(scale * units).toBeCloseTo(mean, 9);
-    });
-    const keys = Array.from({ length: 4000 }, (_, i) => tabulateRounds(1 + i / 50));
-    expect(new Set(keys.map(({ key }) => key)).size).toBe(new Set(keys.map(({ units }) => units)).size);
+it('units of buckets over rounds that are not whole are tabulated for slightly more units than exist, never for fewer', () => {
+  forAll(fc.double({ min: 0.2, max: 5000, noNaN: true }), (mean) => {
+    const { units, scale } = tabulateRounds(mean);
+    expect(units).toBeWithin(Math.max(1, mean * (1 - 1e-9)), Math.max(1, mean) * (1 + 1 / 32 + 1e-9));
+    expect(scale * units).toBeCloseTo(mean, 9);
   });
+  const keys = Array.from({ length: 4000 }, (_, i) => tabulateRounds(1 + i / 50));
+  expect(new Set(keys.map(({ key }) => key)).size).toBe(new Set(keys.map(({ units }) => units)).size);
 });

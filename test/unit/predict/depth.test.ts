@@ -81,7 +81,7 @@ describe('group depths compared with simulated launches', () => {
     ['with empty units', withEmpty, [0.02, 0.02, 0.02, 0.02]],
     ['two distant lengths, at most an eighth too short', twoLengths, [0.01, 0.125, 0.02, 0.01]],
   ] as const)('dynamic fetch, %s, is within the stated error', (_, law, tolerances) => {
-    for (const lanes of [8, 32]) {
+    for (const lanes of [8, 32])
       for (const [at, m] of [1, 2, 5, 24].entries()) {
         const tolerance = tolerances[at];
         const balancing = { kind: 'dynamic-fetch' } as const;
@@ -96,7 +96,6 @@ describe('group depths compared with simulated launches', () => {
           4.5 * block.error + 2 * tolerance * block.mean,
         );
       }
-    }
   });
 
   it('is never longer than the longest units of all rounds', () => {
@@ -106,12 +105,11 @@ describe('group depths compared with simulated launches', () => {
         { length: 1000, probability: 0.25 },
       ]),
     );
-    for (const loop of ['nested', 'flattened'] as const) {
+    for (const loop of ['nested', 'flattened'] as const)
       for (const m of [3, 7, 12]) {
         const block = blockOf(depthOf(escape, 32, 'none', loop, m), 32);
         expect(block.mean, `${loop}, m = ${m}`).toBeLessThan(1000 * m * (1 + 1e-9));
       }
-    }
   });
 
   it('has one setup in each round of nested loops', () => {
@@ -126,8 +124,8 @@ describe('group depths compared with simulated launches', () => {
   it('has a set-up whenever a lane of a flattened loop starts a unit', () => {
     const escapes = categorical({ 10: 0.8, 700: 0.2 });
     const sizes = [1, 2, 8, 32];
-    for (const law of [unwrap(uniformLaw(20, 40)), unwrap(poissonLaw(12)), geometric, twoLengths, escapes]) {
-      for (const m of [1, 2, 5, 24]) {
+    for (const law of [unwrap(uniformLaw(20, 40)), unwrap(poissonLaw(12)), geometric, twoLengths, escapes])
+      for (const m of [1, 2, 5, 24])
         computeIndependentStarts(law, sizes, m).forEach(({ starts }, i) => {
           const sampled = sampledStarts(unitsOf(law, m), sizes[i], 400, mersenneTwister(9));
           expect(
@@ -135,8 +133,6 @@ describe('group depths compared with simulated launches', () => {
             `${law.label} n=${sizes[i]} m=${m}: ${starts} ${sampled}`,
           ).toBeLessThan(0.03);
         });
-      }
-    }
     // These lengths do not fit the transform, and these rounds exceed the number that is computed directly.
     const long = unwrap(uniformLaw(1, 30_000));
     const many = sampledStarts(unitsOf(geometric, 150), 32, 40, mersenneTwister(3));
@@ -174,10 +170,8 @@ describe('group depths compared with simulated launches', () => {
         });
       }
     }
-    expect(computeFetchedStarts(unwrap(constantLaw(20)), sizes)(7.5)).toEqual({
-      starts: [7.5, 7.5, 7.5],
-      iterations: 130,
-    });
+    const expected = { starts: [7.5, 7.5, 7.5], iterations: 130 };
+    expect(computeFetchedStarts(unwrap(constantLaw(20)), sizes)(7.5)).toEqual(expected);
   });
 
   it('follows lanes from one bucket to the next', () => {
@@ -235,11 +229,8 @@ it.each(['none', 'quantile-buckets(3)', 'best-buckets(4)', 'dynamic-fetch'])(
         const kept = depthOf(geometric, 8, text, loop, m, 2);
         const { withoutSetup: _, ...first } = depthOf({ ...geometric }, 8, text, loop, m, 2);
         expect(kept.values).toEqual(first.values);
-        expect([kept.meanDepth, kept.meanLoss, kept.aggregateLoss]).toEqual([
-          first.meanDepth,
-          first.meanLoss,
-          first.aggregateLoss,
-        ]);
+        const wanted = [first.meanDepth, first.meanLoss, first.aggregateLoss];
+        expect([kept.meanDepth, kept.meanLoss, kept.aggregateLoss]).toEqual(wanted);
         const [table, expected] = [getDepthTable(kept), getDepthTable(first)];
         expect(table.edges).toEqual(expected.edges);
         // Shifted values are rounded, and so are the steps between them.
@@ -359,60 +350,55 @@ describe('losses', () => {
   });
 
   it('has no loss for constant lengths, and none without work', () => {
-    for (const length of [0, 7]) {
-      for (const text of ['none', 'best-buckets(4)', 'window-sort(64)', 'full-sort', 'dynamic-fetch']) {
+    for (const length of [0, 7])
+      for (const text of ['none', 'best-buckets(4)', 'window-sort(64)', 'full-sort', 'dynamic-fetch'])
         for (const m of text.includes('sort') ? [1] : [1, 3, 1000]) {
           const depth = depthOf(unwrap(constantLaw(length)), 32, text, 'flattened', m);
           expect(depth.aggregateLoss, `${text}, m = ${m}`).toBeCloseTo(1, 9);
           expect(depth.meanLoss).toBeCloseTo(1, 9);
           expect(depth.meanDepth).toBeCloseTo(length * m, 6);
         }
-      }
+  });
+});
+
+it('best buckets are the cheapest cuts of all', () => {
+  const law = categorical({ 1: 0.3, 2: 0.25, 5: 0.2, 11: 0.1, 12: 0.1, 40: 0.05 });
+  const n = 4;
+  const cost = (from: number, to: number) => {
+    let share = 0;
+    for (let i = from; i < to; i++) share += law.probability[i];
+    let below = 0;
+    let longest = 0;
+    for (let i = from; i < to; i++) {
+      const before = below;
+      below += law.probability[i] / share;
+      longest += law.support[i] * (below ** n - before ** n);
     }
-  });
+    return share * longest;
+  };
+  let least = Infinity;
+  for (let a = 1; a < 5; a++)
+    for (let b = a + 1; b < 6; b++) least = Math.min(least, cost(0, a) + cost(a, b) + cost(b, 6));
+  // Both values are sums of the same few products.
+  expect(Math.abs(depthOf(law, n, 'best-buckets(3)').meanDepth / least - 1)).toBeLessThan(1e-12);
+  const ranges = listBucketRanges(law, n, { kind: 'best-buckets', k: 3 });
+  expect(ranges).toHaveLength(3);
+  expect(ranges.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 12);
 });
 
-describe('best buckets', () => {
-  it('finds the cheapest cuts of all', () => {
-    const law = categorical({ 1: 0.3, 2: 0.25, 5: 0.2, 11: 0.1, 12: 0.1, 40: 0.05 });
-    const n = 4;
-    const cost = (from: number, to: number) => {
-      let share = 0;
-      for (let i = from; i < to; i++) share += law.probability[i];
-      let below = 0;
-      let longest = 0;
-      for (let i = from; i < to; i++) {
-        const before = below;
-        below += law.probability[i] / share;
-        longest += law.support[i] * (below ** n - before ** n);
-      }
-      return share * longest;
-    };
-    let least = Infinity;
-    for (let a = 1; a < 5; a++) {
-      for (let b = a + 1; b < 6; b++) least = Math.min(least, cost(0, a) + cost(a, b) + cost(b, 6));
-    }
-    // Both values are sums of the same few products.
-    expect(Math.abs(depthOf(law, n, 'best-buckets(3)').meanDepth / least - 1)).toBeLessThan(1e-12);
-    const ranges = listBucketRanges(law, n, { kind: 'best-buckets', k: 3 });
-    expect(ranges).toHaveLength(3);
-    expect(ranges.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 12);
-  });
-
-  it('cuts a length in two where a quantile falls inside it', () => {
-    const ranges = listBucketRanges(twoLengths, 4, { kind: 'quantile-buckets', k: 3 });
-    expect(ranges.map(({ from, to }) => [from, to])).toEqual([
-      [1, 1],
-      [1, 30],
-      [30, 30],
-    ]);
-    for (const { share } of ranges) expect(share).toBeCloseTo(1 / 3, 12);
-  });
+it('buckets cut a length in two where a quantile falls inside it', () => {
+  const ranges = listBucketRanges(twoLengths, 4, { kind: 'quantile-buckets', k: 3 });
+  const expected = [
+    [1, 1],
+    [1, 30],
+    [30, 30],
+  ];
+  expect(ranges.map(({ from, to }) => [from, to])).toEqual(expected);
+  for (const { share } of ranges) expect(share).toBeCloseTo(1 / 3, 12);
 });
 
-it('refuses several units per thread of sorted units, whose groups keep their places', () => {
-  expect(() => depthOf(geometric, 8, 'full-sort', 'nested', 2)).toThrow(RangeError);
-});
+it('refuses several units per thread of sorted units, whose groups keep their places', () =>
+  expect(() => depthOf(geometric, 8, 'full-sort', 'nested', 2)).toThrow(RangeError));
 
 it('refuses groups and units that are not whole', () => {
   expect(() => depthOf(geometric, 0, 'none')).toThrow(RangeError);

@@ -70,7 +70,7 @@ describe('the last fetches of a group', () => {
     const left = Array.from({ length: groups }, () => new Float64Array(32));
     let units = groups * 32 * rounds;
     let last = 0;
-    for (let active = groups; active > 0;) {
+    for (let active = groups; active > 0;)
       for (const lanes of left) {
         if (lanes.every((lane) => lane === Infinity)) continue;
         let isLast = false;
@@ -86,7 +86,6 @@ describe('the last fetches of a group', () => {
         if (lanes.every((lane) => lane === Infinity)) active--;
         lanes.forEach((lane, at) => (lanes[at] = lane - 1));
       }
-    }
     return last / groups;
   };
 
@@ -147,11 +146,8 @@ describe('the cost of a fetch', () => {
 
   it('is only the start if no iteration fetches', () => {
     const none = { ...fetches, iterations: 0, events: 0, additions: 0 };
-    expect(computeFetchCost(device, none, 1000, 1).fetching).toEqual({
-      iterations: 0,
-      latencyCycles: 0,
-      counterCycles: 0,
-    });
+    const expected = { iterations: 0, latencyCycles: 0, counterCycles: 0 };
+    expect(computeFetchCost(device, none, 1000, 1).fetching).toEqual(expected);
   });
 
   const timesOf = async (lengths: string, balancing: string[]) => {

@@ -19,10 +19,9 @@ function playedByIteration(
   units: number,
   { groups, lanes, perFetch, setup }: { groups: number; lanes: number; perFetch: number; setup: number },
 ) {
-  const slots = Array.from({ length: groups }, () => ({
-    wait: 0,
-    lanes: Array.from({ length: lanes }, () => ({ left: 0, held: 0, next: 0 })),
-  }));
+  const slots = Array.from({ length: groups }, () => {
+    return { wait: 0, lanes: Array.from({ length: lanes }, () => ({ left: 0, held: 0, next: 0 })) };
+  });
   let [taken, starts, fetches, active] = [0, 0, 0, true];
   while (active) {
     active = false;
@@ -65,7 +64,7 @@ function playedByIteration(
 }
 
 describe('the units that groups fetch from a given order', () => {
-  it('are the same as those of lanes that fetch one after another', () => {
+  it('are the same as those of lanes that fetch one after another', () =>
     forAll(
       fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 60 }),
       fc.integer({ min: 1, max: 6 }),
@@ -82,8 +81,7 @@ describe('the units that groups fetch from a given order', () => {
         expect(Math.abs(group.starts * groups - starts)).toBeLessThan(1e-6);
         expect(Math.abs((group.events + 1) * groups - fetches)).toBeLessThan(1e-6);
       },
-    );
-  });
+    ));
 
   it('lose no work: it is either done or still left when the units run out', () => {
     forAll(
@@ -101,8 +99,7 @@ describe('the units that groups fetch from a given order', () => {
         expect(depth.values.at(-1)).toBeLessThanOrEqual(unitsPerLane * mean + longest + 1e-6);
         expect(iterations).toBeLessThanOrEqual(unitsPerLane * mean + 1e-6);
         depth.survival.forEach((above, i) => {
-          expect(above).toBeGreaterThanOrEqual(0);
-          expect(above).toBeLessThanOrEqual(i === 0 ? 1 : depth.survival[i - 1]);
+          expect(above).toBeWithin(0, i === 0 ? 1 : depth.survival[i - 1]);
         });
       },
     );

@@ -35,35 +35,32 @@ function bruteForce(lengths: readonly number[], n: number) {
   return { aggregateLoss: lockstep / work, meanLoss: losses.reduce((a, b) => a + b, 0) / losses.length };
 }
 
-describe('losses in the given order', () => {
-  // The expected values are published for 32 units, in order and shuffled.
-  it.each([
-    ['mtx:db/examples/cage8.mtx', 1.13, 1.58],
-    ['mtx:test/data/matrices/lp_ship04l.mtx', 3.9, 5.1],
-    ['example:collatz', 1.87, 2.07],
-    ['example:mandelbrot(256,256,1000)', 1.466, 4.041],
-  ])('for %s are %f, and %f if shuffled', async (workload, inOrder, shuffled) => {
-    const [row] = unwrap(await workloadLoss(workload, [32], ROOT)).rows;
-    expect(Math.abs(row.givenOrder!.aggregateLoss / inOrder - 1)).toBeLessThan(0.015);
-    expect(Math.abs(row.aggregateLoss / shuffled - 1)).toBeLessThan(0.015);
-  });
-
-  it('are null if the workload has no order', async () => {
-    const [row] = unwrap(await workloadLoss('file:acts-propagation-steps.csv', [32], join(ROOT, 'db/examples'))).rows;
-    expect(row.givenOrder).toBeNull();
-    expect(unwrap(await workloadLoss('geometric(0.1)', [32], ROOT)).rows[0].givenOrder).toBeNull();
-  });
-
-  it('equal those of the units one by one, whether repeated or cut off', () => {
-    forAll(lengthsOf(40), fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: 33 }), (lengths, units, n) => {
-      const expected = bruteForce(Array.from(repeatUnits(lengths, units)), n);
-      const found = computeLossInOrder(lengths.subarray(0, units), units, n);
-      if (Number.isFinite(expected.aggregateLoss))
-        expect(Math.abs(found.aggregateLoss / expected.aggregateLoss - 1)).toBeLessThan(1e-12);
-      expect(Math.abs(found.meanLoss / expected.meanLoss - 1)).toBeLessThan(1e-12);
-    });
-  });
+// The expected values are published for 32 units, in order and shuffled.
+it.each([
+  ['mtx:db/examples/cage8.mtx', 1.13, 1.58],
+  ['mtx:test/data/matrices/lp_ship04l.mtx', 3.9, 5.1],
+  ['example:collatz', 1.87, 2.07],
+  ['example:mandelbrot(256,256,1000)', 1.466, 4.041],
+])('losses in the given order for %s are %f, and %f if shuffled', async (workload, inOrder, shuffled) => {
+  const [row] = unwrap(await workloadLoss(workload, [32], ROOT)).rows;
+  expect(Math.abs(row.givenOrder!.aggregateLoss / inOrder - 1)).toBeLessThan(0.015);
+  expect(Math.abs(row.aggregateLoss / shuffled - 1)).toBeLessThan(0.015);
 });
+
+it('losses in the given order are null if the workload has no order', async () => {
+  const [row] = unwrap(await workloadLoss('file:acts-propagation-steps.csv', [32], join(ROOT, 'db/examples'))).rows;
+  expect(row.givenOrder).toBeNull();
+  expect(unwrap(await workloadLoss('geometric(0.1)', [32], ROOT)).rows[0].givenOrder).toBeNull();
+});
+
+it('losses in the given order equal those of the units one by one, whether repeated or cut off', () =>
+  forAll(lengthsOf(40), fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: 33 }), (lengths, units, n) => {
+    const expected = bruteForce(Array.from(repeatUnits(lengths, units)), n);
+    const found = computeLossInOrder(lengths.subarray(0, units), units, n);
+    if (Number.isFinite(expected.aggregateLoss))
+      expect(Math.abs(found.aggregateLoss / expected.aggregateLoss - 1)).toBeLessThan(1e-12);
+    expect(Math.abs(found.meanLoss / expected.meanLoss - 1)).toBeLessThan(1e-12);
+  }));
 
 function lengthsOf(maxLength: number) {
   return fc
@@ -101,7 +98,7 @@ const launch = fc
   });
 
 describe('a given order', () => {
-  it('is the same as in measurements', () => {
+  it('is the same as in measurements', () =>
     forAll(launch, ({ lengths, law, kind, dealing: { units, unitsPerGroup, ...rest } }) => {
       const all = repeatUnits(lengths, units);
       const order = arrangeUnits(lengths, units, law, kind, unitsPerGroup);
@@ -116,24 +113,21 @@ describe('a given order', () => {
       }
       const expected = unwrap(unitOrder(Uint32Array.from(all), kind, unitsPerGroup));
       for (let position = 0; position < units; position++) expect(lengthAt(position)).toBe(all[expected[position]]);
-    });
-  });
+    }));
 
   it('leaves a bucket empty whose share is less than half a unit', () => {
     const lengths = Float64Array.of(5, 3, 4);
     const law = unwrap(empiricalLaw(countLengths(lengths), 'x'));
-    const order = arrangeUnits(lengths, 3, law, { kind: 'quantile-buckets', k: 8 }, 32);
-    expect([...order.lengths]).toEqual([3, 4, 5]);
+    expect([...arrangeUnits(lengths, 3, law, { kind: 'quantile-buckets', k: 8 }, 32).lengths]).toEqual([3, 4, 5]);
   });
 
-  it('has the law of its units', () => {
+  it('has the law of its units', () =>
     forAll(lengthsOf(30), fc.integer({ min: 1, max: 200 }), (lengths, units) => {
       const expected = unwrap(empiricalLaw(countLengths(repeatUnits(lengths, units)), 'x'));
       const { support, probability } = makeUnitLaw('x', makeGivenLengths(lengths), units);
       expect(support).toEqual(expected.support);
       probability.forEach((p, i) => expect(Math.abs(p - expected.probability[i])).toBeLessThan(1e-12));
-    });
-  });
+    }));
 
   it('is dealt like any other order, and a launch knows the depth of every group', () => {
     forAllOf(300)(launch, ({ lengths, law, kind, dealing }) => {

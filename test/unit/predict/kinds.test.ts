@@ -195,14 +195,13 @@ describe('even shares', () => {
     expect(Math.abs(sum / with_.timeMs - 1)).toBeLessThan(1e-12);
   });
 
-  it('contain every item, and only the last slot has fewer', () => {
+  it('contain every item, and only the last slot has fewer', () =>
     forAll(fc.integer({ min: 1, max: 1e9 }), fc.integer({ min: 1, max: 1e6 }), (iterations, slots) => {
       const { itemsPerSlot, workingSlots } = computeEvenShares(iterations, slots);
       expect(workingSlots).toBeLessThanOrEqual(slots);
       expect(itemsPerSlot * workingSlots).toBeGreaterThanOrEqual(iterations);
       expect(itemsPerSlot * (workingSlots - 1)).toBeLessThan(iterations);
-    });
-  });
+    }));
 
   it('need known lengths', async () => {
     const predictor = await predictorOf(
@@ -214,27 +213,25 @@ describe('even shares', () => {
   });
 });
 
-describe('padding', () => {
-  it('makes every unit exactly as long as the longest of a list', async () => {
-    const axes = { balancing: ['padded'], blockThreads: [256], unitsPerThread: [3] };
-    const lengths = 'categorical(3: 0.5, 17: 0.5)';
-    const padded = await predictorOf(axes, {}, { lengths, units: 300_000 });
-    const even = await predictorOf({ ...axes, balancing: ['none'] }, {}, { lengths: 'constant(17)', units: 300_000 });
-    const { balancingMs } = playableDesign(padded, 0)!;
-    expect(balancingMs).toBeGreaterThan(0);
-    expect(Math.abs((timeOf(padded) - balancingMs) / timeOf(even) - 1)).toBeLessThan(1e-9);
-    const { meanLoss, aggregateLoss } = predictChunk(padded, 0, 1);
-    expect([meanLoss[0], aggregateLoss[0]]).toEqual([Math.fround(1.7), Math.fround(1.7)]);
-  });
+it('padding makes every unit exactly as long as the longest of a list', async () => {
+  const axes = { balancing: ['padded'], blockThreads: [256], unitsPerThread: [3] };
+  const lengths = 'categorical(3: 0.5, 17: 0.5)';
+  const padded = await predictorOf(axes, {}, { lengths, units: 300_000 });
+  const even = await predictorOf({ ...axes, balancing: ['none'] }, {}, { lengths: 'constant(17)', units: 300_000 });
+  const { balancingMs } = playableDesign(padded, 0)!;
+  expect(balancingMs).toBeGreaterThan(0);
+  expect(Math.abs((timeOf(padded) - balancingMs) / timeOf(even) - 1)).toBeLessThan(1e-9);
+  const { meanLoss, aggregateLoss } = predictChunk(padded, 0, 1);
+  expect([meanLoss[0], aggregateLoss[0]]).toEqual([Math.fround(1.7), Math.fround(1.7)]);
+});
 
-  it('takes no more time in slices of a group, and more in longer slices', async () => {
-    const slices = [32, 256, 4096].map((units) => `padded-slice(${units})`);
-    const predictor = await predictorOf({ balancing: ['none', ...slices, 'padded'], blockThreads: [256] });
-    const times = Array.from({ length: 5 }, (_, i) => timeOf(predictor, i) - playableDesign(predictor, i)!.balancingMs);
-    // The two laws are equal, but have their steps at different places.
-    expect(Math.abs(times[1] / times[0] - 1)).toBeLessThan(5e-3);
-    for (let i = 1; i + 1 < times.length; i += 1) expect(times[i + 1]).toBeGreaterThan(times[i]);
-  });
+it('padding takes no more time in slices of a group, and more in longer slices', async () => {
+  const slices = [32, 256, 4096].map((units) => `padded-slice(${units})`);
+  const predictor = await predictorOf({ balancing: ['none', ...slices, 'padded'], blockThreads: [256] });
+  const times = Array.from({ length: 5 }, (_, i) => timeOf(predictor, i) - playableDesign(predictor, i)!.balancingMs);
+  // The two laws are equal, but have their steps at different places.
+  expect(Math.abs(times[1] / times[0] - 1)).toBeLessThan(5e-3);
+  for (let i = 1; i + 1 < times.length; i += 1) expect(times[i + 1]).toBeGreaterThan(times[i]);
 });
 
 describe('threads per unit beyond a thread group', () => {
@@ -263,10 +260,8 @@ describe('threads per unit beyond a thread group', () => {
   it('are at most those of a block', async () => {
     const predictor = await predictorOf({ threadsPerUnit: [128, 256], blockThreads: [128] });
     const { invalidReason, occupancyFraction } = predictChunk(predictor, 0, 2);
-    expect(Array.from(invalidReason, (reason) => INVALID_REASONS[reason].code)).toEqual([
-      'valid',
-      'block-not-multiple',
-    ]);
+    const expected = ['valid', 'block-not-multiple'];
+    expect(Array.from(invalidReason, (reason) => INVALID_REASONS[reason].code)).toEqual(expected);
     expect(occupancyFraction[0]).toBe(
       predictChunk(await predictorOf({ blockThreads: [128] }), 0, 1).occupancyFraction[0],
     );

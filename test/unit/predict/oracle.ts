@@ -66,7 +66,7 @@ export function playLaunch(
     }
   } else {
     const order = orderedUnits(law, n, balancing, m, slots, k, draw, uniform);
-    for (let j = 0; j < m; j++) {
+    for (let j = 0; j < m; j++)
       for (let g = 0; g < groups.length; g++) {
         let longest = 0;
         let sum = 0;
@@ -81,15 +81,13 @@ export function playLaunch(
           losses.push(sum === 0 ? 1 : (longest * n) / sum);
         }
       }
-    }
-    if (loop === 'flattened') {
+    if (loop === 'flattened')
       for (let g = 0; g < groups.length; g++) {
         const own = lanes.subarray(g * n, (g + 1) * n);
         groups[g] = Math.max(...own);
         const sum = own.reduce((total, value) => total + value, 0);
         losses.push(sum === 0 ? 1 : (groups[g] * n) / sum);
       }
-    }
   }
   const blocks = new Float64Array(options.blocks);
   for (let g = 0; g < groups.length; g++) blocks[Math.floor(g / k)] = Math.max(blocks[Math.floor(g / k)], groups[g]);

@@ -15,10 +15,9 @@ import { simulateDesign } from '../../../src-workers/simulate/simulate-design.ts
 import { oneDesign, planOf, predicted } from '../sweep-plans.ts';
 import { gpu } from '../../catalogue.ts';
 
-const image = (width: number, height: number, units = width * height): StudyFile['workload'] => ({
-  lengths: `example:mandelbrot(${width},${height},200)`,
-  units,
-});
+const image = (width: number, height: number, units = width * height): StudyFile['workload'] => {
+  return { lengths: `example:mandelbrot(${width},${height},200)`, units };
+};
 
 /** Computes the losses of all thread groups, thread by thread, for a launch in which each block has one tile. */
 function countedLosses(width: number, height: number, threads: number, across: number, u: number) {
@@ -140,10 +139,10 @@ describe('the order of an image by tiles', () => {
     const taller = await planOf(oneDesign({ workload: image(256, 8), axes: { ...axes, blockWidth: [16] } }));
     expect(describeDesign(createPredictor(taller), 0).invalid).toBe('block-shape');
     const rowless = oneDesign({ axes });
-    expect(studyAxes(unwrap(parseStudy(JSON.stringify(rowless))), [gpu('nvidia-a100-sxm4-40gb')])).toMatchObject({
-      ok: false,
-      error: { code: 'bad-input', context: { field: 'axes.blockWidth' } },
-    });
+    const expected = { ok: false, error: { code: 'bad-input', context: { field: 'axes.blockWidth' } } };
+    expect(studyAxes(unwrap(parseStudy(JSON.stringify(rowless))), [gpu('nvidia-a100-sxm4-40gb')])).toMatchObject(
+      expected,
+    );
     expect(describeDesign(predictor, 2).design).toMatchObject({ blockThreads: 256, blockWidth: 16 });
     expect(describeDesign(predictor, 0).design).not.toHaveProperty('blockWidth');
   });

@@ -22,59 +22,54 @@ const cuda: Parameters<typeof designWords>[1] = (key, form) => term(key, 'cuda',
 const opencl: Parameters<typeof designWords>[1] = (key, form) => term(key, 'opencl', form);
 const DESIGN = designOf({ threadsPerUnit: 4, blockThreads: 128, gridBlocks: 3584 });
 
-describe('a design in words', () => {
-  it('names the most decisive values first, in the chosen vocabulary', () => {
-    expect(designWords(DESIGN, cuda)).toEqual({
-      main: '4 threads per unit, blocks of 128',
-      rest: '3,584 blocks, 1 unit per slot, units as they come, no register cap',
-    });
-    expect(designWords({ ...DESIGN, threadsPerUnit: 1, registerCap: 64, loop: 'flattened' }, opencl)).toEqual({
-      main: '1 work-item per unit, work-groups of 128',
-      rest: '3,584 work-groups, 1 unit per slot, units as they come, one loop over all units, at most 64 registers',
-    });
+it('a design in words names the most decisive values first, in the chosen vocabulary', () => {
+  expect(designWords(DESIGN, cuda)).toEqual({
+    main: '4 threads per unit, blocks of 128',
+    rest: '3,584 blocks, 1 unit per slot, units as they come, no register cap',
   });
-
-  it('moves the balancing to the front if there is one', () => {
-    const { main, rest } = designWords({ ...DESIGN, balancing: 'dynamic-fetch' }, cuda);
-    expect(main).toBe('4 threads per unit, blocks of 128, dynamic fetch');
-    expect(rest).not.toContain('as they come');
-    expect(balancingWords('window-sort(4096)')).toBe('windows of 4,096 sorted');
-  });
-
-  it('names the cores of a CPU', () => {
-    expect(designWords({ ...DESIGN, balancing: 'merge-path', blockThreads: 1, gridBlocks: 1 }, cuda)).toEqual({
-      main: '1 core',
-      rest: 'merge path',
-    });
+  expect(designWords({ ...DESIGN, threadsPerUnit: 1, registerCap: 64, loop: 'flattened' }, opencl)).toEqual({
+    main: '1 work-item per unit, work-groups of 128',
+    rest: '3,584 work-groups, 1 unit per slot, units as they come, one loop over all units, at most 64 registers',
   });
 });
+
+it('a design in words moves the balancing to the front if there is one', () => {
+  const { main, rest } = designWords({ ...DESIGN, balancing: 'dynamic-fetch' }, cuda);
+  expect(main).toBe('4 threads per unit, blocks of 128, dynamic fetch');
+  expect(rest).not.toContain('as they come');
+  expect(balancingWords('window-sort(4096)')).toBe('windows of 4,096 sorted');
+});
+
+it('a design in words names the cores of a CPU', () =>
+  expect(designWords({ ...DESIGN, balancing: 'merge-path', blockThreads: 1, gridBlocks: 1 }, cuda)).toEqual({
+    main: '1 core',
+    rest: 'merge path',
+  }));
 
 function fact(field: string, origin: Origin, value: number | string = 1, unit = ''): InputFact {
   return { field, label: field, value, unit, origin, note: '', usual: null };
 }
-describe('inputs', () => {
-  it('lists assumed inputs, and first those worth knowing', () => {
-    const inputs = [fact('a', 'assumed'), fact('b', 'given'), fact('c', 'assumed'), fact('d', 'assumed')];
-    expect(
-      assumptions(
-        inputs,
-        ['d', 'c'].map((field) => ({ input: fact(field, 'assumed') }) as WorthKnowing),
-      ).map(({ field }) => field),
-    ).toEqual(['d', 'c', 'a']);
-    expect(originsText(inputs)).toBe('4 inputs: 1 given, 3 assumed');
-  });
+it('the list of inputs has assumed inputs, and first those worth knowing', () => {
+  const inputs = [fact('a', 'assumed'), fact('b', 'given'), fact('c', 'assumed'), fact('d', 'assumed')];
+  expect(
+    assumptions(
+      inputs,
+      ['d', 'c'].map((field) => ({ input: fact(field, 'assumed') }) as WorthKnowing),
+    ).map(({ field }) => field),
+  ).toEqual(['d', 'c', 'a']);
+  expect(originsText(inputs)).toBe('4 inputs: 1 given, 3 assumed');
+});
 
-  it('writes values with short units, and large ones in full', () => {
-    expect(factValue(fact('s', 'assumed', 0.05))).toBe('0.05');
-    expect(factValue(fact('n', 'given', 1_048_576))).toBe('1,048,576');
-    expect(factValue(fact('p', 'assumed', 2, 'instructions per register'))).toBe('2\u00a0per reg.');
-    expect(factValue(fact('w', 'given', 'geometric(0.05)'))).toBe('geometric(0.05)');
-  });
+it('inputs have values with short units, and large ones in full', () => {
+  expect(factValue(fact('s', 'assumed', 0.05))).toBe('0.05');
+  expect(factValue(fact('n', 'given', 1_048_576))).toBe('1,048,576');
+  expect(factValue(fact('p', 'assumed', 2, 'instructions per register'))).toBe('2\u00a0per reg.');
+  expect(factValue(fact('w', 'given', 'geometric(0.05)'))).toBe('geometric(0.05)');
+});
 
-  it('states the usual range only for assumed values', () => {
-    expect(originText('assumed', [0.01, 0.25])).toContain('Usual: 0.01 to 0.25.');
-    expect(originText('given', [0.01, 0.25])).not.toContain('Usual');
-  });
+it('inputs state the usual range only for assumed values', () => {
+  expect(originText('assumed', [0.01, 0.25])).toContain('Usual: 0.01 to 0.25.');
+  expect(originText('given', [0.01, 0.25])).not.toContain('Usual');
 });
 
 it('the interval beside the bar ends at the edge with a mark if it continues beyond it', () => {

@@ -38,12 +38,8 @@ describe('the device that the views show', () => {
     ['the given one if none was chosen', null, 'a', 'a'],
     ['the given one if the run does not have the chosen one', 'x', 'a', 'a'],
     ['not known yet', null, undefined, undefined],
-  ])('is %s', (_, chosen, otherwise, expected) => {
-    expect(deviceInView(devices, chosen, otherwise)).toBe(expected);
-  });
-  it('is the only one of a run', () => {
-    expect(deviceInView([{ id: 'a' }], ALL_DEVICES, undefined)).toBe('a');
-  });
+  ])('is %s', (_, chosen, otherwise, expected) => expect(deviceInView(devices, chosen, otherwise)).toBe(expected));
+  it('is the only one of a run', () => expect(deviceInView([{ id: 'a' }], ALL_DEVICES, undefined)).toBe('a'));
 });
 
 describe('an address with the name of a missing thing', () => {
@@ -55,20 +51,18 @@ describe('an address with the name of a missing thing', () => {
     ['ranking', 'study=1&device=x', 'There is no device x', ['device']],
     ['ranking', 'study=1&design=100', 'There is no design 100 in run 1', ['design']],
     ['ranking', 'study=1&design=-1', 'There is no design -1 in run 1', ['design']],
-  ])('#/%s?%s', async (view, query, title, fields) => {
-    expect(await arrive(view, query)).toEqual({ said: [title], dropped: fields });
-  });
+  ])('#/%s?%s', async (view, query, title, fields) =>
+    expect(await arrive(view, query)).toEqual({ said: [title], dropped: fields }),
+  );
   it('is left unchanged if everything in it exists', async () => {
     expect(await arrive('ranking', 'study=1&run=1&device=nvidia-a&design=99')).toEqual(untouched);
     expect(await arrive('ranking', 'study=1&device=all')).toEqual(untouched);
     expect(await arrive('landscape', 'study=1&selected=7')).toEqual(untouched);
   });
-  it('is not judged before the library is loaded', async () => {
-    expect(await arrive('ranking', 'study=9&run=7', { loaded: false })).toEqual(untouched);
-  });
-  it('is reported if it names an unknown view', async () => {
+  it('is not judged before the library is loaded', async () =>
+    expect(await arrive('ranking', 'study=9&run=7', { loaded: false })).toEqual(untouched));
+  it('is reported if it names an unknown view', async () =>
     expect((await arrive('study', 'study=1', { unknownView: 'rankings' })).said).toEqual([
       'There is no view “rankings”',
-    ]);
-  });
+    ]));
 });

@@ -44,18 +44,16 @@ describe('curves', () => {
   it('leave gaps where a value is missing', () => {
     const points = [[1, 1], [2, NaN], [4, 2], [8, 3]] as const; // prettier-ignore
     const svg = draw(curvesChart, { ...input, curves: [{ name: 'a', series: 3, points }] });
-    const line = /<path d="([^"]*)"[^>]*stroke="series-3"[^>]*stroke-linejoin/.exec(svg)![1];
-    expect(line.match(/M/g)).toHaveLength(2);
+    expect(/<path d="([^"]*)"[^>]*stroke="series-3"[^>]*stroke-linejoin/.exec(svg)![1].match(/M/g)).toHaveLength(2);
   });
-  it('become a table with a row for each place', () => {
+  it('become a table with a row for each place', () =>
     expect(curvesTable(curves, 'units')).toEqual([
       ['units', 'model', 'measured'],
       [1, 1, ''],
       [2, 1 + 1 / 3, 1.4],
       [4, 1 + 2 / 3, ''],
       [8, 2, 2.1],
-    ]);
-  });
+    ]));
 });
 
 describe('slices', () => {
@@ -173,7 +171,7 @@ describe('occupancy and granularity', () => {
   });
 });
 
-describe('residuals by axis', () => {
+it('residuals by axis have a dot for each design, with the selected one on top, and state how much each axis explains', () => {
   const row = (value: string, residuals: readonly number[]) => ({
     value,
     median: residuals[1],
@@ -186,15 +184,13 @@ describe('residuals by axis', () => {
     { axis: 'loop', explained: 0.31, rows: [row('none', [-0.2, 0, 0.1]), row('flattened', [0, 0.1, 0.3])] },
   ];
 
-  it('have a dot for each design, with the selected one on top, and state how much each axis explains', () => {
-    const rowPx = residualRowPx(axes, 400);
-    const size = { width: 500, height: residualsHeightPx(axes, rowPx) };
-    const svg = draw(residualsChart, { axes, name: (axis: string) => `Axis ${axis}`, selected: 41, rowPx }, size);
-    expect(svg.match(/<path[^>]*fill="base"[^>]*fill-opacity="0.75"/g)).toHaveLength(5);
-    expect(svg.match(/<path[^>]*fill="accent"/g)).toHaveLength(1);
-    expect(svg.lastIndexOf('fill="accent"')).toBeGreaterThan(svg.lastIndexOf('fill="base"'));
-    expect(wordsOf(svg)).toEqual(
-      expect.arrayContaining(['Axis loop', 'explains 31\u00a0% of the variance', 'none', 'flattened', '3']),
-    );
-  });
+  const rowPx = residualRowPx(axes, 400);
+  const size = { width: 500, height: residualsHeightPx(axes, rowPx) };
+  const svg = draw(residualsChart, { axes, name: (axis: string) => `Axis ${axis}`, selected: 41, rowPx }, size);
+  expect(svg.match(/<path[^>]*fill="base"[^>]*fill-opacity="0.75"/g)).toHaveLength(5);
+  expect(svg.match(/<path[^>]*fill="accent"/g)).toHaveLength(1);
+  expect(svg.lastIndexOf('fill="accent"')).toBeGreaterThan(svg.lastIndexOf('fill="base"'));
+  expect(wordsOf(svg)).toEqual(
+    expect.arrayContaining(['Axis loop', 'explains 31\u00a0% of the variance', 'none', 'flattened', '3']),
+  );
 });

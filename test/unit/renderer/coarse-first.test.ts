@@ -2,11 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { CoarseFirst, type Look } from '../../../src-renderer/state/coarse-first.ts';
 import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 
-interface Call {
-  readonly input: string;
-  readonly look: Look;
-  answer(result?: Result<string>): Promise<void>;
-}
+type Call = { readonly input: string; readonly look: Look; answer(result?: Result<string>): Promise<void> };
 
 /** Makes a follower whose calls the test answers, and a list of what it shows. */
 function follower() {

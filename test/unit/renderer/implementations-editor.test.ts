@@ -24,15 +24,13 @@ const kernelAt = (of: typeof study, at: number) => implementationKernel(of.kerne
 
 describe('implementations in the editor', () => {
   it('begin as copies of the kernel, each with its own name', () => {
-    expect(two.implementations).toEqual([
+    const expected = [
       { name: 'propagate', kernel: {} },
       { name: 'propagate 2', kernel: {} },
-    ]);
-    expect(withDuplicate(two, 1).implementations!.map(({ name }) => name)).toEqual([
-      'propagate',
-      'propagate 2',
-      'propagate 3',
-    ]);
+    ];
+    expect(two.implementations).toEqual(expected);
+    const wanted = ['propagate', 'propagate 2', 'propagate 3'];
+    expect(withDuplicate(two, 1).implementations!.map(({ name }) => name)).toEqual(wanted);
     // The study format must accept what the editor writes.
     expect(unwrap(parseStudy(JSON.stringify(two))).implementations).toHaveLength(2);
   });
@@ -98,8 +96,7 @@ describe('implementations in the editor', () => {
 
   it('are compared value by value, in words', () => {
     const given = withGiven(two, 'serialFraction', 0.2, 1);
-    const fields = differences(two, given, '').map(({ field }) => field);
-    expect(fields).toContain('implementations[1].kernel.serialFraction');
+    expect(differences(two, given, '').map(({ field }) => field)).toContain('implementations[1].kernel.serialFraction');
     const words = { say: (key: Parameters<typeof term>[0]) => term(key, 'cuda'), devices: [] };
     expect(fieldLabel('implementations[1].kernel.serialFraction', words)).toBe('Implementation 2: Serial fraction σ');
     expect(fieldLabel('implementations[1].name', words)).toBe('Implementation 2: name');

@@ -119,8 +119,7 @@ describe.each(DEMOS)('the demo of $id', ({ id, demo }) => {
             expect(cells).toHaveLength(block.columns.length - 1);
             for (const cell of cells)
               if (typeof cell === 'object' && 'bar' in cell) {
-                expect(cell.bar).toBeGreaterThanOrEqual(0);
-                expect(cell.bar).toBeLessThanOrEqual(1);
+                expect(cell.bar).toBeWithin(0, 1);
               } else expect(typeof cell === 'string' ? cell : cell.text).not.toMatch(/NaN|undefined/);
           }
         if (block.kind === 'chart') {
@@ -236,8 +235,11 @@ it('active thread groups of a launch add up to the depths of its groups', () => 
 it('the evidence has a point for every measured matrix, and states the cost of the choice', () => {
   for (const gpu of ['ginkgo K40m', 'loops unnamed']) {
     const figures = figuresOf('evidence', { gpu });
-    const points = chartsOf(figures).map((chart) => chart.data().length);
-    expect(points.map((count) => count > 801)).toEqual([true, true]);
+    expect(
+      chartsOf(figures)
+        .map((chart) => chart.data().length)
+        .map((count) => count > 801),
+    ).toEqual([true, true]);
     const [least, , always] = table(figures, 'Choice');
     // Choosing by prediction is better than the best fixed implementation.
     expect(Number(least.cells[0])).toBeLessThan(Number(String(always.cells[0]).split(' ').at(-1)));
@@ -251,9 +253,8 @@ it('the evidence has a point for every measured matrix, and states the cost of t
     const rows = chartsOf(figuresOf('evidence', { gpu })).map((chart) => chart.data().length);
     expect(rows).toEqual(Array<number>(charts).fill(points + 1));
   }
-  expect(table(figuresOf('evidence', { gpu: 'loops unnamed' }), 'Implementations').map(({ head }) => head)).toEqual([
-    'thread mapped',
-    'group mapped',
-    'merge path',
-  ]);
+  const expected = ['thread mapped', 'group mapped', 'merge path'];
+  expect(table(figuresOf('evidence', { gpu: 'loops unnamed' }), 'Implementations').map(({ head }) => head)).toEqual(
+    expected,
+  );
 });

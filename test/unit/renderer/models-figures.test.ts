@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { PUBLISHED_STACK } from '../../../src-workers/models/divergence/emulator.ts';
 import { runLoops } from '../../../src-workers/models/divergence/figures.ts';
 import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
@@ -59,12 +59,13 @@ it('the drawn distribution agrees with its simulation within sampling error', ()
   expect(Math.abs(simulatedMean - modelledMean)).toBeLessThan(0.005);
 });
 
-describe('the replay of the stack', () => {
-  it.each([
-    ['single', 0],
-    ['single', 20],
-    ['double', 31],
-  ] as const)('has the depths and spills of the %s loop with %i divergent lanes', (kernel, lanes) => {
+it.each([
+  ['single', 0],
+  ['single', 20],
+  ['double', 31],
+] as const)(
+  'the replay of the stack has the depths and spills of the %s loop with %i divergent lanes',
+  (kernel, lanes) => {
     const run = runLoops(kernel, lanes);
     const inMemory = inMemoryBySteps(run);
     let up = 0;
@@ -80,14 +81,14 @@ describe('the replay of the stack', () => {
       expect(tokens).toHaveLength(run.depths[step]);
       expect(tokens.length - inMemory[step]).toBeLessThanOrEqual(PUBLISHED_STACK.fastEntries);
     }
-  });
+  },
+);
 
-  it('can be stepped from one push or pop to the next, and back', () => {
-    const run = runLoops('single', 5);
-    const visited = [nextEvent(run, -1, 1)];
-    while (nextEvent(run, visited.at(-1)!, 1) !== visited.at(-1)) visited.push(nextEvent(run, visited.at(-1)!, 1));
-    expect(visited).toEqual([...new Set(run.events.map(({ step }) => step))]);
-    expect(nextEvent(run, visited.at(-1)!, -1)).toBe(visited.at(-2));
-    expect(nextEvent(run, 0, -1)).toBe(0);
-  });
+it('the replay of the stack can be stepped from one push or pop to the next, and back', () => {
+  const run = runLoops('single', 5);
+  const visited = [nextEvent(run, -1, 1)];
+  while (nextEvent(run, visited.at(-1)!, 1) !== visited.at(-1)) visited.push(nextEvent(run, visited.at(-1)!, 1));
+  expect(visited).toEqual([...new Set(run.events.map(({ step }) => step))]);
+  expect(nextEvent(run, visited.at(-1)!, -1)).toBe(visited.at(-2));
+  expect(nextEvent(run, 0, -1)).toBe(0);
 });

@@ -140,13 +140,12 @@ describe('a file that is imported into an example', () => {
     expect(withWorkload(grid, { width: undefined }).axes).not.toHaveProperty('blockWidth');
   });
 
-  it('has the name of the file', () => {
+  it('has the name of the file', () =>
     expect(['web.csv.gz', 'a.b.mtx', 'lengths', '.csv', 'x'.repeat(300)].map(studyName)).toEqual([
       'web',
       'a.b',
       'lengths',
       '.csv',
       'x'.repeat(200),
-    ]);
-  });
+    ]));
 });

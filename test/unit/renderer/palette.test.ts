@@ -16,9 +16,8 @@ describe('finding commands', () => {
     expect(labels('sim', ...[...order].reverse())).toEqual(order);
   });
 
-  it('ranks a whole word before the beginning of a longer one', () => {
-    expect(labels('sort', 'Sorting', 'Sort by the predicted time')).toEqual(['Sort by the predicted time', 'Sorting']);
-  });
+  it('ranks a whole word before the beginning of a longer one', () =>
+    expect(labels('sort', 'Sorting', 'Sort by the predicted time')).toEqual(['Sort by the predicted time', 'Sorting']));
 
   it('accepts parts of words in any order, and letters in order', () => {
     expect(labels('theme dark', 'Use the dark theme')).toHaveLength(1);
@@ -26,9 +25,8 @@ describe('finding commands', () => {
     expect(labels('xyz', 'Predict the design space')).toEqual([]);
   });
 
-  it('ignores scattered letters if another label contains the query itself', () => {
-    expect(labels('com', 'Compare', 'Copy the name')).toEqual(['Compare']);
-  });
+  it('ignores scattered letters if another label contains the query itself', () =>
+    expect(labels('com', 'Compare', 'Copy the name')).toEqual(['Compare']));
 
   it('ignores letters that are scattered over a label', () => {
     const others = [
@@ -60,9 +58,8 @@ describe('finding commands', () => {
     expect(parts.map(({ text }) => text).join('')).toBe(label);
   });
 
-  it('finds everything with an empty query', () => {
-    expect(labels('', 'Settings', 'About')).toEqual(['Settings', 'About']);
-  });
+  it('finds everything with an empty query', () =>
+    expect(labels('', 'Settings', 'About')).toEqual(['Settings', 'About']));
 });
 
 describe('concepts', () => {
@@ -83,7 +80,10 @@ describe('concepts', () => {
     ['delete run', ['Delete, rename or compare runs']],
     ['registers per thread', ['Registers per thread']],
     ['block size', ['Block size']],
-  ])('%s finds its fields, terms and pages', (query, labels) => {
-    expect(found(query)).toEqual(labels);
-  });
+  ])('%s finds its fields, terms and pages', (query, labels) => expect(found(query)).toEqual(labels));
+
+  it('have the names of the pages of the Models view', () =>
+    expect(MODEL_NAMES.map(({ id, label }) => ({ id, label }))).toEqual(
+      MODEL_PAGES.map(({ id, label }) => ({ id, label })),
+    ));
 });

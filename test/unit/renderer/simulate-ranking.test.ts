@@ -49,38 +49,32 @@ describe('the designs that are simulated next', () => {
   });
 });
 
-describe('the expected duration of a simulation', () => {
-  test('follows from the time per design of the newest complete simulation', () => {
-    const runs = [run({ state: 'cancelled', elapsedMs: 9e6 }), run({ kind: 'sweep', elapsedMs: 9e6 }), run({})];
-    expect(simulationCost(runs, 2)).toBe('about 0.40\u00a0s');
-  });
-  test('is empty if no simulation is known', () => {
-    expect(simulationCost([run({ kind: 'sweep' }), run({ valid: 0 })], 20)).toBe('');
-  });
+test('the expected duration of a simulation follows from the time per design of the newest complete simulation', () => {
+  const runs = [run({ state: 'cancelled', elapsedMs: 9e6 }), run({ kind: 'sweep', elapsedMs: 9e6 }), run({})];
+  expect(simulationCost(runs, 2)).toBe('about 0.40\u00a0s');
+});
+test('the expected duration of a simulation is empty if no simulation is known', () =>
+  expect(simulationCost([run({ kind: 'sweep' }), run({ valid: 0 })], 20)).toBe(''));
+
+test('strip plots are headed by the number of seeds', () => {
+  expect(replicationsHead(new Map())).toBeNull();
+  expect(replicationsHead(simulatedTimes([design(0, [1, 2]), design(1, [1, 2])]))).toBe('2 seeds');
+  expect(replicationsHead(simulatedTimes([design(0, [1, 2]), design(1, [1, 2, 3])]))).toBe('2–3 seeds');
+});
+test('strip plots share one scale with every replication and prediction near the fastest', () => {
+  const scale = stripScale([design(0, [4, 4.2], 3.9), design(1, [4.1, 4.5]), design(2, [40, 41])])!;
+  expect(scale.lowMs).toBeLessThan(3.9);
+  expect(scale.highMs).toBeGreaterThan(4.5);
+  // Otherwise, far slower designs would compress all others to a point.
+  expect(scale.highMs).toBeLessThan(4.9);
+  expect(isOnScale(time([4, 4.2]), scale)).toBe(true);
+  expect(isOnScale(time([40, 41]), scale)).toBe(false);
+});
+test('strip plots have a scale with some width even if all times are the same', () => {
+  const scale = stripScale([design(0, [4, 4])])!;
+  expect(scale.highMs).toBeGreaterThan(scale.lowMs);
+  expect(stripScale([])).toBeNull();
 });
 
-describe('strip plots', () => {
-  test('are headed by the number of seeds', () => {
-    expect(replicationsHead(new Map())).toBeNull();
-    expect(replicationsHead(simulatedTimes([design(0, [1, 2]), design(1, [1, 2])]))).toBe('2 seeds');
-    expect(replicationsHead(simulatedTimes([design(0, [1, 2]), design(1, [1, 2, 3])]))).toBe('2–3 seeds');
-  });
-  test('share one scale with every replication and prediction near the fastest', () => {
-    const scale = stripScale([design(0, [4, 4.2], 3.9), design(1, [4.1, 4.5]), design(2, [40, 41])])!;
-    expect(scale.lowMs).toBeLessThan(3.9);
-    expect(scale.highMs).toBeGreaterThan(4.5);
-    // Otherwise, far slower designs would compress all others to a point.
-    expect(scale.highMs).toBeLessThan(4.9);
-    expect(isOnScale(time([4, 4.2]), scale)).toBe(true);
-    expect(isOnScale(time([40, 41]), scale)).toBe(false);
-  });
-  test('have a scale with some width even if all times are the same', () => {
-    const scale = stripScale([design(0, [4, 4])])!;
-    expect(scale.highMs).toBeGreaterThan(scale.lowMs);
-    expect(stripScale([])).toBeNull();
-  });
-});
-
-test('have intervals with the decimals of their column', () => {
-  expect(intervalText({ ...time([4]), lowMs: 4.155, highMs: 4.1684 }, IN_MS)).toBe('4.155 to 4.168');
-});
+test('have intervals with the decimals of their column', () =>
+  expect(intervalText({ ...time([4]), lowMs: 4.155, highMs: 4.1684 }, IN_MS)).toBe('4.155 to 4.168'));

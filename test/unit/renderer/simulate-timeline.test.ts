@@ -53,9 +53,8 @@ describe('the bars', () => {
     expect(barAt(timeline, starts, 1, 0, 2.9)).toBe(3);
     expect(barAt(timeline, starts, 5, 0, 1)).toBe(-1);
   });
-  test('have two tones, which separate consecutive blocks of a slot', () => {
-    expect([...alternation(timeline)]).toEqual([0, 0, 1, 0]);
-  });
+  test('have two tones, which separate consecutive blocks of a slot', () =>
+    expect([...alternation(timeline)]).toEqual([0, 0, 1, 0]));
   test('are coloured by the mean duration of a block in them', () => {
     // The mean durations of a block are 1, 2, 3/3 and 3 ms.
     const { relative, shortestMs, longestMs } = relativeDurations(timeline);
@@ -71,9 +70,8 @@ describe('the bars', () => {
     const mixed = { ...all, launchStartMs: Float64Array.of(0, 2, 3) };
     expect(partShown(mixed, (key, form) => term(key, 'cuda', form))).toContain('10 blocks launched in 3 launches');
   });
-  test('are a table with the multiprocessors’ own numbers', () => {
-    expect(timelineTable(timeline)[4]).toEqual([2, 0, 2, 1, 0, 3]);
-  });
+  test('are a table with the multiprocessors’ own numbers', () =>
+    expect(timelineTable(timeline)[4]).toEqual([2, 0, 2, 1, 0, 3]));
 });
 
 test('rows fill the available height, and scroll if they would be too flat', () => {

@@ -16,42 +16,39 @@ import { NBSP } from '../../../src-renderer/format/numbers.ts';
 import { laneWords, sharingCause, sharingCostText } from '../../../src-renderer/views/study/sharing-text.ts';
 import { niceStep, stepDecimals } from '../../../src-renderer/charts/parts.ts';
 
-describe('distributions of the editor', () => {
-  it('start with parameters that their law accepts', () => {
-    for (const distribution of DISTRIBUTIONS) {
-      const values = distribution.parameters.map(({ start }) => start);
-      expect(distribution.law(values), distribution.id).toMatchObject({ ok: true });
-      for (const { min, max, start } of distribution.parameters) expect(start >= min && start <= max).toBe(true);
-    }
-  });
+it('distributions of the editor start with parameters that their law accepts', () => {
+  for (const distribution of DISTRIBUTIONS) {
+    const values = distribution.parameters.map(({ start }) => start);
+    expect(distribution.law(values), distribution.id).toMatchObject({ ok: true });
+    for (const { min, max, start } of distribution.parameters) expect(start >= min && start <= max).toBe(true);
+  }
+});
 
-  it('accept every value that their sliders can reach', () => {
-    for (const distribution of DISTRIBUTIONS)
-      distribution.parameters.forEach((parameter, i) => {
-        for (const end of [parameter.min, parameter.max]) {
-          const values = distribution.parameters.map(({ start, min, max }, j) =>
-            // The ends of a uniform law must be in order, whatever the other slider's value is.
-            i === j ? end : distribution.id === 'uniform' ? (j === 0 ? min : max) : start,
-          );
-          expect(distribution.law(values), `${distribution.id}(${values.join(',')})`).toMatchObject({ ok: true });
-        }
-      });
-  });
+it('distributions of the editor accept every value that their sliders can reach', () => {
+  for (const distribution of DISTRIBUTIONS)
+    distribution.parameters.forEach((parameter, i) => {
+      for (const end of [parameter.min, parameter.max]) {
+        const values = distribution.parameters.map(({ start, min, max }, j) =>
+          // The ends of a uniform law must be in order, whatever the other slider's value is.
+          i === j ? end : distribution.id === 'uniform' ? (j === 0 ? min : max) : start,
+        );
+        expect(distribution.law(values), `${distribution.id}(${values.join(',')})`).toMatchObject({ ok: true });
+      }
+    });
+});
 
-  it('are read back as they were written, and do not change other workloads', () => {
-    const written = readDistribution('negative-binomial( 5 , 0.3 )')!;
-    expect(writeDistribution(written)).toBe('negative-binomial(5,0.3)');
-    expect(readDistribution('example:collatz')).toBeNull();
-    expect(readDistribution('geometric(0.1,0.2)')).toBeNull();
-    expect(readDistribution('mixture(0.5*constant(1),0.5*constant(2))')).toBeNull();
-  });
+it('distributions of the editor are read back as they were written, and do not change other workloads', () => {
+  const written = readDistribution('negative-binomial( 5 , 0.3 )')!;
+  expect(writeDistribution(written)).toBe('negative-binomial(5,0.3)');
+  expect(readDistribution('example:collatz')).toBeNull();
+  expect(readDistribution('geometric(0.1,0.2)')).toBeNull();
+  expect(readDistribution('mixture(0.5*constant(1),0.5*constant(2))')).toBeNull();
 });
 
 it('the lengths of a law are counted as distinct lengths, and only a part that was left out is mentioned', () => {
-  const law = (support: readonly number[], truncatedMass = 0) => ({
-    support: Float64Array.from(support),
-    truncatedMass,
-  });
+  const law = (support: readonly number[], truncatedMass = 0) => {
+    return { support: Float64Array.from(support), truncatedMass };
+  };
   expect(supportText(law([32]))).toBe('1 distinct length');
   expect(supportText(law([1, 2, 5]))).toBe('3 distinct lengths');
   expect(supportText(law([1, 2], 1e-6))).toBe('2 distinct lengths; 1.0e−6 of the units are longer and left out');
@@ -134,37 +131,35 @@ it('vocabularies have a word for every term', () => {
     expect(term('workGroup', id).replace(/[ -]/, '')).not.toBe(term('block', id).replace(/[ -]/, ''));
 });
 
-describe('the cost of sharing a unit', () => {
+it('the cost of sharing a unit is described by its cause, and not at all if it costs nothing', () => {
   const kernel = (serialFraction: number, cooperationCost: number, more: Partial<Study['kernel']> = {}) =>
     ({ serialFraction, cooperationCost, ...more }) as Study['kernel'];
-  it('is described by its cause, and not at all if it costs nothing', () => {
-    expect(sharingCostText(0.4, kernel(0.05, 0))).toBe(`costs 40${NBSP}% in serial work`);
-    expect(sharingCostText(0.4, kernel(0, 0.1))).toBe(`costs 40${NBSP}% in cooperation`);
-    expect(sharingCostText(0.4, kernel(0.05, 0.1))).toBe(`costs 40${NBSP}% in serial work and cooperation`);
-    expect(sharingCostText(0, kernel(0, 0))).toBe('costs nothing');
-    const unit = { instructions: 18 };
-    expect(sharingCause(kernel(0.05, 0, { unit }))).toBe('serial work and set-up');
-    expect(sharingCause(kernel(0.05, 0.1, { unit, sharing: 'deal' }))).toBe('idle lanes, set-up and combining');
-  });
+
+  expect(sharingCostText(0.4, kernel(0.05, 0))).toBe(`costs 40${NBSP}% in serial work`);
+  expect(sharingCostText(0.4, kernel(0, 0.1))).toBe(`costs 40${NBSP}% in cooperation`);
+  expect(sharingCostText(0.4, kernel(0.05, 0.1))).toBe(`costs 40${NBSP}% in serial work and cooperation`);
+  expect(sharingCostText(0, kernel(0, 0))).toBe('costs nothing');
+  const unit = { instructions: 18 };
+  expect(sharingCause(kernel(0.05, 0, { unit }))).toBe('serial work and set-up');
+  expect(sharingCause(kernel(0.05, 0.1, { unit, sharing: 'deal' }))).toBe('idle lanes, set-up and combining');
 });
 
-describe('the lane costs beside the recommendation', () => {
+it('the lane costs beside the recommendation name the cheapest number of threads, and why another design is recommended', () => {
   const rows = [
     { threadsPerUnit: 1, unitsPerGroup: 32, laneCost: 2 },
     { threadsPerUnit: 2, unitsPerGroup: 16, laneCost: 2.1 },
     { threadsPerUnit: 8, unitsPerGroup: 4, laneCost: 2.5 },
   ];
   const say: Term = (id, form) => term(id, 'cuda', form);
-  it('name the cheapest number of threads, and why another design is recommended', () => {
-    expect(laneWords(rows, 8, say)).toMatchObject({
-      best: '1 thread × 32 units',
-      next: `2 threads +5.0${NBSP}%`,
-      recommended: `Recommended for the whole launch: 8 threads, +25.0${NBSP}%.`,
-      why: expect.stringContaining('memory, on resident blocks'),
-    });
-    expect(laneWords(rows, 256, say)!.recommended).toBe('Recommended for the whole launch: 256 threads.');
-    expect(laneWords(rows, 1, say)!.recommended).toBe('The recommendation is the same.');
-    expect(laneWords(rows, null, say)!.recommended).toBe('');
-    expect(laneWords([], 8, say)).toBeNull();
+
+  expect(laneWords(rows, 8, say)).toMatchObject({
+    best: '1 thread × 32 units',
+    next: `2 threads +5.0${NBSP}%`,
+    recommended: `Recommended for the whole launch: 8 threads, +25.0${NBSP}%.`,
+    why: expect.stringContaining('memory, on resident blocks'),
   });
+  expect(laneWords(rows, 256, say)!.recommended).toBe('Recommended for the whole launch: 256 threads.');
+  expect(laneWords(rows, 1, say)!.recommended).toBe('The recommendation is the same.');
+  expect(laneWords(rows, null, say)!.recommended).toBe('');
+  expect(laneWords([], 8, say)).toBeNull();
 });

@@ -50,9 +50,9 @@ describe('the interpretation of a table', () => {
     ['5\n6\n', 'comma', false],
     ['"a,b";c\n"1,2";3\n', 'semicolon', true],
     ['2nd,steps\n1,4\n2,5\n', 'comma', true],
-  ])('%j: finds its delimiter and its header', async (text, delimiter, header) => {
-    expect(await inspect(text)).toMatchObject({ delimiter, header });
-  });
+  ])('%j: finds its delimiter and its header', async (text, delimiter, header) =>
+    expect(await inspect(text)).toMatchObject({ delimiter, header }),
+  );
   it('finds counted lengths by the name of the counts, and probabilities by their sum', async () => {
     const counted = await suggested(lines('value,count', '3,10', '12,30'));
     expect(counted.choice).toEqual({ meaning: 'count', length: 0, weight: 1 });
@@ -80,27 +80,25 @@ describe('the interpretation of a table', () => {
   });
 });
 
-describe('names the error of a choice with its line', () => {
-  it.each([
-    [lines('a,b', '1,x', '2,y'), 1, 'Line 2 of b has the text “x”. Choose a column of numbers.'],
-    [lines('a,b', '1,4', '2,2.5'), 1, 'Line 3 of b has 2.5. Lengths are whole numbers of iterations. Choose'],
-    [lines('a,b', '1,4', '2,-2'), 1, 'Line 3 of b has -2.'],
-    [lines('a,b', '1,4', '2,', '3,5'), 1, 'Line 3 has no value in b. Fill it in or delete the line.'],
-    [lines('a,b', '1,4', '2', '3,5'), 1, 'Line 3 has 1 field, but the first line has 2. Choose another delimiter'],
-    [lines('a,b', '1,', '2,'), 1, 'b is empty.'],
-  ])('%j', async (text, length, problem) => {
-    const reading = readChoice(await inspect(text), { meaning: 'unit', length, weight: null });
-    expect(reading.ok ? '' : reading.problem).toContain(problem);
-  });
-  it('explains a header without rows, counts of 0, and a missing column of weights', async () => {
-    const problem = async (text: string, weight: number | null) => {
-      const reading = readChoice(await inspect(text, { header: true }), { meaning: 'count', length: 0, weight });
-      return reading.ok ? '' : reading.problem;
-    };
-    expect(await problem('steps,n\n', 1)).toContain('no records');
-    expect(await problem(lines('steps,n', '3,0'), 1)).toContain('All counts are 0');
-    expect(await problem(lines('steps,n', '3,1'), null)).toBe('Choose the column of counts.');
-  });
+it.each([
+  [lines('a,b', '1,x', '2,y'), 1, 'Line 2 of b has the text “x”. Choose a column of numbers.'],
+  [lines('a,b', '1,4', '2,2.5'), 1, 'Line 3 of b has 2.5. Lengths are whole numbers of iterations. Choose'],
+  [lines('a,b', '1,4', '2,-2'), 1, 'Line 3 of b has -2.'],
+  [lines('a,b', '1,4', '2,', '3,5'), 1, 'Line 3 has no value in b. Fill it in or delete the line.'],
+  [lines('a,b', '1,4', '2', '3,5'), 1, 'Line 3 has 1 field, but the first line has 2. Choose another delimiter'],
+  [lines('a,b', '1,', '2,'), 1, 'b is empty.'],
+])('names the error of a choice with its line: %j', async (text, length, problem) => {
+  const reading = readChoice(await inspect(text), { meaning: 'unit', length, weight: null });
+  expect(reading.ok ? '' : reading.problem).toContain(problem);
+});
+it('the error of a choice explains a header without rows, counts of 0, and a missing column of weights', async () => {
+  const problem = async (text: string, weight: number | null) => {
+    const reading = readChoice(await inspect(text, { header: true }), { meaning: 'count', length: 0, weight });
+    return reading.ok ? '' : reading.problem;
+  };
+  expect(await problem('steps,n\n', 1)).toContain('no records');
+  expect(await problem(lines('steps,n', '3,0'), 1)).toContain('All counts are 0');
+  expect(await problem(lines('steps,n', '3,1'), null)).toBe('Choose the column of counts.');
 });
 
 describe('the engine and the command line import what the sheet shows', () => {
@@ -117,7 +115,7 @@ describe('the engine and the command line import what the sheet shows', () => {
     delimiter: fc.constantFrom(',', ';', '\t', '|'),
     counted: fc.boolean(),
   });
-  it('for any table', async () => {
+  it('for any table', async () =>
     await forAllAsync(100)(table, async ({ names, rows, delimiter, counted }) => {
       const quoted = names.map((text) => `"${text.replaceAll('"', '""')}"`);
       const text = lines(quoted.join(delimiter), ...rows.map((row) => row.slice(0, names.length).join(delimiter)));
@@ -139,8 +137,7 @@ describe('the engine and the command line import what the sheet shows', () => {
       const least = Math.min(...lengths);
       const share = lengths.filter((length) => length === least).length / lengths.length;
       expect(law.probability[law.support.indexOf(least)]).toBeCloseTo(share, 12);
-    });
-  });
+    }));
   const DELIMITERS: Readonly<Record<string, TableSummary['delimiter']>> = {
     ',': 'comma',
     ';': 'semicolon',

@@ -54,11 +54,10 @@ describe('createTuner', () => {
     expect(wrong.trueMs[estimate!.design]).toBeLessThan(1.03 * wrong.trueMs[best]);
   });
 
-  it('expects more regret after a few measurements that contradict the prediction than after as many that agree', () => {
+  it('expects more regret after a few measurements that contradict the prediction than after as many that agree', () =>
     expect(tuned(grid(8, 0.8), 4).estimate!.expectedRegret).toBeGreaterThan(
       tuned(grid(8, 0), 4).estimate!.expectedRegret,
-    );
-  });
+    ));
 
   it('does not underestimate the regret if predictions tell nothing about times that differ by a factor of 30', () => {
     const found = Array.from({ length: 12 }, (_, seed) => {
@@ -107,7 +106,7 @@ describe('createTuner', () => {
     expect(Math.abs(estimate!.timeMs / trueMs[estimate!.design] - 1)).toBeLessThan(0.03);
   });
 
-  it('never proposes a design twice, nor a rejected one, and ends when none is left', () => {
+  it('never proposes a design twice, nor a rejected one, and ends when none is left', () =>
     forAllOf(40)(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 7 }), fc.nat(1000), (side, step, seed) => {
       const { space, trueMs } = grid(side, 0.5);
       const tuner = createTuner(space, seed);
@@ -122,8 +121,7 @@ describe('createTuner', () => {
         }
       }
       expect(seen.toSorted((a, b) => a - b)).toEqual(Array.from(trueMs.keys()));
-    });
-  });
+    }));
 
   it('gives the same result for any common scale of the measured times', () => {
     const one = tuned(grid(7, 0.6), 16);
