@@ -174,19 +174,8 @@ describe('the table of a comparison', () => {
   });
 
   it('finds the rows that are the same for all devices', () => {
-    const row = {
-      id: 'x',
-      group: 'limits',
-      label: 'x',
-      unit: '',
-      hint: '',
-      values: [],
-      estimates: [],
-      better: 'none',
-    } as const;
-    expect(isEqualRow({ ...row, texts: ['1', '', '1'] })).toBe(true);
-    expect(isEqualRow({ ...row, texts: ['1', '2'] })).toBe(false);
-    expect(isEqualRow({ ...row, texts: ['', ''] })).toBe(false);
+    const isEqual = (...texts: string[]) => isEqualRow({ texts } as unknown as Parameters<typeof isEqualRow>[0]);
+    expect([isEqual('1', '', '1'), isEqual('1', '2'), isEqual('', '')]).toEqual([true, false, false]);
   });
 
   it('uses measured pipeline parameters for the knee if there are any', async () => {

@@ -122,8 +122,7 @@ describe('points', () => {
 
 describe('scatter', () => {
   it('shows every point, with the same ratio along both axes', () => {
-    forAll(times, (list) => {
-      const points = list;
+    forAll(times, (points) => {
       const frame = scatterFrame(points)!;
       for (const { predictedMs, medianMs } of points) {
         expect(predictedMs).toBeBetween(frame.xLowMs, frame.xHighMs);

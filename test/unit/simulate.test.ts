@@ -13,16 +13,8 @@ import { categorical } from '../categorical.ts';
 /** Cycles of an iteration, which differ for every number of active groups. */
 const RATE = Float64Array.of(0, 7, 11, 17, 29, 43, 61, 83, 109);
 
-function launchOf(change: Partial<Launch>): Launch {
-  return {
-    multiprocessors: 1,
-    residentBlocks: 1,
-    groupsPerBlock: 1,
-    gridBlocks: 1,
-    cyclesPerIteration: RATE,
-    ...change,
-  };
-}
+const ONE = { multiprocessors: 1, residentBlocks: 1, groupsPerBlock: 1, gridBlocks: 1, cyclesPerIteration: RATE };
+const launchOf = (change: Partial<Launch>): Launch => ({ ...ONE, ...change });
 
 /** Returns blocks with the given depths, in order. */
 function depthsOf(...blocks: readonly (readonly number[])[]): BlockSource {

