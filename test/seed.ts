@@ -40,10 +40,9 @@ expect.extend({
     pass: found > low && found < high,
     message: () => `expected ${found} to be above ${low} and below ${high}`,
   }),
-  toBeWithin: (found: number, low: number, high: number) => ({
-    pass: found >= low && found <= high,
-    message: () => `expected ${found} to be from ${low} to ${high}`,
-  }),
+  toBeWithin: (found: number, low: number, high: number) => {
+    return { pass: found >= low && found <= high, message: () => `expected ${found} to be from ${low} to ${high}` };
+  },
   toFail(result: unknown, code: FailureCode | null, message: string | RegExp = /./) {
     const { ok, error } = result as Result<unknown> & { readonly error?: Failure };
     const isMessage = message instanceof RegExp ? message.test(error?.message ?? '') : message === error?.message;

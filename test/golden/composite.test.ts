@@ -2,41 +2,29 @@ import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import { makeGroupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
-import {
-  binomialLaw,
-  constantLaw,
-  geometricLaw,
-  poissonLaw,
-  uniformLaw,
-} from '../../src-workers/models/workload/laws.ts';
+import * as laws from '../../src-workers/models/workload/laws.ts';
 import { smoothRounds } from '../../src-workers/predict/time/cycles.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { replicate, type ReplicationOptions } from '../../src-workers/simulate/replicate.ts';
 import { indexSampler, independentGroups } from '../../src-workers/simulate/samplers.ts';
-import {
-  kneeRate,
-  predictCycles,
-  randomDesign,
-  unsortedDepth,
-  type IndependentLaunch,
-} from '../bench/composite-designs.ts';
+import * as compositeDesigns from '../bench/composite-designs.ts';
 import { categorical } from '../categorical.ts';
 
 const simulated = (
-  { depth, ...device }: IndependentLaunch,
+  { depth, ...device }: compositeDesigns.IndependentLaunch,
   options: ReplicationOptions,
   draw = independentGroups(depth),
 ) => replicate(prepareDevice(device, draw), options);
 
 /** Returns the relative error of the predicted time. */
 function errorOf(
-  launch: IndependentLaunch,
+  launch: compositeDesigns.IndependentLaunch,
   options: ReplicationOptions,
   draw = independentGroups(launch.depth),
 ): number {
-  return Math.abs(predictCycles(launch) / simulated(launch, options, draw).meanCycles - 1);
+  return Math.abs(compositeDesigns.predictCycles(launch) / simulated(launch, options, draw).meanCycles - 1);
 }
 
 /** Returns this number of schedulers whose groups compete only for issue. */
@@ -49,7 +37,7 @@ describe('the composite prediction against the event simulation', () => {
     const predicted: number[] = [];
     const measured: number[] = [];
     while (predicted.length < 80) {
-      const { label, ...launch } = randomDesign(random, 5e4);
+      const { label, ...launch } = compositeDesigns.randomDesign(random, 5e4);
       // For constant lengths, prediction and simulation are both exact (test/property/composite.test.ts).
       if (label.startsWith('constant')) continue;
       const groups = launch.gridBlocks * launch.groupsPerBlock;
@@ -61,7 +49,7 @@ describe('the composite prediction against the event simulation', () => {
       });
       // So few replications do not determine the mean of a heavy tail, so designs with a heavy tail are left out.
       if (times.standardErrorCycles > 0.005 * times.meanCycles) continue;
-      predicted.push(predictCycles(launch));
+      predicted.push(compositeDesigns.predictCycles(launch));
       measured.push(times.meanCycles);
     }
     const errors = predicted.map((cycles, i) => Math.abs(cycles / measured[i] - 1)).sort((a, b) => a - b);
@@ -71,12 +59,12 @@ describe('the composite prediction against the event simulation', () => {
   });
 
   it.each([40, 160, 800])('has an error of at most 12 % for %i blocks whose groups are all alike', (gridBlocks) => {
-    const law = unwrap(geometricLaw(0.05));
+    const law = unwrap(laws.geometricLaw(0.05));
     const depth = makeGroupDepthLaw(law, 32, { kind: 'full-sort' }, 'nested', 1, { setupIterations: 0 });
     const survival = new Float64Array(depth.values.length);
     depth.survivalInto(survival, 4);
     const index = indexSampler(survival.map((above, i) => (i === 0 ? 1 : survival[i - 1]) - above));
-    const cyclesPerIteration = kneeRate(400, 60, 4, 4, 16);
+    const cyclesPerIteration = compositeDesigns.kneeRate(400, 60, 4, 4, 16);
     const launch = { depth, multiprocessors: 20, residentBlocks: 4, groupsPerBlock: 4, gridBlocks, cyclesPerIteration };
     const options = { seed: 1, atLeast: 200, atMost: 2000, relativeStandardError: 0.005 };
     // The prediction assumes that the groups of a block end one by one, but here they end together.
@@ -97,9 +85,15 @@ describe('the composite prediction against the event simulation', () => {
     [18, 414, 0.00164, { n: 16, W: 18, R: 3, M: 46, grids: [474, 484, 550], knee: [510, 11.41, 2, 4] }],
   ] as const)('takes account of the few multiprocessors that hold several of the rare units: %i and %i', (...row) => {
     const [low, high, share, { n, W: groupsPerBlock, R: residentBlocks, M: multiprocessors, grids, knee }] = row;
-    const depth = unsortedDepth(categorical({ [low]: 1 - share, [high]: share }), n);
+    const depth = compositeDesigns.unsortedDepth(categorical({ [low]: 1 - share, [high]: share }), n);
     const [latency, issue, softness, schedulers] = knee;
-    const cyclesPerIteration = kneeRate(latency, issue, softness, schedulers, residentBlocks * groupsPerBlock);
+    const cyclesPerIteration = compositeDesigns.kneeRate(
+      latency,
+      issue,
+      softness,
+      schedulers,
+      residentBlocks * groupsPerBlock,
+    );
     for (const gridBlocks of grids) {
       const launch = { depth, multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, cyclesPerIteration };
       const error = errorOf(launch, { seed: 1, atLeast: 60, atMost: 200, relativeStandardError: 0.01 });
@@ -114,7 +108,13 @@ describe('the composite prediction against the event simulation', () => {
    * When all waited for the fullest scheduler, the prediction was 8 % too long.
    */
   it.each<
-    [string, LengthLaw, Omit<IndependentLaunch, 'depth' | 'cyclesPerIteration'>, number, [number, number, number]]
+    [
+      string,
+      LengthLaw,
+      Omit<compositeDesigns.IndependentLaunch, 'depth' | 'cyclesPerIteration'>,
+      number,
+      [number, number, number],
+    ]
   >([
     [
       'one block with rare long units',
@@ -125,28 +125,28 @@ describe('the composite prediction against the event simulation', () => {
     ],
     [
       'four blocks on four schedulers',
-      unwrap(geometricLaw(0.014977)),
+      unwrap(laws.geometricLaw(0.014977)),
       { groupsPerBlock: 5, residentBlocks: 4, multiprocessors: 8, gridBlocks: 1420, schedulers: apart(4) },
       1,
       [150, 25.09, 6.8],
     ],
     [
       'five blocks with a group on each scheduler',
-      unwrap(geometricLaw(0.078696)),
+      unwrap(laws.geometricLaw(0.078696)),
       { groupsPerBlock: 2, residentBlocks: 5, multiprocessors: 46, gridBlocks: 3419, schedulers: apart(2) },
       2,
       [589, 291.82, 3.5],
     ],
     [
       'six blocks of one group at once',
-      unwrap(binomialLaw(178, 0.4508)),
+      unwrap(laws.binomialLaw(178, 0.4508)),
       { groupsPerBlock: 1, residentBlocks: 15, multiprocessors: 132, gridBlocks: 731, schedulers: apart(4) },
       8,
       [11, 2.47, 4.2],
     ],
     [
       'equal blocks that do not use all schedulers',
-      unwrap(constantLaw(1)),
+      unwrap(laws.constantLaw(1)),
       { groupsPerBlock: 2, residentBlocks: 9, multiprocessors: 8, gridBlocks: 566, schedulers: apart(4) },
       16,
       [16, 5.05, 4.8],
@@ -157,11 +157,14 @@ describe('the composite prediction against the event simulation', () => {
       // prettier-ignore
       const { count } = launch.schedulers!;
       const groups = count * Math.ceil((launch.residentBlocks * launch.groupsPerBlock) / count);
-      const cyclesPerIteration = smoothRounds(kneeRate(latency, issue, softness, count, groups), count);
-      const options = { seed: 1, atLeast: 8, atMost: 60, relativeStandardError: 0.005 };
-      expect(errorOf({ ...launch, depth: unsortedDepth(law, n), cyclesPerIteration }, options)).toBeLessThanOrEqual(
-        0.05,
+      const cyclesPerIteration = smoothRounds(
+        compositeDesigns.kneeRate(latency, issue, softness, count, groups),
+        count,
       );
+      const options = { seed: 1, atLeast: 8, atMost: 60, relativeStandardError: 0.005 };
+      expect(
+        errorOf({ ...launch, depth: compositeDesigns.unsortedDepth(law, n), cyclesPerIteration }, options),
+      ).toBeLessThanOrEqual(0.05);
     },
   );
 
@@ -173,10 +176,10 @@ describe('the composite prediction against the event simulation', () => {
       [9, 80],
       [18, 90],
     ]) {
-      const depth = makeGroupDepthLaw(unwrap(poissonLaw(30)), 1, { kind: 'none' }, 'nested', rounds, {
+      const depth = makeGroupDepthLaw(unwrap(laws.poissonLaw(30)), 1, { kind: 'none' }, 'nested', rounds, {
         setupIterations: 0,
       });
-      const cyclesPerIteration = kneeRate(2240, 300, 6.5, 4, 2 * groupsPerBlock);
+      const cyclesPerIteration = compositeDesigns.kneeRate(2240, 300, 6.5, 4, 2 * groupsPerBlock);
       const device = { multiprocessors: 128, residentBlocks: 2, cyclesPerIteration };
       const launch = { ...device, depth, groupsPerBlock, gridBlocks: waves * 2 * 128 };
       const error = errorOf(launch, { seed: 1, atLeast: 16, atMost: 64, relativeStandardError: 0.005 });
@@ -192,13 +195,13 @@ describe('the composite prediction against the event simulation', () => {
   it.each([
     ['two lengths', categorical({ 1: 0.97, 9: 0.03 }), 5, 6],
     ['two lengths', categorical({ 1: 0.97, 9: 0.03 }), 5, 11],
-    ['a narrow uniform law', unwrap(uniformLaw(90, 100)), 5, 6],
-    ['a narrow uniform law', unwrap(uniformLaw(90, 100)), 5, 11],
-    ['a narrow uniform law', unwrap(uniformLaw(90, 100)), 46, 47],
+    ['a narrow uniform law', unwrap(laws.uniformLaw(90, 100)), 5, 6],
+    ['a narrow uniform law', unwrap(laws.uniformLaw(90, 100)), 5, 11],
+    ['a narrow uniform law', unwrap(laws.uniformLaw(90, 100)), 46, 47],
   ] as const)('has the last block for certain: %s', (_, law, multiprocessors, gridBlocks) => {
-    const cyclesPerIteration = kneeRate(572, 45.5, 3.5, 4, 32);
+    const cyclesPerIteration = compositeDesigns.kneeRate(572, 45.5, 3.5, 4, 32);
     const device = { multiprocessors, residentBlocks: 1, groupsPerBlock: 32, cyclesPerIteration };
-    const launch = { ...device, depth: unsortedDepth(law, 32), gridBlocks };
+    const launch = { ...device, depth: compositeDesigns.unsortedDepth(law, 32), gridBlocks };
     expect(errorOf(launch, { seed: 1, atLeast: 30, atMost: 300, relativeStandardError: 0.004 })).toBeLessThan(0.06);
   });
 });

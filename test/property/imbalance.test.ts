@@ -30,9 +30,7 @@ describe('laws of the loss', () => {
   it('mean and aggregate loss are between 1 and n', () => {
     forAll(anyLaw, groupSize, (law, n) => {
       const [row] = lossMoments(law, [n]);
-      for (const loss of [row.meanLoss, row.aggregateLoss]) {
-        expect(loss).toBeWithin(1, n * (1 + 1e-12));
-      }
+      for (const loss of [row.meanLoss, row.aggregateLoss]) expect(loss).toBeWithin(1, n * (1 + 1e-12));
       // The standard deviation of a variable in [1, n] is at most half its range.
       expect(row.standardDeviationLoss).toBeLessThanOrEqual((n - 1) / 2 + 1e-5);
     });
@@ -86,12 +84,11 @@ describe('laws of the loss', () => {
       const binned = binnedLossDistribution(law, n);
       const binnedMean = binned.loss.reduce((sum, x, i) => sum + x * binned.probability[i], 0);
       expect(Math.abs(binnedMean / mean - 1)).toBeLessThan(1e-9);
-      for (const q of [0.1, 0.5, 0.9]) {
+      for (const q of [0.1, 0.5, 0.9])
         expect(quantile(binned, q)).toBeWithin(
           quantile(exact, q - 1e-9) * (1 - binned.resolution),
           quantile(exact, q + 1e-9) * (1 + binned.resolution),
         );
-      }
     });
   });
 });

@@ -49,7 +49,7 @@ it('the text of a workload is read back unchanged', () => {
     ),
   }));
 
-  forAllOf(500)(workload, (descriptor) =>
-    expect(unwrap(parseWorkload(formatWorkload(descriptor)))).toEqual(descriptor),
-  );
+  forAllOf(500)(workload, (descriptor) => {
+    expect(unwrap(parseWorkload(formatWorkload(descriptor)))).toEqual(descriptor);
+  });
 });

@@ -42,6 +42,4 @@ it.each([
   ['', 'a number or a name is missing at the end'],
   ['constructor', '"constructor" is not one of n, block'],
   ['1'.repeat(201), 'it has more than 200 characters'],
-])('refuses %s', (text, why) => {
-  expect(parseArithmetic(text, Object.keys(VALUES))).toFail(null, why);
-});
+])('refuses %s', (text, why) => expect(parseArithmetic(text, Object.keys(VALUES))).toFail(null, why));

@@ -1,12 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import {
-  lanesPerSector,
-  standInKernel,
-  standInPlan,
-  unitLoopProfile,
-  unitLoopShape,
-} from '../../src-workers/bench/stand-in.ts';
+import * as standIn from '../../src-workers/bench/stand-in.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
@@ -30,9 +24,9 @@ const kernels = fc
 
 it('the loop that stands in for a kernel is predicted by the instructions and loads of its own passes, with the classes of the kernel', () => {
   forAll(kernels, fc.constantFrom('cuda', 'webgpu'), fc.constantFrom(...THREADS), (kernel, backend, u) => {
-    const profile = unitLoopProfile(kernel, backend);
-    const shape = unitLoopShape(profile, u);
-    const own = standInKernel(kernel, profile, u);
+    const profile = standIn.unitLoopProfile(kernel, backend);
+    const shape = standIn.unitLoopShape(profile, u);
+    const own = standIn.standInKernel(kernel, profile, u);
     const { serialFraction: σ, cooperationCost: κ, instructionsPerIteration, sharing } = kernel;
     const wanted = instructionsPerIteration * (sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u));
     expect(own.instructionsPerIteration).toBe(shape.instructions);
@@ -57,33 +51,33 @@ it('the loop that stands in for a kernel is predicted by the instructions and lo
     // profile has.
     const bytes = Math.max((32 * kernel.dependentLoadsPerIteration) / 32, kernel.bytesPerIteration);
     expect(Math.abs(own.bytesPerIteration - share * bytes)).toBeLessThanOrEqual(0.05 + 0.01 * share * bytes);
-    expect(lanesPerSector(profile)).toBeLessThanOrEqual(32);
+    expect(standIn.lanesPerSector(profile)).toBeLessThanOrEqual(32);
   });
 });
 
 it('the loop that stands in for a kernel deals units if the kernel does, and has its phases', () => {
   const dealt = { sharing: 'deal', unit: { instructions: 90 }, combine: { instructions: 12 } } as const;
   const kernel = { ...KERNEL, ...dealt };
-  const profile = unitLoopProfile(kernel, 'cuda');
+  const profile = standIn.unitLoopProfile(kernel, 'cuda');
   for (const u of THREADS) {
-    expect(unitLoopShape(profile, u).exchanges).toBe(0);
-    expect(standInKernel(kernel, profile, u)).toMatchObject({ ...dealt, instructionsPerIteration: 40 });
+    expect(standIn.unitLoopShape(profile, u).exchanges).toBe(0);
+    expect(standIn.standInKernel(kernel, profile, u)).toMatchObject({ ...dealt, instructionsPerIteration: 40 });
   }
 });
 
 it('the loop that stands in for a kernel is predicted by a separate kernel for each number of threads per unit, and older loops by one kernel', () => {
   const kernel = { ...KERNEL, fp64Share: 0.5, serialFraction: 0.1, instructionsPerIteration: 60 };
   const plan = { id: 'p', kernel, axes: { threadsPerUnit: [1, 32] } } as unknown as SweepPlan;
-  const { kernelsByThreads } = standInPlan(plan, unitLoopProfile(kernel, 'cuda'));
+  const { kernelsByThreads } = standIn.standInPlan(plan, standIn.unitLoopProfile(kernel, 'cuda'));
   expect(kernelsByThreads![1].instructionsPerIteration).toBe(60);
   const wide = kernelsByThreads![32];
   expect(wide.instructionsPerIteration).toBeLessThan(30);
   expect(wide.fp64Share! * wide.instructionsPerIteration).toBeGreaterThanOrEqual(1);
-  const first = standInPlan(plan, { parallelSteps: 8, serialSteps: 2, dependentLoads: 1, tableWords: 2 ** 25 });
+  const first = standIn.standInPlan(plan, { parallelSteps: 8, serialSteps: 2, dependentLoads: 1, tableWords: 2 ** 25 });
   expect(first.kernel).toMatchObject({ instructionsPerIteration: 71, integerShare: 1, bytesPerIteration: 32 });
   expect(first.kernel.serialFraction).toBeCloseTo(23 / 71, 12);
-  const { sharing: _sharing, unitInstructions: _unit, combineInstructions: _combine, ...numbers } = unitLoopProfile(kernel, 'cuda'); // prettier-ignore
-  const second = standInPlan(plan, { ...numbers, version: 2 });
+  const { sharing: _sharing, unitInstructions: _unit, combineInstructions: _combine, ...numbers } = standIn.unitLoopProfile(kernel, 'cuda'); // prettier-ignore
+  const second = standIn.standInPlan(plan, { ...numbers, version: 2 });
   expect(second.kernel).toMatchObject({ instructionsPerIteration: 60, fp64Share: 0.5, serialFraction: 0.1, unit: { instructions: 24 } }); // prettier-ignore
   expect([first.kernelsByThreads, second.kernelsByThreads]).toEqual([undefined, undefined]);
 });

@@ -69,9 +69,8 @@ describe('a comparison', () => {
     });
   });
 
-  it('refuses a design that the run does not have', async () => {
-    expect(await bench.engine.call('compare.devices', { runId, designIndex: 10_000_000 })).toFail('not-found');
-  });
+  it('refuses a design that the run does not have', async () =>
+    expect(await bench.engine.call('compare.devices', { runId, designIndex: 10_000_000 })).toFail('not-found'));
 
   it('says which device is fastest, and by how much, in whole sentences', async () => {
     const { devices: bests, reasons } = await compare();

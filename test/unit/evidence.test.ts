@@ -96,9 +96,8 @@ it('kept parameters exist for every column of times, within their ranges, for al
         expect(Object.keys(errors).sort()).toEqual(names);
         for (const set of [values, ...folds]) {
           expect(Object.keys(set).sort()).toEqual(names);
-          for (const name of names) {
+          for (const name of names)
             expect(set[name]).toBeWithin(SPMV_PARAMETERS[name].lower, SPMV_PARAMETERS[name].upper);
-          }
         }
       }
 });

@@ -12,8 +12,8 @@ it('exponentials by table: 1 − e^x has a relative error below 2e-5, however sm
 });
 
 it('exponentials by table: 1 − e^(−e^z) has a relative error below 5e-5', () => {
-  forAll(fc.double({ min: -39.9, max: 6, noNaN: true }), (z) =>
-    expect(Math.abs(notAll(z) / -Math.expm1(-Math.exp(z)) - 1)).toBeLessThan(5e-5),
-  );
+  forAll(fc.double({ min: -39.9, max: 6, noNaN: true }), (z) => {
+    expect(Math.abs(notAll(z) / -Math.expm1(-Math.exp(z)) - 1)).toBeLessThan(5e-5);
+  });
   expect([notAll(-60), notAll(-Infinity), notAll(50)]).toEqual([0, 0, 1]);
 });

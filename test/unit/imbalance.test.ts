@@ -170,12 +170,11 @@ describe('binned distribution', () => {
       };
       const binned = affordableLossDistribution(source, n);
       expect(binned.method).toBe('binned');
-      for (let q = 0.005; q < 1; q += 0.01) {
+      for (let q = 0.005; q < 1; q += 0.01)
         expect(quantile(binned, q)).toBeWithin(
           quantile({ ...binned, ...exact }, q - 1e-6) * (1 - binned.resolution),
           quantile({ ...binned, ...exact }, q + 1e-6) * (1 + binned.resolution),
         );
-      }
     }
   });
 
@@ -222,8 +221,7 @@ it('Monte Carlo contains the values of the models in its confidence interval, wh
   // The differences are standard normal scores. None of 80 may exceed 4, and their mean square must be near 1, within
   // 4 standard errors. Pairs of scores are correlated.
   expect(Math.max(...scores.map(Math.abs))).toBeLessThan(4);
-  const meanSquare = scores.reduce((sum, z) => sum + z * z, 0) / scores.length;
-  expect(meanSquare).toBeBetween(0.4, 1.9);
+  expect(scores.reduce((sum, z) => sum + z * z, 0) / scores.length).toBeBetween(0.4, 1.9);
 });
 
 it('Monte Carlo is the same for the same seed, and counts empty groups as no loss', () => {

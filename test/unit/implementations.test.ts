@@ -143,8 +143,7 @@ describe('a run of several implementations', () => {
     expect(names).toEqual([...names].sort());
     const some = await page({ implementation: ['merge'] });
     expect(some.rows.length).toBe(names.filter((name) => name === 'merge').length);
-    const unknown = await engine.call('ranking.page', { runId, filter: { implementation: ['none such'] } });
-    expect(unknown).toFail('bad-input');
+    expect(await engine.call('ranking.page', { runId, filter: { implementation: ['none such'] } })).toFail('bad-input');
     const csv = await call('export.render', { runId, format: 'csv', limit: 5 });
     expect(csv.text.split('\n')[0]).toMatch(/^rank,device,implementation,threads_per_unit,/);
     for (const format of ['json', 'markdown', 'cuda'] as const)

@@ -1,12 +1,5 @@
 import type { RunSummary } from '../../src-main/contract/api.ts';
-import type {
-  MeasuredCase,
-  MeasuredTime,
-  MeasuringComparison,
-  MeasuringDetail,
-  MeasuringTarget,
-  SavedProfile,
-} from '../../src-main/contract/measuring.ts';
+import type * as measuring from '../../src-main/contract/measuring.ts';
 import { measuredTime } from '../../src-main/services/measuring/times.ts';
 import { CALIBRATION_PARAMETERS, type CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
@@ -26,14 +19,14 @@ export const SAMPLE_DEVICE = measuringDevice({ name: 'NVIDIA A100-SXM4-40GB', fi
 export const sampleDesign = (change: Partial<Design> = {}): Design =>
   designOf({ threadsPerUnit: 4, unitsPerThread: 19, loop: 'flattened', blockThreads: 128, gridBlocks: 1728, registerCap: 64, ...change }); // prettier-ignore
 
-export function sampleTime(medianMs: number, change: Partial<MeasuredTime> = {}): MeasuredTime {
+export function sampleTime(medianMs: number, change: Partial<measuring.MeasuredTime> = {}): measuring.MeasuredTime {
   const uniform = mersenneTwister(Math.round(medianMs * 1e6) % 2 ** 31);
   const timesMs = Array.from({ length: 15 }, () => medianMs * (1 + 0.012 * (uniform() - 0.45) ** 3 * 8));
   const warmUpMs = [medianMs * 1.21, medianMs * 1.04, medianMs * 1.006];
   return { ...measuredTime({ timesMs, detail: { warmUpMs, clockMhz: 1395 } })!, ...change };
 }
 
-export function sampleCase(position: number, change: Partial<MeasuredCase> = {}): MeasuredCase {
+export function sampleCase(position: number, change: Partial<measuring.MeasuredCase> = {}): measuring.MeasuredCase {
   const design = change.design === undefined ? sampleDesign() : change.design;
   const predictedMs = change.predictedMs === undefined ? 4 : change.predictedMs;
   return {
@@ -64,7 +57,7 @@ const BLOCKS = [64, 128, 256, 512];
  * Makes designs whose times follow the prediction, except for an effect of the threads per unit. The design at position
  * 17 has failed.
  */
-export function sampleCases(count = 40): readonly MeasuredCase[] {
+export function sampleCases(count = 40): readonly measuring.MeasuredCase[] {
   const uniform = mersenneTwister(7);
   return Array.from({ length: count }, (_, i) => {
     const threadsPerUnit = THREADS[i % 4];
@@ -82,9 +75,9 @@ export function sampleCases(count = 40): readonly MeasuredCase[] {
 }
 
 export function sampleDetail(
-  cases: readonly MeasuredCase[] = sampleCases(),
-  change: Partial<MeasuringDetail> = {},
-): MeasuringDetail {
+  cases: readonly measuring.MeasuredCase[] = sampleCases(),
+  change: Partial<measuring.MeasuringDetail> = {},
+): measuring.MeasuringDetail {
   return {
     runId: 12,
     request: {
@@ -106,9 +99,9 @@ export function sampleDetail(
 
 /** Compares the sample with its predictions as the engine does. `correction` multiplies the predictions. */
 export function sampleComparison(
-  detail: MeasuringDetail,
+  detail: measuring.MeasuringDetail,
   correction: (design: Design) => number = () => 1,
-): MeasuringComparison {
+): measuring.MeasuringComparison {
   const cases = detail.cases.filter(({ measured }) => measured !== null);
   const predictedMs = Float64Array.from(cases, (each) => each.predictedMs! * correction(each.design!));
   const measuredMs = Float64Array.from(cases, ({ measured }) => measured!.medianMs);
@@ -193,11 +186,11 @@ export function sampleProfile(change: Partial<CalibrationProfile> = {}): Calibra
   }; // prettier-ignore
 }
 
-export function sampleSavedProfile(id: number, change: Partial<SavedProfile> = {}): SavedProfile {
+export function sampleSavedProfile(id: number, change: Partial<measuring.SavedProfile> = {}): measuring.SavedProfile {
   return { id, name: 'A100, run 12', createdAt: '2026-11-20T14:05:00.000Z', profile: sampleProfile(), ...change };
 }
 
-export const SAMPLE_TARGETS: readonly MeasuringTarget[] = [
+export const SAMPLE_TARGETS: readonly measuring.MeasuringTarget[] = [
   {
     id: 'cuda',
     backend: 'cuda',

@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ContentionFindings, MeasuredCase } from '../../src-main/contract/measuring.ts';
-import {
-  catalogueDevice,
-  contentionTables,
-  launchTimes,
-  loopFindings,
-  matrixPowerRows,
-  probeRows,
-  valueOf,
-} from '../../src-renderer/views/measure/suites.ts';
+import * as suites from '../../src-renderer/views/measure/suites.ts';
 import { runLoops } from '../../src-workers/models/divergence/figures.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
@@ -23,14 +15,14 @@ const A100 = gpu('nvidia-a100-sxm4-40gb');
 
 it('takes the median of several values, and no value if there is none', () => {
   const each = suiteCase(0, { values: { one: 3, several: [5, 1, 2], none: [], odd: NaN } });
-  expect(['one', 'several', 'none', 'odd', 'absent'].map((name) => valueOf(each, name))).toEqual([3, 2, null, null, null]);
+  expect(['one', 'several', 'none', 'odd', 'absent'].map((name) => suites.valueOf(each, name))).toEqual([3, 2, null, null, null]);
 }); // prettier-ignore
 
 it('tables of contention mark the nearest model of every row, and list both workloads', () => {
   const errors = { full: 0.24, none: -0.1, staircase: 0.008, 'two-phase': -0.012 };
   const models = Object.entries(errors).map(([model, error]) => ({ model, timeMs: 100 * (1 + error), error }));
   const tablesOf = (...workloads: string[]) =>
-    contentionTables({
+    suites.contentionTables({
       workloads: workloads.flatMap((workload) => [2, 4].map((cores) => ({ workload, cores, measuredMs: 100, models }))),
     } as unknown as ContentionFindings);
   const tables = tablesOf('triangular', 'amdahl');
@@ -56,7 +48,7 @@ describe('matrix power', () => {
 
   it('shows the losses of the law beside it: 1.4762 and 1.4872 for geometric(0.05), n = 2', () => {
     const law = unwrap(geometricLaw(0.05));
-    const [row] = matrixPowerRows([at(2, { meanLoss: [1.47, 1.48, 1.46], aggregateLoss: 1.49 })], {
+    const [row] = suites.matrixPowerRows([at(2, { meanLoss: [1.47, 1.48, 1.46], aggregateLoss: 1.49 })], {
       'geometric(0.05)': law,
     });
     expect(row).toMatchObject({ n: 2, measuredMean: 1.47, measuredAggregate: 1.49 });
@@ -65,7 +57,7 @@ describe('matrix power', () => {
   });
 
   it('waits for the law, and leaves out cases without a loss', () =>
-    expect(matrixPowerRows([at(2, { meanLoss: 1.4 }), at(4, {})], {})).toMatchObject([{ modelMean: null }]));
+    expect(suites.matrixPowerRows([at(2, { meanLoss: 1.4 }), at(4, {})], {})).toMatchObject([{ modelMean: null }]));
 });
 
 describe('divergent loops', () => {
@@ -80,7 +72,7 @@ describe('divergent loops', () => {
     ); // prettier-ignore
 
   it('finds the stack that explains the cycles, and draws its line through them', () => {
-    const { fit, curves, unit } = loopFindings(
+    const { fit, curves, unit } = suites.loopFindings(
       cases((loops, n) => {
         const { divergentBranches, spills } = runLoops(loops, n);
         return 500 + 32 * divergentBranches + 84 * spills;
@@ -96,7 +88,7 @@ describe('divergent loops', () => {
 
   it('uses nanoseconds if the device counts no cycles', () => {
     const timed = cases(() => 0).map((each) => ({ ...each, values: {}, measured: sampleTime(0.01) }));
-    const { unit, curves, fit } = loopFindings(timed, false);
+    const { unit, curves, fit } = suites.loopFindings(timed, false);
     expect(fit).toBeNull();
     expect(unit).toBe('ns');
     expect(curves[0].points[0][1] / 1e4).toBeCloseTo(1, 1);
@@ -109,12 +101,12 @@ it('arranges a launch grid by blocks and threads, with gaps where nothing was me
       case: { id: `${blocks}-${threads}`, benchmark: 'launch-grid', parameters: { blocks, threads, elements: 1e6 } },
       measured: sampleTime(5, { medianMs: ms }),
     });
-  const grid = launchTimes([launch(112, 64, 4), launch(16, 32, 1), launch(112, 32, 3)])!;
+  const grid = suites.launchTimes([launch(112, 64, 4), launch(16, 32, 1), launch(112, 32, 3)])!;
   expect(grid.blocks).toEqual([16, 112]);
   expect(grid.threadsPerBlock).toEqual([32, 64]);
   expect([...grid.values]).toEqual([1, NaN, 3, 4]);
   expect([grid.bestMs, grid.worstMs]).toEqual([1, 4]);
-  expect(launchTimes([])).toBeNull();
+  expect(suites.launchTimes([])).toBeNull();
 });
 
 describe('probes', () => {
@@ -122,15 +114,15 @@ describe('probes', () => {
     suiteCase(0, { case: { id: name, benchmark: 'probe', parameters: { probe: name, arguments: {} } }, ...change });
 
   const onH100 = (name: string, values: MeasuredCase['values']) =>
-    probeRows([probe(name, { values })], gpu('nvidia-h100-sxm5-80gb'))[0];
+    suites.probeRows([probe(name, { values })], gpu('nvidia-h100-sxm5-80gb'))[0];
 
   it('are shown beside the values of the catalogue, if it has any', () => {
-    const rows = probeRows([probe('slots', { values: { blockSlots: 32, registers: [1, 2], oddity: 7 } })], A100);
+    const rows = suites.probeRows([probe('slots', { values: { blockSlots: 32, registers: [1, 2], oddity: 7 } })], A100);
     expect(rows).toEqual([
       { probe: 'slots', property: 'block slots', found: '32', catalogue: '32', agrees: true, note: '' },
       { probe: 'slots', property: 'oddity', found: '7', catalogue: '', agrees: null, note: '' },
     ]);
-    const [off] = probeRows([probe('schedulers', { values: { schedulers: 2 } })], A100);
+    const [off] = suites.probeRows([probe('schedulers', { values: { schedulers: 2 } })], A100);
     expect(off).toMatchObject({ found: '2', catalogue: '4', agrees: false });
   });
 
@@ -170,12 +162,12 @@ describe('probes', () => {
   );
 
   it('say why they have no result', () =>
-    expect(probeRows([probe('l2', { failure: 'no time left' })], null)).toEqual([
+    expect(suites.probeRows([probe('l2', { failure: 'no time left' })], null)).toEqual([
       { probe: 'l2', property: '', found: 'no time left', catalogue: '', agrees: null, note: '' },
     ]));
 
   it('recognise the device by its name', () => {
-    expect(catalogueDevice([A100], 'NVIDIA A100-SXM4-40GB')).toBe(A100);
-    expect(catalogueDevice([A100], 'SwiftShader Device (Subzero)')).toBeNull();
+    expect(suites.catalogueDevice([A100], 'NVIDIA A100-SXM4-40GB')).toBe(A100);
+    expect(suites.catalogueDevice([A100], 'SwiftShader Device (Subzero)')).toBeNull();
   });
 });

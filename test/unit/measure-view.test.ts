@@ -12,14 +12,7 @@ import {
   measuredTable,
   varyingFields,
 } from '../../src-renderer/views/measure/rows.ts';
-import {
-  fineTicks,
-  framesOf,
-  labelPlaces,
-  lineInFrame,
-  nearestPoint,
-  scatterFrame,
-} from '../../src-renderer/views/measure/scatter.ts';
+import * as scatter from '../../src-renderer/views/measure/scatter.ts';
 import {
   chosenTarget,
   durationText,
@@ -123,7 +116,7 @@ describe('points', () => {
 describe('scatter', () => {
   it('shows every point, with the same ratio along both axes', () => {
     forAll(times, (points) => {
-      const frame = scatterFrame(points)!;
+      const frame = scatter.scatterFrame(points)!;
       for (const { predictedMs, medianMs } of points) {
         expect(predictedMs).toBeBetween(frame.xLowMs, frame.xHighMs);
         expect(medianMs).toBeBetween(frame.yLowMs, frame.yHighMs);
@@ -132,13 +125,13 @@ describe('scatter', () => {
       // The tolerance covers two exponentials of the same span. Each is rounded a few times.
       expect(Math.abs(ratios[0] / ratios[1] - 1)).toBeLessThan(1e-12);
     });
-    expect(scatterFrame([])).toBeNull();
+    expect(scatter.scatterFrame([])).toBeNull();
   });
 
   it('draws lines only within the frame, at their slope', () =>
     forAll(times, timesMs, (list, scale) => {
-      const frame = scatterFrame(list)!;
-      const line = lineInFrame(frame, scale);
+      const frame = scatter.scatterFrame(list)!;
+      const line = scatter.lineInFrame(frame, scale);
       if (!line) return;
       for (const [x, y] of line) {
         expect(y / x).toBeCloseTo(scale, 6 - Math.ceil(Math.log10(scale)));
@@ -149,11 +142,9 @@ describe('scatter', () => {
 
   it('has at least two ticks, however short the axis', () =>
     forAll(timesMs, fc.double({ min: 1.06, max: 1e4, noNaN: true }), (low, ratio) => {
-      const ticks = fineTicks(low, low * ratio);
+      const ticks = scatter.fineTicks(low, low * ratio);
       expect(ticks.length).toBeWithin(2, 7);
-      for (const tick of ticks) {
-        expect(tick).toBeWithin(low * (1 - 1e-5), low * ratio * (1 + 1e-5));
-      }
+      for (const tick of ticks) expect(tick).toBeWithin(low * (1 - 1e-5), low * ratio * (1 + 1e-5));
     }));
 
   it('shares a frame between two predictions only if this shows something', () => {
@@ -163,33 +154,33 @@ describe('scatter', () => {
         detail,
         sampleComparison(detail, () => factor),
       );
-    const near = framesOf(points(1), points(1.4));
+    const near = scatter.framesOf(points(1), points(1.4));
     expect(near.after).toBe(near.before);
-    const far = framesOf(points(1), points(500));
+    const far = scatter.framesOf(points(1), points(500));
     expect(far.after).not.toBe(far.before);
     const span = ({ xLowMs, xHighMs }: { xLowMs: number; xHighMs: number }) => xHighMs / xLowMs;
     // Both spans are equal, apart from rounding. Each is computed by exponentials around its own centre.
     expect(Math.abs(span(far.before!) / span(far.after!) - 1)).toBeLessThan(1e-12);
-    expect(framesOf(points(1), null).after).toBeUndefined();
+    expect(scatter.framesOf(points(1), null).after).toBeUndefined();
   });
 
   it('labels every point, no two on top of each other', () => {
     const coordinate = fc.integer({ min: 0, max: 30 });
     const points = fc.array(fc.record({ x: coordinate, y: coordinate }), { maxLength: 12 });
     forAll(points, (crowd) => {
-      const places = labelPlaces(crowd, 10);
+      const places = scatter.labelPlaces(crowd, 10);
       expect(places).toHaveLength(crowd.length);
       for (const [i, a] of places.entries())
         for (const b of places.slice(i + 1))
           expect(Math.max(Math.abs(a.x - b.x), Math.abs(a.y - b.y))).toBeGreaterThan(10);
     });
-    expect(labelPlaces([{ x: 0, y: 0 }, { x: 50, y: 0 }], 10)).toEqual([{ x: 0, y: 15 }, { x: 50, y: -8 }]); // prettier-ignore
+    expect(scatter.labelPlaces([{ x: 0, y: 0 }, { x: 50, y: 0 }], 10)).toEqual([{ x: 0, y: 15 }, { x: 50, y: -8 }]); // prettier-ignore
   });
 
   it('finds the point under the pointer, and no point if all are far away', () => {
     const places = [{ x: 10, y: 10 }, { x: 16, y: 10 }]; // prettier-ignore
-    expect(nearestPoint(places, 14, 10, 12)).toBe(1);
-    expect(nearestPoint(places, 40, 10, 12)).toBe(-1);
+    expect(scatter.nearestPoint(places, 14, 10, 12)).toBe(1);
+    expect(scatter.nearestPoint(places, 40, 10, 12)).toBe(-1);
   });
 });
 

@@ -112,9 +112,9 @@ describe('AMD', () => {
     ['gfx1100', 32, 96, 16],
     ['gfx1100', 32, 97, 12],
     ['gfx1201', 32, 256, 5],
-  ] as const)('%s wave%i with %i vector registers holds %i waves per SIMD', (isa, waveSize, registers, waves) => {
-    expect(blocks(isa, waveSize, usage(waveSize, registers)).threadGroupsPerMultiprocessor / 4).toBe(waves);
-  });
+  ] as const)('%s wave%i with %i vector registers holds %i waves per SIMD', (isa, waveSize, registers, waves) =>
+    expect(blocks(isa, waveSize, usage(waveSize, registers)).threadGroupsPerMultiprocessor / 4).toBe(waves),
+  );
 
   it('limits blocks of several waves by barriers, and not blocks of one', () => {
     expect(blocks('gfx803', 64, usage(64)).blocksPerMultiprocessor).toBe(40);

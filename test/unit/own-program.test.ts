@@ -2,13 +2,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { kernelAbility } from '../../src-main/services/measuring/own-kernel.ts';
 import { findAbility } from '../../src-workers/domain/ability.ts';
 import { describe, expect, it } from 'vitest';
-import {
-  checkCommands,
-  names,
-  splitCommand,
-  substituted,
-  listValues,
-} from '../../src-workers/bench/program/command-line.ts';
+import * as commandLine from '../../src-workers/bench/program/command-line.ts';
 import type { Build } from '../../src-workers/bench/program/build.ts';
 import { measureProgram } from '../../src-workers/bench/program/measure.ts';
 import { readOutput } from '../../src-workers/bench/program/output.ts';
@@ -28,14 +22,14 @@ describe('a command line', () => {
     [`a '' ""`, ['a', '', '']],
     [String.raw`a\ b \" '\"' "\"" C:\dir\x`, ['a b', '"', '\\"', '"', 'C:\\dir\\x']],
     ['a; rm -rf $(b) | c * > d & `e`', ['a;', 'rm', '-rf', '$(b)', '|', 'c', '*', '>', 'd', '&', '`e`']],
-  ])('%s is split without a shell', (line, words) => expect(unwrap(splitCommand(line))).toEqual(words));
+  ])('%s is split without a shell', (line, words) => expect(unwrap(commandLine.splitCommand(line))).toEqual(words));
 
   it.each([
     ['', /no program/],
     ['   ', /no program/],
     [`'' a`, /no program/],
     [`a "b`, /quotation mark " that is never closed/],
-  ])('%j is refused', (line, words) => expect(refusal(splitCommand(line))).toMatch(words));
+  ])('%j is refused', (line, words) => expect(refusal(commandLine.splitCommand(line))).toMatch(words));
 
   it('is the only target for blocks that are tiles, because kernels and stand-ins have blocks of one row', () => {
     const can = (['program', 'cuda', 'hip', 'webgpu', 'cpu'] as const).filter((name) => findAbility(name, null).tiles);
@@ -55,10 +49,10 @@ describe('a command line', () => {
       classes: [{ upTo: null, threadsPerUnit: 4, units: 7, gridBlocks: 16 }],
     });
     const ofUnits = { lengthsFile: '/tmp/l.u32', orderFile: '/tmp/o.u32', launches: '0:7:4:16' };
-    const values = listValues(design, 5, TASK, ofUnits);
+    const values = commandLine.listValues(design, 5, TASK, ofUnits);
     const line =
       'p {implementation} -b={blockThreads}x{gridBlocks} {blockWidth} {threadsPerUnit} {unitsPerThread} {registerCap} {balancing} {loop} {classes} {design} {units} {device} {lengthsFile} {orderFile} {launches} {{units}} {"a":{"b":1}}';
-    expect(unwrap(splitCommand(line)).map((word) => substituted(word, values))).toEqual([
+    expect(unwrap(commandLine.splitCommand(line)).map((word) => commandLine.substituted(word, values))).toEqual([
       'p',
       'two words; rm',
       ...'-b=128x16 32 4 2 0 window-sort(4096) nested'.split(' '),
@@ -77,12 +71,16 @@ describe('a command line', () => {
     ['./p {blockThreads}', 'make', 'ok'],
     ['{binary} {units}', 'gcc -DB={blockThreads} p.c -o {binary}', 'ok'],
   ])('%s after %s is checked before anything runs', (exec, build, words) =>
-    expect(refusal(checkCommands({ exec, build }))).toMatch(words),
+    expect(refusal(commandLine.checkCommands({ exec, build }))).toMatch(words),
   );
 
   it('lists the placeholders that it has', () => {
     const task = { exec: 'p {lengthsFile}', build: 'cc {{units}} -o p' };
-    expect([names(task, 'lengthsFile'), names(task, 'units'), names(task, 'binary')]).toEqual([true, false, false]);
+    expect([
+      commandLine.names(task, 'lengthsFile'),
+      commandLine.names(task, 'units'),
+      commandLine.names(task, 'binary'),
+    ]).toEqual([true, false, false]);
   });
 });
 

@@ -236,4 +236,6 @@ it.each<[what: string, bytes: Uint8Array, message: RegExp, columns?: CsvColumns]
   ['bzip2', encode('BZh91AY&SY'), /compressed by bzip2/],
   ['zstd', new Uint8Array([0x28, 0xb5, 0x2f, 0xfd, 0]), /compressed by zstd/],
   ['bytes of no format', new Uint8Array([1, 0, 2]), /is not text, and its format is not known\. Choose CSV, a graph/],
-])('unreadable files are refused with the place of the error: %s', async (_what, bytes, message, columns) => expect(await readLengths(bytesSource(bytes), 'x', columns)).toFail(null, message)); // prettier-ignore
+])('unreadable files are refused with the place of the error: %s', async (_what, bytes, message, columns) => {
+  expect(await readLengths(bytesSource(bytes), 'x', columns)).toFail(null, message);
+}); // prettier-ignore

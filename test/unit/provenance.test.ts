@@ -2,19 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseStudy, validate } from '../../src-main/contract/parse.ts';
 import { kernelSchema, studySchema } from '../../src-main/contract/study.ts';
 import { predictionInputs, studyAxes } from '../../src-main/services/studies/plan.ts';
-import {
-  assumedFacts,
-  assumedKernel,
-  assumedPhrase,
-  decidingFields,
-  inputFacts,
-  KERNEL_DEFAULTS,
-  KERNEL_FIELDS,
-  KERNEL_INPUTS,
-  kernelOrigin,
-  withKernelValue,
-  type KernelNumber,
-} from '../../src-workers/domain/provenance.ts';
+import * as provenance from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { cpu, CPUS, exampleStudy, gpu, GPUS } from '../catalogue.ts';
 
@@ -30,16 +18,16 @@ function example(name: string) {
 
 describe('origins of a kernel', () => {
   it('are assumed for default values of a study, and given for others', () => {
-    expect(kernelOrigin(minimal, 'serialFraction')).toBe('assumed');
-    expect(kernelOrigin({ ...minimal, serialFraction: 0.1 }, 'serialFraction')).toBe('given');
-    expect(kernelOrigin(minimal, 'registersPerThread')).toBe('given');
-    expect(kernelOrigin(minimal, 'lengthsKnownBeforeLaunch')).toBe('assumed');
+    expect(provenance.kernelOrigin(minimal, 'serialFraction')).toBe('assumed');
+    expect(provenance.kernelOrigin({ ...minimal, serialFraction: 0.1 }, 'serialFraction')).toBe('given');
+    expect(provenance.kernelOrigin(minimal, 'registersPerThread')).toBe('given');
+    expect(provenance.kernelOrigin(minimal, 'lengthsKnownBeforeLaunch')).toBe('assumed');
   });
 
   it('are those that the study states, even for a default value', () => {
     const kernel = { ...minimal, origins: { serialFraction: 'measured', registersPerThread: 'assumed' } } as const;
-    expect(kernelOrigin(kernel, 'serialFraction')).toBe('measured');
-    expect(kernelOrigin(kernel, 'registersPerThread')).toBe('assumed');
+    expect(provenance.kernelOrigin(kernel, 'serialFraction')).toBe('measured');
+    expect(provenance.kernelOrigin(kernel, 'registersPerThread')).toBe('assumed');
   });
 
   it('are refused if a field or an origin is unknown', () => {
@@ -51,24 +39,24 @@ describe('origins of a kernel', () => {
 
   it('have one default for each field that a study may leave out', () => {
     const { name: _name, registersPerThread: _r, instructionsPerIteration: _i, ...rest } = minimal;
-    expect(rest).toEqual(KERNEL_DEFAULTS);
+    expect(rest).toEqual(provenance.KERNEL_DEFAULTS);
   });
 });
 
 it('usual values have defaults in their usual ranges, which the study format allows', () => {
-  for (const [field, { assumed, usual }] of Object.entries(KERNEL_INPUTS)) {
+  for (const [field, { assumed, usual }] of Object.entries(provenance.KERNEL_INPUTS)) {
     expect(usual[0], field).toBeLessThanOrEqual(assumed);
     expect(usual[1], field).toBeGreaterThanOrEqual(assumed);
     for (const value of usual) {
-      const kernel = withKernelValue(minimal, field as KernelNumber, value);
+      const kernel = provenance.withKernelValue(minimal, field as provenance.KernelNumber, value);
       expect(validate(kernelSchema, kernel, field), field).toMatchObject({ ok: true });
     }
   }
 });
 
 it('usual values make a kernel in which every field is marked as assumed', () => {
-  const kernel = unwrap(validate(kernelSchema, { name: 'kernel', ...assumedKernel() }, 'kernel'));
-  for (const field of KERNEL_FIELDS) expect(kernelOrigin(kernel, field), field).toBe('assumed');
+  const kernel = unwrap(validate(kernelSchema, { name: 'kernel', ...provenance.assumedKernel() }, 'kernel'));
+  for (const field of provenance.KERNEL_FIELDS) expect(provenance.kernelOrigin(kernel, field), field).toBe('assumed');
   expect(kernel.serialFraction).toBeGreaterThan(0);
   expect(kernel.cooperationCost).toBeGreaterThan(0);
   expect(kernel.bytesPerIteration).toBeGreaterThan(0);
@@ -79,20 +67,20 @@ it('usual values make a kernel in which every field is marked as assumed', () =>
 describe('facts of a prediction', () => {
   it('name the assumed fields of an example, and no others', () => {
     const study = example('acts');
-    const facts = inputFacts(study, gpu('nvidia-a100-sxm4-40gb'));
-    const names = assumedFacts(facts).map(({ field }) => field);
+    const facts = provenance.inputFacts(study, gpu('nvidia-a100-sxm4-40gb'));
+    const names = provenance.assumedFacts(facts).map(({ field }) => field);
     expect(names).toContain('kernel.kneeSoftness');
     // A zero in the file counts as a given value.
     expect(names).not.toContain('kernel.cooperationCost');
     expect(names).not.toContain('kernel.serialFraction');
     expect(names).not.toContain('kernel.bytesPerUnit');
     expect(facts.find(({ field }) => field === 'workload.lengths')).toMatchObject({ origin: 'imported' });
-    expect(assumedPhrase(facts)).toMatch(/Knee softness = 6.5/);
+    expect(provenance.assumedPhrase(facts)).toMatch(/Knee softness = 6.5/);
   });
 
   it('mark an estimate of a device as assumed, with its note', () => {
     const study = example('collatz');
-    const facts = inputFacts(study, gpu('amd-rx-7900-xtx'));
+    const facts = provenance.inputFacts(study, gpu('amd-rx-7900-xtx'));
     const latency = facts.find(({ field }) => field === 'device.memoryLatencyCycles')!;
     expect(latency.origin).toBe('assumed');
     expect(latency.note).toMatch(/^estimate/);
@@ -104,7 +92,7 @@ describe('facts of a prediction', () => {
     const pipeline = {
       [device.id]: { latencyCycles: 2000, issueCycles: 280, kneeSoftness: 6, origin: 'calibrated' as const },
     };
-    const facts = inputFacts({ ...study, pipeline }, device);
+    const facts = provenance.inputFacts({ ...study, pipeline }, device);
     expect(facts.find(({ field }) => field === 'pipeline')).toMatchObject({ origin: 'calibrated' });
     expect(facts.some(({ field }) => field === 'device.memoryLatencyCycles')).toBe(false);
     expect(facts.some(({ field }) => field === 'kernel.kneeSoftness')).toBe(false);
@@ -113,7 +101,7 @@ describe('facts of a prediction', () => {
   it('are only those of the memory traffic for a CPU', () => {
     const study = example('spmv-cpu');
     const expected = ['bytesPerIteration', 'bytesPerUnit', 'lengthsKnownBeforeLaunch'];
-    expect(decidingFields(study, cpu('amd-epyc-7302p')).map(({ field }) => field)).toEqual(expected);
+    expect(provenance.decidingFields(study, cpu('amd-epyc-7302p')).map(({ field }) => field)).toEqual(expected);
   });
 
   it('are marked in the study format', () => {

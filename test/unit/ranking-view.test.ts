@@ -9,18 +9,7 @@ import { pinnedOn, readBaselines } from '../../src-renderer/state/baselines.ts';
 import { availableColumns, isShownAtFirst, placeColumns } from '../../src-renderer/views/ranking/columns.ts';
 import { logPlace, logValue } from '../../src-renderer/views/ranking/distribution.ts';
 import { filterChips, passingText, rangeOf, toggled, UNBOUNDED } from '../../src-renderer/views/ranking/narrowing.ts';
-import {
-  clampTopPx,
-  isScaled,
-  lastTopPx,
-  MAX_SCROLL_PX,
-  revealPx,
-  scrollHeightPx,
-  scrollOfTopPx,
-  topOfScrollPx,
-  visibleRows,
-  wantedPages,
-} from '../../src-renderer/views/ranking/paging.ts';
+import * as paging from '../../src-renderer/views/ranking/paging.ts';
 import { waterfall } from '../../src-renderer/views/ranking/waterfall.ts';
 import { timeColumn } from '../../src-renderer/format/numbers.ts';
 import { forAll } from '../for-all.ts';
@@ -45,42 +34,44 @@ it('pinned baselines are read as they were saved; earlier versions saved one for
 describe('scrolling', () => {
   it('never makes an element taller than browsers allow, and reaches the last row', () => {
     forAll(geometries, (geometry) => {
-      expect(scrollHeightPx(geometry)).toBeLessThanOrEqual(MAX_SCROLL_PX);
-      const end = topOfScrollPx(geometry, Math.max(0, scrollHeightPx(geometry) - geometry.viewPx));
+      expect(paging.scrollHeightPx(geometry)).toBeLessThanOrEqual(paging.MAX_SCROLL_PX);
+      const end = paging.topOfScrollPx(geometry, Math.max(0, paging.scrollHeightPx(geometry) - geometry.viewPx));
       // The tolerance covers the rounding of a product and a quotient.
-      expect(Math.abs(end - lastTopPx(geometry))).toBeLessThanOrEqual(1e-6 * Math.max(1, lastTopPx(geometry)));
-      expect(visibleRows(geometry, lastTopPx(geometry)).last).toBe(geometry.count);
+      expect(Math.abs(end - paging.lastTopPx(geometry))).toBeLessThanOrEqual(
+        1e-6 * Math.max(1, paging.lastTopPx(geometry)),
+      );
+      expect(paging.visibleRows(geometry, paging.lastTopPx(geometry)).last).toBe(geometry.count);
     });
   });
 
   it('converts rows to positions of the scrollbar and back', () =>
     forAll(geometries, fc.double({ min: 0, max: 1, noNaN: true }), (geometry, part) => {
-      const top = part * lastTopPx(geometry);
-      const back = topOfScrollPx(geometry, scrollOfTopPx(geometry, top));
+      const top = part * paging.lastTopPx(geometry);
+      const back = paging.topOfScrollPx(geometry, paging.scrollOfTopPx(geometry, top));
       expect(Math.abs(back - top)).toBeLessThanOrEqual(1e-6 * Math.max(1, top));
     }));
 
   it('scales positions only beyond the limit', () => {
-    expect(isScaled({ rowPx: 26, count: 461_538, viewPx: 600 })).toBe(false);
-    expect(isScaled({ rowPx: 26, count: 1_000_000, viewPx: 600 })).toBe(true);
+    expect(paging.isScaled({ rowPx: 26, count: 461_538, viewPx: 600 })).toBe(false);
+    expect(paging.isScaled({ rowPx: 26, count: 1_000_000, viewPx: 600 })).toBe(true);
   });
 
   it('scrolls until a row is completely visible, and not if it is visible already', () =>
     forAll(geometries, fc.nat(), fc.double({ min: 0, max: 1, noNaN: true }), (geometry, at, part) => {
       fc.pre(geometry.count > 0);
       const row = at % geometry.count;
-      const top = revealPx(geometry, clampTopPx(geometry, part * lastTopPx(geometry)), row);
+      const top = paging.revealPx(geometry, paging.clampTopPx(geometry, part * paging.lastTopPx(geometry)), row);
       expect(row * geometry.rowPx).toBeGreaterThanOrEqual(top - 1e-6);
       expect((row + 1) * geometry.rowPx).toBeLessThanOrEqual(top + geometry.viewPx + 1e-6);
-      expect(revealPx(geometry, top, row)).toBe(top);
+      expect(paging.revealPx(geometry, top, row)).toBe(top);
     }));
 
   it('requests visible rows first, then those ahead, and none beyond the list', () => {
-    expect(wantedPages(450, 470, 1000, 100, true)).toEqual([4, 5, 3]);
-    expect(wantedPages(450, 470, 1000, 100, false)).toEqual([4, 3, 5]);
-    expect(wantedPages(90, 130, 1000, 100, true)).toEqual([0, 1, 2]);
-    expect(wantedPages(0, 30, 30, 100, true)).toEqual([0]);
-    expect(wantedPages(0, 0, 0, 100, true)).toEqual([]);
+    expect(paging.wantedPages(450, 470, 1000, 100, 1, true)).toEqual([4, 5, 3]);
+    expect(paging.wantedPages(450, 470, 1000, 100, 1, false)).toEqual([4, 3, 5]);
+    expect(paging.wantedPages(90, 130, 1000, 100, 1, true)).toEqual([0, 1, 2]);
+    expect(paging.wantedPages(0, 30, 30, 100, 2, true)).toEqual([0]);
+    expect(paging.wantedPages(0, 0, 0, 100, 1, true)).toEqual([]);
   });
 });
 

@@ -256,7 +256,6 @@ describe('dealt units', () => {
     expect([...out]).toEqual([0, 0, 0, 0]);
   });
 
-  it('are refused if there are too many to sort', () => {
-    expect(dealtUnits({ ...dealing, balancing: { kind: 'full-sort' }, units: 1e9 })).toFail('unsupported');
-  });
+  it('are refused if there are too many to sort', () =>
+    expect(dealtUnits({ ...dealing, balancing: { kind: 'full-sort' }, units: 1e9 })).toFail('unsupported'));
 });

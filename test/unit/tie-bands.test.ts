@@ -165,8 +165,7 @@ describe('the expected times', () => {
             return (kind === null || kinds[i] === kind) && ratio >= low && ratio <= high;
           }).length;
         });
-        const part = (held[0] + held[1]) / count;
-        expect(part, `${one.column} ${kind}`).toBeBetween(0.85, 0.95);
+        expect((held[0] + held[1]) / count, `${one.column} ${kind}`).toBeBetween(0.85, 0.95);
         cells += 1;
       }
     }

@@ -1,20 +1,11 @@
 import fc from 'fast-check';
 import { MessageChannel } from 'node:worker_threads';
 import { describe, expect, test, vi } from 'vitest';
-import {
-  createClient,
-  decodeMessage,
-  encodeMessage,
-  portChannel,
-  serveConnection,
-  type Channel,
-  type EngineDoor,
-  type PortLike,
-} from '../../src-main/contract/transport.ts';
+import * as transport from '../../src-main/contract/transport.ts';
 import { fail, ok, unwrap } from '../../src-workers/domain/result.ts';
 import { forAll } from '../for-all.ts';
 
-const roundTrip = (message: unknown) => unwrap(decodeMessage(encodeMessage(message)));
+const roundTrip = (message: unknown) => unwrap(transport.decodeMessage(transport.encodeMessage(message)));
 
 describe('codec', () => {
   test('keeps the kind and the content of typed arrays at any offset', () => {
@@ -29,10 +20,10 @@ describe('codec', () => {
   });
 
   test('decodes a frame that starts at an odd byte of a larger buffer', () => {
-    const frame = encodeMessage({ x: Float64Array.of(1, 2) });
+    const frame = transport.encodeMessage({ x: Float64Array.of(1, 2) });
     const larger = new Uint8Array(frame.length + 3);
     larger.set(frame, 3);
-    expect(unwrap(decodeMessage(larger.subarray(3)))).toStrictEqual({ x: Float64Array.of(1, 2) });
+    expect(unwrap(transport.decodeMessage(larger.subarray(3)))).toStrictEqual({ x: Float64Array.of(1, 2) });
   });
 
   test('any plain value and any double arrives unchanged', () => {
@@ -56,7 +47,9 @@ describe('codec', () => {
         ),
       ),
     })).node;
-    forAll(value, (message) => expect(roundTrip(message)).toStrictEqual(message));
+    forAll(value, (message) => {
+      expect(roundTrip(message)).toStrictEqual(message);
+    });
   });
 
   test('leaves out undefined fields, turns undefined elements into null', () => {
@@ -66,10 +59,10 @@ describe('codec', () => {
 
   test('refuses to send values that are not plain data', () => {
     for (const bad of [() => 1, 1n, new Map(), new Date(0), new BigInt64Array(1), Symbol('s')])
-      expect(() => encodeMessage({ bad })).toThrow(TypeError);
+      expect(() => transport.encodeMessage({ bad })).toThrow(TypeError);
     const endless: Record<string, unknown> = {};
     endless['self'] = endless;
-    expect(() => encodeMessage(endless)).toThrow(/nested/);
+    expect(() => transport.encodeMessage(endless)).toThrow(/nested/);
   });
 
   const frameOf = (header: string, segments = 0) => {
@@ -94,24 +87,24 @@ describe('codec', () => {
     ['[{"$":["u8",8]},{"$":["u8",8]}]', /past the end/], // Two arrays cannot share bytes.
     ['{', /JSON/],
     ['['.repeat(200) + ']'.repeat(200), /deep/],
-  ])('refuses the header %s', (header, reason) => {
-    expect(decodeMessage(frameOf(header, 8))).toFail('bad-input', reason);
-  });
+  ])('refuses the header %s', (header, reason) =>
+    expect(transport.decodeMessage(frameOf(header, 8))).toFail('bad-input', reason),
+  );
 
   test('the decoder never throws, whatever the bytes are', () => {
-    forAll(fc.uint8Array({ maxLength: 64 }), (bytes) => typeof decodeMessage(bytes).ok === 'boolean');
-    const good = encodeMessage({ a: Float64Array.of(1, 2, 3), b: 'text', c: [NaN] });
+    forAll(fc.uint8Array({ maxLength: 64 }), (bytes) => typeof transport.decodeMessage(bytes).ok === 'boolean');
+    const good = transport.encodeMessage({ a: Float64Array.of(1, 2, 3), b: 'text', c: [NaN] });
     forAll(fc.nat(good.length - 1), fc.nat(255), fc.nat(good.length), (at, byte, length) => {
       const broken = good.slice(0, length);
       if (at < length) broken[at] = byte;
-      decodeMessage(broken);
+      transport.decodeMessage(broken);
     });
   });
 });
 
-function fakeEngine(call: EngineDoor['dispatch']) {
-  const listeners = new Set<Parameters<EngineDoor['subscribe']>[0]>();
-  const engine: EngineDoor = {
+function fakeEngine(call: transport.EngineDoor['dispatch']) {
+  const listeners = new Set<Parameters<transport.EngineDoor['subscribe']>[0]>();
+  const engine: transport.EngineDoor = {
     dispatch: call,
     subscribe(listener) {
       listeners.add(listener);
@@ -122,13 +115,13 @@ function fakeEngine(call: EngineDoor['dispatch']) {
 }
 
 /** Connects a client and an engine in one process by a real MessagePort. */
-function joined(call: EngineDoor['dispatch']) {
+function joined(call: transport.EngineDoor['dispatch']) {
   const { port1, port2 } = new MessageChannel();
   const { engine, listeners } = fakeEngine(call);
-  const connection = serveConnection(engine, (message) => port2.postMessage(message));
+  const connection = transport.serveConnection(engine, (message) => port2.postMessage(message));
   port2.on('message', connection.receive);
   port2.on('close', connection.close);
-  const client = createClient(portChannel(port1 as unknown as PortLike));
+  const client = transport.createClient(transport.portChannel(port1 as unknown as transport.PortLike));
   return { client, listeners, port1, port2 };
 }
 
@@ -185,7 +178,7 @@ describe('client and engine', () => {
       asked.resolve(gone);
       return ok(null);
     });
-    const connection = serveConnection(engine, () => {});
+    const connection = transport.serveConnection(engine, () => {});
     connection.receive({ id: 1, name: 'app.info', input: {} });
     const gone = await asked.promise;
     expect(gone.aborted).toBe(false);
@@ -206,22 +199,22 @@ describe('client and engine', () => {
 
   test('messages that are not replies are ignored', () => {
     let deliver: (message: unknown) => void = () => {};
-    const channel: Channel = {
+    const channel: transport.Channel = {
       send: () => {},
       onMessage: (listener) => void (deliver = listener),
       onClose: () => {},
       close: () => {},
     };
-    createClient(channel);
+    transport.createClient(channel);
     for (const message of [null, 1, 'x', {}, { id: 99, ok: true }, { event: 5 }, []])
       expect(() => deliver(message)).not.toThrow();
   });
 });
 
 test('the engine’s edge ignores messages that are not requests', async () => {
-  const call = vi.fn<EngineDoor['dispatch']>(async () => ({ ok: true, value: null }));
+  const call = vi.fn<transport.EngineDoor['dispatch']>(async () => ({ ok: true, value: null }));
   const send = vi.fn();
-  const connection = serveConnection(fakeEngine(call).engine, send);
+  const connection = transport.serveConnection(fakeEngine(call).engine, send);
   const wrong = [{ id: 'x', name: 'app.info' }, { id: 1.5, name: 'a' }, { id: 1, name: 'a'.repeat(101) }]; // prettier-ignore
   for (const message of [null, 1, [], {}, ...wrong]) connection.receive(message);
   await new Promise((resolve) => setTimeout(resolve, 5));
@@ -233,7 +226,7 @@ test('the engine’s edge limits the unanswered calls of one connection', async 
   const release: (() => void)[] = [];
   const sent: unknown[] = [];
   const { engine } = fakeEngine(() => new Promise((resolve) => release.push(() => resolve({ ok: true, value: null }))));
-  const connection = serveConnection(engine, (message) => void sent.push(message));
+  const connection = transport.serveConnection(engine, (message) => void sent.push(message));
   for (let id = 1; id <= 300; id++) connection.receive({ id, name: 'app.info', input: {} });
   await vi.waitFor(() => expect(release).toHaveLength(256));
   expect(sent).toHaveLength(44);

@@ -9,13 +9,7 @@ import {
   triangularLoads,
 } from '../../../src-workers/models/contention/loads.ts';
 import { findRegime, regimeMap } from '../../../src-workers/models/contention/regimes.ts';
-import {
-  contentionMs,
-  CONTENTION_MODELS,
-  staircaseMs,
-  staircaseSteps,
-  twoPhases,
-} from '../../../src-workers/models/contention/time.ts';
+import * as time from '../../../src-workers/models/contention/time.ts';
 
 // One core alone has 10 GB/s. All cores together have 40 GB/s, so four cores saturate the memory.
 const cpu: CpuDevice = {
@@ -42,7 +36,7 @@ describe('staircase', () => {
   const curve = maxRateCurve(cpu, 8);
 
   it('loses bandwidth step by step as cores finish', () => {
-    const steps = staircaseSteps(Float64Array.of(0, 10, 15, 30), Float64Array.of(40e6, 80e6, 40e6));
+    const steps = time.staircaseSteps(Float64Array.of(0, 10, 15, 30), Float64Array.of(40e6, 80e6, 40e6));
     expect(steps).toEqual([
       { fromMs: 0, toMs: 4, activeCores: 3, bandwidthGbS: 30 },
       { fromMs: 4, toMs: 8, activeCores: 1, bandwidthGbS: 10 },
@@ -50,12 +44,12 @@ describe('staircase', () => {
   });
 
   it('takes no time for no work, and skips cores without work', () => {
-    expect(staircaseMs(curve, new Float64Array(8))).toBe(0);
-    expect(staircaseMs(curve, Float64Array.of(0, 0, 20e6))).toBe(2);
+    expect(time.staircaseMs(curve, new Float64Array(8))).toBe(0);
+    expect(time.staircaseMs(curve, Float64Array.of(0, 0, 20e6))).toBe(2);
   });
 
   it('refuses a curve that is too short for the loads', () =>
-    expect(() => staircaseMs(Float64Array.of(0, 10), Float64Array.of(1, 1))).toThrow(
+    expect(() => time.staircaseMs(Float64Array.of(0, 10), Float64Array.of(1, 1))).toThrow(
       'The bandwidth curve goes up to 1 cores instead of 2.',
     ));
 });
@@ -66,16 +60,20 @@ describe('two phases', () => {
   it('splits at the load of core K', () => {
     // With K = 4 and M = 15, 13, 11, 9, 7, 5, 3, 1 MB, phase 1 moves 16 + 4·9 = 52 MB at 40 GB/s, and phase 2 moves 6
     // MB at 10 GB/s.
-    expect(twoPhases(cpu, loads, 'derived')).toEqual({ phase1Ms: 1.3, phase2Ms: 0.6, timeMs: 1.3 + 0.6 });
+    expect(time.twoPhases(cpu, loads, 'derived')).toEqual({ phase1Ms: 1.3, phase2Ms: 0.6, timeMs: 1.3 + 0.6 });
     // In the tabulated form, phase 1 moves 64 − 6 = 58 MB.
-    expect(twoPhases(cpu, loads, 'tabulated').phase1Ms).toBe(1.45);
+    expect(time.twoPhases(cpu, loads, 'tabulated').phase1Ms).toBe(1.45);
   });
 
   it('has no first phase when fewer cores than K have work', () =>
-    expect(twoPhases(cpu, Float64Array.of(20e6, 10e6), 'derived')).toEqual({ phase1Ms: 0, phase2Ms: 2, timeMs: 2 }));
+    expect(time.twoPhases(cpu, Float64Array.of(20e6, 10e6), 'derived')).toEqual({
+      phase1Ms: 0,
+      phase2Ms: 2,
+      timeMs: 2,
+    }));
 
   it('has every model by name, and the exact ones agree on the max-rate curve', () => {
-    const times = Object.fromEntries(CONTENTION_MODELS.map(({ id }) => [id, contentionMs(id, cpu, loads)]));
+    const times = Object.fromEntries(time.CONTENTION_MODELS.map(({ id }) => [id, time.contentionMs(id, cpu, loads)]));
     expect(times['full-contention']).toBe(3);
     expect(times['no-contention']).toBe(1.5);
     expect(times['no-imbalance']).toBe(1.6);

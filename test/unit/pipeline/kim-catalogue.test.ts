@@ -4,13 +4,7 @@ import type { KernelProfile } from '../../../src-workers/domain/kernel.ts';
 import { residentBlocks } from '../../../src-workers/models/occupancy/resident.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
 import { kimDevice, kimLaunch } from '../../../src-workers/models/pipeline/kim-catalogue.ts';
-import {
-  brokenLimits,
-  deadlocks,
-  functionalUnitCycles,
-  kimGridSeries,
-  residentBlockSlots,
-} from '../../../src-workers/models/pipeline/kim.ts';
+import * as kim from '../../../src-workers/models/pipeline/kim.ts';
 import { GPUS as devices } from '../../catalogue.ts';
 import { KERNEL_DEFAULTS } from '../../../src-workers/domain/provenance.ts';
 import { forAllOf } from '../../for-all.ts';
@@ -39,9 +33,9 @@ it('a device of the catalogue in Kim’s terms never holds fewer blocks than the
         const profile = { ...kernel, registersPerThread, sharedMemoryBytesPerBlock };
         const model = kimDevice(device, profile);
         const launch = kimLaunch(device, profile, blockThreads, 1);
-        fc.pre(brokenLimits(model, launch).length === 0);
+        fc.pre(kim.brokenLimits(model, launch).length === 0);
         const exact = residentBlocks(device, { blockThreads, registersPerThread, sharedMemoryBytesPerBlock });
-        const slots = residentBlockSlots(model, launch);
+        const slots = kim.residentBlockSlots(model, launch);
         expect(slots).toBeGreaterThanOrEqual(exact.blocksPerMultiprocessor);
         runs++;
         if (slots === exact.blocksPerMultiprocessor) equal++;
@@ -58,10 +52,10 @@ it('a device of the catalogue in Kim’s terms takes the same time as the pipeli
     const arithmeticOnly = { ...kernel, dependentLoadsPerIteration: 0, bytesPerIteration: 0 };
     const model = kimDevice(device, arithmeticOnly);
     const { latencyCycles, issueCycles } = pipelineParameters(device, arithmeticOnly, { spilledRegisters: 0 });
-    expect(functionalUnitCycles(model, 1), id).toBe(latencyCycles);
+    expect(kim.functionalUnitCycles(model, 1), id).toBe(latencyCycles);
     // Thread groups that fill whole widths leave no part of the unit idle.
     const full = model.functionalUnits[0].widthThreadGroups * 10;
-    expect(functionalUnitCycles(model, full), id).toBeCloseTo(issueCycles * full, 9);
+    expect(kim.functionalUnitCycles(model, full), id).toBeCloseTo(issueCycles * full, 9);
   }
 });
 
@@ -72,12 +66,12 @@ it('a device of the catalogue in Kim’s terms has the width of four SIMDs on GC
   expect(model.registerFiles.map((file) => file.granularity)).toEqual([4, 16]);
   // There are four SIMDs with 256 vector and 800 scalar registers, and a block has four waves.
   const slots = (vector: number, scalar: number) =>
-    residentBlockSlots(model, kimLaunch(fury, { ...kernel, registersPerThread: vector }, 256, 1, scalar));
+    kim.residentBlockSlots(model, kimLaunch(fury, { ...kernel, registersPerThread: vector }, 256, 1, scalar));
   expect(slots(24, 0)).toBe(10);
   expect(slots(32, 0)).toBe(8);
   expect(slots(24, 97)).toBe(7);
   expect(slots(24, 96)).toBe(8);
-  expect(brokenLimits(model, kimLaunch(fury, kernel, 64, 1, 113))).toEqual([
+  expect(kim.brokenLimits(model, kimLaunch(fury, kernel, 64, 1, 113))).toEqual([
     'registers per thread, file 1: 113 exceeds the limit of 112',
   ]);
 });
@@ -85,9 +79,9 @@ it('a device of the catalogue in Kim’s terms has the width of four SIMDs on GC
 it('block allocation refuses one block more than there are slots as a deadlock', () => {
   const device = byId('nvidia-a100-sxm4-40gb');
   const model = kimDevice(device, kernel);
-  const slots = residentBlockSlots(model, kimLaunch(device, kernel, 256, 1));
-  expect(deadlocks(model, kimLaunch(device, kernel, 256, slots * device.multiprocessors))).toBe(false);
-  expect(deadlocks(model, kimLaunch(device, kernel, 256, slots * device.multiprocessors + 1))).toBe(true);
+  const slots = kim.residentBlockSlots(model, kimLaunch(device, kernel, 256, 1));
+  expect(kim.deadlocks(model, kimLaunch(device, kernel, 256, slots * device.multiprocessors))).toBe(false);
+  expect(kim.deadlocks(model, kimLaunch(device, kernel, 256, slots * device.multiprocessors + 1))).toBe(true);
 });
 
 it('block allocation wastes the part of the functional units that a wave leaves idle, and is never faster than they are', () => {
@@ -96,7 +90,7 @@ it('block allocation wastes the part of the functional units that a wave leaves 
   const device = byId('amd-r9-fury-x');
   const profile = { ...kernel, bytesPerIteration: 0, sharedMemoryBytesPerBlock: 32768 };
   const model = kimDevice(device, profile);
-  const series = kimGridSeries(model, kimLaunch(device, profile, 192, 1), 6);
+  const series = kim.kimGridSeries(model, kimLaunch(device, profile, 192, 1), 6);
   expect(series.residentBlocks).toBe(2);
   expect(series.groupsPerBlock).toBe(3);
   const perIssue = 20 * 4;
@@ -108,6 +102,6 @@ it('block allocation wastes the part of the functional units that a wave leaves 
 it('block allocation never has negative costs', () =>
   forAllOf(200)(fc.constantFrom(...devices), fc.integer({ min: 1, max: 1024 }), (device, blockThreads) => {
     const model = kimDevice(device, kernel);
-    const { inefficiency } = kimGridSeries(model, kimLaunch(device, kernel, blockThreads, 1), 40);
+    const { inefficiency } = kim.kimGridSeries(model, kimLaunch(device, kernel, blockThreads, 1), 40);
     for (const value of inefficiency) expect(Number.isNaN(value) || value >= 1).toBe(true);
   }));

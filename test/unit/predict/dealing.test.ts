@@ -2,15 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
-import {
-  addStart,
-  getDealingScratch,
-  computeGroupDepth,
-  beginGroup,
-  sumLongest,
-  type Dealing,
-  type UnitOrder,
-} from '../../../src-workers/predict/dealing/deal.ts';
+import * as deal from '../../../src-workers/predict/dealing/deal.ts';
 import { readSorted, makeSortedOrder } from '../../../src-workers/predict/dealing/order.ts';
 import { computeAllBlocks, sampleBlocks, type SampledBlocks } from '../../../src-workers/predict/dealing/sample.ts';
 import { tabulateRounds } from '../../../src-workers/predict/dealing/units-per-slot.ts';
@@ -89,7 +81,7 @@ describe('a reader of a sorted order', () => {
     .map(({ window, units, n, W, missing, rounds, block, group }) => {
       const full = dealingOf(units, n, W, rounds);
       const slotsPerBlock = full.slotsPerBlock - Math.min(missing, n - 1);
-      const dealing: Dealing = { ...full, slotsPerBlock, gridBlocks: Math.ceil(units / (slotsPerBlock * rounds)) };
+      const dealing: deal.Dealing = { ...full, slotsPerBlock, gridBlocks: Math.ceil(units / (slotsPerBlock * rounds)) };
       const at = { block: block % dealing.gridBlocks, group: group % W };
       return { window: Math.min(window, units), dealing, ...at };
     });
@@ -122,12 +114,12 @@ describe('a reader of a sorted order', () => {
   it('computes the same depth of a group as adding up its lanes one by one', () => {
     forAllOf(400)(launch, fc.constantFrom('nested', 'flattened'), fc.nat({ max: 2 }), (one, loop, setupIterations) => {
       const { window, block, group } = one;
-      const dealing: Dealing = { ...one.dealing, loop, setupIterations };
+      const dealing: deal.Dealing = { ...one.dealing, loop, setupIterations };
       const reader = readSorted(makeSortedOrder(geometric, dealing.units, window), dealing);
-      const slow: UnitOrder = {
+      const slow: deal.UnitOrder = {
         lengthAt: reader.lengthAt,
         longestSum: (first, count, stride) =>
-          sumLongest(
+          deal.sumLongest(
             (position, units) => Math.max(...Array.from({ length: units }, (_, i) => reader.lengthAt(position + i))),
             dealing.units,
             first,
@@ -136,8 +128,8 @@ describe('a reader of a sorted order', () => {
           ),
         ascends: () => false,
       };
-      const depthOf = (order: UnitOrder): number =>
-        computeGroupDepth(order, dealing, block, group, getDealingScratch(dealing));
+      const depthOf = (order: deal.UnitOrder): number =>
+        deal.computeGroupDepth(order, dealing, block, group, deal.getDealingScratch(dealing));
       const { units, slotsPerBlock, gridBlocks } = dealing;
       // If the units end within the last round of a group, its last lane has one unit fewer than the others.
       const isWhole = units % (slotsPerBlock * gridBlocks) === 0;
@@ -167,7 +159,7 @@ describe('depths of dealt units', () => {
   }
 
   /** Simulates launches of units drawn from the law, and returns the mean and standard deviation of the depths. */
-  function played(law: LengthLaw, window: number, dealing: Dealing) {
+  function played(law: LengthLaw, window: number, dealing: deal.Dealing) {
     const balancing =
       window < dealing.units ? ({ kind: 'window-sort', units: window } as const) : ({ kind: 'full-sort' } as const);
     const source = unwrap(dealtUnits({ ...dealing, law, balancing }));
@@ -213,11 +205,11 @@ describe('depths of dealt units', () => {
     const dealing = { ...dealingOf(units, n, W, rounds), loop, setupIterations: setup };
     const reader = readSorted(makeSortedOrder(geometric, units, window), dealing);
     const { depths } = computeAllBlocks(reader, dealing);
-    const scratch = getDealingScratch(dealing);
+    const scratch = deal.getDealingScratch(dealing);
     const last = Math.floor((units % (dealing.slotsPerBlock * dealing.gridBlocks)) / dealing.slotsPerBlock);
     for (let block = one.all ? 0 : last; block < (one.all ? dealing.gridBlocks : last + 1); block++) {
       const exact = Float64Array.from({ length: W }, (_, g) =>
-        computeGroupDepth(reader, dealing, block, g, scratch),
+        deal.computeGroupDepth(reader, dealing, block, g, scratch),
       ).sort();
       expect(depths.subarray(block * W, (block + 1) * W)).toEqual(exact);
     }
@@ -237,7 +229,7 @@ describe('depths of dealt units', () => {
     const { window, n, W, gridBlocks, slotsPerBlock, loop, setup } = one;
     const units = 131_072;
     for (const law of [geometric, uniform]) {
-      const dealing: Dealing = {
+      const dealing: deal.Dealing = {
         ...dealingOf(units, n, W, 1),
         slotsPerBlock,
         gridBlocks,
@@ -263,7 +255,7 @@ describe('depths of dealt units', () => {
   ])(
     'contain, in a sample, the long units that only a few of $gridBlocks blocks get',
     ({ gridBlocks, slotsPerBlock, units }) => {
-      const dealing: Dealing = { ...dealingOf(units, slotsPerBlock, 1, 1), gridBlocks };
+      const dealing: deal.Dealing = { ...dealingOf(units, slotsPerBlock, 1, 1), gridBlocks };
       const reader = readSorted(makeSortedOrder(rare, units, 4096), dealing);
       const all = computeAllBlocks(reader, dealing);
       const sample = sampleBlocks(reader, dealing);
@@ -296,16 +288,16 @@ describe('depths of dealt units', () => {
       fc.constantFrom('nested', 'flattened'),
       (lengths, n, W, gridBlocks, setupIterations, loop) => {
         const units = lengths.length;
-        const dealing: Dealing = { ...dealingOf(units, n, W, 1), gridBlocks, loop, setupIterations };
+        const dealing: deal.Dealing = { ...dealingOf(units, n, W, 1), gridBlocks, loop, setupIterations };
         const slots = n * W * gridBlocks;
         const longestOf = (position: number, count: number): number =>
           Math.max(...lengths.slice(position, position + count));
-        const order: UnitOrder = {
+        const order: deal.UnitOrder = {
           lengthAt: (position) => lengths[position],
-          longestSum: (first, count, stride) => sumLongest(longestOf, units, first, count, stride),
+          longestSum: (first, count, stride) => deal.sumLongest(longestOf, units, first, count, stride),
           ascends: () => false,
         };
-        const scratch = getDealingScratch(dealing);
+        const scratch = deal.getDealingScratch(dealing);
         for (let block = 0; block < gridBlocks; block++)
           for (let g = 0; g < W; g++) {
             const lanes = Array.from({ length: n }, (_, lane) => {
@@ -323,21 +315,21 @@ describe('depths of dealt units', () => {
               loop === 'nested'
                 ? nested.reduce((sum, length) => sum + length + setupIterations, 0)
                 : Math.max(...sums) + setupIterations * (n > 1 && setupIterations > 0 ? starts.size : rounds);
-            expect(computeGroupDepth(order, dealing, block, g, scratch)).toBe(expected);
+            expect(deal.computeGroupDepth(order, dealing, block, g, scratch)).toBe(expected);
           }
       },
     ));
 });
 
 it('the starts of a group are counted once each, for any number of them and for lengths that are not whole', () => {
-  const scratch = getDealingScratch({ unitsPerGroup: 4 });
+  const scratch = deal.getDealingScratch({ unitsPerGroup: 4 });
   const random = seededRandom(5);
   // At 700 starts, the number of the group wraps around. No old entry may count then.
   for (const count of [3, 5000, 40, 700, 5000]) {
     if (count === 700) scratch.group = 2 ** 31 - 2;
-    beginGroup(scratch);
+    deal.beginGroup(scratch);
     const starts = Array.from({ length: count }, (_, i) => (i % 3 ? Math.floor(random() * count) : random() * 20));
-    const added = [...starts, ...starts].map((start) => addStart(scratch, start));
+    const added = [...starts, ...starts].map((start) => deal.addStart(scratch, start));
     expect(added.reduce((sum, one) => sum + one, 0)).toBe(new Set(starts).size);
   }
 });

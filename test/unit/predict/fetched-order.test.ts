@@ -98,9 +98,7 @@ describe('the units that groups fetch from a given order', () => {
         expect(computeMean(depth.values, depth.survival)).toBeGreaterThanOrEqual(unitsPerLane * mean - 1e-6);
         expect(depth.values.at(-1)).toBeLessThanOrEqual(unitsPerLane * mean + longest + 1e-6);
         expect(iterations).toBeLessThanOrEqual(unitsPerLane * mean + 1e-6);
-        depth.survival.forEach((above, i) => {
-          expect(above).toBeWithin(0, i === 0 ? 1 : depth.survival[i - 1]);
-        });
+        depth.survival.forEach((above, i) => expect(above).toBeWithin(0, i === 0 ? 1 : depth.survival[i - 1]));
       },
     );
   });

@@ -4,13 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../../src-main/contract/study.ts';
 import { INVALID_REASONS, type EvenShareBalancing } from '../../../src-workers/domain/design.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
-import {
-  computeEvenShares,
-  countSearchSteps,
-  computeShareDepth,
-  indexSharedUnits,
-  createShareScratch,
-} from '../../../src-workers/predict/dealing/even-share.ts';
+import * as evenShare from '../../../src-workers/predict/dealing/even-share.ts';
 import type { Dealing } from '../../../src-workers/predict/dealing/deal.ts';
 import { createCaches } from '../../../src-workers/predict/caches.ts';
 import { playableDesign } from '../designs.ts';
@@ -49,8 +43,8 @@ describe('even shares', () => {
   it('add up lengths of 16 bits beyond 16 bits', () => {
     const lengths = [2 ** 16 - 1, 1, 2 ** 16 - 1];
     for (const kind of ['nonzero-split', 'merge-path'] as const) {
-      const short = indexSharedUnits({ kind }, Uint16Array.from(lengths), 3);
-      const long = indexSharedUnits({ kind }, Float64Array.from(lengths), 3);
+      const short = evenShare.indexSharedUnits({ kind }, Uint16Array.from(lengths), 3);
+      const long = evenShare.indexSharedUnits({ kind }, Float64Array.from(lengths), 3);
       expect([...short.each]).toEqual([...long.each]);
       expect([...short.ends]).toEqual([...long.ends]);
       expect(short.items).toBe(long.items);
@@ -77,12 +71,12 @@ describe('even shares', () => {
         const dealing: Dealing = { ...dealingOf(units, n, groupsPerBlock, 1), gridBlocks, setupIterations };
         // If there are more units than lengths, the lengths repeat.
         const repeated = Array.from({ length: units }, (_, unit) => lengths[unit % lengths.length]);
-        const shared = indexSharedUnits({ kind }, Float64Array.from(lengths), units);
+        const shared = evenShare.indexSharedUnits({ kind }, Float64Array.from(lengths), units);
         const items = itemsOf(kind, repeated);
         const share = Math.max(1, Math.ceil(items.length / (n * groupsPerBlock * gridBlocks)));
         expect(shared.items).toBe(items.length);
-        expect(computeEvenShares(shared.items, n * groupsPerBlock * gridBlocks).itemsPerSlot).toBe(share);
-        const scratch = createShareScratch(share);
+        expect(evenShare.computeEvenShares(shared.items, n * groupsPerBlock * gridBlocks).itemsPerSlot).toBe(share);
+        const scratch = evenShare.createShareScratch(share);
         for (let group = 0; group < groupsPerBlock * gridBlocks; group += 1) {
           const own = Array.from({ length: n }, (_, lane) => {
             const from = (group * n + lane) * share;
@@ -91,7 +85,7 @@ describe('even shares', () => {
           const depth = Math.max(...own.map((items) => items.length));
           const starts = new Set(own.flatMap((of) => of.flatMap((first, at) => (first || at === 0 ? [at] : []))));
           const at = [Math.floor(group / groupsPerBlock), group % groupsPerBlock] as const;
-          expect(computeShareDepth(shared, dealing, share, 5, ...at, scratch)).toBe(
+          expect(evenShare.computeShareDepth(shared, dealing, share, 5, ...at, scratch)).toBe(
             depth === 0 ? 0 : depth + setupIterations * starts.size + 5,
           );
         }
@@ -136,7 +130,7 @@ describe('even shares', () => {
       design.msPerCycle *
       (waves * cycles[design.residentBlocks * design.groupsPerBlock] +
         (rest > 0 ? cycles[rest * design.groupsPerBlock] : 0));
-    expect(countSearchSteps(200_000)).toBe(18);
+    expect(evenShare.countSearchSteps(200_000)).toBe(18);
     expect(Math.abs(timeOf(predictor) / expected - 1)).toBeLessThan(1e-9);
     expect(Math.abs(simulatedMs(predictor) / expected - 1)).toBeLessThan(1e-9);
     expect(explainDesign(predictor, 0)!.regime.id).toBe('equal-blocks');
@@ -197,7 +191,7 @@ describe('even shares', () => {
 
   it('contain every item, and only the last slot has fewer', () =>
     forAll(fc.integer({ min: 1, max: 1e9 }), fc.integer({ min: 1, max: 1e6 }), (iterations, slots) => {
-      const { itemsPerSlot, workingSlots } = computeEvenShares(iterations, slots);
+      const { itemsPerSlot, workingSlots } = evenShare.computeEvenShares(iterations, slots);
       expect(workingSlots).toBeLessThanOrEqual(slots);
       expect(itemsPerSlot * workingSlots).toBeGreaterThanOrEqual(iterations);
       expect(itemsPerSlot * (workingSlots - 1)).toBeLessThan(iterations);

@@ -1,39 +1,31 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src-workers/domain/result.ts';
-import {
-  axisCount,
-  axisValues,
-  parseAxis,
-  parseCaps,
-  parseWidths,
-  printAxis,
-  printCaps,
-} from '../../../src-renderer/views/study/axis-text.ts';
+import * as axisText from '../../../src-renderer/views/study/axis-text.ts';
 import { forAll } from '../../for-all.ts';
 
 const message = (text: string) => {
-  const result = parseAxis(text);
+  const result = axisText.parseAxis(text);
   return result.ok ? '' : result.error.message;
 };
 
 describe('axis text', () => {
   it('reads lists, ranges and powers', () => {
-    expect(unwrap(parseAxis('1 2 4 8'))).toEqual([1, 2, 4, 8]);
-    expect(unwrap(parseAxis('8, 2, 2, 4'))).toEqual([2, 4, 8]);
-    expect(unwrap(parseAxis('32 … 1,024, step 32'))).toEqual({ from: 32, to: 1024, step: 32 });
-    expect(unwrap(parseAxis('32..1024 step 32'))).toEqual({ from: 32, to: 1024, step: 32 });
-    expect(unwrap(parseAxis('32-1024/32'))).toEqual({ from: 32, to: 1024, step: 32 });
-    expect(unwrap(parseAxis('1 … 32'))).toEqual({ from: 1, to: 32 });
-    expect(unwrap(parseAxis('1 … 32 ×2'))).toEqual([1, 2, 4, 8, 16, 32]);
+    expect(unwrap(axisText.parseAxis('1 2 4 8'))).toEqual([1, 2, 4, 8]);
+    expect(unwrap(axisText.parseAxis('8, 2, 2, 4'))).toEqual([2, 4, 8]);
+    expect(unwrap(axisText.parseAxis('32 … 1,024, step 32'))).toEqual({ from: 32, to: 1024, step: 32 });
+    expect(unwrap(axisText.parseAxis('32..1024 step 32'))).toEqual({ from: 32, to: 1024, step: 32 });
+    expect(unwrap(axisText.parseAxis('32-1024/32'))).toEqual({ from: 32, to: 1024, step: 32 });
+    expect(unwrap(axisText.parseAxis('1 … 32'))).toEqual({ from: 1, to: 32 });
+    expect(unwrap(axisText.parseAxis('1 … 32 ×2'))).toEqual([1, 2, 4, 8, 16, 32]);
   });
 
   it('treats a comma as a separator if it cannot group digits', () => {
-    expect(unwrap(parseAxis('1,2,4'))).toEqual([1, 2, 4]);
-    expect(unwrap(parseAxis('128,256,512'))).toEqual([128, 256, 512]);
-    expect(unwrap(parseAxis('1,024'))).toEqual([1024]);
-    expect(unwrap(parseAxis('1,048,576'))).toEqual([1_048_576]);
-    expect(unwrap(parseAxis('512 1,024'))).toEqual([512, 1024]);
+    expect(unwrap(axisText.parseAxis('1,2,4'))).toEqual([1, 2, 4]);
+    expect(unwrap(axisText.parseAxis('128,256,512'))).toEqual([128, 256, 512]);
+    expect(unwrap(axisText.parseAxis('1,024'))).toEqual([1024]);
+    expect(unwrap(axisText.parseAxis('1,048,576'))).toEqual([1_048_576]);
+    expect(unwrap(axisText.parseAxis('512 1,024'))).toEqual([512, 1024]);
   });
 
   it('names the typed text and what to write instead', () => {
@@ -45,9 +37,9 @@ describe('axis text', () => {
   });
 
   it('shows long lists with even steps as a range', () => {
-    expect(printAxis([1, 2, 4, 8, 16, 32])).toBe('1 2 4 8 16 32');
-    expect(printAxis([32, 40, 48, 56, 64, 72, 80])).toBe('32 … 80, step 8');
-    expect(printAxis({ from: 1, to: 32 })).toBe('1 … 32');
+    expect(axisText.printAxis([1, 2, 4, 8, 16, 32])).toBe('1 2 4 8 16 32');
+    expect(axisText.printAxis([32, 40, 48, 56, 64, 72, 80])).toBe('32 … 80, step 8');
+    expect(axisText.printAxis({ from: 1, to: 32 })).toBe('1 … 32');
   });
 
   it('reads back its own text with the same values', () => {
@@ -61,20 +53,22 @@ describe('axis text', () => {
         range,
       ),
       (axis) => {
-        expect(axisValues(unwrap(parseAxis(printAxis(axis))))).toEqual(axisValues(axis));
-        expect(axisCount(axis)).toBe(axisValues(axis).length);
+        expect(axisText.axisValues(unwrap(axisText.parseAxis(axisText.printAxis(axis))))).toEqual(
+          axisText.axisValues(axis),
+        );
+        expect(axisText.axisCount(axis)).toBe(axisText.axisValues(axis).length);
       },
     );
   });
 
   it('reads register caps with and without a cap', () => {
-    expect(unwrap(parseCaps('none'))).toEqual([null]);
-    expect(unwrap(parseCaps('none, 48 64'))).toEqual([null, 48, 64]);
-    expect(unwrap(parseCaps('32 … 64, step 16'))).toEqual([32, 48, 64]);
-    expect(parseCaps('2048').ok).toBe(false);
-    expect(unwrap(parseWidths('row, 8 16'))).toEqual([null, 8, 16]);
-    expect(printCaps([null, 8, 16], 'row')).toBe('row, 8 16');
-    expect(parseWidths('none').ok).toBe(false);
-    expect(printCaps([null, 64, 56, 48])).toBe('none, 64 56 48');
+    expect(unwrap(axisText.parseCaps('none'))).toEqual([null]);
+    expect(unwrap(axisText.parseCaps('none, 48 64'))).toEqual([null, 48, 64]);
+    expect(unwrap(axisText.parseCaps('32 … 64, step 16'))).toEqual([32, 48, 64]);
+    expect(axisText.parseCaps('2048').ok).toBe(false);
+    expect(unwrap(axisText.parseWidths('row, 8 16'))).toEqual([null, 8, 16]);
+    expect(axisText.printCaps([null, 8, 16], 'row')).toBe('row, 8 16');
+    expect(axisText.parseWidths('none').ok).toBe(false);
+    expect(axisText.printCaps([null, 64, 56, 48])).toBe('none, 64 56 48');
   });
 });

@@ -61,7 +61,6 @@ describe('the regime that gave a time', () => {
       'Predicted as: A few waves. Such predictions differ from simulation by less than 0.1 % (206 designs).',
     ));
   it('has no figures where none are known', () => expect(text(null)).toBe('Predicted as: A few waves.'));
-  it('is listed in the order in which regimes are tried', () => {
-    expect(REGIME_INFO.map(({ id }) => id).slice(0, REGIMES.length)).toEqual(REGIMES.map(({ id }) => id));
-  });
+  it('is listed in the order in which regimes are tried', () =>
+    expect(REGIME_INFO.map(({ id }) => id).slice(0, REGIMES.length)).toEqual(REGIMES.map(({ id }) => id)));
 });

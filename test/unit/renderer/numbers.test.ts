@@ -94,9 +94,10 @@ it('text that is not a number is refused', () => {
     expect(parseNumber(text), text).toBeNull();
 });
 
-it('numbers are read back as they were written, if they are whole', () => {
-  forAll(fc.integer(), (value) => expect(parseNumber(count(value))).toBe(value));
-});
+it('numbers are read back as they were written, if they are whole', () =>
+  forAll(fc.integer(), (value) => {
+    expect(parseNumber(count(value))).toBe(value);
+  }));
 
 describe('sizes of memories', () => {
   it('are read as data sheets write them, or as bytes', () => {
@@ -124,14 +125,15 @@ describe('sizes of memories', () => {
     expect([0, 1000, 1024, 101_376, 1_572_864, 52_428_800, 2 ** 40].map(memorySize)).toEqual(
       ['0 B', '1,000 B', '1 KiB', '99 KiB', '1.5 MiB', '50 MiB', '1 TiB'].map((text) => text.replace(' ', '\u00a0')),
     ));
-  it('are read back to the byte', () => {
+  it('are read back to the byte', () =>
     forAll(
       fc.oneof(
         fc.nat(),
         fc.integer({ min: 0, max: 2 ** 40 }),
         fc.integer({ min: 2 ** 31, max: 2 ** 32 }).map((n) => n * 256),
       ),
-      (value) => expect(parseMemorySize(memorySize(value))).toBe(value),
-    );
-  });
+      (value) => {
+        expect(parseMemorySize(memorySize(value))).toBe(value);
+      },
+    ));
 });
