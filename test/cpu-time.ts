@@ -1,7 +1,4 @@
-/**
- * Measures the processor time of a call, ms, to detect quadratic work. Unlike elapsed time, it does not grow with other
- * load.
- */
+/** Measures the processor time of a call, ms, to detect quadratic work. Other load does not increase it. */
 export async function cpuTimeMs(body: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await body();

@@ -23,8 +23,7 @@ function makeKept(pool: Piscina, others: KeptPool[], patienceMs: number): KeptPo
   const destroy = pool.destroy.bind(pool);
   const running = new Set<Promise<unknown>>();
   pool.run = async (task: { readonly plan?: { readonly id?: string } }, options) => {
-    // Threads cache tables by the id of a plan. The id may be the number of a run, which another test's database may
-    // also have.
+    // Threads cache tables by the id of a plan. This may be the number of a run, which another database also has.
     const plan = task.plan?.id === undefined ? task.plan : { ...task.plan, id: `${kept.uses} ${task.plan.id}` };
     const result = run({ ...task, ...(plan && { plan }) }, options) as Promise<unknown>;
     running.add(result);

@@ -13,10 +13,7 @@ interface StoredStudy {
 }
 
 const CHOICES = ['none', 'dynamic-fetch'];
-/**
- * Makes a database like a storage of Optuna 4 (optuna/storages/_rdb/models.py). The value of a categorical parameter is
- * the index of its choice.
- */
+/** Makes a database like a storage of Optuna 4 (optuna/storages/_rdb/models.py). Choices are saved as their index. */
 export function optunaStorage(studies: readonly StoredStudy[], more = ''): Uint8Array {
   const database = new Database(':memory:');
   database.exec(`

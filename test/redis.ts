@@ -6,10 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findTool } from './tools.mjs';
 
-/**
- * Starts a private Redis on loopback, and agents as processes. Tests, benchmarks and the attacks of `npm run verify`
- * use them.
- */
+/** Starts a private Redis on loopback, and agents as processes, for tests, benchmarks and `npm run verify`. */
 
 export const REDIS_PASSWORD = 'correct-horse';
 const COMMAND = fileURLToPath(new URL('../src-main/cli/lockstep.mjs', import.meta.url));

@@ -18,8 +18,7 @@ vi.mock('piscina', async (load) => {
   return { ...loaded, Piscina: keepWorkers(loaded.Piscina) };
 });
 
-// A regular expression has no keys of its own. Without this, such an expression inside toMatchObject would match every
-// text.
+// A regular expression has no keys of its own, so toMatchObject would otherwise let it match every text.
 expect.addEqualityTesters([
   (found: unknown, wanted: unknown) =>
     wanted instanceof RegExp && typeof found === 'string' ? wanted.test(found) : undefined,

@@ -17,7 +17,6 @@ import { forAllAsync } from '../for-all.ts';
 const migrationsFolder = MIGRATIONS;
 const opened = async (file: string) => unwrap(await openStoreClient({ file, migrationsFolder }));
 
-/** Runs a test with a client of a new database, and closes the client. */
 const withClient = (body: (client: StoreClient, file: string) => Promise<void>): Promise<void> =>
   inFolder(async (folder) => {
     const file = `${folder}/lockstep.db`;
@@ -83,8 +82,7 @@ it('fails pending and later calls when its thread dies', () =>
 it('reports the changes of other processes, and not its own', () =>
   withClient(async (first, file) => {
     const second = await opened(file);
-    // Opening the second store may have written to the file. The first store must notice this before the calls are
-    // counted.
+    // Opening the second store may have changed the file. The first store must notice this before calls are counted.
     await delay(1000);
     let firstHeard = 0;
     const heard = new Promise<void>((resolve) => second.onExternalChange(resolve));

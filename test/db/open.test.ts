@@ -46,7 +46,6 @@ function patch(file: string, at: number, bytes: Uint8Array): void {
   writeFileSync(file, content);
 }
 
-/** Makes a function that damages a database by a statement. */
 const after = (sql: string) => (file: string) => {
   const db = new Database(file);
   db.exec(sql);
@@ -124,7 +123,6 @@ describe('opening', () => {
 });
 
 describe('migrating', () => {
-  /** Returns the current migrations and one more. */
   function withNext(folder: string, sql: string): string {
     const next = `${folder}/migrations`;
     cpSync(MIGRATIONS, next, { recursive: true });
@@ -167,12 +165,11 @@ describe('migrating', () => {
       const found = unwrap(open.store.listRuns({}))
         .rows.filter(({ name }) => name === 'old')
         .reverse();
-      const expected = [
+      expect(found.map(({ id, sourceRunId, validCount }) => [id, sourceRunId, validCount])).toEqual([
         [simulated, 1, 2],
         [measured, 1, 0],
         [alone, null, 0],
-      ];
-      expect(found.map(({ id, sourceRunId, validCount }) => [id, sourceRunId, validCount])).toEqual(expected);
+      ]);
       expect(unwrap(open.store.getRun(1)).sourceRunId).toBeNull();
       open.close();
     }));

@@ -301,9 +301,8 @@ it('returns studies, devices, workloads and settings as they were saved', () =>
 
     unwrap(store.saveSetting('__proto__', { a: 1 }));
     unwrap(store.saveSetting('theme', 'dark'));
-    const expected = [
+    expect(Object.entries(unwrap(store.listSettings()))).toEqual([
       ['__proto__', { a: 1 }],
       ['theme', 'dark'],
-    ];
-    expect(Object.entries(unwrap(store.listSettings()))).toEqual(expected);
+    ]);
   }));

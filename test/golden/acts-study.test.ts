@@ -15,8 +15,7 @@ const study = exampleStudy('acts');
 it.each(study.devices)(
   'a sweep of the Acts study recommends 4 threads per particle on %s if the device is saturated and particles keep their order',
   async (device) => {
-    // If there are many particles, one per slot, the launch has no tail and nothing is fetched. Only the cost of a lane
-    // matters.
+    // If each slot has one particle, the launch has no tail and fetches nothing. Only the cost of a lane matters.
     const saturated: StudyFile = {
       ...study,
       workload: { ...study.workload, units: 2 ** 24 },
@@ -28,8 +27,7 @@ it.each(study.devices)(
     const best = timeMs.indexOf(Math.min(...timeMs));
     expect(describeDesign(predictor, best).design.threadsPerUnit).toBe(4);
     // The lane costs by the published mean losses are 1.647, 1.516, 1.486, 1.591, 1.893 for u = 1 … 16. Our aggregate
-    // losses differ a little from mean losses, and latency is not hidden completely, so the ratios agree within a few
-    // percent.
+    // losses differ a little from mean losses, and some latency is visible, so the ratios agree within a few percent.
     const byThreads = [1, 2, 4, 8, 16].map((_, at) => Math.min(...timeMs.subarray(at * 3, at * 3 + 3)));
     [1.647, 1.516, 1.486, 1.591, 1.893].forEach((cost, at) =>
       expect(Math.abs(byThreads[at] / byThreads[2] / (cost / 1.486) - 1)).toBeLessThan(0.05),
@@ -40,7 +38,7 @@ it.each(study.devices)(
 // If the fastest of many predictions is wrong, its time is often too short. Designs whose grids do not divide the
 // particles were once predicted 6 to 14 % too fast.
 it.each(study.devices)(
-  'the first choice of the Acts study takes the same time on %s as in the event simulation, within 5 %',
+  'the first choice takes as long as in the event simulation on %s, within 5 %',
   async (device) => {
     const { predictor, columns } = await predicted({ ...study, devices: [device] });
     const { timeMs } = columns;

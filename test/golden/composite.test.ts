@@ -18,7 +18,6 @@ const simulated = (
   draw = independentGroups(depth),
 ) => replicate(prepareDevice(device, draw), options);
 
-/** Returns the relative error of the predicted time. */
 function errorOf(
   launch: compositeDesigns.IndependentLaunch,
   options: ReplicationOptions,
@@ -73,9 +72,8 @@ describe('the composite prediction against the event simulation', () => {
   });
 
   /*
-   * Most lengths are short, and a few are long. The slowest multiprocessor has more long lengths than others, and runs
-   * them when little else is active. These predictions were once up to 35 % too short; the error was smaller for
-   * launches with more blocks.
+   * A few lengths are long. The slowest multiprocessor has more of them than others, and runs them when little else is
+   * active. These predictions were once up to 35 % too short; the error was smaller for launches with more blocks.
    */
   it.each([
     [3, 288, 0.01386, { n: 2, W: 6, R: 2, M: 132, grids: [364, 619, 910], knee: [36, 17.32, 7.1, 2] }],
@@ -151,22 +149,16 @@ describe('the composite prediction against the event simulation', () => {
       16,
       [16, 5.05, 4.8],
     ],
-  ])(
-    'takes account of schedulers that finish a block late: %s',
-    (_name, law, launch, n, [latency, issue, softness]) => {
-      // prettier-ignore
-      const { count } = launch.schedulers!;
-      const groups = count * Math.ceil((launch.residentBlocks * launch.groupsPerBlock) / count);
-      const cyclesPerIteration = smoothRounds(
-        compositeDesigns.kneeRate(latency, issue, softness, count, groups),
-        count,
-      );
-      const options = { seed: 1, atLeast: 8, atMost: 60, relativeStandardError: 0.005 };
-      expect(
-        errorOf({ ...launch, depth: compositeDesigns.unsortedDepth(law, n), cyclesPerIteration }, options),
-      ).toBeLessThanOrEqual(0.05);
-    },
-  );
+  ])('takes account of schedulers that finish a block late: %s', (_, law, launch, n, [latency, issue, softness]) => {
+    // prettier-ignore
+    const { count } = launch.schedulers!;
+    const groups = count * Math.ceil((launch.residentBlocks * launch.groupsPerBlock) / count);
+    const cyclesPerIteration = smoothRounds(compositeDesigns.kneeRate(latency, issue, softness, count, groups), count);
+    const options = { seed: 1, atLeast: 8, atMost: 60, relativeStandardError: 0.005 };
+    expect(
+      errorOf({ ...launch, depth: compositeDesigns.unsortedDepth(law, n), cyclesPerIteration }, options),
+    ).toBeLessThanOrEqual(0.05);
+  });
 
   it.each([2, 3])('does not add a wave to exactly %i waves of nearly even blocks', (waves) => {
     // Block times are sums of dozens of units. A rounding error in the last wave must not add a wave.

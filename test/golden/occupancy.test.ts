@@ -2,10 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { nvidiaResidentBlocks } from '../../src-workers/models/occupancy/nvidia.ts';
 
-/**
- * Returns the rows of a golden file, as text, for which our blocks or limiting factors differ from the file
- * (test/data/occupancy/README.md).
- */
+/** Returns the rows of a golden file whose blocks or limiting factors differ from ours, as text. */
 function differences(fileName: string): { rows: number; different: string[] } {
   const lines = readFileSync(new URL(`../data/occupancy/${fileName}`, import.meta.url), 'utf8')
     .trim()

@@ -40,10 +40,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'half-empty': { ...FEW_WAVES, isDrawn: true },
   /* Grids that do not divide the units give their first blocks one more unit per slot. */
   uneven: { ...FEW_WAVES, isDrawn: true },
-  /*
-   * There is one more unit than slots, so only one slot takes longer, not a whole block. Predictions without this
-   * distinction were 11 to 24 % too long.
-   */
+  /* One unit more than slots makes one slot slower, not a block. Predictions without this were 11 to 24 % too long. */
   'one-more': FEW_WAVES,
   /*
    * The blocks of these launches are not independent draws from one law. They have a fixed number of units from each

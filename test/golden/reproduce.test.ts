@@ -97,8 +97,7 @@ describe('Hasan et al. 2014', () => {
     expect(equationTimeMs.values[0]).toBeCloseTo(14.5 * (1 + 512 / 26624), 12);
     // The last launch of the first row has 16 × 1024 threads.
     expect(equationEfficiency.values[31]).toBeCloseTo(1 / (1 + 16384 / 26624), 12);
-    // 1,248 blocks of 1,024 threads are 96 blocks per multiprocessor. Two are resident, so there are 48 waves of at
-    // least τ.
+    // 1,248 blocks of 1,024 threads are 96 per multiprocessor. Two are resident, so there are 48 waves of at least τ.
     expect(softTimeMs.values[2495]).toBeGreaterThan(48 * 14.5);
   });
 

@@ -14,15 +14,12 @@ const openFile = async (path: string) => {
   return existsSync(url) ? ok(createReadStream(url)) : fail('not-found', `${path}: no such file beside the example`);
 };
 
-it.each(studies)(
-  'the example %s is a valid study with a description, and its workload can be resolved',
-  async (name) => {
-    const study = v.parse(studySchema, JSON.parse(readFileSync(new URL(name, folder), 'utf8')));
-    expect(study.description.length).toBeGreaterThan(100);
-    const law = unwrap(await resolveWorkload(study.workload.lengths, { openFile }));
-    expect(moments(law).mean).toBeGreaterThan(0);
-  },
-);
+it.each(studies)('the example %s is a valid study with a description, and its workload is resolved', async (name) => {
+  const study = v.parse(studySchema, JSON.parse(readFileSync(new URL(name, folder), 'utf8')));
+  expect(study.description.length).toBeGreaterThan(100);
+  const law = unwrap(await resolveWorkload(study.workload.lengths, { openFile }));
+  expect(moments(law).mean).toBeGreaterThan(0);
+});
 
 it('every data file of the example studies is listed with its source and licence', () => {
   const readme = readFileSync(new URL('README.md', folder), 'utf8');

@@ -26,8 +26,7 @@ it.each([
 ])('probabilities equal those of exact arithmetic: %#', (result, length, exact) => {
   const law = unwrap(result);
   const ours = law.probability[law.support.indexOf(length)] * (1 - law.truncatedMass);
-  // A walk from the mode has up to 2700 steps, and each step rounds. The truncated mass itself, 1e-6, is accurate to
-  // a relative 1e-9.
+  // A walk from the mode rounds in each of up to 2700 steps. The truncated mass, 1e-6, has a relative error of 1e-9.
   expect(Math.abs(ours / exact - 1)).toBeLessThan(1e-13);
 });
 

@@ -136,10 +136,7 @@ async function batchOf(file: string, count: number, folder: string): Promise<Mea
   };
 }
 
-/**
- * Makes random matrices that are used only for the fit, with three kinds of rows: 0 to 16 entries, entries of a
- * geometric law, and 8 entries.
- */
+/** Makes random matrices for the fit, with rows of 0 to 16 entries, of a geometric law, and of 8 entries. */
 export function syntheticMatrices(folder: string): readonly string[] {
   const uniform = mersenneTwister(7);
   const matrices: readonly (readonly [string, number, () => number])[] = [

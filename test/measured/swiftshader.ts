@@ -38,10 +38,7 @@ export function swiftShaderEnvironment(): NodeJS.ProcessEnv {
   return { ...env, ...added };
 }
 
-/**
- * Gives a new process priority over all others, if the system allows it. If it does not, the fastest times are still
- * usable.
- */
+/** Gives a new process priority over all others. If the system refuses, the fastest times are still usable. */
 function goFirst(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_HIGHEST);
@@ -81,10 +78,7 @@ export async function measure(plan: BenchPlan): Promise<BenchRecord[]> {
   }
 }
 
-/**
- * Returns lengths that are spread evenly over the quantiles of a law, in random order. Such a sample has no random
- * error.
- */
+/** Returns lengths spread evenly over the quantiles of a law, in random order, and so without random error. */
 export function spreadLengths(law: LengthLaw, units: number, seed: number): Uint32Array {
   const lengths = Uint32Array.from({ length: units }, (_, i) => quantile(law, (i + 0.5) / units));
   const uniform = mersenneTwister(seed);
@@ -111,9 +105,8 @@ export interface Timed {
 }
 
 /**
- * Measures all batches of designs in turn, several times, so that other load affects all of them alike. The order
- * changes each time, because earlier launches decide whether SwiftShader's second thread takes part in a launch. All
- * results are checked.
+ * Measures all batches of designs in turn, several times, and checks the results. Other load then affects all alike.
+ * The order changes, because earlier launches decide whether SwiftShader's second thread takes part in a launch.
  */
 export async function timeInTurn(batches: readonly Batch[], rounds: number, repeats: number): Promise<Timed> {
   const samplesNs = batches.map(({ designs }) => designs.map((): number[] => []));

@@ -13,6 +13,8 @@ import { exampleStudy } from '../catalogue.ts';
 
 const BAND = 0.015;
 
+const ALSO = ['none', 'window-sort(100)', 'padded', 'padded-slice(64)', 'nonzero-split', 'merge-path'];
+
 /** Reduces a study to one device with fewer units, block sizes and launches, but all kinds of work distribution. */
 function small(study: StudyFile, units: number): StudyFile {
   const { axes, kernel, workload } = study;
@@ -24,17 +26,7 @@ function small(study: StudyFile, units: number): StudyFile {
     axes: {
       ...axes,
       threadsPerUnit: [1, 4, 32, 128],
-      balancing: [
-        ...new Set([
-          ...(axes.balancing ?? []),
-          'none',
-          'window-sort(100)',
-          'padded',
-          'padded-slice(64)',
-          'nonzero-split',
-          'merge-path',
-        ]),
-      ],
+      balancing: [...new Set([...(axes.balancing ?? []), ...ALSO])],
       blockThreads: [32, 96, 256, 1024],
       ...(axes.blocksPerMultiprocessor && { blocksPerMultiprocessor: [1, 2, 4, 16] }),
       ...(axes.gridBlocks && { gridBlocks: [132, 1056] }),

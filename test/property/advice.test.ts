@@ -59,13 +59,8 @@ it.each([
       timeMs: (design: number) => of.get(design)!.timeMs,
       gridBlocks: (design: number) => of.get(design)!.blocks,
     };
-    const picked = of.get(
-      pickDesign(
-        space,
-        figures,
-        tied.map(({ design }) => design),
-      )!,
-    )!;
+    const designs = tied.map(({ design }) => design);
+    const picked = of.get(pickDesign(space, figures, designs)!)!;
     const place = order(space, picked.design, picked.blocks, picked.timeMs);
     for (const { design, blocks, timeMs } of tied)
       expect(precedes(order(space, design, blocks, timeMs), place)).toBe(false);

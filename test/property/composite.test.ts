@@ -60,8 +60,7 @@ describe('the composite prediction', () => {
             gridBlocks: multiprocessors,
             cyclesPerIteration: Float64Array.of(0, 1),
           });
-          // A cell of the law's tail spans a factor of up to e² and is replaced by its mean, so the largest lengths are
-          // not exact.
+          // A cell of the law's tail spans up to e² and becomes its mean, so the largest lengths are not exact.
           const { label } = law;
           expect(Math.abs(cycles / longest - 1), `${multiprocessors} groups of ${units} of ${label}`).toBeLessThan(
             0.03,
@@ -113,8 +112,7 @@ describe('the composite prediction', () => {
   it('grows with the grid', () => {
     forAllOf(300)(anyDesign, fc.double({ min: 1.02, max: 3, noNaN: true }), (design, factor) => {
       const more = Math.ceil(design.gridBlocks * factor);
-      // The pieces of the prediction agree within about 2 % below one wave, and where the renewal process becomes
-      // stationary.
+      // The pieces agree within about 2 % below one wave, and where the renewal process becomes stationary.
       expect(predict(design, { gridBlocks: more })).toBeGreaterThan(0.97 * predict(design));
     });
   });
@@ -222,8 +220,7 @@ it('the law of blocks whose last group is partly empty has the moments of indepe
     fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
     (groupsPerBlock, lanes, probability, part) => {
       const law = unwrap(binomialLaw(24, probability));
-      // A group with fewer lanes has its own law, because the law of a full group has rounded the probabilities of
-      // short depths to zero.
+      // A group with fewer lanes has its own law: that of a full group has rounded short depths to zero.
       const filled = Math.floor((lanes / 4) * (1 + 3 * part));
       const longest = (count: number): number => {
         let below = 0;
@@ -237,8 +234,7 @@ it('the law of blocks whose last group is partly empty has the moments of indepe
       };
       const table = getDepthTable(unsortedDepth(law, lanes));
       const block = makeBlockLaw(table, groupsPerBlock, createArena(4096), filled / lanes);
-      // If the number of groups in a block is not a power of two, the table is accurate only to a few parts in 100,000
-      // (`notAll`).
+      // If a block has no power of two groups, the table is accurate to a few parts in 100,000 (`notAll`).
       const close = (got: number, expected: number): void =>
         expect(Math.abs(got - expected)).toBeLessThan(1e-4 * expected + 1e-6);
       close(block.meanBlock, longest(lanes * (groupsPerBlock - 1) + filled));

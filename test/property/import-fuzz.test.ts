@@ -59,14 +59,7 @@ it('a result file returns the written times, even if the script stopped and cont
       for (const [id, times] of measured) {
         last.set(id, times);
         times.forEach((timeNs, repeat) =>
-          lines.push({
-            type: 'sample',
-            case: id,
-            repeat,
-            warmUp: false,
-            timeNs,
-            clockMhz: null,
-          } satisfies BenchRecord),
+          lines.push({ type: 'sample', case: id, repeat, warmUp: false, timeNs, clockMhz: null } satisfies BenchRecord),
         );
       }
     }

@@ -23,10 +23,7 @@ const threads = fc.record({
 });
 
 it('traffic of accesses is never less than the elements, unless lanes gather elements that others have read', () => {
-  const access = fc.record({
-    pattern: fc.constantFrom('along-unit' as const, 'across-lanes' as const),
-    elementBytes,
-  });
+  const access = fc.record({ pattern: fc.constantFrom('along-unit' as const, 'across-lanes' as const), elementBytes });
   const accesses = fc.array(access, { minLength: 1, maxLength: 6 });
   forAll(device, accesses, threads, fc.integer({ min: 0, max: 10 }), (gpu, arrays, taking, power) => {
     const own = { ...taking, threadsPerUnit: 2 ** power };

@@ -21,10 +21,7 @@ const launches = fc.record({
   issue: fc.double({ min: 0.5, max: 100, noNaN: true }),
 });
 
-/**
- * Returns the depths of a launch, with the shortest groups of a block first. Blocks differ more from each other than
- * the groups of a block.
- */
+/** Returns the depths of a launch, the shortest first in a block. Blocks differ more than the groups of a block. */
 function depthsOf(seed: number, gridBlocks: number, groupsPerBlock: number): Float64Array {
   const random = seededRandom(seed);
   const depths = new Float64Array(gridBlocks * groupsPerBlock);

@@ -71,11 +71,10 @@ describe('tasks', () => {
 });
 
 const EXAMPLES = ['acts', 'collatz', 'geometric', 'mandelbrot', 'spmv-skewed', 'spmv-uniform'];
-const example = (name: string): StudyFile => exampleStudy(name);
 
 describe.each(EXAMPLES)('random designs of the example %s', (name) => {
   it('have parts that add up to their time, no NaN, and times, losses and occupancy in range', async () => {
-    const plan = await planOf(example(name));
+    const plan = await planOf(exampleStudy(name));
     const predictor = createPredictor(plan);
     forAllOf(60)(fc.integer({ min: 0, max: spaceSize(plan.axes) - 1 }), (design) => {
       const one = predictChunk(predictor, design, 1);
@@ -195,14 +194,7 @@ describe('laws of a prediction', () => {
       workload: { lengths: 'categorical(3: 0.9999, 4000: 0.0001)', units: 200_000 },
       axes: {
         threadsPerUnit: [1],
-        balancing: [
-          'none',
-          'quantile-buckets(4)',
-          'best-buckets(3)',
-          'window-sort(4096)',
-          'full-sort',
-          'dynamic-fetch',
-        ],
+        balancing: 'none quantile-buckets(4) best-buckets(3) window-sort(4096) full-sort dynamic-fetch'.split(' '),
         blockThreads: [64, 256],
         unitsPerThread: [1, 9],
         blocksPerMultiprocessor: [1, 3],

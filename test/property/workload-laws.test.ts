@@ -65,8 +65,7 @@ describe('laws of unit lengths', () => {
   it('have their textbook mean and variance', () => {
     forAllOf(300)(textbook, ({ law, mean, variance }) => {
       const { mean: ourMean, standardDeviation } = laws.moments(unwrap(law));
-      // The truncation removes up to 1e-15 of the mass, some hundred means away. The walk from the mode rounds at every
-      // step.
+      // The truncation removes up to 1e-15 of the mass, hundreds of means away. The walk from the mode rounds.
       expect(Math.abs(ourMean - mean)).toBeLessThanOrEqual(1e-11 * Math.max(1, mean));
       expect(Math.abs(standardDeviation ** 2 - variance)).toBeLessThanOrEqual(1e-10 * Math.max(1, variance));
     });

@@ -2,10 +2,7 @@ import { expect, it } from 'vitest';
 import { benchAgainst, compareTimes } from '../bench/against.ts';
 import { mersenneTwister, quickGenerator } from '../../src-workers/numeric/random.ts';
 
-/**
- * Draws the times of rounds on a machine that is sometimes busy. Load affects both sides of a round; each side has a
- * little noise of its own.
- */
+/** Draws times of rounds. Load of the machine sometimes affects both sides; each side has a little noise of its own. */
 function rounds(count: number, factor: number): readonly [Float64Array, Float64Array] {
   const uniform = quickGenerator(7);
   const busy = Float64Array.from({ length: count }, () => 1 + uniform());

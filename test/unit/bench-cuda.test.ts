@@ -255,8 +255,7 @@ describe('a bundle', () => {
     const path = join(folder, name);
     writeFileSync(path, script.bytes);
     const checked = await runToEnd('shellcheck', ['--shell=sh', '--enable=quote-safe-variables', path], folder);
-    expect(checked.stdout).toBe('');
-    expect(checked.code).toBe(0);
+    expect(checked).toMatchObject({ stdout: '', code: 0 });
   });
 
   // Without PowerShell, the test only checks the text of the script, including its quotes and brackets.

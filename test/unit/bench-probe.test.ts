@@ -29,8 +29,7 @@ const at = (atMs: number, record: BenchRecord): TimedRecord => ({ atMs, record }
 describe('times of a round', () => {
   const records = [
     at(400, DEVICE),
-    // What all designs share takes 300 ms. This design takes 50 ms before its first launch of 10 ms, and then 2 ms for
-    // its check.
+    // All designs share 300 ms. This design takes 50 ms before its first launch of 10 ms, then 2 ms for its check.
     at(760, sample('a', 0, 9)),
     at(770, sample('a', 1, 9)),
     at(780, sample('a', 2, 9)),
@@ -91,7 +90,6 @@ describe('a measurement that fits the time', () => {
     buildsAtOnce: null,
   };
 
-  /** Returns the units, designs and repeats that fit. */
   const fitting = (rounds: readonly ProbeTimes[], change: Partial<AskedMeasurement> = {}): readonly number[] => {
     const { units, designs, repeats } = fittingMeasurement(rounds, { ...asked, ...change });
     return [units, designs, repeats];
@@ -105,8 +103,7 @@ describe('a measurement that fits the time', () => {
   });
 
   it('first has fewer repeats, because these change only the interval', () => {
-    // With 15 repeats, 20 designs of 18 launches of 400 ms take 144 s. With 12 repeats, they have 15 launches and take
-    // 120 s.
+    // With 15 repeats, 20 designs have 18 launches of 400 ms and take 144 s. With 12, they have 15 and take 120 s.
     const expected = { units: 100_000, designs: 20, repeats: 12, estimateMs: 120_000, fullMs: 144_000 };
     expect(fittingMeasurement([round(100_000, 400)], asked)).toEqual(expected);
   });
@@ -148,15 +145,13 @@ describe('a measurement that fits the time', () => {
     const rounds = [round(1000, 2), round(100_000, 200)];
     expect(fitting(rounds, { designs: 200 })).toEqual([30_000, 200, 7]);
     expect(fitting(rounds, { designs: 200, timeLimitMs: 60_000 })).toEqual([25_000, 120, 7]);
-    // Here a launch without units takes 20 ms. A launch must take several times as long to show the work, so the units
-    // cannot be reduced.
+    // A launch without units takes 20 ms. To show the work, it must take several times as long, so all units stay.
     const slowStart = [round(1000, 21.8), round(100_000, 200)];
     expect(fitting(slowStart, { designs: 200, timeLimitMs: 60_000 })).toEqual([100_000, 30, 7]);
   });
 
   it('counts the builds of all designs, several at a time', () => {
-    // The probe built its 6 designs at the same time, in 5 s. With 16 cores, 200 designs need 13 such times, and 100
-    // designs need 7.
+    // The probe built 6 designs at once in 5 s. With 16 cores, 200 designs need 13 such times, and 100 designs 7.
     const rounds = [round(100_000, 10, { startMs: 5000 })];
     const built = { ...asked, designs: 200, repeats: 7, parts: false, buildsAtOnce: 16 };
     expect(fittingMeasurement(rounds, built).fullMs).toBe(13 * 5000 + 200 * 100);
@@ -164,8 +159,7 @@ describe('a measurement that fits the time', () => {
   });
 
   it('recognises time that does not grow with the units', () => {
-    // A launch takes 40 ms with 10,000 units and 44 ms with 20,000. With 100,000 units it therefore takes 76 ms, not
-    // 220 ms.
+    // A launch takes 40 ms with 10,000 units and 44 ms with 20,000, so with 100,000 it takes 76 ms, not 220 ms.
     const rounds = [round(10_000, 40), round(20_000, 44)];
     expect(fittingMeasurement(rounds, asked).fullMs).toBeCloseTo(20 * 18 * 76, 6);
   });

@@ -30,8 +30,7 @@ it('the loop that stands in for a kernel is predicted by the instructions and lo
     const { serialFraction: σ, cooperationCost: κ, instructionsPerIteration, sharing } = kernel;
     const wanted = instructionsPerIteration * (sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u));
     expect(own.instructionsPerIteration).toBe(shape.instructions);
-    // A pass has a whole number of instructions. It has as many as the profile wants, unless the pass itself needs
-    // more.
+    // A pass has a whole number of instructions: as many as the profile wants, unless the pass itself needs more.
     const least = shape.integerInstructions + shape.exchanges + shape.loads + shape.streamed + 4 + shape.doubles + shape.specials; // prettier-ignore
     expect(shape.instructions).toBeGreaterThanOrEqual(Math.floor(Math.min(wanted, least)) - 2);
     if (wanted > 2 * least) expect(Math.abs(shape.instructions - wanted)).toBeLessThanOrEqual(4);
@@ -47,8 +46,7 @@ it('the loop that stands in for a kernel is predicted by the instructions and lo
     expect(Math.min(shape.floats, shape.integers)).toBeGreaterThanOrEqual(0);
     const share = wanted / instructionsPerIteration;
     expect(own.dependentLoadsPerIteration).toBeCloseTo(share * kernel.dependentLoadsPerIteration, 2);
-    // If a profile has many loads, each load brings a part of a sector to a lane. These may be more bytes than the
-    // profile has.
+    // If there are many loads, each brings a part of a sector to a lane. These may exceed the bytes of the profile.
     const bytes = Math.max((32 * kernel.dependentLoadsPerIteration) / 32, kernel.bytesPerIteration);
     expect(Math.abs(own.bytesPerIteration - share * bytes)).toBeLessThanOrEqual(0.05 + 0.01 * share * bytes);
     expect(standIn.lanesPerSector(profile)).toBeLessThanOrEqual(32);

@@ -36,7 +36,7 @@ describe('order of the units', () => {
     }));
 
   it.each(['quantile-buckets', 'best-buckets'] as const)(
-    'takes each %s one after another, and keeps the order of the units inside',
+    'takes each %s in turn, and keeps the order inside',
     (kind) => {
       const lengths = fc
         .array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 300 })

@@ -9,10 +9,7 @@ import { progressed } from './engine-calls.ts';
 import { smallStudy, wideStudy } from './export-runs.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
-/**
- * The command line starts runs through the contract, as every other host does, so that other clients of the contract
- * see them.
- */
+/** The command line starts runs through the contract, so that other clients of the contract see them. */
 
 const folder = testFolder();
 const { engine } = useBench();

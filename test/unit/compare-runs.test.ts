@@ -127,8 +127,7 @@ describe('measured runs', () => {
     expect(await exit(reference, 999)).toBe(2);
     expect(await exit(reference)).toBe(2);
     expect(await exit(reference, same, '--threshold', '2')).toBe(2);
-    // The status is 1 if a design of the reference fails in the other run. A design that has already failed in the
-    // reference does not count.
+    // The status is 1 if a design fails in the other run, unless it has already failed in the reference.
     expect(await exit(reference, broken)).toBe(1);
     expect(await exit(reference, broken, '--best')).toBe(0);
     expect(await exit(broken, reference)).toBe(0);

@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { DeviceBest, SimulatedTime } from '../../src-main/contract/api.ts';
+import type { ProcedureOutput } from '../../src-main/contract/procedures.ts';
+import type { Study } from '../../src-main/contract/study.ts';
 import { comparisonReasons, contradictions } from '../../src-main/services/ranking/compare.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { term } from '../../src-workers/domain/terms.ts';
@@ -14,16 +16,18 @@ import { useBench } from '../workplace.ts';
 const bench = useBench();
 let runId: number;
 const devices = ['nvidia-v100-sxm2-16gb', 'nvidia-a100-sxm4-40gb', 'amd-mi250x-gcd'];
+let study: Study;
+let result: ProcedureOutput<'compare.devices'>;
+let bests: readonly DeviceBest[];
 beforeAll(async () => {
   runId = await bench.run(smallStudy({ devices }));
+  study = (await bench.call('runs.get', { id: runId })).study!;
+  result = await bench.call('compare.devices', { runId });
+  bests = result.devices;
 });
-
-const compare = async (designIndex?: number) =>
-  unwrap(await bench.engine.call('compare.devices', designIndex === undefined ? { runId } : { runId, designIndex }));
 
 describe('a comparison', () => {
   it('has the best design of each device in the order of the run, with its time on the diagonal', async () => {
-    const result = await compare();
     expect(result.devices.map(({ device }) => device.id)).toEqual(devices);
     result.devices.forEach(({ best, breakdown, byThreadsPerUnit, ties }, i) => {
       expect(result.cross[i][i]).toBe(best!.timeMs);
@@ -38,7 +42,6 @@ describe('a comparison', () => {
   });
 
   it('gives times the same ranges as a recommendation', async () => {
-    const { devices: bests } = await compare();
     const designs = bests.map(({ best }) => best!.designIndex);
     const ranges = unwrap(await bench.engine.call('compare.ranges', { runId, designs }));
     for (const [at, design] of designs.entries()) {
@@ -51,14 +54,14 @@ describe('a comparison', () => {
   });
 
   it('never has a design of another device that is better than the best design of the device', async () => {
-    const { cross } = await compare();
+    const { cross } = result;
     for (const row of cross)
       row.forEach((timeMs, j) => expect(Number.isNaN(timeMs) || timeMs >= cross[j][j]).toBe(true));
   });
 
   it('compares all devices at one requested design, with the times of the matrix', async () => {
-    const { devices: bests, cross } = await compare();
-    const same = await compare(bests[1].best!.designIndex);
+    const { cross } = result;
+    const same = await bench.call('compare.devices', { runId, designIndex: bests[1].best!.designIndex });
     same.devices.forEach(({ best }, j) => {
       expect(best?.timeMs ?? NaN).toBe(cross[1][j]);
       if (best) {
@@ -73,7 +76,7 @@ describe('a comparison', () => {
     expect(await bench.engine.call('compare.devices', { runId, designIndex: 10_000_000 })).toFail('not-found'));
 
   it('says which device is fastest, and by how much, in whole sentences', async () => {
-    const { devices: bests, reasons } = await compare();
+    const { reasons } = result;
     const times = bests.map(({ best }) => best!.timeMs);
     const fastest = bests[times.indexOf(Math.min(...times))].device.name;
     expect(reasons[0]).toContain(
@@ -87,14 +90,12 @@ describe('a comparison', () => {
   });
 
   it('says if the model cannot distinguish devices', async () => {
-    const { devices: bests } = await compare();
     const twin: DeviceBest = { ...bests[0], best: { ...bests[0].best!, timeMs: bests[0].best!.timeMs * 1.005 } };
     expect(comparisonReasons([bests[0], twin])).toEqual([expect.stringContaining('less than the model')]);
     expect(comparisonReasons([bests[0]])).toEqual([]);
   });
 
   it('explains a difference by parts that differ more than the times', async () => {
-    const { devices: bests } = await compare();
     const { best, breakdown } = bests[0];
     const none = Object.fromEntries(Object.keys(breakdown!.parts).map((part) => [part, 0]));
     const at = (timeMs: number, parts: Partial<NonNullable<DeviceBest['breakdown']>['parts']>): DeviceBest => ({
@@ -115,13 +116,11 @@ describe('a comparison', () => {
 describe('the table of a comparison', () => {
   const cuda = (key: Parameters<typeof term>[0], form?: Parameters<typeof term>[2]) => term(key, 'cuda', form);
   it('has result, why and limits in this order, and only limits for a device outside the run', async () => {
-    const result = await compare();
-    const { study } = unwrap(await bench.engine.call('runs.get', { id: runId }));
     const compared = [
       ...result.devices.map((entry) => ({ device: entry.device, entry })),
       { device: { ...result.devices[0].device, id: 'other' }, entry: null },
     ];
-    const rows = compareRows(compared, study!, false, cuda);
+    const rows = compareRows(compared, study, false, cuda);
     expect([...new Set(rows.map(({ group }) => group))]).toEqual(['result', 'why', 'limits']);
     for (const row of rows) {
       expect(row.texts).toHaveLength(4);
@@ -137,23 +136,19 @@ describe('the table of a comparison', () => {
   });
 
   it('marks only the values that follow from estimates, with their sources', async () => {
-    const result = await compare();
-    const { study } = unwrap(await bench.engine.call('runs.get', { id: runId }));
     const [{ device: first }, { device: second }] = result.devices;
     const sources = { ...first.sources, memoryLatencyCycles: 'estimate: as the generation before' };
     const compared = [
       { ...first, sources },
       { ...second, sources: { '*': 'data sheet' } },
     ].map((device) => ({ device, entry: null }));
-    const rows = compareRows(compared, study!, false, cuda);
+    const rows = compareRows(compared, study, false, cuda);
     const marked = rows.filter(({ estimates }) => estimates.some((text) => text !== ''));
     expect(marked.map(({ id }) => id)).toEqual(['memoryLatencyNs', 'kibInFlight']);
     for (const { estimates } of marked) expect(estimates).toEqual(['Estimate: as the generation before', '']);
   });
 
   it('explains a prediction that its simulation contradicts, and no other', async () => {
-    const result = await compare();
-    const { study } = unwrap(await bench.engine.call('runs.get', { id: runId }));
     const simulated = (entry: DeviceBest, factor: number): DeviceBest => {
       const meanMs = entry.best!.predictedMs * factor;
       const time = { meanMs, lowMs: meanMs * 0.99, highMs: meanMs * 1.01 } as SimulatedTime;
@@ -162,7 +157,7 @@ describe('the table of a comparison', () => {
     const [a, b, c] = result.devices;
     const devices = [simulated(a, 14.4), simulated(b, 1.1), simulated(c, 0.7)];
     const compared = devices.map((entry) => ({ device: entry.device, entry }));
-    const { texts } = compareRows(compared, study!, false, cuda).find(({ id }) => id === 'simulated')!;
+    const { texts } = compareRows(compared, study, false, cuda).find(({ id }) => id === 'simulated')!;
     expect(texts[0]).toMatch(/^[\d.,]+\s[µm]s, 14\.4 times as long as predicted$/);
     expect(texts[1]).toMatch(/^[\d.,]+\s[µm]s$/);
     expect(texts[2]).toMatch(/^[\d.,]+\s[µm]s, 30 % shorter than predicted$/);
@@ -178,10 +173,9 @@ describe('the table of a comparison', () => {
   });
 
   it('uses measured pipeline parameters for the knee if there are any', async () => {
-    const { study, devices: gpus } = unwrap(await bench.engine.call('runs.get', { id: runId }));
-    const gpu = gpus.find((device) => device.kind === 'gpu')!;
-    const measured = { ...study!, pipeline: { [gpu.id]: { latencyCycles: 100, issueCycles: 7, kneeSoftness: 6 } } };
-    expect(kneeThreadGroups(gpus[0] as GpuDevice, measured, { registerCap: null })).toBe(15);
+    const gpu = bests[0].device as GpuDevice;
+    const measured = { ...study, pipeline: { [gpu.id]: { latencyCycles: 100, issueCycles: 7, kneeSoftness: 6 } } };
+    expect(kneeThreadGroups(gpu, measured, { registerCap: null })).toBe(15);
   });
 });
 
@@ -193,8 +187,7 @@ it('two runs differ in the changed fields, and are equal to themselves', async (
   expect(diff.best.map(({ leftMs, rightMs }) => rightMs! >= leftMs!)).toEqual([true, true, true]);
   expect(diff.spearman).toBeLessThan(1);
   const self = unwrap(await bench.engine.call('runs.diff', { leftId: runId, rightId: runId }));
-  expect(self.fields).toEqual([]);
-  expect(self.spearman).toBe(1);
+  expect(self).toMatchObject({ fields: [], spearman: 1 });
 });
 it('two runs name their changes if they follow one another, and say whether kernel and work are the same', async () => {
   const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
@@ -241,12 +234,10 @@ it('two runs have no ranking if there is a single design, and cannot be compared
 });
 
 describe('names and marks', () => {
-  it('are short and distinct', () => {
+  it('are short and distinct, and keep the form factor in a table head, and the memory only if it distinguishes two devices', () => {
     const expected = ['A100', 'RTX 4090', 'MI250X'];
     expect(shortNames(['A100 SXM4 40 GB', 'GeForce RTX 4090', 'Instinct MI250X, one GCD'])).toEqual(expected);
     expect(shortNames(['A100 SXM4 40 GB', 'A100 PCIe 40 GB'])).toEqual(['A100 SXM4 40 GB', 'A100 PCIe 40 GB']);
-  });
-  it('keep the form factor in a table head, and the memory only if it distinguishes two devices', () => {
     expect(headNames(['A100 SXM4 40 GB', 'GeForce RTX 4090'])).toEqual(['A100 SXM4', 'RTX 4090']);
     expect(headNames(['A100 SXM4 40 GB', 'A100 SXM4 80 GB'])).toEqual(['A100 SXM4 40 GB', 'A100 SXM4 80 GB']);
   });

@@ -6,7 +6,6 @@ import { cpuTimeMs } from '../cpu-time.ts';
 
 type Json = Record<string, unknown>;
 
-/** Changes a valid study, and returns the error that it then has. */
 function failureOf(change: (study: Json & { kernel: Json }) => void): Failure {
   const study = structuredClone(oneDesign()) as unknown as Json & { kernel: Json };
   change(study);

@@ -13,10 +13,7 @@ const documents = files.filter((file) => file.endsWith('.md') && file !== 'CHANG
 const scripts = Object.keys(
   (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object }).scripts,
 );
-/**
- * Documents use these names as examples: names that a user chooses, and files that a command writes. They do not exist
- * in the repository.
- */
+/** Documents use these names, which the repository lacks, as examples of what a user chooses or a command writes. */
 const EXAMPLES = /^(x|a|g|csr|my|web|jobs|lengths|spmv|app|study|run|lockstep|NameView)\.|[A-Z]{3,}|^[\d.-]|…/;
 
 /** Returns the anchor of a heading in rendered Markdown. */

@@ -34,11 +34,10 @@ it('the reader keeps times unchanged, and leaves out what was not measured', asy
     { name: 'A/a', rows: 10, columns: 12, skewness: -0.5, slicedCells: 64 },
     { name: 'B/b', rows: 1, columns: 1, skewness: 0, slicedCells: null },
   ]);
-  const expected = [
+  expect([...times].map(([column, each]) => [column, ...each])).toEqual([
     ['V100-SXM2:coo', 5.25, NaN],
     ['V100-SXM2:csr', NaN, 7],
-  ];
-  expect([...times].map(([column, each]) => [column, ...each])).toEqual(expected);
+  ]);
 });
 
 it('the reader computes cells from the slices column of the ginkgo data', async () => {
@@ -144,8 +143,7 @@ describe('judging', () => {
       { name: 'coo', count: 2 },
       { name: 'csr', count: 2 },
     ];
-    // The model cannot distinguish the two matrices. Its choice is right for one of them, and loses a factor of 2 or
-    // 1.5 for the other.
+    // The model cannot distinguish the two matrices, so its choice loses a factor of 2 or 1.5 for one of them.
     const half = { count: 2, hitRate: 0.5 };
     expect(gpus).toMatchObject([{ column: 'V100-SXM2', implementations: bothOf, choice: half, choiceLarge: null }]);
     const { implementations, choice } = gpus[0];
@@ -178,8 +176,7 @@ describe('judging', () => {
     const { implementations } = judgeDataset(loops).gpus[0];
     const large = matrices.filter(({ nonzeros }, i) => nonzeros >= 1e6 && measured[i] > 0).length;
     expect(implementations.find(({ name }) => name === 'merge_path')!.large!.count).toBe(large);
-    // The times of small matrices depend on properties that the summary of a matrix lacks, so the model orders large
-    // matrices better.
+    // Small matrices depend on properties that their summary lacks, so the model orders large ones better.
     for (const { spearman, large: big } of implementations) expect(big!.spearman).toBeGreaterThan(spearman);
     // In no column is the order by the nearest matrices clearly better.
     for (const { name, spearman, nearest } of implementations)

@@ -71,10 +71,7 @@ it('lists at most the maximum of a format for tables', async () => {
 
 it('weighs the designs of a table on request', async () => {
   const { text } = await bench.render(plain, 'csv', { limit: 3, weigh: true });
-  const [head, ...lines] = text
-    .trim()
-    .split('\n')
-    .map((line) => line.split(','));
+  const [head, ...lines] = parse(text);
   expect(head.slice(-2)).toEqual(['expected_regret', 'chance_best']);
   const { rows } = JSON.parse((await bench.render(plain, 'json', { limit: 3, weigh: true })).text) as {
     readonly rows: readonly { readonly expectedRegret: number; readonly chanceBest: number }[];
@@ -100,41 +97,40 @@ it('tells the interface which formats weigh designs and which have no colours', 
 });
 
 describe('a report', () => {
+  let html: string;
+  beforeAll(async () => void (html = (await bench.render(plain, 'html')).text));
+
   it('is a page without links and loaded files, whose only script is that of its map', async () => {
-    const { text } = await bench.render(plain, 'html');
-    expect(text).toMatch(/^<!doctype html>/);
-    expect([...tags(text)].filter((tag) => !isAllowed(tag))).toEqual([]);
-    const scripts = [...text.matchAll(/<script>([^]*?)<\/script>/g)].map(([, script]) => script);
+    expect(html).toMatch(/^<!doctype html>/);
+    expect([...tags(html)].filter((tag) => !isAllowed(tag))).toEqual([]);
+    const scripts = [...html.matchAll(/<script>([^]*?)<\/script>/g)].map(([, script]) => script);
     expect(scripts).toHaveLength(1);
-    expect(text.match(/<script/g)).toHaveLength(1);
+    expect(html.match(/<script/g)).toHaveLength(1);
     const hash = createHash('sha256').update(scripts[0]).digest('base64');
-    expect(text).toContain(`default-src 'none'; script-src 'sha256-${hash}'; style-src`);
-    expect(text).not.toMatch(/\b(src|href|xlink:href)\s*=|url\(|@import|https?:/i);
+    expect(html).toContain(`default-src 'none'; script-src 'sha256-${hash}'; style-src`);
+    expect(html).not.toMatch(/\b(src|href|xlink:href)\s*=|url\(|@import|https?:/i);
   });
 
   it('has no script in the preview, because its frame would refuse scripts with an error', async () => {
-    const { text } = await bench.render(plain, 'html');
-    const { page, css } = framedReport(text);
+    const { page, css } = framedReport(html);
     expect(page).not.toMatch(/<script|<style/);
-    expect([...tags(page)].sort()).toEqual([...tags(text)].filter((tag) => !['script', 'style'].includes(tag)).sort());
-    expect(text).toContain(`<style>${css}</style>`);
+    expect([...tags(page)].sort()).toEqual([...tags(html)].filter((tag) => !['script', 'style'].includes(tag)).sort());
+    expect(html).toContain(`<style>${css}</style>`);
   });
 
   it('draws a bar for every filled bin and a line for every device', async () => {
-    const { text } = await bench.render(plain, 'html');
     const filter = { deviceId: 'nvidia-rtx-4090' };
     const { counts } = await bench.call('ranking.histogram', { runId: plain, filter, bins: 48 });
-    expect(text.match(/<path[^>]* fill="var\(--s1\)"/g)).toHaveLength(counts.filter((n) => n > 0).length);
-    const lines = text.match(/<path[^>]* fill="none"[^>]*stroke-linejoin/g)!;
+    expect(html.match(/<path[^>]* fill="var\(--s1\)"/g)).toHaveLength(counts.filter((n) => n > 0).length);
+    const lines = html.match(/<path[^>]* fill="none"[^>]*stroke-linejoin/g)!;
     for (const series of [1, 2])
       expect(lines.filter((line) => line.includes(`stroke="var(--s${series})" stroke-width="1.75"`))).toHaveLength(1);
-    expect(text.match(/<title>Ideal work: /g)).toHaveLength(2);
-    expect(text).not.toContain('NaN');
+    expect(html.match(/<title>Ideal work: /g)).toHaveLength(2);
+    expect(html).not.toContain('NaN');
   });
 
   it('has a map of every device, whose best cell is the best design', async () => {
-    const { text } = await bench.render(plain, 'html');
-    const attribute = /data-maps="([^"]*)"/.exec(text)![1];
+    const attribute = /data-maps="([^"]*)"/.exec(html)![1];
     const maps = JSON.parse(attribute.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')) as {
       device: string; timeMs: (number | null)[]; chosen: number; settings: string[]; setting: number[];
     }[]; // prettier-ignore
@@ -183,38 +179,32 @@ describe('a report', () => {
     expect([(await bench.render(run, 'cuda')).note, chosen.note]).toEqual([undefined, undefined]);
   });
 
-  it.each([{ gridBlocks: [16] }, { unitsPerThread: [2] }])(
-    'says whether the design of %o fixes its blocks',
-    async (launch) => {
-      const run = await bench.run(smallStudy({ axes: { blockThreads: [64], ...launch } }));
-      for (const format of ['cuda', 'python', 'cub'] as const) {
-        const { text } = await bench.render(run, format);
-        expect(text.includes('The design fixes this number')).toBe('gridBlocks' in launch);
-      }
-    },
-  );
+  it.each([{ gridBlocks: [16] }, { unitsPerThread: [2] }])('says whether %o fixes the blocks', async (launch) => {
+    const run = await bench.run(smallStudy({ axes: { blockThreads: [64], ...launch } }));
+    for (const format of ['cuda', 'python', 'cub'] as const) {
+      const { text } = await bench.render(run, format);
+      expect(text.includes('The design fixes this number')).toBe('gridBlocks' in launch);
+    }
+  });
 
-  it.each(['markdown', 'html', 'cuda', 'wgsl'] as const)(
-    'explains in %s the order of units for which the prediction is made',
-    async (format) => {
-      const kernel = { ...smallStudy().kernel, lengthsKnownBeforeLaunch: true };
-      const layouts: Readonly<Record<string, RegExp>> = {
-        none: /Units keep their order\.\W+In round j, slot s takes/,
-        'window-sort(256)': /Every 256 consecutive units sorted by length, the shortest first\.\W+In round j/,
-        'full-sort':
-          /All units sorted by length, the shortest first; blocks take their positions in that order at random\./,
-        'best-buckets(4)': /Units in 4 classes of length, the shortest first; blocks take .* at random\./,
-        'dynamic-fetch': /a slot that has finished a unit takes the next one from a common counter\./,
-      };
-      const axes = { balancing: Object.keys(layouts), blockThreads: [64] };
-      const run = await bench.run(smallStudy({ kernel, axes }));
-      const page = await bench.call('ranking.page', { runId: run, limit: 100 });
-      for (const [balancing, layout] of Object.entries(layouts)) {
-        const { designIndex } = page.rows.find((row) => row.design.balancing === balancing)!;
-        expect((await bench.render(run, format, { designIndex })).text).toMatch(layout);
-      }
-    },
-  );
+  it.each(['markdown', 'html', 'cuda', 'wgsl'] as const)('names the predicted order of units in %s', async (format) => {
+    const kernel = { ...smallStudy().kernel, lengthsKnownBeforeLaunch: true };
+    const layouts: Readonly<Record<string, RegExp>> = {
+      none: /Units keep their order\.\W+In round j, slot s takes/,
+      'window-sort(256)': /Every 256 consecutive units sorted by length, the shortest first\.\W+In round j/,
+      'full-sort':
+        /All units sorted by length, the shortest first; blocks take their positions in that order at random\./,
+      'best-buckets(4)': /Units in 4 classes of length, the shortest first; blocks take .* at random\./,
+      'dynamic-fetch': /a slot that has finished a unit takes the next one from a common counter\./,
+    };
+    const axes = { balancing: Object.keys(layouts), blockThreads: [64] };
+    const run = await bench.run(smallStudy({ kernel, axes }));
+    const page = await bench.call('ranking.page', { runId: run, limit: 100 });
+    for (const [balancing, layout] of Object.entries(layouts)) {
+      const { designIndex } = page.rows.find((row) => row.design.balancing === balancing)!;
+      expect((await bench.render(run, format, { designIndex })).text).toMatch(layout);
+    }
+  });
 
   it('launches blocks of two dimensions if they take tiles of an image', async () => {
     const workload = { lengths: 'example:mandelbrot(256,250,1000)', units: 512_000 };

@@ -15,9 +15,7 @@ import { testFolder } from '../workplace.ts';
 
 const folder = testFolder();
 let own = '';
-beforeEach(() => {
-  own = mkdtempSync(join(folder, 'own-'));
-});
+beforeEach(() => void (own = mkdtempSync(join(folder, 'own-'))));
 const at = (name: string): string => join(own, name);
 
 it('a file that is written replaces the old file completely, and leaves no other file beside it', async () => {
@@ -54,10 +52,7 @@ it('a file is read to its end, and refused if it is too long', async () => {
   expect(await readBytes(at('none'), 10)).toFail('not-found', /\(no such file or folder, ENOENT\)/);
 });
 
-it.runIf(process.platform === 'linux')(
-  'a file may be a source without end, of which only the allowed part is read',
-  async () => {
-    expect(await readBytes('/dev/zero', 1000)).toFail(null, /dev.zero has more than 1000 bytes/);
-    expect(await readBytes('/dev/null', 1000)).toMatchObject({ ok: true, value: { length: 0 } });
-  },
-);
+it.runIf(process.platform === 'linux')('a source without end is read as far as allowed', async () => {
+  expect(await readBytes('/dev/zero', 1000)).toFail(null, /dev.zero has more than 1000 bytes/);
+  expect(await readBytes('/dev/null', 1000)).toMatchObject({ ok: true, value: { length: 0 } });
+});

@@ -22,7 +22,6 @@ import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 const law = (...points: (readonly [length: number, probability: number])[]) =>
   unwrap(categoricalLaw(points.map(([length, probability]) => ({ length, probability }))));
 
-/** Returns the mean and standard deviation of a loss distribution. */
 function momentsOf(distribution: LossDistribution) {
   const { loss, probability } = distribution;
   const mean = loss.reduce((sum, x, i) => sum + x * probability[i], 0);
@@ -158,8 +157,7 @@ describe('binned distribution', () => {
       [law([44_604, 0.2], [92_074, 0.5499], [468_138, 0.0001], [602_866, 0.2], [899_102, 0.05]), 3],
       // Here an octave begins between two lengths that share a cell of its lattice.
       [law([1_000_000, 0.5], [1_000_003, 0.3], [2_000_003, 0.2]), 4],
-      // Groups that contain only the longest length have the largest sum. The lattice shifts sums, but must not lose
-      // this one.
+      // Groups of only the longest length have the largest sum. The lattice shifts sums, but must not lose this one.
       [law([570_190_251, 0.15], [665_509_235, 0.14], [672_137_360, 0.71]), 2],
     ] as const;
     for (const [source, n] of cases) {

@@ -217,8 +217,7 @@ describe('a run of several implementations', () => {
       const changed = changedPlan(plan, { input: input.field as 'kernel.serialFraction', value: values[0] });
       const [expected] = predictTimes(createPredictor(changed), Uint32Array.of(merge));
       expect(recommendedMs[0]).toBeCloseTo(expected, 12);
-      // `merge` has its own value. Only the other implementation uses the study's value, so this input does not change
-      // the time of `merge`.
+      // `merge` has its own value. Only the other implementation uses the study's value, so `merge` keeps its time.
       if (input.field === 'kernel.instructionsPerIteration') expect(new Set(recommendedMs).size).toBe(1);
       if (input.field.startsWith('implementations[1].kernel.instr'))
         expect(new Set(recommendedMs).size).toBeGreaterThan(1);

@@ -10,7 +10,6 @@ const PHASES = dataText('inspect/phases.ptx');
 const KERNELS = dataText('inspect/kernels.ptx');
 const read = (ptx: string, entry: string): Inspection => unwrap(inspectKernel('file', { ptx }, { entry }));
 const stepOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
-/** Reads a kernel of the loops, or else of the phases. */
 const readEither = (entry: string) => read(LOOPS.includes(`.entry ${entry}(`) ? LOOPS : PHASES, entry);
 const found = (phase: Phase | undefined) =>
   phase && [phase.instructions, phase.dependentExchanges ?? 0, phase.dependentLoads ?? 0, phase.bytes ?? 0];

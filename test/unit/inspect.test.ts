@@ -101,8 +101,7 @@ $L1:
   it('divides an unrolled loop by the step of its counter, by a given number, and by its marks', () => {
     const csr = read({ ptx: PTX }, { entry: 'csr' });
     const main = chosenOf(csr);
-    // Four iterations have 12 loads, the same number of multiplications, the counters of two arrays, two comparisons
-    // and the branch.
+    // Four iterations have 12 loads, 12 multiplications, the counters of two arrays, two comparisons and the branch.
     const quarter = { instructionsPerIteration: 7.25, unrolled: 4, byClass: { fp32: 1 }, dependentLoads: 0.5 };
     expect(main).toMatchObject(quarter);
     expect(csr.notes.join(' ')).toContain('loop 1, with 12 instructions');
@@ -179,8 +178,7 @@ describe('loops of machine code', () => {
     const found = read({ sass: LISTED });
     expect(found).toMatchObject({ entry: 'csr', arch: 'sm_90', from: 'sass', loops: [{ ...expected, line: 9 }] });
     expect(found).toMatchObject({
-      // The access to the element at the column is marked as scattered. The access to the column itself stays as it
-      // was.
+      // The access to the element at the column is marked as scattered. The access to the column itself is not.
       accesses: [{ pattern: 'scattered', elementBytes: 4 }],
       phases: { prologue: { instructions: 2 }, unit: { instructions: 6, dependentLoads: 1, bytes: 8 } },
     });

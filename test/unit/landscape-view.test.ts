@@ -154,11 +154,10 @@ describe('the values of a grid', () => {
     // Two rows have up to one wave, and the third has more. One column is invalid.
     const time = (i: number) => (i === 2 ? NaN : 1);
     const cells = grid(3, 4, time, (_, j) => (j + 1) / 2);
-    const expected = [
+    expect(oneWaveBoundary(cells)).toEqual([
       { x1: 0, y1: 2, x2: 1, y2: 2 },
       { x1: 1, y1: 2, x2: 2, y2: 2 },
-    ];
-    expect(oneWaveBoundary(cells)).toEqual(expected);
+    ]);
   });
 
   it('have a starved region only if slow cells take less than a wave', () => {

@@ -1,4 +1,3 @@
-import type { RunSummary } from '../../src-main/contract/api.ts';
 import type * as measuring from '../../src-main/contract/measuring.ts';
 import { measuredTime } from '../../src-main/services/measuring/times.ts';
 import { CALIBRATION_PARAMETERS, type CalibrationProfile } from '../../src-workers/domain/calibration.ts';
@@ -9,12 +8,9 @@ import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { ordinalRanks } from '../../src-workers/numeric/statistics.ts';
 import { designOf, measuringDevice } from '../measuring.ts';
 
-/**
- * Makes invented measurements for tests of the Measure view. Their structure is real, but their numbers belong to no
- * device.
- */
+/** Makes invented measurements for tests of the Measure view. Their structure is real, but their numbers are not. */
 
-export const SAMPLE_DEVICE = measuringDevice({ name: 'NVIDIA A100-SXM4-40GB', fingerprint: 'sample', clockMhz: 1410 });
+const SAMPLE_DEVICE = measuringDevice({ name: 'NVIDIA A100-SXM4-40GB', fingerprint: 'sample', clockMhz: 1410 });
 
 export const sampleDesign = (change: Partial<Design> = {}): Design =>
   designOf({ threadsPerUnit: 4, unitsPerThread: 19, loop: 'flattened', blockThreads: 128, gridBlocks: 1728, registerCap: 64, ...change }); // prettier-ignore
@@ -53,10 +49,7 @@ export function sampleCase(position: number, change: Partial<measuring.MeasuredC
 const THREADS = [1, 2, 4, 8];
 const BLOCKS = [64, 128, 256, 512];
 
-/**
- * Makes designs whose times follow the prediction, except for an effect of the threads per unit. The design at position
- * 17 has failed.
- */
+/** Makes designs whose times differ from the prediction by an effect of the threads per unit. Design 17 has failed. */
 export function sampleCases(count = 40): readonly measuring.MeasuredCase[] {
   const uniform = mersenneTwister(7);
   return Array.from({ length: count }, (_, i) => {
@@ -202,28 +195,3 @@ export const SAMPLE_TARGETS: readonly measuring.MeasuringTarget[] = [
   { id: 'webgpu', backend: 'webgpu', available: true, label: 'SwiftShader', device: null, advice: '' },
   { id: 'cpu', backend: 'cpu', available: true, label: 'CPU with 2 cores', device: null, advice: '' },
 ];
-
-export function sampleRun(change: Partial<RunSummary> = {}): RunSummary {
-  return {
-    kept: null,
-    id: 12,
-    kind: 'bench',
-    state: 'complete',
-    studyId: 1,
-    name: 'Acts propagation',
-    tags: [],
-    note: '',
-    startedAt: '2026-11-20T14:05:00.000Z',
-    finishedAt: '2026-11-20T14:06:00.000Z',
-    elapsedMs: 36_000,
-    sourceRunId: 1,
-    enumerated: 40,
-    valid: 39,
-    invalid: 1,
-    bytes: 40_000,
-    bestTimeMs: 5.4,
-    bestDesign: 'u=4',
-    error: null,
-    ...change,
-  };
-}

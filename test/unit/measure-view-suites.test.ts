@@ -102,8 +102,7 @@ it('arranges a launch grid by blocks and threads, with gaps where nothing was me
       measured: sampleTime(5, { medianMs: ms }),
     });
   const grid = suites.launchTimes([launch(112, 64, 4), launch(16, 32, 1), launch(112, 32, 3)])!;
-  expect(grid.blocks).toEqual([16, 112]);
-  expect(grid.threadsPerBlock).toEqual([32, 64]);
+  expect(grid).toMatchObject({ blocks: [16, 112], threadsPerBlock: [32, 64] });
   expect([...grid.values]).toEqual([1, NaN, 3, 4]);
   expect([grid.bestMs, grid.worstMs]).toEqual([1, 4]);
   expect(suites.launchTimes([])).toBeNull();

@@ -28,6 +28,7 @@ import {
 } from '../../src-renderer/views/measure/setup.ts';
 import { comparisonStats, comparisonVerdict } from '../../src-renderer/views/measure/statistics.ts';
 import { readAddress, writeAddress } from '../../src-renderer/state/location.svelte.ts';
+import type { RunSummary } from '../../src-main/contract/api.ts';
 import { procedures } from '../../src-main/contract/procedures.ts';
 import { limitText } from '../../src-main/contract/runnable.ts';
 import * as v from 'valibot';
@@ -39,7 +40,6 @@ import {
   sampleDesign,
   sampleDetail,
   sampleProfile,
-  sampleRun,
   sampleSavedProfile,
   sampleTime,
 } from './measure-samples.ts';
@@ -149,11 +149,8 @@ describe('scatter', () => {
 
   it('shares a frame between two predictions only if this shows something', () => {
     const detail = sampleDetail();
-    const points = (factor: number) =>
-      measuredPoints(
-        detail,
-        sampleComparison(detail, () => factor),
-      );
+    const compared = (factor: number) => sampleComparison(detail, () => factor);
+    const points = (factor: number) => measuredPoints(detail, compared(factor));
     const near = scatter.framesOf(points(1), points(1.4));
     expect(near.after).toBe(near.before);
     const far = scatter.framesOf(points(1), points(500));
@@ -331,7 +328,7 @@ describe('set-up', () => {
 
   it('estimates a duration only from measurements of the same kind', () => {
     const detail = sampleDetail(sampleCases(), { request: { ...sampleDetail().request, target: 'webgpu' } });
-    const run = sampleRun();
+    const run = { id: 12, state: 'complete', elapsedMs: 36_000 } as RunSummary;
     const sweep = detail.request.sourceRunId;
     expect(durationText(SETUP, null, { run, detail }, sweep)).toMatch(/^About 18\.0\s?s, estimated from run 12\.$/);
     expect(durationText({ ...SETUP, repeats: 33 }, null, { run, detail }, sweep)).toMatch(/^About 36\.0\s?s/);

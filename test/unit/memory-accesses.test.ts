@@ -82,8 +82,7 @@ describe('bytes of an iteration', () => {
 
   it('are those of the gathers that miss, which are two in five unless the kernel states it', () => {
     expect(bytes(K20, [gather(8)])).toBeCloseTo(0.4 * 32, 12);
-    // The level-2 cache serves √0.05 of the gathers. Its bandwidth is 2.3 times that of device memory, but it is still
-    // the bottleneck.
+    // The level-2 cache serves √0.05 of the gathers, with 2.3 times the bandwidth, but is still the bottleneck.
     expect(bytes(K20, [gather(8, { missFraction: 0.05 })])).toBeCloseTo((Math.sqrt(0.05) * 32) / 2.3, 12);
     expect(bytes(K20, [gather(8, { missFraction: 0 })])).toBe(0);
   });
@@ -92,8 +91,7 @@ describe('bytes of an iteration', () => {
     const of = (footprintBytes: number): MemoryAccess => gather(8, { footprintBytes, missFraction: 1 });
     // Hits in the level-2 cache have 2.3 times the bandwidth of device memory.
     expect(bytes(K20, [of(1)])).toBeCloseTo(32 / 2.3, 9);
-    // The array gets half of the cache. If the array is as large as this half, the hit rate is ∛½, and the cache is
-    // still the bottleneck.
+    // The array gets half of the cache. If it has this size, the hit rate is ∛½, and the cache is still the bottleneck.
     expect(bytes(K20, [of(K20.l2Bytes / 2)])).toBeCloseTo(32 / 2.3, 9);
     // If the array is four times as large, the hit rate is 1/∛65, and device memory is the bottleneck.
     expect(bytes(K20, [of(K20.l2Bytes * 2)])).toBeCloseTo(32 * (1 - 1 / Math.cbrt(65)), 9);
@@ -103,8 +101,7 @@ describe('bytes of an iteration', () => {
   });
 
   it('depend on the other data in the first-level cache', () => {
-    // 2,048 threads touch three lines each, four times the size of the cache. Of the sectors along the unit, one in 65
-    // is reused.
+    // 2,048 threads touch three lines each, four times the cache. One in 65 sectors along the unit is reused.
     const apart = gather(8, { missFraction: 1 });
     expect(bytes(A100, [along(8), along(4), apart])).toBeCloseTo((8 + 4 + 64 * (32 + 32)) / 65 + 32, 9);
     // If lanes gather from the same lines, the gathers take less space in the cache.
@@ -115,8 +112,7 @@ describe('bytes of an iteration', () => {
   });
 
   it('are reused more if units are short, because units share lines', () => {
-    // A unit has 8 B, and a line has 128 B. 2,048 units touch 16 KiB of a cache of 192 KiB, so 1 in 12³ + 1 reads
-    // misses.
+    // A unit has 8 B, and a line 128 B. 2,048 units touch 16 KiB of 192 KiB of cache, so 1 in 12³ + 1 reads misses.
     expect(bytes(A100, [along(4)], { unitElements: 2 })).toBeCloseTo(4 + (8 - 4) / (12 ** 3 + 1), 12);
   });
 });
@@ -172,7 +168,7 @@ const REUSED_BY_GROUP = 1 / (1 + ((8 + 4 + 128 * Math.sqrt(0.4)) / 96) ** 3);
 const BY_GROUP = REUSED_BY_GROUP * (8 + 4) + ((1 - REUSED_BY_GROUP) * (31 * (8 + 4) + 2 * 32)) / 32 + 0.4 * 32;
 
 describe('a sweep', () => {
-  it('makes a thread per unit slower than a group per unit only by coalescing', async () => {
+  it('makes a thread per unit slower than a group per unit only by coalescing, also in the simulator', async () => {
     const plain = await predictedWith({ bytesPerIteration: BY_GROUP });
     const [thread, group] = plain.columns.timeMs;
     // All units have the same length and no serial part, so both ways have the same work.
@@ -184,10 +180,6 @@ describe('a sweep', () => {
     // Memory limits the times, so they are proportional to the bytes.
     expect(Math.abs(columns.timeMs[0] / columns.timeMs[1] / (BY_THREAD / BY_GROUP) - 1)).toBeLessThan(0.02);
     expect(columns.timeMs[1]).toBeCloseTo(group, 9);
-  });
-
-  it('has the same traffic in the simulator', async () => {
-    const { columns, predictor } = await predictedWith({ accesses: ACCESSES });
     const simulated = [0, 1].map(
       (design) => unwrap(simulateDesign(predictor, design, { seed: 1, halfWidth: 0.01, maxReplications: 8 })).meanMs,
     );

@@ -40,12 +40,10 @@ describe('reproduced figures', () => {
     const rows = [reproductionRow('n = 2', 1, 1, 0.1), reproductionRow('n = 4', 1, passed ? 1 : 2, 0.1)];
     return { paper: 'p', citation: '', table: name, unit: '1', rows, passed, notes: [] };
   };
-  it('list failed tables and rows first', () => {
+  it('list failed tables and rows first, and are found by each of their words', () => {
     const found = findRows([table('good', true), table('bad', false)], '');
     expect(found.map((each) => each.table.table)).toEqual(['bad', 'good']);
     expect(found[0].rows.map(({ passed }) => passed)).toEqual([false, true]);
-  });
-  it('are found by each of their words', () => {
     expect(findRows([table('good', true), table('bad', false)], 'bad n=')).toEqual([]);
     expect(findRows([table('good', true), table('bad', false)], 'BAD 4')[0].rows).toHaveLength(1);
     expect(findRows([table('good', true), table('bad', false)], 'failed')).toHaveLength(1);

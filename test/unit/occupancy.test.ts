@@ -29,8 +29,7 @@ describe('NVIDIA', () => {
 
   // The values were computed by hand from the formulas of CUDA C Programming Guide 4.2, "Hardware Multithreading".
   it.each([
-    // A block has 8 warps × 32 × 20 = 5120 registers, which are ten allocation units of 512. Three such blocks fit in
-    // 16,384 registers.
+    // A block has 8 warps × 32 × 20 = 5120 registers, ten allocation units of 512. Three fit in 16,384 registers.
     ['1.3', usage(256, 20, 0), 3, ['registers']],
     // A block has four warps. 32 × 16 × 4 = 2048 registers allow 8 blocks. Slightly more than 2 KiB of shared memory is
     // rounded up to 2560 bytes, which allows 6 blocks in 16 KiB.
@@ -228,8 +227,7 @@ describe('any device', () => {
   it('uses the rules of the family', () => {
     expect(residentBlocks(a100, usage(256, 32)).blocksPerMultiprocessor).toBe(8);
     const generic = residentBlocks(software, usage(256, 0, 32768));
-    expect(generic.blocksPerMultiprocessor).toBe(1);
-    expect(generic.occupancyFraction).toBe(1);
+    expect(generic).toMatchObject({ blocksPerMultiprocessor: 1, occupancyFraction: 1 });
     expect(limitingFactors(residentBlocks(software, usage(4, 1025)).limitedBy)).toEqual(['registers']);
     expect(limitingFactors(residentBlocks(software, usage(257)).limitedBy)).toEqual(['warps']);
     expect(limitingFactors(residentBlocks(software, usage(4, 0, 32769)).limitedBy)).toEqual(['sharedMemory']);

@@ -17,8 +17,7 @@ const context: grammar.WorkloadContext = {
 };
 
 describe('parseWorkload', () => {
-  // property/parse-fuzz writes any workload and reads it back. The texts here are short forms, or not in the canonical
-  // form.
+  // property/parse-fuzz reads back any workload. The texts here are short forms, or not in the canonical form.
   it.each([
     ['binomial( 40 , 0.5 )', 'binomial(40,0.5)'],
     [' geometric(.05) ', 'geometric(0.05)'],

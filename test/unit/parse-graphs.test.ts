@@ -34,8 +34,7 @@ describe('graphs', () => {
       2, 2, 3, 1, 0,
     ]);
     expect(await lengthsOf('3 2 100\n4 2\n4 1 3\n4 2\n')).toEqual([1, 2, 1]);
-    // The graph is a ring and a hub that is joined to all its vertices. The text is longer than the part by which a
-    // format is recognised.
+    // The graph is a ring and a hub joined to all vertices, and longer than the part that determines the format.
     const size = 20_000;
     const ring = Array.from(
       { length: size },

@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseLoopTimes } from '../../src-workers/parse/loops.ts';
 import { parseSmiteMeans } from '../../src-workers/parse/smite.ts';
-import { chunks } from '../data.ts';
+import { chunks, dataText } from '../data.ts';
 
-const dataFile = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
-const PUBLISHED = dataFile('../data/loops/spmv-times-ms.csv');
+const PUBLISHED = dataText('loops/spmv-times-ms.csv');
 const HEADER = 'dataset,rows,cols,nnzs,merge_path,thread_mapped';
 
 it('measured loops become a case for each matrix and schedule', async () => {
@@ -40,7 +38,7 @@ it.each([
 );
 
 describe('mean losses of the SMITE repository', () => {
-  const MEANS = dataFile('../data/smite/measured-means.csv');
+  const MEANS = dataText('smite/measured-means.csv');
   it('become cases of matrix powers with their losses', async () => {
     const cases = unwrap(await parseSmiteMeans(chunks(MEANS), 'means.csv'));
     expect(cases).toHaveLength(18);

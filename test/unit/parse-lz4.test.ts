@@ -1,10 +1,7 @@
 import { expect, it } from 'vitest';
 import { unpackLz4Block, unpackLz4Frame, unpackLz4Hadoop } from '../../src-workers/parse/lz4.ts';
 
-/**
- * The block has three letters, then a match, then two more letters. The match overlaps itself and is longer than a
- * token can express.
- */
+/** The block has three letters, a match that overlaps itself and exceeds a token, and two more letters. */
 const BLOCK = Uint8Array.from([0x3f, 97, 98, 99, 3, 0, 255, 2, 0x20, 120, 121]);
 const TEXT = `${'abc'.repeat(93)}xy`;
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');

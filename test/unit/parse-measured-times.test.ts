@@ -14,11 +14,10 @@ const RANKING =
 describe('measured times', () => {
   it('belong to a design by its number or its axes, and several rows of a design are repeats', async () => {
     const text = 'design,time_ms\n7,1.5\n3,2\n7,1.25\n';
-    const expected = [
+    expect(await configurations(text)).toEqual([
       [{ design: 7 }, [1.5, 1.25]],
       [{ design: 3 }, [2]],
-    ];
-    expect(await configurations(text)).toEqual(expected);
+    ]);
     expect(unwrap(await read(text)).cases[0].case).toMatchObject({ id: 'c0', parameters: { kernel: 'walk' } });
     const byAxes = '\ufeffthreads_per_unit;balancing;runtime (us);register_cap\r\n4;window-sort(64);250;\r\n';
     const design = { threads_per_unit: 4, balancing: 'window-sort(64)', register_cap: 0 };

@@ -22,17 +22,14 @@ const failureOf = (task: Promise<unknown>) =>
     (error: unknown) => (error instanceof FailureError ? error.failure : error),
   );
 
-it.each(['predict', 'loss'] as const)(
-  'a task that hangs is ended, and other tasks get a new worker: %s',
-  async (name) => {
-    open(1);
-    const before = await run('explain');
-    const hanging = run(name);
-    const waiting = run('explain');
-    expect(await failureOf(hanging)).toMatchObject({ code: 'internal', message: expect.stringContaining(`(${name})`) });
-    expect(await waiting).not.toBe(before);
-  },
-);
+it.each(['predict', 'loss'] as const)('a task that hangs is ended, and others get a new worker: %s', async (name) => {
+  open(1);
+  const before = await run('explain');
+  const hanging = run(name);
+  const waiting = run('explain');
+  expect(await failureOf(hanging)).toMatchObject({ code: 'internal', message: expect.stringContaining(`(${name})`) });
+  expect(await waiting).not.toBe(before);
+});
 
 it('a task that hangs is ended before its limit if nobody waits for it any more', async () => {
   open(1, { stepMs: 1e9, taskMs: 1e9, stopMs: 50 });

@@ -17,14 +17,11 @@ function example(name: string) {
 }
 
 describe('origins of a kernel', () => {
-  it('are assumed for default values of a study, and given for others', () => {
+  it('are assumed for default values of a study, and given for others, unless the study states them', () => {
     expect(provenance.kernelOrigin(minimal, 'serialFraction')).toBe('assumed');
     expect(provenance.kernelOrigin({ ...minimal, serialFraction: 0.1 }, 'serialFraction')).toBe('given');
     expect(provenance.kernelOrigin(minimal, 'registersPerThread')).toBe('given');
     expect(provenance.kernelOrigin(minimal, 'lengthsKnownBeforeLaunch')).toBe('assumed');
-  });
-
-  it('are those that the study states, even for a default value', () => {
     const kernel = { ...minimal, origins: { serialFraction: 'measured', registersPerThread: 'assumed' } } as const;
     expect(provenance.kernelOrigin(kernel, 'serialFraction')).toBe('measured');
     expect(provenance.kernelOrigin(kernel, 'registersPerThread')).toBe('assumed');

@@ -2,48 +2,15 @@ import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { Random } from '../../src-workers/simulate/random.ts';
 import { oneDesign } from './sweep-plans.ts';
 
-const LENGTHS = [
-  'geometric(0.05)',
-  'geometric(0.004)',
-  'zipf(1.3,2000)',
-  'zipf(2.2,5000)',
-  'uniform(1,100)',
-  'constant(40)',
-  'poisson(30)',
-  'mixture(0.99*constant(10),0.01*uniform(500,1000))',
-  'example:mandelbrot',
-  'example:collatz',
-];
-export const DEVICES = [
-  'nvidia-v100-sxm2-16gb',
-  'nvidia-a100-sxm4-40gb',
-  'nvidia-gtx-770',
-  'nvidia-rtx-4090',
-  'amd-mi210',
-  'amd-rx-7900-xtx',
-];
-const BALANCING = [
-  'none',
-  'shuffle',
-  'quantile-buckets(4)',
-  'best-buckets(3)',
-  'window-sort(64)',
-  'window-sort(8192)',
-  'full-sort',
-  'dynamic-fetch',
-  'dynamic-fetch(4)',
-  'dynamic-fetch(group)',
-  'padded',
-  'padded-slice(48)',
-  'nonzero-split',
-  'merge-path',
-  'mixed(3)',
-];
+const LENGTHS = `geometric(0.05) geometric(0.004) zipf(1.3,2000) zipf(2.2,5000) uniform(1,100) constant(40) poisson(30)
+  mixture(0.99*constant(10),0.01*uniform(500,1000)) example:mandelbrot example:collatz`.split(/\s+/);
+export const DEVICES =
+  'nvidia-v100-sxm2-16gb nvidia-a100-sxm4-40gb nvidia-gtx-770 nvidia-rtx-4090 amd-mi210 amd-rx-7900-xtx'.split(' ');
+const BALANCING = `none shuffle quantile-buckets(4) best-buckets(3) window-sort(64) window-sort(8192) full-sort
+  dynamic-fetch dynamic-fetch(4) dynamic-fetch(group) padded padded-slice(48) nonzero-split merge-path
+  mixed(3)`.split(/\s+/);
 
-/**
- * Makes a random study on one device: lengths, kernel, ways of taking the work and launches. It has 200 to 2,000
- * designs.
- */
+/** Makes a random study of 200 to 2,000 designs on one device: lengths, kernel, ways of taking work and launches. */
 export function randomStudy(random: Random): StudyFile {
   const below = (end: number): number => Math.floor(random() * end);
   const one = <T>(values: readonly T[]): T => values[below(values.length)];

@@ -15,7 +15,6 @@ import { sweep, useBench, useEngines } from '../workplace.ts';
 
 const { engineOn, temporaryFile } = useEngines();
 
-/** Returns the saved numbers of a run. */
 const columns = async (engine: Engine, runId: number) => unwrap(await engine.context.store.loadRunColumns(runId));
 
 describe('a sweep', () => {
@@ -62,8 +61,7 @@ describe('a sweep', () => {
     expect(resumed.valid + resumed.invalid).toBe(resumed.enumerated);
     expect(resumed.elapsedMs).toBeGreaterThan(cancelled.elapsedMs);
     const whole = await sweep(engine, wide);
-    expect(resumed.bestDesign).toBe(whole.bestDesign);
-    expect(resumed.bestTimeMs).toBe(whole.bestTimeMs);
+    expect(resumed).toMatchObject({ bestDesign: whole.bestDesign, bestTimeMs: whole.bestTimeMs });
     expect((await call(engine, 'ranking.best', { runId })).partial).toBeNull();
     expect(await columns(engine, runId)).toEqual(await columns(engine, whole.id));
     for (const name of ['runs.cancel', 'runs.resume'] as const)
@@ -132,8 +130,7 @@ describe('a sweep', () => {
     expect(result.error.message).toMatch(new RegExp(`^designs ${broken} to \\d+, .*: the worker ran out of memory$`));
     expect(attempts.get(broken)).toBe(2);
     const run = await call(engine, 'runs.get', { id: runId });
-    expect(run.state).toBe('failed');
-    expect(run.error).toBe(result.error.message);
+    expect(run).toMatchObject({ state: 'failed', error: result.error.message });
     const done = finished(engine, runId);
     await call(engine, 'runs.resume', { id: runId });
     expect((await done).state).toBe('complete');
@@ -243,8 +240,7 @@ describe('the boundary', () => {
     const first = await engineOn(file, { host: 'serve' });
     const studies = await call(first, 'studies.list', {});
     const names = studies.map(({ name }) => name);
-    // The database looks as if its first start was interrupted. Two examples are missing, and so is the record that all
-    // were added.
+    // As after an interrupted first start, two examples are missing, and so is the record that all were added.
     for (const { id } of studies.slice(0, 2)) await call(first, 'studies.delete', { id });
     unwrap(await first.context.store.saveSetting('examples.version', null));
     await first.close();

@@ -31,9 +31,7 @@ test('a document is rendered only after the previous one has been delivered or h
 describe('a long document', () => {
   const bench = useBench();
   let runId: number;
-  beforeAll(async () => {
-    runId = await bench.run(smallStudy());
-  });
+  beforeAll(async () => void (runId = await bench.run(smallStudy())));
 
   it.each(['json', 'csv', 't4'] as const)('has the same content in parts as at once: %s', async (format) => {
     const whole = await bench.render(runId, format, { limit: 2000 });

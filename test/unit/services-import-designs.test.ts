@@ -36,7 +36,6 @@ async function refusal(text: string, more: object = {}, fileName = 'own.json'): 
   return result.ok ? 'ok' : result.error.message;
 }
 const measurementsOf = async (runId: number) => unwrap(await bench.engine.context.store.listMeasurements(runId));
-/** Returns the times of each case, with the index of its design. */
 const timesOf = async (runId: number) =>
   (await measurementsOf(runId)).map(({ designIndex, timesMs }) => [designIndex, timesMs]);
 const runCount = async () => unwrap(await bench.engine.context.store.listRuns({})).total;
@@ -45,7 +44,6 @@ const ofDevice = (device: string, count: number): readonly Row[] => {
   return Array.from({ length: count }, (_, at) => all[Math.floor((at * all.length) / count)]);
 };
 
-/** Returns the parameters of a design under the names of a T4 export. */
 const parametersOf = ({ device, design }: Row): Record<string, string | number> => ({
   device,
   threads_per_unit: design.threadsPerUnit,
@@ -349,11 +347,10 @@ it('a CSV of measured times belongs to designs of the run for which it is import
     linked: { runId: sweepId, deviceId: DEVICE, designs: 2 },
     warnings: [],
   });
-  const expected = [
+  expect(await timesOf(imported.runId)).toEqual([
     [first.designIndex, [1.5, 1.501]],
     [second.designIndex, [1.502]],
-  ];
-  expect(await timesOf(imported.runId)).toEqual(expected);
+  ]);
   expect((await call('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
 
   // The file is an exported ranking with one more column. The open sweep is used as if it were named.

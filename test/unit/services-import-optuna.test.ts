@@ -12,9 +12,7 @@ import { testFolder, useBench } from '../workplace.ts';
 const folder = testFolder();
 const bench = useBench();
 let sweepId: number;
-beforeAll(async () => {
-  sweepId = await bench.run(smallStudy({ devices: ['nvidia-rtx-4090'] }));
-});
+beforeAll(async () => void (sweepId = await bench.run(smallStudy({ devices: ['nvidia-rtx-4090'] }))));
 
 const parameters = (block: number, threads = 4, balancing = 'none') => ({ BLOCK: block, THREADS: threads, schedule: balancing, PER_SM: 2, cap: 0 }); // prettier-ignore
 /** Trials with times in microseconds. One of the two timed designs occurs twice. */
@@ -38,8 +36,7 @@ async function refusal(bytes: Uint8Array, more: object = {}): Promise<string> {
 
 describe('a storage of Optuna', () => {
   it('is imported with its complete trials, equal parameters as repeats, and choices by their text', async () => {
-    // The bytes say that the database has a write-ahead log. Its values are in the file nevertheless, because the log
-    // was merged.
+    // The bytes claim a write-ahead log. The values are in the file nevertheless, because the log was merged.
     const withLog = storage([WALK]).fill(2, 18, 20);
     for (const bytes of [storage([WALK]), withLog]) {
       const imported = await importFile(new Uint8Array(gzipSync(bytes)), { timeUnit: 'us' });

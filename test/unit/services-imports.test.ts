@@ -21,9 +21,7 @@ const dataFile = (path: string): Uint8Array => new Uint8Array(readFileSync(new U
 
 const bench = useBench();
 let sweepId: number;
-beforeAll(async () => {
-  sweepId = await bench.run(smallStudy());
-});
+beforeAll(async () => void (sweepId = await bench.run(smallStudy())));
 
 const { call } = bench;
 const importFile = (fileName: string, bytes: Uint8Array, deviceName?: string) =>

@@ -114,8 +114,7 @@ describe('a filter', () => {
   it('has, in each bin of the distribution, its own count beside that of all designs of the device', async () => {
     const all = await call('ranking.histogram', { filter: whole, bins: 12 });
     const some = await call('ranking.histogram', { filter, bins: 12 });
-    expect(some.edgesMs).toEqual(all.edgesMs);
-    expect(some.counts).toEqual(all.counts);
+    expect(some).toMatchObject({ edgesMs: all.edgesMs, counts: all.counts });
     expect(all.passing).toEqual(all.counts);
     expect(some.passing.every((n, bin) => n <= some.counts[bin])).toBe(true);
     const { rows } = await pageOf({ filter });
@@ -131,8 +130,7 @@ it('equal designs are one row of a list, which can be opened, and searching for 
   const own = { runId: await bench.run(smallStudy({ axes, kernel })) };
   const all = await call('ranking.page', { ...own, limit: 1000 });
   const page = await call('ranking.page', { ...own, limit: 1000, groups: true });
-  expect(page.matching).toBe(all.matching);
-  expect(page.listed).toBe(page.rows.length);
+  expect(page).toMatchObject({ matching: all.matching, listed: page.rows.length });
   expect(page.equal.reduce((sum, n) => sum + n, 0)).toBe(all.matching);
   const at = page.equal.indexOf(2);
   const row = page.rows[at];

@@ -4,14 +4,11 @@ import { NODE_NEEDED } from '../../src-main/hosts/runtimes.mjs';
 import { machineText, thisMachine } from '../../src-main/services/machine/machine.ts';
 import { designsPerMs, withSweep, type FinishedSweep } from '../../src-main/services/sweeps/pace.ts';
 
-it('the machine of a run is described with the meaning of its numbers', () => {
+it('the machine of a run is described with the meaning of its numbers, and is the device of an import, if its file names one', () => {
   const known = { host: 'box', platform: 'linux 6.1', cpu: 'Xeon', cores: 2, node: 'v24.21.0' };
   expect(machineText(known)).toBe('box, linux 6.1, Xeon, 2 cores, Node 24.21.0');
   expect(machineText({ ...known, cores: 1 })).toContain('Xeon, 1 core, Node');
   expect(machineText(thisMachine())).toContain(`Node ${process.versions.node}`);
-});
-
-it('the machine of a run is the device of an import, and empty if its file names none', () => {
   expect(machineText({ device: 'A100', driver: '550.1' })).toBe('A100, 550.1');
   expect(machineText(null)).toBe('');
 });

@@ -195,15 +195,18 @@ it('a timeline shows the replication that was saved, and every block once', asyn
   }
 });
 
+/** Sweeps fetched units, and returns the best design. */
+async function bestOf(units: number) {
+  const workload = { lengths: 'geometric(0.05)', units };
+  const axes = { threadsPerUnit: [1], blockThreads: [64], balancing: ['dynamic-fetch'] };
+  const runId = await sweep(smallStudy({ workload, axes }));
+  return { runId, designIndex: (await page({ runId, limit: 1 })).rows[0].designIndex };
+}
+
 it('a timeline ends when its page closes or requests a newer one, and frees the worker', async () => {
-  const study = smallStudy({
-    workload: { lengths: 'geometric(0.05)', units: 100_000_000 },
-    axes: { threadsPerUnit: [1], blockThreads: [64], balancing: ['dynamic-fetch'] },
-  });
-  const runId = await sweep(study);
-  const { designIndex } = (await page({ runId, limit: 1 })).rows[0];
+  const design = await bestOf(100_000_000);
   const gone = new AbortController();
-  const play = (client: string) => engine.dispatch('simulations.timeline', { runId, designIndex, client }, gone.signal);
+  const play = (client: string) => engine.dispatch('simulations.timeline', { ...design, client }, gone.signal);
   const [older, newer] = [play('page'), play('page')];
   expect(await older).toFail('cancelled');
   gone.abort();
@@ -212,14 +215,9 @@ it('a timeline ends when its page closes or requests a newer one, and frees the 
 });
 
 it('a timeline is refused for more units than one worker can simulate in seconds', async () => {
-  const study = smallStudy({
-    workload: { lengths: 'geometric(0.05)', units: 10_000_000_000 },
-    axes: { blockThreads: [64], balancing: ['dynamic-fetch'] },
-  });
-  const runId = await sweep(study);
-  const { designIndex } = (await page({ runId, limit: 1 })).rows[0];
+  const design = await bestOf(10_000_000_000);
   const tooMany = /10000000000 units; a timeline shows at most/;
-  expect(await engine.call('simulations.timeline', { runId, designIndex })).toFail('unsupported', tooMany);
+  expect(await engine.call('simulations.timeline', design)).toFail('unsupported', tooMany);
 });
 
 it('has no rank correlation if there is no order', () => {

@@ -16,7 +16,6 @@ const RATE = Float64Array.of(0, 7, 11, 17, 29, 43, 61, 83, 109);
 const ONE = { multiprocessors: 1, residentBlocks: 1, groupsPerBlock: 1, gridBlocks: 1, cyclesPerIteration: RATE };
 const launchOf = (change: Partial<Launch>): Launch => ({ ...ONE, ...change });
 
-/** Returns blocks with the given depths, in order. */
 function depthsOf(...blocks: readonly (readonly number[])[]): BlockSource {
   return () => {
     let next = 0;
@@ -35,8 +34,7 @@ describe('a launch by hand', () => {
   it('lets groups compete for issue on their scheduler, and for memory on their multiprocessor', () => {
     const depths = depthsOf([3, 5, 4, 6]);
     const launch = launchOf({ groupsPerBlock: 4 });
-    // Groups 0 and 2 are on one scheduler, groups 1 and 3 on the other. Two active groups on one scheduler issue as
-    // slowly as four active groups on both.
+    // Groups 0 and 2 share a scheduler, 1 and 3 the other. Two groups on one scheduler issue as slowly as four on both.
     const apart = { ...launch, schedulers: { count: 2, issueShare: 1 } };
     expect(cyclesOf(apart, depths)).toBe(5 * RATE[4] + 1 * RATE[1]);
     const together = { ...launch, schedulers: { count: 2, issueShare: 0 } };
@@ -163,8 +161,7 @@ describe('fetched work', () => {
   });
 
   it('makes the lanes of a group wait for the setup of one of them', () => {
-    // Two lanes have three units of 5 iterations with a set-up of 2. Both lanes start together, and then one of them
-    // fetches the last unit alone.
+    // Two lanes have three units of 5 iterations with a set-up of 2. One of them fetches the last unit alone.
     expect(run({}, 3, 2, constant, 2)).toBe(14 * RATE[1]);
     expect(run({}, 6, 1, constant, 2)).toBe(42 * RATE[1]);
     // Lanes that are out of step run nearly all set-ups one after another. There is at least one set-up for each unit
@@ -178,8 +175,7 @@ describe('fetched work', () => {
   it('takes the sum of all units if one lane runs all of them', () => {
     const law = unwrap(uniformLaw(0, 40));
     const cycles = run({}, 20_000, 1, law);
-    // The sum of 20,000 draws has a mean of 20 and a standard deviation of 11.8 per draw, so five standard errors are
-    // 2.1 %.
+    // 20,000 draws have a mean of 20 and a standard deviation of 11.8, so five standard errors are 2.1 %.
     expect(Math.abs(cycles / (20_000 * 20 * RATE[1]) - 1)).toBeLessThan(0.021);
   });
 });
@@ -214,13 +210,11 @@ describe('dealt units', () => {
     'have the mean depth of the law: $kind',
     (balancing) => {
       for (const loop of ['nested', 'flattened'] as const) {
-        // With set-up, the depth law of a flattened loop is only an approximation. Flattened loops therefore have no
-        // set-up here.
+        // With set-up, the depth law of a flattened loop is an approximation, so flattened loops have no set-up here.
         const setupIterations = loop === 'nested' ? 2 : 0;
         const expected = makeGroupDepthLaw(law, 16, balancing, loop, 3, { setupIterations }).meanDepth;
         const got = meanDepth(unwrap(dealtUnits({ ...dealing, loop, balancing, setupIterations })), 40);
-        // The tolerance is five standard errors of 32,000 groups. The standard deviation of their depths is at most
-        // half of the mean.
+        // The tolerance is five standard errors of 32,000 groups, whose deviation is at most half of the mean.
         expect(Math.abs(got / expected - 1)).toBeLessThan(0.014);
       }
     },

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { studyJsonSchema } from '../../src-main/contract/json-schema.ts';
 
-/** Keywords of a JSON schema that these tests read. */
 interface Schema {
   readonly description?: string;
   readonly properties?: Readonly<Record<string, Schema>>;

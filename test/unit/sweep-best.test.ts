@@ -28,15 +28,7 @@ const STUDIES: Readonly<Record<string, StudyFile>> = {
     axes: {
       threadsPerUnit: [1, 4, 32, 64],
       loop: ['nested', 'flattened'],
-      balancing: [
-        'none',
-        'quantile-buckets(4)',
-        'window-sort(4096)',
-        'full-sort',
-        'dynamic-fetch',
-        'padded',
-        'merge-path',
-      ],
+      balancing: 'none quantile-buckets(4) window-sort(4096) full-sort dynamic-fetch padded merge-path'.split(' '),
       blockThreads: { from: 128, to: 1024, step: 128 },
       unitsPerThread: [1, 2, 5, 16],
       blocksPerMultiprocessor: [1, 8],
@@ -80,49 +72,45 @@ const STUDIES: Readonly<Record<string, StudyFile>> = {
   }),
 };
 
-it.each(Object.keys(STUDIES))(
-  'the best designs of a space are the first designs of the whole ranking: %s',
-  async (name) => {
-    const plan = await planOf(STUDIES[name]);
-    const size = spaceSize(plan.axes);
-    const { timeMs, ...others } = predictChunk(createPredictor(plan), 0, size);
-    const ranked = [...timeMs.keys()].filter((design) => !Number.isNaN(timeMs[design])).sort((a, b) => timeMs[a] - timeMs[b] || a - b); // prettier-ignore
-    const predictor = createPredictor(plan);
-    const parts = spaceParts(predictor.counts);
-    const inParts = Array.from({ length: parts.count }, (_, at) => parts.at(at));
-    expect(inParts.reduce((sum, { first, count }) => (sum === first ? first + count : NaN), 0)).toBe(size);
-    const bounds = shortestOfParts(predictor, inParts);
-    for (const wanted of [1, 100, 3000]) {
-      const all = keepBest(wanted);
-      let predicted = 0;
-      // The parts are searched in reverse order, so that the limit does not come from the best part at once.
-      for (const part of inParts.toReversed()) {
-        if (bounds[inParts.indexOf(part)] > all.limitMs()) continue;
-        const kept = keepBest(wanted, all.limitMs(), part.count);
-        const found = searchPart(predictor, part, kept);
-        all.merge(kept.found());
-        predicted += found;
-      }
-      const { designs, columns } = all.found();
-      const expected = ranked.slice(0, wanted).sort((a, b) => a - b);
-      expect([...designs]).toEqual(expected);
-      expect([...columns.timeMs]).toEqual(expected.map((design) => timeMs[design]));
-      expect([...columns.gridBlocks]).toEqual(expected.map((design) => others.gridBlocks[design]));
-      // Even shares have no tight bound if there are more slots than units, because the cost of search and carry
-      // depends on the share.
-      if (wanted === 1) expect(predicted).toBeLessThan(0.55 * ranked.length);
+it.each(Object.keys(STUDIES))('the best designs of a space are the first of the whole ranking: %s', async (name) => {
+  const plan = await planOf(STUDIES[name]);
+  const size = spaceSize(plan.axes);
+  const { timeMs, ...others } = predictChunk(createPredictor(plan), 0, size);
+  const ranked = [...timeMs.keys()].filter((design) => !Number.isNaN(timeMs[design])).sort((a, b) => timeMs[a] - timeMs[b] || a - b); // prettier-ignore
+  const predictor = createPredictor(plan);
+  const parts = spaceParts(predictor.counts);
+  const inParts = Array.from({ length: parts.count }, (_, at) => parts.at(at));
+  expect(inParts.reduce((sum, { first, count }) => (sum === first ? first + count : NaN), 0)).toBe(size);
+  const bounds = shortestOfParts(predictor, inParts);
+  for (const wanted of [1, 100, 3000]) {
+    const all = keepBest(wanted);
+    let predicted = 0;
+    // The parts are searched in reverse order, so that the limit does not come from the best part at once.
+    for (const part of inParts.toReversed()) {
+      if (bounds[inParts.indexOf(part)] > all.limitMs()) continue;
+      const kept = keepBest(wanted, all.limitMs(), part.count);
+      const found = searchPart(predictor, part, kept);
+      all.merge(kept.found());
+      predicted += found;
     }
+    const { designs, columns } = all.found();
+    const expected = ranked.slice(0, wanted).sort((a, b) => a - b);
+    expect([...designs]).toEqual(expected);
+    expect([...columns.timeMs]).toEqual(expected.map((design) => timeMs[design]));
+    expect([...columns.gridBlocks]).toEqual(expected.map((design) => others.gridBlocks[design]));
+    // Even shares of more slots than units have no tight bound, because their search and carry depend on the share.
+    if (wanted === 1) expect(predicted).toBeLessThan(0.55 * ranked.length);
+  }
 
-    const perDevice = size / plan.axes.devices.length;
-    const first = Math.floor(ranked[0] / perDevice) * perDevice;
-    const limitMs = timeMs[ranked[0]] * (1 + AGREEMENT_FRACTION);
-    const pick = keepPick(plan.axes, limitMs);
-    searchPart(predictor, { first, count: perDevice }, pick);
-    const near = ranked.filter((design) => timeMs[design] <= limitMs && design >= first && design < first + perDevice);
-    const figures = { timeMs: (at: number) => timeMs[at], gridBlocks: (at: number) => others.gridBlocks[at] };
-    expect(pick.picked()?.design).toBe(pickDesign(plan.axes, figures, near));
-  },
-);
+  const perDevice = size / plan.axes.devices.length;
+  const first = Math.floor(ranked[0] / perDevice) * perDevice;
+  const limitMs = timeMs[ranked[0]] * (1 + AGREEMENT_FRACTION);
+  const pick = keepPick(plan.axes, limitMs);
+  searchPart(predictor, { first, count: perDevice }, pick);
+  const near = ranked.filter((design) => timeMs[design] <= limitMs && design >= first && design < first + perDevice);
+  const figures = { timeMs: (at: number) => timeMs[at], gridBlocks: (at: number) => others.gridBlocks[at] };
+  expect(pick.picked()?.design).toBe(pickDesign(plan.axes, figures, near));
+});
 
 it.each(Array.from({ length: 12 }, (_, seed) => seed + 100))(
   'the best designs of a space are the first designs of random study %i',

@@ -3,10 +3,7 @@ import { expect, it } from 'vitest';
 import { bestCell, bestOfCells, NO_DESIGN, type CellAxis } from '../../src-workers/sweep/cells.ts';
 import { forAll } from '../for-all.ts';
 
-/**
- * Generates a space of a few axes, in the order of their strides. An axis is either shown, with a number of cells, or
- * minimised over.
- */
+/** Generates axes in the order of their strides. An axis is either shown with a number of cells, or minimised over. */
 const space = fc
   .array(fc.record({ count: fc.integer({ min: 1, max: 4 }), drawn: fc.integer({ min: 0, max: 4 }) }), {
     minLength: 1,
@@ -52,14 +49,8 @@ it('the best designs of cells are the first of the fastest designs in each cell,
 
     // If only some designs are given, they are identified by their indices.
     const some = Uint32Array.from(timeMs.keys()).filter((design) => !Number.isNaN(timeMs[design]));
-    const ofSome = bestOfCells(
-      timeMs.filter((time) => !Number.isNaN(time)),
-      some,
-      first,
-      listed,
-      cells,
-    );
-    expect(ofSome).toEqual(found);
+    const times = timeMs.filter((time) => !Number.isNaN(time));
+    expect(bestOfCells(times, some, first, listed, cells)).toEqual(found);
 
     const valid = expected.filter(({ design }) => design !== NO_DESIGN);
     const [best] = valid.sort((a, b) => a.time - b.time || a.design - b.design);

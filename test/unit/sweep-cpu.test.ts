@@ -38,41 +38,38 @@ const onCpus = (change: Partial<StudyFile> = {}): StudyFile =>
 const EPS = Number.EPSILON;
 
 describe('designs of a CPU', () => {
-  it.each(CPUS.map((device) => [device.id, device] as const))(
-    'take the same time as in the contention models on %s',
-    async (id, device) => {
-      const { plan, columns, predictor } = await predicted(onCpus({ devices: [id] }));
-      CPU_PARTITIONS.forEach(({ split }, p) => {
-        const traffic = { bytesPerNonZero: 12, bytesPerRow: 20 };
-        const loadsOf = (cores: number) => partitionLoads(split(plan.ordered!.iterations, cores), traffic);
-        const { timeMs, bestCores } = coreSweep(maxRateCurve(device, device.cores), loadsOf);
-        const times = Array.from(columns.timeMs.subarray(p * 72, p * 72 + device.cores));
-        times.forEach((time, c) => {
-          // Both times are the same sums in the same order, except for a factor that should be 1.
-          expect(Math.abs(time / timeMs[c] - 1)).toBeLessThanOrEqual(8 * EPS);
-          const design = p * 72 + c;
-          expect(columns.aggregateLoss[design]).toBe(Math.fround(loadImbalance(loadsOf(c + 1))));
-          expect(columns.occupancyFraction[design]).toBe(Math.fround((c + 1) / device.cores));
-          expect(describeDesign(predictor, design)).toMatchObject({
-            invalid: null,
-            design: {
-              gridBlocks: c + 1,
-              blockThreads: 1,
-              unitsPerThread: Math.ceil(5242 / (c + 1)),
-              balancing: PARTITIONS[p],
-            },
-          });
-          const { parts } = explainDesign(predictor, design)!;
-          const sum = Object.values(parts).reduce((a, b) => a + b, 0);
-          expect(Math.abs(sum / time - 1)).toBeLessThanOrEqual(8 * EPS);
-          for (const part of Object.values(parts)) expect(part).toBeGreaterThanOrEqual(-8 * EPS * time);
+  it.each(CPUS)('take the same time as in the contention models on $id', async (device) => {
+    const { plan, columns, predictor } = await predicted(onCpus({ devices: [device.id] }));
+    CPU_PARTITIONS.forEach(({ split }, p) => {
+      const traffic = { bytesPerNonZero: 12, bytesPerRow: 20 };
+      const loadsOf = (cores: number) => partitionLoads(split(plan.ordered!.iterations, cores), traffic);
+      const { timeMs, bestCores } = coreSweep(maxRateCurve(device, device.cores), loadsOf);
+      const times = Array.from(columns.timeMs.subarray(p * 72, p * 72 + device.cores));
+      times.forEach((time, c) => {
+        // Both times are the same sums in the same order, except for a factor that should be 1.
+        expect(Math.abs(time / timeMs[c] - 1)).toBeLessThanOrEqual(8 * EPS);
+        const design = p * 72 + c;
+        expect(columns.aggregateLoss[design]).toBe(Math.fround(loadImbalance(loadsOf(c + 1))));
+        expect(columns.occupancyFraction[design]).toBe(Math.fround((c + 1) / device.cores));
+        expect(describeDesign(predictor, design)).toMatchObject({
+          invalid: null,
+          design: {
+            gridBlocks: c + 1,
+            blockThreads: 1,
+            unitsPerThread: Math.ceil(5242 / (c + 1)),
+            balancing: PARTITIONS[p],
+          },
         });
-        const least = Math.min(...times);
-        // Among times that are equal up to rounding, the model takes the fewest cores.
-        expect(times.findIndex((time) => time <= least * (1 + 1e-9)) + 1).toBe(bestCores);
+        const { parts } = explainDesign(predictor, design)!;
+        const sum = Object.values(parts).reduce((a, b) => a + b, 0);
+        expect(Math.abs(sum / time - 1)).toBeLessThanOrEqual(8 * EPS);
+        for (const part of Object.values(parts)) expect(part).toBeGreaterThanOrEqual(-8 * EPS * time);
       });
-    },
-  );
+      const least = Math.min(...times);
+      // Among times that are equal up to rounding, the model takes the fewest cores.
+      expect(times.findIndex((time) => time <= least * (1 + 1e-9)) + 1).toBe(bestCores);
+    });
+  });
 
   it('take time in proportion to the units that the rows represent', async () => {
     const devices = ['amd-epyc-7302p'];
@@ -144,14 +141,11 @@ it.each<[Partial<StudyFile>, rows: string, others: string]>([
   [{ workload: { lengths: 'constant(3)', units: 7 } }, 'idle-blocks', 'idle-blocks'],
   [{ constraints: [{ quantity: 'blockThreads', multipleOf: 32 }] }, 'valid', 'valid'],
   [{ constraints: [{ quantity: 'occupancyFraction', atLeast: 0.6 }] }, 'constraint', 'constraint'],
-])(
-  'designs with %o are %s on eight cores if rows are split, and %s in other partitions',
-  async (change, rows, others) => {
-    const axes = { blockThreads: [1], balancing: PARTITIONS, cores: [8] };
-    const { columns } = await predicted(onCpus({ devices: ['amd-epyc-7302p'], axes, ...change }));
-    expect(Array.from(columns.invalidReason, (code) => INVALID_REASONS[code].code)).toEqual([rows, others, others]);
-  },
-);
+])('designs with %o are %s on eight cores if rows are split, and otherwise %s', async (change, rows, others) => {
+  const axes = { blockThreads: [1], balancing: PARTITIONS, cores: [8] };
+  const { columns } = await predicted(onCpus({ devices: ['amd-epyc-7302p'], axes, ...change }));
+  expect(Array.from(columns.invalidReason, (code) => INVALID_REASONS[code].code)).toEqual([rows, others, others]);
+});
 
 it.each([
   ['axes.cores', { axes: { blockThreads: [1], balancing: PARTITIONS } }],

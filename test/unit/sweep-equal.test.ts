@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { PredictionColumns } from '../../src-workers/domain/columns.ts';
+import { allocateChunk, type PredictionColumns } from '../../src-workers/domain/columns.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { AXIS, type SpaceAxes } from '../../src-workers/domain/space.ts';
 import { firstEquals, groupedDesigns } from '../../src-workers/sweep/equal.ts';
@@ -37,14 +37,10 @@ const columnsOf = fc
     { minLength: SIZE, maxLength: SIZE },
   )
   .map((rows): PredictionColumns => ({
+    ...allocateChunk(0, SIZE),
     timeMs: Float64Array.from(rows, ({ time }) => time),
-    meanLoss: new Float32Array(SIZE),
-    aggregateLoss: new Float32Array(SIZE),
-    occupancyFraction: new Float32Array(SIZE),
     residentBlocks: Uint16Array.from(rows, ({ resident }) => resident),
-    limitedBy: new Uint8Array(SIZE),
     invalidReason: Uint8Array.from(rows, ({ time }) => (Number.isNaN(time) ? 1 : 0)),
-    unitsPerThread: new Float64Array(SIZE),
     gridBlocks: Float64Array.from(rows, ({ grid }) => grid),
   }));
 

@@ -23,8 +23,7 @@ describe('one design of a constant workload, by hand', () => {
         return Array.from({ length: 8 }, (_, design) => explainDesign(predictor, design)!);
       }),
     );
-    // The axes are threads per unit, loop and balancing, with balancing changing fastest. Fetching adds the cost of the
-    // counter.
+    // The axes are threads per unit, loop and balancing, which changes fastest. Fetching adds the cost of the counter.
     const factor = [1, 1.1, 1.1, 1.1, 1, 1 + 0.1 / 0.4375, 1 + 0.1 / 0.4375, 1 + 0.1 / 0.4375];
     factor.forEach((expected, i) => {
       const [before, after] = [free[i], charged[i]].map(({ timeMs, parts }) => timeMs - parts.balancing);
@@ -33,8 +32,7 @@ describe('one design of a constant workload, by hand', () => {
     });
   });
 
-  // Without imbalance, whole waves run in step. The A100 has 108 multiprocessors, 4 schedulers and 64 FP32 lanes each,
-  // and 1410 MHz.
+  // Whole waves run in step. The A100 has 108 multiprocessors, 4 schedulers and 64 FP32 lanes each, and 1410 MHz.
   it.each([
     ['one full wave', 108 * 2, 4],
     ['two waves, the second partly filled', 108 * 9, 4],
@@ -155,17 +153,14 @@ const INVALID: Readonly<
   },
 };
 
-it.each(Object.entries(INVALID))(
-  'invalid designs have a reason and no time: %s',
-  async (reason, { change, device = A100 }) => {
-    const { columns, predictor } = await predicted(oneDesign(change), [device]);
-    expect(INVALID_REASONS[columns.invalidReason[0]].code).toBe(reason);
-    expect(columns.timeMs[0]).toBeNaN();
-    expect(explainDesign(predictor, 0)).toBeNull();
-    expect(describeDesign(predictor, 0).invalid).toBe(reason);
-    expect(classifyDesigns(predictor, 0, 1)[columns.invalidReason[0]]).toBe(1);
-  },
-);
+it.each(Object.entries(INVALID))('invalid designs have no time: %s', async (reason, { change, device = A100 }) => {
+  const { columns, predictor } = await predicted(oneDesign(change), [device]);
+  expect(INVALID_REASONS[columns.invalidReason[0]].code).toBe(reason);
+  expect(columns.timeMs[0]).toBeNaN();
+  expect(explainDesign(predictor, 0)).toBeNull();
+  expect(describeDesign(predictor, 0).invalid).toBe(reason);
+  expect(classifyDesigns(predictor, 0, 1)[columns.invalidReason[0]]).toBe(1);
+});
 
 it('a grid of exactly as many blocks as have work is valid', async () => {
   const study = oneDesign({
@@ -287,8 +282,7 @@ describe('the reconvergence stack', () => {
 });
 
 it('explains flattened loops over a given order by the rounds of that order', async () => {
-  // Neighbours have similar lengths, so the lanes of one loop end together. Lanes with independent draws would wait for
-  // each other.
+  // Neighbours have similar lengths, so lanes of a loop end together. With independent draws, they would wait.
   const { predictor } = await predicted(
     oneDesign({
       workload: { lengths: 'example:mandelbrot', units: 1 << 19 },

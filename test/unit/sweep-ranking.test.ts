@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PredictionColumns } from '../../src-workers/domain/columns.ts';
+import { allocateChunk, type PredictionColumns } from '../../src-workers/domain/columns.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { AXIS, type AxisName, type SpaceAxes } from '../../src-workers/domain/space.ts';
 import {
@@ -44,12 +44,12 @@ const columnsOf = fc
     { minLength: SIZE, maxLength: SIZE },
   )
   .map((rows): PredictionColumns => ({
+    ...allocateChunk(0, SIZE),
     timeMs: Float64Array.from(rows, (row) => row.time),
     meanLoss: Float32Array.from(rows, (row) => 1 + row.loss / 7),
     aggregateLoss: Float32Array.from(rows, (row) => 1 + row.loss / 3),
     occupancyFraction: Float32Array.from(rows, (row) => row.occupancy / 8),
     residentBlocks: Uint16Array.from(rows, (row) => row.resident),
-    limitedBy: new Uint8Array(SIZE),
     invalidReason: Uint8Array.from(rows, (row) => (Number.isNaN(row.time) ? 1 + (row.loss % 3) : 0)),
     unitsPerThread: Float64Array.from(rows, (row) => row.grid % 7),
     gridBlocks: Float64Array.from(rows, (row) => row.grid),

@@ -74,14 +74,8 @@ test('a weak token is refused', async () =>
   expect(await serve({ engine, rendererFolder: folder, port: 0, token: 'short' })).toFail('bad-input'));
 
 describe('requests', () => {
-  test.each([
-    'evil.example',
-    'evil.example:80',
-    '127.0.0.1.evil.example',
-    'localhost.evil.example:1',
-    '10.0.0.1',
-    'x@localhost',
-  ])('the Host %j is refused, with the token and without', async (name) => {
+  const strange = 'evil.example evil.example:80 127.0.0.1.evil.example localhost.evil.example:1 10.0.0.1 x@localhost';
+  test.each(strange.split(' '))('the Host %j is refused, with the token and without', async (name) => {
     expect(await ask('/', { host: name })).toMatchObject({ status: 403 });
     expect(await ask(`/?token=${TOKEN}`, { host: name })).toMatchObject({ status: 403 });
   });
@@ -91,22 +85,9 @@ describe('requests', () => {
     async (name) => expect(await ask('/', { host: name })).toMatchObject({ status: 200 }),
   );
 
-  test.each([
-    '/../outside.js',
-    '/%2e%2e/outside.js',
-    '/..%2foutside.js',
-    '/assets/..%2f..%2foutside.js',
-    '/..%5coutside.js',
-    '//outside.js',
-    '/link.js',
-    '/.env',
-    '/notes.txt',
-    '/assets',
-    '/%00index.html',
-    '/%E0%A4%A',
-    '/C:/outside.js',
-    '/index.html/',
-  ])('%s leads nowhere', async (path) => {
+  const astray = `/../outside.js /%2e%2e/outside.js /..%2foutside.js /assets/..%2f..%2foutside.js /..%5coutside.js
+    //outside.js /link.js /.env /notes.txt /assets /%00index.html /%E0%A4%A /C:/outside.js /index.html/`;
+  test.each(astray.split(/\s+/))('%s leads nowhere', async (path) => {
     const answer = await ask(path);
     expect(answer.status).toBe(404);
     expect(answer.body).not.toContain('secret');

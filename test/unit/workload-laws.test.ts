@@ -65,14 +65,7 @@ describe('conventions', () => {
   });
 
   it('empirical lengths become proportions', () => {
-    const law = unwrap(
-      laws.empiricalLaw(
-        new Map([
-          [9, 1],
-          [2, 3],
-        ]),
-      ),
-    );
+    const law = unwrap(laws.empiricalLaw(new Map([[9, 1]]).set(2, 3)));
     expect([...law.support]).toEqual([2, 9]);
     expect([...law.probability]).toEqual([0.75, 0.25]);
   });

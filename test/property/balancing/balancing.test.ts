@@ -21,12 +21,7 @@ const laws = fc
 const groupSizes = fc.constantFrom(2, 4, 8, 32);
 const loops = fc.constantFrom('nested' as const, 'flattened' as const);
 const texts = fc.constantFrom(
-  'none',
-  'quantile-buckets(4)',
-  'best-buckets(4)',
-  'window-sort(256)',
-  'full-sort',
-  'dynamic-fetch',
+  ...'none quantile-buckets(4) best-buckets(4) window-sort(256) full-sort dynamic-fetch'.split(' '),
 );
 
 const depthOf = (law: LengthLaw, n: number, text: string, loop: 'nested' | 'flattened' = 'nested', m = 1) =>

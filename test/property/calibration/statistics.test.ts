@@ -35,14 +35,8 @@ it('rank correlations are symmetric, within −1…1, and change sign with the o
       // The value is computed from sums of at most 60 squares.
       expect(Math.abs(value)).toBeLessThanOrEqual(1 + 1e-14);
       expect(Math.abs(correlation(b, a) - value)).toBeLessThan(1e-14);
-      expect(
-        Math.abs(
-          correlation(
-            a,
-            b.map((y) => -y),
-          ) + value,
-        ),
-      ).toBeLessThan(1e-14);
+      const opposite = b.map((y) => -y);
+      expect(Math.abs(correlation(a, opposite) + value)).toBeLessThan(1e-14);
     }
   });
 });
@@ -75,9 +69,7 @@ it('a summary of repeats does not depend on the unit: times twice as long get th
   forAll(times, (values) => {
     const once = unwrap(summariseRepeats(values, kept(values)));
     const twice = unwrap(summariseRepeats(values.map((value) => 2 * value), kept(values))); // prettier-ignore
-    expect(twice.warnings).toEqual(once.warnings);
-    expect(twice.outliers).toEqual(once.outliers);
-    expect(twice.medianNs).toBe(2 * once.medianNs);
+    expect(twice).toMatchObject({ warnings: once.warnings, outliers: once.outliers, medianNs: 2 * once.medianNs });
   });
 });
 

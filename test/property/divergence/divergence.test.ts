@@ -28,8 +28,7 @@ describe('laws of the reconvergence stack', () => {
       (pairs, stack) => {
         const registers = { M: pairs.map(([m]) => m), N: pairs.map(([, n]) => n) };
         const run = unwrap(runProgram(DOUBLE_LOOP, registers, stack));
-        expect(run.pops).toBe(run.pushes);
-        expect(run.loads).toBe(run.spills);
+        expect(run).toMatchObject({ pops: run.pushes, loads: run.spills });
         expect(run.depths.at(-1)).toBe(0);
         expect(run.activeMasks.at(-1)).toBe(2 ** pairs.length - 1);
         expect(run.maxDepth).toBe(Math.max(...run.depths));

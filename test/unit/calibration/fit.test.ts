@@ -21,10 +21,7 @@ const cost: Omit<FitParameter, 'name' | 'initial'> = {
   knownWithin: 0.5,
 };
 
-/**
- * Makes the problem of fitting time = a + b·x + c·z with c ≥ 0. If the true time does not depend on z, c is at its
- * bound.
- */
+/** Makes the problem of fitting time = a + b·x + c·z with c ≥ 0, whose bound applies if the true time ignores z. */
 function lines(count: number, time: (x: number, z: number) => number): FitProblem & { readonly x: Float64Array } {
   const uniform = mersenneTwister(21);
   const x = Float64Array.from({ length: count }, () => 10 * uniform());

@@ -3,19 +3,13 @@ import * as statistics from '../../../src-workers/numeric/statistics.ts';
 
 const of = (...values: number[]) => Float64Array.from(values);
 
-it('rank correlations by hand are 1 and −1 for the same and the opposite order', () => {
+it('rank correlations by hand are 1 and −1 for the same and the opposite order, τ-b of a table if there are ties, and undefined if one side is constant', () => {
   expect(statistics.kendall(of(1, 2, 3, 4), of(10, 20, 25, 90))).toBe(1);
   expect(statistics.kendall(of(1, 2, 3, 4), of(4, 3, 2, 1))).toBe(-1);
   expect(statistics.spearman(of(1, 2, 3, 4), of(4, 3, 2, 1))).toBe(-1);
-});
-
-it('rank correlations by hand are τ-b of a table if there are ties', () => {
   // There are 6 pairs. Pair (1,2) is tied in a, and pair (3,4) in b. The other four are concordant.
   expect(statistics.concordance(of(1, 1, 2, 3), of(5, 6, 7, 7))).toEqual({ score: 4, pairs: 6, tiedA: 1, tiedB: 1 });
   expect(statistics.kendall(of(1, 1, 2, 3), of(5, 6, 7, 7))).toBe(4 / 5);
-});
-
-it('rank correlations by hand are undefined if one side is constant', () => {
   for (const correlation of [statistics.kendall, statistics.spearman, statistics.pearson])
     expect(correlation(of(1, 1, 1), of(1, 2, 3))).toBeNaN();
 });

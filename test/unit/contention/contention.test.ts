@@ -58,8 +58,7 @@ describe('two phases', () => {
   const loads = triangularLoads(64e6, 8);
 
   it('splits at the load of core K', () => {
-    // With K = 4 and M = 15, 13, 11, 9, 7, 5, 3, 1 MB, phase 1 moves 16 + 4·9 = 52 MB at 40 GB/s, and phase 2 moves 6
-    // MB at 10 GB/s.
+    // With K = 4 and M = 15, 13, …, 1 MB, phase 1 moves 16 + 4·9 = 52 MB at 40 GB/s, and phase 2 moves 6 MB at 10 GB/s.
     expect(time.twoPhases(cpu, loads, 'derived')).toEqual({ phase1Ms: 1.3, phase2Ms: 0.6, timeMs: 1.3 + 0.6 });
     // In the tabulated form, phase 1 moves 64 − 6 = 58 MB.
     expect(time.twoPhases(cpu, loads, 'tabulated').phase1Ms).toBe(1.45);
@@ -105,19 +104,13 @@ it('the rows and the non-zeros of a partition have their bytes', () => {
   expect([...partitionLoads(partition, { bytesPerNonZero: 12, bytesPerRow: 20 })]).toEqual([679_400, 76]);
 });
 
-it('the regime names the model that applies', () => {
+it('the regime names the model that applies, and its map is a grid with holes at impossible imbalances', () => {
   expect(findRegime(cpu, 8, 1)).toEqual({ regime: 'no-imbalance', ratio: 1, phase2Fraction: 0 });
   // One of eight cores has all the work, so only the bandwidth of a single core counts.
   const alone = findRegime(cpu, 8, 8);
-  expect(alone.regime).toBe('no-contention');
-  expect(alone.ratio).toBe(1);
-  expect(alone.phase2Fraction).toBe(1);
-});
-
-it('the map of regimes has a grid, with holes at impossible imbalances', () => {
+  expect(alone).toMatchObject({ regime: 'no-contention', ratio: 1, phase2Fraction: 1 });
   const map = regimeMap(cpu, [2, 8], [1, 4]);
   const expected = ['no-contention', null, 'no-imbalance', 'no-contention'];
   expect(map.points.map((point) => point?.regime ?? null)).toEqual(expected);
-  expect(map.balanceLine).toEqual([0.5, 2]);
-  expect(map.saturatingCores).toBe(4);
+  expect(map).toMatchObject({ balanceLine: [0.5, 2], saturatingCores: 4 });
 });

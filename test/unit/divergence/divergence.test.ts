@@ -21,14 +21,11 @@ const branches: Program = {
   ],
 };
 
-it('the emulator runs both sides of a branch and joins all lanes after it', () => {
+it('the emulator runs both sides of a branch and joins all lanes after it, and does not push for a branch that all lanes or none take', () => {
   const run = unwrap(runProgram(branches, { x: [1, 2, 3, 4] }));
   expect([...run.programCounters]).toEqual([0, 1, 2, 5, 3, 4, 6]);
   expect([...run.activeMasks]).toEqual([0b1111, 0b1111, 0b0011, 0b1100, 0b1100, 0b1111, 0b1111]);
   expect(run).toMatchObject({ pushes: 2, pops: 2, divergentBranches: 1, maxDepth: 2, spills: 0, loads: 0 });
-});
-
-it('the emulator does not push for a branch that all lanes or none take', () => {
   expect(unwrap(runProgram(branches, { x: [1, 2] })).divergentBranches).toBe(0);
   expect(unwrap(runProgram(branches, { x: [5, 6] })).divergentBranches).toBe(0);
 });
@@ -95,12 +92,7 @@ it('timings spill from 15 divergent lanes on in the double loop, whose stack is 
 });
 
 it('expected divergence is 0 for one length whose probability is rounded to slightly more than 1', () => {
-  const law = {
-    label: '',
-    support: Float64Array.of(3),
-    probability: Float64Array.of(1 + 2 ** -52),
-    truncatedMass: 0,
-  };
+  const law = { label: '', support: Float64Array.of(3), probability: Float64Array.of(1 + 2 ** -52), truncatedMass: 0 };
   expect(expectedDivergence(law, 32)).toEqual({ divergentBranches: 0, spills: 0 });
 });
 
@@ -114,7 +106,6 @@ it('expected divergence is at most one less than the number of lanes', () => {
   };
   const { divergentBranches, spills } = expectedDivergence(wide, 32);
   expect(divergentBranches).toBeCloseTo(many * (1 - (1 - 1 / many) ** 32) - 1, 9);
-  // A fourth spill needs at least 29 distinct lengths among 32. Each of the 496 pairs is equal with probability
-  // 1/10,000, so three ties are rare.
+  // A fourth spill needs 29 distinct lengths in 32. With 496 pairs of probability 1/10,000, three ties are rare.
   expect(Math.abs(spills - 4)).toBeLessThan(1e-4);
 });

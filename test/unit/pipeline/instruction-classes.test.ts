@@ -10,17 +10,11 @@ import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
 import { gpu } from '../../catalogue.ts';
 import { forAll } from '../../for-all.ts';
 
-const [v100, a100, h100, ada, mi300] = [
-  'nvidia-v100-sxm2-16gb',
-  'nvidia-a100-sxm4-40gb',
-  'nvidia-h100-sxm5-80gb',
-  'nvidia-rtx-4090',
-  'amd-mi300x',
-].map(gpu);
+const [v100, a100, h100, ada, mi300] =
+  'nvidia-v100-sxm2-16gb nvidia-a100-sxm4-40gb nvidia-h100-sxm5-80gb nvidia-rtx-4090 amd-mi300x'.split(' ').map(gpu);
 
 describe('lanes for each class of instructions', () => {
-  // The sources are the CUDA C++ Programming Guide 13.0, Throughput of Native Arithmetic Instructions, and the AMD CDNA
-  // 3 ISA guide.
+  // Sources: CUDA C++ Programming Guide 13.0, Throughput of Native Arithmetic Instructions; AMD CDNA 3 ISA guide.
   it.each([
     [v100, { fp32: 64, integer: 64, fp64: 32, special: 16, threeRegisters: 64, issue: 128 }],
     [a100, { fp32: 64, integer: 64, fp64: 32, special: 16, threeRegisters: 64, issue: 128 }],

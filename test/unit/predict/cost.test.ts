@@ -34,7 +34,6 @@ const planned = ({ lengths = 'constant(32)', units = UNITS, kernel = {}, axes = 
       axes: { blockThreads: [256], ...axes },
     }),
   );
-/** Returns the candidate of the first design, and its pace. */
 function pacedDesign(predictor: Predictor) {
   const candidate = {} as GpuCandidate;
   examine(predictor, new Int32Array(predictor.counts.length), candidate);
@@ -140,7 +139,7 @@ it('the cycles of a mean round make a launch of whole waves as long as the sum o
 });
 
 it.each([1, 32, 64, 256])(
-  'the cycles of a mean round have their best rate at some number of groups, if %i threads share a unit',
+  'the best rate of a mean round is at some number of groups: %i threads per unit',
   async (u) => {
     for (const kernel of [{ unit: { instructions: 30 } }, { unit: { instructions: 9, bytes: 16 } }])
       for (const schedulers of [1, 3, 4]) {

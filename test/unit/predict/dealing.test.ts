@@ -252,21 +252,17 @@ describe('depths of dealt units', () => {
     { gridBlocks: 712, slotsPerBlock: 32, units: 200_000 },
     { gridBlocks: 1864, slotsPerBlock: 32, units: 250_000 },
     { gridBlocks: 3132, slotsPerBlock: 34, units: 250_000 },
-  ])(
-    'contain, in a sample, the long units that only a few of $gridBlocks blocks get',
-    ({ gridBlocks, slotsPerBlock, units }) => {
-      const dealing: deal.Dealing = { ...dealingOf(units, slotsPerBlock, 1, 1), gridBlocks };
-      const reader = readSorted(makeSortedOrder(rare, units, 4096), dealing);
-      const all = computeAllBlocks(reader, dealing);
-      const sample = sampleBlocks(reader, dealing);
-      expect(Math.max(...sample.depths)).toBeGreaterThanOrEqual(3000);
-      expect(Math.abs(momentsOf(sample).block / momentsOf(all).block - 1)).toBeLessThan(0.35);
-    },
-  );
+  ])('contain, in a sample, long units of only a few of $gridBlocks blocks', ({ gridBlocks, slotsPerBlock, units }) => {
+    const dealing: deal.Dealing = { ...dealingOf(units, slotsPerBlock, 1, 1), gridBlocks };
+    const reader = readSorted(makeSortedOrder(rare, units, 4096), dealing);
+    const all = computeAllBlocks(reader, dealing);
+    const sample = sampleBlocks(reader, dealing);
+    expect(Math.max(...sample.depths)).toBeGreaterThanOrEqual(3000);
+    expect(Math.abs(momentsOf(sample).block / momentsOf(all).block - 1)).toBeLessThan(0.35);
+  });
 
   it('have the same place in every round if the stride is a multiple of the window, and otherwise an average place', () => {
-    // With 16 blocks of 256 slots, a round is one window. With 15 blocks, the place in the window changes from round to
-    // round.
+    // With 16 blocks of 256 slots, a round is one window. With 15, the place in the window changes every round.
     const spreadOf = (gridBlocks: number): number => {
       const units = 256 * gridBlocks * 16;
       const dealing = { ...dealingOf(units, 32, 8, 16), gridBlocks };

@@ -35,7 +35,6 @@ function depthOf(law: LengthLaw, n: number, text: string, loop: LoopForm = 'nest
   return makeGroupDepthLaw(law, n, lockstep(text), loop, m, { setupIterations });
 }
 
-/** Returns the mean and standard deviation of a block's depth, computed from its survival function. */
 function blockOf(depth: GroupDepth, groupsPerBlock: number) {
   const survival = new Float64Array(depth.values.length);
   depth.survivalInto(survival, groupsPerBlock);
@@ -191,8 +190,7 @@ describe('group depths compared with simulated launches', () => {
         expect(Math.abs(model[at][i] / sampled - 1), `n=${lanes}, ${few} and ${many}`).toBeLessThan(0.02);
       }),
     );
-    // Each lane has two units, the first from a short bucket and the second from a long one. The second unit starts
-    // within six iterations in every lane.
+    // Every lane has a short unit and then a long one, which starts within six iterations.
     expect(model[0][2]).toBeLessThanOrEqual(7);
     expect(computeOrderedStarts([unwrap(constantLaw(3)), long], [32], [[5, 1]])).toEqual([[expect.closeTo(6, 6)]]);
   });
@@ -241,43 +239,37 @@ it.each(['none', 'quantile-buckets(3)', 'best-buckets(4)', 'dynamic-fetch'])(
   },
 );
 
-it.each([1, 2, 3, 4, 5, 7])(
-  'blocks of sorted windows with %d groups in windows of three have the same activity as groups that are counted one by one',
-  (groups) => {
-    const units = 6;
-    const n = 2;
-    const survival = 0.3;
-    // For each k, computes the probability that k of a window's units are at most x, and which groups are then active.
-    const window = Array.from({ length: units + 1 }, (_, k) => {
-      const ways = [1, 6, 15, 20, 15, 6, 1][k];
-      const active = [1, 2, 3].map((r) => Number(k < r * n));
-      return { probability: ways * (1 - survival) ** k * survival ** (units - k), active };
-    });
-    const expected = { block: 0, group: 0, pair: 0 };
-    const windows = Math.ceil((groups + 2) / 3);
-    const count = (probability: number, row: readonly number[]): void => {
-      if (row.length < 3 * windows) {
-        for (const one of window) count(probability * one.probability, [...row, ...one.active]);
-        return;
-      }
-      // Consecutive blocks start at every position of a window. If a block is a whole number of windows, they all start
-      // at the same position.
-      const starts = groups % 3 === 0 ? [0] : [0, 1, 2];
-      for (const start of starts) {
-        const active = row.slice(start, start + groups).reduce((sum, one) => sum + one, 0);
-        expected.block += (probability * Number(active > 0)) / starts.length;
-        expected.group += (probability * active) / groups / starts.length;
-        if (groups > 1)
-          expected.pair += (probability * active * (active - 1)) / (groups * (groups - 1)) / starts.length;
-      }
-    };
-    count(1, []);
-    const got = { block: 0, group: 0, pair: 0 };
-    computeWindowActivity({ units, n }, groups)(survival, got);
-    for (const key of ['block', 'group', 'pair'] as const)
-      expect(Math.abs(got[key] - expected[key])).toBeLessThan(1e-12);
-  },
-);
+it.each([1, 2, 3, 4, 5, 7])('blocks with %d groups of sorted windows are as active as counted one by one', (groups) => {
+  const units = 6;
+  const n = 2;
+  const survival = 0.3;
+  // For each k, computes the probability that k of a window's units are at most x, and which groups are then active.
+  const window = Array.from({ length: units + 1 }, (_, k) => {
+    const ways = [1, 6, 15, 20, 15, 6, 1][k];
+    const active = [1, 2, 3].map((r) => Number(k < r * n));
+    return { probability: ways * (1 - survival) ** k * survival ** (units - k), active };
+  });
+  const expected = { block: 0, group: 0, pair: 0 };
+  const windows = Math.ceil((groups + 2) / 3);
+  const count = (probability: number, row: readonly number[]): void => {
+    if (row.length < 3 * windows) {
+      for (const one of window) count(probability * one.probability, [...row, ...one.active]);
+      return;
+    }
+    // Consecutive blocks start at every position of a window, or all at the same one if a block is whole windows.
+    const starts = groups % 3 === 0 ? [0] : [0, 1, 2];
+    for (const start of starts) {
+      const active = row.slice(start, start + groups).reduce((sum, one) => sum + one, 0);
+      expected.block += (probability * Number(active > 0)) / starts.length;
+      expected.group += (probability * active) / groups / starts.length;
+      if (groups > 1) expected.pair += (probability * active * (active - 1)) / (groups * (groups - 1)) / starts.length;
+    }
+  };
+  count(1, []);
+  const got = { block: 0, group: 0, pair: 0 };
+  computeWindowActivity({ units, n }, groups)(survival, got);
+  for (const key of ['block', 'group', 'pair'] as const) expect(Math.abs(got[key] - expected[key])).toBeLessThan(1e-12);
+});
 
 describe('losses', () => {
   it('agrees with the published figures of window sorts', () => {
@@ -388,12 +380,11 @@ it('best buckets are the cheapest cuts of all', () => {
 
 it('buckets cut a length in two where a quantile falls inside it', () => {
   const ranges = listBucketRanges(twoLengths, 4, { kind: 'quantile-buckets', k: 3 });
-  const expected = [
+  expect(ranges.map(({ from, to }) => [from, to])).toEqual([
     [1, 1],
     [1, 30],
     [30, 30],
-  ];
-  expect(ranges.map(({ from, to }) => [from, to])).toEqual(expected);
+  ]);
   for (const { share } of ranges) expect(share).toBeCloseTo(1 / 3, 12);
 });
 

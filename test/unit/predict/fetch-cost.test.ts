@@ -29,8 +29,7 @@ describe('the number of fetches of a group', () => {
     // The first unit of each lane is fetched before the first iteration, so 15 of its 16 units are counted.
     expect(fetches!.fetchers).toBe(32);
     expect(fetches!.additions).toBe(32 * 15);
-    // A lane starts a unit in an iteration with probability 1/20. One of 32 lanes does with probability 1 − 0.95³² =
-    // 0.81.
+    // In an iteration, a lane starts a unit with probability 1/20, and one of 32 lanes with 1 − 0.95³² = 0.81.
     expect(Math.abs(fetches!.events / fetches!.iterations / (1 - 0.95 ** 32) - 1)).toBeLessThan(0.01);
     // A lane starts a unit every 20 iterations. After 16 units per lane, none is left.
     expect(Math.abs(fetches!.iterations / (15 * 20) - 1)).toBeLessThan(0.01);
@@ -56,8 +55,7 @@ describe('the number of fetches of a group', () => {
     const nested = makeGroupDepthLaw(law, 32, { kind: 'none' }, 'nested', 16, { setupIterations: 0 }).aggregateLoss;
     expect(lane).toBeLessThan(chunks);
     expect(chunks).toBeLessThan(group);
-    // If a pool has many groups, their last rounds begin at different times. Time is then lost only by waiting within
-    // rounds.
+    // The many groups of a pool begin their last rounds at different times, so only waiting within rounds loses time.
     expect(Math.abs(group / nested - 1)).toBeLessThan(0.03);
   });
 });
@@ -209,8 +207,7 @@ describe('the simulation of a launch that fetches', () => {
     }).run(seededRandom(1));
 
   it('runs every unit, whether a lane, a chunk or a group takes it', () => {
-    // There are 32 lanes in total, and 4 groups on a multiprocessor. An iteration takes 4 cycles, and a unit takes 4
-    // iterations, including its set-up.
+    // There are 32 lanes, and 4 groups on a multiprocessor. An iteration takes 4 cycles; a unit and its set-up take 4.
     for (const fetch of [1, 'group'] as const) expect(play(fetch, 96)).toBe(3 * 4 * 4);
     expect(play(3, 96)).toBe(3 * 4 * 4);
     // Chunks of 3 units occupy 31 lanes. One lane is idle while its group continues.

@@ -108,8 +108,7 @@ describe('the units that groups fetch from a given order', () => {
     const long = Array.from({ length: 100 }, () => 500);
     const lanesOf = (lengths: number[]) => readFetchedOrder(orderOf(lengths, 4100), 1, 1).group(41, 0);
     const last = lanesOf([...short, ...long]).depth;
-    // Each lane runs 40 short units on average, and then one of the hundred long units. A long unit takes 500
-    // iterations.
+    // A lane runs 40 short units on average, and then one of the hundred long units, which takes 500 iterations.
     expect(last.values.at(-1)! - last.values[0]).toBeGreaterThan(450);
     const first = lanesOf([...long, ...short]).depth;
     expect(first.values.at(-1)! - first.values[0]).toBeLessThanOrEqual(5);
@@ -125,8 +124,7 @@ describe('the units that groups fetch from a given order', () => {
     const startsOf = (lengths: number[], units: number): number =>
       readFetchedOrder(orderOf(lengths, units), 1, 32).group(16, 2).starts;
     expect(startsOf(alike, 1 << 17)).toBeLessThan(0.4 * startsOf(shuffled, 1 << 17));
-    // The longer order has too many units for a simulation of all its groups, so a part of them is simulated. The
-    // shorter order is simulated completely.
+    // The simulation plays only a part of the groups of the longer order, but all groups of the shorter one.
     expect(Math.abs(startsOf(shuffled, 1 << 17) / startsOf(shuffled, 1 << 15) - 1)).toBeLessThan(0.05);
   });
 

@@ -19,7 +19,6 @@ import { dealingOf } from './oracle.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** Computes losses of groups of n consecutive units, group by group. */
 function bruteForce(lengths: readonly number[], n: number) {
   let lockstep = 0;
   let work = 0;

@@ -32,8 +32,7 @@ const predict = (plan: SweepPlan, caches: Caches = createCaches(createBudget(2 *
 
 describe('what a thread keeps', () => {
   it.each(['geometric(0.1)', 'mtx:ca-GrQc.mtx'])('holds the laws of %s for any axes', async (lengths) => {
-    // The kernel has no phases and moves no data. Laws then do not depend on the pace of a launch, and paces need no
-    // memory.
+    // Without phases and data, laws do not depend on the pace of a launch, and paces need no memory.
     const all = await planOf(
       oneDesign({
         workload: { lengths, units: 20_000 },
@@ -73,10 +72,8 @@ describe('what a thread keeps', () => {
       const { loop, balancing, launch, blockThreads } = plan.axes;
       const edited = (): SweepPlan => {
         const orders = { loop: partOf(loop), balancing: partOf(balancing) };
-        return {
-          ...plan,
-          axes: { ...plan.axes, ...orders, launch: partOf(launch), blockThreads: partOf(blockThreads) },
-        };
+        const sizes = { launch: partOf(launch), blockThreads: partOf(blockThreads) };
+        return { ...plan, axes: { ...plan.axes, ...orders, ...sizes } };
       };
       const caches = createCaches(createBudget(2 ** 26));
       predict(edited(), caches);
@@ -85,8 +82,7 @@ describe('what a thread keeps', () => {
     }));
 
   it('counts an order of units with all that launches add to it', () => {
-    // This value takes all the memory, so everything that other tests have left is dropped. The order then replaces the
-    // value.
+    // This value takes all the memory and drops what other tests have left. The order then replaces the value.
     createSizedCache<number, null>(threadBudget, 1, () => threadBudget.bytes)(0, () => null);
     const order = arrange(lengthsOf(1), 'padded');
     const longest = [2, 4, 8, 16, 32, 64, 128].map((n) => getLongestOfGroups(order, n));

@@ -155,7 +155,7 @@ describe('even shares', () => {
   });
 
   it.each(['none', 'nonzero-split', 'merge-path'])(
-    'with one thread per unit have no time for cooperation if memory limits them: %s',
+    'limited by memory, have no time for cooperation: %s',
     async (kind) => {
       const axes = { balancing: [kind], blockThreads: [256], unitsPerThread: [8], threadsPerUnit: [1] };
       const kernel = { bytesPerIteration: 64, instructionsPerIteration: 4, unit: { instructions: 4 } };

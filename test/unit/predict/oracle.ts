@@ -30,10 +30,7 @@ export interface Played {
   readonly losses: Float64Array;
 }
 
-/**
- * Simulates a launch unit by unit. It uses no formula of the model, so it is an independent check of
- * `computeGroupDepth`.
- */
+/** Simulates a launch unit by unit without formulas of the model, to check `computeGroupDepth` independently. */
 export function playLaunch(
   law: LengthLaw,
   n: number,
@@ -103,8 +100,7 @@ function orderedUnits(
   uniform: UniformSource,
 ): Float64Array {
   const units = Float64Array.from({ length: total }, () => draw(uniform));
-  // The model's shares are for infinitely many units. Here the law is divided into equal parts, and one unit is drawn
-  // from each part, in order.
+  // The model's shares are for infinitely many units, so one unit is drawn from each equal part of the law, in order.
   const sorted = () => {
     const cumulated = cumulative(law);
     let at = 0;

@@ -4,8 +4,8 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 
 type Call = { readonly input: string; readonly look: Look; answer(result?: Result<string>): Promise<void> };
 
-/** Makes a follower whose calls the test answers, and a list of what it shows. */
-function follower() {
+/** Makes a follower of these inputs whose calls the test answers, and a list of what it shows. */
+function follower(...inputs: readonly string[]) {
   const calls: Call[] = [];
   const shown: string[] = [];
   const following = new CoarseFirst<string, string>({
@@ -22,6 +22,7 @@ function follower() {
       }),
     show: (result, input, look) => shown.push(`${look} ${result.ok ? input : result.error.code}`),
   });
+  for (const input of inputs) following.follow(input);
   return { calls, shown, following };
 }
 
@@ -30,8 +31,7 @@ describe('an input that changes with every frame', () => {
   afterEach(() => vi.useRealTimers());
 
   it('has one glance at a time, always for the newest input, and a coarse call when that has not changed', async () => {
-    const { calls, shown, following } = follower();
-    for (const input of ['a', 'b', 'c']) following.follow(input);
+    const { calls, shown } = follower('a', 'b', 'c');
     expect(calls.map(({ input }) => input)).toEqual(['a']);
     await calls[0].answer();
     expect(calls.map(({ input }) => input)).toEqual(['a', 'c']);
@@ -43,8 +43,7 @@ describe('an input that changes with every frame', () => {
   });
 
   it('drops a coarse answer for an outdated input', async () => {
-    const { calls, shown, following } = follower();
-    following.follow('a');
+    const { calls, shown, following } = follower('a');
     await calls[0].answer();
     following.follow('b');
     expect(calls.map(({ input, look }) => `${look} ${input}`)).toEqual(['glance a', 'coarse a', 'glance b']);
@@ -54,8 +53,7 @@ describe('an input that changes with every frame', () => {
   });
 
   it('gets an exact call once it rests, however slow the coarse answer is', async () => {
-    const { calls, shown, following } = follower();
-    following.follow('a');
+    const { calls, shown, following } = follower('a');
     await vi.advanceTimersByTimeAsync(100);
     following.follow('b');
     await vi.advanceTimersByTimeAsync(100);
@@ -89,8 +87,7 @@ describe('an input that changes with every frame', () => {
   });
 
   it('drops the exact answer for an outdated input', async () => {
-    const { calls, shown, following } = follower();
-    following.follow('a');
+    const { calls, shown, following } = follower('a');
     await calls[0].answer();
     await vi.advanceTimersByTimeAsync(200);
     const exact = calls.at(-1)!;
@@ -102,8 +99,7 @@ describe('an input that changes with every frame', () => {
   });
 
   it('shows the failure of an exact call, but not of a first one', async () => {
-    const { calls, shown, following } = follower();
-    following.follow('a');
+    const { calls, shown } = follower('a');
     for (const call of [0, 1]) await calls[call].answer(fail('conflict', 'No design is valid'));
     await vi.advanceTimersByTimeAsync(200);
     await calls[2].answer(fail('conflict', 'No design is valid'));
@@ -112,8 +108,7 @@ describe('an input that changes with every frame', () => {
   });
 
   it('drops the whole answer for an outdated input, and repeats a call that another one replaced', async () => {
-    const { calls, shown, following } = follower();
-    following.follow('a');
+    const { calls, shown, following } = follower('a');
     await calls[0].answer();
     await vi.advanceTimersByTimeAsync(200);
     await calls[2].answer();
@@ -128,8 +123,7 @@ describe('an input that changes with every frame', () => {
   });
 
   it('shows nothing more once it is stopped', async () => {
-    const { calls, shown, following } = follower();
-    following.follow('a');
+    const { calls, shown, following } = follower('a');
     following.stop();
     await calls[0].answer();
     await vi.advanceTimersByTimeAsync(500);

@@ -27,9 +27,10 @@ describe('an edit that could not be saved', () => {
   beforeEach(() => {
     kept = new Map();
     // Outside a page, the rune only needs to return its value.
+    const itself = <T>(value: T) => value;
     vi.stubGlobal(
       '$state',
-      Object.assign(<T>(value: T) => value, { raw: <T>(value: T) => value }),
+      Object.assign(<T>(value: T) => value, { raw: itself }),
     );
     vi.stubGlobal('localStorage', {
       getItem: (key: string) => kept.get(key) ?? null,

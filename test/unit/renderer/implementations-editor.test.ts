@@ -14,11 +14,10 @@ const kernelAt = (of: typeof study, at: number) => implementationKernel(of.kerne
 
 describe('implementations in the editor', () => {
   it('begin as copies of the kernel, each with its own name', () => {
-    const expected = [
+    expect(two.implementations).toEqual([
       { name: 'propagate', kernel: {} },
       { name: 'propagate 2', kernel: {} },
-    ];
-    expect(two.implementations).toEqual(expected);
+    ]);
     const wanted = ['propagate', 'propagate 2', 'propagate 3'];
     expect(edit.withDuplicate(two, 1).implementations!.map(({ name }) => name)).toEqual(wanted);
     // The study format must accept what the editor writes.

@@ -53,17 +53,13 @@ function answerOf({ answer }: Demo<Values, AnswerName>, values: Values): unknown
     const { dataset, gpu, implementation } = input as ProcedureInput<'evidence.gpu'>;
     const launches = LAUNCHES.get(`${dataset} ${gpu}`);
     if (launches) return launches;
-    return judgeImplementation(
-      EVIDENCE.find((one) => one.dataset.id === dataset)!,
-      gpu,
-      implementation,
-    )!;
+    const judged = EVIDENCE.find((one) => one.dataset.id === dataset)!;
+    return judgeImplementation(judged, gpu, implementation)!;
   }
   if (answer.name !== 'models.play') return (FIGURES[answer.name] as (input: unknown) => unknown)(input);
   const { lengths, ...request } = input as PlayRequest & { readonly lengths: string };
   return playLaunch(LAWS.find(({ text }) => text === lengths)!.law(), request);
 }
-/** Returns the figures that a page shows for these values. */
 function figuresOf(id: string, chosen: Readonly<Record<string, unknown>> = {}, context = CONTEXT): readonly Figure[] {
   const { demo } = DEMOS.find((each) => each.id === id)!;
   const values = readValues(demo.controls, chosen, context);

@@ -63,26 +63,24 @@ it.each([
   ['single', 0],
   ['single', 20],
   ['double', 31],
-] as const)(
-  'the replay of the stack has the depths and spills of the %s loop with %i divergent lanes',
-  (kernel, lanes) => {
-    const run = runLoops(kernel, lanes);
-    const inMemory = inMemoryBySteps(run);
-    let up = 0;
-    let down = 0;
-    inMemory.forEach((now, step) => {
-      const moved = now - (inMemory[step - 1] ?? 0);
-      if (moved > 0) up += moved;
-      else down -= moved;
-    });
-    expect([up, down]).toEqual([run.spills * PUBLISHED_STACK.chunkEntries, run.loads * PUBLISHED_STACK.chunkEntries]);
-    for (let step = 0; step < run.executed; step += 37) {
-      const tokens = tokensAt(run, step);
-      expect(tokens).toHaveLength(run.depths[step]);
-      expect(tokens.length - inMemory[step]).toBeLessThanOrEqual(PUBLISHED_STACK.fastEntries);
-    }
-  },
-);
+] as const)('the replay has the depths and spills of the %s loop with %i divergent lanes', (kernel, lanes) => {
+  const run = runLoops(kernel, lanes);
+  const inMemory = inMemoryBySteps(run);
+  let up = 0;
+  let down = 0;
+  inMemory.forEach((now, step) => {
+    const moved = now - (inMemory[step - 1] ?? 0);
+    if (moved > 0) up += moved;
+    else down -= moved;
+  });
+  expect([up, down]).toEqual([run.spills * PUBLISHED_STACK.chunkEntries, run.loads * PUBLISHED_STACK.chunkEntries]);
+  for (let step = 0; step < run.executed; step += 37) {
+    const state = stackAt(run, step);
+    expect(state.tokens).toHaveLength(run.depths[step]);
+    expect(state.inMemory).toBe(inMemory[step]);
+    expect(state.tokens.length - state.inMemory).toBeLessThanOrEqual(PUBLISHED_STACK.fastEntries);
+  }
+});
 
 it('the replay of the stack can be stepped from one push or pop to the next, and back', () => {
   const run = runLoops('single', 5);

@@ -11,13 +11,11 @@ const labels = (query: string, ...among: readonly string[]) =>
   ).map(({ item }) => item.label);
 
 describe('finding commands', () => {
-  it('ranks the start of a label first, then the start of a word, then its middle', () => {
+  it('ranks the start of a label first, then the start of a word, then its middle, and a whole word before the beginning of a longer one', () => {
     const order = ['Simulate the selected design', 'Models: simulator', 'Dissimilar runs'];
     expect(labels('sim', ...[...order].reverse())).toEqual(order);
+    expect(labels('sort', 'Sorting', 'Sort by the predicted time')).toEqual(['Sort by the predicted time', 'Sorting']);
   });
-
-  it('ranks a whole word before the beginning of a longer one', () =>
-    expect(labels('sort', 'Sorting', 'Sort by the predicted time')).toEqual(['Sort by the predicted time', 'Sorting']));
 
   it('accepts parts of words in any order, and letters in order', () => {
     expect(labels('theme dark', 'Use the dark theme')).toHaveLength(1);
@@ -25,10 +23,8 @@ describe('finding commands', () => {
     expect(labels('xyz', 'Predict the design space')).toEqual([]);
   });
 
-  it('ignores scattered letters if another label contains the query itself', () =>
-    expect(labels('com', 'Compare', 'Copy the name')).toEqual(['Compare']));
-
-  it('ignores letters that are scattered over a label', () => {
+  it('ignores letters that are scattered over a label, always if another label contains the query itself', () => {
+    expect(labels('com', 'Compare', 'Copy the name')).toEqual(['Compare']);
     const others = [
       'Copy link to what is on screen',
       'Use compact rows, as saved',

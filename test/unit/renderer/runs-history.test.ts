@@ -58,11 +58,10 @@ it('the history is filtered by words, state and tag together', () => {
   expect(filter.filterRuns(runs, { find: 'run', state: 'complete', tag: 'keep' })).toHaveLength(2);
 });
 it('the history has counted tags, and reads typed ones', () => {
-  const expected = [
+  expect(filter.tagsInUse([run(1, { tags: ['b', 'a'] }), run(2, { tags: ['a'] })])).toEqual([
     { tag: 'a', count: 2 },
     { tag: 'b', count: 1 },
-  ];
-  expect(filter.tagsInUse([run(1, { tags: ['b', 'a'] }), run(2, { tags: ['a'] })])).toEqual(expected);
+  ]);
   expect(filter.parseTags(' a, b ,,a')).toEqual(['a', 'b']);
 });
 it('the history says when a run was', () => {

@@ -39,22 +39,19 @@ const run = (rest: Partial<RunSummary>): RunSummary =>
 
 describe('the designs that are simulated next', () => {
   const gpus = new Set(['gpu']);
-  test('are the next in the list that are not simulated yet', () => {
+  test('are the next in the list of those that can run on a GPU and are not simulated yet', () => {
     const known = simulatedTimes([design(0, [1]), design(2, [1])]);
     expect(nextToSimulate([row(0), row(1), row(2), row(3), row(4)], gpus, known, 2)).toEqual([1, 3]);
-  });
-  test('are not designs that cannot run, nor designs of a CPU', () => {
     const rows = [row(0, { invalid: 'registers' as never, rank: 0 }), row(1, { deviceId: 'cpu' }), row(2)];
     expect(nextToSimulate(rows, gpus, new Map(), 20)).toEqual([2]);
   });
 });
 
-test('the expected duration of a simulation follows from the time per design of the newest complete simulation', () => {
+test('the expected duration of a simulation follows from the time per design of the newest complete simulation, and is empty without one', () => {
   const runs = [run({ state: 'cancelled', elapsedMs: 9e6 }), run({ kind: 'sweep', elapsedMs: 9e6 }), run({})];
   expect(simulationCost(runs, 2)).toBe('about 0.40\u00a0s');
+  expect(simulationCost([run({ kind: 'sweep' }), run({ valid: 0 })], 20)).toBe('');
 });
-test('the expected duration of a simulation is empty if no simulation is known', () =>
-  expect(simulationCost([run({ kind: 'sweep' }), run({ valid: 0 })], 20)).toBe(''));
 
 test('strip plots are headed by the number of seeds', () => {
   expect(replicationsHead(new Map())).toBeNull();

@@ -77,8 +77,7 @@ describe('the bars', () => {
 test('rows fill the available height, and scroll if they would be too flat', () => {
   expect(rowGeometry(2, 2, 56).totalPx).toBe(56);
   const crowded = rowGeometry(128, 16, 400);
-  expect(crowded.lanePx).toBe(2);
-  expect(crowded.totalPx).toBe(128 * crowded.rowPx);
+  expect(crowded).toMatchObject({ lanePx: 2, totalPx: 128 * crowded.rowPx });
 });
 
 describe('the window', () => {

@@ -61,13 +61,11 @@ describe('the interpretation of a table', () => {
     expect(probable.choice).toEqual({ meaning: 'probability', length: 1, weight: 0 });
     expect(probable.reading).toMatchObject({ ok: true, units: null });
   });
-  it('finds edges by the names of their ends', async () => {
+  it('finds edges by the names of their ends, or, like an import without a choice, by two numbers with a space between them', async () => {
     const { choice, reading, columns } = await suggested(lines('weight source target', '5 0 1', '5 0 2', '5 2 1'));
     expect(choice).toEqual({ meaning: 'target', length: 1, weight: 2 });
     expect(reading).toEqual({ ok: true, units: null, text: '3 edges; a length is an out-degree' });
     expect(columns).toEqual({ length: 'source', target: 'target', header: true, delimiter: 'space' });
-  });
-  it('finds edges by two numbers with a space between them, like an import without a choice', async () => {
     expect((await suggested(lines('0 1', '0 2', '2 1'))).choice).toEqual({ meaning: 'target', length: 0, weight: 1 });
     expect((await suggested(lines('0,1', '0,2', '2,1'))).choice.meaning).toBe('unit');
   });

@@ -13,7 +13,6 @@ const field: Field = {
 }; // prettier-ignore
 const widths = Float64Array.from([0.1, -2, -0.5, -0.7, 0.3]);
 
-/** Computes the full covariance of two designs. */
 function covariance(one: number, other: number): number {
   const r =
     (Math.sqrt(5) / Math.exp(widths[3])) * (Math.abs(Math.floor(one / SIDE) - Math.floor(other / SIDE)) / (SIDE - 1));
