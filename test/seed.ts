@@ -4,10 +4,7 @@ import { expect, vi } from 'vitest';
 import { keepWorkers } from './kept-workers.ts';
 import type { Failure, FailureCode, Result } from '../src-workers/domain/result.ts';
 
-/*
- * Properties are checked with the same values in every run, so that a new failure must come from the change. Set
- * LOCKSTEP_TEST_SEED=<integer> to check other values.
- */
+/* Properties are checked with the same values in every run. LOCKSTEP_TEST_SEED=<integer> chooses other values. */
 const given = process.env.LOCKSTEP_TEST_SEED ?? '1';
 if (!/^-?\d{1,9}$/.test(given))
   throw new Error(`LOCKSTEP_TEST_SEED is "${given}". Use an integer of up to nine digits.`);

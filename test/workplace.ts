@@ -45,10 +45,7 @@ export async function testEngine(databaseFile: string, more: Partial<EngineOptio
   return unwrap(await openEngine({ databaseFile, resourceFolder, host: 'cli', workers: 1, ...more }));
 }
 
-/**
- * Makes a function that opens engines in a test. Each engine has its own database unless the call names one. The
- * engines are closed after the test.
- */
+/** Makes a function that opens engines in a test, each on its own database unless named, and closes them after it. */
 export function useEngines(more: Partial<EngineOptions> = {}) {
   const folder = testFolder();
   let databases = 0;

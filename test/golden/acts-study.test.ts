@@ -35,8 +35,7 @@ it.each(study.devices)(
   },
 );
 
-// If the fastest of many predictions is wrong, its time is often too short. Designs whose grids do not divide the
-// particles were once predicted 6 to 14 % too fast.
+// The fastest of many predictions may be too fast. Grids that do not divide the particles were once 6 to 14 % too fast.
 it.each(study.devices)(
   'the first choice takes as long as in the event simulation on %s, within 5 %',
   async (device) => {

@@ -81,10 +81,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'shared-units': { within: 0.02, simulation: { seed: 3, halfWidth: 0.004, maxReplications: 150 } },
   /* Each class of lengths has a launch of its own. */
   classes: { within: 0.07, simulation: STEADY },
-  /*
-   * The rows of this matrix are so regular that lanes stay in step. When lanes were assumed to be independent, these
-   * predictions were 29 and 37 % too long.
-   */
+  /* Rows are so regular that lanes stay in step. Predicted as independent, they were 29 and 37 % too long. */
   regular: { within: 0.06, simulation: { seed: 1, halfWidth: 0.01, maxReplications: 10 } },
 };
 

@@ -26,10 +26,7 @@ const UNITS_PER_GROUP = [1, 2, 4];
 /** A launch has one block of the largest size. A single thread runs it, so load on the other cores does not matter. */
 const BLOCK_THREADS = 256;
 const LANES = 4;
-/**
- * Number of iterations of all groups in a launch at n = 1. The launch takes some milliseconds, about as long as a busy
- * machine runs without an interruption.
- */
+/** Number of iterations of all groups at n = 1. A launch takes some milliseconds, so it is rarely interrupted. */
 const ITERATIONS = 10_000;
 /** An iteration has so many instructions that small differences between loops do not matter. */
 const INSTRUCTIONS = 448;

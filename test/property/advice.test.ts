@@ -23,10 +23,7 @@ const counts = axisCounts(axes);
 const AXES = counts.length;
 const size = counts.reduce((product, count) => product * count, 1);
 
-/**
- * Computes the sort key of the rule for the simpler design. Of two designs, the simpler one has the smaller value at
- * the first place where the keys differ.
- */
+/** Computes the sort key for the simpler design, which has the smaller value where two keys first differ. */
 function order(of: SpaceAxes, design: number, blocks: number, timeMs: number): number[] {
   const [, , , unit, loop, balancing, , cap, threads] = positionsOf(design);
   const work = [[1, 0, 2][cap], [2, 0, 1][balancing], loop, axes.threadsPerUnit[unit]];

@@ -7,10 +7,7 @@ import { spaceSize } from '../../src-workers/domain/space.ts';
 import { randomStudy } from '../unit/random-studies.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 
-/*
- * Predicts all designs of the random study of each seed. The lengths have a given order and are not whole numbers. A
- * prediction may be wrong for such input, but it must end.
- */
+/* Predicts random studies of ordered lengths that are not whole. Times may be wrong, but every prediction must end. */
 for (const seed of workerData as readonly number[]) {
   const random = seededRandom(seed);
   const study = randomStudy(random);

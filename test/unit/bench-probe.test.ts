@@ -128,8 +128,7 @@ describe('a measurement that fits the time', () => {
   });
 
   it('keeps all units of a fast device, where preparing a design takes the time', () => {
-    // This is the study of the geometric tail on an H100. Each of 200 designs takes 70 ms to prepare and has 9 launches
-    // of 0.7 ms. The limit is 7.6 s.
+    // On an H100, each of 200 designs of the geometric tail takes 70 ms, and 9 launches of 0.7 ms. The limit is 7.6 s.
     const rounds = [round(1024, 0.02, { prepareMs: 37 }), round(1_048_576, 0.7, { prepareMs: 70 })];
     const study = { ...asked, units: 1_048_576, designs: 200, repeats: 7, warmUps: 2, timeLimitMs: 7600 };
     const found = fittingMeasurement(rounds, study);
@@ -140,8 +139,7 @@ describe('a measurement that fits the time', () => {
   });
 
   it('reduces units only as long as a launch stays long, and then designs', () => {
-    // With launches of 200 ms, 200 designs of 10 launches take 400 s. With launches of 60 ms, they take 120 s. In 60 s,
-    // launches of 50 ms leave 120 designs.
+    // 200 designs of 10 launches take 400 s at 200 ms each, and 120 s at 60 ms. 120 designs at 50 ms take 60 s.
     const rounds = [round(1000, 2), round(100_000, 200)];
     expect(fitting(rounds, { designs: 200 })).toEqual([30_000, 200, 7]);
     expect(fitting(rounds, { designs: 200, timeLimitMs: 60_000 })).toEqual([25_000, 120, 7]);

@@ -32,8 +32,7 @@ describe('a part of a device', () => {
   it('cannot use all of the bandwidth with few multiprocessors: 64 bytes per multiprocessor and cycle', () => {
     const few = part(`${H100.id}:10`);
     expect(few.memoryBandwidthGbS).toBeCloseTo((64 * 10 * 1980) / 1e3, 9);
-    // The rate of random sectors from memory is below this limit, so it stays. The rate of random sectors from the
-    // cache is above, so it becomes the limit.
+    // Random sectors from memory are slower than this limit, so their rate stays. Those from the cache have the limit.
     expect(few).toMatchObject({ randomSectorsGbS: H100.randomSectorsGbS, cachedSectorsGbS: few.memoryBandwidthGbS });
     expect('randomSectorsGbS' in part('amd-mi300x:38')).toBe(false);
   });

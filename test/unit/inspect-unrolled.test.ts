@@ -15,8 +15,7 @@ const read = (code: string, entry: string): Inspection => unwrap(inspectKernel('
 const chosenOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
 
 describe('loops that compilers unrolled or left as they were', () => {
-  // For each listing, the first number counts the instructions from the head of the loop to its branch back, and the
-  // second counts the iterations in a pass.
+  // The first number counts instructions from the head of the loop to its branch back, the second iterations in a pass.
   it.each([
     ['row', 16, { ptx: [29, 4], sm_80: [87, 16], sm_90: [88, 16] }],
     ['column', 25, { ptx: [68, 4], sm_80: [72, 4], sm_90: [73, 4] }],

@@ -164,8 +164,7 @@ describe('fetched work', () => {
     // Two lanes have three units of 5 iterations with a set-up of 2. One of them fetches the last unit alone.
     expect(run({}, 3, 2, constant, 2)).toBe(14 * RATE[1]);
     expect(run({}, 6, 1, constant, 2)).toBe(42 * RATE[1]);
-    // Lanes that are out of step run nearly all set-ups one after another. There is at least one set-up for each unit
-    // of the longest lane, and at most one for each of all units.
+    // Lanes out of step run nearly all set-ups in turn: at least those of the longest lane, at most those of all units.
     const law = unwrap(uniformLaw(100, 1000));
     const setups = (run({}, 400, 4, law, 1) - run({}, 400, 4, law)) / RATE[1];
     expect(setups).toBeGreaterThan(350);
@@ -234,8 +233,7 @@ describe('dealt units', () => {
         next(out);
         long += out.filter((depth) => depth > 50).length;
       }
-      // Half of 800 groups are expected. The limit allows five standard deviations of the number of long units, and one
-      // more group in which they begin.
+      // Half of 800 groups are expected. The limit adds five deviations of the number of long units, and one group.
       expect(Math.abs(long - 400)).toBeLessThan(20);
     }
   });

@@ -240,8 +240,7 @@ describe('the reconvergence stack', () => {
     });
 
   it("adds the paper's cost for a Kepler, once per unit", async () => {
-    // 32 lengths of geometric(0.05) have 21.65 divergent branches and 2.04 spills, which take 864 cycles. Each group
-    // waits for 79.6 iterations of 40 instructions.
+    // 32 lengths have 21.65 divergent branches and 2.04 spills: 864 cycles. A group waits for 79.6 · 40 instructions.
     const k20 = gpu('nvidia-k20');
     for (const m of [1, 4]) {
       const { predictor, columns } = await predicted(study('nvidia-k20', m));

@@ -136,8 +136,7 @@ it('bootstrap intervals are the same for the same seed, and contain the true sca
     const { interval } = unwrap(agreement({ predictedMs, measuredMs }, { uniform })).scale;
     if (interval!.low <= 2 && 2 <= interval!.high) inside++;
   }
-  // The percentile interval of the median of 40 values covers 95 %, within a few points. Three standard errors of 60
-  // experiments are 8 points.
+  // The interval of the median of 40 values covers about 95 %. Three standard errors of 60 experiments are 8 points.
   expect(inside / experiments).toBeGreaterThan(0.85);
   const predictedMs = of(1, 2, 3, 4, 5, 6, 7, 8);
   const measuredMs = of(2, 1, 4, 3, 6, 5, 8, 7);

@@ -133,8 +133,7 @@ describe('repeats, over many seeded experiments', () => {
     }
     // The level of the test is 1 %. The limit is four standard errors above it.
     expect(drifts / experiments).toBeLessThan(0.01 + 4 * Math.sqrt(0.01 / experiments));
-    // The limit is 3.5 standard deviations, estimated from 10 repeats. It is exceeded in 1 % of the experiments; with
-    // the exact standard deviation, it would be 0.02 %.
+    // The limit is 3.5 deviations estimated from 10 repeats, exceeded in 1 % of cases (0.02 % with the exact one).
     expect(slow / experiments).toBeLessThan(0.02);
   });
 
