@@ -77,8 +77,7 @@ describe('opening', () => {
       const left = `${folder}/left.db`;
       const db = new Database(file);
       db.pragma('journal_mode = DELETE');
-      const rows = db.prepare('SELECT count(*) FROM runs').pluck();
-      const before = rows.get();
+      const before = db.prepare('SELECT count(*) FROM runs').pluck().get();
       // A small cache makes SQLite write pages of the unfinished change to the file. The journal has their old content.
       db.pragma('cache_size = 1');
       db.exec('BEGIN; DELETE FROM predictions; DELETE FROM run_columns; DELETE FROM runs');
@@ -213,8 +212,7 @@ describe('migrating', () => {
       const current = new Database(file);
       const version = current.pragma('user_version', { simple: true });
       current.close();
-      const migrationsFolder = withNext(folder, 'ALTER TABLE runs ADD COLUMN mood TEXT;');
-      const open = opened(file, migrationsFolder);
+      const open = opened(file, withNext(folder, 'ALTER TABLE runs ADD COLUMN mood TEXT;'));
       expect(unwrap(open.store.getRun(1)).name).toBe('sample');
       open.close();
       expect(refusal(file)).toMatch(/newer Lockstep/);

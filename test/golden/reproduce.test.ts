@@ -63,8 +63,7 @@ it('Bialas and Strzelecki walk through the single loop with n = 2 as Figure 3 do
     ['pop', 'DIV', 0x80000000, 9],
     ['pop', 'SYNC', 0xffffffff, 10],
   ]);
-  const lastBranch = run.programCounters.lastIndexOf(8);
-  expect(run.activeMasks[lastBranch]).toBe(0x3fffffff);
+  expect(run.activeMasks[run.programCounters.lastIndexOf(8)]).toBe(0x3fffffff);
   expect([...run.depths.slice(-4)]).toEqual([3, 2, 1, 0]);
 });
 

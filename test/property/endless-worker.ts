@@ -10,13 +10,11 @@ import { planOf } from '../unit/sweep-plans.ts';
 /* Predicts random studies of ordered lengths that are not whole. Times may be wrong, but every prediction must end. */
 for (const seed of workerData as readonly number[]) {
   const random = seededRandom(seed);
-  const study = randomStudy(random);
-  const plan = await planOf(study);
+  const plan = await planOf(randomStudy(random));
   const { support } = plan.law;
   const units = Math.min(plan.units, 2 ** (6 + Math.floor(8 * random())));
   const lengthAtRandom = (): number => support[Math.floor(random() ** 3 * support.length)] * random();
-  const lengths = Float64Array.from({ length: units }, lengthAtRandom);
-  const ordered = makeGivenLengths(lengths);
+  const ordered = makeGivenLengths(Float64Array.from({ length: units }, lengthAtRandom));
   const changed = { ...plan, ordered, law: makeUnitLaw('fractional', ordered, plan.units) };
   predictRanges(createPredictor(changed), [{ first: 0, count: spaceSize(plan.axes) }]);
   parentPort?.postMessage(seed);

@@ -381,8 +381,7 @@ it('the WGSL constants are only declarations of WGSL', async () => {
 it('the WGSL constants split a launch that one dimension cannot hold', async () => {
   const workload = { lengths: 'constant(8)', units: 40_000_000 };
   const axes = { threadsPerUnit: [1], blockThreads: [64], unitsPerThread: [1] };
-  const run = await bench.run(smallStudy({ name: 'Wide', workload, axes }));
-  const { text } = await bench.render(run, 'wgsl');
+  const { text } = await bench.render(await bench.run(smallStudy({ name: 'Wide', workload, axes })), 'wgsl');
   const [, x, y] = /vec2<u32>\((\d+)u, (\d+)u\)/.exec(text)!;
   const count = Number(/WORKGROUP_COUNT: u32 = (\d+)u/.exec(text)![1]);
   expect(count).toBe(625_000);

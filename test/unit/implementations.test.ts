@@ -125,8 +125,7 @@ describe('a run of several implementations', () => {
     });
 
   it('ranks all of them, and names the best of each', async () => {
-    const best = await call('ranking.best', { runId, limit: 500 });
-    const { ofImplementations, rows } = best;
+    const { ofImplementations, rows } = await call('ranking.best', { runId, limit: 500 });
     expect(new Set(ofImplementations.map(({ design }) => design.implementation))).toEqual(
       new Set(IMPLEMENTATIONS.map(({ name }) => name)),
     );

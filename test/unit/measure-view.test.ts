@@ -80,8 +80,7 @@ it('address keeps design numbers only', () => {
 
 describe('points', () => {
   it('belong to the cases that have both times, and are ranked among themselves', () => {
-    const detail = sampleDetail();
-    const { points, scale } = measuredPoints(detail, null);
+    const { points, scale } = measuredPoints(sampleDetail(), null);
     expect(points).toHaveLength(39);
     expect([...points].map(({ measuredRank }) => measuredRank).sort((a, b) => a - b)).toEqual(points.map((_, i) => i + 1));
     const residuals = points.map(({ residual }) => residual).sort((a, b) => a - b);

@@ -63,8 +63,7 @@ it('usual values make a kernel in which every field is marked as assumed', () =>
 
 describe('facts of a prediction', () => {
   it('name the assumed fields of an example, and no others', () => {
-    const study = example('acts');
-    const facts = provenance.inputFacts(study, gpu('nvidia-a100-sxm4-40gb'));
+    const facts = provenance.inputFacts(example('acts'), gpu('nvidia-a100-sxm4-40gb'));
     const names = provenance.assumedFacts(facts).map(({ field }) => field);
     expect(names).toContain('kernel.kneeSoftness');
     // A zero in the file counts as a given value.
@@ -76,8 +75,7 @@ describe('facts of a prediction', () => {
   });
 
   it('mark an estimate of a device as assumed, with its note', () => {
-    const study = example('collatz');
-    const facts = provenance.inputFacts(study, gpu('amd-rx-7900-xtx'));
+    const facts = provenance.inputFacts(example('collatz'), gpu('amd-rx-7900-xtx'));
     const latency = facts.find(({ field }) => field === 'device.memoryLatencyCycles')!;
     expect(latency.origin).toBe('assumed');
     expect(latency.note).toMatch(/^estimate/);

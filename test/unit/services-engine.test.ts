@@ -112,8 +112,7 @@ describe('a sweep', () => {
   });
 
   it('repeats a failed task once', async () => {
-    const engine = await engineOn();
-    const { result, attempts } = await withPool(engine, (attempt) => attempt === 1);
+    const { result, attempts } = await withPool(await engineOn(), (attempt) => attempt === 1);
     expect(result).toMatchObject({ ok: true, value: { state: 'complete' } });
     expect([...attempts.values()].every((count) => count === 2)).toBe(true);
   });

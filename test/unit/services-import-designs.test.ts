@@ -229,8 +229,7 @@ describe("configurations of a user's own kernel", () => {
   });
 
   it('have no link unless they have parameters that only designs have', async () => {
-    const row = ofDevice(DEVICE, 1)[0];
-    const text = cache([[parametersOf(row), 1]], { device_name: 'NVIDIA GeForce RTX 4090' });
+    const text = cache([[parametersOf(ofDevice(DEVICE, 1)[0]), 1]], { device_name: 'NVIDIA GeForce RTX 4090' });
     const single = await importText('own.json', text);
     expect(single.linked).toBeUndefined();
     expect((await call('bench.detail', { id: single.runId })).request.suite).toBe('external');
@@ -314,8 +313,7 @@ it('an exported T4 file of another run gives only its run times, because its oth
   const file = await exported(10);
   file.results[0].times.runtimes = [3, 4, 5];
   file.results[1].measurements[0].value *= 2;
-  const text = JSON.stringify(file);
-  const imported = await importText('filled.json', text, { runId: another });
+  const imported = await importText('filled.json', JSON.stringify(file), { runId: another });
   expect(imported).toMatchObject({ cases: 1, linked: { runId: another, designs: 1 } });
   expect(imported.warnings[0]).toBe(
     'Lockstep exported this file. Configurations with predictions instead of measured times are left out: 9.',

@@ -152,8 +152,7 @@ it.each([
   ['axes.balancing', { axes: { blockThreads: [1], cores: [4] } }],
   ['kernel.bytesPerIteration', { kernel: { ...SPMV, bytesPerIteration: 0, bytesPerUnit: 0 } }],
 ] satisfies readonly (readonly [string, Partial<StudyFile>])[])('a design requires %s for a CPU', (field, change) => {
-  const study = unwrap(parseStudy(JSON.stringify(onCpus(change))));
-  const axes = studyAxes(study, [cpu('amd-epyc-7302p')]);
+  const axes = studyAxes(unwrap(parseStudy(JSON.stringify(onCpus(change)))), [cpu('amd-epyc-7302p')]);
   expect(axes).toMatchObject({ ok: false, error: { code: 'bad-input', context: { field } } });
   if (!axes.ok) expect(axes.error.message).toContain('amd-epyc-7302p');
 });

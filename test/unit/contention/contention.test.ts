@@ -109,8 +109,8 @@ it('the regime names the model that applies, and its map is a grid with holes at
   // One of eight cores has all the work, so only the bandwidth of a single core counts.
   const alone = findRegime(cpu, 8, 8);
   expect(alone).toMatchObject({ regime: 'no-contention', ratio: 1, phase2Fraction: 1 });
-  const map = regimeMap(cpu, [2, 8], [1, 4]);
-  const expected = ['no-contention', null, 'no-imbalance', 'no-contention'];
+  const map = regimeMap(cpu, [2, 8], [1, 2, 4]);
+  const expected = ['no-contention', 'no-contention', null, 'no-imbalance', 'full-contention', 'no-contention'];
   expect(map.points.map((point) => point?.regime ?? null)).toEqual(expected);
   expect(map).toMatchObject({ balanceLine: [0.5, 2], saturatingCores: 4 });
 });

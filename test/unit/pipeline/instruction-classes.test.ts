@@ -75,8 +75,7 @@ describe('a study with shares of instructions', () => {
     ['kernel', { integerShare: 0.8, fp64Share: 0.5 }],
     ['kernel.unit', { unit: { instructions: 9, integerShare: 0.8, fp64Share: 0.5 } }],
   ])('is refused if the shares of %s sum to more than 1', (place, kernel) => {
-    const wrong = unwrap(parseStudy(JSON.stringify(study(kernel))));
-    const axes = studyAxes(wrong, [h100]);
+    const axes = studyAxes(unwrap(parseStudy(JSON.stringify(study(kernel)))), [h100]);
     expect(!axes.ok && axes.error.message).toBe(
       `${place}.integerShare, fp64Share and specialShare sum to 1.3. Their sum must be at most 1; the rest is FP32.`,
     );

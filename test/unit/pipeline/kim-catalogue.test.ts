@@ -88,8 +88,7 @@ it('block allocation wastes the part of the functional units that a wave leaves 
   // A block has 3 groups, and the unit takes 4. Two resident blocks have 6 groups, which need 2 issues, not 1.5.
   const device = byId('amd-r9-fury-x');
   const profile = { ...kernel, bytesPerIteration: 0, sharedMemoryBytesPerBlock: 32768 };
-  const model = kimDevice(device, profile);
-  const series = kim.kimGridSeries(model, kimLaunch(device, profile, 192, 1), 6);
+  const series = kim.kimGridSeries(kimDevice(device, profile), kimLaunch(device, profile, 192, 1), 6);
   expect(series).toMatchObject({ residentBlocks: 2, groupsPerBlock: 3 });
   const perIssue = 20 * 4;
   expect(series.cycles).toEqual([1, 2, 3, 4, 5, 6].map((issues) => issues * perIssue));

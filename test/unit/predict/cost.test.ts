@@ -132,8 +132,7 @@ it('the cycles of a mean round make a launch of whole waves as long as the sum o
   const { candidate, pace } = pacedDesign(createPredictor(plan));
   const { iterationFactor, getCycles, setupIterations } = pace;
   expect([candidate.meanUnitsPerThread, candidate.shape.residentBlocks]).toEqual([rounds, blocksPerMultiprocessor]);
-  const atOnce = getCycles()[blocksPerMultiprocessor * 8];
-  const cycles = rounds * (32 + setupIterations) * atOnce * iterationFactor;
+  const cycles = rounds * (32 + setupIterations) * getCycles()[blocksPerMultiprocessor * 8] * iterationFactor;
   const { timeMs } = predictChunk(createPredictor(plan), 0, 1);
   expect(Math.abs(timeMs[0] / (cycles / (A100.clockMhz * 1e3)) - 1)).toBeLessThan(1e-9);
 });
@@ -157,8 +156,7 @@ it.each([1, 32, 64, 256])(
 
 describe('the lanes of a group', () => {
   const lanesOf = async (lengths: string) => {
-    const predictor = createPredictor(await planned({ lengths }));
-    return countActiveLanes(predictor, { kind: 'none' });
+    return countActiveLanes(createPredictor(await planned({ lengths })), { kind: 'none' });
   };
   it('are all active if lengths are equal, and fewer are active the more lengths differ', async () => {
     expect((await lanesOf('constant(20)')).ofReads).toBe(1);

@@ -72,8 +72,7 @@ describe('implementations in the editor', () => {
       ...study,
       kernel: { ...study.kernel, origins: study.kernel.origins ?? {} },
     });
-    const changed = edit.withGiven(two, 'registersPerThread', 99, 1);
-    const left = edit.withoutImplementation(changed, 0);
+    const left = edit.withoutImplementation(edit.withGiven(two, 'registersPerThread', 99, 1), 0);
     expect(left).not.toHaveProperty('implementations');
     expect(left.kernel).toMatchObject({ name: 'propagate 2', registersPerThread: 99 });
     const narrow = edit.withAllowed(two, 1, 'threadsPerUnit', [1]);

@@ -55,8 +55,7 @@ describe('a file that is imported into an example', () => {
   it.each(['acts', 'spmv-implementations', 'software', 'collatz'])(
     'has no given value from the kernel of %s, and lists the values of the example as assumed',
     (name) => {
-      const study = example(name);
-      const own = asOwn(study, 'lengths');
+      const own = asOwn(example(name), 'lengths');
       const gpu = { kind: 'gpu', id: 'any', threadGroupWidth: 32, sources: {} } as unknown as GpuDevice;
       const axes = {
         threadsPerUnit: [1, 64],

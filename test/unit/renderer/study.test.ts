@@ -38,8 +38,7 @@ it('distributions of the editor accept every value that their sliders can reach'
 });
 
 it('distributions of the editor are read back as they were written, and do not change other workloads', () => {
-  const written = readDistribution('negative-binomial( 5 , 0.3 )')!;
-  expect(writeDistribution(written)).toBe('negative-binomial(5,0.3)');
+  expect(writeDistribution(readDistribution('negative-binomial( 5 , 0.3 )')!)).toBe('negative-binomial(5,0.3)');
   expect(readDistribution('example:collatz')).toBeNull();
   expect(readDistribution('geometric(0.1,0.2)')).toBeNull();
   expect(readDistribution('mixture(0.5*constant(1),0.5*constant(2))')).toBeNull();

@@ -17,8 +17,7 @@ const lines = (...rows: readonly string[]) => `${rows.join('\n')}\n`;
 async function suggested(text: string) {
   const summary = await inspect(text);
   const choice = suggestChoice(summary);
-  const reading = readChoice(summary, choice);
-  return { summary, choice, reading, columns: toColumns(summary, choice) };
+  return { summary, choice, reading: readChoice(summary, choice), columns: toColumns(summary, choice) };
 }
 
 describe('the interpretation of a table', () => {
