@@ -224,8 +224,7 @@ describe('migrating', () => {
   it('applies a migration completely or not at all', () =>
     withGolden(1, (file, folder) => {
       opened(file).close();
-      const migrationsFolder = withNext(folder, 'DROP TABLE settings; CREATE TABLE oops (;');
-      expect(refusal(file, migrationsFolder)).toMatch(/syntax error/);
+      expect(refusal(file, withNext(folder, 'DROP TABLE settings; CREATE TABLE oops (;'))).toMatch(/syntax error/);
       const open = opened(file);
       expect(unwrap(open.store.listSettings())).toEqual({ theme: 'dark' });
       open.close();

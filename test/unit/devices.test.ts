@@ -133,8 +133,7 @@ describe('validateDevice', () => {
 
   it('replaces the limit of 256 registers per thread of version 0.1 by the 255 of the compiler', () => {
     const { limits } = a100;
-    const former = { ...a100, limits: { ...limits, maxRegistersPerThread: 256 } };
-    expect(unwrap(validateDevice(former))).toEqual(a100);
+    expect(unwrap(validateDevice({ ...a100, limits: { ...limits, maxRegistersPerThread: 256 } }))).toEqual(a100);
     const wrong = validateDevice({ ...a100, limits: { ...limits, maxRegistersPerThread: 257 } });
     expect(wrong).toFail('bad-input', /^limits\.maxRegistersPerThread/);
   });

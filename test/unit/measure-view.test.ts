@@ -316,8 +316,7 @@ describe('set-up', () => {
 
   it('lists available targets first, and missing targets last', () => {
     const page = { ...webgpu, id: PAGE_TARGET, label: 'page' };
-    const stale = { ...page, available: false };
-    const list = listTargets([...SAMPLE_TARGETS, stale], page);
+    const list = listTargets([...SAMPLE_TARGETS, { ...page, available: false }], page);
     expect(list.map(({ id }) => id)).toEqual([PAGE_TARGET, 'webgpu', 'cpu', 'cuda']);
     expect(list[0]).toBe(page);
     expect(chosenTarget(list, 'cpu')!.id).toBe('cpu');

@@ -194,8 +194,7 @@ describe('the boundary', () => {
 
   it('makes a study of the eight SpMV kernels for a matrix, with its rows and a vector as long as its columns', async () => {
     const upload = async (fileName: string, text: string) => {
-      const bytes = new TextEncoder().encode(text);
-      return (await call(engine, 'workload.upload', { fileName, bytes })).lengths;
+      return (await call(engine, 'workload.upload', { fileName, bytes: new TextEncoder().encode(text) })).lengths;
     };
     const matrix = '%%MatrixMarket matrix coordinate pattern general\n3 500 3\n1 1\n1 2\n2 2\n';
     const lengths = await upload('wide.mtx', matrix);

@@ -59,8 +59,7 @@ describe('a roofline', () => {
 
   it('shows the designs of one device below its two limits, the fastest first', async () => {
     const kernel = { name: 'streaming', registersPerThread: 32, instructionsPerIteration: 30, bytesPerIteration: 64 };
-    const streaming = await bench.run(smallStudy({ kernel }));
-    const found = await call('landscape.roofline', { ...DEVICE, runId: streaming });
+    const found = await call('landscape.roofline', { ...DEVICE, runId: await bench.run(smallStudy({ kernel })) });
     expect(found.designIndex.length).toBe(found.sampledFrom);
     expect(found.timeMs[0]).toBe(Math.min(...found.timeMs));
     expect(Math.max(...found.issueGips)).toBeLessThanOrEqual(found.peakIssueGips);

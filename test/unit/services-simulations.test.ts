@@ -136,8 +136,7 @@ describe('simulating the best of a sweep', () => {
   });
 
   it('refuses designs that cannot be simulated, with the reason', async () => {
-    const axes = { blockThreads: [64, 2048], balancing: ['none', 'full-sort'] };
-    const runId = await sweep(smallStudy({ axes }));
+    const runId = await sweep(smallStudy({ axes: { blockThreads: [64, 2048], balancing: ['none', 'full-sort'] } }));
     const start = (input: object) => engine.call('simulations.start', { runId, ...input });
     const { total, rows } = await page({ runId, filter: { validity: 'invalid' } });
     const beyond = new RegExp(`\\b${total}\\b.* 0 to ${total - 1}\\b`);
@@ -163,8 +162,7 @@ it('a timeline shows the replication that was saved, and every block once', asyn
   const rows = await list(runId);
   for (const balancing of ['none', 'dynamic-fetch']) {
     const row = rows.find(({ design }) => design.balancing === balancing)!;
-    const asked = { runId, designIndex: row.designIndex, replication: 2 };
-    const timeline = await call('simulations.timeline', asked);
+    const timeline = await call('simulations.timeline', { runId, designIndex: row.designIndex, replication: 2 });
     const balancingMs = row.simulated.timesMs[2] - timeline.kernelMs;
     if (balancing === 'none') expect(balancingMs).toBe(0);
     expect(balancingMs).toBeGreaterThanOrEqual(0);

@@ -37,8 +37,7 @@ describe('a launch by hand', () => {
     // Groups 0 and 2 share a scheduler, 1 and 3 the other. Two groups on one scheduler issue as slowly as four on both.
     const apart = { ...launch, schedulers: { count: 2, issueShare: 1 } };
     expect(cyclesOf(apart, depths)).toBe(5 * RATE[4] + 1 * RATE[1]);
-    const together = { ...launch, schedulers: { count: 2, issueShare: 0 } };
-    expect(cyclesOf(together, depths)).toBe(cyclesOf(launch, depths));
+    expect(cyclesOf({ ...launch, schedulers: { count: 2, issueShare: 0 } }, depths)).toBe(cyclesOf(launch, depths));
   });
 
   it('frees a slot only when the last group of its block ends', () =>
