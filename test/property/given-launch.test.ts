@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
-import { unwrap } from '../../src-workers/domain/result.ts';
+import { describe, expect, it } from 'vitest';
 import { computeInOrderCycles } from '../../src-workers/predict/time/in-order.ts';
 import { listBlocks } from '../../src-workers/predict/dealing/blocks.ts';
 import { prepareDevice } from '../../src-workers/simulate/device.ts';
@@ -34,39 +33,40 @@ const launch = fc
     return { ...launched, gridBlocks, depths, cyclesPerIteration: kneeRate(600, issue, softness, 4, R * W) };
   });
 
-it('a launch in a given order takes at least its lockstep work on all multiprocessors, and at least its longest group', () =>
-  forAllOf(300)(
-    launch,
-    ({ depths, groupsPerBlock, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration }) => {
-      const blocks = listBlocks(depths, groupsPerBlock);
-      const cycles = computeInOrderCycles(blocks, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration);
-      const perGroup = cyclesPerIteration.reduce((least, t, w) => (w > 0 ? Math.min(least, t / w) : least), Infinity);
-      const work = depths.reduce((sum, depth) => sum + depth, 0) * perGroup;
-      expect(cycles).toBeGreaterThanOrEqual((work / multiprocessors) * (1 - 1e-9));
-      expect(cycles).toBeGreaterThanOrEqual(Math.max(...depths) * cyclesPerIteration[1] * (1 - 1e-9));
-    },
-  ));
+describe('a launch in a given order', () => {
+  it('takes at least its lockstep work on all multiprocessors, and at least its longest group', () => {
+    forAllOf(300)(
+      launch,
+      ({ depths, groupsPerBlock, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration }) => {
+        const blocks = listBlocks(depths, groupsPerBlock);
+        const cycles = computeInOrderCycles(blocks, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration);
+        const perGroup = cyclesPerIteration.reduce((least, t, w) => (w > 0 ? Math.min(least, t / w) : least), Infinity);
+        const work = depths.reduce((sum, depth) => sum + depth, 0) * perGroup;
+        expect(cycles).toBeGreaterThanOrEqual((work / multiprocessors) * (1 - 1e-9));
+        expect(cycles).toBeGreaterThanOrEqual(Math.max(...depths) * cyclesPerIteration[1] * (1 - 1e-9));
+      },
+    );
+  });
 
-it('a launch in a given order takes the same time as in the event simulation', () => {
-  const differences: number[] = [];
-  fc.assert(
-    fc.property(launch, ({ depths, ...launched }) => {
-      const { groupsPerBlock: W, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration } = launched;
-      let block = 0;
-      const run = unwrap(
-        prepareDevice(launched, () => {
+  it('takes the same time as in the event simulation', () => {
+    const differences: number[] = [];
+    fc.assert(
+      fc.property(launch, ({ depths, ...launched }) => {
+        const { groupsPerBlock: W, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration } = launched;
+        let block = 0;
+        const run = prepareDevice(launched, () => {
           block = 0;
           return (out) => out.set(depths.subarray(block * W, ++block * W));
-        }),
-      );
-      const simulated = run.run(seededRandom(0));
-      const blocks = listBlocks(depths.slice(), W);
-      const predicted = computeInOrderCycles(blocks, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration);
-      differences.push(Math.abs(predicted / simulated - 1));
-    }),
-    { numRuns: 300, seed: 7 },
-  );
-  differences.sort((a, b) => a - b);
-  expect(differences[150]).toBeLessThan(0.005);
-  expect(differences[285]).toBeLessThan(0.05);
+        });
+        const simulated = run.run(seededRandom(0));
+        const blocks = listBlocks(depths.slice(), W);
+        const predicted = computeInOrderCycles(blocks, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration);
+        differences.push(Math.abs(predicted / simulated - 1));
+      }),
+      { numRuns: 300, seed: 7 },
+    );
+    differences.sort((a, b) => a - b);
+    expect(differences[150]).toBeLessThan(0.005);
+    expect(differences[285]).toBeLessThan(0.05);
+  });
 });

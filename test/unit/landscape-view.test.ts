@@ -2,11 +2,26 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LandscapeGrid, ParallelSample, LandscapeAxis } from '../../src-main/contract/api.ts';
 import { fitTexts, freePlace, isLabelled, labelled, labelStride } from '../../src-renderer/charts/labels.ts';
-import * as colour from '../../src-renderer/views/landscape/colour.ts';
+import {
+  changeStep,
+  faded,
+  fittedClip,
+  greyed,
+  oklab,
+  ramp,
+  srgb,
+  timeStep,
+} from '../../src-renderer/views/landscape/colour.ts';
 import { hasStarvedRegion, lineLevels, marginals, oneWaveBoundary } from '../../src-renderer/views/landscape/grid.ts';
 import { axisNarrowing, movedEnd, parallelAxes } from '../../src-renderer/views/landscape/parallel.ts';
 import { axisLabels, prepareSlices } from '../../src-renderer/views/landscape/slices.ts';
-import * as mapZoom from '../../src-renderer/views/landscape/map-zoom.ts';
+import {
+  magnification,
+  movedMap,
+  showingCell,
+  WHOLE_MAP,
+  zoomedMap,
+} from '../../src-renderer/views/landscape/map-zoom.ts';
 import { chooseRoles, designAt, movedAlong, positionsOf } from '../../src-renderer/views/landscape/space.ts';
 import { timeColumn } from '../../src-renderer/format/numbers.ts';
 import { forAll } from '../for-all.ts';
@@ -42,55 +57,53 @@ describe('OKLab scales', () => {
   it('are converted to OKLab and back', () => {
     const channel = fc.integer({ min: 0, max: 255 });
     forAll(channel, channel, channel, (r, g, b) => {
-      expect(colour.srgb(colour.oklab([r, g, b]))).toEqual([r, g, b]);
+      expect(srgb(oklab([r, g, b]))).toEqual([r, g, b]);
     });
   });
 
   it('start and end at their first and last stops, and darken evenly between black and white', () => {
-    const { css, packed } = colour.ramp(['#ffffff', '#000000']);
+    const { css, packed } = ramp(['rgb(255, 255, 255)', 'rgb(0, 0, 0)']);
     expect([css[0], css[255]]).toEqual(['rgb(255, 255, 255)', 'rgb(0, 0, 0)']);
     expect(packed[0]).toBe(0xffffffff);
-    const lightness = css.map(
-      (text) => colour.oklab((text.match(/\d+/g) ?? []).map(Number) as [number, number, number])[0],
-    );
+    const lightness = css.map((text) => oklab((text.match(/\d+/g) ?? []).map(Number) as [number, number, number])[0]);
     // Channels are whole numbers. The darkest grey above black has lightness 0.067, so smaller steps cannot occur.
     lightness.forEach((value, i) => expect(Math.abs(value - (1 - i / 255))).toBeLessThan(0.067));
   });
 
   it('give the best the first colour, the baseline the middle one, and twice the best or slower the last one', () => {
-    expect([colour.timeStep(4, 4), colour.timeStep(8, 4), colour.timeStep(80, 4)]).toEqual([0, 255, 255]);
-    expect(colour.timeStep(4 * Math.SQRT2, 4)).toBe(128);
-    expect([colour.changeStep(2, 4), colour.changeStep(4, 4), colour.changeStep(8, 4)]).toEqual([0, 128, 255]);
-    expect([colour.timeStep(40, 4, 10), colour.changeStep(40, 4, 10)]).toEqual([255, 255]);
+    expect([timeStep(4, 4), timeStep(8, 4), timeStep(80, 4)]).toEqual([0, 255, 255]);
+    expect(timeStep(4 * Math.SQRT2, 4)).toBe(128);
+    expect([changeStep(2, 4), changeStep(4, 4), changeStep(8, 4)]).toEqual([0, 128, 255]);
+    expect([timeStep(40, 4, 10), changeStep(40, 4, 10)]).toEqual([255, 255]);
   });
 
   it('cover most cells and the best of every map, so that no map has only the last colour', () => {
     const times = fc.array(fc.oneof(fc.constant(NaN), fc.double({ min: 1, max: 60, noNaN: true })), { maxLength: 30 });
     forAll(fc.array(times, { minLength: 1, maxLength: 5 }), (maps) => {
-      const clip = colour.fittedClip(1, maps);
+      const clip = fittedClip(1, maps);
       for (const map of maps) {
         const best = Math.min(...map.filter((time) => !Number.isNaN(time)));
-        if (Number.isFinite(best)) expect(colour.timeStep(best, 1, clip)).toBeLessThan(255);
+        if (Number.isFinite(best)) expect(timeStep(best, 1, clip)).toBeLessThan(255);
       }
       const all = maps.flat().filter((time) => !Number.isNaN(time));
       expect(all.filter((time) => time <= clip).length).toBeGreaterThanOrEqual(Math.floor(0.75 * all.length));
     });
-    expect(colour.fittedClip(2, [[2, 2.4, 2.1], [3.4]])).toBe(2);
-    expect(colour.fittedClip(2, [[2, 2.1, 2.05]])).toBe(1.1);
-    expect(colour.fittedClip(1, [[1, 2], [30]])).toBe(50);
-    expect(colour.fittedClip(1, [[NaN]])).toBe(2);
+    expect(fittedClip(2, [[2, 2.4, 2.1], [3.4]])).toBe(2);
+    expect(fittedClip(2, [[2, 2.1, 2.05]])).toBe(1.1);
+    expect(fittedClip(1, [[1, 2], [30]])).toBe(50);
+    expect(fittedClip(1, [[NaN]])).toBe(2);
   });
 
   it('keep their lightness in grey, and fade into the background', () => {
-    const scale = colour.ramp(['#192159', '#1E809C', '#F2F1E3']);
-    const grey = colour.greyed(scale).css.map((text) => (text.match(/\d+/g) ?? []).map(Number));
+    const scale = ramp(['rgb(25, 33, 89)', 'rgb(30, 128, 156)', 'rgb(242, 241, 227)']);
+    const grey = greyed(scale).css.map((text) => (text.match(/\d+/g) ?? []).map(Number));
     grey.forEach(([r, g, b], i) => {
       expect(r === g && g === b).toBe(true);
       const before = (scale.css[i].match(/\d+/g) ?? []).map(Number) as [number, number, number];
       // The limit is half a step of a channel where its curve is steepest.
-      expect(Math.abs(colour.oklab([r, g, b])[0] - colour.oklab(before)[0])).toBeLessThan(0.005);
+      expect(Math.abs(oklab([r, g, b])[0] - oklab(before)[0])).toBeLessThan(0.005);
     });
-    expect(colour.faded(colour.ramp(['#000000', '#ffffff']), '#ffffff').css[0]).toBe('rgb(204, 204, 204)');
+    expect(faded(ramp(['rgb(0, 0, 0)', 'rgb(255, 255, 255)']), 'rgb(255, 255, 255)').css[0]).toBe('rgb(204, 204, 204)');
   });
 });
 
@@ -98,21 +111,20 @@ describe('the visible part of a map', () => {
   const cells = { nx: 32, ny: 20 };
   it('keeps the cell under the pointer, never has less than four cells, and can become the whole map again', () => {
     const at = { x: 0.25, y: 0.75 };
-    const near = mapZoom.zoomedMap(mapZoom.WHOLE_MAP, 0.5, cells, at);
+    const near = zoomedMap(WHOLE_MAP, 0.5, cells, at);
     expect(near).toEqual({ x: [0.125, 0.625], y: [0.375, 0.875] });
     expect(near.x[0] + at.x * (near.x[1] - near.x[0])).toBe(at.x);
-    expect(mapZoom.magnification(mapZoom.zoomedMap(mapZoom.WHOLE_MAP, 1e-6, cells))).toBeCloseTo(8, 9);
-    expect(mapZoom.zoomedMap(near, 4, cells)).toBe(mapZoom.WHOLE_MAP);
-    for (const by of [1.5, 1.1, 3])
-      expect(mapZoom.zoomedMap(mapZoom.zoomedMap(mapZoom.WHOLE_MAP, 1 / by, cells), by, cells)).toBe(mapZoom.WHOLE_MAP);
+    expect(magnification(zoomedMap(WHOLE_MAP, 1e-6, cells))).toBeCloseTo(8, 9);
+    expect(zoomedMap(near, 4, cells)).toBe(WHOLE_MAP);
+    for (const by of [1.5, 1.1, 3]) expect(zoomedMap(zoomedMap(WHOLE_MAP, 1 / by, cells), by, cells)).toBe(WHOLE_MAP);
   });
 
   it('moves to the ends and no further, and to a cell that is not visible', () => {
-    const near = mapZoom.zoomedMap(mapZoom.WHOLE_MAP, 0.5, cells);
-    expect(mapZoom.movedMap(near, 9, -9)).toEqual({ x: [0.5, 1], y: [0, 0.5] });
-    expect(mapZoom.movedMap(mapZoom.WHOLE_MAP, 1, 1)).toBe(mapZoom.WHOLE_MAP);
+    const near = zoomedMap(WHOLE_MAP, 0.5, cells);
+    expect(movedMap(near, 9, -9)).toEqual({ x: [0.5, 1], y: [0, 0.5] });
+    expect(movedMap(WHOLE_MAP, 1, 1)).toBe(WHOLE_MAP);
     for (const cell of [0, 31, 320, 639]) {
-      const { x, y } = mapZoom.showingCell(near, cell, cells);
+      const { x, y } = showingCell(near, cell, cells);
       const [i, j] = [(cell % 32) + 0.5, Math.floor(cell / 32) + 0.5];
       expect(i / 32 > x[0] && i / 32 < x[1] && j / 20 > y[0] && j / 20 < y[1]).toBe(true);
     }
@@ -140,7 +152,7 @@ describe('the values of a grid', () => {
     expect([...lineLevels(Float64Array.of(NaN, NaN), NaN)]).toEqual([1, 1]);
   });
 
-  it('have marginals with the least time of each line', () =>
+  it('have marginals with the least time of each line', () => {
     forAll(times, (values) => {
       const cells = grid(4, 3, (i, j) => values[j * 4 + i]);
       const { x, y } = marginals(cells);
@@ -148,7 +160,8 @@ describe('the values of a grid', () => {
         list.some((v) => !Number.isNaN(v)) ? Math.min(...list.filter((v) => !Number.isNaN(v))) : NaN;
       expect([...x]).toEqual([0, 1, 2, 3].map((i) => least([0, 1, 2].map((j) => values[j * 4 + i]))));
       expect([...y]).toEqual([0, 1, 2].map((j) => least([0, 1, 2, 3].map((i) => values[j * 4 + i]))));
-    }));
+    });
+  });
 
   it('have a boundary at one wave, but not along invalid cells', () => {
     // Two rows have up to one wave, and the third has more. One column is invalid.
@@ -192,9 +205,9 @@ describe('the space', () => {
       { x: 'device', y: 'threadsPerUnit', facet: 'device' },
       ['device', 'threadsPerUnit', 'blockThreads'],
     ],
-  ])('chooses axes by %s, each once', (_, axes, asked, [x, y, facet]) =>
-    expect(chooseRoles(axes, asked)).toEqual({ x, y, facet }),
-  );
+  ])('chooses axes by %s, each once', (_, axes, asked, [x, y, facet]) => {
+    expect(chooseRoles(axes, asked)).toEqual({ x, y, facet });
+  });
   it('prefers the balancing for a CPU', () => {
     const axes = [...AXES, { ...AXES[0], id: 'balancing' }];
     expect(chooseRoles(axes, ANY, true)).toEqual({ x: 'balancing', y: 'launch', facet: null });
@@ -295,9 +308,9 @@ describe('axes of slices', () => {
     ['registerCap', ['none', '1024'], ['none', '1,024']],
     ['balancing', ['none', 'window-sort(64)'], ['none', 'window(64)']],
     ['device', ['A100 SXM4 40 GB', 'GeForce RTX 4090'], ['A100', 'RTX 4090']],
-  ])('show values of %s without the words that its title already has', (axis, texts, labels) =>
-    expect(axisLabels(axis, texts)).toEqual(labels),
-  );
+  ])('show values of %s without the words that its title already has', (axis, texts, labels) => {
+    expect(axisLabels(axis, texts)).toEqual(labels);
+  });
 
   it('are cut only as much as their band requires', () => {
     expect(fitTexts(['V100', 'quantile-buckets(4)'], 68)).toEqual(['V100', 'quantile…']);

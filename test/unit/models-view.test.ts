@@ -6,33 +6,33 @@ import { MODEL_PAGES } from '../../src-renderer/views/models/pages.ts';
 import { findDecimals, findRows, tablesOf, tally } from '../../src-renderer/views/models/reproduction.ts';
 import { highlight } from '../../src-renderer/views/export/highlight.ts';
 
-const PAGES: readonly ModelPage[] = MODEL_PAGES;
+describe('the pages', () => {
+  it('have formulas that can be typeset', () => {
+    const formulas = MODEL_PAGES.flatMap(({ equations, symbols }) => [...equations, ...symbols].map(([tex]) => tex));
+    expect(formulas.length).toBeGreaterThan(60);
+    for (const formula of formulas)
+      expect(() => katex.renderToString(formula, { displayMode: true, strict: 'error' })).not.toThrow();
+  });
 
-it('the pages have formulas that can be typeset', () => {
-  const formulas = PAGES.flatMap(({ equations, symbols }) => [...equations, ...symbols].map(([tex]) => tex));
-  expect(formulas.length).toBeGreaterThan(60);
-  for (const formula of formulas)
-    expect(() => katex.renderToString(formula, { displayMode: true, strict: 'error' })).not.toThrow();
-});
-
-it('the pages have tables whose rows are complete', () => {
-  for (const { id, equations, symbols, sources } of PAGES) {
-    for (const row of equations) expect([2, 3], `${id}: ${row[0]}`).toContain(row.length);
-    for (const row of symbols) expect([2, 3], `${id}: ${row[0]}`).toContain(row.length);
-    for (const [citation, doi] of sources) {
-      expect(citation, id).toMatch(/\.$/);
-      if (doi !== undefined) expect(doi, id).toMatch(/^10\.\d{4,}\/\S+$/);
+  it('have tables whose rows are complete', () => {
+    for (const { id, equations, symbols, sources } of MODEL_PAGES) {
+      for (const row of equations) expect([2, 3], `${id}: ${row[0]}`).toContain(row.length);
+      for (const row of symbols) expect([2, 3], `${id}: ${row[0]}`).toContain(row.length);
+      for (const [citation, doi] of sources) {
+        expect(citation, id).toMatch(/\.$/);
+        if (doi !== undefined) expect(doi, id).toMatch(/^10\.\d{4,}\/\S+$/);
+      }
     }
-  }
-});
+  });
 
-it('the pages show each reproduced table on exactly one page', () => {
-  const all = reproduce();
-  for (const table of all)
-    expect(
-      PAGES.filter((page) => tablesOf(page, all).includes(table)),
-      `${table.paper}: ${table.table}`,
-    ).toHaveLength(1);
+  it('show each reproduced table on exactly one page', () => {
+    const all = reproduce();
+    for (const table of all)
+      expect(
+        MODEL_PAGES.filter((page) => tablesOf(page, all).includes(table)),
+        `${table.paper}: ${table.table}`,
+      ).toHaveLength(1);
+  });
 });
 
 describe('reproduced figures', () => {
@@ -40,10 +40,12 @@ describe('reproduced figures', () => {
     const rows = [reproductionRow('n = 2', 1, 1, 0.1), reproductionRow('n = 4', 1, passed ? 1 : 2, 0.1)];
     return { paper: 'p', citation: '', table: name, unit: '1', rows, passed, notes: [] };
   };
-  it('list failed tables and rows first, and are found by each of their words', () => {
+  it('list failed tables and rows first', () => {
     const found = findRows([table('good', true), table('bad', false)], '');
     expect(found.map((each) => each.table.table)).toEqual(['bad', 'good']);
     expect(found[0].rows.map(({ passed }) => passed)).toEqual([false, true]);
+  });
+  it('are found by each of their words', () => {
     expect(findRows([table('good', true), table('bad', false)], 'bad n=')).toEqual([]);
     expect(findRows([table('good', true), table('bad', false)], 'BAD 4')[0].rows).toHaveLength(1);
     expect(findRows([table('good', true), table('bad', false)], 'failed')).toHaveLength(1);
@@ -56,7 +58,9 @@ describe('reproduced figures', () => {
     expect(findDecimals([row(32, 0.5, 'absolute'), row(7.9, 0.05, 'absolute')])).toBe(2);
     expect(findDecimals([row(26, 1e-9, 'absolute'), row(4, 0, 'absolute')])).toBe(0);
   });
-  it('are counted', () => expect(tally([table('good', true), table('bad', false)])).toEqual({ passed: 3, total: 4 }));
+  it('are counted', () => {
+    expect(tally([table('good', true), table('bad', false)])).toEqual({ passed: 3, total: 4 });
+  });
 });
 
 it('the previews have highlighted pieces that add up to the text', () => {
@@ -64,6 +68,10 @@ it('the previews have highlighted pieces that add up to the text', () => {
   const tokens = highlight(text);
   expect(tokens.map((token) => token.text).join('')).toBe(text);
   expect(tokens.filter(({ kind }) => kind === 'comment').map((token) => token.text)).toEqual(['// 3 "x"']);
-  const expected = ['64', '2', '4u', '-1.5e-3'];
-  expect(tokens.filter(({ kind }) => kind === 'number').map((token) => token.text)).toEqual(expected);
+  expect(tokens.filter(({ kind }) => kind === 'number').map((token) => token.text)).toEqual([
+    '64',
+    '2',
+    '4u',
+    '-1.5e-3',
+  ]);
 });

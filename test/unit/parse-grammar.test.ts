@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { fail, ok, unwrap } from '../../src-workers/domain/result.ts';
 import { moments } from '../../src-workers/models/workload/laws.ts';
-import * as grammar from '../../src-workers/parse/grammar.ts';
+import {
+  formatWorkload,
+  parseWorkload,
+  resolveWorkload,
+  type WorkloadContext,
+} from '../../src-workers/parse/grammar.ts';
 import { chunks } from '../data.ts';
 
 const files: Readonly<Record<string, string>> = {
@@ -9,7 +14,7 @@ const files: Readonly<Record<string, string>> = {
   'odd, (name).csv': 'n,p\n5,1\n',
   'm.mtx': '%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n1 2\n2 2\n',
 };
-const context: grammar.WorkloadContext = {
+const context: WorkloadContext = {
   openFile: async (path) =>
     Object.hasOwn(files, path)
       ? ok(chunks(files[path]))
@@ -17,7 +22,8 @@ const context: grammar.WorkloadContext = {
 };
 
 describe('parseWorkload', () => {
-  // property/parse-fuzz reads back any workload. The texts here are short forms, or not in the canonical form.
+  // property/parse-fuzz writes any workload and reads it back. The texts here are short forms, or not in the canonical
+  // form.
   it.each([
     ['binomial( 40 , 0.5 )', 'binomial(40,0.5)'],
     [' geometric(.05) ', 'geometric(0.05)'],
@@ -34,7 +40,9 @@ describe('parseWorkload', () => {
     ['summary( sd = 12, mean=20,max=300)', 'summary(max=300,mean=20,sd=12)'],
     ['example:mandelbrot', 'example:mandelbrot'],
     ['example:mandelbrot(64, 32, 100)', 'example:mandelbrot(64,32,100)'],
-  ])('%s', (text, canonical) => expect(grammar.formatWorkload(unwrap(grammar.parseWorkload(text)))).toBe(canonical));
+  ])('%s', (text, canonical) => {
+    expect(formatWorkload(unwrap(parseWorkload(text)))).toBe(canonical);
+  });
 
   it.each([
     ['', 1, 'the text ends too early. Use a workload: binomial(trials,p), geometric(p), poisson(mean), uniform(a,'],
@@ -60,28 +68,23 @@ describe('parseWorkload', () => {
     ['summary()', 9, 'Use each of min, q1'],
     ['example:mandelbrot(3)', 19, 'Use mandelbrot(width,height,maxIterations)'],
   ])('%j fails at column %d', (text, column, message) => {
-    const failure = grammar.parseWorkload(text);
+    const failure = parseWorkload(text);
     expect(failure).toMatchObject({ error: { context: { column }, message: expect.stringContaining(message) } });
     expect(failure).toFail(null, new RegExp(`^workload, column ${column}: `));
   });
 
   it('refuses texts that only an attack would contain', () => {
-    expect(grammar.parseWorkload('mixture(1*'.repeat(5000))).toFail(null, /Nest mixtures at most 8 deep/);
-    expect(grammar.parseWorkload('x'.repeat(70_000))).toFail(
-      null,
-      /the workload has 70000 characters; the limit is 65536/,
-    );
+    expect(parseWorkload('mixture(1*'.repeat(5000))).toFail(null, /Nest mixtures at most 8 deep/);
+    expect(parseWorkload('x'.repeat(70_000))).toFail(null, /the workload has 70000 characters; the limit is 65536/);
   });
 
   it('reads columns after the name of any file', () => {
-    const expected = { kind: 'file', path: '../web.edgelist', columns: { length: '1', target: '2' } };
-    expect(unwrap(grammar.parseWorkload('file:../web.edgelist#1&target=2'))).toEqual(expected);
-    expect(unwrap(grammar.parseWorkload('file:run#2/lengths'))).toEqual({ kind: 'file', path: 'run#2/lengths' });
-  });
-
-  it('names the files that a workload reads', () => {
-    const descriptor = unwrap(grammar.parseWorkload('mixture(0.5*file:a.csv,0.2*poisson(3),0.3*mixture(1*mtx:b.mtx))'));
-    expect(grammar.workloadFiles(descriptor)).toEqual(['a.csv', 'b.mtx']);
+    expect(unwrap(parseWorkload('file:../web.edgelist#1&target=2'))).toEqual({
+      kind: 'file',
+      path: '../web.edgelist',
+      columns: { length: '1', target: '2' },
+    });
+    expect(unwrap(parseWorkload('file:run#2/lengths'))).toEqual({ kind: 'file', path: 'run#2/lengths' });
   });
 });
 
@@ -92,33 +95,33 @@ describe('resolveWorkload', () => {
       'mixture(0.5*poisson(3), 0.5*file:a.csv)',
       'example:collatz( 9 )',
       'mtx: m.mtx',
-    ])
-      expect(unwrap(await grammar.resolveWorkload(text, context)).label).toBe(
-        grammar.formatWorkload(unwrap(grammar.parseWorkload(text))),
-      );
+    ]) {
+      const law = unwrap(await resolveWorkload(text, context));
+      expect(law.label).toBe(formatWorkload(unwrap(parseWorkload(text))));
+    }
   });
 
   it('reads files through the context', async () => {
-    expect(moments(unwrap(await grammar.resolveWorkload('file:a.csv', context))).mean).toBe(2);
-    expect(moments(unwrap(await grammar.resolveWorkload('file:odd, (name).csv', context))).mean).toBe(5);
-    expect([...unwrap(await grammar.resolveWorkload('mtx:m.mtx', context)).support]).toEqual([1, 2]);
-    const mixed = unwrap(await grammar.resolveWorkload('mixture(0.5*file:a.csv,0.5*file:"odd, (name).csv")', context));
+    expect(moments(unwrap(await resolveWorkload('file:a.csv', context))).mean).toBe(2);
+    expect(moments(unwrap(await resolveWorkload('file:odd, (name).csv', context))).mean).toBe(5);
+    expect([...unwrap(await resolveWorkload('mtx:m.mtx', context)).support]).toEqual([1, 2]);
+    const mixed = unwrap(await resolveWorkload('mixture(0.5*file:a.csv,0.5*file:"odd, (name).csv")', context));
     expect(moments(mixed).mean).toBe(3.5);
   });
 
   it('passes on errors of the context and of laws', async () => {
-    expect(await grammar.resolveWorkload('mixture(1*file:../secret)', context)).toFail('not-found');
+    expect(await resolveWorkload('mixture(1*file:../secret)', context)).toFail('not-found');
     for (const [text, message] of [
       ['geometric(2)', /^geometric\(2\): p must be a probability above 0, up to 1, not 2$/],
       ['example:collatz(1e9)', /collatz: count must be an integer from 1 to 10000000, not 1000000000/],
       ['example:mandelbrot(1e6,1e6,10)', /mandelbrot: width and .* product up to 16777216, not 1000000 × 1000000/],
       ['example:mandelbrot(1000,1000,1e6)', /maxIterations must be a positive integer/],
     ] as const)
-      expect(await grammar.resolveWorkload(text, context)).toFail(null, message);
+      expect(await resolveWorkload(text, context)).toFail(null, message);
   });
 
   it('cuts infinite supports at the truncation of the context', async () => {
-    const coarse = unwrap(await grammar.resolveWorkload('geometric(0.5)', { ...context, truncation: 0.01 }));
+    const coarse = unwrap(await resolveWorkload('geometric(0.5)', { ...context, truncation: 0.01 }));
     expect(coarse.support.length).toBe(7);
     expect(Math.abs(coarse.truncatedMass * 128 - 1)).toBeLessThanOrEqual(8 * Number.EPSILON);
   });

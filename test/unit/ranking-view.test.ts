@@ -9,7 +9,18 @@ import { pinnedOn, readBaselines } from '../../src-renderer/state/baselines.ts';
 import { availableColumns, isShownAtFirst, placeColumns } from '../../src-renderer/views/ranking/columns.ts';
 import { logPlace, logValue } from '../../src-renderer/views/ranking/distribution.ts';
 import { filterChips, passingText, rangeOf, toggled, UNBOUNDED } from '../../src-renderer/views/ranking/narrowing.ts';
-import * as paging from '../../src-renderer/views/ranking/paging.ts';
+import {
+  clampTopPx,
+  isScaled,
+  lastTopPx,
+  MAX_SCROLL_PX,
+  revealPx,
+  scrollHeightPx,
+  scrollOfTopPx,
+  topOfScrollPx,
+  visibleRows,
+  wantedPages,
+} from '../../src-renderer/views/ranking/paging.ts';
 import { waterfall } from '../../src-renderer/views/ranking/waterfall.ts';
 import { timeColumn } from '../../src-renderer/format/numbers.ts';
 import { forAll } from '../for-all.ts';
@@ -25,8 +36,11 @@ const geometries = fc.record({
 it('pinned baselines are read as they were saved; earlier versions saved one for all devices', () => {
   expect(readBaselines({ enumerated: 90, designs: [4, 70] })).toEqual({ enumerated: 90, designs: [4, 70] });
   expect(readBaselines({ enumerated: 90, designIndex: 4 })).toEqual({ enumerated: 90, designs: [4] });
-  const expected = [4, null, 70];
-  expect([0, 1, 2].map((device) => pinnedOn({ enumerated: 90, designs: [4, 70] }, 90, 3, device))).toEqual(expected);
+  expect([0, 1, 2].map((device) => pinnedOn({ enumerated: 90, designs: [4, 70] }, 90, 3, device))).toEqual([
+    4,
+    null,
+    70,
+  ]);
   expect(pinnedOn({ enumerated: 90, designs: [4] }, 60, 3, 0)).toBeNull();
   for (const other of [null, 7, { designs: [4] }, { enumerated: 90 }]) expect(readBaselines(other)).toBeNull();
 });
@@ -34,44 +48,44 @@ it('pinned baselines are read as they were saved; earlier versions saved one for
 describe('scrolling', () => {
   it('never makes an element taller than browsers allow, and reaches the last row', () => {
     forAll(geometries, (geometry) => {
-      expect(paging.scrollHeightPx(geometry)).toBeLessThanOrEqual(paging.MAX_SCROLL_PX);
-      const end = paging.topOfScrollPx(geometry, Math.max(0, paging.scrollHeightPx(geometry) - geometry.viewPx));
+      expect(scrollHeightPx(geometry)).toBeLessThanOrEqual(MAX_SCROLL_PX);
+      const end = topOfScrollPx(geometry, Math.max(0, scrollHeightPx(geometry) - geometry.viewPx));
       // The tolerance covers the rounding of a product and a quotient.
-      expect(Math.abs(end - paging.lastTopPx(geometry))).toBeLessThanOrEqual(
-        1e-6 * Math.max(1, paging.lastTopPx(geometry)),
-      );
-      expect(paging.visibleRows(geometry, paging.lastTopPx(geometry)).last).toBe(geometry.count);
+      expect(Math.abs(end - lastTopPx(geometry))).toBeLessThanOrEqual(1e-6 * Math.max(1, lastTopPx(geometry)));
+      expect(visibleRows(geometry, lastTopPx(geometry)).last).toBe(geometry.count);
     });
   });
 
-  it('converts rows to positions of the scrollbar and back', () =>
+  it('converts rows to positions of the scrollbar and back', () => {
     forAll(geometries, fc.double({ min: 0, max: 1, noNaN: true }), (geometry, part) => {
-      const top = part * paging.lastTopPx(geometry);
-      const back = paging.topOfScrollPx(geometry, paging.scrollOfTopPx(geometry, top));
+      const top = part * lastTopPx(geometry);
+      const back = topOfScrollPx(geometry, scrollOfTopPx(geometry, top));
       expect(Math.abs(back - top)).toBeLessThanOrEqual(1e-6 * Math.max(1, top));
-    }));
-
-  it('scales positions only beyond the limit', () => {
-    expect(paging.isScaled({ rowPx: 26, count: 461_538, viewPx: 600 })).toBe(false);
-    expect(paging.isScaled({ rowPx: 26, count: 1_000_000, viewPx: 600 })).toBe(true);
+    });
   });
 
-  it('scrolls until a row is completely visible, and not if it is visible already', () =>
+  it('scales positions only beyond the limit', () => {
+    expect(isScaled({ rowPx: 26, count: 461_538, viewPx: 600 })).toBe(false);
+    expect(isScaled({ rowPx: 26, count: 1_000_000, viewPx: 600 })).toBe(true);
+  });
+
+  it('scrolls until a row is completely visible, and not if it is visible already', () => {
     forAll(geometries, fc.nat(), fc.double({ min: 0, max: 1, noNaN: true }), (geometry, at, part) => {
       fc.pre(geometry.count > 0);
       const row = at % geometry.count;
-      const top = paging.revealPx(geometry, paging.clampTopPx(geometry, part * paging.lastTopPx(geometry)), row);
+      const top = revealPx(geometry, clampTopPx(geometry, part * lastTopPx(geometry)), row);
       expect(row * geometry.rowPx).toBeGreaterThanOrEqual(top - 1e-6);
       expect((row + 1) * geometry.rowPx).toBeLessThanOrEqual(top + geometry.viewPx + 1e-6);
-      expect(paging.revealPx(geometry, top, row)).toBe(top);
-    }));
+      expect(revealPx(geometry, top, row)).toBe(top);
+    });
+  });
 
   it('requests visible rows first, then those ahead, and none beyond the list', () => {
-    expect(paging.wantedPages(450, 470, 1000, 100, 1, true)).toEqual([4, 5, 3]);
-    expect(paging.wantedPages(450, 470, 1000, 100, 1, false)).toEqual([4, 3, 5]);
-    expect(paging.wantedPages(90, 130, 1000, 100, 1, true)).toEqual([0, 1, 2]);
-    expect(paging.wantedPages(0, 30, 30, 100, 2, true)).toEqual([0]);
-    expect(paging.wantedPages(0, 0, 0, 100, 1, true)).toEqual([]);
+    expect(wantedPages(450, 470, 1000, 100, true)).toEqual([4, 5, 3]);
+    expect(wantedPages(450, 470, 1000, 100, false)).toEqual([4, 3, 5]);
+    expect(wantedPages(90, 130, 1000, 100, true)).toEqual([0, 1, 2]);
+    expect(wantedPages(0, 30, 30, 100, true)).toEqual([0]);
+    expect(wantedPages(0, 0, 0, 100, true)).toEqual([]);
   });
 });
 
@@ -97,7 +111,8 @@ describe('columns', () => {
   it('fill their width, and never overflow it while a column can be dropped', () => {
     const all = availableColumns({ ...WORLD, varies: new Set(['device', 'balancing', 'registerCap', 'blockThreads']) });
     forAll(fc.integer({ min: 500, max: 2400 }), (px) => {
-      const sum = placeColumns(all, 'both', px, 'timeMs').reduce((total, { widthPx }) => total + widthPx, 0);
+      const placed = placeColumns(all, 'both', px, 'timeMs');
+      const sum = placed.reduce((total, { widthPx }) => total + widthPx, 0);
       const essential = all.filter(({ drop }) => drop === 0).reduce((total, { width }) => total + width, 0);
       expect(sum).toBeLessThanOrEqual(Math.max(px, essential));
       expect(sum).toBeGreaterThan(Math.min(px, 900) - 140);
@@ -224,7 +239,7 @@ describe('measured times', () => {
   });
 });
 
-it('waterfall leads from one time to the other, with faster parts before slower ones', () => {
+describe('waterfall', () => {
   const breakdowns = fc
     .tuple(...BREAKDOWN_PARTS.map(() => fc.double({ min: 0, max: 5, noNaN: true })))
     .map((values): Breakdown => ({
@@ -236,44 +251,52 @@ it('waterfall leads from one time to the other, with faster parts before slower 
       ) as Breakdown['parts'],
     }));
 
-  forAll(breakdowns, breakdowns, (from, to) => {
-    const steps = waterfall(from, to);
-    const end = steps.at(-1)?.toMs ?? from.timeMs;
-    // Steps below 0.05 % of the baseline are left out. There are seven parts.
-    expect(Math.abs(end - to.timeMs)).toBeLessThanOrEqual(7 * 5e-4 * from.timeMs + 1e-9);
-    const signs = steps.map(({ changeMs }) => Math.sign(changeMs));
-    expect(signs).toEqual([...signs].sort((a, b) => a - b));
-    steps.forEach((step, i) => expect(step.fromMs).toBe(i === 0 ? from.timeMs : steps[i - 1].toMs));
+  it('leads from one time to the other, with faster parts before slower ones', () => {
+    forAll(breakdowns, breakdowns, (from, to) => {
+      const steps = waterfall(from, to);
+      const end = steps.at(-1)?.toMs ?? from.timeMs;
+      // Steps below 0.05 % of the baseline are left out. There are seven parts.
+      expect(Math.abs(end - to.timeMs)).toBeLessThanOrEqual(7 * 5e-4 * from.timeMs + 1e-9);
+      const signs = steps.map(({ changeMs }) => Math.sign(changeMs));
+      expect(signs).toEqual([...signs].sort((a, b) => a - b));
+      steps.forEach((step, i) => expect(step.fromMs).toBe(i === 0 ? from.timeMs : steps[i - 1].toMs));
+    });
   });
 });
 
-it('filters are described part by part', () => {
-  const words = { block: 'block', thread: 'thread' };
-  const chips = filterChips(
-    {
-      threadsPerUnit: [2, 4],
-      timeMs: { from: 0, to: 4.53 },
-      gridBlocks: { from: 1000, to: UNBOUNDED },
-      registerCap: [null, 64],
-    },
-    words,
-  );
-  const expected = ['threads per unit 2, 4', 'cap none, 64', 'grid ≥ 1,000', 'time ≤ 4.530\u00a0ms'];
-  expect(chips.map(({ label, value }) => `${label} ${value}`)).toEqual(expected);
-  expect(filterChips({}, words)).toEqual([]);
-});
+describe('filters', () => {
+  it('are described part by part', () => {
+    const words = { block: 'block', thread: 'thread' };
+    const chips = filterChips(
+      {
+        threadsPerUnit: [2, 4],
+        timeMs: { from: 0, to: 4.53 },
+        gridBlocks: { from: 1000, to: UNBOUNDED },
+        registerCap: [null, 64],
+      },
+      words,
+    );
+    expect(chips.map(({ label, value }) => `${label} ${value}`)).toEqual([
+      'threads per unit 2, 4',
+      'cap none, 64',
+      'grid ≥ 1,000',
+      'time ≤ 4.530\u00a0ms',
+    ]);
+    expect(filterChips({}, words)).toEqual([]);
+  });
 
-it('filters drop a list that contains all of its values or none', () => {
-  expect(toggled(undefined, [1, 2, 4], 4)).toEqual([4]);
-  expect(toggled([4], [1, 2, 4], 4)).toBeUndefined();
-  expect(toggled([2, 4], [1, 2, 4], 1)).toBeUndefined();
-  expect(toggled([4], [1, 2, 4], 1)).toEqual([1, 4]);
-});
+  it('drop a list that contains all of its values or none', () => {
+    expect(toggled(undefined, [1, 2, 4], 4)).toEqual([4]);
+    expect(toggled([4], [1, 2, 4], 4)).toBeUndefined();
+    expect(toggled([2, 4], [1, 2, 4], 1)).toBeUndefined();
+    expect(toggled([4], [1, 2, 4], 1)).toEqual([1, 4]);
+  });
 
-it('filters leave an end of a range open', () => {
-  expect(rangeOf(null, null)).toBeNull();
-  expect(rangeOf(null, 50, 0.01)).toEqual({ from: 0, to: 0.5 });
-  expect(rangeOf(3, null)).toEqual({ from: 3, to: UNBOUNDED });
+  it('leave an end of a range open', () => {
+    expect(rangeOf(null, null)).toBeNull();
+    expect(rangeOf(null, 50, 0.01)).toEqual({ from: 0, to: 0.5 });
+    expect(rangeOf(3, null)).toEqual({ from: 3, to: UNBOUNDED });
+  });
 });
 
 it('the logarithmic axis converts values to positions and back', () => {
@@ -281,13 +304,14 @@ it('the logarithmic axis converts values to positions and back', () => {
   expect(logValue(2, 16, logPlace(2, 16, 5))).toBeCloseTo(5, 12);
 });
 
-it('the number of designs that pass a filter is shown with the number of all valid designs, or of all designs including those that cannot run', () => {
+describe('the number of designs that pass a filter', () => {
   const run = { total: 122_880, valid: 112_808, bestOf: null, devices: 5 };
-
-  expect(passingText(1204, undefined, run)).toBe('1,204 of 112,808 valid designs of 5 devices');
-  expect(passingText(9, 'all', run)).toBe('9 of 122,880 designs of 5 devices; 10,072 of all designs cannot run');
-  expect(passingText(1, 'valid', { ...run, valid: 1, devices: 1 })).toBe('1 of 1 valid design');
-  expect(passingText(7, undefined, { ...run, total: 10_000, valid: 10_000, bestOf: 2e9 })).toBe(
-    '7 of the best 10,000 of 2,000,000,000 designs of 5 devices',
-  );
+  it('is shown with the number of all valid designs, or of all designs including those that cannot run', () => {
+    expect(passingText(1204, undefined, run)).toBe('1,204 of 112,808 valid designs of 5 devices');
+    expect(passingText(9, 'all', run)).toBe('9 of 122,880 designs of 5 devices; 10,072 of all designs cannot run');
+    expect(passingText(1, 'valid', { ...run, valid: 1, devices: 1 })).toBe('1 of 1 valid design');
+    expect(passingText(7, undefined, { ...run, total: 10_000, valid: 10_000, bestOf: 2e9 })).toBe(
+      '7 of the best 10,000 of 2,000,000,000 designs of 5 devices',
+    );
+  });
 });

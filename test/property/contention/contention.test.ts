@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { maxRateCurve, saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
 import { amdahlLoads } from '../../../src-workers/models/contention/loads.ts';
-import * as time from '../../../src-workers/models/contention/time.ts';
+import { contentionMs, staircaseMs, staircaseSteps, twoPhases } from '../../../src-workers/models/contention/time.ts';
 import { forAll, forAllOf } from '../../for-all.ts';
 
 const loads = fc
@@ -20,36 +20,40 @@ function closeTo(a: number, b: number): boolean {
 }
 
 describe('laws of memory contention', () => {
-  it('two phases with K = ⌈ρ/β⌉ equal the staircase on the max-rate curve, for any loads', () =>
+  it('two phases with K = ⌈ρ/β⌉ equal the staircase on the max-rate curve, for any loads', () => {
     forAllOf(1000)(memory, loads, (machine, bytes) => {
-      const staircase = time.staircaseMs(maxRateCurve(machine, bytes.length), bytes);
-      return closeTo(staircase, time.twoPhases(machine, bytes, 'derived').timeMs);
-    }));
+      const staircase = staircaseMs(maxRateCurve(machine, bytes.length), bytes);
+      return closeTo(staircase, twoPhases(machine, bytes, 'derived').timeMs);
+    });
+  });
 
-  it('both forms agree on Amdahl’s loads, whatever K ≥ 2 up to the cores', () =>
+  it('both forms agree on Amdahl’s loads, whatever K ≥ 2 up to the cores', () => {
     forAll(memory, fc.integer({ min: 2, max: 80 }), fc.nat(), (machine, cores, pick) => {
       const bytes = amdahlLoads(1e9, cores);
       const knee = 2 + (pick % (cores - 1));
-      const derived = time.twoPhases(machine, bytes, 'derived', knee).timeMs;
-      return closeTo(derived, time.twoPhases(machine, bytes, 'tabulated', knee).timeMs);
-    }));
+      const derived = twoPhases(machine, bytes, 'derived', knee).timeMs;
+      return closeTo(derived, twoPhases(machine, bytes, 'tabulated', knee).timeMs);
+    });
+  });
 
-  it('the tabulated form is never faster', () =>
+  it('the tabulated form is never faster', () => {
     forAllOf(1000)(memory, loads, fc.integer({ min: 1, max: 50 }), (machine, bytes, knee) => {
-      const derived = time.twoPhases(machine, bytes, 'derived', knee).timeMs;
-      expect(time.twoPhases(machine, bytes, 'tabulated', knee).timeMs).toBeGreaterThanOrEqual(derived * (1 - ROUNDING));
-    }));
+      const derived = twoPhases(machine, bytes, 'derived', knee).timeMs;
+      expect(twoPhases(machine, bytes, 'tabulated', knee).timeMs).toBeGreaterThanOrEqual(derived * (1 - ROUNDING));
+    });
+  });
 
-  it('the time is between those of no imbalance and full contention, and above that of no contention, if β ≤ ρ ≤ P·β', () =>
+  it('the time is between those of no imbalance and full contention, and above that of no contention, if β ≤ ρ ≤ P·β', () => {
     forAllOf(1000)(memory, loads, (machine, bytes) => {
       fc.pre(saturatingCores(machine) <= bytes.length);
-      const { timeMs } = time.twoPhases(machine, bytes, 'derived');
-      expect(time.noImbalanceMs(machine, bytes)).toBeLessThanOrEqual(timeMs * (1 + ROUNDING));
-      expect(time.noContentionMs(machine, bytes)).toBeLessThanOrEqual(timeMs * (1 + ROUNDING));
-      expect(timeMs).toBeLessThanOrEqual(time.fullContentionMs(machine, bytes) * (1 + ROUNDING));
-    }));
+      const { timeMs } = twoPhases(machine, bytes, 'derived');
+      expect(contentionMs('no-imbalance', machine, bytes)).toBeLessThanOrEqual(timeMs * (1 + ROUNDING));
+      expect(contentionMs('no-contention', machine, bytes)).toBeLessThanOrEqual(timeMs * (1 + ROUNDING));
+      expect(timeMs).toBeLessThanOrEqual(contentionMs('full-contention', machine, bytes) * (1 + ROUNDING));
+    });
+  });
 
-  it('more bandwidth is never slower, at any number of active cores', () =>
+  it('more bandwidth is never slower, at any number of active cores', () => {
     forAll(
       loads,
       fc.array(fc.tuple(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 0, max: 500 })), {
@@ -59,11 +63,12 @@ describe('laws of memory contention', () => {
       (bytes, points) => {
         const curve = Float64Array.of(0, ...points.map(([base]) => base));
         const faster = Float64Array.of(0, ...points.map(([base, more]) => base + more));
-        expect(time.staircaseMs(faster, bytes)).toBeLessThanOrEqual(time.staircaseMs(curve, bytes) * (1 + ROUNDING));
+        expect(staircaseMs(faster, bytes)).toBeLessThanOrEqual(staircaseMs(curve, bytes) * (1 + ROUNDING));
       },
-    ));
+    );
+  });
 
-  it('the time does not depend on which core has which load', () =>
+  it('the time does not depend on which core has which load', () => {
     forAll(
       memory,
       loads.chain((bytes) =>
@@ -71,16 +76,17 @@ describe('laws of memory contention', () => {
       ),
       (machine, [bytes, shuffled]) => {
         const curve = maxRateCurve(machine, bytes.length);
-        expect(time.staircaseMs(curve, Float64Array.from(shuffled))).toBe(time.staircaseMs(curve, bytes));
-        expect(time.twoPhases(machine, Float64Array.from(shuffled), 'tabulated').timeMs).toBe(
-          time.twoPhases(machine, bytes, 'tabulated').timeMs,
+        expect(staircaseMs(curve, Float64Array.from(shuffled))).toBe(staircaseMs(curve, bytes));
+        expect(twoPhases(machine, Float64Array.from(shuffled), 'tabulated').timeMs).toBe(
+          twoPhases(machine, bytes, 'tabulated').timeMs,
         );
       },
-    ));
+    );
+  });
 
   it('the steps follow each other, and move all bytes', () => {
     forAll(memory, loads, (machine, bytes) => {
-      const steps = time.staircaseSteps(maxRateCurve(machine, bytes.length), bytes);
+      const steps = staircaseSteps(maxRateCurve(machine, bytes.length), bytes);
       let movedBytes = 0;
       steps.forEach((step, i) => {
         expect(step.fromMs).toBe(i === 0 ? 0 : steps[i - 1].toMs);

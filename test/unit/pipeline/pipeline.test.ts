@@ -10,7 +10,13 @@ import {
   residentBlockSlots,
   type KimDevice,
 } from '../../../src-workers/models/pipeline/kim.ts';
-import * as softSaturation from '../../../src-workers/models/pipeline/soft-saturation.ts';
+import {
+  cyclesPerIteration,
+  fitSoftSaturation,
+  cycleTable,
+  wavesTime,
+} from '../../../src-workers/models/pipeline/soft-saturation.ts';
+import { interpolateCycles } from '../../../src-workers/predict/time/cycles.ts';
 import { KERNEL_DEFAULTS } from '../../../src-workers/domain/provenance.ts';
 import { gpu } from '../../catalogue.ts';
 
@@ -19,35 +25,32 @@ const kepler: PipelineParameters = { latencyCycles: 14.6, issueCycles: 0.43, kne
 describe('soft saturation', () => {
   it('survives a knee so hard that powers of the cycles overflow', () => {
     const hard = { latencyCycles: 2000, issueCycles: 40, kneeSoftness: 200, schedulers: 4 };
-    expect(softSaturation.cyclesPerIteration(hard, 64)).toBeCloseTo(2560, 9);
+    expect(cyclesPerIteration(hard, 64)).toBeCloseTo(2560, 9);
   });
 
   it('interpolates its table between whole numbers of groups', () => {
-    const table = softSaturation.cycleTable(kepler, 64);
+    const table = cycleTable(kepler, 64);
     expect(table).toHaveLength(65);
-    expect(softSaturation.interpolateCycles(table, 36.5)).toBe((table[36] + table[37]) / 2);
-    expect(softSaturation.interpolateCycles(table, -1)).toBe(table[0]);
-    expect(softSaturation.interpolateCycles(table, 100)).toBe(table[64]);
+    expect(interpolateCycles(table, 36.5, 64)).toBe((table[36] + table[37]) / 2);
+    expect(interpolateCycles(table, -1, 64)).toBe(table[1]);
+    expect(interpolateCycles(table, 100, 64)).toBe(table[64]);
   });
 
   it('adds a partial wave to the full ones', () => {
     const launch = { groupsPerBlock: 2, residentBlocks: 16, blocksPerMultiprocessor: 35 };
-    expect(softSaturation.wavesTime(kepler, launch)).toBe(
-      2 * softSaturation.cyclesPerIteration(kepler, 32) + softSaturation.cyclesPerIteration(kepler, 6),
-    );
-    expect(softSaturation.wavesTime(kepler, { ...launch, blocksPerMultiprocessor: 32 })).toBe(
-      2 * softSaturation.cyclesPerIteration(kepler, 32),
-    );
+    expect(wavesTime(kepler, launch)).toBe(2 * cyclesPerIteration(kepler, 32) + cyclesPerIteration(kepler, 6));
+    expect(wavesTime(kepler, { ...launch, blocksPerMultiprocessor: 32 })).toBe(2 * cyclesPerIteration(kepler, 32));
   });
 
   it('finds the parameters with which the data were made', () => {
     const rows = [];
-    for (const groupsPerBlock of [1, 2, 4, 8])
+    for (const groupsPerBlock of [1, 2, 4, 8]) {
       for (const blocksPerMultiprocessor of [1, 3, 9, 16, 30]) {
         const launch = { groupsPerBlock, residentBlocks: Math.min(16, 64 / groupsPerBlock), blocksPerMultiprocessor };
-        rows.push({ ...launch, timeMs: softSaturation.wavesTime(kepler, launch) });
+        rows.push({ ...launch, timeMs: wavesTime(kepler, launch) });
       }
-    const parameters = unwrap(softSaturation.fitSoftSaturation(rows, { schedulers: [1, 2, 4, 8] }));
+    }
+    const parameters = unwrap(fitSoftSaturation(rows, { schedulers: [1, 2, 4, 8] }));
     expect(parameters.schedulers).toBe(4);
     // The data are exact, so the values differ only by the stopping rule of the least squares.
     expect(Math.abs(parameters.latencyCycles / kepler.latencyCycles - 1)).toBeLessThan(1e-5);
@@ -57,8 +60,8 @@ describe('soft saturation', () => {
 
   it('refuses too few launches and impossible times', () => {
     const row = { groupsPerBlock: 1, residentBlocks: 1, blocksPerMultiprocessor: 1, timeMs: 1 };
-    expect(softSaturation.fitSoftSaturation([row, row], { schedulers: [4] })).toMatchObject({ ok: false });
-    expect(softSaturation.fitSoftSaturation([row, row, { ...row, timeMs: 0 }], { schedulers: [4] })).toFail(
+    expect(fitSoftSaturation([row, row], { schedulers: [4] })).toMatchObject({ ok: false });
+    expect(fitSoftSaturation([row, row, { ...row, timeMs: 0 }], { schedulers: [4] })).toFail(
       null,
       'Launch 2 took 0 ms, which is not a positive time.',
     );
@@ -84,21 +87,25 @@ const kernel: KernelProfile = {
   kneeSoftness: 5,
 };
 
-it('parameters derived from device and kernel have issue cycles by lanes and latency by dependence', () =>
-  expect(pipelineParameters(device, kernel, { spilledRegisters: 0 })).toEqual({
-    latencyCycles: 20 * 5 + 400,
-    issueCycles: (20 * 32) / 64,
-    kneeSoftness: 5,
-    schedulers: 4,
-  }));
+describe('parameters derived from device and kernel', () => {
+  it('have issue cycles by lanes and latency by dependence', () => {
+    expect(pipelineParameters(device, kernel, { spilledRegisters: 0 })).toEqual({
+      latencyCycles: 20 * 5 + 400,
+      issueCycles: (20 * 32) / 64,
+      kneeSoftness: 5,
+      schedulers: 4,
+    });
+  });
 
-it('parameters derived from device and kernel count the instructions of spilled registers', () =>
-  expect(pipelineParameters(device, kernel, { spilledRegisters: 5 }).issueCycles).toBe((30 * 32) / 64));
+  it('count the instructions of spilled registers', () => {
+    expect(pipelineParameters(device, kernel, { spilledRegisters: 5 }).issueCycles).toBe((30 * 32) / 64);
+  });
 
-it('parameters derived from device and kernel are bound by bandwidth if the traffic takes longer than the instructions', () => {
-  // Per cycle, an SM of this device moves 10 bytes, and an iteration of the kernel moves 32 lanes × 8 bytes.
-  const heavy = pipelineParameters(device, { ...kernel, bytesPerIteration: 8 }, { spilledRegisters: 0 });
-  expect(heavy.issueCycles).toBeCloseTo(25.6, 12);
+  it('are bound by bandwidth if the traffic takes longer than the instructions', () => {
+    // Per cycle, an SM of this device moves 10 bytes, and an iteration of the kernel moves 32 lanes × 8 bytes.
+    const heavy = pipelineParameters(device, { ...kernel, bytesPerIteration: 8 }, { spilledRegisters: 0 });
+    expect(heavy.issueCycles).toBeCloseTo(25.6, 12);
+  });
 });
 
 const kim: KimDevice = {

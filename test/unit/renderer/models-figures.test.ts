@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { PUBLISHED_STACK } from '../../../src-workers/models/divergence/emulator.ts';
 import { runLoops } from '../../../src-workers/models/divergence/figures.ts';
 import { lossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
@@ -59,34 +59,35 @@ it('the drawn distribution agrees with its simulation within sampling error', ()
   expect(Math.abs(simulatedMean - modelledMean)).toBeLessThan(0.005);
 });
 
-it.each([
-  ['single', 0],
-  ['single', 20],
-  ['double', 31],
-] as const)('the replay has the depths and spills of the %s loop with %i divergent lanes', (kernel, lanes) => {
-  const run = runLoops(kernel, lanes);
-  const inMemory = inMemoryBySteps(run);
-  let up = 0;
-  let down = 0;
-  inMemory.forEach((now, step) => {
-    const moved = now - (inMemory[step - 1] ?? 0);
-    if (moved > 0) up += moved;
-    else down -= moved;
+describe('the replay of the stack', () => {
+  it.each([
+    ['single', 0],
+    ['single', 20],
+    ['double', 31],
+  ] as const)('has the depths and spills of the %s loop with %i divergent lanes', (kernel, lanes) => {
+    const run = runLoops(kernel, lanes);
+    const inMemory = inMemoryBySteps(run);
+    let up = 0;
+    let down = 0;
+    inMemory.forEach((now, step) => {
+      const moved = now - (inMemory[step - 1] ?? 0);
+      if (moved > 0) up += moved;
+      else down -= moved;
+    });
+    expect([up, down]).toEqual([run.spills * PUBLISHED_STACK.chunkEntries, run.loads * PUBLISHED_STACK.chunkEntries]);
+    for (let step = 0; step < run.executed; step += 37) {
+      const tokens = tokensAt(run, step);
+      expect(tokens).toHaveLength(run.depths[step]);
+      expect(tokens.length - inMemory[step]).toBeLessThanOrEqual(PUBLISHED_STACK.fastEntries);
+    }
   });
-  expect([up, down]).toEqual([run.spills * PUBLISHED_STACK.chunkEntries, run.loads * PUBLISHED_STACK.chunkEntries]);
-  for (let step = 0; step < run.executed; step += 37) {
-    const state = stackAt(run, step);
-    expect(state.tokens).toHaveLength(run.depths[step]);
-    expect(state.inMemory).toBe(inMemory[step]);
-    expect(state.tokens.length - state.inMemory).toBeLessThanOrEqual(PUBLISHED_STACK.fastEntries);
-  }
-});
 
-it('the replay of the stack can be stepped from one push or pop to the next, and back', () => {
-  const run = runLoops('single', 5);
-  const visited = [nextEvent(run, -1, 1)];
-  while (nextEvent(run, visited.at(-1)!, 1) !== visited.at(-1)) visited.push(nextEvent(run, visited.at(-1)!, 1));
-  expect(visited).toEqual([...new Set(run.events.map(({ step }) => step))]);
-  expect(nextEvent(run, visited.at(-1)!, -1)).toBe(visited.at(-2));
-  expect(nextEvent(run, 0, -1)).toBe(0);
+  it('can be stepped from one push or pop to the next, and back', () => {
+    const run = runLoops('single', 5);
+    const visited = [nextEvent(run, -1, 1)];
+    while (nextEvent(run, visited.at(-1)!, 1) !== visited.at(-1)) visited.push(nextEvent(run, visited.at(-1)!, 1));
+    expect(visited).toEqual([...new Set(run.events.map(({ step }) => step))]);
+    expect(nextEvent(run, visited.at(-1)!, -1)).toBe(visited.at(-2));
+    expect(nextEvent(run, 0, -1)).toBe(0);
+  });
 });
