@@ -18,19 +18,13 @@ interface Step {
 export class StudyEditor {
   #engine: Engine;
   #id = $state<number | null>(null);
-  readonly id = $derived(this.#id);
   #wanted: number | null = null;
   #study = $state.raw<Study | null>(null);
-  readonly study = $derived(this.#study);
   #example = $state(false);
-  readonly example = $derived(this.#example);
   #past = $state.raw<readonly Step[]>([]);
   #future = $state.raw<readonly Step[]>([]);
   #saving = $state<'saved' | 'dirty' | 'saving' | 'failed'>('saved');
-  readonly saving = $derived(this.#saving);
   #failure = $state.raw<Failure | null>(null);
-  /** Why the study could not be opened or saved. */
-  readonly failure = $derived(this.#failure);
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastField = '';
   #lastAt = 0;
@@ -47,6 +41,22 @@ export class StudyEditor {
     });
   }
 
+  get id(): number | null {
+    return this.#id;
+  }
+  get study(): Study | null {
+    return this.#study;
+  }
+  get example(): boolean {
+    return this.#example;
+  }
+  get saving(): 'saved' | 'dirty' | 'saving' | 'failed' {
+    return this.#saving;
+  }
+  /** Why the study could not be opened or saved. */
+  get failure(): Failure | null {
+    return this.#failure;
+  }
   get undoLabel(): string | null {
     return this.#past.at(-1)?.label ?? null;
   }
