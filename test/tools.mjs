@@ -37,7 +37,7 @@ function pythonWith(...modules) {
 }
 
 /**
- * Returns the folder of a tool that npm provides. A file in its `node_modules` shows that it is installed.
+ * Returns the folder of a file in the `node_modules` of a tool; null if the file is missing.
  * @param {string} name
  * @param {string} file
  */

@@ -14,7 +14,7 @@ export interface ReproductionTable {
   readonly paper: string;
   readonly citation: string;
   readonly table: string;
-  /** Of `paper` and `ours`; `1` for a ratio. */
+  /** Unit of the values of the rows; `1` for a ratio. */
   readonly unit: string;
   readonly rows: readonly ReproductionRow[];
   readonly passed: boolean;

@@ -310,7 +310,7 @@ export const MAX_ENTRIES = 2 ** 20;
 /** A breakdown names the longest unit as the cause if it takes at least this fraction of a launch's time. */
 export const LONGEST_SHARE = 0.5;
 /**
- * A probability below this counts as 0, and above 1 minus this as 1, because a few replications of a simulation could
- * not show the difference. The longest unit is then certainly below, or above, a gap between two lengths.
+ * The longest unit counts as certainly below, or above, a gap between two lengths if the other case is less probable
+ * than this. A few replications of a simulation could not show the difference.
  */
 export const OPEN_PROBABILITY = 1e-3;

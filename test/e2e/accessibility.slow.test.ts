@@ -41,7 +41,7 @@ const VIEWS: Readonly<Record<string, (page: Page) => readonly Locator[]>> = {
     page.getByRole('table').first(),
   ],
   '#/landscape?shape=slices': (page) => [page.getByRole('figure', { name: /^Predicted time along/ }).first()],
-  // A narrow window has room for only these rows between the recommendation and the selected design.
+  // In a narrow window, the recommendation and the selected design leave room for few rows.
   '#/ranking': (page) => [page.getByRole('complementary', { name: 'Selected design' }), rankRows(page).nth(10)],
   '#/compare': (page) => [page.getByRole('heading', { name: 'Occupancy, what if' })],
   '#/measure': (page) => [page.getByRole('radiogroup', { name: 'Where to measure' }).getByRole('radio').first()],

@@ -62,7 +62,7 @@ export interface Counts {
   readonly local: number;
 }
 
-/** Works like `deviceCode`, for the loops of kernels that have one. */
+/** Works like `deviceCode`, for inner loops. Kernels without a loop are left out. */
 export function innerLoops(object: Buffer): readonly ReadonlyMap<string, InnerLoop>[] {
   return programsOf(object, innerLoop);
 }
@@ -154,8 +154,8 @@ function innerLoop(code: Buffer): InnerLoop | null {
 }
 
 /**
- * Returns the distance in bytes from the end of a branch to its target. It has 48 bits from bit 34 on. Newer devices
- * have 8 lower bits from bit 16 on.
+ * Returns the distance in bytes from the end of a branch to its target: 4 × the 48 bits from bit 34 on. On newer
+ * devices, 8 lower bits start at bit 16.
  */
 function distance(code: Buffer, at: number, isNewer: boolean): number {
   const words = code.readBigUInt64LE(at) | (code.readBigUInt64LE(at + 8) << 64n);

@@ -33,7 +33,7 @@ function fake(behaviour: FakeBench): void {
   process.env.FAKE_BENCH = JSON.stringify(behaviour);
 }
 
-/** Returns the small study without register caps, which only CUDA supports. Its kernel only has iterations. */
+/** Returns the small study without register caps, which only CUDA supports. Its kernel has no phases besides the iterations. */
 function uncappedStudy(): StudyFile {
   const { kernel, axes } = smallStudy();
   const { registerCap: _caps, ...uncapped } = axes;

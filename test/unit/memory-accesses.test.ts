@@ -142,7 +142,7 @@ it('counts gathers first, in any order of the list, and a part of the last acces
   const latency = (dependentLoadsPerIteration: number, ...accesses: readonly MemoryAccess[]): number =>
     loadLatencyCycles(A100, { accesses, dependentLoadsPerIteration }, {}, (probability) => probability);
   const [far, near] = [gather(8, { footprintBytes: 1e9 }), gather(8, { footprintBytes: 1e6 })];
-  // The reuse of a sector depends on the loads that wait together. Only gathers are therefore compared.
+  // Loads that wait together change the reuse of a sector, so numbers of loads are compared by gathers.
   expect(latency(2, far, near)).toBeGreaterThan(latency(1, far, near));
   expect(latency(1.5, far, near)).toBeCloseTo((latency(1, far, near) + latency(2, far, near)) / 2, 9);
   expect(latency(1, far, along(8))).toBe(latency(1, along(8), far));

@@ -87,7 +87,7 @@ interface RpcOptions {
   readonly maxLineBytes?: number;
 }
 
-/** Resolves when all calls are answered, or 10 s after `input` ended. */
+/** Resolves after `input` ended: at the last answer, or 10 s later. */
 export async function serveLines(
   engine: EngineDoor,
   input: AsyncIterable<unknown>,

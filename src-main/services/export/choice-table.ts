@@ -220,8 +220,8 @@ export function fixedBlocks({ launch }: ChoiceDesign, device: Device): number {
 }
 
 /**
- * A sweep refuses a fixed grid with more blocks than the units need. The exported header then launches fewer blocks
- * with one unit per slot, so the time of such a grid becomes that of this other design.
+ * A sweep refuses a fixed grid with more blocks than the units need. The exported header launches only the needed
+ * blocks, so such a grid gets the time of the design with one unit per slot.
  */
 function withFewerBlocks(
   designs: readonly ChoiceDesign[],

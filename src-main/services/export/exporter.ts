@@ -11,7 +11,7 @@ import type { RunView } from '../runs/run-view.ts';
 import type { CodeSource } from './code.ts';
 
 /**
- * A format of exports is one file in `formats/` with a value of this type, and an entry in the list of `formats.ts`.
+ * An export format is one file in `formats/` with a value of this type, and an entry in the list of `formats.ts`.
  */
 export interface Exporter extends ExportFormat, Pick<ExportDocument, 'plain'> {
   write(job: ExportJob): Promise<Result<Rendered>>;

@@ -69,7 +69,7 @@ export class Exploration {
     return this.devices.length > 1 && typeof deviceId === 'string' ? { deviceId } : {};
   });
   readonly filter: RankFilter = $derived.by(() => ({ ...this.address.filter, ...this.whole }));
-  /** If all devices are shown, the baseline is the pinned design of the fastest device. */
+  /** For all devices: the baseline in the address, or the pinned design of the fastest device. */
   readonly #pinnedIndex: number | null = $derived.by(() => {
     const { deviceId } = this;
     const isHere = (design: number | null) =>

@@ -13,7 +13,7 @@ import type { QuantileReply, QuantileRequest } from './quantiles.worker.ts';
 
 export const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64];
 const BAND_LEVELS = [0.05, 0.95];
-/** The worker is too slow for every step of a slider, hence the delay after the last, ms. */
+/** Delay after the last step of a slider, ms. The worker is too slow to run at each step. */
 const BAND_AFTER_MS = 60;
 
 export interface Band {

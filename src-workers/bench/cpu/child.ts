@@ -11,8 +11,8 @@ import { runThread, type ThreadTask } from './thread.ts';
 import { errorText } from '../../domain/result.ts';
 
 /**
- * The program that measures this machine's CPU. It prints records, one JSON line each. Its exit code is 0, or 2 on bad
- * usage, or 1 if the plan cannot be read.
+ * The program that measures this machine's CPU. It prints records, one JSON line each. Its exit code is 0, 2 on bad
+ * usage, or 1 if the plan cannot be used.
  *
  *     node child.ts FOLDER          measures a plan that `writePlanFolder` wrote; also --plan FOLDER
  *     node child.ts --standard      measures the contention suite of this machine; prints a whole result file

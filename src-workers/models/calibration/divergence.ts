@@ -16,7 +16,7 @@ export interface DivergenceFit {
   readonly baseCycles: Readonly<Record<LoopKernel, number | null>>;
   readonly cyclesPerDivergentBranch: number;
   readonly branchStandardError: number | null;
-  /** Cycles of one chunk of the reconvergence stack; `null` if the times show no spill. */
+  /** Cycles to spill and load one chunk of the reconvergence stack; `null` if the times show no spill. */
   readonly cyclesPerSpillAndLoad: number | null;
   /** Share of the variance within each kernel, 0…1. */
   readonly explained: number;

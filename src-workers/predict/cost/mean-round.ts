@@ -10,8 +10,8 @@ import { getOrMake } from '../../numeric/kept.ts';
 import { moments } from '../../models/workload/laws.ts';
 
 /**
- * Returns the mean round of a candidate, from which the phases get their weights. A flattened loop over a given order
- * counts as independent draws.
+ * Returns the mean round of a candidate, from which the phases get their weights. In a flattened loop, units in a given
+ * order count as independent.
  * @param rounds units of a slot
  */
 export function getMeanRound(candidate: GpuCandidate, rounds: number): MeanRound {

@@ -23,8 +23,8 @@ export function computePlacedCycles(
 
 /**
  * Computes the time in cycles in which the slowest scheduler finishes the blocks that its multiprocessor holds. The
- * k-th held block is on multiprocessor k mod M, and each scheduler takes ∫ t(w(v)) dv. This integral is computed in
- * full only for the schedulers that are the slowest by an estimate.
+ * k-th held block is on multiprocessor k mod M. The time of a scheduler, ∫ t(w(v)) dv (see `README.md`), is computed
+ * in full only for the schedulers with the longest estimates.
  * @param held indices of the held blocks, at least one
  * @param elapsed iterations that each held block has already run; `null` if all blocks start now
  * @param multiprocessors M
