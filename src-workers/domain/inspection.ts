@@ -196,8 +196,8 @@ export function listUnknown(fields: InspectedFields): string[] {
         'Add bytesPerIteration if its data does not stay in the caches.',
     sharing === 'split' &&
       serialFraction === undefined &&
-      'How much faster an iteration is when threads share it (serialFraction, cooperationCost): the values of ' +
-        'the study decide between numbers of threads per unit.',
+      'How much faster an iteration is when threads share it (serialFraction, cooperationCost): the study keeps its ' +
+        'values, which decide the threads per unit.',
     sharing === 'deal' &&
       !combine &&
       'The cost to combine the results of threads that share a unit: no threads share a unit here, so several threads ' +

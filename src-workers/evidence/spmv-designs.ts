@@ -605,7 +605,7 @@ export const SPMV_IMPLEMENTATIONS: ReadonlyMap<string, SpmvImplementation> = new
   implementation('csr-thread', 'a thread per row of CSR', OF_ROWS, perRow(8, 64)),
   implementation(
     'csr-group',
-    'a group of threads per row of CSR, as many as the longest row fills',
+    'a group of threads per row of CSR, sized for the longest row',
     OF_ROWS,
     groupPerRow,
   ),

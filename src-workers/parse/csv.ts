@@ -198,7 +198,7 @@ export function findColumns(
       label,
       { line },
       `the header ${shown(record.join(', '))} does not name one column of lengths (${LENGTH_NAMES.join(', ')}) and at most one of ` +
-        `probabilities (${PROBABILITY_NAMES.join(', ')}) or counts (${COUNT_NAMES.join(', ')}), nor the source and target of edges. Name the column after the file, as in FILE#COLUMN`,
+        `probabilities (${PROBABILITY_NAMES.join(', ')}) or counts (${COUNT_NAMES.join(', ')}), nor the source and target of edges. Specify the column of lengths as FILE#COLUMN`,
     );
   if (weight === undefined) return { form: 'lengths', width, length, weight: -1 };
   return { form: probabilities.length > 0 ? 'probabilities' : 'counts', width, length, weight };

@@ -54,7 +54,7 @@ export function wrongLaw({ assumed = {} }: Pick<AdvisedInputs, 'assumed'>): Resu
   for (const [path, law] of Object.entries(assumed)) {
     const field = `assumed.${path}`;
     if (!paths.includes(path))
-      return badInput(`The field "assumed" names ${path}, which has no law. Specify one of ${paths.join(', ')}.`, {
+      return badInput(`The field "assumed" names ${path}, which takes no law. Specify one of ${paths.join(', ')}.`, {
         field,
       });
     if (law.some((value, at) => at > 0 && value < law[at - 1]))

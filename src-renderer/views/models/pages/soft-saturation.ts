@@ -69,7 +69,7 @@ export const softSaturation: PageContent = {
     'A derived τ assumes that instructions do not overlap. A fit, or a critical path in the profile, corrects this.',
   ],
   sources: rows`
-    Lockstep. Law of the rate; waves after Kim’s block scheduler, data of Hasan and others.
+    Lockstep. The law of the rate, with the waves of Kim’s block scheduler and the data of Hasan and others.
     Hasan, Chatterjee, Radhakrishnan, Antonio (2014). Performance Prediction Model and Analysis for Compute-Intensive Tasks on GPUs. NPC. :: 10.1007/978-3-662-44917-2_65
   `,
   tables: { paper: 'hasan', title: /soft-saturation/ },
