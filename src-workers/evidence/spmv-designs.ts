@@ -603,12 +603,7 @@ const OF_SHARES = [...OF_ROWS, 'contendedAtomicNs'] as const;
 
 export const SPMV_IMPLEMENTATIONS: ReadonlyMap<string, SpmvImplementation> = new Map([
   implementation('csr-thread', 'a thread per row of CSR', OF_ROWS, perRow(8, 64)),
-  implementation(
-    'csr-group',
-    'a group of threads per row of CSR, sized for the longest row',
-    OF_ROWS,
-    groupPerRow,
-  ),
+  implementation('csr-group', 'a group of threads per row of CSR, sized for the longest row', OF_ROWS, groupPerRow),
   implementation('csr-even', 'even shares of the non-zeros of CSR; walks to find their rows', OF_SHARES, csrEven),
   implementation(
     'csr-library',

@@ -88,7 +88,7 @@ describe('errors have the line, the column, the wrong text and the expected form
     ['n,p\n1,3\n', 2, 2, 'probability "3" is not a number from 0 to 1'],
     ['12,5\n3,5\n', 1, 2, 'For other columns, add a first line such as "length,count"'],
     ['3;0,25\n', 1, 3, 'the file has 3 columns. It needs a single column of lengths, two columns (lengths, and'],
-    ['a;b\n1;2\n', 1, undefined, 'Name the column after the file, as in FILE#COLUMN'],
+    ['a;b\n1;2\n', 1, undefined, 'Specify the column of lengths as FILE#COLUMN'],
     ['len\n5\n""\n7\n', 3, 1, 'the field is empty; expected a length'],
     ['len\n1.234\n', 2, 1, 'not an integer from 0 to 2^53 − 1. If it has thousands separators, remove them'],
     ['len\n"1,234"\n', 2, 1, 'is not a length: an integer ≥ 0. If it has thousands separators, remove them'],
