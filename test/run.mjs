@@ -298,8 +298,7 @@ const inPages = async () => {
  */
 const computed = () =>
   tests('unit, property, golden, db, integration', vitest(files.other), 'vitest.json', ofVitest, LOWER_PRIORITY);
-const isBuilt = await building;
-await checks();
+const [isBuilt] = await Promise.all([building, checks()]);
 await Promise.all([inPages(), computed()]);
 
 end(absent);
