@@ -81,8 +81,7 @@ export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
   // Scheduler k of multiprocessor s has index s·q + k.
   const virtual = new Float64Array(M * q);
   // One heap of active groups per scheduler, by virtual end.
-  const groups = createHeaps(M * q, R * W, false);
-  const active = groups.sizes;
+  const { keys: ends, sizes: active, push: pushGroup, pop: popGroup } = createHeaps(M * q, R * W, false);
   const activeOnAll = new Int32Array(M);
   const rates = new Float64Array(q);
   const groupsLeft = new Int32Array(M * R);
@@ -123,7 +122,7 @@ export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
         activeOnAll[s] += W;
         for (let i = 0; i < W; i++) {
           const own = s * q + ((slot * W + i) % q);
-          groups.push(own, virtual[own] + depths[i], slot);
+          pushGroup(own, virtual[own] + depths[i], slot);
         }
         if (timeline) recordActive(s);
       }
@@ -146,7 +145,7 @@ export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
           const own = s * q + k;
           if (active[own] === 0) continue;
           rates[k] = interpolateCycles(rate, countCompeting(active[own], activeOnAll[s], schedulers), most);
-          const cycles = (groups.firstKey(own) - virtual[own]) * rates[k];
+          const cycles = (ends[own * R * W] - virtual[own]) * rates[k];
           if (cycles >= least) continue;
           least = cycles;
           next = own;
@@ -155,7 +154,7 @@ export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
           time[s] += least;
           for (let k = 0; k < q; k++) if (active[s * q + k] > 0) virtual[s * q + k] += least / rates[k];
         }
-        virtual[next] = Math.max(virtual[next], groups.firstKey(next));
+        virtual[next] = Math.max(virtual[next], ends[next * R * W]);
         return next;
       }
 
@@ -167,14 +166,14 @@ export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
           const own = advanceToEnd(s);
           const end = virtual[own];
           do {
-            const slot = groups.pop(own);
+            const slot = popGroup(own);
             activeOnAll[s]--;
             if (--groupsLeft[s * R + slot] === 0) {
               freeSlots[s * R + freeCount[s]++] = slot;
               if (timeline) timeline.blockEndCycles[slotBlock[s * R + slot]] = time[s];
               isFreed = true;
             }
-          } while (active[own] > 0 && groups.firstKey(own) <= end);
+          } while (active[own] > 0 && ends[own * R * W] <= end);
           if (timeline) recordActive(s);
         } while (!isFreed);
         return true;

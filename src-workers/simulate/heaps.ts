@@ -6,17 +6,17 @@ export function createHeaps(count: number, capacity: number, byIndex: boolean) {
   const keys = new Float64Array(count * capacity);
   const indices = new Int32Array(count * capacity);
   const sizes = new Int32Array(count);
-  const isBefore = (key: number, index: number, otherKey: number, otherIndex: number): boolean =>
-    key < otherKey || (byIndex && key === otherKey && index < otherIndex);
 
   function push(heap: number, key: number, index: number): void {
     const base = heap * capacity;
     let i = sizes[heap]++;
     while (i > 0) {
       const parent = (i - 1) >> 1;
-      if (!isBefore(key, index, keys[base + parent], indices[base + parent])) break;
-      keys[base + i] = keys[base + parent];
-      indices[base + i] = indices[base + parent];
+      const at = base + parent;
+      const other = keys[at];
+      if (other < key || (other === key && !(byIndex && index < indices[at]))) break;
+      keys[base + i] = other;
+      indices[base + i] = indices[at];
       i = parent;
     }
     keys[base + i] = key;
@@ -30,11 +30,19 @@ export function createHeaps(count: number, capacity: number, byIndex: boolean) {
     for (;;) {
       let child = 2 * i + 1;
       if (child >= size) break;
+      let first = keys[base + child];
+      if (child + 1 < size) {
+        const at = base + child + 1;
+        const other = keys[at];
+        if (other < first || (byIndex && other === first && indices[at] < indices[at - 1])) {
+          first = other;
+          child++;
+        }
+      }
       const at = base + child;
-      if (child + 1 < size && isBefore(keys[at + 1], indices[at + 1], keys[at], indices[at])) child++;
-      if (!isBefore(keys[base + child], indices[base + child], key, index)) break;
-      keys[base + i] = keys[base + child];
-      indices[base + i] = indices[base + child];
+      if (first > key || (first === key && !(byIndex && indices[at] < index))) break;
+      keys[base + i] = first;
+      indices[base + i] = indices[at];
       i = child;
     }
     keys[base + i] = key;
@@ -50,6 +58,8 @@ export function createHeaps(count: number, capacity: number, byIndex: boolean) {
   }
 
   return {
+    /** The entries of a heap start at its number times `capacity`. */
+    keys,
     sizes,
     firstKey: (heap: number): number => keys[heap * capacity],
     firstIndex: (heap: number): number => indices[heap * capacity],

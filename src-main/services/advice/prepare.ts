@@ -6,7 +6,7 @@ import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import type { CompactOrder } from '../../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import type { CompactNumbers } from '../../../src-workers/numeric/compact.ts';
-import { kept, keptWith } from '../../../src-workers/numeric/kept.ts';
+import { getOrMake, keptWith } from '../../../src-workers/numeric/kept.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import type { Predictor } from '../../../src-workers/predict/tables.ts';
 import type { TieTable } from '../../../src-workers/sweep/ties.ts';
@@ -105,7 +105,7 @@ function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: CompactOr
       };
     }),
     facts: (device, implementation) =>
-      kept(facts, Infinity, `${device.id} ${implementation}`, () => listInputs(study, axes, device, implementation)),
+      getOrMake(facts, `${device.id} ${implementation}`, () => listInputs(study, axes, device, implementation)),
   };
 }
 

@@ -10,7 +10,7 @@ import { axisCounts, type SpaceAxes } from '../../../src-workers/domain/space.ts
 import type { KeptBand, KeptBands, MeasuredChip } from '../../../src-workers/evidence/bands.ts';
 import { LAUNCH_DATASETS } from '../../../src-workers/models/launches/datasets.ts';
 import { normalQuantile } from '../../../src-workers/models/workload/normal.ts';
-import { kept, keptFor, keptWith } from '../../../src-workers/numeric/kept.ts';
+import { getOrMake, kept, keptFor, keptWith } from '../../../src-workers/numeric/kept.ts';
 import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
 import { AGREEMENT_FRACTION, tieTable, type TiePlace, type TieTable } from '../../../src-workers/sweep/ties.ts';
 import { percent } from '../export/text.ts';
@@ -86,7 +86,7 @@ const TAKEN = {
 const takenOfKinds = new Map<string, TieBand>();
 function takenBandOfKinds(kinds: readonly ImplementationKind[]): TieBand {
   const key = keyOf([], kinds);
-  return kept(takenOfKinds, Infinity, key, () => {
+  return getOrMake(takenOfKinds, key, () => {
     const bands = ofOneDevice.filter((band) => keyOf([], band.kinds) === key);
     return bands.length === 0 ? TAKEN.kinds : takenBand(`${pairText(kinds)} on # other devices`, bands);
   });

@@ -82,8 +82,8 @@ export function createRunViews(store: StoreClient): RunViews {
 export function runStudy(run: RunRecord): Result<RunStudy> {
   const located = locatedStudy(run.study, `run ${run.id}`);
   if (!located.ok) return located;
-  const { workloadHash = '' } = run.study as Partial<RunStudy>;
-  return ok({ ...located.value, workloadHash });
+  const { workloadHash } = run.study as Partial<RunStudy>;
+  return ok({ ...located.value, workloadHash: typeof workloadHash === 'string' ? workloadHash : '' });
 }
 
 export async function runPlan(

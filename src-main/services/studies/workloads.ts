@@ -92,7 +92,7 @@ export async function packLengths({ units, iterations }: OrderedLengths): Promis
 export async function unpackLengths(provenance: unknown): Promise<OrderedLengths | null> {
   const { order } = (provenance ?? {}) as { readonly order?: Partial<PackedLengths> | null };
   const { units, iterations: text, bytesPerLength } = order ?? {};
-  if (units === undefined || text === undefined) return null;
+  if (typeof units !== 'number' || typeof text !== 'string') return null;
   try {
     const bytes = await promisify(inflateRaw)(Buffer.from(text, 'base64'), {
       maxOutputLength: MAX_ORDERED_LENGTHS * Float64Array.BYTES_PER_ELEMENT,

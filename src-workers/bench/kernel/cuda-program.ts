@@ -17,7 +17,7 @@ import { compileEmulated, findEmulator } from '../cuda/emulation.ts';
 import { findHipcc, hipArchitectures, HIP_GROUP_WIDTH } from '../cuda/hip.ts';
 import { listDevices, localToolkit } from '../cuda/local.ts';
 import { forSomeGpu } from '../cuda/toolkit.ts';
-import { kept } from '../../numeric/kept.ts';
+import { getOrMake } from '../../numeric/kept.ts';
 import { openBuilder, type Build } from '../program/build.ts';
 import { quotedWord } from '../program/command-line.ts';
 import { fileName, inputFile, readContents, sourcePath, writeContents } from './files.ts';
@@ -85,13 +85,13 @@ export async function kernelProgram(
     if (kernel.platform === 'emulation') {
       const { sources, cache: cacheFolder } = folders;
       const files = [hosts.get(found.value)!];
-      return kept(emulated, Infinity, words.join('\n'), () =>
+      return getOrMake(emulated, words.join('\n'), () =>
         compileEmulated({ sources, files, flags: [...defined.value], cacheFolder, timeLimitMs }),
       );
     }
     const line = `${words.map(quotedWord).join(' ')} -o {binary}`;
     const open = () => openBuilder({ build: line, folder: dirname(source) }, folders, timeLimitMs, compiler.value.env);
-    return kept(builders, Infinity, line, open)(values, design);
+    return getOrMake(builders, line, open)(values, design);
   };
   const exec =
     `{binary} --device ${kernel.device ?? 0} --units {units} --units-per-thread {unitsPerThread} --block {blockThreads} ` +

@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import type { ProgramTask } from '../../domain/benchmark.ts';
 import type { Design } from '../../domain/design.ts';
 import { ok, type Result, unsupported } from '../../domain/result.ts';
-import { kept } from '../../numeric/kept.ts';
+import { getOrMake } from '../../numeric/kept.ts';
 import { cachedOutput, pruneCache } from '../output-cache.ts';
 import { firstError } from '../cuda/ptxas.ts';
 import { findProgram, pathFolders, runTool, type ToolRun } from '../tool.ts';
@@ -28,7 +28,7 @@ export function openBuilder(
   const line = splitCommand(build);
   if (!line.ok) return () => Promise.resolve(line);
   const known = new Map<string, Promise<Result<string>>>();
-  const keptKeys = new Set<string>();
+  const kept = new Set<string>();
 
   const run = (words: readonly string[], binary: string): Promise<Result<ToolRun>> =>
     runTool(words[0], words.slice(1).map((word) => word.replaceAll('{binary}', binary)), { cwd: folder, timeLimitMs, env }); // prettier-ignore
@@ -50,14 +50,14 @@ export function openBuilder(
       (path) => run(words, path),
     );
     if (!entry.ok) return entry;
-    keptKeys.add(entry.value.key);
-    if (entry.value.made && inputs) await pruneCache(cacheFolder, keptKeys);
+    kept.add(entry.value.key);
+    if (entry.value.made && inputs) await pruneCache(cacheFolder, kept);
     return ok(entry.value.path);
   };
   return (values) => {
     const words = line.value.map((word) => substituted(word, values));
     const key = JSON.stringify(words);
-    return kept(known, Infinity, key, () => made(words));
+    return getOrMake(known, key, () => made(words));
   };
 }
 

@@ -1,6 +1,6 @@
 /// <reference types="@webgpu/types" />
 import { errorText, FailureError } from '../../domain/result.ts';
-import { kept } from '../../numeric/kept.ts';
+import { getOrMake } from '../../numeric/kept.ts';
 
 /** Flags of buffers and maps. Node has no globals for them, so they are numbers from the specification. */
 const COPY_SRC = 0x4;
@@ -108,7 +108,7 @@ export function createLauncher(device: GPUDevice): Launcher {
     pipeline(source, of) {
       const { layout, entryPoint = 'main', constants = {} } = of ?? {};
       const key = JSON.stringify([source, entryPoint, constants]);
-      return kept(pipelines, Infinity, key, () =>
+      return getOrMake(pipelines, key, () =>
         guarded(() =>
           device.createComputePipelineAsync({
             layout: layout ? device.createPipelineLayout({ bindGroupLayouts: [layout] }) : 'auto',
