@@ -32,7 +32,7 @@ export interface Refusal {
   readonly retry?: () => void;
 }
 
-interface OpenFile {
+export interface OpenFile {
   readonly fileName: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
@@ -46,8 +46,6 @@ export interface OpenResults extends OpenFile {
   readonly openRunId: number | null;
   readonly questions: ImportQuestions;
 }
-
-export type OpenKernelFile = OpenFile;
 
 /** The shared state of the views. `useApp()` returns it in any component. */
 export class App {
@@ -65,7 +63,7 @@ export class App {
   table = $state.raw<OpenTable | null>(null);
   results = $state.raw<OpenResults | null>(null);
   /** A file about a kernel, which the Study view shows beside the kernel profile. */
-  kernelFile = $state.raw<OpenKernelFile | null>(null);
+  kernelFile = $state.raw<OpenFile | null>(null);
   bestOnly = $state(false);
   #narrow = $state(false);
   readonly narrow = $derived(this.#narrow);

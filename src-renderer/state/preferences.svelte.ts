@@ -36,6 +36,9 @@ export class Preferences {
   readonly density = $derived(this.#stored.density);
   readonly vocabulary = $derived(this.#stored.vocabulary);
   readonly lastAddress = $derived(this.#stored.lastAddress);
+  // Each address change replaces the stored object, but not these parts, so their readers need not run again.
+  readonly #choices = $derived(this.#stored.choices);
+  readonly #splits = $derived(this.#stored.splits);
   /** The drawn theme. If the system forces its own colours, the theme follows the system. */
   readonly drawnTheme = $derived(this.#forced ? 'system' : this.#stored.theme);
   readonly dark = $derived(this.drawnTheme === 'dark' || (this.drawnTheme === 'system' && this.#systemDark));
@@ -56,14 +59,14 @@ export class Preferences {
   }
 
   split(id: string, fallback: number): number {
-    return this.#stored.splits[id] ?? fallback;
+    return this.#splits[id] ?? fallback;
   }
   choice<const T extends string>(id: string, choices: readonly T[], fallback: T): T {
-    return choices.find((choice) => choice === this.#stored.choices[id]) ?? fallback;
+    return choices.find((choice) => choice === this.#choices[id]) ?? fallback;
   }
   /** Returns a saved list of words. `setChoice` saves such a list as one text, joined by spaces. */
   words(id: string): readonly string[] {
-    return this.#stored.choices[id]?.split(' ').filter(Boolean) ?? [];
+    return this.#choices[id]?.split(' ').filter(Boolean) ?? [];
   }
 
   async load(): Promise<void> {
@@ -82,7 +85,7 @@ export class Preferences {
     this.set({ choices: { ...this.#stored.choices, [id]: value } });
   }
 
-  readonly term: Term = (key, form) => term(key, this.#stored.vocabulary, form);
+  readonly term: Term = (key, form) => term(key, this.vocabulary, form);
 
   #take(value: unknown): void {
     if (value === null || typeof value !== 'object') return;

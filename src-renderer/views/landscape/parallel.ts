@@ -2,6 +2,7 @@ import { inColumn, type TimeColumn } from '../../format/numbers.ts';
 import type { ParallelSample } from '../../../src-main/contract/api.ts';
 import { isLabelled, labelStride } from '../../charts/labels.ts';
 import type { Narrowing } from '../ranking/address.ts';
+import { UNBOUNDED } from '../ranking/narrowing.ts';
 import { axisLabels } from './slices.ts';
 
 /** An axis of the parallel coordinates: the positions of lines (0 bottom … 1 top), its ticks, and its filter. */
@@ -132,9 +133,9 @@ function timeAxis(bestMs: number, times: TimeColumn): ParallelAxis {
     parts: PARTS,
     text: (at) => (at <= 0 ? 'the slowest' : `${inColumn(value(at), times)}\u00a0${times.unit.name}`),
     ticks: [1, 0.5, 0].map((at) => ({ at, text: `${inColumn(value(at), times, -2)}${at === 0 ? '+' : ''}` })),
-    narrow: (low, high) => ({ timeMs: { from: high >= 0.995 ? 0 : round(value(high)), to: low <= 0.005 ? 1e15 : round(value(low)) } }),
+    narrow: (low, high) => ({ timeMs: { from: high >= 0.995 ? 0 : round(value(high)), to: low <= 0.005 ? UNBOUNDED : round(value(low)) } }),
     brushed: ({ timeMs }) =>
-      timeMs ? { low: timeMs.to > 1e14 ? 0 : place(timeMs.to), high: timeMs.from <= 0 ? 1 : place(timeMs.from) } : null,
+      timeMs ? { low: timeMs.to >= UNBOUNDED ? 0 : place(timeMs.to), high: timeMs.from <= 0 ? 1 : place(timeMs.from) } : null,
   }; // prettier-ignore
 }
 
@@ -148,7 +149,7 @@ const occupancyAxis: ParallelAxis = {
   narrow: (low, high) => ({
     occupancyFraction: {
       from: Math.round(low * 1000) / 1000,
-      to: high >= 0.995 ? 1e15 : Math.round(high * 1000) / 1000,
+      to: high >= 0.995 ? UNBOUNDED : Math.round(high * 1000) / 1000,
     },
   }),
   brushed: ({ occupancyFraction: range }) =>

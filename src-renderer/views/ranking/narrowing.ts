@@ -1,4 +1,4 @@
-import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
+import { reasonText } from '../../../src-workers/domain/design.ts';
 import { NBSP, count, counted, plain, timeText } from '../../format/numbers.ts';
 import type { Narrowing } from './address.ts';
 
@@ -40,7 +40,6 @@ function range({ from, to }: Range, unit: string, write: (value: number) => stri
 
 export function filterChips(filter: Narrowing, words: { readonly block: string; readonly thread: string }) {
   const { launch, blockThreads, gridBlocks, timeMs, occupancyFraction, invalidReason, validity } = filter;
-  const reason = INVALID_REASONS.find(({ code }) => code === invalidReason);
   const parts: readonly (readonly [key: keyof Narrowing, label: string, value: string | false | undefined])[] = [
     ['implementation', 'implementation', filter.implementation?.join(', ')],
     ['threadsPerUnit', `${words.thread}s per unit`, filter.threadsPerUnit?.join(', ')],
@@ -53,7 +52,7 @@ export function filterChips(filter: Narrowing, words: { readonly block: string; 
     ['gridBlocks', 'grid', gridBlocks && range(gridBlocks, '', count)],
     ['timeMs', 'time', timeMs && range(timeMs, '', timeText)],
     ['occupancyFraction', 'occupancy', occupancyFraction && range(occupancyFraction, '%', (part) => plain(part * 100))],
-    ['invalidReason', 'invalid', invalidReason && (reason?.text ?? invalidReason)],
+    ['invalidReason', 'invalid', invalidReason && reasonText(invalidReason)],
     ['validity', 'designs', !invalidReason && validity === 'all' && 'valid and invalid'],
     ['validity', 'designs', !invalidReason && validity === 'invalid' && 'invalid only'],
   ];

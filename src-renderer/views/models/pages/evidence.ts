@@ -24,7 +24,11 @@ import { rows, type PageContent } from '../page.ts';
 
 const readGpu = (id: string, column: string, device: string, names: readonly string[], over: readonly EvidenceAxis[]) => ({
   value: `${id} ${column}`,
-  ...{ id, column, device, names, over },
+  id,
+  column,
+  device,
+  names,
+  over,
 }); // prettier-ignore
 const GPUS = [
   ...SPMV_DATASETS.flatMap(({ id, gpus }) =>
