@@ -15,10 +15,12 @@ vi.mock('piscina', async (load) => {
   return { ...loaded, Piscina: keepWorkers(loaded.Piscina) };
 });
 
-// A regular expression has no keys of its own, so toMatchObject would otherwise let it match every text.
+// A regular expression has no keys of its own, so toMatchObject would otherwise let it match every value.
 expect.addEqualityTesters([
   (found: unknown, wanted: unknown) =>
-    wanted instanceof RegExp && typeof found === 'string' ? wanted.test(found) : undefined,
+    wanted instanceof RegExp && !(found instanceof RegExp)
+      ? typeof found === 'string' && wanted.test(found)
+      : undefined,
 ]);
 
 declare module 'vitest' {

@@ -33,8 +33,12 @@ const COMPETING = Math.log(2);
 const MIN_PAIRS = 30;
 
 const KINDS: Readonly<Record<string, ImplementationKind>> = {
-  ...{ coo: 'even-share', 'csr-even': 'even-share', 'csr-group': 'group-per-unit', 'csr-thread': 'thread-per-unit' },
-  ...{ ell: 'padded', sellp: 'padded' },
+  coo: 'even-share',
+  'csr-even': 'even-share',
+  'csr-group': 'group-per-unit',
+  'csr-thread': 'thread-per-unit',
+  ell: 'padded',
+  sellp: 'padded',
 };
 
 /** Returns the kind of an SpMV implementation; `null` if the implementation combines several kinds. */

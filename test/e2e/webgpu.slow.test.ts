@@ -32,7 +32,12 @@ type Ending = 'run' | 'destroy' | 'abort';
 const CASES = [1, 2, 4].flatMap((threadsPerUnit) =>
   ['none', 'full-sort', 'dynamic-fetch'].map((balancing) =>
     unitLoop(`u${threadsPerUnit}-${balancing}`, {
-      ...{ threadsPerUnit, unitsPerThread: 2, loop: 'flattened', balancing, blockThreads: 32, gridBlocks: 20 },
+      threadsPerUnit,
+      unitsPerThread: 2,
+      loop: 'flattened',
+      balancing,
+      blockThreads: 32,
+      gridBlocks: 20,
     }),
   ),
 );

@@ -134,7 +134,10 @@ export async function agreesWithRanking(name: string, together = 1, mostUnits?: 
     const { designIndex, design, rank, timeMs } = expected;
     const tied = rows.filter((row) => row.tied).map((row) => row.designIndex);
     expect(advice).toMatchObject({
-      ...{ device: { id: deviceId }, predicted: advice.of, designIndex, time: { ms: timeMs } },
+      device: { id: deviceId },
+      predicted: advice.of,
+      designIndex,
+      time: { ms: timeMs },
       ties: { count: page.ties, designs: tied.slice(0, 20) },
     });
     expect([advice.row.design, advice.row.rank]).toEqual([design, rank]);

@@ -1,7 +1,7 @@
 import { cp, mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, describe as always, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe as always, expect, it, vi } from 'vitest';
 import { readImportFile } from '../../src-main/services/imports/file-kind.ts';
 import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
 import { compileCuda, readCudaSources, type CudaCompilation } from '../../src-workers/bench/cuda/compile.ts';
@@ -52,6 +52,7 @@ const describe = always.skipIf(lacks('g++'));
 // program does.
 
 const folder = testFolder();
+afterEach(() => vi.unstubAllEnvs());
 
 function compilation(objects: readonly CudaObject[], change: Partial<CudaCompilation> = {}): CudaCompilation {
   return {
@@ -136,7 +137,9 @@ const POWERS: readonly BenchCase[] = [1, 3, 32].flatMap((unitsPerGroup) =>
   (['lockstep', 'independent'] as const).flatMap((execution) =>
     [false, true].map((synchronised) =>
       power(`power-${unitsPerGroup}-${execution}${synchronised ? '-synchronised' : ''}`, {
-        ...{ unitsPerGroup, execution, synchronised },
+        unitsPerGroup,
+        execution,
+        synchronised,
       }),
     ),
   ),

@@ -51,7 +51,12 @@ it("measures, compares and calibrates, and keeps a stand-in's parameters out of 
   const asked = { target: 'webgpu', device: DEVICE, random: 12, repeats: 7, json: true } as const;
   const measured = documentOf<{ cases: { medianMs: number; predictedMs: number }[] }>(await bench('1', asked));
   expect(measured).toMatchObject({
-    ...{ runId: 2, sourceRunId: 1, target: 'webgpu', device: { name: 'Fake device' }, failed: 0, leftOut: null },
+    runId: 2,
+    sourceRunId: 1,
+    target: 'webgpu',
+    device: { name: 'Fake device' },
+    failed: 0,
+    leftOut: null,
     cases: Array(12).fill({ timesMs: { length: 7 }, label: /^u=\d+ m=/ }) as unknown,
     warnings: expect.arrayContaining([expect.stringMatching(/measured on Fake device/)]) as string[],
   });

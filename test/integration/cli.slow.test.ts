@@ -89,7 +89,10 @@ describe('sweep', () => {
       expect(shapeOf(row)).toMatchObject({
         device: 'string',
         design: { threadsPerUnit: 'number', unitsPerThread: 'number', balancing: 'string', blockThreads: 'number' },
-        ...{ timeMs: 'number', meanLoss: 'number', aggregateLoss: 'number', occupancyFraction: 'number' },
+        timeMs: 'number',
+        meanLoss: 'number',
+        aggregateLoss: 'number',
+        occupancyFraction: 'number',
         limitedBy: expect.any(Array) as string[],
         regime: { accuracy: { median: 'number', p95: 'number', designs: 'number' } },
       });
@@ -374,7 +377,8 @@ describe('lists runs and ranks designs', () => {
     const file = at('listed.csv');
     const lineCount = (): number => read(file).trimEnd().split('\n').length;
     expect(await run(`export 1 --format csv -o ${file} --top 3`)).toEqual({
-      ...{ status: 0, out: '' },
+      status: 0,
+      out: '',
       err: /^Wrote .*listed\.csv: the best 3 of [\d,]+ designs; --top lists more\.\n$/,
     });
     expect(lineCount()).toBe(4);

@@ -154,7 +154,8 @@ function columnsOf(arrow: Arrow): Readonly<Record<string, Column>> {
     ragged: { type: list(new arrow.Float64()), value: (one) => Array(many(one)).fill(1), length: many },
     deep: { type: list(list(whole)), value: (one) => Array(many(one)).fill([1, 2]), length: many },
     points: {
-      ...{ type: list(new arrow.Struct([field(whole, 'x'), field(list(whole), 'y')])), length: many },
+      type: list(new arrow.Struct([field(whole, 'x'), field(list(whole), 'y')])),
+      length: many,
       value: (one) => Array.from({ length: many(one) }, (_, x) => ({ x, y: [x] })),
     },
   };

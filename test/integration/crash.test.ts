@@ -68,8 +68,16 @@ it.each(['killed', 'closed'] as const)('removes an import that was incomplete wh
     const file = `${folder}/lockstep.db`;
     const owner = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
     const measurement: MeasurementRecord = {
-      ...{ sourceRunId: null, designIndex: null, deviceId: 'fast', design: { a: 1 }, predictedMs: null },
-      ...{ backend: 'external', timesMs: [1.5, 1.25], correct: null, failure: null, detail: {} },
+      sourceRunId: null,
+      designIndex: null,
+      deviceId: 'fast',
+      design: { a: 1 },
+      predictedMs: null,
+      backend: 'external',
+      timesMs: [1.5, 1.25],
+      correct: null,
+      failure: null,
+      detail: {},
     };
     const imported = (): number => {
       const { id } = unwrap(owner.store.createRun({ ...sampleDraft(), kind: 'import', axes: null }));

@@ -28,7 +28,9 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
     const axes = {
       threadsPerUnit: [1, 4],
       balancing: ['none', 'mixed(1:8,4:32,32:100,64:400,block)'],
-      ...{ blockThreads: [256], unitsPerThread: [1, 3], blocksPerMultiprocessor: [4] },
+      blockThreads: [256],
+      unitsPerThread: [1, 3],
+      blocksPerMultiprocessor: [4],
     };
     const kernel = {
       name: 'walk',

@@ -172,7 +172,10 @@ describe.skipIf(lacks('swiftshader'))('the WGSL kernels', () => {
     writeFileSync(file, JSON.stringify(runs));
     // The child has a time limit, because a loop that does not end must not outlive the test.
     const said = execFileSync(process.execPath, [join(import.meta.dirname, 'skeleton-webgpu-child.ts'), file], {
-      ...{ env: swiftShaderEnvironment(), timeout: 240_000, killSignal: 'SIGKILL', stdio: 'pipe' },
+      env: swiftShaderEnvironment(),
+      timeout: 240_000,
+      killSignal: 'SIGKILL',
+      stdio: 'pipe',
       encoding: 'utf8',
     });
     const expected = LENGTHS.map((length, unit) => {

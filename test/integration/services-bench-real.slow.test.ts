@@ -54,8 +54,16 @@ it('measures contention on the CPU, and continues where an earlier attempt stopp
   const request = { target: 'cpu', backend: 'cpu', suite: 'contention', sourceRunId: null, deviceId: null, repeats: 7, warmUps: 1, cases: plan.cases.length }; // prettier-ignore
   const { id } = unwrap(
     await store.createRun({
-      ...{ kind: 'bench', name: 'contention on cpu', studyId: null, appVersion: '0', modelVersions: {} },
-      ...{ seed: plan.seed, machine: {}, enumeratedCount: plan.cases.length, devices: [], axes: null },
+      kind: 'bench',
+      name: 'contention on cpu',
+      studyId: null,
+      appVersion: '0',
+      modelVersions: {},
+      seed: plan.seed,
+      machine: {},
+      enumeratedCount: plan.cases.length,
+      devices: [],
+      axes: null,
       study: { measuring: { request, warnings: [] }, bench: keptPlan(plan, null, null) },
     }),
   );
@@ -66,7 +74,8 @@ it('measures contention on the CPU, and continues where an earlier attempt stopp
   expect(detail.cases.map((one) => one.correct)).toEqual([true, true, true, true]);
   const found = await call('bench.contention', { id });
   expect(found).toMatchObject({
-    ...{ cores: [1, 2], fullGbS: Math.max(...found.bandwidthGbS) },
+    cores: [1, 2],
+    fullGbS: Math.max(...found.bandwidthGbS),
     workloads: ['triangular', 'amdahl'].map((workload) => ({ workload, cores: 2 })),
   });
   for (const bandwidth of found.bandwidthGbS) expect(bandwidth).toBeGreaterThan(0);

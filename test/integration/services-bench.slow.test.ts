@@ -435,8 +435,13 @@ describe('predictions beside measurements', () => {
 
 it('a measurement can be followed by another one as soon as its end is announced', async () => {
   const engine = await engineOn(copied());
-  const next = heard(engine, 'run.finished').then(() => engine.call('bench.start', ask(runId, { count: 1 })));
+  let next: Promise<unknown> | undefined;
+  const announced = heard(engine, 'run.finished', () => {
+    next = engine.call('bench.start', ask(runId, { count: 1 }));
+    return true;
+  });
   await measure(engine, runId, { count: 1 });
+  await announced;
   expect(await next).toMatchObject({ ok: true });
 });
 
@@ -532,7 +537,8 @@ describe('a measurement that is stopped', () => {
     const run = await measure(engine, runId);
     fake({ fingerprint: 'other', name: 'Other device' });
     expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({
-      ...{ state: 'failed', valid: 2 },
+      state: 'failed',
+      valid: 2,
       error: /measured on Fake device.*Other device.*results of one device only/,
     });
     fake({});
@@ -636,7 +642,8 @@ describe('a probe before measuring', () => {
     const run = await measure(engine, runId, { repeats: 15, ...startOf(tight) });
     const found = await detail(engine, run.id);
     expect(found.request).toMatchObject({
-      ...{ repeats: 7, part: { units, ofUnits: 100_000 } },
+      repeats: 7,
+      part: { units, ofUnits: 100_000 },
       probe: { ofRepeats: 15, estimateMs, fullMs },
     });
     expect(found.warnings[0]).toMatch(

@@ -52,6 +52,7 @@ beforeEach(() => {
   );
 });
 afterEach(async () => {
+  vi.unstubAllEnvs();
   server?.closeAllConnections();
   await new Promise((resolve) => (server ? server.close(resolve) : resolve(null)));
   rmSync(root, { recursive: true, force: true });
@@ -164,7 +165,6 @@ describe.runIf(process.platform === 'linux')('the first start', () => {
   it('stops a download that makes no progress', async () => {
     vi.stubEnv('ELECTRON_MIRROR', await mirror(() => {}));
     const done = await fetchElectron(root, process.execPath, { write: () => true }, 1_000);
-    vi.unstubAllEnvs();
     expect(done).toEqual({ failed: 'Electron could not be downloaded (nothing arrived for 1 s)', stopped: false });
   });
 });

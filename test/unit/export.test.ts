@@ -54,7 +54,12 @@ it('lists all designs in a table on request', async () => {
 it('lists at most the maximum of a format for tables', async () => {
   const { views } = bench.engine.context;
   const pairs = tableFormat({
-    ...{ id: 'pairs', label: 'Pairs', text: 'Two designs', extension: 'txt', mediaType: 'text/plain', most: 2 },
+    id: 'pairs',
+    label: 'Pairs',
+    text: 'Two designs',
+    extension: 'txt',
+    mediaType: 'text/plain',
+    most: 2,
     write: (view, list) => joined(exportRows(view, list).map(({ rank }) => `${rank}\n`)),
   });
   const job = { context: bench.engine.context, base: 'x', within: ALL_VALID };

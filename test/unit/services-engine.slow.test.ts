@@ -12,6 +12,7 @@ import { makeGivenLengths, makeUnitLaw, repeatUnits } from '../../src-workers/pr
 import { smallStudy, wideStudy as wide } from './export-runs.ts';
 import { call, ended, finished, heard, progressed } from './engine-calls.ts';
 import { sweep, useBench, useEngines } from '../workplace.ts';
+import { encode } from '../data.ts';
 
 const { engineOn, temporaryFile } = useEngines();
 
@@ -194,7 +195,7 @@ describe('the boundary', () => {
 
   it('makes a study of the eight SpMV kernels for a matrix, with its rows and a vector as long as its columns', async () => {
     const upload = async (fileName: string, text: string) => {
-      return (await call(engine, 'workload.upload', { fileName, bytes: new TextEncoder().encode(text) })).lengths;
+      return (await call(engine, 'workload.upload', { fileName, bytes: encode(text) })).lengths;
     };
     const matrix = '%%MatrixMarket matrix coordinate pattern general\n3 500 3\n1 1\n1 2\n2 2\n';
     const lengths = await upload('wide.mtx', matrix);

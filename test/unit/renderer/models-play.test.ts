@@ -51,5 +51,5 @@ it('is simulated by the engine, for laws and not for files', async () => {
   expect(unwrap(await played('geometric(0.1)')).blockEndCycles).toEqual(own.blockEndCycles);
   expect(await played('file:lengths.csv')).toMatchObject({ ok: false });
   expect(await played('constant(1)', { gridBlocks: 1e6 })).toMatchObject({ ok: false });
-  expect(await played('constant(1)', { residentBlocks: 0 })).toMatchObject({ ok: false });
+  expect(await played('constant(1)', { residentBlocks: 0 })).toFail('bad-input');
 });
