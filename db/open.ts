@@ -9,7 +9,7 @@ import { attempt, refuse } from './failure.ts';
 import { type Migration, hasTables, migrate, readMigrations, userVersion } from './migrate.ts';
 
 /** The letters `LKST` in a file's header, which mark it as a database of Lockstep. */
-export const APPLICATION_ID = 0x4c4b5354;
+const APPLICATION_ID = 0x4c4b5354;
 
 /** A complete check of such a file takes tens of ms. In a larger file, only the size and the tables are checked. */
 const QUICK_CHECK_BYTES = 16 * 2 ** 20;

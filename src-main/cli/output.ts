@@ -55,7 +55,7 @@ export const processStreams: Streams = {
 };
 
 /** Prints one line on standard error. Returns exit code 2 for wrong usage, otherwise 1. */
-export function reportFailure(terminal: Streams, failure: Failure, usage = false): number {
+function reportFailure(terminal: Streams, failure: Failure, usage = false): number {
   const [, procedure, text] = /^([\w.]+): ([^]*)$/.exec(failure.message) ?? [];
   // The name of a procedure means nothing to a user of the command line, so the message leaves it out.
   const message = procedure && Object.hasOwn(procedures, procedure) ? text : failure.message;

@@ -8,7 +8,7 @@ export const ACCURACY_TEXT =
   'For sorted, bucketed or fetched units, half are within 0.8 %, and 95 % are within 9 %. Errors are largest where a few units are far longer than all others.';
 
 /** Distance of a contradicted prediction from the simulated interval, as a fraction of the simulated mean. */
-export const CONTRADICTION_FRACTION = 0.1;
+const CONTRADICTION_FRACTION = 0.1;
 
 type Simulated = Pick<SimulatedTime, 'meanMs' | 'lowMs' | 'highMs'>;
 

@@ -1,5 +1,6 @@
 import type { MeasuringProposal, MeasuringRequest } from './measuring.ts';
 import type { ProcedureInput } from './procedures.ts';
+import { listText } from '../../src-workers/domain/text.ts';
 
 /** `45 s`, `20 min`, `3 h`. */
 export function roughDuration(ms: number): string {
@@ -8,8 +9,6 @@ export function roughDuration(ms: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
-
-const listed = new Intl.ListFormat('en-GB');
 
 /** `A full measurement would take about 20 min. Measuring 7 of 15 repeats, in about 2 min.`; may be empty. */
 export function reducedText(proposal: MeasuringProposal): string {
@@ -20,7 +19,7 @@ export function reducedText(proposal: MeasuringProposal): string {
     ...(repeats < ofRepeats ? [`${repeats} of ${ofRepeats} repeats`] : []),
   ];
   if (less.length === 0) return '';
-  return `A full measurement would take about ${roughDuration(fullMs)}. Measuring ${listed.format(less)}, in about ${roughDuration(estimateMs)}.`;
+  return `A full measurement would take about ${roughDuration(fullMs)}. Measuring ${listText(less)}, in about ${roughDuration(estimateMs)}.`;
 }
 
 export function fewerDesignsText(designs: number, ofDesigns: number): string {

@@ -128,7 +128,7 @@ const measuringInput = {
 };
 
 /** A time that a user is willing to wait. */
-export const DEFAULT_TIME_LIMIT_MS = 120_000;
+const DEFAULT_TIME_LIMIT_MS = 120_000;
 const durationMs = v.pipe(v.number(), v.minValue(0), v.finite());
 const probeTimes = v.strictObject({
   units: whole(1, 2 ** 31),

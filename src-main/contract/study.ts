@@ -4,7 +4,7 @@ import { KERNEL_DEFAULTS, KERNEL_FIELDS, ORIGINS } from '../../src-workers/domai
 import { withPhases } from './older-kernels.ts';
 
 /** db/study.schema.json is generated from this module (npm run schema). */
-export const STUDY_FORMAT_VERSION = 1;
+const STUDY_FORMAT_VERSION = 1;
 
 type Described<Schema extends v.GenericSchema> = v.SchemaWithPipe<
   readonly [Schema, v.DescriptionAction<v.InferOutput<Schema>, string>]
@@ -265,7 +265,7 @@ export const kernelChange = v.strictObject(
   'must be an object with fields of a kernel',
 );
 
-export const implementationSchema = v.strictObject(
+const implementationSchema = v.strictObject(
   {
     name: kernelName,
     kernel: described(
@@ -304,7 +304,7 @@ export const pipelineSchema = v.strictObject({
   ),
 });
 
-export const axesSchema = v.strictObject(
+const axesSchema = v.strictObject(
   {
     threadsPerUnit: optional(countAxis, 'Threads that share one unit: powers of two up to the whole block', [1]),
     loop: optional(
@@ -350,7 +350,7 @@ export const CONSTRAINT_QUANTITIES = [
   'waves',
 ] as const;
 
-export const constraintSchema = v.pipe(
+const constraintSchema = v.pipe(
   v.strictObject({
     quantity: described(v.picklist(CONSTRAINT_QUANTITIES), 'The limited quantity'),
     atLeast: optional(v.number('must be a number'), 'Smallest value that is kept'),

@@ -139,7 +139,7 @@ export function lineText(
   return `${device.name}: ${main}, ${rest}; ${timeText(time.ms)}, ${intervalText(time)}${against}${known ? `; ${sureText(known)}` : ''}`;
 }
 
-export function baselineName({ chosen }: NonNullable<Recommendation['baseline']>): string {
+function baselineName({ chosen }: NonNullable<Recommendation['baseline']>): string {
   return chosen ? 'the baseline' : 'the plain design';
 }
 

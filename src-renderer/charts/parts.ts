@@ -4,7 +4,7 @@ import type { ChartTheme } from './theme.svelte.ts';
 
 export { niceStep, stepDecimals };
 
-export const LABEL_SIZE = 11;
+const LABEL_SIZE = 11;
 export const MINOR_SIZE = 10.5;
 
 export function label(theme: ChartTheme, colour: keyof ChartTheme['colour'] = 'text-3') {

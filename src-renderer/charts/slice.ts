@@ -25,7 +25,7 @@ const CLIP = 3;
 const MAX_DOTS = 40;
 
 /** Whether values are words. Words have no order, so a line between two of them would mean nothing. */
-export function areNames(values: readonly string[]): boolean {
+function areNames(values: readonly string[]): boolean {
   return values.some((value) => value !== 'none' && Number.isNaN(Number(value.replaceAll(',', ''))));
 }
 

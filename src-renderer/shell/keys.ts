@@ -1,6 +1,6 @@
 /** Keys are written as `Mod+Enter`, `Shift+S`, `?`, `G R` (a sequence), `ArrowDown`. Mod is Ctrl, or ⌘ on a Mac. */
 
-export const IS_MAC = /mac/i.test(navigator.platform);
+const IS_MAC = /mac/i.test(navigator.platform);
 
 /** Returns the keys of a keyboard event as text; '' if only a modifier is pressed. */
 export function keyOf(event: KeyboardEvent): string {

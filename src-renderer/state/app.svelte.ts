@@ -23,7 +23,7 @@ declare global {
 }
 
 /** Below this width, the rail has only icons and inspectors are drawers. */
-export const NARROW_PX = 1180;
+const NARROW_PX = 1180;
 
 export interface Refusal {
   /** What did not happen: `Nothing was predicted`. */

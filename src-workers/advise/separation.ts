@@ -78,7 +78,7 @@ export function withErrors(
 }
 
 /** Two designs are distinguishable if one is faster in at least this share of the samples. */
-export const TOLD_APART = 0.9;
+const TOLD_APART = 0.9;
 
 /** Lists the chosen design, then the designs that cannot be distinguished from it. */
 export function notToldApart(samples: readonly Float64Array[], chosen: number): readonly number[] {

@@ -1,6 +1,7 @@
 import { parseBalancing } from './balancing.ts';
 import type { Device } from './device.ts';
 import { unwrap } from './result.ts';
+import { listText } from './text.ts';
 
 /** The errors of predictions differ by kind. */
 const KIND_TEXT = {
@@ -42,10 +43,8 @@ export function implementationKind(device: Device, threadsPerUnit: number, balan
   }
 }
 
-const listed = new Intl.ListFormat('en');
-
 export function kindsText(kinds: readonly ImplementationKind[]): string {
-  return listed.format(kinds.map((kind) => KIND_TEXT[kind]));
+  return listText(kinds.map((kind) => KIND_TEXT[kind]));
 }
 
 /** The minimum difference between two predicted times at which measurements confirm their order. */
@@ -107,7 +106,7 @@ export function evidenceText(evidence: DeviceEvidence | null, kinds: readonly Im
       `${dataset} (${count.toLocaleString('en')} times, half within ${percent(medianError)})`,
   );
   const caveats = [...Map.groupBy(evidence.agreement, ({ caveat }) => caveat)].flatMap(([caveat, own]) =>
-    caveat === undefined ? [] : [` ${listed.format(own.map(({ dataset }) => dataset))}: ${caveat}.`],
+    caveat === undefined ? [] : [` ${listText(own.map(({ dataset }) => dataset))}: ${caveat}.`],
   );
   const others = evidence.agreement.every(({ caveat }) => caveat !== undefined) ? ` ${FROM_OTHERS}.` : '';
   const measured = `Measured on ${evidence.device}: ${sets.join(', ')}.${caveats.join('')}${others}`;
@@ -134,7 +133,7 @@ export function evidenceGaps(
   if (unknown.length === 0 && partly.length === 0) return null;
   const whole = unknown.map(({ name }) => name);
   const parts = partly.map(({ name, missing }) => `${kindsText(missing)} on ${name}`);
-  const text = `No public measurements of ${listed.format([...whole, ...parts])} are known. The possible errors of these times are taken from other devices.`;
+  const text = `No public measurements of ${listText([...whole, ...parts])} are known. The possible errors of these times are taken from other devices.`;
   const kinds = new Set(partly.flatMap(({ missing }) => missing));
   const shown = new Set(devices.flatMap((device) => device.kinds));
   const few = kinds.size === 1 ? kindsText([...kinds]) : `${kinds.size} of ${shown.size} mappings`;

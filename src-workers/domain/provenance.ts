@@ -296,12 +296,12 @@ export function isFittedToStandIn(measured: Pick<MeasuredPipeline, 'origin' | 'f
 }
 
 /** All devices of a study share the calibrated fields of its kernel. */
-export function isKernelOfStandIn(pipeline: PredictionInputs['pipeline']): boolean {
+function isKernelOfStandIn(pipeline: PredictionInputs['pipeline']): boolean {
   const all = Object.values(pipeline);
   return all.some(isFittedToStandIn) && !all.some(({ fittedTo }) => fittedTo === 'kernel');
 }
 
-export const STAND_IN_NOTE = 'of a stand-in loop, not of this kernel';
+const STAND_IN_NOTE = 'of a stand-in loop, not of this kernel';
 
 interface AxesOfInputs {
   readonly threadsPerUnit: readonly number[];

@@ -30,3 +30,8 @@ export const thousandsHint = (text: string): string =>
 
 export const countedText = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;
+
+const listed = new Intl.ListFormat('en-GB');
+
+/** `['a', 'b', 'c']` → `a, b and c`. */
+export const listText = (names: Iterable<string>): string => listed.format(names);

@@ -19,7 +19,7 @@ import { nearestMatrices, nearestTimes } from './nearest.ts';
 import { fourNumbersTime } from './four-numbers.ts';
 
 /** Matrices with at least this many non-zeros take much longer than the start of a launch. */
-export const LARGE_NONZEROS = 1e6;
+const LARGE_NONZEROS = 1e6;
 
 export interface Judged {
   readonly dataset: SpmvDataset;

@@ -25,7 +25,7 @@ export interface AskedEvidence {
 export const PARAMETERS_FILE = 'parameters.json';
 export const PREDICTED_FILE = 'predicted.json.gz';
 
-export function timeColumns({ gpus, unseen }: SpmvDataset): readonly string[] {
+function timeColumns({ gpus, unseen }: SpmvDataset): readonly string[] {
   return [...gpus, ...unseen].flatMap(({ implementations }) => implementations.map(({ column }) => column));
 }
 

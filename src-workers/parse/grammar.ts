@@ -52,9 +52,9 @@ export interface WorkloadContext {
   readonly truncation?: number | undefined;
 }
 
-export const MAX_WORKLOAD_CHARACTERS = 65_536;
+const MAX_WORKLOAD_CHARACTERS = 65_536;
 /** Deeper mixtures have no use and could exhaust the stack. */
-export const MAX_MIXTURE_DEPTH = 8;
+const MAX_MIXTURE_DEPTH = 8;
 
 interface DistributionRule {
   readonly parameters: readonly string[];

@@ -18,7 +18,7 @@ export interface MatrixRows {
 export type MatrixEntry = (row: number, column: number, value: number) => void;
 
 /** One number is kept for each row, at most 256 MB in total. */
-export const MAX_MATRIX_ROWS = 2 ** 25;
+const MAX_MATRIX_ROWS = 2 ** 25;
 /** The format allows 1024 characters, but real files have longer comments. */
 const MAX_LINE_CHARACTERS = 65_536;
 

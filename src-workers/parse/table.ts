@@ -14,7 +14,7 @@ const PREVIEW_CHARACTERS = 60;
 const SAMPLE_RECORDS = 20;
 
 /** Returns the delimiter that splits each of the first records into the same, largest number of fields; else comma. */
-export function guessDelimiter(sample: Uint8Array): Delimiter {
+function guessDelimiter(sample: Uint8Array): Delimiter {
   let best: { readonly delimiter: Delimiter; readonly fields: number } = { delimiter: 'comma', fields: 1 };
   for (const delimiter of Object.keys(DELIMITERS) as Delimiter[]) {
     let records: string[][];

@@ -19,7 +19,7 @@ export interface PlayRequest {
   readonly seed: number;
 }
 
-export const PLAY_REPLICATIONS = 30;
+const PLAY_REPLICATIONS = 30;
 
 export function playLaunch(law: LengthLaw, request: PlayRequest): PlayedLaunch {
   const { unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors, gridBlocks, pipeline, seed } = request;

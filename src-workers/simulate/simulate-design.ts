@@ -12,7 +12,7 @@ import type { Predictor } from '../predict/tables.ts';
 import type { SimulatedDistribution } from '../domain/simulation.ts';
 
 /** With fewer replications, it is unknown how far times spread. */
-export const MIN_REPLICATIONS = 5;
+const MIN_REPLICATIONS = 5;
 /** An event that occurs in one of ten replications is missed in at most one design of twenty. */
 const MIN_IDENTICAL = 30;
 

@@ -69,7 +69,7 @@ export interface SpmvMeasurement {
   predict(study: StudyFile): Promise<readonly number[]>;
 }
 
-export const spmvStudy = (): StudyFile => JSON.parse(readFileSync(join(SPMV, 'spmv.json'), 'utf8')) as StudyFile;
+const spmvStudy = (): StudyFile => JSON.parse(readFileSync(join(SPMV, 'spmv.json'), 'utf8')) as StudyFile;
 
 /**
  * Measures random designs on matrices.

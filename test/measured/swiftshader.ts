@@ -49,7 +49,7 @@ function goFirst(pid: number): void {
 }
 
 /** Runs the measuring child on a plan and returns its records. */
-export async function measure(plan: BenchPlan): Promise<BenchRecord[]> {
+async function measure(plan: BenchPlan): Promise<BenchRecord[]> {
   const env = swiftShaderEnvironment();
   const folder = await mkdtemp(join(tmpdir(), 'lockstep-measured-'));
   try {

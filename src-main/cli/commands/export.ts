@@ -11,6 +11,7 @@ import { printedPage } from '../../services/machine/print.ts';
 import { command, type CommandLine, type GlobalOptions, positive, whole, call } from '../command-line.ts';
 import { runId } from '../follow.ts';
 import { plain, printParts, usage, type Terminal, badUsage } from '../output.ts';
+import { listText } from '../../../src-workers/domain/text.ts';
 
 const WEIGHING = EXPORTERS.flatMap(({ id, weighs }) => (weighs ? [id] : []));
 
@@ -34,7 +35,7 @@ export function addExport(program: Command, { terminal, withRuns }: CommandLine)
     .option('--top <count>', 'designs to list', positive, 100)
     .option(
       '--weigh',
-      `in ${new Intl.ListFormat('en-GB').format(WEIGHING)}: also the expected loss of each design, and its chance of being the best`,
+      `in ${listText(WEIGHING)}: also the expected loss of each design, and its chance of being the best`,
     )
     .action((run: string, options: ExportOptions) =>
       withRuns(options, (engine) => exportCommand(engine, terminal, run, options)),

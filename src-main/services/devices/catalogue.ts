@@ -23,7 +23,7 @@ export interface Catalogue {
  * Returns up to three similar names, ignoring hyphens and spaces: those that contain the wanted one first, then those
  * that have most of its words, or differ in a few letters.
  */
-export function nearestNames(wanted: string, names: readonly string[]): readonly string[] {
+function nearestNames(wanted: string, names: readonly string[]): readonly string[] {
   const lower = wanted.toLowerCase();
   const words = lower.split(/[^a-z0-9]+/).filter(Boolean);
   const letters = words.join('');

@@ -58,7 +58,7 @@ export function oneLine(text: string): string {
  * Writes JSON in one line, or indented like a property at `indent`. Characters that break or reorder lines on screen
  * are escaped.
  */
-export function json(value: unknown, indent?: string): string {
+function json(value: unknown, indent?: string): string {
   const text =
     indent === undefined ? JSON.stringify(value) : JSON.stringify(value, null, 2).replaceAll('\n', `\n${indent}`);
   return text.replace(/[\p{Cf}\u2028\u2029\u007f-\u009f]/gu, (mark) =>

@@ -29,6 +29,7 @@ import { checkPredicted, deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import type { RunStudy } from '../studies/studies.ts';
 import { resolveLengths, unpackLengths } from '../studies/workloads.ts';
+import { listText } from '../../../src-workers/domain/text.ts';
 
 /** @param kernel whether the user's own kernel is measured. Like a program, it may have several implementations. */
 export function measuredDeviceId(
@@ -102,11 +103,9 @@ export async function chosenDesigns(
   return ok({ designs, leftOut: found.runnable < found.designs ? found : null });
 }
 
-const listed = new Intl.ListFormat('en');
-
 /** A single loop stands in for a kernel, so only one implementation can be measured at a time. */
 function severalKernels({ run, ranking: { axes } }: RunView, all: readonly Implementation[]): Result<never> {
-  const names = (some: readonly Implementation[]): string => listed.format(some.map(({ name }) => name));
+  const names = (some: readonly Implementation[]): string => listText(some.map(({ name }) => name));
   const can = all.filter(({ allows }) => (allows.balancing ?? axes.balancing).some(takesWholeUnits));
   const cannot = all.filter((one) => !can.includes(one));
   return unsupported(

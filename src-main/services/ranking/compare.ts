@@ -12,6 +12,7 @@ import type { DeviceBest, DeviceComparisonResult } from '../../contract/api.ts';
 import { deviceEvidence, tieBandOfDevices } from '../evidence/tie-band.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { ALL_VALID, bestOfAxis, checkDesign, deviceFilter, predictedMs, rankRow, tiesIn } from './rows.ts';
+import { listText } from '../../../src-workers/domain/text.ts';
 
 /**
  * Compares the devices at their best designs, or all at the design `designIndex`. Also returns the time of each
@@ -69,8 +70,6 @@ export function compareDevices(view: RunView, designIndex?: number): Result<Devi
   });
 }
 
-const listed = new Intl.ListFormat('en');
-
 export function implementationChoice(devices: readonly DeviceBest[]): readonly string[] {
   const fastest = new Map<string, string[]>();
   const close = new Map<string, string[]>();
@@ -85,7 +84,7 @@ export function implementationChoice(devices: readonly DeviceBest[]): readonly s
   if (all === 0) return [];
   const where = (found: ReadonlyMap<string, readonly string[]>): string =>
     [...found]
-      .map(([name, on]) => `${name} on ${on.length === all && all > 1 ? `all ${all} devices` : listed.format(on)}`)
+      .map(([name, on]) => `${name} on ${on.length === all && all > 1 ? `all ${all} devices` : listText(on)}`)
       .join('; ');
   const fast = `Fastest: ${where(fastest)}.`;
   return close.size === 0

@@ -19,7 +19,7 @@ export interface SimulatedDesigns {
 export type SimulationDetail = Pick<SimulatedTime, 'lowMs' | 'highMs' | 'precise'>;
 
 /** A simulation without an interval gets the range from its smallest to its largest time. */
-export function simulatedTime(record: SimulationOfRun): SimulatedTime {
+function simulatedTime(record: SimulationOfRun): SimulatedTime {
   const { meanMs, medianMs, standardDeviationMs, minMs, maxMs, timesMs, runId } = record;
   const detail = (typeof record.detail === 'object' && record.detail !== null ? record.detail : {}) as Partial<
     Record<keyof SimulationDetail, unknown>
@@ -64,7 +64,7 @@ export interface MeasuredDesigns {
  * with a wrong result have no time.
  * @param records the measurements, oldest first; if a design was measured twice, the newer one counts
  */
-export function measuredDesigns(
+function measuredDesigns(
   records: readonly MeasurementOfRun[],
   devices: readonly Device[],
   measuredBy: ReadonlyMap<number, Pick<MeasuringDevice, 'name' | 'multiprocessors'>>,

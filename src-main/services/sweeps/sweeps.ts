@@ -139,7 +139,7 @@ function bytesOf(values: Float64Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }
 
-export function runSweep(
+function runSweep(
   context: Context,
   run: RunRecord,
   plan: SweepPlan,

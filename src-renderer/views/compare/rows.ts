@@ -360,7 +360,7 @@ function estimateText<Kind extends Device>(device: Kind, value: (device: Kind) =
 }
 
 /** Replaces a canonical label by the word of the chosen vocabulary. */
-export function spoken(label: string, term: Term): string {
+function spoken(label: string, term: Term): string {
   const words: readonly (readonly [RegExp, TermKey])[] = [
     [/thread[- ]group(s?)/gi, 'threadGroup'],
     [/multiprocessor(s?)/gi, 'multiprocessor'],

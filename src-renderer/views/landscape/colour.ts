@@ -90,7 +90,7 @@ export function faded(scale: Ramp, canvas: string): Ramp {
 }
 
 /** If there are no maps, the scale ends at this multiple of the best time. Slower times get the last colour. */
-export const CLIP = 2;
+const CLIP = 2;
 
 const ENDS = [1.1, 1.25, 1.5, 2, 3, 4, 6, 10, 20, 50, 100];
 /** The fraction of all cells that the scale must distinguish. */

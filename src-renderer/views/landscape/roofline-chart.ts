@@ -23,7 +23,7 @@ export interface RooflineInput {
 }
 
 /** Returns the instructions per byte (of one thread) at which the two roofs meet. */
-export const ridge = ({ peakIssueGips, peakBandwidthGbS }: Roofline): number => peakIssueGips / peakBandwidthGbS;
+const ridge = ({ peakIssueGips, peakBandwidthGbS }: Roofline): number => peakIssueGips / peakBandwidthGbS;
 
 /** Draws designs by instructions per byte and per second, below the two roofs. Colours show their times. */
 export function rooflineChart(

@@ -4,7 +4,7 @@ import { MEASURED_COLUMNS } from './rows.ts';
 import { CHOICES } from './setup.ts';
 
 /** `setup` is a tab in a narrow window only; a wide window shows it beside the others. */
-export const MEASURE_TABS = ['result', 'calibrate', 'tune', 'setup'] as const;
+const MEASURE_TABS = ['result', 'calibrate', 'tune', 'setup'] as const;
 
 /** `run` is the sweep in every view, so the measurement is `measured`. */
 export const measureAddress = {

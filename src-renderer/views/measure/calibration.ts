@@ -6,6 +6,7 @@ import {
   type CalibrationProfile,
 } from '../../../src-workers/domain/calibration.ts';
 import { NBSP, count, fixed, percent, plain } from '../../format/numbers.ts';
+import { listText } from '../../../src-workers/domain/text.ts';
 
 export const PARAMETER_WORDS: Readonly<
   Record<CalibrationParameter, { readonly label: string; readonly symbol: string; readonly unit: string }>
@@ -50,8 +51,6 @@ export function figureRows({ before, fit, heldOut }: CalibrationProfile) {
   ];
 }
 
-const listed = new Intl.ListFormat('en-GB');
-
 export function verdict(profile: CalibrationProfile): string {
   const { before, fit, heldOut } = profile;
   const held = parameterRows(profile).filter(({ state }) => state === 'held');
@@ -59,7 +58,7 @@ export function verdict(profile: CalibrationProfile): string {
   const kept =
     held.length === 0
       ? ''
-      : ` The data cannot identify ${listed.format(names)}, so ${names.length === 1 ? 'it keeps its value' : 'they keep their values'}.`;
+      : ` The data cannot identify ${listText(names)}, so ${names.length === 1 ? 'it keeps its value' : 'they keep their values'}.`;
   if (heldOut === null)
     return `Fitted on all ${count(fit.designs)} designs, because there are too few to leave any out. The error on other designs is unknown.${kept}`;
   if (heldOut.medianError >= before.medianError)

@@ -19,7 +19,7 @@ const KINDS: Readonly<Record<ImportedFile['kind'], string>> = {
   times: 'measured times',
 };
 
-export function importedText(fileName: string, { kind, cases, failed, linked, warnings }: ImportedFile): string {
+function importedText(fileName: string, { kind, cases, failed, linked, warnings }: ImportedFile): string {
   return [
     `${fileName}: ${KINDS[kind]}, ${counted(cases, 'case')}`,
     ...(linked ? [`${counted(linked.designs, 'design')} of run ${linked.runId}`] : []),

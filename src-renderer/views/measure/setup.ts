@@ -90,7 +90,7 @@ export interface MeasuringSetup {
  * Returns `null` for suites whose cases are planned later.
  * @param runnable designs of the sweep that the target can run, if known
  */
-export function plannedDesigns(setup: MeasuringSetup, runnable: number | null): number | null {
+function plannedDesigns(setup: MeasuringSetup, runnable: number | null): number | null {
   if (setup.suite !== 'designs') return null;
   return setup.choose === 'named' ? setup.designs.length : Math.min(setup.count, runnable ?? Infinity);
 }
@@ -203,7 +203,7 @@ export function fittingSuite(suite: BenchSuite, backend: BenchBackend): BenchSui
     : (BENCH_SUITES.find((each) => SUITES[each].backends.includes(backend)) ?? suite);
 }
 
-export const BACKEND_NAMES: Readonly<Record<BenchBackend, string>> = {
+const BACKEND_NAMES: Readonly<Record<BenchBackend, string>> = {
   cuda: 'CUDA',
   hip: 'HIP',
   webgpu: 'WebGPU',

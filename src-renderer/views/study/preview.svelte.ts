@@ -11,7 +11,7 @@ import { Query } from '../../state/query.svelte.ts';
 import { readDistribution } from './distributions.ts';
 import type { QuantileReply, QuantileRequest } from './quantiles.worker.ts';
 
-export const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64];
+const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64];
 const BAND_LEVELS = [0.05, 0.95];
 /** Delay after the last step of a slider, ms. The worker is too slow to run at each step. */
 const BAND_AFTER_MS = 60;

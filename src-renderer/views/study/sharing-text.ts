@@ -3,9 +3,9 @@ import type { Term } from '../../../src-workers/domain/terms.ts';
 import type { GroupRow } from './preview.svelte.ts';
 import { kernelValue } from '../../../src-workers/domain/provenance.ts';
 import { counted, NBSP, percent, signed } from '../../format/numbers.ts';
+import { listText } from '../../../src-workers/domain/text.ts';
 
 type Kernel = Study['kernel'];
-const listed = new Intl.ListFormat('en-GB');
 
 /** Examples: `serial work and cooperation`, `idle lanes, set-up …`. */
 export function sharingCause(kernel: Kernel): string {
@@ -18,7 +18,7 @@ export function sharingCause(kernel: Kernel): string {
     ...(kernelValue(kernel, 'unit') > 0 ? ['set-up'] : []),
     ...(combines ? ['combining'] : []),
   ];
-  return listed.format(causes);
+  return listText(causes);
 }
 
 /**

@@ -78,7 +78,7 @@ export interface AssembledFunction {
   readonly body: readonly Bytes[];
 }
 
-export const MAX_PAGES = 65536;
+const MAX_PAGES = 65536;
 export const PAGE_BYTES = 65536;
 
 /** The shared memory is imported as `host.memory` with a maximum of `MAX_PAGES`, 4 GiB. */

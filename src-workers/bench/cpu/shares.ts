@@ -31,12 +31,12 @@ export type ContentionCase = CaseOf<'stream' | 'triangular' | 'imbalanced-stream
 /** 2³² bytes minus one page, so that every address, including the end of the last array, is a 32-bit number. */
 export const MAX_MEMORY_BYTES = 2 ** 32 - 65536;
 /** No machine has more cores, and this many threads cannot exhaust a machine. */
-export const MAX_CORES = 1024;
+const MAX_CORES = 1024;
 /** Elements of one pass of the unrolled loop. A share has whole passes. */
 const PASS_ELEMENTS = 8;
 const ELEMENT_BYTES = 8;
 /** Counted as in STREAM: reading b and c, and writing a. Reading a line of a before it is written does not count. */
-export const TRIAD_BYTES_PER_ELEMENT = 24;
+const TRIAD_BYTES_PER_ELEMENT = 24;
 /** The gap between arrays. If arrays had equal offsets within a page, loads would wait for stores to other arrays. */
 const GAP_BYTES = 1024 + 64;
 

@@ -43,7 +43,7 @@ const structFile = (value: KernelArgument['value']): string | undefined =>
   typeof value === 'object' ? value.file : undefined;
 
 /** Returns whether the measurement writes this input itself. */
-export const isMade = (path: string): boolean => path === LENGTHS_FILE_NAME || path === ORDER_FILE_NAME;
+const isMade = (path: string): boolean => path === LENGTHS_FILE_NAME || path === ORDER_FILE_NAME;
 
 const MATRIX_PART = /^(.*\.mtx)#(rowStarts|columns|values)$/i;
 

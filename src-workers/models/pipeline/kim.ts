@@ -52,7 +52,7 @@ export function groupsPerBlock(device: KimDevice, launch: KimLaunch): number {
 }
 
 /** g = ⌈G/n_mp⌉. */
-export function blocksPerMultiprocessor(device: KimDevice, launch: KimLaunch): number {
+function blocksPerMultiprocessor(device: KimDevice, launch: KimLaunch): number {
   return Math.ceil(launch.gridBlocks / device.multiprocessors);
 }
 

@@ -6,7 +6,7 @@ import { weightedQuantile } from '../../numeric/statistics.ts';
 import { normalUpperTail } from './normal.ts';
 
 /** The mass that is cut from the upper tail of an infinite support by default. */
-export const DEFAULT_TRUNCATION = 1e-6;
+const DEFAULT_TRUNCATION = 1e-6;
 /** Two columns of doubles take 16 MB. A loss table over them takes about a second. */
 export const MAX_SUPPORT_POINTS = 1_000_000;
 /** Maximum distance of a sum of stated probabilities or weights from 1: three printed digits. */

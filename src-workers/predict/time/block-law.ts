@@ -39,7 +39,7 @@ import type { BlockLaw } from './law.ts';
  * A row has seven numbers: its first time; P(block active), P(group active) and P(two groups active) up to the next
  * row; and the integrals of these three probabilities from 0 to its first time.
  */
-export const ROW_FIELDS = 7;
+const ROW_FIELDS = 7;
 
 /** Finds the row whose times contain y, searching upwards from row `from`, which must not lie beyond y. */
 function findRow(rows: Float64Array, from: number, y: number): number {

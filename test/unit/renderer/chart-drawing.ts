@@ -8,7 +8,7 @@ const TOKENS = [
   'accent', 'accent-weak', 'on-accent', 'faster', 'slower', 'ok', 'warn', 'error', 'base', 'grid', 'plate',
 ] as const; // prettier-ignore
 const named = (name: string, length: number) => Array.from({ length }, (_, i) => `${name}-${i + 1}`);
-export const THEME: ChartTheme = {
+const THEME: ChartTheme = {
   dark: false,
   colour: Object.fromEntries(TOKENS.map((token) => [token, token])) as unknown as ChartTheme['colour'],
   series: named('series', 5),
