@@ -10,7 +10,7 @@ import type { CycleTable, Schedulers } from './time/cycles.ts';
 import { makeResidency, type Residency } from './time/residency.ts';
 import type { Caches, DepthLaws, LawCaches, LawKey } from './tables.ts';
 
-/** A key has the values of a design instead of positions on axes, so plans with other axes share the laws. */
+/** A key has a design's values, not its positions on the axes, so that plans with other axes share the laws. */
 
 /** @param budget memory for the laws; other caches may share it */
 export function createCaches(budget = threadBudget): Caches {

@@ -11,12 +11,12 @@ import type { Phase } from '../domain/kernel.ts';
 // -- Time: fitted --
 
 /**
- * Waves are out of phase once 2π²·waves·(σ_B/E[B])² exceeds this. Fitted on 500 random designs (0.5 to 10 tried): below
- * 2, the prediction misses the step that the last wave of equal blocks makes (up to 20 % of the time); above 3, nothing
- * changes.
+ * Waves count as out of phase once 2π²·waves·(σ_B/E[B])² exceeds this, where B is a block's life. Fitted on 500 random
+ * designs (0.5 to 10 tried): below 2, the prediction misses the step that the last wave of equal blocks makes (up to 20
+ * % of the time); above 3, nothing changes.
  */
 export const SMEARED = 3;
-/** Mean residual lives until the ages of blocks are stationary. Fitted on 500 random designs (3–24 tried). */
+/** Mean residual lives after which ages of blocks count as stationary. Fitted on 500 random designs (3–24 tried). */
 export const RESIDUAL_LIVES = 12;
 export const SHORTEST_PHASE_MEMORY = 3;
 /**
@@ -25,12 +25,12 @@ export const SHORTEST_PHASE_MEMORY = 3;
  */
 export const LONGEST_PHASE_MEMORY = 48;
 /**
- * The latest possible multiprocessor is a bound on the slowest one, which is reached if the ranking of the
- * multiprocessors never changes. The exponent sets how sharply the influence of the bound fades. Fitted on 500 random
- * designs (2 to 16 tried): without the bound, times of launches with a few very long units are up to 30 % too short.
+ * No multiprocessor takes longer than one that always has the most active groups. The slowest reaches this bound if the
+ * ranking of the multiprocessors never changes. The exponent sets how sharply the bound's influence fades. Fitted on
+ * 500 random designs (2 to 16 tried): without the bound, launches with a few very long units are up to 30 % too short.
  */
 export const ALIGNMENT_POWER = 8;
-/** Above this fraction of groups that end before the longest life, multiprocessors end apart. Chosen: saves time. */
+/** If more groups than this fraction end early, multiprocessors count as never ending together. Chosen: saves time. */
 export const RARELY_LONGEST = 0.5;
 /** A smaller probability that all multiprocessors end together counts as 0. Chosen: this only saves time. */
 export const NEVER_TIED = 1e-3;
@@ -45,7 +45,7 @@ export const TAIL_CELLS = 0.5;
 export const WIDEST_CELL_OF_BLOCK = 0.2;
 /** The widest cell, as a fraction of the time since the last dispatch. */
 export const WIDEST_CELL_OF_TIME = 0.5;
-/** A life with this probability no longer matters, even as the longest of a million blocks. */
+/** A tail with this probability no longer matters, even for the longest life of a million blocks. */
 export const NEGLIGIBLE_LIFE = 1e-9;
 /** Two ages of a block share a record if their shares of active groups differ by less than this. */
 export const AGE_STEP = 0.1;
@@ -56,7 +56,7 @@ export const GROUP_EDGES = 24;
 /** Edges of a sampled law at quantiles of its blocks' lives. */
 export const BLOCK_EDGES = 48;
 export const SAMPLE_QUANTILES = 128;
-/** Minimum number of points of the renewal grid per E[B]; above it, one point per standard deviation of B. */
+/** Minimum number of grid points per mean life of a block; more if lives vary less: one per standard deviation. */
 export const POINTS_PER_BLOCK = 8;
 export const MAX_POINTS_PER_BLOCK = 20;
 export const SAMPLES_PER_BLOCK = 4;
@@ -70,16 +70,16 @@ export const IMPOSSIBLE_LOG = 25;
 export const ALL_BUT_CERTAIN = 20.7;
 /** Below this probability that any block of the device is active, two blocks are assumed never to be active at once. */
 export const AT_MOST_ONE_ACTIVE = 1e-2;
-/** Below this share of issue in the cycles of one more group, schedulers are assumed to have no effect. */
+/** If issue has a smaller share in the cycles of one more group, schedulers are assumed to have no effect. */
 export const LEAST_ISSUE_SHARE = 0.05;
-/** Schedulers in a wave of known blocks whose time is computed in full. An estimate finds the slowest. */
+/** In a wave of known blocks, the time of this many schedulers is computed in full: the slowest by an estimate. */
 export const SLOWEST_CANDIDATES = 6;
 
 // -- Depth: resolution --
 
 /** A depth law with at most this many rows is not reduced. */
 export const DEPTH_ROWS = 48;
-/** Groups in the largest block whose law determines the rows of a depth law. */
+/** The rows of a depth law are chosen for a single group and for a block of this many groups. */
 export const LARGE_BLOCK = 32;
 /** A tail with this probability no longer matters, even for the longest of a million depths. */
 export const NEGLIGIBLE_DEPTH = 1e-10;
@@ -113,7 +113,7 @@ export const FOLLOWED_ROUNDS = 32;
 export const FETCH_LATTICE_POINTS = 300;
 /** The rate of starts counts as settled after this many steps. For nearly equal lengths it may settle later. */
 export const LONGEST_TRANSIENT = 4096;
-/** Maximum probability of a part of the law of T, when the units run out. Each part has a law of residual lives. */
+/** Maximum probability of a part of the law of T, the time when units run out. A part has one law of residual lives. */
 export const PART_PROBABILITY = 1 / 6;
 /** Maximum width of a part outside the tails, divided by the mean plus the standard deviation of a length. */
 export const PART_WIDTH = 1 / 4;
@@ -142,7 +142,7 @@ export const LARGEST_SKEWNESS = 4;
 export const LOWEST_CUBE_BASE = 1e-4;
 /** −ln of the probability that a sum lies beyond one end of its window. Chosen: e⁻²³ is 1e-10, as for depths. */
 export const WINDOW_INFORMATION = 23;
-/** The search for a window goes on while the next is narrower than this fraction. Chosen: stopping saves time. */
+/** The search for a window ends once a step leaves more than this fraction of its width. Chosen: this saves time. */
 export const WORTHWHILE_WINDOW = 0.99;
 /** A larger window counts as a full sort. Its loss is below 1.001 for any group that fits a device. */
 export const LARGEST_WINDOW_UNITS = 2 ** 20;
@@ -171,7 +171,7 @@ export const NEGLIGIBLE_BLOCKS = 1 / 64;
 export const FETCHING_GROUPS = 1024;
 /** Kept lengths of a sorted order: all lengths, or evenly spaced ranks of as many windows as fit. */
 export const ORDER_LENGTHS = 2 ** 18;
-/** Units of a given order that are arranged to represent all; all lengths of a workload that has more. */
+/** Units of a given order that are arranged to represent all of them, or the number of lengths if that is larger. */
 export const GIVEN_UNITS = 2 ** 18;
 /** All blocks of a launch with sorted or bucketed units are computed only up to this many groups. */
 export const KNOWN_GROUPS = 10_240;
@@ -195,7 +195,7 @@ export const BOUND_STEPS = 16;
 export const STEADY_GROUPS = 4;
 /** Maximum number of groups of a launch in a given order that are all computed. A larger launch is sampled. */
 export const MAX_GIVEN_GROUPS = 2 ** 17;
-/** Lengths, or longest lengths of n units, that are read for a launch in a given order; beyond, a sample. */
+/** Lengths, or longest lengths of n units, that are read for a launch in a given order. Beyond this, it is sampled. */
 export const MAX_GIVEN_LOOKUPS = 2 ** 22;
 /** Minimum number of rounds that are added up to represent all rounds. */
 export const MIN_GIVEN_ROUNDS = 64;
@@ -228,7 +228,7 @@ export const SUMMED_UNITS = 32;
 export const TREND_PARTS = 16;
 /** A launch with more than `PLAYED_GROUPS` groups is played only if its parts deviate from their mean by this share. */
 export const TREND = 0.1;
-/** Bins of active groups up to the last dispatch; a power of two. The longest life takes three less. */
+/** Bins of time in which active groups are counted; a power of two. The longest life takes three bins less. */
 export const LIFE_BINS = 128;
 /** Block orders over which a wave of sorted or bucketed units is averaged: an order and its reverse. */
 export const BLOCK_ORDERS = 2;
@@ -274,11 +274,11 @@ export const ACHIEVED_BANDWIDTH = 0.67;
 
 /** Values in a slab, a piece of memory for block laws. */
 export const SLAB_LENGTH = 1 << 15;
-/** If this many slabs are in use, the block laws of other designs are dropped. So the slabs stay in a core's cache. */
+/** When this many slabs are in use, block laws of other designs are dropped. So the slabs fit in a core's cache. */
 export const MAX_SLABS = 8;
 /**
- * Memory of a worker for depth laws, launches, paces and orders of units, bytes. With 24 MB, edits of spmv-skewed take
- * 15 % longer. With 40 MB they take as long as with 32 MB.
+ * Memory of a worker for depth laws, launches, paces and orders of units, bytes. With 24 MB, edits of the example
+ * spmv-skewed take 15 % longer. With 40 MB they take as long as with 32 MB.
  */
 export const KEPT_BYTES = 32 * 2 ** 20;
 /**
@@ -289,18 +289,18 @@ export const KEPT_BYTES = 32 * 2 ** 20;
 export const KEPT_BYTES_PER_LENGTH = 16;
 /** Memory for depth laws and launches that only one task needs, bytes. */
 export const TASK_BYTES = 16 * 2 ** 20;
-/** With its table. */
+/** Size of a depth law with its table, bytes. */
 export const DEPTH_LAW_BYTES = 16 * 2 ** 10;
 export const LAUNCH_BYTES = 2 ** 10;
-/** An upper bound: with the table of cycles, which most paces never make. */
+/** Size of a pace with its table of cycles, bytes: an upper bound, because most paces never make the table. */
 export const PACE_BYTES = 1536;
 export const ORDER_BYTES = 2 ** 10;
-/** Mean time to compute a depth law. Caches drop values by these five times; three were measured on spmv-skewed. */
+/** Time to make a depth law. This and the next four decide what caches drop; three were measured on spmv-skewed. */
 export const DEPTH_LAW_MS = 2;
 export const LAUNCH_MS = 0.3;
 export const PLAIN_LAUNCH_MS = 0.5;
 export const PACE_MS = 0.005;
-/** Time to put units into an order, and to compute all its launches again. Chosen: only its magnitude matters. */
+/** Time to order units, and to compute all launches of the order again. Chosen: only the magnitude matters. */
 export const ORDER_MS = 50;
 /** Maximum number of entries in the ordered lengths of a CPU. Partitions read all of them for every number of cores. */
 export const MAX_ENTRIES = 2 ** 20;

@@ -11,7 +11,7 @@ import { staircaseMs } from '../models/contention/time.ts';
 import { getOrMake } from '../numeric/kept.ts';
 import { bundleLengths, type CompactOrder } from './ordered.ts';
 
-/** A CPU design takes the time of its cores' memory traffic, by the staircase on the max-rate curve. */
+/** The time of a CPU design is that of its cores' memory traffic, by the staircase on the max-rate curve. */
 
 const PARTITION_OF: Readonly<Record<PartitionBalancing['kind'], CpuPartition>> = {
   'row-split': 'even-rows',

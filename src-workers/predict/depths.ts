@@ -22,7 +22,7 @@ import { getGivenOrder } from './plan.ts';
 import type { DepthLaws, DepthOfDesign, SharedByCaps } from './tables.ts';
 import { isSorted } from './time/dealt-launch.ts';
 
-/** The values that all register caps of a design share: those of the last design if it differs only in the cap. */
+/** Returns the values that all register caps of a design share: those of the last design if only the cap differs. */
 export function getSharedByCaps(candidate: GpuCandidate): SharedByCaps {
   const { predictor, deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } =
     candidate;
@@ -131,7 +131,7 @@ function computeEvenShareDepths(candidate: GpuCandidate, balancing: EvenShareBal
   return ofDepth(laws.means, laws, 1, laws.means.meanDepth);
 }
 
-/** By law, so that predictors of the same units share the starts. */
+/** Keyed by law, so that predictors of the same units share the starts. */
 const knownStarts = new WeakMap<LengthLaw, Map<EvenShareBalancing['kind'], ShareStarts>>();
 
 function getShareStarts(law: LengthLaw, balancing: EvenShareBalancing): ShareStarts {

@@ -19,7 +19,7 @@ export function computeBlockStartsMs({ device, gridBlocks }: GpuCandidate): numb
   return gridBlocks * (device.blockStartNanoseconds ?? assumed) * 1e-6;
 }
 
-/** In ms; 0 if the device's own launch time is known, because that time is added separately. */
+/** Returns the shortest time of a launch, ms; 0 if the device's launch time is known, which is added separately. */
 export function computeLaunchFloorMs({ launchMicroseconds }: GpuDevice): number {
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
 }

@@ -95,14 +95,14 @@ export function hasGivenShares(candidate: GpuCandidate): boolean {
   return isEvenShare(candidate.balancing) && isInGivenOrder(candidate) && getPace(candidate).setupIterations > 0;
 }
 
-/** For a candidate whose units are listed: they have a given order, or they are sorted. */
+/** Returns the launch of a candidate whose units are listed: they have a given order, or they are sorted. */
 export function getDealtLaunch(candidate: GpuCandidate): DealtLaunch {
   const { predictor, balancing, balancingAt, device, gridBlocks, shape, unitsPerGroup, itemsPerSlot } = candidate;
   const { plan, meanLength } = predictor;
   const dealing = makeDealing(candidate);
   const given = getGivenOrder(plan);
   const isInOrder = given !== null && (keepsOrder(balancing) || isEvenShare(balancing));
-  // It matters only for blocks that start in random order whether all of them fit the device at once.
+  // Whether all blocks fit the device at once matters only for blocks that start in random order.
   const everyBlock =
     !(isInOrder && !startsAtRandom(balancing)) && gridBlocks <= shape.residentBlocks * device.multiprocessors;
   // With one unit per slot, with even shares, or if lanes keep their places without setup, both loops are alike.

@@ -75,7 +75,7 @@ export function countLosslessIterations(candidate: GpuCandidate): number {
   return (plan.units / unitsPerGroup) * (meanLength + setup);
 }
 
-/** Including the losses of lanes that wait, for a flattened loop over listed units; 0 for other loops. */
+/** Counts the iterations of a flattened loop over listed units, with the losses of waiting lanes; 0 for other loops. */
 function countFlattenedIterations(candidate: GpuCandidate): number {
   if (takesTurns(candidate)) return 0;
   const { balancing } = candidate;

@@ -11,7 +11,7 @@ export interface SweepPlan {
   readonly axes: SpaceAxes;
   readonly law: LengthLaw;
   readonly units: number;
-  /** In shared memory: given by the workload, or drawn for CPUs. `null` without either, or for mere classification. */
+  /** In shared memory: the workload's lengths, or draws for CPUs. `null` without either, or for mere classification. */
   readonly ordered: CompactOrder | null;
   /** Units of a row, if the units form an image or a grid. */
   readonly width?: number | undefined;
@@ -32,7 +32,7 @@ export function getGivenOrder({ ordered }: Pick<SweepPlan, 'ordered'>): CompactN
   return ordered?.given ? ordered.iterations : null;
 }
 
-/** The designs are the same, with the blocks that these units need. */
+/** Changes the number of units. The designs stay the same, with the blocks that these units need. */
 export function replanUnits(plan: SweepPlan, units: number): SweepPlan {
   const { law, ordered } = plan;
   const own = ordered?.given ? makeUnitLaw(law.label, ordered, units) : law;

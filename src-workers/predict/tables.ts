@@ -39,7 +39,7 @@ export interface Predictor {
   readonly paces: Paces;
   /** E[longest of all units] for independent units, iterations. No launch of whole units ends earlier. */
   readonly longestLength: number;
-  /** Of the given lengths, iterations. */
+  /** The longest of the given lengths, iterations. */
   readonly longestGiven: number;
   /** The widest gap between neighbouring lengths, iterations, that the longest unit may or may not exceed. */
   readonly openStep: number;
@@ -85,15 +85,15 @@ export interface Pace {
   readonly findBestRate: (groups: number) => number;
   readonly iterationFactor: number;
   readonly schedulers: Schedulers;
-  /** Of a mean round, for costs that are not in the table. */
+  /** Parameters of a mean round, for costs that are not in the table. */
   readonly pipeline: PipelineParameters;
   /** Cycles of an iteration and of the start of a unit, for a group that is alone on its multiprocessor. */
   readonly aloneCycles: { readonly step: number; readonly start: number };
-  /** To issue one iteration, for a thread group. */
+  /** Cycles to issue one iteration of a thread group. */
   readonly stepIssueCycles: number;
-  /** To issue a mean round, for a thread group; `null` if a launch consists of iterations only. */
+  /** Cycles to issue a mean round of a thread group; `null` if a launch consists of iterations only. */
   readonly roundIssueCycles: number | null;
-  /** To move the data of a mean round, for a thread group. */
+  /** Cycles to move the data of a mean round of a thread group. */
   readonly transferCycles: number;
   /** Iterations that each start of a unit adds to a group. */
   readonly setupIterations: number;
@@ -101,7 +101,7 @@ export interface Pace {
   readonly overheadIterations: number;
 }
 
-/** Designs whose kernel consists of iterations only share tables. */
+/** Designs share tables if their kernel consists of iterations only. */
 export interface Paces {
   /** Whether the kernel consists of iterations only. */
   readonly hasNoPhases: boolean;

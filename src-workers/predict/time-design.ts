@@ -28,7 +28,7 @@ export interface TimedDesign {
 export interface TimedOnGpu extends TimedDesign {
   /** The time by which starting the blocks lengthens the launch. */
   blockStartsMs: number;
-  /** Share of the cycles of slots' searches for their shares and of passing on cut units, 0…1. */
+  /** Share of the cycles in which slots search for their shares and pass on cut units, 0…1. */
   searchShare: number;
   launch: TimedLaunch;
   fetchingMs: number;

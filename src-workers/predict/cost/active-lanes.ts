@@ -19,7 +19,7 @@ const ALL: ActiveLanes = { ofReads: 1, any: (units, probability) => 1 - (1 - pro
 /** Steps of the approximate survival function. The results are accurate to a few per cent at best. */
 const STEPS = 48;
 
-/** Independent units of a group end apart. If the balancing makes neighbours equally long, all lanes stay active. */
+/** Lanes with independent units end at different times. If balancing makes neighbours equally long, all stay active. */
 export function countActiveLanes({ plan: { law } }: Predictor, balancing: LockstepBalancing): ActiveLanes {
   const areAlike = isEvenShare(balancing) || isPadded(balancing) || !['none', 'shuffle'].includes(balancing.kind);
   return areAlike ? ALL : countActiveLanesOfLaw(law);

@@ -22,7 +22,7 @@ export const mergesAdditions = ({ vendor }: Pick<GpuDevice, 'vendor'>): boolean 
  */
 const LATENCY_SHARE = 0.5;
 
-/** All cycles are divided by the launch's iteration factor, so that they are cycles of the pipeline. */
+/** The cost of fetching, in cycles of the pipeline: all cycles are divided by the launch's iteration factor. */
 export interface FetchCost {
   /** Cycles before the first iteration, when all fetchers of the device access the counter at once. */
   readonly startCycles: number;
@@ -90,7 +90,7 @@ export function makeFetchingTable(
   );
 }
 
-/** For groups that are all active until the units run out; `groups`: mean thread groups of a multiprocessor. */
+/** Computes the cycles of fetching if the groups of a multiprocessor, `groups` on average, stay active to the end. */
 export function computeFetchCycles(pipeline: PipelineParameters, cost: FetchCost, groups: number): number {
   const { startCycles, fetching, last } = cost;
   return startCycles + computePhaseCycles(pipeline, fetching, groups) + computePhaseCycles(pipeline, last, groups);

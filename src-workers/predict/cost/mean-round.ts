@@ -17,7 +17,7 @@ import { moments } from '../../models/workload/laws.ts';
 export function getMeanRound(candidate: GpuCandidate, rounds: number): MeanRound {
   const { predictor, balancing, unitsPerGroup: n, balancingAt } = candidate;
   if (isEvenShare(balancing)) {
-    // An even share counts as one round; without a launch (a family), as a round of one unit.
+    // An even share counts as one round. A family has no launch, so its mean round is a single unit.
     const { itemsPerSlot, meanUnitsPerThread } = candidate;
     const [items, units] = itemsPerSlot > 0 ? [itemsPerSlot, meanUnitsPerThread] : [predictor.meanLength, 1];
     // The probability that a lane starts a unit at an item. A group starts a unit whenever any of its lanes does.

@@ -130,7 +130,7 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   const width = device.threadGroupWidth;
   const cap = axes.registerCap[candidate.capAt];
   const measured = plan.pipeline[device.id] !== undefined;
-  // Measured issue cycles contain the traffic, which only scales them. Derived ones get it apart (`transfer`).
+  // Measured issue cycles contain the traffic, so it only scales them. For derived cycles, it is in `transfer`.
   const step = preparePipeline(plan, device, cap, measured ? shape.bytesPerIteration : 0);
   const isSingle = isOneLoop(candidate);
   const cost =
@@ -163,7 +163,7 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   };
   const phases = computePhaseDemands(kernel, device, u, {
     missShare: computeMissShare(kernel, device, isSingle, balancing, lanes, isFamily ? lanes : starts, rounds),
-    // The load that waits for the counter; `fetch-cost.ts` has the cost of the addition itself.
+    // The start of a fetched unit contains the load that waits for the counter, whose cost is in `fetch-cost.ts`.
     loadsElsewhere: balancing.kind === 'dynamic-fetch' ? 1 : 0,
     off,
   });
@@ -173,7 +173,7 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   const share = isEvenShare(balancing)
     ? added(perGroup, times(phases.search, countSearchSteps(plan.units)), phases.carry)
     : perGroup;
-  // Bytes that memory moves per cycle for the thread groups of one work group.
+  // `perCycle`: bytes that memory moves per cycle for the thread groups of one work group.
   const achieved = device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH;
   const perCycle = achieved * bytesPerMultiprocessorCycle(device) * threadGroupsPerGroup;
   const stepBytes =
@@ -231,14 +231,14 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   };
 }
 
-/** The share that issue, as opposed to traffic, has in the cycles that a further group costs, 0…1. */
+/** Returns the share of issue, as opposed to traffic, in the cycles that a further group costs, 0…1. */
 function computeIssueShare({ issueCycles }: PipelineParameters, transferCycles: number, part: MarginalCycles): number {
   const issue = part.issue * issueCycles;
   const both = issue + part.transfer * transferCycles;
   return both > 0 ? issue / both : 0;
 }
 
-/** A work group of several thread groups occupies as many schedulers. */
+/** A work group of several thread groups occupies one scheduler for each of them. */
 function getSchedulers({ schedulers }: PipelineParameters, threadGroups: number, issueShare: number): Schedulers {
   const count = schedulers / threadGroups;
   if (issueShare < LEAST_ISSUE_SHARE || !Number.isInteger(count) || count === 1) return ONE_SCHEDULER;

@@ -8,10 +8,10 @@ import { threadBudget } from '../memory.ts';
 import { repeatUnits } from '../ordered.ts';
 import type { GivenBalancing, GivenOrder } from './given.ts';
 
-/** By the lengths of a workload, then by units and balancing. All devices, kernels and setups share the orders. */
+/** Keyed by the lengths of a workload, then units and balancing. All devices, kernels and setups share the orders. */
 const getKnownOrder = createOwnedCache<CompactNumbers, string, GivenOrder>(threadBudget, ORDER_MS, sizeOfOrder);
 
-/** In bytes, with the longest units of its groups of 2, 4, 8 … units, which launches compute later. */
+/** Returns the bytes, with the longest units of groups of 2, 4, 8 … units, which launches compute later. */
 function sizeOfOrder({ lengths, work }: GivenOrder): number {
   return ORDER_BYTES + 2 * lengths.byteLength + (work === lengths ? 0 : work.byteLength);
 }

@@ -27,7 +27,7 @@ export interface UnitOrder {
   lengthAt(position: number): number;
   readonly lengthsInto?: (out: Float64Array, position: number, count: number) => void;
   longestSum(first: number, count: number, stride: number): number;
-  /** Whether lengths never decrease within these runs. If so, both loops take equally long, apart from setup. */
+  /** Whether lengths never decrease in a run of `count` units. If so, both loops take equally long, without setup. */
   ascends(first: number, count: number, stride: number): boolean;
 }
 
@@ -92,7 +92,7 @@ export function beginGroup(scratch: DealingScratch): void {
   scratch.count = 0;
 }
 
-/** Adds an iteration to the set of the current group; 1 if it is new, otherwise 0. */
+/** Adds an iteration to the set of the current group. Returns 1 if it is new, otherwise 0. */
 export function addStart(scratch: DealingScratch, iteration: number): number {
   const { smallStarts, starts, startsOf, group } = scratch;
   const small = iteration | 0;
@@ -238,7 +238,7 @@ export function countBoundGroups({ units, unitsPerGroup, groupsPerBlock, slotsPe
   return Math.min(gridBlocks * groupsPerBlock, wanted);
 }
 
-/** A number that the total over all groups almost certainly exceeds, from the values of some groups, or of all. */
+/** Returns a lower limit, almost certain, of the total over all groups, from the values of some groups or of all. */
 export function findSureTotal(sample: Float64Array, groups: number): number {
   let sum = 0;
   for (const value of sample) sum += value;

@@ -73,7 +73,7 @@ export function getSharedUnits(balancing: EvenShareBalancing, lengths: CompactNu
   return getIndexedUnits(lengths, key, () => indexSharedUnits(balancing, lengths, units));
 }
 
-/** Maximum number of marks (64 MB). Items of longer shares, which take minutes, share marks. */
+/** Maximum number of marks (64 MB). In a longer share, which takes minutes, several items have one mark. */
 const MAX_MARKS = 2 ** 26;
 
 /** Makes the scratch space of `countGroupStarts`, which marks the items of a share at which any lane starts a unit. */

@@ -44,7 +44,7 @@ export interface GivenLaunch {
   readonly depths: Float64Array;
   /** Number of blocks of the launch that each sampled block represents; `null` if all weights are equal. */
   readonly weights: Float64Array | null;
-  /** Over all work of a group if it has even shares, otherwise over one unit per slot. */
+  /** Means over all work of a group if it has even shares, otherwise over one unit per slot. */
   readonly means: DepthMeans;
 }
 
@@ -180,7 +180,7 @@ function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
   addPart(0, counts[0], 0, fuller);
   addPart(counts[0], counts[1], fuller, G - fuller);
   const certain = period > wanted ? findLongestBlocks(order, dealing).filter((block) => !even.includes(block)) : [];
-  // Each of the kept lengths recurs in this many slots, the limit of the weight of a block with the longest units.
+  // Each kept length recurs in this many slots. A block with the longest units represents no more blocks than that.
   const repeats = order.part === 1 ? units / kept : 1 / order.part;
   const times = Math.max(1, Math.min(repeats, slots / greatestCommonDivisor(slots, kept)));
   const left = 1 - (certain.length * times) / G;
@@ -537,7 +537,7 @@ function countShareStarts(
   return starts;
 }
 
-/** The mean of a sample of groups minus its sampling error: all groups together almost certainly exceed it. */
+/** Returns a number of iterations that all groups together almost certainly exceed, estimated on a sample of groups. */
 export function findFewestLaneIterations(order: GivenOrder, dealing: Dealing): number {
   const { unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
   const groups = G * W;
@@ -585,7 +585,7 @@ function computeLaneWork(
 function addUpRounds(sums: Float64Array, values: CompactNumbers, first: number, stride: number, end: number): void {
   const period = values.length;
   let position = first;
-  // Four rounds at once save reading and writing the sums, if each has a value for every sum in one repetition.
+  // Four rounds at once save reads and writes of the sums. No round may cross the end of a repetition of the values.
   const fits = (from: number): boolean => from % period <= period - sums.length;
   for (; position + 3 * stride <= end - sums.length; position += 4 * stride) {
     const [a, b, c, d] = [position, position + stride, position + 2 * stride, position + 3 * stride];

@@ -11,7 +11,7 @@ import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { LONGEST_GROUPS } from '../constants.ts';
 import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
 
-/** A window keeps its set of units, and a bucket the order of its units. */
+/** Balancings that keep a given order, at least in part: a window keeps its set of units, a bucket their order. */
 export type GivenBalancing =
   | Exclude<WholeUnitBalancing, { kind: 'shuffle' | 'full-sort' | 'dynamic-fetch' }>
   | PaddedBalancing;
@@ -37,12 +37,12 @@ export interface GivenOrder {
   readonly lengths: CompactNumbers;
   /** The lengths without padding. */
   readonly work: CompactNumbers;
-  /** Kept units divided by all units: below 1 if buckets have too many. Evenly spaced groups then represent all. */
+  /** Kept units divided by all units. Below 1, buckets have too many, and evenly spaced groups represent all. */
   readonly part: number;
   /** For each n, the longest of each n consecutive units, up to the group after which the groups repeat. */
   readonly longest: Map<number, CompactNumbers>;
   readonly longestAt: Map<number, Int32Array>;
-  /** `null` until they are needed. */
+  /** Running sums of the lengths; `null` until they are needed. */
   sums: Float64Array | null;
   /** The results of `getLossOfGroups`, by n. */
   readonly losses: Map<number, GivenLoss>;

@@ -44,7 +44,7 @@ export interface SortedReader extends UnitOrder {
   readonly id: number;
 }
 
-/** By units and window. Orders do not depend on device, kernel or setup. */
+/** Orders of each law, by units and window. They do not depend on device, kernel or setup. */
 const sortedBefore = new WeakMap<LengthLaw, Map<string, SortedOrder>>();
 /** Enough for all windows of a study, at a few numbers of units. */
 const MAX_ORDERS = 8;
@@ -183,7 +183,7 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   };
 }
 
-/** A lower limit of the mean longest unit of a group. A last window that is not full has its shortest units. */
+/** Returns a lower limit of the mean longest unit of a group: units of a last window that is not full count as 0. */
 export function findSureLongest(order: SortedOrder, dealing: Dealing): number {
   const { window, units } = order;
   const { unitsPerGroup, slotsPerBlock } = dealing;

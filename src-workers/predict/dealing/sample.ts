@@ -94,7 +94,7 @@ function chooseBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   return { blocks, weights };
 }
 
-/** None if they are too many for a sample. If windows and rounds repeat in step, one slot has many longest units. */
+/** Lists the blocks with the longest unit of a window, which are few if rounds and windows repeat in step; or none. */
 function findEndBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
   const slots = slotsPerBlock * gridBlocks;
   const count = Math.min(slots / greatestCommonDivisor(window, slots), Math.floor(units / window));
@@ -204,7 +204,7 @@ function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array):
 
 const recentStarts = createRecentStarts();
 
-/** A sure lower limit of the starts of units, by a sample minus its error, if lanes are out of step. */
+/** Returns a number of unit starts that lanes out of step almost certainly exceed, estimated on a sample of groups. */
 export function findFewestStarts(order: SortedReader, dealing: Dealing): number {
   const { unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
   const groups = G * W;

@@ -29,13 +29,13 @@ export function countRows(lengths: number, units: number, width: number): number
   return Math.ceil(Math.min(lengths, units) / width);
 }
 
-/** By the lengths of a workload, then by units, rows and tiles. All devices, kernels and setups share the orders. */
+/** Keyed by the lengths of a workload, then units, rows and tiles. All devices, kernels and setups share the orders. */
 const getTiledUnits = createOwnedCache<CompactNumbers, string, TiledUnits>(
   threadBudget,
   ORDER_MS,
   ({ lengths, law }) => ORDER_BYTES + lengths.byteLength + law.support.byteLength + law.probability.byteLength,
 );
-/** 64 MB. */
+/** Lengths that all kept orders of tiles may have together (64 MB). */
 const MAX_NUMBERS = 2 ** 23;
 
 export function countMostTiles(lengths: number): number {

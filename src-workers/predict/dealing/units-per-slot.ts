@@ -6,7 +6,7 @@ import {
   NEGLIGIBLE_BLOCKS,
 } from '../constants.ts';
 
-/** One depth law for each mean number of units per slot would gain little: one more term hardly changes a sum. */
+/** Only some means of units per slot have depth laws, because one more term hardly changes a sum. */
 export interface TabulatedUnits {
   /** A whole number if the launch deals units out. */
   readonly units: number;
@@ -22,7 +22,7 @@ export interface DealtUnits extends TabulatedUnits {
   readonly timeScale: number;
 }
 
-/** For a launch that deals units round by round. The first slots get the units of the last round. */
+/** Tabulates units per slot that are dealt round by round. The first slots get the units of the last round. */
 export function tabulateUnits(meanUnits: number, gridBlocks: number): DealtUnits {
   if (meanUnits > COUNTED_UNITS) {
     const units = Math.round(2 ** (Math.round(Math.log2(meanUnits) * DEALT_STEPS_PER_OCTAVE) / DEALT_STEPS_PER_OCTAVE));
@@ -39,7 +39,7 @@ export function tabulateUnits(meanUnits: number, gridBlocks: number): DealtUnits
   return { units, fullerBlocks: 0, scale: meanUnits / units, timeScale: 1, key: units };
 }
 
-/** For launches from buckets. It is rounded up, because the additional units of some slots are the longest ones. */
+/** Tabulates rounds from buckets, rounded up, because the additional units of some slots are the longest ones. */
 export function tabulateRounds(meanUnits: number): TabulatedUnits {
   const octave = Math.max(0, Math.floor(Math.log2(meanUnits)));
   const step = 2 ** octave / BUCKET_STEPS_PER_OCTAVE;
@@ -48,7 +48,7 @@ export function tabulateRounds(meanUnits: number): TabulatedUnits {
   return { units, scale: meanUnits / units, key: Math.round(units * BUCKET_STEPS_PER_OCTAVE) };
 }
 
-/** For a launch whose slots fetch units. The result need not be a whole number. */
+/** Tabulates units per slot that are fetched; not necessarily a whole number. */
 export function tabulateFetches(meanUnits: number): TabulatedUnits {
   // A slot sometimes has a unit even if the mean is below one.
   const key = Math.max(0, Math.round(Math.log2(meanUnits) * FETCHED_STEPS_PER_OCTAVE));

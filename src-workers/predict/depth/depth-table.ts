@@ -3,7 +3,7 @@ import { notAll } from '../../numeric/exponential.ts';
 import { keptWith } from '../../numeric/kept.ts';
 import { DEPTH_ROWS, HIGHEST_LOG, LARGE_BLOCK, LOWEST_LOG, NEGLIGIBLE_DEPTH } from '../constants.ts';
 
-/** Any block size is tabulated in a microsecond. Survival is 1 before `edges[0]` and 0 after the last edge. */
+/** Gives the law of any block size in a microsecond. Survival is 1 before `edges[0]` and 0 after the last edge. */
 export interface DepthTable {
   readonly edges: Float64Array;
   /** P(longest of 2ʲ groups > v) by j, as means over each step. Rows beyond `LARGE_BLOCK` are made on demand. */
@@ -46,7 +46,7 @@ function makeTable(source: StepLaw): DepthTable {
   return { edges, doublings, logs: [], valueAt, lattice: isLattice(edges), source };
 }
 
-/** The laws of one and of many groups, the log tail and half the value together change equally in every step. */
+/** Picks values in even steps of a sum: the laws of one and of many groups, the log tail and half the value. */
 function pickValues(values: Float64Array): Int32Array {
   const n = values.length;
   const one = survivals[0];

@@ -368,11 +368,11 @@ function addByTransform(terms: readonly SumTerm[], countLists: readonly (readonl
       sum.high = Math.min(sum.high, sum.mean + boundTail(terms, sum.counts, 1));
       sum.low = Math.max(sum.low, sum.mean - boundTail(terms, sum.counts, -1));
       // A draw between two cells is moved to one of them. The root mean square of this shift is at most half a cell per
-      // draw, so the sum may lie this far outside its window.
+      // draw, so a sum may lie `margin` cells outside its window.
       sum.margin = Math.ceil(Math.min(sum.draws, 3.5 * Math.sqrt(sum.draws)) + 1);
       step = Math.max(step, (sum.high - sum.low) / (TRANSFORM_POINTS - 2 - 2 * sum.margin));
     }
-    // Sums often reach the ends of the widest law, where units run to a limit, so both must lie on the lattice.
+    // Sums often reach the ends of the widest law, where units run to a limit, so both ends must lie on the lattice.
     const widest = Math.max(...terms.map(({ law }) => law.values[law.values.length - 1] - law.values[0]));
     step = Math.max(step, widest / Math.max(1, Math.floor(widest / step)));
   }

@@ -239,7 +239,7 @@ function makeWindowModel(prepared: PreparedLaw, window: SortedWindow): DepthMode
   };
 }
 
-/** For one unit per slot of a full sort. The lanes of a group, and the groups of a block, are equally long. */
+/** Makes the law of a full sort for one unit per slot. Lanes of a group, and groups of a block, are equally long. */
 function makeSortedModel({ law }: PreparedLaw): DepthModel {
   return { values: law.values, numbers: 0, survivalInto: (out) => out.set(law.survival) };
 }

@@ -50,7 +50,7 @@ export function makeLaneLaws(parts: readonly WeightedLaw[], sizes: readonly numb
   };
 }
 
-/** By buckets and number of rounds. */
+/** Sums of each law, by buckets and number of rounds. */
 const keptSums = new WeakMap<PreparedLaw, Map<string, LaneLaws>>();
 
 /** If the buckets do not depend on the lanes of a group, all numbers of lanes share the sums. */

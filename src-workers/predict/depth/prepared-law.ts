@@ -47,7 +47,7 @@ export function makeLengthLaw(law: DiscreteLaw): LengthLaw {
   return { label: '', truncatedMass: 0, ...listAtoms(law) };
 }
 
-/** Common numbers of units per group. All of them together take little longer than the largest alone. */
+/** Common numbers of units per group. Computing all of them takes little longer than computing the largest alone. */
 export const COMMON_SIZES = [2, 4, 8, 16, 32, 64];
 
 export function listGroupSizes(n: number): readonly number[] {

@@ -17,7 +17,7 @@ import {
 } from './prepared-law.ts';
 import { FOLLOWED_ROUNDS } from '../constants.ts';
 
-/** Once per round if all lanes start together, else at every start of a lane. Sorted lanes stay in step. */
+/** Counts setups: one per round if all lanes start together, else one for every start. Sorted lanes stay in step. */
 export function countUnitStarts({ prepared, n, balancing, loop, rounds }: WorkGroup): number {
   if (n === 1) return rounds;
   switch (balancing.kind) {
@@ -120,7 +120,7 @@ export function countGroupFetches(
   };
 }
 
-/** From two fetches on, their number has no effect. */
+/** From two fetches on, the number of fetches has no effect. */
 function countSharedLastFetches(prepared: PreparedLaw, fetch: number | 'group', n: number, fetches: number): number {
   const most = Math.min(2, fetches);
   return getShared(prepared, `last fetches ${fetch} ${n} ${most}`, () => {

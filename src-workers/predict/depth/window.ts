@@ -155,7 +155,7 @@ export function computeWindowMeanLoss(law: DiscreteLaw, window: SortedWindow): n
   const longest = new Float64Array(perWindow).fill(law.values[0]);
   const mean = new Float64Array(perWindow).fill(law.values[0]);
   const empty = new Float64Array(perWindow).fill(law.values[0] === 0 ? 1 : 0);
-  // Sums of the gaps of x that a group, and all later groups, certainly exceed, as differences between groups.
+  // Sums of the gaps of x that a group and all later groups certainly exceed, stored at the first such group.
   const full = new Float64Array(perWindow + 1);
   const binomial = createBinomialWindow(units);
   for (let x = 0; x < law.values.length - 1; x++) {

@@ -144,7 +144,7 @@ function findOwnPredictor(whole: Predictor, positions: Int32Array): Predictor {
   );
 }
 
-/** `null` if a block is one row or moves units, or if its tile is not whole or does not fit the image. */
+/** Returns `null` if a block is one row, units move, or the tile is not whole or does not fit the image. */
 function findTile({ plan, balancing }: Predictor, positions: Int32Array): Tile | null {
   const { axes, width, units, ordered } = plan;
   const blockWidth = getBlockWidth(axes, positions[AXIS.blockWidth]);

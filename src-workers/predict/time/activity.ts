@@ -34,9 +34,9 @@ export const OWN = 8;
 /** Variance of the number of active groups of a slot whose block is active. */
 export const OWN_VARIANCE = 9;
 /**
- * P(another group of the block has ended | a group is active), 0…1. Times the mean number of active groups, it is the
- * variance that each further scheduler adds: with q schedulers, q times the active groups of one scheduler have the
- * variance of all groups plus q − 1 times this product.
+ * P(another group of the block has ended | a group is active), 0…1. Multiplied by the mean number of active groups, it
+ * is the variance that each further scheduler adds: with q schedulers, q times the active groups of one scheduler have
+ * the variance of all groups plus q − 1 times this product.
  */
 export const APART = 10;
 

@@ -26,7 +26,7 @@ export function countCompeting(own: number, all: number, { count, issueShare }: 
   return all + issueShare * (count * own - all);
 }
 
-/** α(q − 1), less if so few groups are active that most of them have a scheduler of their own. */
+/** Returns α(q − 1), or less if so few groups are active that most of them have a scheduler of their own. */
 export function countFurther({ count, issueShare }: Schedulers, active = Infinity): number {
   return issueShare * (count - 1) * Math.min(1, active / count);
 }
@@ -49,7 +49,7 @@ export function smoothRounds(cyclesPerIteration: CycleTable, q: number): CycleTa
   });
 }
 
-/** Linear between whole w; t(1) below one group and t(cap) above `cap` groups. */
+/** Interpolates t(w) between whole w; t(1) below one group and t(cap) above `cap` groups. */
 export function interpolateCycles(cyclesPerIteration: CycleTable, groups: number, cap: number): number {
   if (groups <= 1) return cyclesPerIteration[1];
   if (groups >= cap) return cyclesPerIteration[cap];

@@ -32,7 +32,7 @@ export interface DealtLaunch {
   readonly placed: readonly PlacedBlocks[];
   /** Blocks of units in a given order that start in that order; `null` if they start in random order. */
   readonly inOrder: ListedBlocks | null;
-  /** Over groups that take one unit per slot in a given order; `null` for sorted units, whose law has the means. */
+  /** Means over groups with one unit per slot in a given order; `null` for sorted units, whose law has the means. */
   readonly means: DepthMeans | null;
   /** Survival functions of the lives of the blocks, which placed blocks need only on demand. */
   steps: StepLaws | null;

@@ -94,7 +94,7 @@ export function computeLastBlockCycles(
   return time;
 }
 
-/** The compiler does not inline functions into a longer loop. */
+/** A function of its own, because the compiler does not inline functions into a longer loop. */
 function computeMeanDrain(
   { cells, data }: ActivityProfile,
   slots: number,

@@ -32,7 +32,7 @@ export interface BlockLaw {
   readonly meanResidual: number;
   /** Standard deviation of B, iterations. */
   readonly blockDeviation: number;
-  /** Iterations. */
+  /** The longest life, iterations. */
   readonly longest: number;
   /** The longest life whose probability is not negligible, iterations. */
   readonly top: number;
@@ -82,7 +82,7 @@ export interface Renewal {
 export interface Dispatch {
   /** Phases of the time up to the dispatch: `PHASE_FIELDS` numbers each. */
   readonly phases: Float64Array;
-  /** Mean P(block), P(group) and P(two groups) active over a slot's earlier blocks, in each later cell. */
+  /** Means over a slot's earlier blocks, in each later cell: P(block), P(group) and P(two groups) active. */
   readonly left: Float64Array;
   /** `left` as a profile, with the blocks that start at the point itself added (`startedThere` per slot). */
   readonly profile: ActivityProfile;

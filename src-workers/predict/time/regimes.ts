@@ -121,7 +121,7 @@ function computeUnevenFetchCycles({ residency, gridBlocks, multiprocessors, fetc
   return together + (at(gridBlocks) - together) / fetchedUnits;
 }
 
-/** Interpolated between launches of each kind of block alone, by the shares of the two kinds. */
+/** Interpolates between launches of each kind of block alone, by the shares of the two kinds. */
 function computeUnevenGridCycles(launch: TimedLaunch): number {
   const none = timeKind(launch, launch.shorter!, launch.gridBlocks);
   if (launch.fullerBlocks >= 1) return timeBothKinds(launch, launch.fullerBlocks, none);

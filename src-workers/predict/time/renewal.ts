@@ -95,7 +95,7 @@ function growRow(arena: Arena, values: Float64Array, length: number): Float64Arr
   return larger;
 }
 
-/** Until `waves` blocks have started per slot, or until it is stationary; returns the last known point. */
+/** Follows the process until `waves` blocks have started per slot or it is stationary; returns the last known point. */
 export function extendRenewal(renewal: Renewal, waves: number): number {
   const { masses, points, firstMass, lastMass } = renewal;
   let { starts, started, known: k } = renewal;

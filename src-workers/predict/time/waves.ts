@@ -186,7 +186,7 @@ function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): num
   return share < NEVER_TIED ? 0 : Math.min(1, share);
 }
 
-/** Stationary until the last dispatch. By Wald's identity the blocks of a slot take waves·E[B] iterations. */
+/** The launch is stationary until the last dispatch. By Wald's identity a slot's blocks take waves·E[B] iterations. */
 export function computeManyWavesCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
   if (Number.isNaN(residency.stationaryCyclesPerIteration))
@@ -222,7 +222,7 @@ function computeSlotActivity({ block, schedulers }: Residency): { active: number
   return { active, variance };
 }
 
-/** A block waits for the scheduler with most of its work. If that is often the fullest, it waits for it anyway. */
+/** A block waits for the scheduler with most of its work. If it is often the fullest, that wait is counted already. */
 function getJoinCycles(residency: Residency): number {
   if (!Number.isNaN(residency.joinCycles)) return residency.joinCycles;
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
