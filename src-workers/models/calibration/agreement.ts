@@ -8,7 +8,7 @@ export interface MeasuredDesigns {
   readonly predictedMs: Float64Array;
   readonly measuredMs: Float64Array;
   readonly axes?: readonly { readonly axis: string; readonly values: readonly (string | number)[] }[] | undefined;
-  /** By default the number of measured designs. */
+  /** Number of valid designs of the whole run; by default the number of measured designs. */
   readonly designsOfRun?: number | undefined;
 }
 

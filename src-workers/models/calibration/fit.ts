@@ -46,7 +46,7 @@ export interface FittedParameters {
 
 /** Standard deviations up to which the loss is quadratic, for 95 % efficiency (Huber 1981, doi:10.1002/0471725250). */
 const HUBER_DEVIATIONS = 1.345;
-/** The standard deviation for the first fit, ln units, which has no residuals yet. */
+/** The standard deviation that the first fit assumes, because it has no residuals yet; ln units. */
 const FIRST_HUBER = 0.2;
 /** Number of further fits, each with the standard deviation of the residuals after the previous fit. */
 const ROUNDS = 3;

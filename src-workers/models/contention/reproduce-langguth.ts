@@ -25,7 +25,7 @@ const BANDWIDTH_TOLERANCE = 0.001;
 
 /** Half a unit of the last printed digit, plus the effect of rounding the measurement. */
 const TRIANGULAR_ERROR_TOLERANCE_POINTS = 0.6;
-/** Half of the last of two decimals, plus 0.005 GB/s in a measured 20 GB/s, for predictions up to 6 times as large. */
+/** Half a unit of the last digit, plus 0.005 of 20 GB/s (rounding the measurement) for predictions 6 times as large. */
 const AMDAHL_ERROR_TOLERANCE_POINTS = 0.2;
 /** Half a unit of the last printed digit (0.1 points), plus the effect of rounding β and ρ. */
 const PHASE_TOLERANCE_POINTS = 0.06;

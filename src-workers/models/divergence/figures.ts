@@ -48,7 +48,7 @@ export function loopTimings(kernel: LoopKernel, costs: StackCosts, cyclesPerInst
 export const OVERHEAD_LANES = 14;
 const SINGLE_LOOP_OVERHEAD = 0.25;
 
-/** Derived from the ~25 % that 14 divergent lanes cost the single loop in the paper, and only as accurate. */
+/** Derived from the ~25 % that 14 divergent lanes cost the single loop in the paper, and no more accurate than that. */
 export function keplerCyclesPerInstruction(): number {
   const run = runLoops('single', OVERHEAD_LANES);
   return runCycles(run, STACK_COSTS.kepler, 0) / SINGLE_LOOP_OVERHEAD / (run.executed - run.divergentBranches);

@@ -5,7 +5,7 @@ import { lossDistribution, lossDistributionCost, type LossDistribution } from '.
 
 /** Number of bins for the logarithm of the loss, which lies between 0 and ln n. */
 const LOG_BINS = 2 ** 16;
-/** Neglected probability that a sum lies beyond one end of the window, or that the longest unit is too short. */
+/** Neglected probability that a sum lies beyond one end of its window, or that no unit has a counted length. */
 const EXCLUDED = 1e-13;
 /** The rounding noise of the transform. Smaller probabilities count as 0. */
 const NOISE = 1e-17;
@@ -117,7 +117,7 @@ interface Panel {
   /** Lengths are on origin + step·(0, 1, …). */
   readonly origin: number;
   readonly step: number;
-  /** Lengths below the counted ones, apart because a coarse lattice may merge points of the two. */
+  /** Lengths below the counted ones. They are separate, because a coarse lattice may merge points of both. */
   readonly below: Masses;
   /** The panel counts the groups that have at least one of these lengths. */
   readonly counted: Masses;

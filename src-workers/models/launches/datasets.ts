@@ -6,7 +6,7 @@ export interface LaunchDataset extends Dataset {
   readonly decides: boolean;
   /** Whether times are predicted only up to a factor, which comes from the other designs of the family. */
   readonly proportional: boolean;
-  /** What weakens the figures, as part of a sentence. Such launches are not used for tie bands, ranges or chances. */
+  /** What weakens the figures, as part of a sentence. Such data are not used for tie bands, ranges or chances. */
   readonly caveat?: string;
   /** `µs`, `ms`, or empty for a plain number. */
   readonly unit: string;

@@ -1,11 +1,11 @@
 import type { GpuDevice } from '../../domain/device.ts';
 
-/** Bytes. NVIDIA: CUDA C++ Best Practices Guide, 10.2.1; AMD: CDNA ISA guides, L2 requests. */
+/** Returns the bytes of a sector. Sources: CUDA C++ Best Practices Guide, 10.2.1; AMD CDNA ISA guides, L2 requests. */
 export function sectorBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
   return vendor === 'amd' ? 64 : 32;
 }
 
-/** Bytes. NVIDIA: Jia et al., 2018, arXiv:1804.06826; AMD: CDNA ISA guides. For other vendors 64 is assumed. */
+/** Returns the bytes of a line: Jia et al., 2018, arXiv:1804.06826; AMD CDNA ISA guides; otherwise 64 is assumed. */
 export function lineBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
   return vendor === 'nvidia' ? 128 : 64;
 }

@@ -16,10 +16,10 @@ export interface AmdOccupancyRules {
   readonly waveSize: 32 | 64;
   readonly limits: DeviceLimits;
   readonly simds: number;
-  /** Of one SIMD, counted per lane. */
+  /** Vector registers of one SIMD, counted per lane. */
   readonly vectorRegistersPerSimd: number;
   readonly vectorRegisterGranule: number;
-  /** Of one SIMD; `null` if every wave has a fixed set, which never limits occupancy. */
+  /** Scalar registers of one SIMD; `null` if every wave has a fixed set, which never limits occupancy. */
   readonly scalarRegistersPerSimd: number | null;
   readonly scalarRegisterGranule: number;
   readonly maxScalarRegistersPerWave: number;

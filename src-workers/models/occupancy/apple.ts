@@ -26,7 +26,7 @@ const GROUP_GRANULE = 2;
 const LIMITS: DeviceLimits = {
   maxThreadsPerBlock: 1024,
   maxGridBlocks: 2 ** 31 - 1,
-  // No limit is published, so it is the number of SIMD groups.
+  // No limit is published, so the number of SIMD groups is assumed.
   maxBlocksPerMultiprocessor: 96,
   maxThreadGroupsPerMultiprocessor: 96,
   registersPerMultiprocessor: REGISTERS,

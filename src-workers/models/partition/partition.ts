@@ -30,7 +30,7 @@ export function evenNonZeros(rowLengths: CompactNumbers, workers: number): Parti
   });
 }
 
-/** At most ⌈(R + N)/p⌉ row ends and entries per worker. Merrill, Garland, SC 2016, doi:10.1109/SC.2016.57. */
+/** Gives each worker at most ⌈(R + N)/p⌉ row ends and entries. Merrill, Garland, SC 2016, doi:10.1109/SC.2016.57. */
 export function mergePath(rowLengths: CompactNumbers, workers: number): Partition {
   const ends = getRowEnds(rowLengths);
   const total = ends.length === 0 ? 0 : ends[ends.length - 1] + ends.length;

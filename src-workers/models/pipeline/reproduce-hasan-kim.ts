@@ -34,7 +34,7 @@ const kimTable = makeTables(
   'H. Kim, GPGPU Performance Modeling using Microbenchmarks, poster, Seoul National University',
 );
 
-/** Rows of Table 2 (numbers of blocks) of the fit; the other eleven rows are held out. */
+/** The fitted rows of Table 2, by their numbers of blocks; the other eleven rows are held out. */
 export const HASAN_FITTED_BLOCKS: readonly number[] = [16, 112, 208, 320, 432];
 
 /** Upper end of the prediction error that the paper claims, %. */

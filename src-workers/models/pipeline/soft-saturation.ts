@@ -140,7 +140,7 @@ function levenbergMarquardt(rows: readonly MeasuredLaunch[], schedulers: number)
   };
   const sumOfSquares = (r: Float64Array) => r.reduce((sum, value) => sum + value * value, 0);
 
-  // Start values: τ as if latency bounded every wave, c as if issue bounded every thread group, each the smallest.
+  // Start values, each the smallest of all rows: τ as if latency bounded every wave, c as if issue bounded every group.
   let floor = Infinity;
   let perGroup = Infinity;
   for (const row of rows) {

@@ -4,7 +4,7 @@ export interface MeasuredGpu {
   readonly column: string;
   readonly device: string;
   readonly implementations: readonly MeasuredImplementation[];
-  /** Implementations among which a user chooses. The library's own choice replaces those it chooses from. */
+  /** Implementations among which a user chooses. A library's own choice stands for those that the library considers. */
   readonly choices: readonly string[];
 }
 

@@ -3,7 +3,7 @@ export interface MatrixSummary {
   readonly rows: number;
   readonly columns: number;
   readonly nonzeros: number;
-  /** Of the row lengths, with the variance of the population. */
+  /** Figures of the row lengths, with the variance of the population. */
   readonly min: number;
   readonly q1: number;
   readonly median: number;

@@ -19,7 +19,7 @@ const MAX_MANDELBROT_PIXELS = 2 ** 24;
 /** Maximum of pixels times iterations: a few seconds of one core. */
 const MAX_MANDELBROT_ITERATIONS = 2 ** 32;
 
-/** In the order in which a program would launch the units. Neighbours are similar, which a law cannot show. */
+/** Returns lengths in the order in which a program would launch the units. Neighbours are similar, unlike in a law. */
 export function exampleLengths(example: GeneratedExample): Result<Float64Array> {
   switch (example.kind) {
     case 'collatz': {
@@ -94,7 +94,7 @@ export function mandelbrotLengths(width: number, height: number, maxIterations: 
 }
 
 function escapeCount(real: number, imaginary: number, maxIterations: number): number {
-  // Inside the main cardioid and the period-2 disc, half of the image, no orbit escapes.
+  // Inside the main cardioid and the period-2 disc, a fifth of the image, no orbit escapes.
   const fromCusp = real - 0.25;
   const q = fromCusp * fromCusp + imaginary * imaginary;
   if (q * (q + fromCusp) < 0.25 * imaginary * imaginary) return maxIterations;

@@ -259,7 +259,7 @@ interface UnimodalShape {
   readonly limitRatio: number;
 }
 
-/** From the ratios of neighbouring probabilities, so that no weight underflows before it is negligible. */
+/** Uses only ratios of neighbouring probabilities, so that no weight underflows before it is negligible. */
 function unimodalLaw(label: string, shape: UnimodalShape): Result<LengthLaw> {
   const { mode, last, ratioUp, truncation, limitRatio } = shape;
   // An infinite tail is followed far beyond its cut, so points that are then cut off are allowed.

@@ -17,9 +17,9 @@ export const SUMMARY_FIGURES = ['min', 'q1', 'median', 'q3', 'max', 'mean', 'sd'
 
 /** A longer section gets this many points, denser at its lower end, instead of all of its lengths. */
 const SECTION_POINTS = 20_000;
-/** Without a maximum, a law ends this many spreads above the mean: e⁻²⁰ of an exponential law are beyond. */
+/** Without a maximum, a law ends this many spreads above the mean, where an exponential law has only e⁻²⁰ left. */
 const TAIL_SPREADS = 20;
-/** As a fraction of the range, because people round figures. */
+/** Tolerance of the mean as a fraction of the range, because people round figures. */
 const MEAN_TOLERANCE = 1e-3;
 const SPREAD_TOLERANCE = 0.01;
 const SKEWNESS_TOLERANCE = 0.05;
