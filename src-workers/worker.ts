@@ -72,7 +72,7 @@ import type { SimulatedDistribution } from './domain/simulation.ts';
 
 if (workerData instanceof Int32Array) shareSteps(viewSteps(workerData, threadId));
 
-/** Chunks of a sweep and explanations of a run share their tables. */
+/** Maximum number of plans whose tables are kept, for chunks of a sweep and explanations of a run. */
 const MAX_PREDICTORS = 3;
 const predictors = new Map<string, Predictor>();
 
@@ -85,7 +85,7 @@ interface SharedLaws {
   readonly caches: Caches;
   readonly predictors: Map<string, Predictor>;
 }
-/** The study on screen, and its version before the last edit. */
+/** Laws are kept for the study on screen, and for its version before the last edit. */
 const MAX_LAWS = 2;
 /** Enough for the devices of a study and a few edits. */
 const MAX_ADVISORS = 6;

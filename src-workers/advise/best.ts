@@ -132,7 +132,7 @@ export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): P
   };
 }
 
-/** A part has one or several families that share laws, or a piece of a large family. */
+/** A part of a space is a piece of a large family of designs, or one or several small families that share laws. */
 export interface SpaceParts {
   readonly count: number;
   at(part: number): DesignRange;

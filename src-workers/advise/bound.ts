@@ -28,7 +28,7 @@ const SLACK = 0.005;
 const SORTED_SLACK = 0.015;
 /** Slack of a family, whose pace is rounded differently from the paces of its launches. */
 const FAMILY_SLACK = 0.04;
-/** Slack of a family with a single loop that moves data: the collatz example with 8 bytes is 9 % below its bound. */
+/** Slack of a family whose single loop moves data: collatz with 8 bytes per iteration is 9 % below its bound. */
 const MOVING_FAMILY_SLACK = 0.12;
 /**
  * Slack of a single loop that moves data; the second value is for units in a given order. The pace uses a mean round,
@@ -44,7 +44,7 @@ const COUNTER_SLACK = 0.25;
 const BEST_FIRST = 48;
 
 interface Bounds {
-  /** A code of the columns; 0 if the design can run. */
+  /** Returns the reason why a design cannot run, as a code of the columns; 0 if it can run. */
   invalidReason(design: number): number;
   /** Returns a lower bound of the times of all launches that differ from a valid design only in the grid, ms. */
   ofFamily(design: number): number;

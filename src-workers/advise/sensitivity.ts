@@ -39,7 +39,7 @@ export interface TrialOptions {
 /** Number of designs kept for each tried value, as candidates for the values in between. */
 export const CANDIDATES_PER_VALUE = 12;
 const BISECTIONS = 9;
-/** A search is repeated if it finds a better design. */
+/** Maximum number of bisections for an end of a range. One more follows if the search there finds a better design. */
 const ROUNDS = 6;
 
 export interface Best {

@@ -13,7 +13,7 @@ export type DesignPart = { readonly first: number; readonly count: number } | Ui
 
 /** Keeps only the designs of a part that can be among the best of the space. */
 export interface Survey {
-  /** Number of considered designs, including designs whose bound is too slow, but not designs that were not reached. */
+  /** Number of designs that were predicted or excluded by their bounds. Designs that were not reached do not count. */
   readonly predicted: number;
   readonly invalid: number;
   /** Designs with the same time as the part's fastest (`AGREEMENT_FRACTION`), ascending. */

@@ -28,6 +28,6 @@ export interface KeptBands {
   readonly bands: readonly KeptBand[];
   readonly chips: readonly MeasuredChip[];
   readonly devices: readonly KeptAgreement[];
-  /** The interval for three quarters of the GPUs of the SpMV times, each predicted as if not measured. */
+  /** At each end, covers three quarters of the GPUs of the SpMV times, each predicted as if not measured. */
   readonly unmeasured: TimeInterval;
 }

@@ -21,7 +21,7 @@ export function shareSteps(cells: Int32Array): void {
   own = cells;
 }
 
-/** One design or one replication; throws if the task was stopped. */
+/** Counts one design or one replication; throws if the task was stopped. */
 export function countStep(): void {
   own[0] += 1;
   if (Atomics.load(own, 1) !== 0) throw new Error('The task was stopped.');

@@ -32,7 +32,7 @@ const isFile = (head: Uint8Array): boolean => String.fromCharCode(...head.subarr
 export const isArrow = (head: Uint8Array): boolean =>
   isFile(head) || (/^(?:255,){4}(?:\d+,){2}\d+,0$/.test(head.subarray(0, 8).join()) && head[4] % 8 === 0);
 
-/** As numbered in the format. */
+/** Types of messages, as numbered in the format. */
 const [SCHEMA, RECORD_BATCH] = [1, 3];
 const TYPE = { int: 2, float: 3, bool: 6, list: 12, union: 14, fixedList: 16, map: 17, largeList: 21, listView: 25, largeListView: 26 } as const; // prettier-ignore
 /** Buffers by the number of the type, without those of its children. NaN for unions, whose number varies. */
@@ -72,7 +72,7 @@ const LISTS: readonly number[] = [TYPE.list, TYPE.fixedList, TYPE.map, TYPE.larg
 const isRead = ({ kind, isIndexed }: Field): boolean =>
   !isIndexed && (LISTS.includes(kind) || kind === TYPE.int || kind === TYPE.float || kind === TYPE.bool);
 
-/** The largest batch of records limits the memory. */
+/** Memory grows with the largest batch of records. */
 export async function openArrow(file: FileBytes, label: string): Promise<ColumnTable> {
   const read = <T>(reading: () => Promise<T>): Promise<T> => ofLibrary(label, 'Arrow', reading);
   const { fields, batches } = await read(async () => readMessages(file, label));

@@ -108,7 +108,7 @@ const benchCase = v.variant(
   'a benchmark of this version',
 ) satisfies v.GenericSchema<unknown, BenchCase>;
 
-/** It exceeds the limit of `bench.start` to leave room for suites. */
+/** Above the limit of `bench.start`, to leave room for suites. */
 const MAX_CASES = 100_000;
 
 const unitLoop = {
@@ -197,7 +197,7 @@ const planLine = v.object({
   source: v.nullable(v.object({ runId: whole(1), study: text(400), seed: whole(0), deviceId: text(400) })),
 }) satisfies v.GenericSchema<unknown, PlanLine>;
 
-/** One per group, for 32 times as many work groups as were published. */
+/** One value for each group, for 32 times as many work groups as were published. */
 const MAX_VALUES = 2 ** 22;
 
 const benchRecord = v.variant('type', [

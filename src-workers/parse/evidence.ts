@@ -74,7 +74,7 @@ export function parseEvidence(
   });
 }
 
-/** Of a value and its index. */
+/** Bytes of a value and its index. */
 const CELL_BYTES = 12;
 const SLICE_ENTRY_BYTES = 8;
 

@@ -1,4 +1,4 @@
-/** LZ4 (lz4/doc/lz4_Block_format.md), which Node's zlib does not have. Packages read a damaged block as zeros. */
+/** LZ4 (lz4/doc/lz4_Block_format.md). Node's zlib does not have it, and packages read a damaged block as zeros. */
 
 /** From this value on, the length of a literal or match continues in the next bytes, up to the first byte below 255. */
 const LONG = 15;

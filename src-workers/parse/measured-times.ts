@@ -12,7 +12,7 @@ export interface MeasuredTimes {
 const MAX_ROWS = 2 ** 20;
 const MAX_COLUMNS = 200;
 
-/** By the unit of a time. The result is rounded at most once, and ms stay exact. */
+/** Converts a time to ms, by its unit. The result is rounded at most once, and ms stay exact. */
 export const TO_MS: Readonly<Record<string, (time: number) => number>> = {
   s: (time) => time * 1000,
   ms: (time) => time,

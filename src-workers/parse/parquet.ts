@@ -27,7 +27,7 @@ const isList = ({ element, children }: SchemaTree): boolean =>
 const firstPath = (column: SchemaTree): SchemaTree[] =>
   column.children.length === 0 ? [column] : [column, ...firstPath(column.children[0])];
 
-/** Columns of structures are skipped. The largest row group limits the memory. */
+/** Columns of structures are skipped. Memory grows with the largest row group. */
 export async function openParquet(file: FileBytes, label: string): Promise<ColumnTable> {
   const read = <T>(reading: () => Promise<T>): Promise<T> => ofLibrary(label, 'Parquet', reading);
   const { metadata, schema } = await read(async () => {

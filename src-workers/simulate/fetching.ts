@@ -144,7 +144,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork): Device
     lanes.push(at, clock + length, lane);
   }
 
-  /** Groups that get no unit are left out. */
+  /** Starts the next block in a slot, without the groups that get no unit. */
   function start(s: number, slot: number): void {
     slotBlock[s * R + slot] = block;
     if (timeline) {

@@ -13,7 +13,7 @@ import type { SimulatedDistribution } from '../domain/simulation.ts';
 
 /** With fewer replications, it is unknown how far times spread. */
 const MIN_REPLICATIONS = 5;
-/** An event that occurs in one of ten replications is missed in at most one design of twenty. */
+/** With this many replications, an event of probability 0.1 is missed in at most one design of twenty. */
 const MIN_IDENTICAL = 30;
 
 export interface SimulationOptions {
@@ -35,7 +35,7 @@ function playedOnce(cycles: number): TimeDistribution {
   };
 }
 
-/** Does not depend on the worker or on the other simulated designs. */
+/** Returns a seed that depends on neither the worker nor the other simulated designs. */
 function designSeed(studySeed: number, design: number): number {
   const high = Math.floor(design / 2 ** 32);
   return (

@@ -33,7 +33,7 @@ export interface WorkloadLaunch extends Dealing {
   readonly overheadIterations?: number;
 }
 
-/** Sorting the units takes 160 MB. */
+/** Sorting this many units takes 160 MB. */
 const MAX_ORDERED_UNITS = 20_000_000;
 
 const SAME_SHARE = 1e-9;

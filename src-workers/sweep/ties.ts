@@ -26,7 +26,7 @@ export interface TieTable {
   readonly placeOf: Uint16Array;
   /** The device (its position) and the kind of implementation of each place. */
   readonly kinds: readonly { readonly device: number; readonly kind: ImplementationKind }[];
-  /** The largest difference of tied times over the faster time, by the places of the faster and the slower design. */
+  /** The largest difference of tied times divided by the shorter, by the places of the faster and the slower design. */
   readonly fractions: Float64Array;
   readonly places: number;
 }
@@ -111,7 +111,7 @@ export interface Ties {
 const NO_TIES: Ties = { count: 0, isTied: () => false };
 const found = new WeakMap<Uint32Array, Ties>();
 
-/** Other implementations have wider tie bands, so tied designs need not come first. Cached for each list. */
+/** Other implementations have wider tie bands, so tied designs need not come first in the list. Cached by list. */
 export function tiesOf(ranking: Ranking, table: TieTable, byTimeList: Uint32Array): Ties {
   if (byTimeList.length === 0) return NO_TIES;
   const known = found.get(byTimeList);

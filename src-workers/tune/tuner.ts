@@ -75,7 +75,7 @@ export interface Tuner {
 const SPREAD = 12;
 /** The first spread designs come from the best predictions only. */
 const SPREAD_BY_PREDICTION = 4;
-/** One in this number of designs is one of the best predictions, but at least `LEAST_BEST` are. */
+/** The best predictions are one in this number of designs, but at least `LEAST_BEST`. */
 const BEST_SHARE = 50;
 const LEAST_BEST = 8;
 /**
@@ -127,7 +127,7 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
     null;
   let added = 0;
 
-  /** Its widths are fitted to the measurements. */
+  /** Returns the process, with widths that are fitted to the measurements. */
   function processNow() {
     let fittedTo = 1;
     while (Math.ceil(GROWTH * fittedTo) <= known.length) fittedTo = Math.ceil(GROWTH * fittedTo);
@@ -298,7 +298,7 @@ function mostPromising(designs: Int32Array, process: Process, mean: Float64Array
     .slice(0, JUDGED_DESIGNS);
 }
 
-/** Computes how much slower the best measured design is than the best of it and the judged designs, in each draw. */
+/** Computes in each draw by how much the fastest judged design is faster than the best measured one; 0 if none is. */
 function drawnRegrets(
   process: Process,
   judged: readonly number[],
