@@ -604,7 +604,7 @@ const OF_SHARES = [...OF_ROWS, 'contendedAtomicNs'] as const;
 export const SPMV_IMPLEMENTATIONS: ReadonlyMap<string, SpmvImplementation> = new Map([
   implementation('csr-thread', 'a thread per row of CSR', OF_ROWS, perRow(8, 64)),
   implementation('csr-group', 'a group of threads per row of CSR, sized for the longest row', OF_ROWS, groupPerRow),
-  implementation('csr-even', 'even shares of the non-zeros of CSR; walks to find their rows', OF_SHARES, csrEven),
+  implementation('csr-even', 'even shares of CSR non-zeros; each share walks to its rows', OF_SHARES, csrEven),
   implementation(
     'csr-library',
     'a group of threads per row, or even shares of non-zeros if rows are long',
@@ -614,7 +614,7 @@ export const SPMV_IMPLEMENTATIONS: ReadonlyMap<string, SpmvImplementation> = new
   implementation('coo', 'even shares of non-zeros stored with their rows, added by atomics', OF_SHARES, cooEven),
   implementation('ell', 'padded to the longest row; in wide matrices, threads share a row', OF_ROWS, ell),
   implementation('sellp', 'padded per slice of 64 rows, a block per slice', OF_ROWS, sellp),
-  implementation('hybrid', 'padded up to a width; the rest of longer rows in even shares', OF_SHARES, hybrid),
+  implementation('hybrid', 'padded up to a width; non-zeros beyond it in even shares', OF_SHARES, hybrid),
   implementation('thread-mapped', 'a thread per row', OF_ROWS, perRow(4, 128)),
   implementation('group-mapped', 'a thread group per 32 rows, sharing all their non-zeros', OF_ROWS, groupOfRows),
   implementation('merge-path', 'even shares of rows and non-zeros', OF_ROWS, mergePath),

@@ -27,7 +27,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
   },
   bandwidthFraction: {
     label: 'Achieved bandwidth',
-    meaning: 'achieved over peak bandwidth',
+    meaning: 'achieved bandwidth divided by peak bandwidth',
     unit: '1',
     lower: 0.1,
     upper: 1,
@@ -35,7 +35,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
   },
   latencyRatio: {
     label: 'Latency of memory',
-    meaning: 'latency of device memory over the catalogue’s value',
+    meaning: 'latency of device memory divided by the catalogue’s value',
     unit: '1',
     lower: 0.1,
     upper: 5,

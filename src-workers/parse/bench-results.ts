@@ -192,7 +192,7 @@ function leftOutWarnings(
   unknownTypes: ReadonlyMap<string, number>,
 ): readonly string[] {
   const warnings: string[] = [];
-  if (again.size > 0) warnings.push(`Measured more than once; only the last time counts: ${named(again)}.`);
+  if (again.size > 0) warnings.push(`Repeated cases, of which only the last measurement counts: ${named(again)}.`);
   if (unknownCases.size > 0)
     warnings.push(`Records of cases that are not in the plan were left out: ${named(unknownCases)}.`);
   for (const [type, count] of unknownTypes)

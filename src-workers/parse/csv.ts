@@ -86,7 +86,7 @@ export function parseLengthsCsv(
         refuse(
           label,
           { line, column: Math.min(record.length, width + 1) },
-          `the line has ${countedText(record.length, 'field')} instead of ${width}${record.length > width ? `, ${SEPARATORS}` : ''}`,
+          `the line has ${countedText(record.length, 'field')} instead of ${width}${record.length > width ? `. ${SEPARATORS}` : ''}`,
         );
       const [first, second] = form === 'edges' ? EDGE_ENDS : LENGTH_AND_WEIGHT;
       taken.take(
@@ -162,7 +162,7 @@ export function chosenColumns(
   };
 }
 
-const SEPARATORS = 'separated by comma, semicolon or tab; decimals have a point';
+const SEPARATORS = 'Separate fields by comma, semicolon or tab, and write decimals with a point';
 const HEADLESS =
   'Two columns without a header are a length and its probability. For other columns, add a first line such as ' +
   '"length,count", "vertex,length" or "source,target"';
@@ -181,7 +181,7 @@ export function findColumns(
       label,
       { line, column: 3 },
       `the file has ${width} columns. It needs a single column of lengths, two columns (lengths, and p or count), or a header that names the column of lengths ` +
-        `(${LENGTH_NAMES.join(', ')}), ${SEPARATORS}`,
+        `(${LENGTH_NAMES.join(', ')}). ${SEPARATORS}`,
     );
   }
   const named = (names: readonly string[]): number[] =>

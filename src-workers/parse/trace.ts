@@ -41,7 +41,9 @@ export function parseTrace(bytes: Uint8Array): Result<Trace> {
     );
   const [units, beyond, width] = [word(2), word(3), word(4)];
   if (bytes.byteLength !== traceBytes(units))
-    return badInput(`The trace has ${bytes.byteLength} bytes, but its ${units} units need ${traceBytes(units)}.`);
+    return badInput(
+      `The trace has ${bytes.byteLength} bytes, but its ${units} units need ${traceBytes(units)}. Write all bytes of the trace buffer.`,
+    );
   if (beyond > 0)
     return badInput(
       `The kernel ran unit ${beyond - 1}, and the trace has room for ${units} units, 0 to ${units - 1}. Set LOCKSTEP_TRACE_UNITS (in WGSL, the size of the buffer) to the number of all units.`,

@@ -107,7 +107,7 @@ describe('a file of an interrupted measurement', () => {
     expect(cases[0].warmUpMs).toEqual([9]);
     expect(warnings).toEqual([
       'Line 6 begins with a record that is cut off and was left out.',
-      'Measured more than once; only the last time counts: stream-1.',
+      'Repeated cases, of which only the last measurement counts: stream-1.',
       'The file has 1 of 3 cases.',
     ]);
   });
@@ -116,7 +116,7 @@ describe('a file of an interrupted measurement', () => {
     const [first, again] = [samples('stream-1', [1e6, 2e6, 3e6]), samples('stream-1', [7e6, 8e6, 9e6])];
     const { cases, warnings } = await results(PLAN, DEVICE, ...first, ...again, DONE);
     expect(cases[0].timesMs).toEqual([7, 8, 9]);
-    expect(warnings[0]).toMatch(/^Measured more than once/);
+    expect(warnings[0]).toMatch(/^Repeated cases/);
   });
 
   it('uses a success after a failure, and says that the device was lost', async () => {

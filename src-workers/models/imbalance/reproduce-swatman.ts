@@ -114,7 +114,7 @@ function largestMargin(rows: readonly ReproductionRow[]): number {
 
 function claim(rows: readonly ReproductionRow[], margin: number): string {
   const broken = rows.filter((row) => computeMargin(row) > margin);
-  if (broken.length === 0) return `holds: ${percent(largestMargin(rows))} at most.`;
+  if (broken.length === 0) return `holds: the largest error is ${percent(largestMargin(rows))}.`;
   return `does not hold for ${broken.map((row) => `${row.label} (${percent(computeMargin(row))})`).join(' and ')}.`;
 }
 

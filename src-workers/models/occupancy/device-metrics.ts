@@ -47,7 +47,7 @@ export const DEVICE_METRICS: readonly DeviceMetric[] = [
   metric('peakInstructions', 'Peak FP32 thread instructions', '10⁹/s', 'higher', peakInstructionsGigaPerSecond),
   metric('peakThreadGroupInstructions', 'Peak thread-group instructions', '10⁹/s', 'higher', (d) => peakInstructionsGigaPerSecond(d) / d.threadGroupWidth),
   metric('memoryBandwidthGbS', 'Memory bandwidth', 'GB/s', 'higher', (d) => d.memoryBandwidthGbS),
-  metric('instructionsPerByte', 'FP32 instructions per byte at balance', '1/B', 'none', (d) => peakInstructionsGigaPerSecond(d) / d.memoryBandwidthGbS),
+  metric('instructionsPerByte', 'Peak FP32 instructions per byte of bandwidth', '1/B', 'none', (d) => peakInstructionsGigaPerSecond(d) / d.memoryBandwidthGbS),
   metric('memoryGib', 'Memory', 'GiB', 'higher', (d) => d.memoryGib),
   metric('l2Mib', 'L2 cache', 'MiB', 'higher', (d) => d.l2Bytes / 2 ** 20),
   metric('dependentIssueLatencyCycles', 'Dependent arithmetic latency', 'cycles', 'lower', (d) => d.dependentIssueLatencyCycles),

@@ -157,7 +157,7 @@ export function reproduceKim(): ReproductionTable[] {
     rows.push(
       reproductionRow(`T at g = ${k}·N_slot, in full waves`, k, kimCycles(KIM_CASE, launch(k * slots)) / wave, 0),
       reproductionRow(
-        `step from g = ${k}·N_slot to the next block, in times of one block`,
+        `rise of T with the block after g = ${k}·N_slot, in times of one block`,
         1,
         (kimCycles(KIM_CASE, launch(k * slots + 1)) - kimCycles(KIM_CASE, launch(k * slots))) / one,
         0,
