@@ -97,8 +97,8 @@ export interface Measuring {
 }
 
 /**
- * Finds few designs whose best is expected to be near the best of all. Each next design gains the most after the
- * designs before it. Measurements count as exact.
+ * Finds few designs, the best of which is expected to be near the best of all. Each next design gains the most after
+ * the designs before it. Measurements count as exact.
  */
 export function designsToMeasure(
   samples: readonly Float64Array[],

@@ -3,7 +3,7 @@ import { chosenColumns, findColumns, type CsvColumns } from './csv.ts';
 import { takeLengths, type ReadLengths } from './length-taker.ts';
 import { refuse, shown } from './source.ts';
 
-/** One for each row: numbers, missing values, or other values, which are rejected. */
+/** One value for each row: a number, a missing value, or any other value, which is rejected. */
 export type ColumnValues = ArrayLike<unknown> & Iterable<unknown>;
 
 /** A file of named columns: Parquet or Arrow. */

@@ -6,7 +6,7 @@ export interface JsonMember {
   readonly key: string;
   /** Key of the container to which the member belongs; `null` for a member of the outermost object. */
   readonly container: string | null;
-  /** Within the container, from 0. */
+  /** Position within the container, from 0. */
   readonly position: number;
   /** Line of its first byte, from 1. */
   readonly line: number;

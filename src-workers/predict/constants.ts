@@ -115,9 +115,9 @@ export const FETCH_LATTICE_POINTS = 300;
 export const LONGEST_TRANSIENT = 4096;
 /** Maximum probability of a part of the law of T, the time when units run out. A part has one law of residual lives. */
 export const PART_PROBABILITY = 1 / 6;
-/** Maximum width of a part outside the tails, divided by the mean plus the standard deviation of a length. */
+/** Maximum width of a part of T's law outside its tails, divided by mean plus standard deviation of a length. */
 export const PART_WIDTH = 1 / 4;
-/** Maximum probability of a part that is wider than `PART_WIDTH` allows: a part of a tail. */
+/** Maximum probability of a part in the tails of T's law, which may be wider than `PART_WIDTH`. */
 export const TAIL_PROBABILITY = 1e-3;
 /** The law of the time at which the units run out is cut off at this number of standard deviations. */
 export const TIME_REACH = 6.4;
@@ -169,7 +169,7 @@ export const FETCHED_STEPS_PER_OCTAVE = 12;
 export const NEGLIGIBLE_BLOCKS = 1 / 64;
 /** Groups that are assumed to fetch from one counter. Beyond some hundreds, their number has no effect. */
 export const FETCHING_GROUPS = 1024;
-/** Kept lengths of a sorted order: all lengths, or evenly spaced ranks of as many windows as fit. */
+/** Lengths that are kept of a sorted order: all, or evenly spaced ranks of as many windows as fit. */
 export const ORDER_LENGTHS = 2 ** 18;
 /** Units of a given order that are arranged to represent all of them, or the number of lengths if that is larger. */
 export const GIVEN_UNITS = 2 ** 18;
@@ -218,7 +218,7 @@ export const MIN_GIVEN_BLOCKS = 48;
 export const LAW_LOOKUPS = 2 ** 13;
 /** A round of a flattened group takes about as long to add up as this many look-ups of the longest of n units. */
 export const LANES_OF_LOOKUP = 8;
-/** Groups with the longest units of an order whose blocks are always in a sample. */
+/** Number of groups with the longest units of an order. Their blocks are always in a sample. */
 export const LONGEST_GROUPS = 8;
 /** Maximum number of groups of a launch in a given order that is played block by block. */
 export const PLAYED_GROUPS = 2 ** 13;

@@ -24,7 +24,7 @@ export function computeLaunchFloorMs({ launchMicroseconds }: GpuDevice): number 
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
 }
 
-/** The time of an iteration divided by that of the cycle table, with other phases and the reconvergence stack. */
+/** Returns the time of an iteration, with other phases and the stack, divided by its time in the cycle table. */
 export function computeIterationFactor(candidate: GpuCandidate): number {
   return getPace(candidate).iterationFactor * computeStackFactor(candidate);
 }

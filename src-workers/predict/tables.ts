@@ -23,7 +23,7 @@ export interface Predictor {
   readonly implementations: readonly Predictor[];
   /** Whether the implementation supports each value of the axes that it may restrict; `null` if it supports all. */
   readonly allowed: Allowed | null;
-  /** Values of each axis, in AXIS_ORDER. */
+  /** Number of values of each axis, in AXIS_ORDER. */
   readonly counts: readonly number[];
   readonly balancing: readonly Balancing[];
   /** The shapes of each device: for a GPU by threads per unit, register cap, then block size; for a CPU by launch. */
@@ -67,7 +67,7 @@ export interface UnitClass {
   readonly predictor: Predictor;
 }
 
-/** A text if the law depends on a setup that cooperation lengthens, or on the items of a share. */
+/** A text if the law depends on a setup or on the items of a share; otherwise a number. */
 export type LawKey = number | string;
 
 export interface Allowed {

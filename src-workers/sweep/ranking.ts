@@ -262,7 +262,7 @@ function filterKey(filter: RankingFilter): string {
   return [filter.validity, filter.invalidReason ?? '', ...positions, ...ranges].join('|');
 }
 
-/** Ascending in the column, then invalid designs by number. The list is cached, so callers must not write to it. */
+/** Lists designs ascending in the column, then invalid ones by number. Callers must not write to the cached list. */
 export function rankedDesigns(ranking: Ranking, filter: RankingFilter, column: SortColumn): Uint32Array {
   return kept(ranking.lists, MAX_LISTS, `${column}|${filterKey(filter)}`, () => rank(ranking, filter, column));
 }

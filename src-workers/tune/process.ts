@@ -155,7 +155,7 @@ const priorOf = (at: number): readonly [number, number] =>
 
 const FIT_STEPS = 40;
 
-/** Finds the most probable widths by the signs of the gradient, without a scale (Riedmiller, Braun: Rprop, 1993). */
+/** Finds the most probable widths by steps along the signs of the gradient (Riedmiller, Braun: Rprop, 1993). */
 export function fitWidths(field: Field, measured: Measured): Widths {
   const widths = Float64Array.from({ length: widthsOf(field) }, (_, at) => priorOf(at)[0]);
   const gradient = new Float64Array(widths.length);

@@ -340,7 +340,7 @@ function standardErrors(problem: FitProblem, fit: Fit, free: readonly boolean[],
   const residualVariance = Math.max(variance(fit, loss, free), MIN_DEVIATION ** 2);
   const errors = problem.parameters.map((_, j) => (free[j] ? Infinity : 0));
   const active = errors.map((_, j) => j).filter((j) => free[j] && normal[j][j] > 0);
-  // With a unit diagonal, a pivot near 0 shows a combination of other parameters in any units.
+  // A pivot near 0 then shows a combination of other parameters, whatever their units, because the diagonal is 1.
   const scaled = active.map((i) => active.map((j) => normal[i][j] / Math.sqrt(normal[i][i] * normal[j][j])));
   active.forEach((j, at) => {
     const unit = active.map((_, i) => (i === at ? 1 : 0));

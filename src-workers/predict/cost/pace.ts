@@ -114,7 +114,7 @@ function getPlainPace(candidate: GpuCandidate, isSingle: boolean, isFetching: bo
   };
 }
 
-/** Keeps five binary digits, so that launches share laws. The iteration factor keeps the total time the same. */
+/** Rounds a setup to five binary digits, so that launches share laws. The iteration factor keeps the total time. */
 function roundSetup(setup: number): number {
   if (!(setup > 0)) return 0;
   const step = 2 ** (Math.floor(Math.log2(setup)) - 4);

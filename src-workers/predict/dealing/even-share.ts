@@ -61,7 +61,7 @@ export function indexSharedUnits(balancing: EvenShareBalancing, lengths: Compact
   return { each, ends, items: sumRepeated(each, units), id: nextId++ };
 }
 
-/** By the lengths of a workload, then by units and balancing. All devices, kernels and setups share the units. */
+/** Keyed by the lengths of a workload, then units and balancing. All devices, kernels and setups share the units. */
 const getIndexedUnits = createOwnedCache<CompactNumbers, string, SharedUnits>(
   threadBudget,
   ORDER_MS,

@@ -46,7 +46,7 @@ export interface SortedReader extends UnitOrder {
 
 /** Orders of each law, by units and window. They do not depend on device, kernel or setup. */
 const sortedBefore = new WeakMap<LengthLaw, Map<string, SortedOrder>>();
-/** Enough for all windows of a study, at a few numbers of units. */
+/** Number of kept orders: enough for all windows of a study at a few numbers of units. */
 const MAX_ORDERS = 8;
 
 let nextId = 0;

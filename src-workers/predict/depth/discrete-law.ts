@@ -67,7 +67,7 @@ export function takeMaximum(law: DiscreteLaw, count: number): DiscreteLaw {
   return { values: law.values, survival };
 }
 
-/** Writes 1 − (1 − s)^count. Whole powers by s + t − s·t keep the precision of small tails. */
+/** Writes 1 − (1 − s)^count. Whole powers use products s + t − s·t, which keep the precision of small tails. */
 export function takeMaximumInto(out: Float64Array, survival: Float64Array, count: number): void {
   const points = survival.length;
   if (!Number.isInteger(count) || count < 1 || count >= 2 ** 31) {

@@ -80,7 +80,7 @@ export function getBuckets(prepared: PreparedLaw, n: number, balancing: WholeUni
   }
 }
 
-/** Share of the units, and shortest and longest length, of each bucket, shortest first. */
+/** Lists each bucket's share of the units, and its shortest and longest length; the shortest bucket first. */
 export function listBucketRanges(
   law: LengthLaw,
   n: number,

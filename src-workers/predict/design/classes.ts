@@ -176,7 +176,7 @@ const findPossibleClasses = keptWith((law: LengthLaw) => {
     return { share, depth };
   };
   /**
-   * By the position of the first cut, then of the last.
+   * Lists the possible classes by the position of the first cut, then of the last.
    * @param n units of a group
    * @param lanes lanes to which a unit is dealt
    */

@@ -25,7 +25,7 @@ export function countWindowUnits(balancing: SortedBalancing, units: number): num
   return balancing.kind === 'window-sort' ? Math.min(balancing.units, units) : units;
 }
 
-/** A launch with listed units: all its blocks, or a sample. The device has no other influence on it. */
+/** A launch with listed units: all its blocks, or a sample. The device has no influence except on this choice. */
 export interface DealtLaunch {
   readonly groupsPerBlock: number;
   /** All blocks in one or two equally likely orders of their starts; empty for a law and for `inOrder`. */

@@ -48,7 +48,7 @@ function computeUnevenCycles(residency: Residency, blocks: number): number {
   return cyclesOfFullest(residency, blocks) - residency.cyclesPerIteration[groups];
 }
 
-/** On a full multiprocessor, a block of few groups may have none on the fullest scheduler. */
+/** Returns 0 for a block of few groups: on a full multiprocessor, it may have none on the fullest scheduler. */
 function computeUnevenCyclesOfFull(residency: Residency): number {
   const { block, schedulers, residentBlocks } = residency;
   return block.groupsPerBlock > schedulers.count / 2 ? computeUnevenCycles(residency, residentBlocks) : 0;
