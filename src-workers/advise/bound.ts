@@ -115,7 +115,7 @@ export function closestBound(candidate: Candidate): number {
   return launchesMs(candidate, lossyCycles);
 }
 
-/** Times a design's launch, or the launches of its classes, and the work before, ms; 0 on a CPU. */
+/** Bounds the time of balancing and of a design's launch, or of the launches of its classes, ms; 0 on a CPU. */
 function launchesMs(candidate: Candidate, busy: BusyCycles): number {
   const before = computeBalancingMs(candidate);
   if (!isOneLaunch(candidate))

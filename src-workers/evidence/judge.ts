@@ -173,7 +173,7 @@ function implementationEvidence(
   };
 }
 
-/** A time that was not measured is NaN. */
+/** Computes the errors of predicted times. A time that was not measured is NaN. */
 export function agreement(predicted: Float64Array, measured: Float64Array) {
   const times = measured.filter((time) => time > 0);
   const own = predicted.filter((_, i) => measured[i] > 0);

@@ -65,7 +65,7 @@ export function standardNormal(uniform: UniformSource): number {
   return Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 }
 
-/** In place (Fisher and Yates, as in Durstenfeld 1964, doi:10.1145/364520.364540). */
+/** Shuffles in place (Fisher and Yates, as in Durstenfeld 1964, doi:10.1145/364520.364540). */
 export function shuffle(values: number[] | Float64Array | Uint32Array, uniform: UniformSource): void {
   for (let at = values.length - 1; at > 0; at -= 1) {
     const other = Math.floor(uniform() * (at + 1));

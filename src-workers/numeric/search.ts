@@ -1,4 +1,4 @@
-/** Bisects ascending edges: cell i is from edges[i] to edges[i + 1]. The end cells have the outside values. */
+/** Bisects ascending edges: cell i is from edges[i] to edges[i + 1]. Values outside are in the first or last cell. */
 export function findCell(edges: Float64Array | Int32Array, value: number): number {
   let low = 0;
   let high = edges.length - 1;

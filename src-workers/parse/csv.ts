@@ -136,7 +136,7 @@ function findPosition(column: string, header: readonly string[] | null, width: n
 }
 
 function hasHeader(record: readonly string[], { length, header }: CsvColumns): boolean {
-  // A column given by a number is not searched for, since the first record may contain this number as a value.
+  // A column number is not looked up in the first record, which may contain the same number as a value.
   return header ?? ((!/^\d+$/.test(length) && record.includes(length)) || isHeader(record));
 }
 

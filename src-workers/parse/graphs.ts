@@ -155,10 +155,10 @@ function metisHeader(line: string): MetisHeader | null {
 }
 
 /**
- * Its first line could also begin an edge list, so the following lines are checked. If they differ in length and
- * several begin with the same number, the file is METIS, because lines of an adjacency list begin with different
- * vertices. Otherwise the number of lines and their neighbours must match the first line, and no vertex may be its own
- * neighbour or exceed the number of vertices.
+ * The first line of a METIS file could also begin an edge list, so the following lines are checked. If they differ in
+ * length and several begin with the same number, the file is METIS, because lines of an adjacency list begin with
+ * different vertices. Otherwise the number of lines and their neighbours must match the first line, and no vertex may
+ * be its own neighbour or exceed the number of vertices.
  */
 export function isMetis(head: Uint8Array): boolean {
   const { lines, isAll } = headLines(head, '%');

@@ -8,7 +8,7 @@ export interface MatrixRows {
   readonly law: LengthLaw;
   readonly rows: number;
   readonly columns: number;
-  /** Of the whole matrix: the sum of `rowLengths`. */
+  /** Non-zeros of the whole matrix: the sum of `rowLengths`. */
   readonly nonZeros: number;
   /** Non-zeros of each row, in the file's order. */
   readonly rowLengths: Float64Array;

@@ -13,7 +13,7 @@ export interface MeasuredLoss {
   readonly threadGroupWidth: number;
   /** Thread groups that ran units. */
   readonly threadGroups: number;
-  /** Over all steps of all thread groups. */
+  /** Mean over all steps of all thread groups. */
   readonly meanActiveLanes: number;
   /** Lanes that hold units, divided by active lanes, both summed over all steps; ≥ 1. */
   readonly aggregateLoss: number;

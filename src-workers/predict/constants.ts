@@ -122,7 +122,7 @@ export const TAIL_PROBABILITY = 1e-3;
 /** The law of the time at which the units run out is cut off at this number of standard deviations. */
 export const TIME_REACH = 6.4;
 
-/** Units of a given order that the simulated ("played") groups fetch. */
+/** Number of units of a given order that the simulated ("played") groups fetch. */
 export const PLAYED_UNITS = 2 ** 14;
 export const MIN_PLAYED_GROUPS = 4;
 /** Maximum number of unfinished fetches that are examined when the units have run out. */
@@ -130,13 +130,13 @@ export const LAST_LIVES = 2 ** 16;
 
 // -- Depth: laws of sums. Resolution --
 
-/** Sums of this many terms of comparable variance are computed as Pearson III laws with the same three cumulants. */
+/** Sums of at least this many terms of comparable variance are computed as Pearson III laws with the same cumulants. */
 export const SMOOTH_TERMS = 16;
 export const SMOOTH_SKEWNESS = 0.5;
 /** Sums of more draws than this are computed as Pearson III laws, whatever their skewness is. */
 export const SMOOTH_DRAWS = 256;
 export const TRANSFORM_POINTS = 1024;
-/** A larger skewness of a Pearson III law is reduced to this, because the normal grid does not resolve it. */
+/** A larger skewness of a Pearson III law is reduced to this, because the grid of normal quantiles is too coarse. */
 export const LARGEST_SKEWNESS = 4;
 /** Below this base of Wilson and Hilferty's cube, the cube counts as 0, far below the rounding error of a sum. */
 export const LOWEST_CUBE_BASE = 1e-4;
@@ -152,7 +152,7 @@ export const KEPT_LANE_LAWS = 96;
 export const KEPT_DEPTH_NUMBERS = 2 ** 21;
 /** Atoms to which a lane's sum is reduced for its mean loss, which then has three correct digits. */
 export const LOSS_POINTS = 192;
-/** Maximum size of the terms left out of a mean loss by moments. Its error was below twice this in all laws tried. */
+/** Maximum size of the terms left out of a mean loss by moments. Errors were below twice this in all laws tried. */
 export const LARGEST_MOMENT_TERM = 1e-4;
 
 // -- Dealing: resolution --

@@ -144,7 +144,7 @@ function getDepthLaws(candidate: GpuCandidate, { units, key: unitsKey }: Tabulat
   if (isEvenShare(balancing))
     throw new TypeError(`The balancing ${balancing.kind} cuts units, so no depth follows from their law.`);
   const loop = plan.axes.loop[loopAt];
-  // The law of fully sorted groups does not depend on their size, and that of equal or single units on the loop.
+  // A full sort's law does not depend on the group size. With sorted, fetched or single units, both loops are alike.
   const group = balancing.kind === 'full-sort' ? 0 : unitsPerGroup;
   const isLoopAlike = isSorted(balancing) || balancing.kind === 'dynamic-fetch' || units === 1;
   const key = (unitsKey * 128 + group) * 2 + Number(loop === 'flattened' && !isLoopAlike);

@@ -19,12 +19,12 @@ export function computeBlockStartsMs({ device, gridBlocks }: GpuCandidate): numb
   return gridBlocks * (device.blockStartNanoseconds ?? assumed) * 1e-6;
 }
 
-/** Returns the shortest time of a launch, ms; 0 if the device's launch time is known, which is added separately. */
+/** Returns the shortest time of a launch, ms; 0 if the device's launch time is known, as it is added separately. */
 export function computeLaunchFloorMs({ launchMicroseconds }: GpuDevice): number {
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
 }
 
-/** Returns the time of an iteration, with other phases and the stack, divided by its time in the cycle table. */
+/** Returns the time of an iteration, with other phases and reconvergence stack, divided by that in the cycle table. */
 export function computeIterationFactor(candidate: GpuCandidate): number {
   return getPace(candidate).iterationFactor * computeStackFactor(candidate);
 }

@@ -135,7 +135,7 @@ export function getDealtPredictor(predictor: Predictor, threadsAt: number): Pred
   });
 }
 
-/** The designs' blocks take units by tiles. Units without an order keep their predictor. */
+/** Returns the predictor for blocks that take units by tiles; the same predictor if the units have no order. */
 export function getTiledPredictor(predictor: Predictor, tile: Tile): Predictor {
   const { plan, tiled, caches, shapes, cpuLoads } = predictor;
   const given = getGivenOrder(plan);

@@ -7,7 +7,7 @@ export interface ComparedDesigns extends Pick<Ranking, 'axes' | 'strides' | 'cou
   readonly columns: Pick<PredictionColumns, 'timeMs' | 'gridBlocks'>;
 }
 
-/** The relative difference up to which times are equal: rounding, if the same work is added up in another order. */
+/** Relative difference up to which times count as equal: work added up in another order is rounded differently. */
 const SAME_TIME = 1e-9;
 
 /**

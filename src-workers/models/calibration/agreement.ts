@@ -70,7 +70,7 @@ export interface Agreement {
 
 export interface AgreementOptions {
   readonly uniform: UniformSource;
-  /** A length above the number of designs is ignored. */
+  /** Lengths of shortlists. A length above the number of designs is ignored. */
   readonly shortlists?: readonly number[];
 }
 

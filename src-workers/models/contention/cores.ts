@@ -13,7 +13,7 @@ export interface CoreSweep {
 
 const ENOUGH_FRACTION = 0.01;
 
-/** Times that differ by at most this differ only by rounding: far above the rounding errors of a thousand steps. */
+/** Relative difference up to which times count as equal: far above the rounding errors of a thousand steps. */
 const SAME_FRACTION = 1e-9;
 
 /**

@@ -121,7 +121,7 @@ export function kimCycles(device: KimDevice, launch: KimLaunch): number {
   );
 }
 
-/** Blocks that wait for all others deadlock if g > N_slot. The poster finds the sizes of the state buffers by this. */
+/** Blocks that wait for all others deadlock if g > N_slot. So the poster finds the sizes of the state buffers. */
 export function deadlocks(device: KimDevice, launch: KimLaunch): boolean {
   return blocksPerMultiprocessor(device, launch) > residentBlockSlots(device, launch);
 }

@@ -49,7 +49,7 @@ function independentCells(matrix: MatrixSummary, together: number): number {
 
 const STEPS = 64;
 
-/** Linear between the quartiles; the last quarter rises as a power that gives the mean. `fraction` is 0…1. */
+/** Interpolates linearly between quartiles; the last quarter is a power that gives the mean. `fraction` is 0…1. */
 export function rowQuantile({ min, q1, median, q3, max, mean }: MatrixSummary, fraction: number): number {
   const at = fraction * 4;
   if (at < 1) return min + (q1 - min) * at;

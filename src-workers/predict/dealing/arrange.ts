@@ -135,7 +135,7 @@ function sortIntoBuckets(
 
 interface Buckets {
   readonly next: number[];
-  /** The longest length of each bucket, and the number of units of that length for which it still has room. */
+  /** The longest length of each bucket, and the number of units of that length for which the bucket has room. */
   readonly last: readonly number[];
   readonly room: number[];
 }

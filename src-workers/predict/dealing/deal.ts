@@ -27,7 +27,7 @@ export interface UnitOrder {
   lengthAt(position: number): number;
   readonly lengthsInto?: (out: Float64Array, position: number, count: number) => void;
   longestSum(first: number, count: number, stride: number): number;
-  /** Whether lengths never decrease in a run of `count` units. If so, both loops take equally long, without setup. */
+  /** Whether lengths never decrease in a run of `count` units. Apart from setup, both loops then take equally long. */
   ascends(first: number, count: number, stride: number): boolean;
 }
 

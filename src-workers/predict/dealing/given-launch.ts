@@ -180,7 +180,7 @@ function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
   addPart(0, counts[0], 0, fuller);
   addPart(counts[0], counts[1], fuller, G - fuller);
   const certain = period > wanted ? findLongestBlocks(order, dealing).filter((block) => !even.includes(block)) : [];
-  // Each kept length recurs in this many slots. A block with the longest units represents no more blocks than that.
+  // Each kept length recurs in this many slots, which limits the weight of a block with the longest units.
   const repeats = order.part === 1 ? units / kept : 1 / order.part;
   const times = Math.max(1, Math.min(repeats, slots / greatestCommonDivisor(slots, kept)));
   const left = 1 - (certain.length * times) / G;
@@ -420,7 +420,7 @@ export function areLongerInParts(depths: Float64Array, groupsPerBlock: number): 
   return deviates(parts, within / each);
 }
 
-/** Picks one block from each of `count` equal stretches of G blocks, of which `first` is the first. */
+/** Picks one block from each of `count` equal stretches of the G blocks that begin with block `first`. */
 function spreadBlocks(G: number, count: number, first = 0): Int32Array {
   const blocks = new Int32Array(count);
   for (let i = 0; i < count; i++) {

@@ -37,7 +37,7 @@ export interface GivenOrder {
   readonly lengths: CompactNumbers;
   /** The lengths without padding. */
   readonly work: CompactNumbers;
-  /** Kept units divided by all units. Below 1, buckets have too many, and evenly spaced groups represent all. */
+  /** Kept units divided by all units. Below 1 if buckets have too many; evenly spaced groups then represent all. */
   readonly part: number;
   /** For each n, the longest of each n consecutive units, up to the group after which the groups repeat. */
   readonly longest: Map<number, CompactNumbers>;

@@ -6,7 +6,7 @@ import {
   NEGLIGIBLE_BLOCKS,
 } from '../constants.ts';
 
-/** Only some means of units per slot have depth laws, because one more term hardly changes a sum. */
+/** Depth laws are made for some mean numbers of units per slot only, because one more term hardly changes a sum. */
 export interface TabulatedUnits {
   /** A whole number if the launch deals units out. */
   readonly units: number;
