@@ -11,7 +11,6 @@ export function kept<Key, T>(cache: Map<Key, T>, max: number, key: Key, make: ()
   return keep(cache, max, key, cache.get(key) ?? make());
 }
 
-/** Returns the value of a key in a map, or makes it. */
 export function getOrMake<Key, T extends NonNullable<unknown>>(map: Map<Key, T>, key: Key, make: () => T): T {
   let value = map.get(key);
   if (value === undefined) map.set(key, (value = make()));

@@ -131,7 +131,7 @@ async function rootTable(file: FileBytes, start: number, end: number): Promise<F
   return tableAt(new DataView(await file.slice(start, end)), 0);
 }
 
-/** A file ends with its footer, the footer's length, and the bytes of its beginning. */
+/** A file ends with its footer, the footer's length, and the same magic bytes with which it begins. */
 async function footerSchema(file: FileBytes): Promise<FlatTable | null> {
   const end = Math.max(0, file.byteLength - 10);
   const bytes = new DataView(await file.slice(end, end + 4)).getUint32(0, true);

@@ -30,7 +30,7 @@ export const LONGEST_PHASE_MEMORY = 48;
  * 500 random designs (2 to 16 tried): without the bound, launches with a few very long units are up to 30 % too short.
  */
 export const ALIGNMENT_POWER = 8;
-/** If more groups than this fraction end early, multiprocessors count as never ending together. Chosen: saves time. */
+/** If a larger fraction of groups ends early, multiprocessors count as never ending together. Chosen: saves time. */
 export const RARELY_LONGEST = 0.5;
 /** A smaller probability that all multiprocessors end together counts as 0. Chosen: this only saves time. */
 export const NEVER_TIED = 1e-3;

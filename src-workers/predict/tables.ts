@@ -28,7 +28,7 @@ export interface Predictor {
   readonly balancing: readonly Balancing[];
   /** The shapes of each device: for a GPU by threads per unit, register cap, then block size; for a CPU by launch. */
   readonly shapes: readonly (readonly Shape[])[];
-  /** Mean length of a lane if iterations are dealt to lanes, otherwise of a unit; iterations. */
+  /** Mean iterations of a lane if iterations are dealt to lanes, otherwise of a unit. */
   readonly meanLength: number;
   /** Mean length of the workload's own units, iterations. */
   readonly elements: number;
@@ -103,7 +103,6 @@ export interface Pace {
 
 /** Designs share tables if their kernel consists of iterations only. */
 export interface Paces {
-  /** Whether the kernel consists of iterations only. */
   readonly hasNoPhases: boolean;
   readonly combines: boolean;
   /** Paces of iterations without other phases, by device, threads per unit, register cap and loop structure. */

@@ -16,7 +16,7 @@ export interface KimLaunch {
 export interface KimRegisterFile {
   readonly maxPerThread: number;
   readonly maxPerBlock: number;
-  /** In the same unit as r_i·b, for the multiprocessor. */
+  /** Registers of the multiprocessor, in the same unit as r_i·b. */
   readonly registers: number;
   readonly granularity: number;
 }
@@ -121,7 +121,7 @@ export function kimCycles(device: KimDevice, launch: KimLaunch): number {
   );
 }
 
-/** Blocks that wait for all others deadlock if g > N_slot. So the poster finds the sizes of the state buffers. */
+/** Blocks that wait for all others deadlock if g > N_slot, which shows the poster the sizes of the state buffers. */
 export function deadlocks(device: KimDevice, launch: KimLaunch): boolean {
   return blocksPerMultiprocessor(device, launch) > residentBlockSlots(device, launch);
 }

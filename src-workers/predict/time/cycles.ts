@@ -9,7 +9,7 @@ export type CycleTable = Float64Array;
 export interface Schedulers {
   /** q, integer ≥ 1. */
   readonly count: number;
-  /** α: the share that issue, as opposed to memory traffic, has in the cycles that a further group costs, 0…1. */
+  /** α: the share of issue, as opposed to memory traffic, in the cycles that a further group costs, 0…1. */
   readonly issueShare: number;
 }
 
