@@ -7,7 +7,7 @@ import { ok, type Result, badInput } from '../domain/result.ts';
 import { MAX_COMMAND_CHARACTERS } from '../domain/program.ts';
 import { MAX_CLASSES, parseBalancing } from '../domain/balancing.ts';
 
-// Every message below completes "must be …". Unknown fields are dropped, since a newer program may write more fields.
+// A schema's message completes "must be …". Unknown fields are dropped, since a newer program may write more fields.
 const text = (max: number) => {
   const expected = `text of at most ${max} characters`;
   return v.pipe(v.string(expected), v.maxLength(max, expected));

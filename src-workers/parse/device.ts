@@ -3,7 +3,7 @@ import type { CpuDevice, Device, DeviceLimits, GpuDevice } from '../domain/devic
 import { badInput, ok, type Result } from '../domain/result.ts';
 import { limitsByRules } from '../models/occupancy/resident.ts';
 
-// Every message below completes "must be …". The field and its value are added in one place, `describe`.
+// A schema's message completes "must be …". The field and its value are added in one place, `describe`.
 const SLUG = 'a lower-case slug such as nvidia-a100-sxm4-40gb';
 const slug = v.pipe(v.string(SLUG), v.regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, SLUG), v.maxLength(80, SLUG));
 const text = v.pipe(

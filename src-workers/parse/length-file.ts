@@ -151,7 +151,7 @@ export async function unpackedSource(source: ByteSource, label: string): Promise
 /**
  * Reads lengths from a file in any format in `FORMATS`. The content decides the format, not the name.
  * Memory holds the distinct lengths, the order of at most `MAX_ORDERED_LENGTHS` lengths, and a chunk of the file.
- * Parquet also needs the columns of a row group; NPZ and Parquet within gzip need the unpacked file (at most
+ * Parquet and Arrow also need a group of rows. Within gzip, they and NPZ need the unpacked file (at most
  * `MAX_IMPORT_BYTES`).
  * @param chosen columns of a table; for an archive, the name of the array
  */
