@@ -250,7 +250,7 @@ export function readAdjacencyList(source: ByteSource, label: string): Promise<Re
       const fields = fieldsOf(text.replace(/#.*/, ''));
       if (fields.length === 0) continue;
       const [vertex, ...ends] = fields.map((name) => numberOf(name));
-      if (isDone[vertex]) refuse(`the vertex ${shown(fields[0])} already has a line`);
+      if (isDone[vertex]) refuse(`the vertex ${shown(fields[0])} already has a line. Write one line for each vertex`);
       for (const end of ends) {
         if (isDone[end]) isOnce = false;
         if (end !== vertex) others[end] = (others[end] ?? 0) + 1;

@@ -26,7 +26,7 @@ export function calibrateBandwidth(measured: readonly MeasuredBandwidth[]): Resu
       !(Number.isInteger(cores) && cores >= 1 && bandwidthGbS > 0 && bandwidthGbS < Infinity),
   );
   if (bad)
-    return badInput(`A measurement has ${bad.bandwidthGbS} GB/s and cores = ${bad.cores}. The bandwidth must be positive, and cores an integer of 1 or more.`); // prettier-ignore
+    return badInput(`A measurement has ${bad.bandwidthGbS} GB/s on ${bad.cores} cores. The bandwidth must be positive, and the number of cores an integer ≥ 1.`); // prettier-ignore
   const measuredAt = [...new Set(measured.map(({ cores }) => cores))].sort((a, b) => a - b);
   if (measuredAt[0] !== 1)
     return badInput(
