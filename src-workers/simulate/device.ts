@@ -54,7 +54,7 @@ export function allocateTimeline(gridBlocks: number): Timeline {
   };
 }
 
-/** Times that differ by at most this fraction are equal, because sums in another order are rounded differently. */
+/** Times that differ by at most this fraction count as equal: sums in another order are rounded differently. */
 const SAME_INSTANT = 1e-12;
 
 /** Moves the multiprocessors whose next end is at most `until` into `ended`, ascending, and counts them. */

@@ -91,8 +91,8 @@ export function arrangeUnits(
 
 /**
  * Returns the units that are cut into windows: the lengths if they repeat in whole windows, otherwise the first units,
- * at most `most`, in an odd number of windows. The number of slots is a power of two, so with an even number a slot
- * would meet the same windows every few rounds.
+ * at most `most`, in an odd number of windows. The number of slots is often a power of two, so with an even number a
+ * slot would meet the same windows every few rounds.
  */
 function sortInWindows(own: CompactNumbers, units: number, window: number, most: number): CompactNumbers {
   const repeats = own.length % window === 0 && units % window === 0;
