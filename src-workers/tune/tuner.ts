@@ -73,7 +73,7 @@ export interface Tuner {
 
 /** Designs spread over the space before the process chooses. */
 const SPREAD = 12;
-/** Number of spread designs, the first ones, that come from the best predictions only. */
+/** How many spread designs, at the start, come from the best predictions only. */
 const SPREAD_BY_PREDICTION = 4;
 /** The best predictions are one in this number of designs, but at least `LEAST_BEST`. */
 const BEST_SHARE = 50;
