@@ -72,7 +72,7 @@ export async function simulate(app: App, { answer, uncertainty }: Advice): Promi
   app.location.go('ranking', { device: answer.device.id, sort: 'simulatedMs' });
 }
 
-/** Opens a small map of the card in the Landscape view. Each cell is the best design over the other axes. */
+/** Opens one of the advice's small maps in the Landscape view, where each cell has the best design over other axes. */
 export async function openLandscape(app: App, advice: Advice, map: number): Promise<void> {
   const { answer, answered } = advice;
   if (!answer || !answered) return;
@@ -94,7 +94,7 @@ export const LEARN = {
   ask: 'Enter it',
 } as const;
 
-/** Leads to where an input can be found: a file of the kernel, a probe of the device, or the input's field. */
+/** Leads to where the user finds an input: a file of the kernel, a probe of the device, or the input's field. */
 export function learn(app: App, { learn: by, input }: WorthKnowing): void {
   if (by === 'inspect') return chooseKernelFile(app);
   if (by === 'probe') return app.location.go('measure');

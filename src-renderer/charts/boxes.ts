@@ -59,7 +59,7 @@ export function boxSeries(input: BoxesInput): object {
   };
 }
 
-/** Returns the axes of rows of boxes (y from their number down to 0) above a plot of values (axis index 1). */
+/** Returns the axes of two plots: rows of boxes, with row 0 at the top, and below them values (axis index 1). */
 export function rowsOverValues(
   theme: ChartTheme,
   rows: Plane,

@@ -15,7 +15,7 @@ export function fitTexts(texts: readonly string[], apartPx: number): readonly st
   return texts.map((text) => shortened(text, most));
 }
 
-/** Returns the left end of a label, px, on the line where it hides least of the curve. NaN in the curve is a gap. */
+/** Returns the position, px, at which a label beside a horizontal line hides least of a curve. NaN is a gap. */
 export function freePlace(
   curve: readonly (readonly [x: number, y: number])[],
   lineY: number,

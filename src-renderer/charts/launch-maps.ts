@@ -13,7 +13,7 @@ export interface LaunchSurface {
 }
 export interface LaunchMaps {
   readonly maps: readonly { readonly title: string; readonly surface: LaunchSurface }[];
-  /** The values at the ends of the scale. Values outside it get the colour of the nearer end. */
+  /** The first and last value of the scale. Values outside the scale get the colour of the nearer end. */
   readonly from: number;
   readonly to: number;
   readonly ends: readonly [from: string, to: string];

@@ -195,7 +195,7 @@ function tickedAxis(theme: ChartTheme, { low, high, log }: Range, { ticks, forma
 
 const NO_TICKS: Ticks = { ticks: [], format: String, marks: false };
 
-/** Returns the grid and the axes of a plane with exactly these ticks. Only the ticks of y have gridlines. */
+/** Returns the grid and the axes of a plane with exactly the given ticks. Only the ticks of y have gridlines. */
 export function planeAxes(
   theme: ChartTheme,
   area: Plane,

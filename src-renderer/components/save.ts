@@ -12,7 +12,7 @@ export function saveFile(fileName: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** Saves text through the native dialog or, without one, as a download. Resolves to its path, or to `null`. */
+/** Saves text by the native dialog, or else as a download. Resolves to the file's path or name; `null` if cancelled. */
 export async function saveText(fileName: string, mediaType: string, text: string): Promise<string | null> {
   if (window.lockstep) return window.lockstep.saveDocument({ fileName, mediaType, text });
   saveFile(fileName, new Blob([text], { type: mediaType }));
@@ -30,7 +30,7 @@ export function chooseFile(accept: string, take: (file: File) => unknown): void 
   input.click();
 }
 
-/** Saves a document like `saveText`, or a document in parts as a download. Throws if a part is not available. */
+/** Saves a document like `saveText`, but a document in parts as a download. Throws if a part is missing. */
 export async function saveDocument(engine: Engine, document: ExportDocument): Promise<string | null> {
   const { fileName, mediaType, text } = document;
   if (document.next === undefined) return saveText(fileName, mediaType, text);

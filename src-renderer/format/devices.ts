@@ -65,7 +65,7 @@ function namesWithout(names: readonly string[], part: RegExp): readonly string[]
 
 /** Replaces the full `names` of devices in a sentence of the engine by the short names `shown`. */
 export function withNames(sentence: string, names: readonly string[], shown: readonly string[]): string {
-  // The longest comes first, because a name may begin with another.
+  // Long names are replaced first, because a name may begin with another name.
   const byLength = [...names.keys()].sort((a, b) => names[b].length - names[a].length);
   return byLength.reduce((text, at) => text.replaceAll(names[at], () => shown[at]), sentence);
 }

@@ -69,7 +69,7 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
   }
   if (first === 'axes') return rest.length === 1 ? quantityLabel(last, say) : path;
   if (first === 'pipeline') {
-    // Ids of devices contain dots: `nvidia-h100-1.5`.
+    // Ids of devices contain dots (`nvidia-h100-1.5`), so the last part may belong to the id.
     const key = Object.hasOwn(PIPELINE, last) ? last : null;
     const id = (key === null ? rest : rest.slice(0, -1)).join('.');
     const device = deviceOf(devices, id);

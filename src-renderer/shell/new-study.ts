@@ -28,7 +28,7 @@ export async function compareSpmvKernels(app: App): Promise<void> {
   await openSaved(app, await app.engine.call('studies.spmv', { lengths }));
 }
 
-/** Changes the open study to use a file, and shows `text`. An example is first copied to a study of the user. */
+/** Changes the open study to use a file, and reports `text`. An example is first copied to a study of the user. */
 export async function changeByFile(
   app: App,
   fileName: string,

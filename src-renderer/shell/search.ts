@@ -76,7 +76,7 @@ function matched<T extends Searchable>(
   });
 }
 
-/** Returns the items with every part of the query, best first. Abbreviations count only if no item has the query. */
+/** Returns the items that contain all words of the query, best first. Abbreviations count only if there are none. */
 export function search<T extends Searchable>(items: readonly T[], query: string): readonly Found<T>[] {
   const parts = query.trim().toLowerCase().split(/\s+/).filter(Boolean);
   if (parts.length === 0) return items.map((item) => ({ item, score: 0, at: [] }));

@@ -219,7 +219,7 @@ export class Advice {
   }
 }
 
-/** Adds the maps of another answer for the same question, and its counts of designs. */
+/** Takes the maps and the counts of designs from another answer to the same question. */
 function withSpace(answer: Recommendation, other: Recommendation): Recommendation {
   const { landscape, devices, predicted, of, invalid } = other;
   return { ...answer, landscape: { ...answer.landscape, maps: landscape.maps }, devices, predicted, of, invalid };

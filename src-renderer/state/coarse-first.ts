@@ -23,7 +23,7 @@ export class CoarseFirst<In, Out> {
   readonly #calls: CoarseFirstCalls<In, Out>;
   #input: In | null = null;
   #version = 0;
-  /** The newest version with an exact request (`#exactly`), and the newest with an exact answer (`#settled`). */
+  /** Of all versions of the input, the newest whose exact answer was requested, and the newest whose answer arrived. */
   #exactly = 0;
   #settled = 0;
   #asking = false;

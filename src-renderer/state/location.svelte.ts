@@ -63,7 +63,7 @@ export function writeAddress<C>(codec: C, change: Partial<Address<C>>, params: U
   }
 }
 
-/** The device in an address that stands for all devices, in views that can show several together. */
+/** The value of `device` in an address that means all devices, in views that can show several together. */
 export const ALL_DEVICES = 'all';
 
 /** The values that all views of a study share. They stay when the view changes. */

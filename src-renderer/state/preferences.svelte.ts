@@ -25,7 +25,7 @@ const DEFAULTS: Stored = {
 const KEY = 'ui.preferences';
 const SAVE_AFTER_MS = 400;
 
-/** The user's choices for the interface. The engine's settings store them; the page's copy only avoids a flash. */
+/** The user's choices for the interface. The engine stores them; the page uses a copy until the engine answers. */
 export class Preferences {
   #stored = $state.raw<Stored>(DEFAULTS);
   #systemDark = $state(false);

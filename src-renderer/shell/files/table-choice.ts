@@ -62,12 +62,12 @@ export function suggestChoice({ columns, records, header, delimiter }: TableSumm
   const source = at(SOURCE_WORDS, wholes);
   const target = at(TARGET_WORDS, wholes);
   if (source !== undefined && target !== undefined) return { meaning: 'target', length: source, weight: target };
-  // Two whole numbers with a space between them are taken for the edges of a graph. The user can change this.
+  // Two columns of whole numbers, separated by a space, are taken for edges of a graph. The user can change this.
   if (!header && delimiter === 'space' && wholes[0] === 0 && wholes[1] === 1 && columns.length <= 3)
     return { meaning: 'target', length: 0, weight: 1 };
   const counts = at(COUNT_WORDS, wholes);
   const others = wholes.filter((i) => i !== counts);
-  // Another column without repeated values holds the lengths, and this column says how many units have each.
+  // Another column without repeated values holds the lengths, and this column says how many units have each length.
   if (counts !== undefined && others.some((i) => columns[i].distinct === records))
     return { meaning: 'count', length: best(others), weight: counts };
   if (varied.length > 0) return { meaning: 'unit', length: best(varied), weight: null };
