@@ -23,7 +23,7 @@ export interface CompareRow {
   readonly hint: string;
   /** The texts of the cells, one per device; empty if the device has no such value. */
   readonly texts: readonly string[];
-  /** Where a cell contains estimated values of the device, their sources; otherwise an empty text. */
+  /** The sources of the estimated values in each cell; an empty text for a cell without estimates. */
   readonly estimates: readonly string[];
   /** The numbers to compare, one per device; null if the row has words, or the device has no value. */
   readonly values: readonly (number | null)[];

@@ -1,7 +1,7 @@
 const STYLE = /<style>([^<]*)<\/style>/;
 const SCRIPTS = /<script\b[^>]*>[\s\S]*?<\/script>/g;
 
-/** Splits a report into a page and its style sheet. The frame refuses scripts, and allows only fonts of this page. */
+/** Splits a report into a page and its style sheet. The page has no scripts and may use this program's fonts. */
 export function framedReport(text: string): { readonly page: string; readonly css: string } {
   return {
     css: STYLE.exec(text)?.[1] ?? '',

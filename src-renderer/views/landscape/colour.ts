@@ -122,7 +122,7 @@ export function timeStep(timeMs: number, bestMs: number, clip = CLIP): number {
   return Math.round(Math.min(1, Math.max(0, place)) * (STEPS - 1));
 }
 
-/** Returns the position of a time, 0…255, on the scale from `clip` times faster to as much slower than the baseline. */
+/** Returns the position of a time, 0…255, on the scale from 1/`clip` to `clip` times the baseline's time. */
 export function changeStep(timeMs: number, baselineMs: number, clip = CLIP): number {
   const place = 0.5 + Math.log(timeMs / baselineMs) / (2 * Math.log(clip));
   return Math.round(Math.min(1, Math.max(0, place)) * (STEPS - 1));

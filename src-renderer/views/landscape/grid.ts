@@ -18,7 +18,7 @@ export function marginals({ timeMs, xValues, yValues }: LandscapeGrid): { x: Flo
 /** Marginals above this multiple of the best time are all drawn at the largest height. */
 const LEVEL_SPAN = 2;
 
-/** Returns the height of the line of marginals at each value: 0 is the best time, 1 the slowest or none. */
+/** Returns the line's height at each value, from 0 (the best time) to 1 (the slowest drawn time, or none). */
 export function lineLevels(timesMs: Float64Array, bestMs: number): Float64Array {
   let slowest = -Infinity;
   for (const time of timesMs) if (Number.isFinite(time) && time > slowest) slowest = time;

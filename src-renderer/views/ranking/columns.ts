@@ -49,7 +49,7 @@ export interface ColumnWorld {
   /** Whether any design was measured on its own device. */
   readonly measured: boolean;
   readonly grouped?: boolean;
-  /** Ranks and blocks need columns wide enough for the numbers of designs and units. */
+  /** The numbers of designs and of units, for which the columns of ranks and blocks must be wide enough. */
   readonly ranked?: number;
   readonly units?: number;
   /** Designs of a CPU have cores, but no blocks and no threads that share a unit. */

@@ -52,8 +52,8 @@ export class Exploration {
     (this.axes.value ?? []).reduce((product, { values }) => product * values.length, 1),
   );
   /**
-   * The chosen device, otherwise the selected design's, otherwise the fastest. `null` means all devices, undefined that
-   * it is unknown yet.
+   * The chosen device, otherwise the selected design's, otherwise the fastest; `null` for all, undefined if not known
+   * yet.
    */
   readonly deviceId: string | null | undefined = $derived.by(() =>
     deviceInView(
@@ -69,7 +69,7 @@ export class Exploration {
     return this.devices.length > 1 && typeof deviceId === 'string' ? { deviceId } : {};
   });
   readonly filter: RankFilter = $derived.by(() => ({ ...this.address.filter, ...this.whole }));
-  /** For all devices: the baseline in the address, or the pinned design of the fastest device. */
+  /** The baseline in the address, otherwise the pinned design of the shown device; with all devices, of the fastest. */
   readonly #pinnedIndex: number | null = $derived.by(() => {
     const { deviceId } = this;
     const isHere = (design: number | null) =>
@@ -160,7 +160,7 @@ export class Exploration {
     this.app.location.set(explorationAddress, change as never);
   }
 
-  /** The designs of a device are consecutive. Returns null if the run does not have the design. */
+  /** Returns a design's device, which follows from its number; null if the run does not have the design. */
   deviceOf(design: number | null): string | null {
     const { devices } = this;
     if (design === null || devices.length === 0) return null;

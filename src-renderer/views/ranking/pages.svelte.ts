@@ -65,7 +65,7 @@ export class RankPages {
   #kept = false;
   #shown = $state(0);
 
-  /** `onlist` receives the position in a new list of the design that `find` returns. */
+  /** For each new list, `onlist` receives the position of the design that `find` returns. */
   constructor(
     engine: Engine,
     input: () => ListInput | null,
@@ -107,7 +107,7 @@ export class RankPages {
   get kept(): boolean {
     return this.#kept;
   }
-  /** Gives an answer the order of this list. */
+  /** Asks for the order of this list, so that an answer keeps it. */
   get standing(): { readonly order?: number } {
     return this.#order === null ? {} : { order: this.#order };
   }
@@ -161,7 +161,7 @@ export class RankPages {
       summary = result.value;
     }
     this.#pages = { plain: new Map(), detail: new Map(), [kind]: new Map(fresh) };
-    // Answers under way read the rows before the change, so they are ignored.
+    // Answers under way are ignored, because they read the rows before the change.
     this.#readings += 1;
     this.#asked.clear();
     this.#inFlight = 0;

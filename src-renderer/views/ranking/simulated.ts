@@ -59,7 +59,7 @@ export interface StripScale {
   readonly highMs: number;
 }
 
-/** The scale of strip plots reaches this multiple of the fastest replication. Slower designs show numbers. */
+/** The scale of strip plots ends at most at this multiple of the shortest time. Slower designs show numbers instead. */
 const STRIP_SPAN = 1.25;
 
 export function stripScale(designs: readonly Pick<SimulatedDesign, 'simulated' | 'predictedMs'>[]): StripScale | null {

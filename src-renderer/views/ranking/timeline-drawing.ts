@@ -113,10 +113,7 @@ function drawAxis(context: CanvasRenderingContext2D, scene: TimelineScene): void
   drawLine(context, colour['line-2'], [LEFT, axisY + 0.5], [right, axisY + 0.5]);
 }
 
-/**
- * Draws the mean, least and most active thread groups over the multiprocessors, and those of the multiprocessor under
- * the pointer.
- */
+/** Draws the active thread groups of a multiprocessor (mean, minimum and maximum of all, and of the one pointed at). */
 function drawActiveGroups(context: CanvasRenderingContext2D, scene: TimelineScene): void {
   const { timeline, term, theme, width, height, plotPx, most, over, view, own } = scene;
   const { colour } = theme;
