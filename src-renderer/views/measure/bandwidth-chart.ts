@@ -16,7 +16,7 @@ import { NBSP, count, counted, fixed, plain } from '../../format/numbers.ts';
 
 const MAX_TICKS = 16;
 
-/** The line shows the bandwidth of one core times the number of cores, up to the bandwidth of all cores. */
+/** Draws bandwidth by cores. The line is one core's bandwidth times the cores, up to the bandwidth of all cores. */
 export function bandwidthChart(findings: ContentionFindings, theme: ChartTheme, size: ChartSize): EChartsOption {
   const { bandwidthGbS, lowGbS, highGbS, fullGbS, singleCoreGbS, kneeCores } = findings;
   const most = Math.max(fullGbS, ...bandwidthGbS, ...highGbS.map((high) => high ?? 0)) * 1.08;

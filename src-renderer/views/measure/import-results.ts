@@ -5,7 +5,7 @@ import { chooseFile } from '../../components/save.ts';
 import { bytes, counted } from '../../format/numbers.ts';
 import type { App, OpenResults } from '../../state/app.svelte.ts';
 
-/** The page reads a file as a whole, so larger files are refused, bytes. */
+/** The largest file that can be imported, bytes, because the page reads a file as a whole. */
 const MAX_IMPORT_BYTES = 250e6;
 
 const KINDS: Readonly<Record<ImportedFile['kind'], string>> = {

@@ -17,7 +17,7 @@ import { fail, ok, type Result, unsupported } from '../../../src-workers/domain/
 import type { Api } from '../../state/engine.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
 
-/** The same backend measures under Node. */
+/** The code that measures, which also runs under Node. */
 export type PageBackend = typeof measureWebGpu;
 
 function adapterName({ vendor, architecture, device, description }: GPUAdapterInfo): string {
@@ -89,7 +89,7 @@ function browserVersions(): Readonly<Record<string, string>> {
   return found ? { [found[1] === 'Version' ? 'Safari' : found[1]]: found[2] } : { browser: navigator.userAgent };
 }
 
-/** Runs a probe in the engine or, as the engine plans it, on the page's GPU. Returns null if no launch gave a time. */
+/** Runs a probe: the engine plans each round, and the page's GPU runs it. Returns null if no launch gave a time. */
 export async function probeInPage(
   engine: Pick<Api, 'call'>,
   asked: ProcedureInput<'bench.probe'>,
@@ -131,7 +131,7 @@ async function roundInPage(
       unsupported('a probe has no laws'),
     );
   } catch {
-    // The measurement fails in the same way and reports the error, so the probe does not.
+    // The error is ignored, because the measurement after the probe fails in the same way and reports it.
   }
   device.destroy();
   return ok(probeTimes(plan.workload!.lengths.length, records));

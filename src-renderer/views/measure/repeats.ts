@@ -1,7 +1,7 @@
 import type { MeasuredTime } from '../../../src-main/contract/measuring.ts';
 import { summariseRepeats } from '../../../src-workers/models/calibration/repeats.ts';
 
-/** Returns all launches in order, from 0, with warm-ups. The engine finds outliers by the same rule. */
+/** Returns all launches with their number from 0, warm-ups first. The engine finds outliers by the same rule. */
 export function launches({ timesMs, warmUpMs }: MeasuredTime) {
   const all = [...warmUpMs, ...timesMs];
   const summary = summariseRepeats(

@@ -14,7 +14,7 @@ export interface ResidualsInput {
 const HEAD = 26;
 const RIGHT = 40;
 const BOTTOM = 8;
-/** The scale is at the top, because the list may be longer than the panel. Its height is in px. */
+/** The height of the scale, px. The scale is at the top, because the list may be longer than the panel. */
 const TOP = 16;
 const [MIN_ROW, MAX_ROW] = [18, 26];
 /** The approximate width of a character, px. */

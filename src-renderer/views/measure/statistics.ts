@@ -62,7 +62,7 @@ export function comparisonStats(comparison: MeasuringComparison) {
 }
 
 /**
- * Returns how many random measurements find a design as fast as the model's first five, or as fewer if five is unknown.
+ * Returns how many random measurements are worth the model's first k, with k = 5 or the nearest smaller k with a value.
  */
 function searchEquivalent({ randomEquivalent, designs }: MeasuringComparison) {
   const known = randomEquivalent.filter(({ k, measurements }) => k <= designs.length && Number.isFinite(measurements));

@@ -20,7 +20,7 @@ export function tuningSteps(history: readonly TunedDesign[]) {
   });
 }
 
-/** Returns the best time over the number of measurements, for tuning and for random search, and the measured times. */
+/** Returns curves over the number of measurements: the best time of the tuning and of random search, and each time. */
 export function tuningCurves({ history, randomMs }: Pick<TuningStep, 'history' | 'randomMs'>): readonly Curve[] {
   const times = history.map(timeOf);
   let best = Infinity;
@@ -34,7 +34,7 @@ export function tuningCurves({ history, randomMs }: Pick<TuningStep, 'history' |
   ];
 }
 
-/** Returns how many random measurements should find a design as fast as `best`; `null` if more than `randomMs` has. */
+/** Returns how many random measurements should find a design as fast as `best`; `null` if `randomMs` is too short. */
 export function randomEquivalent({ best, randomMs }: Pick<TuningStep, 'best' | 'randomMs'>): number | null {
   if (!best) return null;
   const at = randomMs.findIndex((time) => time <= best.expectedMs);

@@ -109,7 +109,7 @@ export function resolve(control: Control, context: DemoContext, values: Values) 
   return { ...control, label, options };
 }
 
-/** Reads each value separately, within its limits, so that Svelte tracks it. */
+/** Makes properties that read one value each, within its limits, so that Svelte tracks each value on its own. */
 export function readValues(
   controls: Controls,
   chosen: Readonly<Record<string, unknown>>,
@@ -218,7 +218,7 @@ export function curves({ label, name, heightPx = 230, ...input }: CurvesBlock): 
   };
 }
 
-/** The engine simulates a launch, or compares measurements. */
+/** The answers that come from the engine: a simulated launch, and predictions beside measurements. */
 const ENGINE_ANSWERS = ['models.play', 'evidence.gpu'] as const;
 type EngineAnswer = (typeof ENGINE_ANSWERS)[number];
 export const isEngineAnswer = (name: string): name is EngineAnswer =>

@@ -10,7 +10,7 @@ import { lawOf, type LawId } from './laws.ts';
 
 /** The bins of a loss distribution. `published-groups.ts` has the same number. */
 export const LOSS_BINS = 60;
-/** The standard error of the mean is 1/128 of the standard deviation of one group. */
+/** With this number, the standard error of the mean is 1/128 of the standard deviation of one group. */
 const SIMULATED_GROUPS = 16_384;
 
 /** Fig. 2 of Swatman et al. 2022: the distribution of the loss by the model and in sampled groups. */

@@ -103,7 +103,7 @@ export function playedChart({ played, endCycles, marks, term }: Played, theme: C
         const onLeft = x > left + 130;
         const crowded = i > 0 && Math.abs(x - above.x(shown[0].cycles / 1e3)) < 90;
         return [
-          // The title of the lower axis divides the lines.
+          // Each line has a gap between the plots, where the title of the lower axis is.
           ...[[TOP - 6, above.bottom], [below.top, below.bottom]].map(([from, to]) =>
             stroke([x, from, x, to], theme.colour['text-2'], { z: 15, ...(dashed && { dash: [4, 3] }) }),
           ),

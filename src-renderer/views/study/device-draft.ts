@@ -13,7 +13,7 @@ import { NVIDIA_COMPUTE_CAPABILITIES } from '../../../src-workers/models/occupan
 import { limitsByRules } from '../../../src-workers/models/occupancy/resident.ts';
 import type { CatalogueDevice } from '../../state/library.svelte.ts';
 
-/** A device under description. The engine checks it as a whole when it is saved. */
+/** A device that the user describes. The engine checks it as a whole when it is saved. */
 
 export interface DeviceNumber {
   /** The path of the field, as in the engine's messages. */

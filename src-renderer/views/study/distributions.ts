@@ -18,7 +18,7 @@ export function supportText({ support, truncatedMass }: Pick<LengthLaw, 'support
   return truncatedMass > 0 ? `${lengths}; ${plain(truncatedMass, 1)} of the units are longer and left out` : lengths;
 }
 
-/** The limits are of the slider. The field beside it accepts any value of the law. */
+/** `min` and `max` limit the slider. The field beside it accepts any value of the law. */
 export interface DistributionParameter {
   readonly symbol: string;
   readonly help: string;

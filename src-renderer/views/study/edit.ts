@@ -38,7 +38,7 @@ function ownKernel(study: Study, at: KernelPlace) {
   return at === null ? study.kernel : study.implementations![at].kernel;
 }
 
-/** Undefined removes a value of an implementation, which then uses the study's. */
+/** Changes a kernel. Undefined removes a value of an implementation, which then uses the study's value. */
 export function withKernel(
   study: Study,
   change: KernelChange & { readonly name?: string },
@@ -71,7 +71,7 @@ export function withLoads(study: Study, field: PhaseName, dependentLoads: number
 function phaseOf(study: Study, field: PhaseName, at: KernelPlace): Phase {
   return kernelPhase(kernelAt(study, at), field) ?? { instructions: 0 };
 }
-/** An implementation then has its own value of the field. */
+/** Sets the origin of a field. An implementation then has its own value of the field. */
 export function withOrigin(study: Study, field: KernelField, origin: Origin, at: KernelPlace = null): Study {
   const own = ownKernel(study, at);
   const value = at === null ? {} : { [field]: own[field] ?? study.kernel[field] };
@@ -202,7 +202,7 @@ export function withWorkload(study: Study, change: Partial<Study['workload']>): 
   const next = { ...study, workload: { ...workload, ...(width !== undefined && { width }) } };
   return hasRows(next.workload) ? next : withAxis(next, 'blockWidth', undefined);
 }
-/** Units form rows in an image or a grid. The lengths of the image example include the width. */
+/** Whether the units form rows, as in an image or a grid. The Mandelbrot example has its width in its lengths. */
 export function hasRows({ lengths, width }: Study['workload']): boolean {
   return width !== undefined || lengths.startsWith('example:mandelbrot');
 }
@@ -217,7 +217,7 @@ export function withAxis<Name extends keyof Study['axes']>(
   return { ...study, axes };
 }
 
-/** A CPU needs numbers of cores, and balancings that divide the work among cores. */
+/** Adds what a CPU needs: numbers of cores, and balancings that divide the work among cores. */
 export function withCores(study: Study, cores: number): Study {
   const { axes } = study;
   const cuts = axes.balancing.some((text) => CPU_BALANCING.some((kind) => kind === text));

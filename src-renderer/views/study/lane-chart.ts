@@ -43,8 +43,7 @@ export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTh
   );
   const blue = theme.series[0];
   const beforeShown = before?.rows.findLastIndex(({ laneCost }) => laneCost <= yMax) ?? -1;
-  // Beside a steep part, a label is on the side on which the curve falls; at a flat part, it is below. So no label is
-  // on the line.
+  // A label must not lie on the line, so it is below a flat part, and on the falling side of a steep part.
   const steep = (from: number, to: number) => Math.abs(costs[to] - costs[from]) > 0.14 * (yMax - yMin);
   const labelSide = (i: number) => {
     if (i < best && steep(i, i + 1)) return 'right' as const;

@@ -28,7 +28,7 @@ export interface GroupRow {
   readonly depth: number;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
-  /** Lane time of a unit over its length, in iterations: all that its lanes run, including the other phases. */
+  /** The iterations that all lanes of a unit run, including the other phases as iterations, over the unit's length. */
   readonly laneCost: number;
 }
 
@@ -122,9 +122,9 @@ export class Preview {
   }
 
   /**
-   * Returns the loss and lane cost of every way to divide a thread group of `width` lanes. If the iterations of a unit
-   * are split, each of its lanes is busy for φ(u) of their time; if they are dealt, for ⌈length / u⌉ iterations. Each
-   * lane also runs the other phases. All instructions are assumed to cost the same.
+   * Returns the loss and lane cost of every way to divide a thread group of `width` lanes. Split iterations keep each
+   * lane of a unit busy for φ(u) of the unit's iterations, dealt ones for ⌈length / u⌉. Each lane also runs the other
+   * phases. All instructions are assumed to cost the same.
    */
   rows(width: number, kernel: Study['kernel']): GroupRow[] {
     const { law } = this;

@@ -75,7 +75,7 @@ const WORK: Readonly<Record<Chosen['work'], { text: string; loads: (cores: numbe
   },
 }; // prettier-ignore
 
-/** The slides have results of ten CPUs, only with all cores. */
+/** Returns the bandwidth printed in the slides. They have ten CPUs, with all cores. */
 function findPublished(cpu: CpuDevice, { work, cores }: Chosen): { readonly measuredGbS: number } | null {
   if (cores !== cpu.cores || work === 'task') return null;
   const at = LANGGUTH_CPUS.findIndex(({ cpu: name }) => name === `${cpu.vendor} ${cpu.name}`);
