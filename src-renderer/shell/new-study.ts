@@ -50,7 +50,7 @@ export async function changeByFile(
   const own = change(asOwn(study, studyName(fileName)));
   const opened = await openSaved(app, await app.engine.call('studies.save', { id: copy.value.id, study: own }));
   if (opened === null) return;
-  app.notices.show(`${text}. It is the new study “${own.name}”; the example stays unchanged`, async () => {
+  app.notices.show(`${text}. The new study is “${own.name}”; the example stays unchanged`, async () => {
     const deleted = await app.engine.call('studies.delete', { id: opened });
     if (!deleted.ok) return app.report(deleted.error);
     await app.library.load('studies');

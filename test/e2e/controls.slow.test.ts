@@ -161,7 +161,7 @@ test('runs have a menu by pointer and by keyboard, a bin, and a comparison', asy
   const detail = page.getByRole('complementary', { name: 'Run 3' });
   // Run 3 has another kernel than run 2, so its best time is not shown as progress.
   await expect(detail.getByText('Changed since run 2')).toBeVisible();
-  await expect(detail.getByRole('figure', { name: /^Best time of each run/ })).toBeHidden();
+  await expect(detail.getByRole('figure', { name: /^Best times of the runs/ })).toBeHidden();
   await detail.getByRole('button', { name: 'Compare with run 2' }).click();
   const diff = page.getByRole('complementary', { name: 'Comparison of two runs' });
   await expect(diff).toContainText('Serial fraction σ');

@@ -141,7 +141,7 @@ test('a wrong file is refused with its line, a hostile study with its field', as
   await page.keyboard.press('Escape');
   await drop(editor(page), 'wrong.xlsx', 'PK');
   const refusal = page.getByRole('alert').filter({ hasText: 'wrong.xlsx could not be imported' });
-  await expect(refusal).toContainText('save it as CSV');
+  await expect(refusal).toContainText('Save it as CSV');
   await expect(law(page)).toHaveAccessibleName(/acts-propagation-steps\.csv: mean 38\.6/);
   expect(await offered(page)).toBe(before);
   await refusal.getByRole('button', { name: 'Dismiss' }).click();

@@ -23,7 +23,7 @@ export async function takeFile(app: App, file: File): Promise<void> {
     app.refuse({ title: `${file.name} could not be imported`, failure: { code: 'bad-input', message } });
   if (file.size > MAX_UPLOAD_BYTES)
     return refuse(
-      `It has ${bytesText(file.size)}; at most ${bytesText(MAX_UPLOAD_BYTES)} can be imported. ` +
+      `The file has ${bytesText(file.size)}; at most ${bytesText(MAX_UPLOAD_BYTES)} can be imported. ` +
         'Import a histogram of its lengths (a CSV of length and count), or name the file in the study as file:PATH, which has no limit.',
     );
   if (file.name.endsWith('.json')) return app.importStudy(file.name, await file.text());
@@ -36,7 +36,7 @@ export async function takeFile(app: App, file: File): Promise<void> {
     return;
   }
   if (SPREADSHEET.test(file.name))
-    return refuse('It is a spreadsheet. In its program, save it as CSV (File, Save as, CSV), then choose the CSV.');
+    return refuse('The file is a spreadsheet. Save it as CSV in a spreadsheet program, then import the CSV.');
   if (RESULTS.test(file.name)) {
     const imported = await importResults(app, file);
     return app.refuse(imported.ok ? null : { title: `${file.name} could not be imported`, failure: imported.error });

@@ -274,7 +274,7 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
     }),
     row('regime', 'Predicted as', {
       text: (_, { breakdown }) => breakdown?.regime.label.toLowerCase() ?? '–',
-      hint: 'How the time was computed. The text at the bar of a device says how far times of this kind are from the simulation',
+      hint: 'How the time was computed. The tooltip of a device’s bar says how far such times are from the simulation',
     }),
   ];
 }

@@ -45,7 +45,7 @@ export function filterChips(filter: Narrowing, words: { readonly block: string; 
     ['threadsPerUnit', `${words.thread}s per unit`, filter.threadsPerUnit?.join(', ')],
     ['loop', 'loop', filter.loop?.join(', ')],
     ['balancing', 'balancing', filter.balancing?.join(', ')],
-    ['launch', 'launch', launch && (launch.length > 4 ? `${launch.length} of the launches` : launch.join(', '))],
+    ['launch', 'launch', launch && (launch.length > 4 ? `${launch.length} values` : launch.join(', '))],
     ['registerCap', 'cap', filter.registerCap?.map((cap) => cap ?? 'none').join(', ')],
     ['blockWidth', `${words.block} width`, filter.blockWidth?.map((width) => width ?? 'row').join(', ')],
     ['blockThreads', `${words.block} size`, blockThreads && range(blockThreads, '', count)],
