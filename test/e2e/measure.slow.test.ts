@@ -135,7 +135,7 @@ test('by keyboard, a run is tuned, cancelled and continued, and a ranked design 
   // The key M hands over the design in the inspector, so the inspector must show one first.
   await expect(page.getByRole('heading', { name: 'Rank 1', exact: true })).toBeVisible();
   await page.keyboard.press('m');
-  await expect(page.getByText('1 design handed over')).toBeVisible();
+  await expect(page.getByText('1 design selected')).toBeVisible();
   await expect(page.getByRole('button', { name: /^Measure 1 design/ }).first()).toBeEnabled();
   await page.keyboard.press('m');
   await expect(rows(page)).toHaveCount(1);

@@ -165,9 +165,9 @@ export function refusal(
   unsupported: string | null = null,
 ): string | null {
   if (!target) return 'Choose a target first.';
-  if (!target.available) return `This target is not available: ${target.label}.`;
+  if (!target.available) return `This target is not available: ${target.label}. Choose another target.`;
   if (!SUITES[setup.suite].backends.includes(target.backend))
-    return `${SUITES[setup.suite].label} cannot be measured with ${BACKEND_NAMES[target.backend]}.`;
+    return `${SUITES[setup.suite].label} cannot be measured with ${BACKEND_NAMES[target.backend]}. Choose another measurement or target.`;
   if (setup.suite !== 'designs') return null;
   if (runId === null) return 'There are no predicted designs to measure yet. Predict the study first.';
   if (devices === null) return 'The devices of the run are still loading.';
@@ -179,7 +179,7 @@ export function refusal(
   if (plannedDesigns(setup, runnable) === 0)
     return setup.choose === 'named'
       ? 'No design is selected: select one in Ranking and press M.'
-      : 'This target can run none of the designs of this run.';
+      : 'This target can run none of the designs of this run. Choose another target.';
   return null;
 }
 
