@@ -8,7 +8,7 @@ export const dataText = (name: string): string => readFileSync(dataFile(name), '
 
 export const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
-/** Yields the content of a file in chunks of this many bytes. */
+/** Yields the content of a file in chunks of `chunkBytes` bytes. */
 export async function* chunks(content: Uint8Array | string, chunkBytes = 7): AsyncGenerator<Uint8Array> {
   const bytes = typeof content === 'string' ? encode(content) : content;
   for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);

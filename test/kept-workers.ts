@@ -23,7 +23,7 @@ function makeKept(pool: Piscina, others: KeptPool[], patienceMs: number): KeptPo
   const destroy = pool.destroy.bind(pool);
   const running = new Set<Promise<unknown>>();
   pool.run = async (task: { readonly plan?: { readonly id?: string } }, options) => {
-    // Threads cache tables by the id of a plan. This may be the number of a run, which another database also has.
+    // Threads cache tables by the id of a plan, but plans of two engines may have the same id: the number of a run.
     const plan = task.plan?.id === undefined ? task.plan : { ...task.plan, id: `${kept.uses} ${task.plan.id}` };
     const result = run({ ...task, ...(plan && { plan }) }, options) as Promise<unknown>;
     running.add(result);

@@ -73,7 +73,7 @@ const EDITS: Readonly<Record<string, Edit>> = {
     ]),
   ),
   units: (study) => ({ ...study, workload: { ...study.workload, units: Math.round(study.workload.units * 0.9) } }),
-  // Block widths exist only for units in rows, and the units of a law have no rows.
+  // The units of a law have no rows, so the axis of block widths is removed.
   lengths: (study) => {
     const { blockWidth: _, ...axes } = study.axes;
     return { ...study, workload: { ...study.workload, lengths: 'geometric(0.04)' }, axes };

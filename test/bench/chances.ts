@@ -26,7 +26,7 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 interface Contest {
   readonly device: GpuDevice;
   readonly designs: readonly {
-    /** Designs with the same place differ only in their shape. */
+    /** Designs with an equal `place` differ only in `block`, and share the error of the place. */
     readonly place: string;
     readonly kind: ImplementationKind;
     readonly block: string;
@@ -64,7 +64,7 @@ function statements({ device, designs }: Contest): readonly Statement[] {
 }
 
 const EDGES = [0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0001];
-/** Tells the mean stated chance of some designs, and the part of them that was within 3 %. */
+/** Returns two texts: the mean chance stated for some designs, and the part of them within 3 % of the best. */
 function stated(list: readonly Statement[]): readonly string[] {
   const mean = (of: (one: Statement) => number): number => list.reduce((sum, one) => sum + of(one), 0) / list.length;
   return [mean((one) => one.chance), mean((one) => Number(one.held))].map((value) => `${(100 * value).toFixed(0)} %`);

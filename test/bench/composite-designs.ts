@@ -110,7 +110,7 @@ export function randomDesign(random: Random, maxGroupEnds = 2e6): RandomDesign {
     const softness = between(random, 1, 8);
     const groups = schedulers * Math.ceil((residentBlocks * width) / schedulers);
     const latency = logBetween(random, 10, 800);
-    // The knee for this number of groups lies anywhere from deeply latency-bound to deeply issue-bound.
+    // Chooses the issue cost so that launches are anywhere from deeply latency-bound to deeply issue-bound.
     const issue = (latency / groups) * logBetween(random, 0.1, 10);
     return {
       label: `${law.label} n=${n} Wb=${width} R=${residentBlocks} M=${multiprocessors} G=${gridBlocks} waves=${waves.toFixed(2)} τ=${latency.toFixed(0)} c=${issue.toFixed(2)} p=${softness.toFixed(1)} q=${schedulers}`,

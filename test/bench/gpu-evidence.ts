@@ -298,7 +298,7 @@ async function launchGrid() {
   return { ...counts(detail), ...(times.length > 0 && { bestMs: times[0], worstMs: times.at(-1) }) };
 }
 
-/** Measures designs of the example studies, before and after calibration on others. */
+/** Measures designs of the example studies, before and after a calibration on other designs. */
 async function exampleStudies() {
   const file = options.tiny ? /^(geometric)\.json$/ : /^(?!software|spmv-cpu|spmv-implementations)(.+)\.json$/;
   const names = readdirSync(EXAMPLES).flatMap((name) => file.exec(name)?.[1] ?? []);

@@ -35,8 +35,7 @@ function predict(row: H100Launch): Launch {
   const { columns, medianUs: us } = row;
   const predicted = predictH100(row, from);
   if (columns === null) return { row, us, predicted, stated: predicted };
-  // Adds the gathers of a product to a profile. Column indices are drawn from all of x, so every gather needs its own
-  // sector.
+  // Adds the gathers of a product to a profile. Columns are random, so every gather needs its own sector.
   const withGathers = (kernel: KernelProfile): KernelProfile => ({
     ...kernel,
     accesses: kernel.accesses?.map((access) =>

@@ -95,8 +95,8 @@ interface Launches extends Predicted<Float64Array> {
   readonly startMicroseconds: number;
 }
 
-/** Returns the times that a sweep predicts for an implementation, one per matrix. */
 type Basis = 'catalogue' | 'assumed';
+/** Returns the times that a sweep predicts for an implementation, one per matrix. */
 export function sweptTimes({ dataset, predicted }: Judged, column: string, by: Basis): readonly (number | null)[] {
   const kept = predicted![dataset.id][column];
   return (by === 'catalogue' && kept.catalogue) || kept.assumed!;

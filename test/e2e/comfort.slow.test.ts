@@ -5,7 +5,7 @@ import { predicted, rankRows } from './fixtures/page.ts';
 const VIEWS = ['Study', 'Landscape', 'Ranking', 'Compare', 'Measure', 'Runs', 'Models', 'Export'];
 
 const SCREEN = { width: 1440, height: 900 };
-/** Size of a browser window on this screen if the zoom is 200 %. */
+/** What is left of the screen for the page if the zoom is 200 %. */
 const TWICE_AS_LARGE = { width: 720, height: 450 };
 
 /** Returns elements with a transition or an animation. */

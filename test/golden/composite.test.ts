@@ -26,7 +26,7 @@ function errorOf(
   return Math.abs(compositeDesigns.predictCycles(launch) / simulated(launch, options, draw).meanCycles - 1);
 }
 
-/** Returns this number of schedulers whose groups compete only for issue. */
+/** Returns `count` schedulers whose groups compete only for issue. */
 const apart = (count: number) => ({ count, issueShare: 1 });
 
 /** This is a short form of test/bench/composite.ts, which judges 2,000 designs by the same figures. */

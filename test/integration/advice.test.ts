@@ -153,7 +153,7 @@ describe('the recommendation', () => {
       'units_per_thread=2.5 is not a whole number',
       '2 units per thread do not make 7 blocks: one of the two numbers must be 0',
     ]);
-    // Here the same designs have their values on the axes.
+    // In the study `wide`, the values of these designs are on the axes, which must not change the times.
     expect(await answer(designs, { study: wide, parameters })).toEqual(times);
     expect(times.timesMs[0]).toBeGreaterThan(0);
     expect(times.timesMs.slice(2)).toEqual([null, null, null]);

@@ -466,8 +466,8 @@ describe('what goes wrong', () => {
   });
 
   it('ends if the device is lost', async () => {
-    // The launches before the sixth fill the table, raise the clocks and make the first sample. Each sample takes two
-    // launches, because the host orders one launch before the other.
+    // The first launches fill the table, raise the clocks and make a sample. The sixth belongs to the next sample. A
+    // sample takes two launches, because one occupies the device while the host submits the other.
     const two = planOf([unitLoop('a', {}), unitLoop('b', {})]);
     const { ended, records } = await measure(two, { CUDA_SHIM_FAULT_LAUNCH: '6' });
     expect(ended.code).toBe(1);

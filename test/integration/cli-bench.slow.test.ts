@@ -83,8 +83,7 @@ it("measures, compares and calibrates, and keeps a stand-in's parameters out of 
   writeFileSync(study, JSON.stringify({ ...written, kernel: misled, pipeline }));
   expect((await run('sweep', study, '--json')).out).toContain('of a stand-in loop, not of this kernel');
   expect(documentOf(await calibrate('2', { undo: study, json: true }))).toEqual({ study, deviceId: DEVICE });
-  // The study did not state this value. The kernel gets the assumed value back from the sweep whose designs were
-  // measured.
+  // The study did not state the set-up of a unit, so the calibration's value is replaced by the assumed value.
   const undone = JSON.parse(readFileSync(study, 'utf8')) as object;
   expect(undone).toMatchObject({ kernel: { origins: { unit: 'assumed' } }, pipeline: {} });
   expect(undone).not.toHaveProperty(['pipeline', DEVICE]);

@@ -57,7 +57,7 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
     execFileSync(compiler, [...flags, 'main.cu', '-o', 'main'], { cwd: folder, env, stdio: 'pipe' });
     return execFileSync(join(folder, 'main'), { encoding: 'utf8' });
   }
-  /** Returns the best design with this number of threads per unit. A mixed design may have any number. */
+  /** Returns the best design with four threads per unit, or the best mixed design. */
   const designOf = (threads: 4 | 'mixed', isGridFixed = false) =>
     rows.find(
       ({ designIndex, design }) =>

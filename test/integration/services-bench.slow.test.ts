@@ -80,7 +80,7 @@ async function casesOf(engine: Engine, runId: number): Promise<readonly string[]
   const { rows } = await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 5 });
   return rows.map(({ designIndex }) => `design-${designIndex}`);
 }
-/** Sets what the next program does at the case of this place in the ranking of `seed`, from 0. Returns the case. */
+/** Sets what the next program does at a case, given by its place from 0 in the ranking of `seed`. Returns the case. */
 async function fakeAt(place: number, event: NonNullable<FakeBench['event']>): Promise<string> {
   const at = (await casesOf(engine, runId))[place];
   fake({ at, event });

@@ -220,7 +220,7 @@ it('the law of blocks whose last group is partly empty has the moments of indepe
     fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
     (groupsPerBlock, lanes, probability, part) => {
       const law = unwrap(binomialLaw(24, probability));
-      // A group with fewer lanes has its own law: that of a full group has rounded short depths to zero.
+      // A group with fewer lanes has its own law, because the law of a full group has rounded short depths to zero.
       const filled = Math.floor((lanes / 4) * (1 + 3 * part));
       const longest = (count: number): number => {
         let below = 0;

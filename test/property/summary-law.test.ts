@@ -47,7 +47,7 @@ describe('a law from figures', () => {
         [0.75, 'q3'],
       ] as const)
         if (given.includes(name)) {
-          // At least the share of a quartile is up to it, and at most this share is below it.
+          // At least a share of `share` is up to the quartile, and at most this share is below the quartile.
           const upTo = found.support.reduce((sum, x, i) => sum + (x <= known[name] ? found.probability[i] : 0), 0);
           const below = found.support.reduce((sum, x, i) => sum + (x < known[name] ? found.probability[i] : 0), 0);
           expect(upTo).toBeGreaterThan(share - 1e-9);

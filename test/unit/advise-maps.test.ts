@@ -8,7 +8,7 @@ import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { AGREEMENT_FRACTION, tieTable } from '../../src-workers/sweep/ties.ts';
 import { oneDesign, planOf } from './sweep-plans.ts';
 
-/** A cell has invalid designs: blocks of over 64 registers per thread are smaller, and a grid may exceed the units. */
+/** Some of the designs are invalid: large blocks with over 64 registers per thread, and grids that exceed the units. */
 const AXES: StudyFile['axes'] = {
   threadsPerUnit: [1, 4, 32],
   balancing: ['none', 'dynamic-fetch'],

@@ -32,7 +32,7 @@ describe('a part of a device', () => {
   it('cannot use all of the bandwidth with few multiprocessors: 64 bytes per multiprocessor and cycle', () => {
     const few = part(`${H100.id}:10`);
     expect(few.memoryBandwidthGbS).toBeCloseTo((64 * 10 * 1980) / 1e3, 9);
-    // Random sectors from memory are slower than this limit, so their rate stays. Those from the cache have the limit.
+    // Random sectors from memory are slower than this limit. Those from the cache are as fast as the limit.
     expect(few).toMatchObject({ randomSectorsGbS: H100.randomSectorsGbS, cachedSectorsGbS: few.memoryBandwidthGbS });
     expect('randomSectorsGbS' in part('amd-mi300x:38')).toBe(false);
   });
@@ -66,7 +66,7 @@ describe('a part of a device', () => {
     expect(isSameDevice(H100, { name: 'NVIDIA H100 80GB HBM3', multiprocessors: 132 })).toBe(true);
   });
 
-  // More multiprocessors never slow the best design. If arithmetic limits the time, half of them need it twice.
+  // More multiprocessors never slow the best design. If arithmetic limits it, half as many take twice as long.
   it('takes longer the fewer multiprocessors it has', async () => {
     const sizes = [11, 33, 66].map((count) => part(`${H100.id}:${count}`));
     const plan = await planOf(

@@ -155,7 +155,7 @@ describe('binned distribution', () => {
   it('keeps a few distant lengths apart, although octaves are on a coarse lattice', () => {
     const cases = [
       [law([44_604, 0.2], [92_074, 0.5499], [468_138, 0.0001], [602_866, 0.2], [899_102, 0.05]), 3],
-      // Here an octave begins between two lengths that share a cell of its lattice.
+      // Here an octave begins between two lengths that share a cell of the lattice.
       [law([1_000_000, 0.5], [1_000_003, 0.3], [2_000_003, 0.2]), 4],
       // Groups of only the longest length have the largest sum. The lattice shifts sums, but must not lose this one.
       [law([570_190_251, 0.15], [665_509_235, 0.14], [672_137_360, 0.71]), 2],

@@ -34,7 +34,7 @@ import { chunks, encode } from '../data.ts';
 interface Parser {
   readonly name: string;
   readonly files: fc.Arbitrary<Uint8Array>;
-  /** Reads the file, in chunks of this many bytes if it is a stream. Throws if the result makes no sense. */
+  /** Reads the file, in chunks of `chunkBytes` bytes if it is a stream. Throws if the result makes no sense. */
   read(bytes: Uint8Array, chunkBytes: number): unknown;
 }
 

@@ -133,7 +133,7 @@ describe('the order of an image by tiles', () => {
     const axes = { blockThreads: [256], blockWidth: [null, 16, 48, 512], balancing: ['none', 'dynamic-fetch'] };
     const { predictor, columns } = await predicted(oneDesign({ workload: image(128, 128), axes }));
     const reasons = Array.from(columns.timeMs, (_, design) => describeDesign(predictor, design).invalid);
-    // For each width, the first design has `none`. The second fetches, so a unit has any place in its block.
+    // Each width has a design with `none`, then one that fetches, whose units may be anywhere in a block.
     expect(reasons).toEqual([null, null, null, ...Array.from({ length: 5 }, () => 'block-shape')]);
     const taller = await planOf(oneDesign({ workload: image(256, 8), axes: { ...axes, blockWidth: [16] } }));
     expect(describeDesign(createPredictor(taller), 0).invalid).toBe('block-shape');
