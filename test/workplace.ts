@@ -28,7 +28,7 @@ export function cacheIn(folder: string): string {
   return join(folder, 'cache');
 }
 
-/** Returns the ids of processes on Linux whose command line contains this text. */
+/** Returns the ids of processes on Linux whose command line contains `command`. */
 export function processesThatRun(command: string): readonly string[] {
   return readdirSync('/proc').filter((name) => {
     try {

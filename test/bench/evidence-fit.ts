@@ -32,7 +32,7 @@ export const outside = (times: MeasuredTimes, fold: number): MeasuredTimes => pi
 const FITTED_MATRICES = 160;
 /** Step of the numerical derivatives, in units of ln. It exceeds the steps to which predictions round their laws. */
 const STEP = 0.05;
-/** Residuals above this size count linearly (Huber 1981, doi:10.1002/0471725250), in units of ln. */
+/** Residuals in units of ln count linearly above this size (Huber 1981, doi:10.1002/0471725250). */
 const HUBER = 0.2;
 const ITERATIONS = 8;
 /** Largest change of a parameter in one iteration, in units of ln. */

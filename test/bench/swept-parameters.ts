@@ -5,10 +5,10 @@ import { median } from '../../src-workers/numeric/statistics.ts';
 import { LAUNCH_FLOOR_MS } from '../../src-workers/predict/constants.ts';
 
 /**
- * Returns the parameters that a sweep uses to predict for a GPU. With `catalogue`, they are those of the catalogue;
- * `null` if it has none. With `assumed`, they are the median of the other GPUs, as for a GPU without a measured
- * bandwidth. The start time of a launch depends on the driver and the timing method, so it is always the median of the
- * values fitted on this GPU.
+ * Returns the parameters that a sweep uses to predict for a GPU. With `catalogue`, they come from the catalogue, and
+ * are `null` if the GPU has none there. With `assumed`, they are the medians of the other GPUs, as for a GPU without a
+ * measured bandwidth. The start time of a launch depends on the driver and the timing method, so it is always the
+ * median of the values fitted on this GPU.
  */
 export function sweptParameters(
   { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,

@@ -124,8 +124,8 @@ test('the card follows σ while it is dragged, and an origin each edit', async (
   await expect(map).not.toHaveAccessibleName(nameBefore);
   await page.mouse.up();
 
-  // The example states the zeros in its fields. A value that the user enters is also marked as given, and an unknown
-  // one as assumed.
+  // The example states a zero in this field. A value that the user enters is also marked as given; an unknown value is
+  // marked as assumed.
   const mark = page.getByRole('button', { name: /^Dependent loads per iteration: / });
   await expect(mark).toHaveAccessibleName(/: given$/);
   await fill(page, 'Dependent loads per iteration', '1');

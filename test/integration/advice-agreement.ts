@@ -73,8 +73,7 @@ const answerOf = ({ ties, landscape: { rows, columns, picked }, elapsedMs: _, ..
 };
 
 /**
- * Expects that the answer from the designs that can be the fastest equals the answer from all designs. Returns the
- * latter.
+ * Expects that the answer from the designs that can be the fastest equals the answer from all designs, and returns it.
  */
 export async function agreesWithAll(study: StudyFile): Promise<Recommendation> {
   const quick = await recommend(study, { look: 'fastest' });

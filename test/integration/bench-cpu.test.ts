@@ -285,8 +285,8 @@ test.each([
   ['merge-path', [24 * 16 + 6 * 20, 27 * 16 + 3 * 20, 27 * 16 + 3 * 20]],
 ])('%s gives every core the bytes of its units', (balancing, expected) => {
   const total = 78 * 16 + 12 * 20;
-  // With the first factor, the units move less data than one pass, so copies fill the pass. With the second, they need
-  // several passes.
+  // With the first factor, the units move less data than a pass, so a pass takes copies of the units. With the second,
+  // the units need several passes.
   for (const [factor, passBytes] of [
     [1, 2 ** 20],
     [2 ** 12, 2 ** 20],

@@ -665,7 +665,7 @@ describe('a probe before measuring', () => {
       // The comparison is at the measured clock. No design waits for memory here, so times scale with the clock.
       const atClock = (other.predictedMs * compared.clockMhz!) / clockMhz;
       expect(atClock + (other.balancingMs ?? 0)).toBeCloseTo(one.predictedMs!, 9);
-      // The ranking is for all units, so it does not show these times.
+      // The ranking is for all units, so it does not show times of a part of the units.
       expect(row.measured).toBeNull();
     }
   });

@@ -149,7 +149,7 @@ describe('a measurement that fits the time', () => {
   });
 
   it('counts the builds of all designs, several at a time', () => {
-    // The probe built 6 designs at once in 5 s. With 16 cores, 200 designs need 13 such times, and 100 designs 7.
+    // The probe built 6 designs at once in 5 s. On 16 cores, 200 designs need 13 such builds, and 100 designs need 7.
     const rounds = [round(100_000, 10, { startMs: 5000 })];
     const built = { ...asked, designs: 200, repeats: 7, parts: false, buildsAtOnce: 16 };
     expect(fittingMeasurement(rounds, built).fullMs).toBe(13 * 5000 + 200 * 100);

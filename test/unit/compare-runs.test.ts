@@ -50,7 +50,7 @@ it('two measurements have an interval that contains the ratio of medians in 95 %
 describe('measured runs', () => {
   const bench = useBench();
   const { call } = bench;
-  /** Imports a cache of Kernel Tuner with these times for each block size. A size with null has failed. */
+  /** Imports a cache of Kernel Tuner with the times of each block size. A size with null has failed. */
   const measured = async (
     device: string,
     times: Readonly<Record<number, readonly number[] | null>>,

@@ -23,7 +23,7 @@ export type StartName = {
   [Name in ProcedureName]: ProcedureOutput<Name> extends { readonly runId: number } ? Name : never;
 }[ProcedureName];
 
-/** Resolves with the first event of this name that `isWanted` accepts. */
+/** Resolves with the first event `name` that `isWanted` accepts. */
 export function heard<Name extends EventName>(
   engine: Engine,
   name: Name,
@@ -42,7 +42,7 @@ export function heard<Name extends EventName>(
 export const finished = (engine: Engine, runId: number): Promise<RunSummary> =>
   heard(engine, 'run.finished', ({ id }) => id === runId);
 
-/** Resolves when a run has saved this many designs. */
+/** Resolves when a run has saved at least `designs` designs. */
 export const progressed = (engine: Engine, designs = 1): Promise<RunProgress> =>
   heard(engine, 'run.progress', ({ done }) => done >= designs);
 

@@ -78,7 +78,7 @@ describe('phases of PTX', () => {
   });
 
   it('finds how long an iteration waits for its own results', () => {
-    // In a cycle-level simulator with a latency of 8 cycles, these iterations take 153 and 78 cycles.
+    // In a cycle-level simulator with a latency of 8 cycles, an iteration of these two loops takes 153 and 78 cycles.
     expect(Math.abs((stepOf(read(LOOPS, 'nested1')).chainInstructions * 8) / 153 - 1)).toBeLessThan(0.05);
     expect(Math.abs((stepOf(read(LOOPS, 'ilp1')).chainInstructions * 8) / 78 - 1)).toBeLessThan(0.05);
     // The chain contains the load of the column with its address, the load of x with its address, three additions after

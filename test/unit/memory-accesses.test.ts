@@ -171,7 +171,7 @@ describe('a sweep', () => {
   it('makes a thread per unit slower than a group per unit only by coalescing, also in the simulator', async () => {
     const plain = await predictedWith({ bytesPerIteration: BY_GROUP });
     const [thread, group] = plain.columns.timeMs;
-    // All units have the same length and no serial part, so both ways have the same work.
+    // All units have the same length and no serial part, so both ways to map a unit have the same work.
     expect(Math.abs(thread / group - 1)).toBeLessThan(0.01);
     const { columns, predictor } = await predictedWith({ accesses: ACCESSES });
     const each = [0, 1].map((design) => describeDesign(predictor, design).bytesPerIteration!);

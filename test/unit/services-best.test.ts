@@ -8,7 +8,7 @@ import type { ProcedureName } from '../../src-main/contract/procedures.ts';
 import { smallStudy } from './export-runs.ts';
 import { useBench } from '../workplace.ts';
 
-/** One sweep keeps only this many best designs. Another sweep of the same study keeps all designs. */
+/** One sweep keeps its best `BEST` designs. Another sweep of the same study keeps all designs. */
 const BEST = 60;
 const STUDY: StudyFile = smallStudy({
   axes: {

@@ -7,7 +7,7 @@ import { ok, unwrap } from '../../src-workers/domain/result.ts';
 import { runOutcome } from '../../src-renderer/format/runs.ts';
 import { sampleDesign } from './measure-samples.ts';
 
-/** Returns the state of a tuning after these times. Each run has two designs, and null means that a design failed. */
+/** Returns the state of a tuning after the given times. Each run has two designs, and null is a failed design. */
 function stepAfter(
   times: readonly (number | null)[],
   expectedRegret: number,

@@ -75,7 +75,7 @@ const splitCsv = (line: string): string[] =>
 
 function designOf(row: Readonly<Record<string, string>>): Fields {
   const cap = row.register_cap;
-  // Blocks and units per thread fix each other. A value of 0 means that it follows from the other.
+  // Blocks and units per thread determine each other. A 0 means that the value follows from the other value.
   const [rounds, blocks] = [Number(row.units_per_thread), Number(row.grid_blocks)];
   return {
     deviceId: row.device,

@@ -110,7 +110,7 @@ describe('a fit', () => {
   it('trusts precise times more', () => {
     const problem = lines(30, (x) => 3 + 0.2 * x);
     const relativeErrors = new Float64Array(30);
-    // A third of the designs are 20 % too slow, and state an error of this size.
+    // A third of the times are 20 % too long, and state an error of 20 %.
     for (let i = 0; i < 30; i += 3) {
       problem.measuredMs[i] *= 1.2;
       relativeErrors[i] = 0.2;

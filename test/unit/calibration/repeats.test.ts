@@ -93,7 +93,7 @@ it('Mann–Kendall equals the share of all orders that are at least as monotone'
   };
   for (const order of orders.filter((_, i) => i % 37 === 0)) {
     const share = orders.filter((other) => score(other) >= score(order)).length / orders.length;
-    // Both are sums of some tens of probabilities.
+    // Both values are sums of some tens of probabilities.
     expect(Math.abs(mannKendall(Float64Array.from(order)) - share)).toBeLessThan(1e-14);
   }
 });

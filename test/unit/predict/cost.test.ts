@@ -41,7 +41,7 @@ function pacedDesign(predictor: Predictor) {
 }
 const timeOf = async (asked: Asked): Promise<number> =>
   predictChunk(createPredictor(await planned(asked)), 0, 1).timeMs[0];
-/** Returns the number of thread group instructions that a full device issues in this time. */
+/** Returns the number of thread group instructions that a full device issues in `ms`. */
 const instructionsIn = (ms: number): number =>
   (ms * A100.clockMhz * 1e3 * A100.multiprocessors * A100.fp32LanesPerMultiprocessor) / A100.threadGroupWidth;
 
@@ -52,7 +52,7 @@ describe('the phases of a kernel', () => {
       const kernel = { sharing, combine: { instructions: 0 } };
       const none = await timeOf({ kernel, axes });
       const some = await timeOf({ kernel: { ...kernel, unit: { instructions: 1000, chainInstructions: 1 } }, axes });
-      // A thread group takes 32 / u units at a time, and each of these takes it 1,000 instructions.
+      // A thread group takes 32 / u units at a time, and runs 1,000 instructions for all of them together.
       expect(instructionsIn(some - none) / (1000 * (UNITS / (32 / u)))).toBeBetween(0.9, 1.1);
     }
   });
@@ -64,7 +64,7 @@ describe('the phases of a kernel', () => {
     const one = await timeOf({ kernel, axes, lengths: 'constant(1)' });
     for (const length of [2, 31, 32]) expect(await timeOf({ kernel, axes, lengths: `constant(${length})` })).toBe(one);
     expect(await timeOf({ kernel, axes, lengths: 'constant(33)' })).toBeCloseTo(2 * one, 9);
-    // If the unit is split, an iteration takes 1/32 of this time, or the shortest time of a launch.
+    // A split iteration takes 1/32 of the time of a dealt one, or the shortest time of a launch.
     expect(await timeOf({ kernel: { sharing: 'split' }, axes, lengths: 'constant(1)' })).toBeLessThan(one / 4);
   });
 

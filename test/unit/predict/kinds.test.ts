@@ -30,7 +30,7 @@ async function predictorOf(
 }
 type Predictor = Awaited<ReturnType<typeof predictorOf>>;
 
-/** Returns a phase that takes as long as this number of iterations. */
+/** Returns a phase that takes as long as `iterations` iterations. */
 const setup = (iterations: number) => ({ instructions: iterations * KERNEL.instructionsPerIteration });
 
 const timeOf = (predictor: Predictor, index = 0): number => predictChunk(predictor, index, 1).timeMs[0];

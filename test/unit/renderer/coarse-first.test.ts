@@ -4,7 +4,7 @@ import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 
 type Call = { readonly input: string; readonly look: Look; answer(result?: Result<string>): Promise<void> };
 
-/** Makes a follower of these inputs whose calls the test answers, and a list of what it shows. */
+/** Makes a follower of the inputs. The test answers its calls, and reads what it has shown. */
 function follower(...inputs: readonly string[]) {
   const calls: Call[] = [];
   const shown: string[] = [];

@@ -68,7 +68,7 @@ function answerOf({ answer }: Demo<Values, AnswerName>, values: Values): unknown
   const { lengths, ...request } = input as PlayRequest & { readonly lengths: string };
   return playLaunch(LAWS.find(({ text }) => text === lengths)!.law(), request);
 }
-/** Returns the figures that a page shows for these values. */
+/** Returns the figures that a page shows for the chosen values. */
 function figuresOf(id: string, chosen: Readonly<Record<string, unknown>> = {}, context = CONTEXT): readonly Figure[] {
   const { demo } = DEMOS.find((each) => each.id === id)!;
   const values = readValues(demo.controls, chosen, context);
