@@ -16,7 +16,7 @@ export interface Played {
   readonly term: Term;
 }
 
-/** The plots' edges from the left and the right of the chart, px. */
+/** The distances of the plots from the left and the right edge of the chart, px. */
 export const PLAYED_PLOT_PX = [40, 12] as const;
 const [TOP, GAP, ACTIVITY, BOTTOM] = [30, 34, 64, 62];
 export const playedHeightPx = (rows: number): number =>
