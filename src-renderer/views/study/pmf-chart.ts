@@ -202,6 +202,6 @@ function linesOfMarks(marks: readonly Mark[], widthPx: number, area: Plane, them
 }
 
 function beyondNote({ beyond, to }: PmfBins, { right, bottom }: Plane, theme: ChartTheme) {
-  const text = `${percent(beyond, 2)} longer than ${count(to)}, not drawn`;
+  const text = `${percent(beyond, 2)} of units longer than ${count(to)}, not drawn`;
   return words(theme, right, bottom - 14, text, { align: 'right', size: MINOR_SIZE, halo: true });
 }

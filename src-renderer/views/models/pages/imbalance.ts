@@ -12,7 +12,7 @@ const CONTROLS = {
   law: lawChoice('rare'),
   drawnLaw: lawChoice('geometric', undefined, 'Lengths in the distribution'),
   drawnSize: segmented('Units per group', { 2: '2', 4: '4', 8: '8', 16: '16', 32: '32' }, '32'),
-  seed: draw('Draw others'),
+  seed: draw('Draw again'),
 }; // prettier-ignore
 
 const demo: Demo<ValuesOf<typeof CONTROLS>, 'lossDistribution'> = {
@@ -61,7 +61,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>, 'lossDistribution'> = {
         );
       return {
         title: 'Distribution of the loss',
-        hint: 'after Fig. 2',
+        hint: 'as in Fig. 2',
         waits: true,
         blocks: [
           controls('drawnLaw', 'drawnSize'),

@@ -84,7 +84,7 @@ const demo: Demo<Chosen> = {
               [say(`of ${count(device.limits.maxThreadGroupsPerMultiprocessor)} {threadGroups}`), count(residency.threadGroupsPerMultiprocessor)],
             ],
           },
-          allowedBlocks('What each limit allows', 'Counted alone', say, device.limits.maxBlocksPerMultiprocessor, limits),
+          allowedBlocks('What each limit allows', 'Each limit alone', say, device.limits.maxBlocksPerMultiprocessor, limits),
         ],
       };
     }), // prettier-ignore
