@@ -56,7 +56,7 @@ const FILES = [
 const isInOrder = options.lengths === 'files';
 const [V100, A100, H100, RTX] = ['v100-sxm2-16gb', 'a100-sxm4-40gb', 'h100-sxm5-80gb', 'rtx-4090'].map((name) => `nvidia-${name}`); // prettier-ignore
 const DEVICES = [V100, A100, A100, H100, RTX];
-/** Balancings with arguments, drawn from the argument's usual values. */
+/** Returns a draw of a balancing whose argument is one of its usual values. */
 const drawn =
   (name: string, values: readonly (number | string)[]) =>
   (random: Random): string =>
@@ -75,7 +75,7 @@ const BALANCINGS: readonly ((random: Random) => string)[] = [
 const chosenBalancings = options.balancing?.map((text) => () => text) ?? BALANCINGS;
 const chosenThreads = options['threads-per-unit']?.map(Number) ?? [1, 1, 1, 1, 2, 4, 8, 32];
 const LAW_UNITS = [65_536, 131_072, 131_072, 143_417, 143_417, 99_991, 250_000];
-/** Numbers of units below, equal to and above the number in an image. If there are more units, the lengths repeat. */
+/** Numbers of units below, equal to and above the pixels of an image. If units outnumber the lengths, these repeat. */
 const FILE_UNITS = [65_536, 131_072, 143_417, 262_144, 262_144, 262_144, 524_288, 1_048_576];
 
 async function randomPlan(random: Random): Promise<SweepPlan> {

@@ -128,7 +128,7 @@ export function randomDesign(random: Random, maxGroupEnds = 2e6): RandomDesign {
 /** A launch of independent work groups on an imaginary device. */
 export interface IndependentLaunch {
   readonly depth: GroupDepth;
-  /** W_b of the model. R, M and G follow; M and G are at least 1. */
+  /** W_b of the model; the next three fields are R, M and G. M and G are at least 1. */
   readonly groupsPerBlock: number;
   readonly residentBlocks: number;
   readonly multiprocessors: number;

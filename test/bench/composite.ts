@@ -24,7 +24,7 @@ const { values: options } = parseArgs({
   },
 });
 
-/** Largest number of simulated group ends for one design, over all its launches and in one launch. */
+/** Most simulated ends of groups for a design: over all its launches, and in one launch. */
 const MAX_GROUP_ENDS = 2e7;
 const LARGEST_LAUNCH = 5e5;
 

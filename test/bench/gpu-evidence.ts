@@ -181,8 +181,8 @@ type Start = Omit<ProcedureInput<'bench.start'>, 'target'>;
 const { repeats, warmUps } = SIZES;
 
 /**
- * Measures the designs of a request and saves the record. If `fit` is not 0, a probe first reduces the request to this
- * fraction of the remaining time.
+ * Measures the designs of a request and saves the record. If `fit` is not 0, a probe first reduces the request so that
+ * it takes at most this fraction of the remaining time.
  */
 async function measured(key: string, input: Start, fit = 0): Promise<MeasuringDetail> {
   const asked = { target: options.target, repeats, warmUps, ...input };

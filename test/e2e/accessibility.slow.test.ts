@@ -5,7 +5,7 @@ import { WIDE, predicted, rankRows } from './fixtures/page.ts';
 
 test.use({ viewport: WIDE });
 
-/** Roles that a screen reader announces by their names. */
+/** Roles of elements that a screen reader announces by name. */
 const NAMED = new Set(['main', 'button', 'combobox', 'textbox', 'slider', 'spinbutton', 'checkbox', 'radio', 'radiogroup', 'table', 'grid', 'figure', 'img', 'region', 'complementary', 'dialog', 'Iframe']); // prettier-ignore
 
 /**

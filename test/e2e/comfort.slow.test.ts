@@ -18,7 +18,7 @@ function moving(page: Page): Promise<readonly string[]> {
         return longest(transitionDuration) > 0 || (animationName !== 'none' && longest(animationDuration) > 0);
       })
       .map((element) => element.outerHTML.slice(0, 120)),
-    // A sign of waiting appears after a delay, which is an animation. With reduced motion it must appear at once.
+    // The delay of a sign of waiting is an animation too. With reduced motion, the sign must appear at once.
     ...document
       .getAnimations()
       .map((animation) => animation.effect?.getTiming())

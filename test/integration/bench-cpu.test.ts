@@ -343,7 +343,7 @@ test('designs are measured on as many threads as they have cores, and a design f
     expect(threadEndNs).toHaveLength(SMALL.repeats * cores);
     times.forEach((timeNs, repeat) => {
       expect(Math.max(...threadEndNs.slice(repeat * cores, (repeat + 1) * cores))).toBe(timeNs);
-      // A time is for one copy. It is the bytes that the design moves, at the bandwidth of all copies.
+      // The time is for one copy: the bytes of the copy over the bandwidth of all copies.
       const bytes = loadBytes.reduce((a, b) => a + b);
       expect(Math.abs(bytes - total)).toBeLessThanOrEqual((96 * cores) / copies);
       expect(bandwidthGbS[repeat]).toBe(bytes / timeNs);

@@ -730,7 +730,7 @@ describe('a bundle on a machine without Lockstep', () => {
   it('names the missing compiler or device', async () => {
     const missing = await script({ NVCC: join(folder, 'no-such-nvcc') });
     expect(missing).toMatchObject({ code: 1, stderr: /^nvcc was not found/ });
-    // The device is missed before anything is compiled except the program that lists devices.
+    // Only the program that lists devices is compiled before the missing device is reported.
     await rm(join(place, 'build'), { recursive: true });
     const noDevice = /no CUDA-capable device is detected[^]*this machine has no CUDA device that answers\n$/;
     const bare = { code: 1, stdout: 'compiling build/devices.o\n', stderr: noDevice };

@@ -75,8 +75,8 @@ it('names the predictions that the simulation contradicts', () => {
   expect(contradictedCell(row(0.27, 3.88))).toBe('simulated 14.4 times as long as predicted');
   expect(contradictedCell(row(1, 1.25))).toBe('simulated 25 % longer than predicted');
   expect(contradictedCell(row(1, 0.8))).toBe('simulated 20 % shorter than predicted');
-  // Time and prediction of these rows differ by at most 10 %. The third row's difference is larger, but at most 10 %
-  // beyond the simulation's own interval.
+  // Time and prediction differ by at most 10 %, except in the third row. There, the difference exceeds the simulation's
+  // own interval by at most 10 %.
   expect([row(1, 1.1), row(1, 0.92), row(1, 1.4, 0.3), row(1, null)].map(contradictedCell)).toEqual(['', '', '', '']);
   let said = '';
   const out = (text: string) => void (said += text);

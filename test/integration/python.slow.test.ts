@@ -55,7 +55,7 @@ async function python(...words: readonly string[]): Promise<string> {
   return out;
 }
 
-/** A text that matches. The tests nest it in objects of any type. */
+/** Stands for any text that matches, also inside expected objects of any type. */
 const text = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
 
 /** Renames the fields of a command line row to their names in Python. */

@@ -10,8 +10,7 @@ import { innerLoops, type InnerLoop } from './bench-cuda-machine-code.ts';
 import { runToEnd, SOURCES } from './bench-cuda-plans.ts';
 import { testFolder } from '../workplace.ts';
 
-// A stand-in must execute the instructions of the kernel by which it is predicted. The test counts them in its machine
-// code.
+// A stand-in must execute the instructions with which its time is predicted. The test counts them in the machine code.
 
 const THREADS = [1, 2, 4, 8, 16, 32];
 /** One architecture for each compiler of nvcc, which uses the newer compiler from 10.0 on. */

@@ -4,7 +4,7 @@ import { spaceSize } from '../../src-workers/domain/space.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { oneDesign, planOf } from './sweep-plans.ts';
 
-/** Behaves as if the time has passed, so the survey may end as soon as it has found a valid design. */
+/** Says that the time is over, so the survey ends as soon as it has found a valid design. */
 const isOver = (isFound: boolean): boolean => isFound;
 
 async function example() {

@@ -46,7 +46,7 @@ it('the assumed inputs of a study are those that neither the user nor the exampl
   const paths = unknownPaths(unknownOf({ kernel: little }, device));
   expect(paths).toEqual(expect.arrayContaining(['kernel.unit', 'kernel.prologue', 'kernel.chainInstructions']));
   expect(paths).not.toContain('kernel.registersPerThread');
-  // A kernel that deals its iterations has neither of these inputs.
+  // A kernel that deals its iterations has neither a serial fraction nor a cost of cooperation.
   expect(paths).not.toContain('kernel.serialFraction');
   const more = { ...little, unit: { instructions: 9 }, origins: { registersPerThread: 'example' } } as const;
   const fewer = unknownPaths(unknownOf({ kernel: more }, device));

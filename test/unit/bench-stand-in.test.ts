@@ -46,7 +46,7 @@ it('the loop that stands in for a kernel is predicted by the instructions and lo
     expect(Math.min(shape.floats, shape.integers)).toBeGreaterThanOrEqual(0);
     const share = wanted / instructionsPerIteration;
     expect(own.dependentLoadsPerIteration).toBeCloseTo(share * kernel.dependentLoadsPerIteration, 2);
-    // If there are many loads, each brings a part of a sector to a lane. These may exceed the bytes of the profile.
+    // If there are many loads, each brings a part of a sector to a lane, and all parts may exceed the profile's bytes.
     const bytes = Math.max((32 * kernel.dependentLoadsPerIteration) / 32, kernel.bytesPerIteration);
     expect(Math.abs(own.bytesPerIteration - share * bytes)).toBeLessThanOrEqual(0.05 + 0.01 * share * bytes);
     expect(standIn.lanesPerSector(profile)).toBeLessThanOrEqual(32);

@@ -43,7 +43,7 @@ describe('loops that compilers unrolled or left as they were', () => {
     for (const code of Object.keys(CODES)) {
       const { accesses: found, phases } = read(code, entry);
       expect(found.map(({ pattern, elementBytes }) => `${pattern} ${elementBytes}`)).toEqual(accesses);
-      // Iterations that remain after the unrolled loop are outside any loop, but they belong to it.
+      // Iterations that remain after the unrolled loop are outside any loop, but belong to the unrolled loop.
       expect(phases.unit?.bytes ?? 0).toBe(unitBytes);
     }
   });

@@ -130,7 +130,7 @@ it('builds all designs at once before the first launch, in the order of the laun
   };
   const cases = [64, 128, 256, 512].map((blockThreads, at) => unitLoop(`design-${at}`, { blockThreads }));
   const plan = benchPlan(cases, { backend: 'program', repeats: 1, warmUps: 0, caseTimeLimitMs: 20_000 });
-  // A build waits until there are as many as cores. If they ran one after another, they would never end.
+  // A build waits for as many builds as there are cores. If builds ran one after another, they would never end.
   const together = Promise.withResolvers<void>();
   const atOnce = Math.min(availableParallelism(), cases.length);
   let begun = 0;

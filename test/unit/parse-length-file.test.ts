@@ -172,7 +172,7 @@ describe('files of lengths, recognised by their content', () => {
   });
 });
 
-/** Returns an archive whose directory claims this size of array `a` (zip64: APPNOTE.TXT of PKWARE, 4.3.12, 4.5.3). */
+/** Makes an archive that claims `size` bytes for array `a` (zip64: APPNOTE.TXT of PKWARE, 4.3.12, 4.5.3). */
 function hugeArray(size: number): Uint8Array {
   const zip = Buffer.alloc(4 + 63 + 22);
   zip.write('PK\x03\x04PK\x01\x02', 'latin1');

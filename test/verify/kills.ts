@@ -31,7 +31,7 @@ interface Outcome {
   readonly killed: boolean;
 }
 
-/** The moment of a kill, counted from the start of the process or from the time when it is ready, and its target. */
+/** When to kill, counted from the start of the process or from the time when it is ready, and what to kill. */
 interface Kill {
   readonly after: 'start' | 'ready';
   readonly ms: number;

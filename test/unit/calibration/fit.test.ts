@@ -53,7 +53,7 @@ describe('a fit', () => {
     const problem = lines(40, (x) => 3 + 0.2 * x);
     for (let i = 0; i < 40; i += 10) problem.measuredMs[i] *= 4;
     const { values } = unwrap(fitParameters(problem));
-    // Least squares would be off by a tenth. The remaining error is that of the loss in the last round.
+    // Least squares would be off by a tenth. The remaining error comes from the robust loss in the last round.
     expect(Math.abs(values[0] / 3 - 1)).toBeLessThan(5e-3);
     expect(Math.abs(values[1] / 0.2 - 1)).toBeLessThan(5e-3);
   });

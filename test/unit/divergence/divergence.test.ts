@@ -105,6 +105,6 @@ it('expected divergence is at most one less than the number of lanes', () => {
   };
   const { divergentBranches, spills } = expectedDivergence(wide, 32);
   expect(divergentBranches).toBeCloseTo(many * (1 - (1 - 1 / many) ** 32) - 1, 9);
-  // A fourth spill needs 29 distinct lengths in 32. With 496 pairs of probability 1/10,000, three ties are rare.
+  // A fourth spill needs 29 distinct lengths in 32. Ties have a probability of 1/10,000 for each of 496 pairs.
   expect(Math.abs(spills - 4)).toBeLessThan(1e-4);
 });

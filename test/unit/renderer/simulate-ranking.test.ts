@@ -62,7 +62,7 @@ test('strip plots share one scale with every replication and prediction near the
   const scale = stripScale([design(0, [4, 4.2], 3.9), design(1, [4.1, 4.5]), design(2, [40, 41])])!;
   expect(scale.lowMs).toBeLessThan(3.9);
   expect(scale.highMs).toBeGreaterThan(4.5);
-  // Otherwise, far slower designs would compress all others to a point.
+  // The scale leaves out far slower designs, which would compress all others to a point.
   expect(scale.highMs).toBeLessThan(4.9);
   expect(isOnScale(time([4, 4.2]), scale)).toBe(true);
   expect(isOnScale(time([40, 41]), scale)).toBe(false);

@@ -4,7 +4,7 @@ import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { createTuner, shownSkill, type TuningSpace } from '../../../src-workers/tune/tuner.ts';
 import { forAllOf } from '../../for-all.ts';
 
-/** Makes designs that are slower the farther from one of them. `wrong` is the error of ln(time) along a coordinate. */
+/** Makes designs that are slower farther from the best one. `wrong` is the error of ln(time) along a coordinate. */
 function grid(side: number, wrong: number): { readonly space: TuningSpace; readonly trueMs: Float64Array } {
   const x = Float64Array.from({ length: side * side }, (_, at) => Math.floor(at / side));
   const y = Float64Array.from({ length: side * side }, (_, at) => at % side);
