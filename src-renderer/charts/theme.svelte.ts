@@ -73,7 +73,7 @@ function readTheme(dark: boolean): ChartTheme {
 }
 
 const WISHES = ['(prefers-contrast: more)', '(prefers-reduced-motion: reduce)'] as const;
-/** Themes by their inputs. They are cached, because reading one makes the browser compute the page's styles. */
+/** Known themes by their inputs. They are kept, because reading a theme makes the browser compute the page's styles. */
 const known = new Map<string, ChartTheme>();
 
 function themeFor(dark: boolean): ChartTheme {

@@ -26,7 +26,7 @@ export function choiceField<const T extends string>(choices: readonly T[], fallb
 export function flagField(fallback = false): Field<boolean> {
   return { fallback, parse: (text) => text === '1', print: (value) => (value ? '1' : '0') };
 }
-/** A structured value, such as a filter, as plain JSON. `check` narrows the value, or refuses it with undefined. */
+/** Makes a field for a structured value, such as a filter, as plain JSON. `check` narrows a value, or refuses it. */
 export function jsonField<T>(fallback: T, check: (value: unknown) => T | undefined): Field<T> {
   return {
     fallback,

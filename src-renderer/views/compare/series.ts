@@ -9,7 +9,7 @@ const SERIES_PATHS = [
   'M4 .4a3.6 3.6 0 1 0 0 7.2a3.6 3.6 0 1 0 0-7.2z',
 ] as const;
 
-/** There are five colours. From the sixth device on, the colours repeat with other shapes. `index` begins at 0. */
+/** Returns the colour and shape of a series. Colours repeat from the sixth series on, with other shapes. */
 export function seriesOf(at: number) {
   const round = Math.floor(at / SERIES_PATHS.length);
   return {

@@ -30,7 +30,7 @@ export function externalTable({ cases }: Pick<MeasuringDetail, 'cases'>) {
   };
 }
 
-/** As text, a negative number would be escaped like a formula. */
+/** Returns a number as a number, because a negative number in a text would be escaped like a formula. */
 function cell(text: string): string | number {
   const value = Number(text);
   return String(value) === text && Number.isFinite(value) ? value : text;

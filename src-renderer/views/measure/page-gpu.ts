@@ -83,7 +83,7 @@ async function openPageDevice(
   }
 }
 
-/** A driver's behaviour depends on the browser and its version. */
+/** Names the browser and its version, because they determine how a driver behaves. */
 function browserVersions(): Readonly<Record<string, string>> {
   const found = /(Electron|Edg|Firefox|Chrome|Version)\/([\d.]+)/.exec(navigator.userAgent);
   return found ? { [found[1] === 'Version' ? 'Safari' : found[1]]: found[2] } : { browser: navigator.userAgent };

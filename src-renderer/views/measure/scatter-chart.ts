@@ -173,7 +173,7 @@ function pointTooltip(p: MeasuredPoint, title: string): HTMLElement {
 }
 
 /**
- * The designs that the model ranks first are filled. A dashed outline means that the repeats drift, so the time is
+ * Fills the designs that the model ranks first. A dashed outline means that the repeats drift, so that the time is
  * doubtful.
  */
 function pointStyle({ predictedRank, measured }: MeasuredPoint, colour: ChartTheme['colour']) {

@@ -189,7 +189,7 @@ export interface SweepDevice {
   readonly kind: 'gpu' | 'cpu';
 }
 
-/** A CPU's designs cannot run on a GPU, nor the reverse. */
+/** Returns the devices whose designs a backend can run: CPUs for the CPU, GPUs for all others. */
 export function measurableDevices(
   devices: readonly SweepDevice[] | null,
   backend: BenchBackend | undefined,
@@ -248,7 +248,7 @@ export function durationText(
     : `A short probe finds how many designs, repeats and units fit into ${roughDuration(setup.timeS * 1000)}.`;
 }
 
-/** Similar runs have the same suite, target and, for designs, sweep with all its units. */
+/** Whether the suite, the target and, for designs, the sweep with all its units are the same. */
 function isAlike(
   { run, detail: { request } }: { readonly run: RunSummary; readonly detail: MeasuringDetail },
   setup: MeasuringSetup,

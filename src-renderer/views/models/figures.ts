@@ -13,7 +13,7 @@ export const LOSS_BINS = 60;
 /** With this number, the standard error of the mean is 1/128 of the standard deviation of one group. */
 const SIMULATED_GROUPS = 16_384;
 
-/** Fig. 2 of Swatman et al. 2022: the distribution of the loss by the model and in sampled groups. */
+/** Computes Fig. 2 of Swatman et al. 2022: the distribution of the loss by the model and in sampled groups. */
 function lossDistribution({ law, n, seed }: { law: LawId; n: number; seed: number }) {
   const lengths = lawOf(law);
   const draw = lengthSampler(lengths);
@@ -36,7 +36,7 @@ function lossDistribution({ law, n, seed }: { law: LawId; n: number; seed: numbe
   };
 }
 
-/** Figs. 1, 2 and 7 of Bialas, Strzelecki 2015: the stack with 0 … 31 divergent lanes. */
+/** Computes Figs. 1, 2 and 7 of Bialas, Strzelecki 2015: the stack with 0 … 31 divergent lanes. */
 function stackByLanes(kernel: LoopKernel): readonly Divergence[] {
   return Array.from({ length: STACK_LANES }, (_, n) => {
     const { divergentBranches, spills } = runLoops(kernel, n);

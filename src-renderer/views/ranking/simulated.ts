@@ -46,7 +46,7 @@ export function isFindingOf(
   return run === undefined || run.sourceRunId === sweepRunId;
 }
 
-/** Examples: `9 seeds`, `5–30 seeds`. */
+/** Writes the number of replications: `9 seeds`, `5–30 seeds`. */
 export function replicationsHead(times: SimulatedTimes): string | null {
   const counts = [...times.values()].map(({ replications }) => replications);
   if (counts.length === 0) return null;

@@ -95,7 +95,7 @@ export function printCaps(caps: readonly (number | null)[], none = 'none'): stri
   return [caps.includes(null) ? none : '', numbers.length > 0 ? printAxis(numbers) : ''].filter(Boolean).join(', ');
 }
 
-/** `1,024` is one number, and so is `32,128`. Three or more ascending numbers (`64,128,256`) are a list. */
+/** Splits a list. `1,024` and `32,128` are one number each, three or more ascending numbers (`64,128,256`) a list. */
 function listWords(text: string): string[] {
   if (/\s/.test(text)) return text.split(/\s*,\s+|\s+|\s*;\s*/).filter(Boolean);
   const groups = text.split(',');

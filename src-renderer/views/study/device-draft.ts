@@ -116,7 +116,7 @@ export function choiceOfRules({ family, ...rules }: OccupancyRules): string {
   return [family, ...values].join(' ');
 }
 
-/** The copy's sources say only what was copied, and which values are estimates. */
+/** Makes a copy whose sources say only from which device it was copied, and which values are estimates. */
 export function copyOf(device: CatalogueDevice, taken: readonly string[]): Device {
   const { own: _own, ...rest } = device;
   const name = `${device.name} copy`;

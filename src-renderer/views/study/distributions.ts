@@ -12,7 +12,7 @@ import {
 } from '../../../src-workers/models/workload/laws.ts';
 import { counted, plain } from '../../format/numbers.ts';
 
-/** Example: `956 distinct lengths`; for an infinite law, the text includes the fraction that is cut off. */
+/** Writes `956 distinct lengths` and, for an infinite law, the fraction that is cut off. */
 export function supportText({ support, truncatedMass }: Pick<LengthLaw, 'support' | 'truncatedMass'>): string {
   const lengths = counted(support.length, 'distinct length');
   return truncatedMass > 0 ? `${lengths}; ${plain(truncatedMass, 1)} of the units are longer and left out` : lengths;

@@ -58,7 +58,7 @@ export function withGiven<Field extends KernelField>(
 ): Study {
   return withOrigin(withKernel(study, { [field]: value }, at), field, 'given', at);
 }
-/** Sets a number of a kernel, for a phase its instructions, and marks it as given. */
+/** Sets a number of a kernel, or the instructions of a phase, and marks it as given. */
 export function withNumber(study: Study, field: KernelNumber, value: number, at: KernelPlace = null): Study {
   if (!isPhase(field)) return withGiven(study, field, value, at);
   const { chainInstructions, ...phase } = phaseOf(study, field, at);
@@ -115,9 +115,7 @@ export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace =
   const value = isPhase(field) ? assumedPhase(field) : KERNEL_INPUTS[field].assumed;
   return withOrigin(withKernel(study, { [field]: value }, at), field, 'assumed', at);
 }
-/**
- * The arrays replace the bytes per iteration. Without arrays, the former element sizes become the bytes per iteration.
- */
+/** Sets the arrays, which replace the bytes per iteration. Without any, their element sizes become these bytes. */
 export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at: KernelPlace = null): Study {
   const own = ownKernel(study, at);
   const { accesses: _list, bytesPerIteration: _one, ...origins } = own.origins ?? {};
@@ -173,7 +171,7 @@ function freeName(name: string, taken: readonly StudyImplementation[]): string {
   for (let i = 2; is(free); i += 1) free = `${stem} ${i}`;
   return free;
 }
-/** Before the first implementation is added, the kernel of the study becomes an implementation too. */
+/** Adds an implementation. Before the first one, the kernel of the study becomes an implementation too. */
 export function withNewImplementation(study: Study): Study {
   const { name } = study.kernel;
   const before = study.implementations ?? [{ name, kernel: {} }];
@@ -184,7 +182,7 @@ export function withDuplicate(study: Study, at: number): Study {
   const copy = { ...before[at], name: freeName(before[at].name, before) };
   return { ...study, implementations: before.toSpliced(at + 1, 0, copy) };
 }
-/** If one implementation remains, it becomes the kernel of the study, with the axes that it allows. */
+/** Removes an implementation. If one is left, it becomes the kernel of the study, with the axes that it allows. */
 export function withoutImplementation(study: Study, at: number): Study {
   const { implementations, ...rest } = study;
   const left = implementations!.toSpliced(at, 1);
@@ -194,7 +192,7 @@ export function withoutImplementation(study: Study, at: number): Study {
   const allowed = tidy(only.axes ?? {}) as Partial<Study['axes']>;
   return { ...rest, kernel: implementationKernel(rest.kernel, only), axes: { ...rest.axes, ...allowed } };
 }
-/** New lengths replace or remove the width of the rows. Without rows, blocks cannot be tiles. */
+/** Changes the workload. New lengths replace or remove the width of the rows, without which blocks cannot be tiles. */
 export function withWorkload(study: Study, change: Partial<Study['workload']>): Study {
   const before = study.workload;
   const areOther = change.lengths !== undefined && change.lengths !== before.lengths;

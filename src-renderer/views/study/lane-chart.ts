@@ -108,7 +108,7 @@ function lineBefore(before: NonNullable<LaneInput['before']>, theme: ChartTheme)
   };
 }
 
-/** The name is at the last point in the plot, on the side away from the new curve. */
+/** Writes the old curve's name at its last point in the plot, on the side away from the new curve. */
 function nameOfBefore(
   before: NonNullable<LaneInput['before']>,
   at: number,

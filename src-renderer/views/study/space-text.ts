@@ -3,7 +3,7 @@ import type { InvalidReason } from '../../../src-workers/domain/design.ts';
 import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 import { axisCount } from './axis-text.ts';
 
-/** All ways to choose the grid together form one axis, `launch`. */
+/** Counts the values of each axis. All ways to choose the grid together form one axis, `launch`. */
 export function axisCounts(study: Study): { readonly axis: string; readonly count: number }[] {
   const { axes, devices } = study;
   const launch = [axes.unitsPerThread, axes.gridBlocks, axes.blocksPerMultiprocessor, axes.cores].reduce(
