@@ -105,8 +105,8 @@ export interface Timed {
 }
 
 /**
- * Measures all batches of designs in turn, several times, and checks the results. Other load then affects all alike.
- * The order changes, because earlier launches decide whether SwiftShader's second thread takes part in a launch.
+ * Measures all batches of designs in turn, several times, and checks the results. Other load then affects all batches
+ * alike. The order changes, because earlier launches decide whether SwiftShader's second thread takes part in a launch.
  */
 export async function timeInTurn(batches: readonly Batch[], rounds: number, repeats: number): Promise<Timed> {
   const samplesNs = batches.map(({ designs }) => designs.map((): number[] => []));

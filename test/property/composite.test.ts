@@ -60,7 +60,7 @@ describe('the composite prediction', () => {
             gridBlocks: multiprocessors,
             cyclesPerIteration: Float64Array.of(0, 1),
           });
-          // A cell of the law's tail spans up to e² and becomes its mean, so the largest lengths are not exact.
+          // In the law's tail, lengths within a factor of e² become their mean, so the largest are not exact.
           const { label } = law;
           expect(Math.abs(cycles / longest - 1), `${multiprocessors} groups of ${units} of ${label}`).toBeLessThan(
             0.03,

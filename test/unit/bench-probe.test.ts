@@ -103,7 +103,7 @@ describe('a measurement that fits the time', () => {
   });
 
   it('first has fewer repeats, because these change only the interval', () => {
-    // With 15 repeats, 20 designs have 18 launches of 400 ms and take 144 s. With 12, they have 15 and take 120 s.
+    // With 15 repeats, 20 designs have 18 launches of 400 ms and take 144 s. With 12 repeats, 15 launches take 120 s.
     const expected = { units: 100_000, designs: 20, repeats: 12, estimateMs: 120_000, fullMs: 144_000 };
     expect(fittingMeasurement([round(100_000, 400)], asked)).toEqual(expected);
   });
@@ -143,7 +143,7 @@ describe('a measurement that fits the time', () => {
     const rounds = [round(1000, 2), round(100_000, 200)];
     expect(fitting(rounds, { designs: 200 })).toEqual([30_000, 200, 7]);
     expect(fitting(rounds, { designs: 200, timeLimitMs: 60_000 })).toEqual([25_000, 120, 7]);
-    // A launch without units takes 20 ms. To show the work, it must take several times as long, so all units stay.
+    // A launch without units takes 20 ms. A launch must take several times as long to show the work, so all units stay.
     const slowStart = [round(1000, 21.8), round(100_000, 200)];
     expect(fitting(slowStart, { designs: 200, timeLimitMs: 60_000 })).toEqual([100_000, 30, 7]);
   });

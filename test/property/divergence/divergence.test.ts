@@ -32,7 +32,6 @@ describe('laws of the reconvergence stack', () => {
         expect(run.depths.at(-1)).toBe(0);
         expect(run.activeMasks.at(-1)).toBe(2 ** pairs.length - 1);
         expect(run.maxDepth).toBe(Math.max(...run.depths));
-        // The pushes among the events must give the stated depth of the stack.
         expect(run.events.filter(({ kind }) => kind === 'push')).toHaveLength(run.pushes);
       },
     );
