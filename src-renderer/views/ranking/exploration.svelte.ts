@@ -69,7 +69,7 @@ export class Exploration {
     return this.devices.length > 1 && typeof deviceId === 'string' ? { deviceId } : {};
   });
   readonly filter: RankFilter = $derived.by(() => ({ ...this.address.filter, ...this.whole }));
-  /** The baseline in the address, otherwise the pinned design of the shown device; with all devices, of the fastest. */
+  /** The baseline in the address, or the pinned design of the shown device (with all devices, of the fastest). */
   readonly #pinnedIndex: number | null = $derived.by(() => {
     const { deviceId } = this;
     const isHere = (design: number | null) =>
