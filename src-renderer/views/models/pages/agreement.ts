@@ -25,7 +25,7 @@ export const agreement: PageContent = {
     \Pi, \Pi_T :: all pairs, and those tied in T
     N :: measured designs
     \theta :: what is fitted: c, τ, p, serial fraction, cooperation, overhead, set-up
-    \sigma, \hat\sigma :: deviation of the q: from the median of their sizes, and by Huber’s loss
+    \sigma, \hat\sigma :: spread of the q, estimated from the median of their sizes, and by Huber’s loss
     e_i :: relative standard error of a measured time
     g :: values of an axis
   `,
@@ -34,7 +34,7 @@ export const agreement: PageContent = {
     'The softness of the knee shows only near the knee.',
     'With one number of threads per unit, the measurements show nothing about sharing. With two, serial fraction and cooperation cost cannot be separated, and only the serial fraction is fitted.',
     'The overhead of a launch shows in the shortest launches. The set-up of a unit shows in launches of short units.',
-    'Schedulers are those of the device and are never fitted. The cost of divergent branches comes from the divergent-loops suite, shared bandwidth from the contention suite.',
+    'The number of schedulers comes from the device and is never fitted. The cost of divergent branches comes from the divergent-loops suite, shared bandwidth from the contention suite.',
     'Rely on the error on designs that a fit had not seen. The error on the designs of the fit itself is too small.',
     'The figures describe the measured designs. Designs that a model ranks first are alike, and correlations among them are low even if the model is right. To judge the model, measure designs from best to worst; to find the best design, measure the first designs.',
   ],

@@ -59,7 +59,7 @@ export const balancing: PageContent = {
   equations: rows`
     \mathbb{E}[M_i] = \sum_{x \ge 0} \Pr \bigl( \mathrm{Bin}(M, F(x)) < i \, n \bigr) :: Expected longest unit of the i-th group of a sorted window of M units.
     t_f(w) = t\Bigl(\tau + \frac{E}{D} \lambda,\; \max\bigl(c \, w, \frac{A}{D} \frac{G}{r}\bigr)\Bigr) :: Cycles of an iteration while there are units to fetch: the latency of the counter adds to that of an iteration, and the additions to it are one more resource. This counts for the D iterations until the units run out. The last round, in which no lane finds a unit, is counted in the same way over the iterations of the drain.
-    T = T_p + \sum_{c} \bigl( T_c(u_c) + T_s \bigr) :: Mixed: the launches of the classes, one after another. For a number of classes, the limits between them minimise the sum over the launches of work, longest unit and start.
+    T = T_p + \sum_{c} \bigl( T_c(u_c) + T_s \bigr) :: Mixed: the launches of the classes, one after another. For each number of classes, the limits between classes minimise the work, longest unit and start, summed over the launches.
     L_k = \frac{1}{\mathbb{E}[W]} \sum_{b=1}^{k} p_b \, \mathbb{E}\bigl[ W^{(b)}_{(n:n)} \bigr] :: Aggregate loss with k buckets: each bucket has its own, narrower law.
   `,
   symbols: rows`
@@ -70,9 +70,9 @@ export const balancing: PageContent = {
     T_c(u) :: time of the launch of class c with u threads per unit :: ms
     T_p, T_s :: the pass that makes the classes, and the start of a further launch, 0.003 ms, assumed :: ms
     D :: iterations of a group until the units run out :: iterations
-    E, A :: those of the D iterations after which a lane fetches; additions of a group to the counter (A = E if the compiler merges the additions of the lanes: NVIDIA, AMD)
+    E, A :: number of the D iterations after which a lane fetches; additions of a group to the counter (A = E if the compiler merges the additions of the lanes: NVIDIA, AMD)
     r :: additions that the counter serves, assumed as on an H100 :: 0.68 per cycle
-    \lambda :: latency of an addition, assumed to be half of that of a load from device memory :: cycles
+    \lambda :: latency of an addition, assumed to be half the latency of a load from device memory :: cycles
     G :: thread groups of the device
   `,
   validity: [

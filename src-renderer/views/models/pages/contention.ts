@@ -215,7 +215,7 @@ export const contention: PageContent = {
   ],
   equations: rows`
     K = \lceil \rho / \beta \rceil :: Cores that use the whole bandwidth.
-    T = \frac{\sum_{i > K} M_i + K M_K}{\rho} + \frac{M_1 - M_K}{\beta} :: Two phases: all of the bandwidth, then the longest core at its own bandwidth.
+    T = \frac{\sum_{i > K} M_i + K M_K}{\rho} + \frac{M_1 - M_K}{\beta} :: Two phases: cores first use the whole bandwidth, then the core with the most work continues at its own bandwidth.
     T = \sum_{i=1}^{P} \frac{i \, (M_i - M_{i+1})}{\mathrm{BW}_i} :: Staircase: while i cores are active, each moves an even share of the bandwidth of i cores.
     T_{\mathrm{tab}} = \frac{\sum M - (M_1 - M_K)}{\rho} + \frac{M_1 - M_K}{\beta} :: The formula behind the printed table of triangular work.
     T_{\mathrm{full}} = M_1 P / \rho, \quad T_{\mathrm{none}} = M_1 / \beta, \quad T_{\mathrm{even}} = \textstyle \sum M / \rho :: The simpler bounds.

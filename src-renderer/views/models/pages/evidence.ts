@@ -264,7 +264,7 @@ export const evidence: PageContent = {
     'A product is a design: the arrays that its kernel reads, how it takes the rows, and the launch that its library makes. Four or five inputs that no data sheet gives are fitted for each GPU and implementation, on some of the matrices. The matrices are divided into fifths, and each is judged by a fit that leaves out its fifth. What counts is the choice: how much slower the implementation with the shortest predicted time is than the fastest in the measurements.',
   ],
   equations: rows`
-    T = t_0 + \max \bigl( T_{\mathrm{predicted}}(\varphi, \lambda, \gamma), \; a \, n_a \bigr) :: Start of the launch, plus the longer of two times: that of the predicted design, and that of the additions to the result of the longest row, one after another.
+    T = t_0 + \max \bigl( T_{\mathrm{predicted}}(\varphi, \lambda, \gamma), \; a \, n_a \bigr) :: Start of the launch, plus the longer of two times: the predicted time of the design, and the time of the additions to the result of the longest row, one after another.
     B = \varphi \, \beta :: Bandwidth in the prediction.
     \tau = k \, \tau_1 + \lambda \, \tau_m \sum_i \bigl( 0.6 f_i + 0.42 (m_i - f_i) + 0.07 (1 - m_i) \bigr) :: Latency of an iteration: its chain of arithmetic, and its loads one after another, each from device memory, the level-2 or the first-level cache by the shares that any active lane misses.
     h = \bigl( 1 + (f / C)^3 \bigr)^{-1/3} :: Share of random reads that hit a cache of size C, with a footprint f.

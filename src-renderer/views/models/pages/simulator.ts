@@ -129,7 +129,7 @@ export const simulator: PageContent = {
   ],
   equations: rows`
     \frac{\mathrm{d} v_m}{\mathrm{d} t} = \frac{1}{t(w_m)} :: The virtual time of a multiprocessor, in iterations: with w active groups, one iteration of all of them takes t(w) cycles.
-    v_{\mathrm{end}} = v_{\mathrm{start}} + D, \qquad \Pr(D > v) = 1 - F(v)^{\, n} :: In virtual time a group ends D iterations after it started, whatever the others do. Between two ends of blocks, multiprocessors do not affect each other.
+    v_{\mathrm{end}} = v_{\mathrm{start}} + D, \qquad \Pr(D > v) = 1 - F(v)^{\, n} :: In virtual time a group ends D iterations after it started, whatever other groups do. Between two ends of blocks, multiprocessors do not affect each other.
     v_{\mathrm{free}} = \max_{i \le W_b} v_{\mathrm{end}, i}, \qquad T = \max_m t_{\mathrm{end}, m} :: A slot is free when the last group of its block ends. The launch ends with the last group of all.
     T_{\mathrm{ideal}} = \max \Bigl( 1, \frac{G}{M R} \Bigr) \, \mathbb{E}[W] \; t \bigl( W_b \min(R, \lceil G / M \rceil) \bigr) :: The ideal time, drawn beside it: no lane waits for another, and no usable slot is ever empty.
   `,
