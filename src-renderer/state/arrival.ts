@@ -44,7 +44,7 @@ export async function checkAddress(app: App): Promise<void> {
     location.drop(field);
     return missing(
       `device ${id}`,
-      'It is not in the catalogue, nor among your own devices. All devices are shown instead.',
+      'This device is neither in the catalogue nor among your own devices. All devices are shown instead.',
     );
   }
 
@@ -54,5 +54,5 @@ export async function checkAddress(app: App): Promise<void> {
   const index = Number(design);
   if (Number.isInteger(index) && index >= 0 && index < run.enumerated) return;
   location.drop('design');
-  missing(`design ${design} in run ${run.id}`, `Its designs have the numbers 0 to ${run.enumerated - 1}.`);
+  missing(`design ${design} in run ${run.id}`, `The run has the designs 0 to ${run.enumerated - 1}.`);
 }

@@ -56,14 +56,14 @@ const demo: Demo<ValuesOf<typeof CONTROLS>, 'stackByLanes'> = {
         );
       const first = answer?.value.findIndex(({ spills }) => spills > 0) ?? -1;
       return {
-        title: 'Cycles the stack costs',
+        title: 'Cost of the stack',
         hint: kernel === 'single' ? 'Fig. 1' : 'Figs. 2 and 7',
         waits: true,
         blocks: [
           controls('maxwell'),
           answer &&
             curves({
-              label: 'Cycles the stack costs by divergent lanes',
+              label: 'Cost of the stack in cycles, by divergent lanes',
               name: 'divergence',
               xTitle: 'divergent lanes, n',
               yTitle: 'cycles on top of the loop itself',

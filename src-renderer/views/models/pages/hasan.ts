@@ -142,7 +142,7 @@ export const hasan: PageContent = {
   group: 'Device',
   question: 'How does efficiency fall when there are more blocks than can be resident?',
   text: [
-    'A published model that computes execution efficiency from the numbers of blocks and threads alone. It is kept as printed, although it disagrees with the table that is printed beside it: the equations are off by 7.9 points of efficiency on average.',
+    'This published model computes execution efficiency from the numbers of blocks and threads alone. It is kept as printed, although it disagrees with the table that is printed beside it: the equations are off by 7.9 points of efficiency on average.',
   ],
   equations: rows`
     \xi_{rb} = \max \Bigl( 1, \Bigl\lceil \frac{B}{\rho_b \, \rho_{sm}} \Bigr\rceil \Bigr) \, \tau :: Time from the waves of resident blocks. :: Eq. 1

@@ -195,7 +195,7 @@ export const kim: PageContent = {
   group: 'Device',
   question: 'What does a launch cost in whole waves of blocks?',
   text: [
-    'A structural model with four parts: a limit checker, a block scheduler that fills the slots wave by wave, state buffers that limit the slots, and functional units that set the time of a wave. Lockstep keeps the scheduler and replaces the functional units by soft saturation.',
+    'This structural model has four parts: a limit checker, a block scheduler that fills the slots wave by wave, state buffers that limit the slots, and functional units that set the time of a wave. Lockstep keeps the scheduler and replaces the functional units by soft saturation.',
   ],
   equations: rows`
     b = \lceil B / \omega \rceil, \qquad g = \lceil G / n_{mp} \rceil :: Thread groups of a block, and blocks of a multiprocessor.

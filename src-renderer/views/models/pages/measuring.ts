@@ -4,7 +4,7 @@ export const measuring: PageContent = {
   group: 'Measured',
   question: 'What is measured, and how sure is a measured time?',
   text: [
-    'The measurement of a design runs a substitute for its kernel, the unit loop. It has the same units, the same layout of threads, blocks and slots, and an iteration made of the instructions, the serial part and the dependent loads that the study states. It contains everything that the prediction counts. It does not contain what the study leaves out of the real kernel. A kernel of your own is measured by lockstep bench --kernel, and a program of your own by --exec.',
+    'The measurement of a design runs a substitute for its kernel, the unit loop. The loop has the same units, the same layout of threads, blocks and slots, and an iteration made of the instructions, the serial part and the dependent loads that the study states. It contains everything that the prediction counts, but not what the study leaves out of the real kernel. A kernel of your own is measured by lockstep bench --kernel, and a program of your own by --exec.',
     'Each design is launched a few times to warm up, then as often as asked. Launch times are skewed: most agree, a few are disturbed, and none is faster than the device allows. So the median stands for a design. Its interval follows from the order of the repeats alone, without assuming a law. No repeat is discarded: outliers are counted and named, and a few of them do not move a median.',
     'The result of every unit is compared with the result on the CPU. A design with a wrong result has no time.',
   ],
