@@ -9,7 +9,7 @@ import { lacks } from '../tools.mjs';
 import { smallStudy } from '../unit/export-runs.ts';
 import { testFolder } from '../workplace.ts';
 
-// Compares lockstep.py with the command line on the same database. Its Python has only the standard library.
+// Compares lockstep.py with the command line on the same database. lockstep.py needs only Python's standard library.
 const DATA = join(import.meta.dirname, '..', 'data');
 const folder = testFolder();
 const at = (name: string): string => join(folder, name);

@@ -8,7 +8,7 @@ import { inSeconds, type Report, type Section } from './report.ts';
  * processor.
  */
 const LIMIT_MS = 2000;
-/** If no file is finished within this time, the worker is in an endless loop and is ended, ms. */
+/** If no file is finished within this time, ms, the worker is in an endless loop and is ended. */
 const SILENCE_MS = 60_000;
 
 interface Order {

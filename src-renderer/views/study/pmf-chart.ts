@@ -133,7 +133,7 @@ export function pmfChart(drawn: Omit<PmfInput, 'widthPx'>, theme: ChartTheme, si
     ...input.depths.map(({ at, label: name }) => ({ at, name, value: fixed(at, 1), colour: theme.series[1] })),
   ].filter(({ at }) => at <= high);
   const area = plane(size, { left: 48, right: 16, top: 46, bottom: 38 }, { low, high, log }, { low: 0, high: yMax });
-  // The edge of the plot would cut off a logarithmic axis's last label.
+  // A logarithmic axis has no label near its end, because the edge of the plot would cut the label off.
   const lengths = log
     ? logTicks(low, high, { max: 6 }).filter((length) => Number.isInteger(length) && length <= high / 2)
     : multiples(low, high, niceStep(high - low, 7)).filter(Number.isInteger);
