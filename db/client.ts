@@ -11,7 +11,7 @@ export interface StoreClientOptions extends ThreadOptions {
   readonly threadFile?: string | URL;
 }
 
-/** Fails with `storage` as `openDatabase` does. The thread keeps its process alive until `close`. */
+/** Starts a thread that opens the database and keeps the process alive until `close`. Fails with `storage`. */
 export async function openStoreClient(options: StoreClientOptions): Promise<Result<StoreClient>> {
   const { file, migrationsFolder, threadFile = new URL('./thread.ts', import.meta.url) } = options;
   const workerData: ThreadOptions = { file, migrationsFolder };

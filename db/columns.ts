@@ -5,7 +5,7 @@ import type { BestDesigns, PredictionChunk, PredictionColumns, RunColumns } from
 
 export type ColumnName = keyof PredictionColumns;
 
-/** `run_columns` has the same names. */
+/** The columns of the table `run_columns` have the same names. */
 const COLUMNS = {
   timeMs: Float64Array,
   meanLoss: Float32Array,
@@ -22,7 +22,7 @@ export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly ColumnName[];
 
 export function emptyColumns(count: number): RunColumns {
   const columns = Object.fromEntries(
-    // An array of integers gets zeros instead of NaN.
+    // NaN becomes 0 in an array of integers.
     COLUMN_NAMES.map((name) => [name, new COLUMNS[name](count).fill(NaN)]),
   ) as unknown as PredictionColumns;
   columns.invalidReason.fill(NOT_SAVED);
@@ -36,7 +36,7 @@ export function columnBytes(columns: PredictionColumns, name: ColumnName, first:
   return new Uint8Array(column.buffer, column.byteOffset + first * width, count * width);
 }
 
-/** Returns the number of valid designs. Throws a `bad-input` failure if the chunk is wrong. */
+/** Returns the number of valid designs. Throws a `bad-input` failure if a number of the chunk is wrong. */
 export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): number {
   const { firstDesign, count } = chunk;
   if (!Number.isSafeInteger(firstDesign) || !Number.isSafeInteger(count) || firstDesign < 0 || count < 1)
@@ -103,7 +103,7 @@ function isCount(value: number): boolean {
   return Number.isNaN(value) || Number.isSafeInteger(value);
 }
 
-/** A view into a larger buffer is copied first, because posting the view would copy the whole buffer. */
+/** Prepares columns for another thread. A view is copied first, because posting it would copy its whole buffer. */
 export function handOver<T extends PredictionColumns>(
   columns: T,
 ): { readonly message: T; readonly transfer: ArrayBuffer[] } {

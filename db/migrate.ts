@@ -27,7 +27,7 @@ export function userVersion(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
-/** Whether a database has all tables, columns and indexes of the migrations up to a version. */
+/** Returns whether a database has all tables, columns and indexes of the migrations up to a version. */
 export function hasTables(db: Database, version: number, migrations: readonly Migration[]): boolean {
   const known = new Set<string>();
   const empty = new SQLite(':memory:');
@@ -57,7 +57,8 @@ function columnNames(db: Database): readonly string[] {
 }
 
 /**
- * An older file is first copied to `FILE.vN.backup`. Foreign keys must be off, since a migration may rebuild tables.
+ * Migrates a database to the newest version. It first copies a file of version N to `FILE.vN.backup`. Foreign keys must
+ * be off, since a migration may rebuild tables.
  */
 export function migrate(db: Database, file: string, migrations: readonly Migration[]): void {
   const newest = migrations.length;
@@ -79,7 +80,7 @@ export function migrate(db: Database, file: string, migrations: readonly Migrati
   }).immediate();
 }
 
-/** SQLite also copies the log. The copy gets its name only when it is complete. */
+/** Copies a database with its log. The copy gets its name only when it is complete. */
 function backUp(db: Database, target: string): void {
   const partial = `${target}.partial`;
   rmSync(partial, { force: true });

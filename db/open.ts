@@ -11,7 +11,7 @@ import { type Migration, hasTables, migrate, readMigrations, userVersion } from 
 /** The letters `LKST` in a file's header, which mark it as a database of Lockstep. */
 const APPLICATION_ID = 0x4c4b5354;
 
-/** A complete check of such a file takes tens of ms. In a larger file, only the size and the tables are checked. */
+/** A complete check of this many bytes takes tens of ms. In a larger file, only the size and the tables are checked. */
 const QUICK_CHECK_BYTES = 16 * 2 ** 20;
 
 export interface OpenOptions {
@@ -22,7 +22,7 @@ export interface OpenOptions {
 }
 
 /**
- * Only this function opens databases for writing. A refused file keeps its bytes, except for a killed process's work.
+ * Only this function opens databases for writing. In a file that it refuses, it at most undoes a killed process's work.
  */
 export function openDatabase(options: OpenOptions): Result<Database.Database> {
   const { file } = options;
@@ -34,7 +34,7 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
     try {
       untilUnlocked(timeout, () => {
         if (fresh) {
-          // They are written to the file itself before a log exists, so that `inspectFile` finds them.
+          // Without a log, these settings are written to the file itself, where `inspectFile` finds them.
           db.pragma('page_size = 8192');
           db.pragma(`application_id = ${APPLICATION_ID}`);
         }
@@ -58,7 +58,7 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
 
 const RETRY_MS = 10;
 
-/** SQLite itself does not wait for a lock when it changes the journal mode. */
+/** Repeats `body` while the file is locked, because SQLite does not wait for a lock to change the journal mode. */
 function untilUnlocked(timeoutMs: number, body: () => void): void {
   const end = performance.now() + timeoutMs;
   for (;;) {
@@ -72,7 +72,7 @@ function untilUnlocked(timeoutMs: number, body: () => void): void {
   }
 }
 
-/** Checks without writing. Unlike `openDatabase`, it accepts any content in a file with unfinished work. */
+/** Checks a database without writing. The content of a file with unfinished work is not checked. */
 export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result<{ readonly bytes: number | null }> {
   const migrations = readMigrations(migrationsFolder);
   return attempt(file, () => {
@@ -83,8 +83,8 @@ export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result
 
 /**
  * Refuses a file that is not a valid database of Lockstep. Returns whether the file is missing or empty.
- * @param undoTimeoutMs how long to wait for the lock of a file in which a killed process left unfinished work, which is
- * then undone. With null, nothing is written, and the content of such a file is not checked.
+ * @param undoTimeoutMs longest wait for the lock, to undo what a killed process left unfinished. With null, nothing is
+ *   written, and the content of a file with unfinished work is not checked.
  */
 function inspectFile(file: string, migrations: readonly Migration[], undoTimeoutMs: number | null): boolean {
   const folder = dirname(file);
@@ -123,7 +123,7 @@ function inspectFile(file: string, migrations: readonly Migration[], undoTimeout
   return false;
 }
 
-/** Opening lets SQLite undo the changes of a process that was killed before or while it switched to the log. */
+/** Opens the file, so that SQLite undoes the changes of a process that was killed before it had switched to the log. */
 function undoUnfinished(file: string, timeout: number): void {
   const db = new Database(file, { timeout, fileMustExist: true });
   try {
@@ -201,7 +201,7 @@ function writable(path: string): boolean {
   }
 }
 
-/** For people who read the file with other tools. Names that a newer version of Lockstep added stay. */
+/** Saves the names of the reasons for people who read the file with other tools. Keeps names of newer versions. */
 function nameInvalidReasons(db: Database.Database): void {
   const stored = db
     .prepare<[], { code: number; name: string; description: string }>('SELECT * FROM invalid_reasons')

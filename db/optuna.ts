@@ -15,7 +15,7 @@ export interface OptunaStudy {
 export interface OptunaTrial {
   readonly number: number;
   readonly parameters: Readonly<Record<string, number | string | boolean>>;
-  /** By objective; `null` where a value is infinite. */
+  /** One value for each objective; `null` if the value is infinite. */
   readonly values: readonly (number | null)[];
   readonly failed: boolean;
   /** Lockstep's description of the design, if Lockstep wrote the file: any JSON value. */
@@ -36,7 +36,7 @@ interface ParameterRow {
   distribution_json: string;
 }
 
-/** Rows read between two pauses, in less than a millisecond. */
+/** Number of rows that are read between two pauses, which takes less than a millisecond. */
 const ROWS_OF_STEP = 100;
 
 /**
@@ -185,7 +185,7 @@ function readValue(
   return readChoice(value, known.get(text));
 }
 
-/** Returns the stored number, or a choice of a categorical distribution `of`, which is JSON text or parsed. */
+/** Returns the stored number, or the choice with this number if the distribution `of` is categorical. */
 export function readChoice(value: unknown, of: unknown): number | string | boolean | null {
   if (typeof value !== 'number') return null;
   const distribution = (typeof of === 'string' ? json(of) : of) as {

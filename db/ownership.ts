@@ -37,7 +37,7 @@ export function openOwnership(statements: Statements): Ownership {
   const token = randomUUID();
   const host = hostname();
 
-  /** Removes unfinished imports: they cannot be resumed, and their files still exist. */
+  /** Marks the running runs of an owner as interrupted. Removes its unfinished imports, which cannot be resumed. */
   function interrupt(owner: string, finishedAt: string): number {
     run(`DELETE FROM runs WHERE owner_token = ? AND state = 'running' AND kind = 'import'`, owner);
     return run(
@@ -69,7 +69,7 @@ export function openOwnership(statements: Statements): Ownership {
       run('UPDATE owners SET heartbeat_at = ? WHERE token = ?', now(), token);
     },
     markInterrupted() {
-      // Usually there are no dead owners, so the lock is not taken first.
+      // Dead owners are rare, so the lock is taken only if there are any.
       const others = (): OwnerRow[] => all<OwnerRow>('SELECT * FROM owners WHERE token <> ?', token).filter(isGone);
       if (others().length === 0) return 0;
       return write(() => {
@@ -101,7 +101,7 @@ export function processLives(pid: number): boolean {
   }
 }
 
-/** Whether a process is a zombie: it has ended, but its parent has not read its exit code. Only Linux shows this. */
+/** Returns whether a process has ended although its parent has not read its exit code. Only Linux shows this. */
 function hasEnded(pid: number): boolean {
   try {
     // proc_pid_stat(5): the state comes after the name, and the name may contain any character.

@@ -6,7 +6,7 @@ import { type ColumnName, COLUMN_NAMES, columnBytes, emptyColumns } from './colu
 import { refuse } from './failure.ts';
 import type { BestDesigns, CommittedChunk, PredictionChunk, PredictionColumns, RunColumns } from './records.ts';
 
-/** The digest beside the packed columns, because SQLite does not detect flipped bits. Older chunks have none. */
+/** The digest that packed columns have, because SQLite does not detect flipped bits. Older chunks have no digest. */
 const DIGEST = 'crc32';
 
 /** Measured: 128 rows per statement write twice as fast as one row; more rows gain little. */
@@ -22,7 +22,7 @@ export interface PredictionTable {
   replace(runId: number, best: BestDesigns): void;
   /** Refuses with `storage` if designs are missing. */
   loadBest(runId: number, count: number): RunColumns;
-  /** A chunk without intact packed columns is read from the rows. Fails with `storage` if rows are missing too. */
+  /** Reads the rows of a chunk without intact packed columns. Fails with `storage` if rows are missing too. */
   load(
     runId: number,
     count: number,
@@ -35,7 +35,7 @@ export interface PredictionTable {
 /** The values are in the order of `COLUMN_NAMES`. */
 type PredictionRow = readonly [designIndex: number, ...values: (number | null)[]];
 
-/** The rows can be read by any SQLite tool. The packed copy of their columns is faster. */
+/** Predictions are stored as rows, which any SQLite tool can read, and as packed columns, which load faster. */
 export function predictionTable(db: Database): PredictionTable {
   const rows = openRows(db);
   const packed = openPacked(db);

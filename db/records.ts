@@ -63,7 +63,7 @@ export interface RunSummary {
   readonly startedAt: string;
   readonly finishedAt: string | null;
   readonly elapsedMs: number;
-  /** The number stays after that sweep was removed. */
+  /** The sweep whose designs the run simulates or measures. The number stays when that sweep is removed. */
   readonly sourceRunId: number | null;
   readonly enumeratedCount: number;
   readonly validCount: number;
@@ -78,9 +78,9 @@ export interface RunSummary {
 
 export interface KeptDesigns {
   readonly wanted: number;
-  /** Designs that had to be predicted; null until the kept ones are saved. */
+  /** Number of designs that had to be predicted; null until the kept designs are saved. */
   readonly predicted: number | null;
-  /** The recommended design, saved if nearly equal designs may have displaced it from the kept ones. */
+  /** The recommended design, saved only if it may not be among the kept designs, because many are nearly equal. */
   readonly picked: number | null;
 }
 
@@ -100,7 +100,7 @@ export interface RunQuery {
 }
 
 export interface RunPage {
-  /** On all pages. */
+  /** Number of matching runs on all pages. */
   readonly total: number;
   readonly rows: readonly RunSummary[];
 }
@@ -113,7 +113,7 @@ export interface BestDesign {
 /** `failure` is set only in the state `failed`. */
 export interface RunEnd {
   readonly state: 'complete' | 'cancelled' | 'failed';
-  /** Of this attempt and all earlier ones. */
+  /** The sum over this attempt and all earlier attempts. */
   readonly elapsedMs: number;
   readonly failure?: Failure;
   readonly best?: BestDesign | null;
@@ -127,10 +127,10 @@ export interface CommittedChunk {
 
 export type { PredictionChunk, PredictionColumns };
 
-/** In order of design index. A design that is not saved yet has the invalid reason `NOT_SAVED`. */
+/** Designs are in the order of their indices. A design that is not saved yet has the invalid reason `NOT_SAVED`. */
 export interface RunColumns extends PredictionColumns {
   readonly count: number;
-  /** Ascending, if the run keeps only the best; null if every design has an entry. */
+  /** The indices of the designs, ascending, if the run keeps only the best; null if every design has an entry. */
   readonly designs: Uint32Array | null;
 }
 
@@ -189,7 +189,7 @@ export interface CalibrationRecord extends CalibrationDraft {
 }
 
 export interface WorkloadRecord {
-  /** Covers everything that determines the law: the grammar, the content of the file and the truncation. */
+  /** Digest of everything that determines the law: the grammar, the content of the file and the truncation. */
   readonly hash: string;
   readonly law: LengthLaw;
   /** The source of the lengths. */
@@ -197,12 +197,12 @@ export interface WorkloadRecord {
 }
 
 export interface DiskUse {
-  /** With the write-ahead log. */
+  /** Size of the database file with its write-ahead log. */
   readonly fileBytes: number;
   /** The unused part of `fileBytes`, which deletions left and `vacuum` gives back. */
   readonly freeBytes: number;
-  /** Estimates, also of deleted runs. Their sum is at most `fileBytes`. */
+  /** Estimated sizes of all runs, deleted runs included. Their sum is at most `fileBytes`. */
   readonly runs: readonly { readonly runId: number; readonly bytes: number }[];
-  /** What can still be restored. `bytes` is an estimate. */
+  /** Deleted runs and studies that can still be restored. `bytes` is an estimate. */
   readonly bin: { readonly runs: number; readonly studies: number; readonly bytes: number };
 }

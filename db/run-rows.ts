@@ -61,7 +61,7 @@ export function runRows({ all, get }: Statements, ownership: Ownership) {
     return row ?? refuse('not-found', `This database has no run ${runId}.`, { runId });
   }
 
-  /** Returns a running run of this store; throws otherwise. */
+  /** Returns a run that is running in this store. Throws if it is not. */
   function ownRow(runId: number): RunRow {
     const row = rowOf(runId);
     if (row.state !== 'running') refuse('conflict', `Run ${runId} is ${row.state}, not running.`, { runId });

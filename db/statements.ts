@@ -13,7 +13,7 @@ export interface Statements {
   /** Returns the number of changed rows. */
   run(sql: string, ...values: readonly SqlValue[]): number;
   insert(table: string, row: Readonly<Record<string, SqlValue>>): number;
-  /** Takes the write lock at once, because taking it later could fail halfway. */
+  /** Runs `body` in a transaction. Takes the write lock at its start, because taking it later could fail halfway. */
   write<T>(body: () => T): T;
 }
 

@@ -31,7 +31,7 @@ export interface Store {
   createStudy(draft: StudyDraft): Result<StudyRecord>;
   updateStudy(id: number, draft: StudyDraft): Result<StudyRecord>;
   getStudy(id: number): Result<StudyRecord>;
-  /** The latest change first, without deleted studies. */
+  /** Lists the studies that are not deleted, the latest change first. */
   listStudies(): Result<readonly StudyRecord[]>;
   /** Moves a study to the bin. Its runs stay where they are. */
   deleteStudy(id: number): Result<null>;
@@ -51,13 +51,13 @@ export interface Store {
   saveSimulations(runId: number, records: readonly SimulationRecord[]): Result<null>;
   /** Measurements with a failure count as invalid designs, the others as valid designs. */
   saveMeasurements(runId: number, records: readonly MeasurementRecord[]): Result<null>;
-  /** `device` is any JSON value. Fails with `conflict` if one is already saved. */
+  /** `device` is any JSON value. Fails with `conflict` if the run already has a device. */
   saveMeasuringDevice(runId: number, device: unknown): Result<null>;
   /** Fails with `conflict` if the state is to be `complete` but a sweep has unsaved designs. */
   finishRun(runId: number, end: RunEnd): Result<RunRecord>;
   /** Takes over an incomplete run. The engine then saves the chunks that `listChunks` does not return. */
   resumeRun(runId: number): Result<RunRecord>;
-  /** In the order of designs. */
+  /** Lists the saved chunks in the order of their designs. */
   listChunks(runId: number): Result<readonly CommittedChunk[]>;
 
   getRun(runId: number): Result<RunRecord>;
@@ -65,23 +65,23 @@ export interface Store {
   renameRun(runId: number, name: string): Result<RunRecord>;
   noteRun(runId: number, note: string): Result<RunRecord>;
   tagRun(runId: number, tags: readonly string[]): Result<RunRecord>;
-  /** Moves all runs to the bin or none. Fails with `conflict` if one of them is running. */
+  /** Moves all given runs to the bin, or none. Fails with `conflict` if one of them is running. */
   deleteRuns(runIds: readonly number[]): Result<null>;
   restoreRuns(runIds: readonly number[]): Result<null>;
-  /** Permanently removes what was deleted before the given time (ISO 8601; now by default). */
+  /** Removes runs and studies for good that were deleted before the given time (ISO 8601; now by default). */
   purgeDeleted(before?: string): Result<{ readonly runs: number; readonly studies: number }>;
 
   /** Missing or wrong packed columns are rebuilt from the rows. */
   loadRunColumns(runId: number): Result<RunColumns>;
   listSimulations(runId: number): Result<readonly SimulationRecord[]>;
-  /** From all runs that are not deleted, oldest first. */
+  /** Lists the simulations of a sweep's designs from all runs that are not deleted, oldest first. */
   listSimulationsOf(sourceRunId: number): Result<readonly SimulationOfRun[]>;
   listMeasurements(runId: number): Result<readonly MeasurementRecord[]>;
-  /** From all runs that are not deleted, oldest first. */
+  /** Lists the measurements of a sweep's designs from all runs that are not deleted, oldest first. */
   listMeasurementsOf(sourceRunId: number): Result<readonly MeasurementOfRun[]>;
 
   saveCalibration(draft: CalibrationDraft): Result<CalibrationRecord>;
-  /** Newest first, for one device or for all. */
+  /** Lists the calibrations of one device or of all devices, newest first. */
   listCalibrations(deviceId?: string): Result<readonly CalibrationRecord[]>;
   deleteCalibration(id: number): Result<null>;
 
@@ -104,7 +104,7 @@ export interface Store {
   checkIntegrity(): Result<readonly string[]>;
 }
 
-/** The form that returns plain values and throws `FailureError`s. */
+/** The functions of `Store` in a form that returns plain values and throws `FailureError`s. */
 export type StoreMethods = {
   readonly [Method in keyof Store]: (
     ...args: Parameters<Store[Method]>

@@ -19,13 +19,13 @@ export interface OpenStore {
   readonly store: Store;
   /** Writes the heartbeat, and marks runs of dead stores as interrupted. */
   beat(): Result<null>;
-  /** Changes whenever another connection commits. */
+  /** Returns a number that changes whenever another connection commits. */
   dataVersion(): number;
   /** Marks this store's running runs as interrupted and closes the file. */
   close(): void;
 }
 
-/** Runs on the calling thread. Fails with `storage` as `openDatabase` does. */
+/** Opens a store on the calling thread. Fails with `storage` as `openDatabase` does. */
 export function openStore(options: OpenOptions): Result<OpenStore> {
   const opened = openDatabase(options);
   return opened.ok ? attempt(options.file, () => storeOn(opened.value, options.file)) : opened;
@@ -60,7 +60,7 @@ export function storeOn(db: Database, file: string): OpenStore {
       }),
     dataVersion: () => db.pragma('data_version', { simple: true }) as number,
     close() {
-      // The database is closed even if releasing fails. The next process that opens it finds this owner dead.
+      // If releasing fails, the database is closed all the same. The next process that opens it finds this owner dead.
       attempt(file, () => ownership.release());
       db.close();
     },
