@@ -1,6 +1,6 @@
 import type { BenchBackend, MeasuringDevice } from './benchmark.ts';
 
-/** Every CUDA device so far has this width. */
+/** Threads in a thread group of every CUDA device so far. */
 export const CUDA_GROUP_WIDTH = 32;
 /** CUDA C++ Programming Guide, Compute Capabilities: the limit since compute capability 2.0. */
 const CUDA_BLOCK_THREADS = 1024;
@@ -11,7 +11,7 @@ export interface Ability {
   readonly threadsPerUnit: number | null;
   readonly blockThreads: number | null;
   readonly registerCaps: boolean;
-  /** Whether the width of the target's thread groups is known, on which the best buckets depend. */
+  /** Whether `best-buckets` can be measured: it needs the width of the target's thread groups. */
   readonly bestBuckets: boolean;
   /** Whether padding and even shares are excluded. */
   readonly wholeUnits: boolean;

@@ -4,7 +4,7 @@ import type { KernelTask } from './kernel-manifest.ts';
 
 /**
  * The program that runs a plan answers with records, one JSON line each, in the same format for all backends. A result
- * file contains the line of the plan and then these records. A machine without Lockstep can write it.
+ * file contains the line of the plan and then these records. A machine without Lockstep can write such a file.
  */
 export const BENCH_BACKENDS = ['cuda', 'hip', 'webgpu', 'cpu', 'program'] as const;
 export type BenchBackend = (typeof BENCH_BACKENDS)[number];
@@ -28,7 +28,7 @@ export interface UnitLoopProfile extends Omit<SecondUnitLoopProfile, 'version'> 
   readonly combineInstructions: number;
 }
 
-/** A loop that no longer runs, for old measurements. Each pass did several iterations, and units were always split. */
+/** A loop that only old measurements have. Each pass did several iterations, and units were always split. */
 export interface SecondUnitLoopProfile {
   readonly version: 2;
   /** I: machine instructions of an iteration of one thread, including its loads and the loop's own instructions. */
@@ -47,7 +47,7 @@ export interface SecondUnitLoopProfile {
   readonly tableWords: number;
 }
 
-/** A loop that no longer runs, for old measurements: steps of 7 integer or logic operations, and dependent loads. */
+/** A loop that only old measurements have: steps of 7 integer or logic operations, and dependent loads. */
 export interface FirstUnitLoopProfile {
   readonly version?: undefined;
   readonly parallelSteps: number;
@@ -69,8 +69,8 @@ export interface UnitLoopWorkload {
   readonly lengths: Uint32Array;
   readonly profile: AnyUnitLoopProfile;
   /**
-   * Bytes that a CPU moves instead of running the loop, since its prediction counts only traffic. In a plan for a CPU,
-   * an entry of `lengths` may stand for a bundle or a part of the units, and the bytes are per entry.
+   * Bytes that a CPU moves. It does not run the loop, since its prediction counts only traffic. In a plan for a CPU, an
+   * entry of `lengths` may stand for a bundle or a part of the units, and the bytes are per entry.
    */
   readonly traffic: UnitTraffic | null;
 }
@@ -81,7 +81,7 @@ export interface BenchParameters {
     readonly design: Design;
     readonly designIndex: number | null;
     readonly predictedMs: number | null;
-    /** Limits the launch, because the loop may need fewer registers than the kernel. */
+    /** Limit of the launch: the predicted number, since the loop may need fewer registers than the kernel. */
     readonly residentBlocks: number | null;
   };
   /** Each unit computes one power of a small matrix. Results are cycles per work group (Swatman 2022, Algorithm 1). */
@@ -103,7 +103,7 @@ export interface BenchParameters {
   };
   /** The sum of a binomial series over a launch shape (Hasan 2014). */
   readonly 'launch-grid': { readonly blocks: number; readonly threads: number; readonly elements: number };
-  /** Found by a microbenchmark (Kim). */
+  /** A microbenchmark that measures a property of a device (Kim). */
   readonly probe: { readonly probe: string; readonly arguments: Readonly<Record<string, number>> };
   readonly stream: { readonly cores: number; readonly bytesPerCore: number };
   /** Lower triangular matrix times vector with equal numbers of rows per core: core i has work ∝ 2i − 1 (Langguth). */
@@ -147,7 +147,7 @@ export type CaseOf<Id extends BenchmarkId> = Extract<BenchCase, { readonly bench
 export const CACHE_STATES = ['warm', 'flush'] as const;
 export type CacheState = (typeof CACHE_STATES)[number];
 
-/** More alternating cases share conditions, but fewer are complete if a run is interrupted. */
+/** More alternating cases would share the same conditions, but fewer would be complete after an interruption. */
 export const ALTERNATING = 8;
 
 export interface BenchPlan {
@@ -169,7 +169,7 @@ export interface BenchPlan {
   readonly workload: UnitLoopWorkload | null;
   /** If there is also a kernel, the commands are made from the kernel. */
   readonly program?: ProgramTask;
-  /** The user's own kernel. In CUDA, the backend `program` measures it. */
+  /** The user's own kernel. If it is in CUDA, the backend `program` measures it. */
   readonly kernel?: KernelTask;
 }
 
@@ -241,7 +241,7 @@ export type BenchRecord =
       readonly timeNs: number;
       readonly clockMhz: number | null;
     } & DeviceState)
-  /** Compares with the CPU's result, or by `digest` with other designs. */
+  /** Whether the result is that of the CPU, or with a `digest` that of the other designs. */
   | {
       readonly type: 'check';
       readonly case: string;
@@ -255,7 +255,7 @@ export type BenchRecord =
       readonly case: string;
       readonly values: Readonly<Record<string, number | readonly number[]>>;
     }
-  /** Later cases still run while the device works. */
+  /** After a failed case, later cases still run while the device works. */
   | { readonly type: 'failed'; readonly case: string; readonly message: string }
   | { readonly type: 'lost'; readonly message: string }
   /** The last line of a run that was not interrupted. */
@@ -270,7 +270,7 @@ interface DeviceState {
   readonly throttleReasons?: number;
 }
 
-/** During the counted launches of a case: medians of `memoryClockMhz` and `powerW`. */
+/** Conditions during the counted launches of a case. `memoryClockMhz` and `powerW` are medians. */
 export interface Conditions extends DeviceState {
   readonly minClockMhz?: number;
   readonly maxClockMhz?: number;
@@ -320,7 +320,7 @@ export type Verdict = 'same' | 'faster' | 'slower' | 'cannot-tell';
 export interface TimeRatio {
   /** Median of the later times over the median of the earlier times; below 1 is faster. */
   readonly ratio: number;
-  /** The coverage is at least 95 %; `null` if a side has too few repeats. */
+  /** Confidence interval with a coverage of at least 95 %; `null` if a side has too few repeats. */
   readonly interval: { readonly low: number; readonly high: number } | null;
   readonly verdict: Verdict;
 }

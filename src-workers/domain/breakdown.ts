@@ -52,9 +52,9 @@ export function orderText({ order }: Pick<Breakdown, 'order'>): string {
 
 /** Fractions of the device's peaks, over the whole launch. */
 export interface Achieved {
-  /** Includes the slots of waiting lanes; null on a CPU. */
+  /** The slots of waiting lanes count as used. Null on a CPU. */
   readonly issueFraction: number | null;
-  /** If the level-2 cache is the limit: what device memory could move in that time. Null if no known data is moved. */
+  /** If the level-2 cache is the limit, the bandwidth of equally busy device memory. Null if no known data is moved. */
   readonly bandwidthGbS: number | null;
   readonly bandwidthFraction: number | null;
   /** The resource that is busy for at least half of the time. */

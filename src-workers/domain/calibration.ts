@@ -29,7 +29,7 @@ export interface CalibratedParameters extends PipelineParameters {
   readonly launchOverheadMs: number | null;
 }
 
-/** Parameters that belong to the kernel alone, so that all devices of a study share them, with the kernel's fields. */
+/** The fields of a kernel for the parameters that belong to the kernel alone, so that all devices share them. */
 export const KERNEL_PARAMETERS = {
   serialFraction: 'serialFraction',
   cooperationCost: 'cooperationCost',
@@ -62,7 +62,7 @@ export function calibratedKernel<Kernel extends KernelWithOrigins>(
 }
 
 export interface ParameterIdentification {
-  /** In the unit of the parameter; `null` if it was not fitted or has none. */
+  /** In the unit of the parameter; `null` if the parameter was not fitted or the fit gives no error. */
   readonly standardError: number | null;
   /** Whether the earlier value was kept, because the parameter was not fitted or the data do not determine it. */
   readonly held: boolean;
@@ -82,7 +82,7 @@ export interface HeldOutFigures extends Omit<CalibrationFigures, 'designs'> {
   readonly folds: number;
 }
 
-/** They replace data-sheet figures. */
+/** Parameters that were fitted to measured times. They replace data-sheet figures. */
 export interface CalibrationProfile {
   readonly version: 1;
   readonly deviceId: string;

@@ -103,9 +103,7 @@ export interface Design {
   readonly loop: LoopForm;
   readonly balancing: string;
   readonly blockThreads: number;
-  /**
-   * Threads side by side, if units are in rows (an image): a block then takes a tile of them, else consecutive units.
-   */
+  /** Width of a block's tile, threads, if units are in rows (an image). If omitted, a block takes consecutive units. */
   readonly blockWidth?: number;
   readonly gridBlocks: number;
   /** The compiler's limit; `null` for none. */

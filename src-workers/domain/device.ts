@@ -22,7 +22,7 @@ export interface DeviceLimits {
   readonly maxSharedMemoryBytesPerBlock: number;
 }
 
-/** A GPU, from public data. `sources`: field → citation or URL; `*` for all others. */
+/** A GPU, from public data. `sources`: field → citation or URL; `*` for all other fields. */
 export interface GpuDevice {
   readonly kind: 'gpu';
   /** Unique in the catalogue: `nvidia-a100-sxm4-40gb`. */
@@ -58,7 +58,8 @@ export interface GpuDevice {
   /** Time between the starts of two blocks of a launch on the whole device, ns; assumed if nobody measured it. */
   readonly blockStartNanoseconds?: number | undefined;
   /**
-   * Of 32-byte sectors at random addresses, from device memory and from the level-2 cache. If omitted, as of others.
+   * Bandwidth for 32-byte sectors at random addresses, from device memory and from the level-2 cache. If omitted, they
+   * are assumed to be as fast as other sectors.
    */
   readonly randomSectorsGbS?: number | undefined;
   readonly cachedSectorsGbS?: number | undefined;

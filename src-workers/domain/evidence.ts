@@ -98,7 +98,7 @@ const percent = (fraction: number): string => `${Number((100 * fraction).toPreci
 
 const FROM_OTHERS = 'The possible errors of its times are taken from other devices';
 
-/** @param kinds the kinds of the designs whose times are shown */
+/** Returns which measurements of a device are known, and for which of its shown `kinds` of designs there are none. */
 export function evidenceText(evidence: DeviceEvidence | null, kinds: readonly ImplementationKind[] = []): string {
   if (!evidence) return `No public measurements of this device are known. ${FROM_OTHERS}.`;
   const sets = evidence.agreement.map(
@@ -165,11 +165,11 @@ export interface ImplementationEvidence extends TimeErrors {
   readonly takes: string;
   /** The same errors for matrices with at least 10⁶ non-zeros, whose launch takes little of the time. */
   readonly large: TimeErrors | null;
-  /** A model with four fitted numbers: start, per byte, per element of the longest row, per row. Only for matrices. */
+  /** Errors of a model of four fitted numbers: start, per byte, row, element of the longest row. Only for matrices. */
   readonly fourNumbers: { readonly medianError: number; readonly spearman: number } | null;
   /**
-   * A guess without a model: the mean measured time of similar matrices, which a model of their features hardly beats.
-   * Only for matrices of the shipped data.
+   * Errors of a guess without a model: the mean measured time of similar matrices, which a model of their features
+   * hardly beats. Only for matrices of the shipped data.
    */
   readonly nearest: { readonly medianError: number; readonly spearman: number } | null;
   readonly parameters: readonly EvidenceParameter[];
@@ -196,10 +196,10 @@ export interface ChoiceEvidence {
   readonly regretP95: number;
   /** Share of matrices for which the fastest was chosen, 0…1. */
   readonly hitRate: number;
-  /** The best implementation to choose always, if one was measured for every matrix. */
+  /** The implementation with the least regret if one is always chosen. Null if none was measured for every matrix. */
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
   readonly fourNumbersRegret: number | null;
-  /** Regret of a random choice among designs that the band, over 80 % of pairs, cannot tell from the fastest. */
+  /** Regret of a random choice among the designs that the tie band for 80 % of pairs cannot tell from the fastest. */
   readonly randomRegret?: number;
 }
 

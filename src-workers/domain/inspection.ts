@@ -12,7 +12,7 @@ export type ClassCounts = Readonly<Record<InstructionClass, number>>;
 
 export interface InspectedLoop {
   readonly line: number | null;
-  /** On all paths, because a divergent group issues all of them; without inner loops and refill. */
+  /** Instructions on all paths, because a divergent group issues all of them; without inner loops and refill. */
   readonly instructionsPerIteration: number;
   readonly byClass: ClassCounts;
   /** FP32 instructions that read three different registers. */
@@ -82,7 +82,7 @@ export interface Inspection {
   readonly arch: string | null;
   readonly entries: readonly string[];
   readonly registersPerThread: number | null;
-  /** Fixed at compile time. A profile also includes the memory that the launch adds. */
+  /** Static memory, fixed at compile time. A figure from a profile also includes the memory that the launch adds. */
   readonly sharedMemoryBytesPerBlock: number | null;
   readonly spillStoreBytes: number | null;
   readonly spillLoadBytes: number | null;

@@ -137,7 +137,7 @@ export interface KernelTask {
   readonly manifest: KernelManifest;
   /** Absolute. The paths in the manifest are relative to its folder. */
   readonly file: string;
-  /** Covers the manifest, its sources and argument files. Only a measurement with the same digest is resumed. */
+  /** Digest of the manifest, its sources and argument files. Only a measurement with the same digest is resumed. */
   readonly digest: string;
   readonly units: number;
   /** The order of units by bucket depends on this width of the predicted device. */

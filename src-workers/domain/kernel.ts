@@ -59,7 +59,7 @@ export type PhaseName = (typeof PHASES)[number];
 /** Figures "per iteration" are for one thread. Every lane executes all the work of a phase. */
 export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase | undefined>>> {
   readonly name: string;
-  /** Of the compiler without a cap. */
+  /** Registers that the compiler uses without a cap. */
   readonly registersPerThread: number;
   readonly sharedMemoryBytesPerBlock: number;
   /** Thread-group instructions issued per iteration. */

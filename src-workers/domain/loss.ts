@@ -11,7 +11,7 @@ export interface LossReport {
   };
   readonly rows: readonly {
     readonly n: number;
-    /** For groups of n independent units, like the next two. */
+    /** For groups of n independent units, like the next two fields. */
     readonly meanLoss: number;
     readonly standardDeviationLoss: number;
     readonly aggregateLoss: number;

@@ -1,4 +1,4 @@
-/** Balancing is included. */
+/** The times include balancing. */
 export interface SimulatedTimes {
   readonly timesMs: readonly number[];
   readonly meanMs: number;

@@ -1,7 +1,7 @@
 import type { Device } from './device.ts';
 import type { KernelProfile, LoopForm } from './kernel.ts';
 
-/** Each of the number of blocks and the number of units of each slot determines the other. */
+/** The number of blocks determines the number of units of each slot, and the reverse. */
 export type GridLaunch =
   | { readonly kind: 'units-per-thread'; readonly value: number }
   | { readonly kind: 'grid'; readonly value: number }
@@ -30,7 +30,7 @@ export interface SpaceAxes {
   readonly devices: readonly Device[];
   /** Omitted if there is only the kernel of the study, with all values of the axes. */
   readonly implementations?: readonly Implementation[];
-  /** Widths of tiles (`Design.blockWidth`); `null` for blocks of one row, as if omitted. */
+  /** Widths of tiles (`Design.blockWidth`); `null` for blocks of one row, the only ones if omitted. */
   readonly blockWidth?: readonly (number | null)[];
   readonly threadsPerUnit: readonly number[];
   readonly loop: readonly LoopForm[];

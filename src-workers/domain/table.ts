@@ -27,6 +27,6 @@ export interface TableSummary {
   /** Without the header; long fields are truncated. */
   readonly rows: readonly (readonly string[])[];
   readonly records: number;
-  /** The first record with another number of fields than the first line. */
+  /** The first record whose number of fields differs from that of the first line. */
   readonly ragged: { readonly line: number; readonly fields: number } | null;
 }

@@ -22,9 +22,7 @@ function words(one: string, many = `${one}s`, short = one): Words {
 const everywhere = (word: Words) => ({ cuda: word, hip: word, sycl: word, opencl: word, webgpu: word });
 const inKhronos = (word: Words) => ({ sycl: word, opencl: word });
 
-/**
- * `workGroup`: the n units in lockstep, a lockstep group where "work-group" means a block. No model has a word for it.
- */
+/** `workGroup` is the n units in lockstep. Where "work-group" means a block, the word is "lockstep group". */
 const TERMS = {
   thread: { ...everywhere(words('thread')), ...inKhronos(words('work-item')), webgpu: words('invocation') },
   lane: everywhere(words('lane')),

@@ -1,5 +1,5 @@
 export interface DrawnTimeline {
-  /** Without balancing. All times below count from the first launch. */
+  /** Time of all launches, without balancing. The times below count from the start of the first launch. */
   readonly kernelMs: number;
   readonly multiprocessors: number;
   readonly residentBlocks: number;
@@ -21,7 +21,7 @@ export interface DrawnTimeline {
   readonly blockLane: Float64Array;
   readonly blockStartMs: Float64Array;
   readonly blockEndMs: Float64Array;
-  /** Active thread groups of a multiprocessor, in equal bins from the launch on. */
+  /** Width of the equal bins, from the launch on, in which active thread groups of a multiprocessor are counted. */
   readonly binMs: number;
   readonly activeMean: Float64Array;
   readonly activeMin: Float64Array;

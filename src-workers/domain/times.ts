@@ -39,7 +39,7 @@ export function commonUnit(timesMs: Iterable<number>): TimeUnit {
   return timeUnit(least);
 }
 
-/** For tables that programs read. `of` converts a time to the unit. */
+/** Converts times for tables that programs read. `of` converts one time to the unit. */
 export function numericTimes(timesMs: Iterable<number>): {
   readonly unit: TimeUnit['name'];
   readonly of: (timeMs: number) => number;
@@ -54,7 +54,7 @@ export interface TimeColumn {
   readonly decimals: number;
 }
 
-/** The best time of the list, ms, gets four digits. */
+/** Returns the unit and decimals of a list, such that the best time, ms, has four digits. */
 export function timeColumn(bestMs: number): TimeColumn {
   const unit = timeUnit(bestMs);
   const size = bestMs > 0 && Number.isFinite(bestMs) ? Math.floor(Math.log10(bestMs * unit.perMs)) : 0;
