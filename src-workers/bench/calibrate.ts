@@ -34,7 +34,7 @@ import { explainDesign } from '../predict/explain.ts';
 import { predictChunk } from '../predict/ranges.ts';
 import { createPredictor } from '../predict/predictor.ts';
 
-/** The measured time of a design, without the ordering of units, which happens before the launch. */
+/** The measured time of a design. It excludes the ordering of units, which happens before the launch. */
 export interface MeasuredDesign {
   readonly designIndex: number;
   readonly timeMs: number;
@@ -56,7 +56,7 @@ const FOLDS = 5;
 
 /** Minimum fraction of the spread of measured times that a calibration must explain; otherwise it is rejected. */
 const MIN_EXPLAINED = 0.1;
-/** The explained fraction is checked only if times differ by at least this: the mean |ln(time) − centre|. */
+/** The explained fraction is checked only if the measured times differ this much: mean |ln(time / median)|. */
 const SPREAD = 0.05;
 
 /**
@@ -194,7 +194,7 @@ type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBr
 type Values = Readonly<Record<FittedParameter, number>>;
 interface ForwardModel {
   readonly exact: (values: Values) => Float64Array;
-  /** Interpolates between two setups. A descent tries hundreds of setups. */
+  /** Interpolates between two setups, because a descent tries hundreds of setups. */
   readonly quick: (values: Values) => Float64Array;
 }
 
@@ -288,7 +288,7 @@ function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonl
       (index, i) => predictChunk(predictor, index, 1).timeMs[0] - orderingMs[i] + launchOverheadMs,
     );
   };
-  // The setups include the plan's own, which is kept if the designs do not determine the setup.
+  // One of the setups is the plan's own. It is kept if the designs do not determine the setup.
   const origin = computeSetupIterations(plan.kernel);
   const step = setupStep(plan);
   const quick = (values: Values) => {
@@ -386,7 +386,7 @@ function fitProblem(
   });
 }
 
-/** Start points of the fit: τ/c over the plan's τ/c, and p. They lie on both sides of the knee; one knee is soft. */
+/** Start points of the fit: τ/c over the plan's τ/c, and p. They lie on both sides of the knee; one has a soft knee. */
 const STARTS = [
   { ratio: 1, knee: null },
   { ratio: 8, knee: null },

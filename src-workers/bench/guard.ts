@@ -8,7 +8,7 @@ export interface GuardedProgram {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** What happens to a started program. Nothing follows its exit code, or an error. */
+/** Reports about a started program. Its exit code or an error is the last report. */
 export type GuardedReport =
   | { readonly stream: 'stdout' | 'stderr'; readonly text: string }
   /** A signal counts as 128 plus its number, as in shells. */
@@ -93,7 +93,7 @@ let lastId = 0;
 const running = new Map<number, Running>();
 
 /**
- * The program and all processes that it started are killed when it ends, and when this process ends.
+ * Starts a program. The program and all processes that it started are killed when it ends, and when this process ends.
  * @returns a function that kills the program; its end is still reported
  */
 export function startGuarded(start: GuardedProgram, report: Running['report']): () => void {

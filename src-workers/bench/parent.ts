@@ -7,13 +7,13 @@ const LOOK_MS = 500;
 
 /**
  * Ends this process soon after its parent has ended, because a killed parent cannot end its programs itself. A process
- * that a user started does not have the variable, so it continues.
+ * without the variable was started by a user, and continues.
  */
 export function endWithParent(): void {
   const parent = Number(process.env[PARENT_VARIABLE]);
   if (!(parent > 0)) return;
   setInterval(() => {
-    // The system has given this process another parent.
+    // The parent has ended, because the system has given this process another parent.
     if (process.ppid !== parent) process.exit(1);
   }, LOOK_MS).unref();
 }
@@ -24,7 +24,7 @@ export function printLine(line: object): void {
     try {
       at += writeSync(1, bytes, at);
     } catch (error) {
-      // The pipe is full and does not block. The parent will read from it.
+      // The pipe is full. The write is tried again until the parent has read from the pipe.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
     }
   }
@@ -39,7 +39,7 @@ export function childEnvironment(added: Readonly<Record<string, string>> = {}): 
   return { ...Object.fromEntries(inherited), ...added };
 }
 
-/** Under Electron, this process's own executable would otherwise open an app. */
+/** Without this variable, Electron's executable would open the app instead of running as Node. */
 export function ownNode(): Readonly<Record<string, string>> {
   return process.versions.electron ? { ELECTRON_RUN_AS_NODE: '1' } : {};
 }

@@ -106,7 +106,7 @@ export function nextProbeUnits(rounds: readonly ProbeTimes[], allUnits: number, 
   return wanted > allUnits / 2 ? allUnits : wanted;
 }
 
-/** The times are linear through the last two rounds, or proportional after one. */
+/** Extrapolates the times to `units`: linearly from the last two rounds, or in proportion from a single one. */
 function collectTimes(rounds: readonly ProbeTimes[], units: number): ProbeTimes {
   const last = rounds.at(-1)!;
   const before = rounds.at(-2);

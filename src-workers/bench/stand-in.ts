@@ -91,7 +91,7 @@ function overhead(profile: UnitLoopProfile, u: number) {
   const loadCount = loads.each + Math.sign(loads.rate);
   const streamedCount = streamed.each + Math.sign(streamed.rate);
   const integers =
-    // These add to the result, count down to 0 and, for dealt units, find the lane's iteration.
+    // Instructions that add to the result, count down to 0 and, for dealt units, find the lane's iteration.
     (u === 1 ? OWN.one : profile.sharing === 'deal' ? OWN.dealt : OWN.split) +
     exchanges +
     // Each load has a 64-bit address. The chain adds two links, and a check if only some passes have another load.
@@ -150,7 +150,7 @@ export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShap
 const unitOverhead = (profile: UnitLoopProfile): number =>
   UNIT_INSTRUCTIONS + (hasTable(profile) ? START_INSTRUCTIONS : 0);
 
-/** Steps also need two links. */
+/** Two more instructions link the steps to the chain. */
 const stepsBeside = (wanted: number, own: number): number => Math.max(0, Math.round(wanted) - own - 2);
 const withSteps = (own: number, steps: number): number => own + steps + 2 * Math.sign(steps);
 

@@ -7,14 +7,14 @@ import { arbitraryOrder, shuffle, type UniformSource } from '../numeric/random.t
 /** Lengths, order and results take 4 bytes per unit each. */
 export const MAX_MEASURED_UNITS = 2 ** 26;
 
-/** Slots of u threads. Units come in rounds. */
+/** How the slots of u threads get units, round by round. */
 export interface SlotLayout {
   readonly slotsPerBlock: number;
   /** n: units side by side in a full thread group. */
   readonly unitsPerGroup: number;
   /** The last thread group may be incomplete. */
   readonly groupsPerBlock: number;
-  /** Units in flight in the whole grid. In the order, a slot's units are this far apart. */
+  /** Slots of the whole grid. In the order of units, the units of a slot are this far apart. */
   readonly slots: number;
   readonly rounds: number;
 }

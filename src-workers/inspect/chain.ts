@@ -26,12 +26,12 @@ export function findChain(graph: Graph, region: Region, repeats: boolean): Chain
 /**
  * Cycles between two independent instructions of a thread group, as a fraction of the latency of an arithmetic
  * instruction. It is fitted to two loops of test/data/cycle-sim/loops.ptx in a cycle-level simulator with a latency of
- * 8 cycles: 149 for 153 cycles (one chain of 16), 80 for 78 (four chains of 4).
+ * 8 cycles: 149 cycles instead of 153 (one chain of 16), and 80 instead of 78 (four chains of 4).
  */
 const ISSUE = 1 / 8;
 /** Cycles from a branch to the next instruction, as a fraction of an arithmetic latency; fitted like `ISSUE`. */
 const BRANCH = 3 / 2;
-/** Passes until a loop is assumed to be periodic, and passes whose time is averaged. */
+/** Number of passes after which a loop is assumed to be periodic, and of the passes after it whose time is averaged. */
 const PASSES = 4;
 
 /**

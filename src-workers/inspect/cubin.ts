@@ -87,7 +87,7 @@ function readSections(view: DataView, bytes: Uint8Array): readonly Section[] {
 /** Files are too small for the conversion to a number to lose digits. */
 const offset = (view: DataView, at: number): number => Number(view.getBigUint64(at, true));
 
-/** It bounds the search in a damaged file; a longer name is read as empty. */
+/** The limit bounds the search in a damaged file; a longer name is read as empty. */
 const MAX_NAME = 4096;
 const textAt = (bytes: Uint8Array, at: number): string => {
   const end = bytes.subarray(at, at + MAX_NAME).indexOf(0);

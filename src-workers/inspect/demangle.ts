@@ -17,7 +17,7 @@ const BUILTIN: Readonly<Record<string, string>> = {
   d: 'double',
 };
 
-/** `nbody::step<float, 32>` for `_ZN5nbody4stepIfLi32EEvPT_`. Parts that cannot be read become `…`. */
+/** Returns `nbody::step<float, 32>` for `_ZN5nbody4stepIfLi32EEvPT_`. Parts that cannot be read become `…`. */
 export function demangled(mangled: string): string {
   if (!mangled.startsWith('_Z')) return mangled;
   const reader = new Reader(mangled.slice(2));

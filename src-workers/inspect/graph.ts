@@ -153,7 +153,7 @@ function naturalLoop({ before }: Graph, head: number, tails: readonly number[]):
 }
 const NONE: ReadonlySet<number> = new Set();
 
-/** Backward branches to a head that two nested loops may share. With more, the head has one loop. */
+/** With more backward branches, a head is not searched for two nested loops and has one loop. */
 const MAX_TAILS = 8;
 
 /**
@@ -205,7 +205,7 @@ function findRefill(graph: Graph, loop: Loop, passes: Dominance): ReadonlySet<nu
   if (blocks.size > MAX_REFILLED.blocks || all.length > MAX_REFILLED.instructions) return NONE;
   const writers = new Map<string, Instruction[]>();
   for (const one of all) for (const name of one.writes) writers.set(name, [...(writers.get(name) ?? []), one]);
-  /** Returns these registers and all registers on which their values depend, in any iteration. */
+  /** Returns the registers `names` and all registers on which their values depend, in any iteration. */
   const sourcesOf = (names: readonly string[]): ReadonlySet<string> => {
     const found = new Set(names);
     for (const name of found)
@@ -220,7 +220,7 @@ function findRefill(graph: Graph, loop: Loop, passes: Dominance): ReadonlySet<nu
     const part = [...own].filter((block) => passes(start, block));
     const written = new Set<string>();
     const read = new Set<string>();
-    /** Registers whose value after the part is computed from their value before it. */
+    /** Registers whose value after the blocks of `part` is computed from their value before these blocks. */
     const changed = new Set<string>();
     const addresses: string[] = [];
     for (const at of listInstructions(graph, part)) {

@@ -5,34 +5,34 @@ export interface Instruction {
   readonly class: InstructionClass;
   readonly reads: readonly string[];
   readonly writes: readonly string[];
-  /** Whether a predicate decides if it executes. If so, the register that it writes may keep its old value. */
+  /** Whether the instruction runs only under a predicate. A register that it writes may then keep its old value. */
   readonly guarded: boolean;
-  /** Whether it brings a value from device memory. */
+  /** Whether the instruction brings a value from device memory. */
   readonly loads: boolean;
   /** Bytes that a lane moves to or from memory. */
   readonly bytes: number;
-  /** Its access to device memory (a load, a store or an atomic): bytes per lane, and the registers of the address. */
+  /** The access to device memory (a load, a store or an atomic): bytes per lane, and the registers of the address. */
   readonly access: { readonly bytes: number; readonly address: readonly string[] } | null;
-  /** How it exchanges a value: `shuffle` in a thread group, `barrier` of a block, `near` via shared or local memory. */
+  /** How a value is exchanged: `shuffle` in a thread group, `barrier` of a block, `near` via shared or local memory. */
   readonly exchange: 'shuffle' | 'barrier' | 'near' | null;
-  /** Whether it is an FP32 instruction that reads three different registers. */
+  /** Whether the instruction is FP32 and reads three different registers. */
   readonly threeRegisters: boolean;
   readonly moves: boolean;
-  /** Whether its result differs between threads by itself, like an index or the result of an atomic. */
+  /** Whether the result differs between threads by itself, like an index or the result of an atomic. */
   readonly differs: boolean;
-  /** Labels to which it may branch. If there are none, the next instruction follows. */
+  /** Labels to which the instruction may branch. If there are none, the next instruction follows. */
   readonly targets: readonly string[];
-  /** Whether it always branches or always ends the thread. A guarded instruction does not. */
+  /** Whether the instruction always branches or always ends the thread. A guarded instruction does not. */
   readonly leaves: boolean;
   readonly ends: boolean;
   /** Set for tensor cores, and for arithmetic on one or two 16-bit halves. Predictions have no figures for them. */
   readonly unit: 'matrix' | 'half' | 'two halves' | null;
   /** Calls of functions are not followed. */
   readonly calls: boolean;
-  /** Whether the assembler turns it into several machine instructions. */
+  /** Whether the assembler turns this PTX instruction into several machine instructions. */
   readonly expands: boolean;
   readonly line: number | null;
-  /** Marks (`LOOP_MARK`) directly before it. */
+  /** Number of marks (`LOOP_MARK`) directly before the instruction. */
   readonly marks: number;
 }
 
@@ -44,13 +44,13 @@ export interface KernelCode {
   readonly labels: ReadonlyMap<string, number>;
 }
 
-/** Far above any real kernel. It bounds the computation. */
+/** Bounds the time of an inspection. Real kernels have far fewer instructions. */
 export const MAX_INSTRUCTIONS = 200_000;
 
 /** Marks the loop to inspect: `asm volatile("// lockstep:loop");`. Only PTX keeps the mark. */
 export const LOOP_MARK = 'lockstep:loop';
 
-/** The name has no guard. */
+/** Splits an instruction into its name, without a guard, and its operands. */
 export function splitOperation(text: string): { readonly name: string; readonly operands: readonly string[] } {
   const [, name = '', rest = ''] = /^(?:@\S+\s+)?(\S+)\s*([^]*)$/.exec(text) ?? [];
   return { name, operands: splitOperands(rest) };

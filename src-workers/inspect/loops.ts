@@ -69,7 +69,7 @@ export function findLoops({ entry, instructions, labels }: KernelCode, asked: As
 }
 
 export interface AskedLoop {
-  /** From 1. */
+  /** Number of the loop in the order of the code, from 1. */
   readonly loop?: number | undefined;
   /** Source iterations in a pass of the loop. */
   readonly iterations?: number | undefined;

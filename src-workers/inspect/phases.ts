@@ -175,7 +175,7 @@ function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
   return [...behind(ends), ...loaded].some((at) => makes(code[at]) && behind(makers(at)).has(at));
 }
 
-/** Iterations leave a result in a register if they add to it or it is read after the loop, except for counters. */
+/** Returns whether iterations add to a register, or leave a value that is read after the loop. Counters do not count. */
 function hasResult(graph: Graph, sums: Sums): boolean {
   const { code, after } = graph;
   return [...listInstructions(graph, after.keys())].some((at) =>

@@ -47,7 +47,7 @@ const UNITS: Readonly<Record<string, number>> = {
   second: 1e9,
 };
 
-/** The output of `ncu --csv` has a line per metric, or with `--page raw` a column per metric. Launches are joined. */
+/** Parses the output of `ncu --csv`: a line or, with `--page raw`, a column per metric. Launches are joined. */
 export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
   const begin = /^"?ID"?,.*Kernel Name/m.exec(text);
   if (!begin)

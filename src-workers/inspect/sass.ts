@@ -42,7 +42,7 @@ export function parseSass(text: string): KernelCode[] {
   return kernels.filter(({ instructions }) => instructions.length > 0);
 }
 
-/** Instructions are far shorter. It bounds the search in a listing without line ends. */
+/** The limit bounds the search in a listing without line ends. Instructions are far shorter. */
 const MAX_ROW = 4096;
 const address = (hexadecimal: string): string => `0x${hexadecimal.replace(/^0+(?=.)/, '')}`;
 

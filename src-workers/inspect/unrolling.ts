@@ -9,7 +9,7 @@ export interface Unrolling {
 }
 
 const MAX_UNROLLED = 256;
-/** Fraction of a pass: not all work is repeated, because a compiler may move a load out, or begin a sum early. */
+/** Fraction of a pass that must be repeated. A compiler may move a load out of the loop, or begin a sum early. */
 const LEAST_WORK = 0.85;
 
 /**
@@ -57,7 +57,7 @@ export function findUnrolling(graph: Graph, loop: Loop, sums: Sums, compared: re
   return { iterations: 1, repeats: several && repeats >= LEAST_ALONE ? repeats : 1 };
 }
 
-/** With fewer equal groups in a body, the body may be a single iteration. */
+/** With fewer equal groups of instructions, the body may be a single iteration. */
 const LEAST_ALONE = 4;
 
 /** Returns the kind of work that unrolling repeats; null for counters, addresses, moves and branches. */
@@ -74,7 +74,7 @@ interface Stream {
   readonly places: ReadonlySet<number>;
 }
 
-/** The addresses of a stream differ by constants and grow by a constant. */
+/** Finds the streams of a loop: accesses whose addresses differ by constants and grow by a constant. */
 function findStreams(code: readonly Instruction[], own: ReadonlySet<number>, sums: Sums): readonly Stream[] {
   const streams = new Map<string, { readonly step: number; low: number; high: number; readonly places: Set<number> }>();
   for (const at of own) {

@@ -10,7 +10,7 @@ import { caseShares } from './shares.ts';
 
 export type MeasuredContentionCase = Pick<CaseResult, 'case' | 'timesMs' | 'values'>;
 
-/** An interval of at least 95 % comes from order statistics, which need at least 6 repeats. */
+/** A median and its interval of at least 95 %, from order statistics. The interval needs at least 6 repeats. */
 export interface MedianOf {
   readonly value: number;
   readonly low: number | null;
@@ -19,7 +19,7 @@ export interface MedianOf {
 
 export interface MeasuredBandwidths extends BandwidthCalibration {
   readonly cores: readonly number[];
-  /** BW_i, GB/s (10⁹ bytes), with bytes counted as in STREAM. */
+  /** Measured bandwidth with each number of cores, GB/s (10⁹ bytes), with bytes counted as in STREAM. */
   readonly bandwidth: readonly MedianOf[];
 }
 
@@ -37,7 +37,7 @@ export interface ComparedContention {
   readonly models: readonly ModelledTime[];
 }
 
-/** Fails with `bad-input` without a timed STREAM case of one core. */
+/** Fails with `bad-input` if no STREAM case of one core has a time. */
 export function contentionFromStream(cases: readonly MeasuredContentionCase[]): Result<MeasuredBandwidths> {
   const measured = cases
     .flatMap((each) => {

@@ -81,7 +81,7 @@ export interface AssembledFunction {
 const MAX_PAGES = 65536;
 export const PAGE_BYTES = 65536;
 
-/** The shared memory is imported as `host.memory` with a maximum of `MAX_PAGES`, 4 GiB. */
+/** Assembles a module. It imports the shared memory `host.memory`, with a maximum of `MAX_PAGES`, 4 GiB. */
 export function assemble(functions: readonly AssembledFunction[]): Uint8Array<ArrayBuffer> {
   const types = functions.map(({ parameters, result }) => [
     0x60,

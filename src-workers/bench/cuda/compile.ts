@@ -23,7 +23,7 @@ export interface CudaCompilation {
    */
   readonly architectures: readonly string[];
   readonly cacheFolder: string;
-  /** Without the outputs of this compilation (see `pruneCache`). */
+  /** Limit of the cache, bytes, without the outputs of this compilation (see `pruneCache`). */
   readonly maxCacheBytes?: number;
   /** Applies to each object, and to linking. */
   readonly timeLimitMs: number;

@@ -86,7 +86,7 @@ export function rewriteLaunches(preprocessed: string): Result<string> {
       const element = `${/\bvolatile\b/.test(before) ? 'volatile ' : ''}${type.replaceAll(ATTRIBUTE, '').trim()}`;
       return `static ${element}* const ${name} = (${element}*)cuda_shim::dynamicShared;`;
     });
-  // The last launch comes first, so the positions of earlier launches stay valid.
+  // The last launch is rewritten first, so the positions of earlier launches stay valid.
   for (;;) {
     const masked = ownCode(text);
     const at = Math.max(...[...masked.matchAll(LAUNCH)].map(({ index }) => index), -1);

@@ -44,7 +44,7 @@ const before = (a: string, b: string): boolean => a.localeCompare(b, 'en', { num
 const lastRelease = (capability: number): string | null =>
   LAST_RELEASES.find(([upTo]) => capability <= upTo)?.[1] ?? null;
 
-/** Empty for an unknown release. */
+/** Returns the capabilities that a release knows, or an empty list for an unknown release. */
 export function knownByRelease(release: string): readonly number[] {
   if (before(release, '7.0')) return [];
   return Object.entries(FIRST_RELEASES).flatMap(([capability, first]) => {
@@ -71,7 +71,7 @@ export function neededToolkit(capability: number): string {
     : `${needed}; set NVCC=/path/to/nvcc`;
 }
 
-/** Returns an empty text for other errors than nvcc's "Unsupported gpu architecture". */
+/** Returns what nvcc's error "Unsupported gpu architecture" means, and an empty text for any other error. */
 export function unsupportedHint(error: string): string {
   const capability = /Unsupported gpu architecture '(?:compute|sm)_(\d+)/i.exec(error)?.[1];
   const needed = capability === undefined ? null : findReleases(Number(capability));

@@ -11,7 +11,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Toolkit {
   readonly nvcc: string;
-  /** Empty if unknown. */
+  /** Compute capabilities for which this nvcc compiles; empty if unknown. */
   readonly known: readonly number[];
 }
 

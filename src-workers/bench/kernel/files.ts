@@ -16,7 +16,7 @@ import { outputCount, valueBytes, type KernelContents } from './launches.ts';
 
 export type SourceLanguage = 'cu' | 'hip' | 'wgsl' | 'cl';
 
-/** HIP falls back to the CUDA source. */
+/** Returns the path of the source in a language. HIP falls back to the CUDA source. */
 export function sourcePath(
   { manifest, file }: Pick<KernelTask, 'manifest' | 'file'>,
   language: SourceLanguage,
@@ -118,7 +118,7 @@ export async function writeContents(
 
 export const fileName = (what: 'argument' | 'reference', at: number): string => `${what}-${at}.bin`;
 
-/** Returns `order` for the order of the design. */
+/** Returns the name of the file for an argument; null if it has none. The order of a design's units is `order`. */
 export function inputFile({ file, value, output }: KernelArgument, at: number): string | null {
   if (file === LENGTHS_FILE_NAME) return LENGTHS_FILE;
   if (file === ORDER_FILE_NAME) return 'order';

@@ -135,7 +135,7 @@ export type ImplementedPart = Pick<Design, 'implementation' | 'threadsPerUnit' |
 export function findEntry({ name, entries }: KernelManifest, design: ImplementedPart): Result<KernelEntry> {
   const { implementation, threadsPerUnit, loop, balancing, blockThreads } = design;
   const anyOfKind = balancing.replace(/\(.*\)$/, '(*)');
-  /** The values that fit a property of the design, and the values that an entry lists. No list means that all fit. */
+  /** The values that fit a property of the design, and the values that an entry lists. If it lists none, all fit. */
   type Property = readonly [
     what: string,
     fitting: readonly (string | number)[],
@@ -189,7 +189,7 @@ const WRITERS: Readonly<Record<ValueType, (view: DataView, at: number, value: nu
   f64: (view, at, value) => view.setFloat64(at, value, true),
 };
 
-/** Rounds to nearest, ties to even. */
+/** Rounds to the nearest bfloat16 number, ties to even. The result is in the low 16 bits. */
 function brainBits(value: number): number {
   const [bits] = new Uint32Array(Float32Array.of(value).buffer);
   return Number.isNaN(value) ? 0x7fc0 : (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;

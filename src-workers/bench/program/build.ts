@@ -15,8 +15,8 @@ export type Build = (values: Values, design: Design) => Promise<Result<string>>;
 const FILE = process.platform === 'win32' ? 'program.exe' : 'program';
 
 /**
- * Designs with the same build line share a build. The function resolves to the path of `{binary}`, which is empty if no
- * build line names it.
+ * Returns a function that builds the program of a design, once for equal build lines, and resolves to the path of
+ * `{binary}`. The path is empty if no build line names it.
  */
 export function openBuilder(
   { build, folder }: Pick<ProgramTask, 'build' | 'folder'>,

@@ -28,7 +28,7 @@ import { exitText, readOutput, type ProgramOutput } from './output.ts';
 
 interface Measured {
   readonly one: CaseOf<'unit-loop'>;
-  /** One for each time that the program printed. */
+  /** Counted launches: one for each time that the program printed. */
   launches: number;
   spentMs: number;
   digest: string | null;
@@ -36,7 +36,7 @@ interface Measured {
   maxError: number | null;
 }
 
-/** The digest of the correct result, and in words the designs that have it. */
+/** The digest of the correct result, and a description of the designs that have it. */
 interface Reference {
   readonly digest: string | null;
   readonly of: string;
@@ -117,7 +117,7 @@ async function buildAll(
   build: Build,
 ): Promise<ReadonlyMap<Measured, Result<Values>>> {
   const given: { readonly design: Measured; readonly texts: Result<UnitTexts> }[] = [];
-  // Designs share files of orders, so these are written one after another.
+  // Designs may share a file with an order, so the files are written one after another.
   for (const design of designs) given.push({ design, texts: await ofUnits(design.one.parameters.design) });
   const ready = await inParallel(given, async ({ design, texts }): Promise<readonly [Measured, Result<Values>]> => {
     if (!texts.ok) return [design, texts];
@@ -202,7 +202,7 @@ function wrongText(
     : null;
 }
 
-/** Returns the first of several equally frequent digests. */
+/** Returns the most frequent digest. Among equally frequent digests, it is the first. */
 function majority(digests: readonly string[]): Reference {
   const tally = new Map<string, number>();
   for (const digest of digests) tally.set(digest, (tally.get(digest) ?? 0) + 1);

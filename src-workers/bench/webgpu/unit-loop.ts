@@ -107,7 +107,7 @@ export async function prepareUnitLoop(
   const { queue } = launcher.device;
   return ok({
     launch(share) {
-      // If blocks fetch, any number of blocks does all the work, so for a part of it the counter starts later in the
+      // With fetching, any number of blocks does all the work. To do only a part, the counter starts later in the
       // order.
       const blocks = fetching ? design.gridBlocks : Math.max(1, Math.round(share * design.gridBlocks));
       if (fetching) queue.writeBuffer(dealing, 0, Uint32Array.of(units - Math.max(1, Math.round(share * units))));
@@ -119,7 +119,7 @@ export async function prepareUnitLoop(
       return { pipeline, bindGroup, blocks };
     },
     begin() {
-      // Results of an earlier design could be mistaken for results of this design.
+      // Clears the results, because results of an earlier design could be mistaken for results of this design.
       const encoder = launcher.device.createCommandEncoder();
       encoder.clearBuffer(buffers.result);
       queue.submit([encoder.finish()]);
