@@ -20,7 +20,7 @@ export function jsonRow(row: BestRow) {
 
 const PAGE_ROWS = 10_000;
 
-/** Read page by page so that memory holds only one page. */
+/** The best designs of a run, read page by page so that memory holds only one page. */
 interface BestPages extends BestDesigns {
   /** If equal designs are grouped, each row has the number of designs that it stands for. */
   allRows(): AsyncGenerator<{ readonly row: BestRow; readonly equal?: number }, void>;

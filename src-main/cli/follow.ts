@@ -12,7 +12,7 @@ export function runId(text: string | undefined): Result<number> {
   );
 }
 
-/** Between two requests for the state of the agents. */
+/** Time between two requests for the state of the agents. */
 const AGENTS_MS = 3000;
 
 const RESUME = 'lockstep runs resume';

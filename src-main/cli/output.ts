@@ -69,7 +69,7 @@ class UsageError extends FailureError {}
 export const failure = (code: FailureCode, message: string): FailureError => new FailureError({ code, message });
 export const badUsage = (message: string): UsageError => new UsageError({ code: 'bad-input', message });
 
-/** A failure counts as wrong usage. */
+/** Returns the value of a result. Throws a failure as wrong usage of the command line. */
 export function usage<T>(result: Result<T>): T {
   if (result.ok) return result.value;
   throw new UsageError(result.error);
@@ -129,7 +129,7 @@ export function signedPercent(fraction: number, decimals = 1): string {
   return Number.parseFloat(text) === 0 ? text : `${fraction < 0 ? '-' : '+'}${text}`;
 }
 
-/** The unit suits the smallest time. A missing time is shown as an en dash. */
+/** Formats times in the unit that suits the smallest. A missing time is shown as an en dash. */
 export function timeCells(timesMs: Iterable<number | null | undefined>): {
   readonly unit: string;
   readonly cell: (timeMs: number | null | undefined) => string;

@@ -42,7 +42,7 @@ of run i in run j, and a comparison is {ratio, interval: {low, high}, verdict}.`
     );
 }
 
-/** `--json` prints all designs. */
+/** Maximum rows of the printed table. `--json` prints all designs. */
 const MAX_ROWS = 40;
 
 const VERDICT_TEXT: Readonly<Record<Verdict, string>> = {

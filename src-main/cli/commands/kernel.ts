@@ -186,7 +186,7 @@ interface Compared {
   readonly predicted: number;
 }
 
-/** What a profile counted, beside predictions for a launch of the same number of blocks; null if one is unknown. */
+/** What a profile counted, beside predictions for a launch of the same number of blocks. A null field is unknown. */
 interface ComparedWork {
   readonly device: string;
   readonly threadsPerUnit: number;

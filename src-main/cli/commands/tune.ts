@@ -54,7 +54,7 @@ With --json: {runId, deviceId, considered, measured, failed, best: {designIndex,
     );
 }
 
-/** Either measured and failed designs, or the time of this command. */
+/** When the tuning ends: after this many measured or failed designs, or this time of the command. */
 type TuningBudget = { readonly designs: number } | { readonly timeMs: number };
 
 interface TuneOptions
