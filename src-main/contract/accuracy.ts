@@ -17,7 +17,7 @@ export function isContradicted(predictedMs: number, { meanMs, lowMs, highMs }: S
   return beyond > CONTRADICTION_FRACTION * meanMs;
 }
 
-/** `14.4 times as long as predicted`, `23 % shorter than predicted`. */
+/** Returns, for example, `14.4 times as long as predicted` or `23 % shorter than predicted`. */
 export function contradictionText(predictedMs: number, { meanMs }: Simulated): string {
   const ratio = meanMs / predictedMs;
   if (ratio >= 2) return `${ratio.toFixed(1)} times as long as predicted`;

@@ -86,7 +86,7 @@ export interface UncertainDesign {
   readonly worst90: number;
 }
 
-/** Without a stated value. `range`: the 5 % and 95 % quantiles of the law. */
+/** An input without a stated value. `range`: the 5 % and 95 % quantiles of its law. */
 export interface UnknownInput {
   readonly input: InputFact;
   readonly range: readonly [number, number];
@@ -97,7 +97,7 @@ export interface WorthKnowing extends UnknownInput {
   /** How much `expectedRegret` is expected to fall if the input becomes known. */
   readonly gain: number;
   readonly learn: 'inspect' | 'probe' | 'ask';
-  /** `Read the kernel's code: lockstep kernel inspect …`. */
+  /** How to find the value, for example `Read the kernel's code: lockstep kernel inspect …`. */
   readonly how: string;
   readonly sentence: string;
 }
@@ -135,11 +135,9 @@ export interface Takeover {
   /** A value of the input just beyond the range. */
   readonly at: number;
   readonly designIndex: number;
-  /** The difference to the recommended design: `16 threads per unit, 128-thread blocks`. */
+  /** The difference to the recommended design, for example `16 threads per unit, 128-thread blocks`. */
   readonly text: string;
-  /**
-   * The largest saving from another design on this side of the range, a fraction; 1 if the recommended one cannot run.
-   */
+  /** The largest saving from another design on this side of the range, 0…1; 1 if the recommended design cannot run. */
   readonly gain: number;
 }
 
@@ -185,7 +183,7 @@ export interface AskedTimes {
 export interface LaunchWork {
   /** Instructions that thread groups issue; null if an iteration of the kernel has none. */
   readonly instructions: number | null;
-  /** Read and written in device memory; null if the kernel is not known to move data. */
+  /** Bytes read and written in device memory; null if the kernel is not known to move data. */
   readonly bytes: number | null;
 }
 

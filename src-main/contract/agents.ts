@@ -6,7 +6,7 @@ export type AgentsState =
   | { readonly kind: 'failed'; readonly message: string }
   | {
       readonly kind: 'connected';
-      /** Without a secret. */
+      /** The address of the Redis, without the password. */
       readonly place: string;
       /** An agent must have the same versions of this program and its models. */
       readonly versions: string;
@@ -23,9 +23,9 @@ export interface Agent {
   readonly versions: string;
   readonly fits: boolean;
   readonly workers: number;
-  /** With ids such as `cuda:0@HOST`. */
+  /** Their ids are like `cuda:0@HOST`. */
   readonly devices: readonly MeasuringTarget[];
-  /** Each run by the number that it has in its own database. */
+  /** The number that each run has in the database to which it belongs. */
   readonly runs: readonly number[];
   readonly done: number;
 }

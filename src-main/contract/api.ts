@@ -145,9 +145,9 @@ export interface MeasuredDesignTime extends MedianTime {
 
 export interface SimulatedDesign
   extends Pick<RankRow, 'designIndex' | 'deviceId' | 'device' | 'design' | 'predictedMs'>, Explained {
-  /** By simulated mean, from 1, among the simulated designs of the run. */
+  /** The rank by simulated mean, from 1, among the simulated designs of the run. */
   readonly rank: number;
-  /** The simulated interval overlaps the interval of the design with rank 1. */
+  /** Whether the simulated interval overlaps the interval of the design with rank 1. */
   readonly tied: boolean;
   readonly simulated: SimulatedTime;
   /** Predicted time over simulated mean, minus 1. */
@@ -170,9 +170,9 @@ export interface RankRow {
   /** The rank by predicted time, from 1, among all designs or those of the chosen device; 0 if there is no rank. */
   readonly rank: number;
   /**
-   * The time cannot be distinguished from the best. Two measured designs, or two simulated ones, are tied if their
-   * intervals overlap, any others if the prediction is within the tie band of the best. In a list by simulated time,
-   * only the simulated intervals decide.
+   * Whether the time cannot be distinguished from the best. Two measured or two simulated designs are tied if their
+   * intervals overlap; other designs are tied if the prediction is within the tie band of the best. In a list by
+   * simulated time, only the simulated intervals decide.
    */
   readonly tied: boolean;
   readonly designIndex: number;
@@ -186,7 +186,7 @@ export interface RankRow {
   readonly kind: ImplementationKind;
   readonly hasEvidence: boolean;
   readonly simulated: SimulatedTime | null;
-  /** Measured on a device with the same name as the device of this row. */
+  /** The time measured on a device with the same name as the device of this row. */
   readonly measured: MeasuredDesignTime | null;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
@@ -225,7 +225,7 @@ export interface BestDesigns {
   readonly invalid: SpaceSize['invalid'];
   /** A note that only a part of the designs is predicted. */
   readonly partial: string | null;
-  /** `ties`: tied designs on its device. `inputs` determine its time. Null if no design is valid. */
+  /** `ties`: number of tied designs on its device. `inputs`: what its time depends on. Null if no design is valid. */
   readonly recommended: {
     readonly row: BestRow;
     readonly ties: number;
@@ -270,7 +270,7 @@ export interface RankPage {
   readonly measured: number;
   /** Identifies the order of simulated and measured designs in the list. Requests for further pages repeat it. */
   readonly order: number;
-  /** Times that came later would change the order of the list. */
+  /** Whether times that came later would change the order of the list. */
   readonly outdated: boolean;
   readonly offset: number;
   readonly rows: readonly RankRow[];
@@ -301,9 +301,9 @@ export interface LandscapeAxis {
 }
 
 export interface Histogram {
-  /** In logarithmic steps. There is one edge more than bins. */
+  /** The edges of the bins, in equal logarithmic steps: one more than there are bins. */
   readonly edgesMs: Float64Array;
-  /** Among all designs or those of the filter's device. */
+  /** Number of designs in each bin, among all designs or those of the filter's device. */
   readonly counts: Float64Array;
   readonly passing: Float64Array;
   readonly best: number;
@@ -389,7 +389,7 @@ export interface DeviceBest {
 
 export interface DeviceComparisonResult {
   readonly devices: readonly DeviceBest[];
-  /** On the fastest device. */
+  /** The tie band of the fastest device. */
   readonly tieFraction: number;
   /** timeMs[i][j] is the time of device i's best design on device j, ms; NaN if the design is invalid there. */
   readonly cross: readonly (readonly number[])[];
@@ -398,7 +398,7 @@ export interface DeviceComparisonResult {
   readonly choice: readonly string[];
 }
 
-/** Limit of one call. */
+/** Maximum number of designs in one call of `compare.ranges`. */
 export const MAX_RANGES = 400;
 
 /** Holds the true time of a design in 90 % of cases, as in a recommendation. */
@@ -419,7 +419,7 @@ export interface RunDiff {
     readonly leftDesign: string;
     readonly rightDesign: string;
   }[];
-  /** Over designs that are valid in both runs; NaN without a correlation, null if the spaces differ. */
+  /** Rank correlation over designs that are valid in both runs; NaN if there is none, null if the spaces differ. */
   readonly spearman: number | null;
 }
 
@@ -449,7 +449,7 @@ export interface ExportDocument {
   readonly plain?: boolean;
   readonly text: string;
   readonly next?: number;
-  /** How many designs a table lists, best first, of how many valid designs. */
+  /** The number of designs that a table lists, best first, and the number of all valid designs. */
   readonly designs?: {
     readonly listed: number;
     readonly of: number;

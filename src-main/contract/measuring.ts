@@ -28,7 +28,7 @@ export interface MeasuringTarget {
 export interface Bundle {
   readonly fileName: string;
   readonly cases: number;
-  /** Before each launch, on a CUDA device. */
+  /** The state of the cache before each launch; only on a CUDA device. */
   readonly cache?: CacheState;
   /** Null if a CUDA device can run all valid designs, or if the request names its designs. */
   readonly leftOut: RunnableDesigns | null;
@@ -51,7 +51,7 @@ export interface MeasuringRequest {
   readonly repeats: number;
   readonly warmUps: number;
   readonly cases: number;
-  /** Before each launch, on a CUDA device. */
+  /** The state of the cache before each launch; only on a CUDA device. */
   readonly cache?: CacheState;
   /** Set if the target cannot run every design of the sweep. */
   readonly leftOut?: RunnableDesigns;
@@ -70,11 +70,11 @@ export interface MeasuredPart {
 }
 
 export interface MeasuringProbe {
-  /** The requested number. */
+  /** The requested number of repeats. */
   readonly ofRepeats: number;
   /** Chosen designs, over which the measured ones are spread evenly. Absent in runs of earlier versions. */
   readonly ofDesigns?: number | undefined;
-  /** Of the reduced run. `fullMs` is for the whole request. */
+  /** Estimated time of the reduced run. `fullMs` is the time of the whole request. */
   readonly estimateMs: number;
   readonly fullMs: number;
 }
@@ -127,13 +127,13 @@ export interface TuningStep {
     readonly designIndex: number;
     readonly design: Design;
     readonly measuredMs: number;
-    /** From its own measurements and those of other designs. */
+    /** Estimated from the measurements of this design and of other designs. */
     readonly expectedMs: number;
     readonly predictedMs: number;
   } | null;
   /**
-   * By how much `best` is slower than the fastest design of all, or the 90 % quantile if that is larger. At least the
-   * gain from the last two thirds of the measurements.
+   * Expected excess of `best` over the fastest design of all: its mean or, if larger, its 90 % quantile. It is at least
+   * the gain from the last two thirds of the measurements.
    */
   readonly expectedRegret: number | null;
   /** Spearman's rank correlation of predicted and measured times. Null below 12 designs or with equal predictions. */
@@ -213,7 +213,7 @@ export interface MeasuredDevice {
 export interface ComparedDesign {
   readonly designIndex: number;
   readonly design: Design;
-  /** By predicted time, from 1, among the compared designs. */
+  /** The rank by predicted time, from 1, among the compared designs. */
   readonly predictedRank: number;
   readonly measuredRank: number;
   readonly predictedMs: number;

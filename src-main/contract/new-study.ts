@@ -49,7 +49,7 @@ export function newStudy({
   };
 }
 
-/** `web.csv.gz` gives `web`. */
+/** Returns `web` for `web.csv.gz`. */
 export function studyName(fileName: string): string {
   return fileName
     .replace(/(?<=.)\.gz$/i, '')

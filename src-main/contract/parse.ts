@@ -8,7 +8,7 @@ import { kernelSchema, pipelineSchema, studySchema, type Study } from './study.t
 const STUDY_FORM = 'a study: an object with "lockstep", "name", "workload", "kernel", "devices" and "axes"';
 const MAX_STUDY_CHARACTERS = 4_000_000;
 
-/** Such as `axes.blockThreads[3]`; '' at the root. */
+/** Returns the path of the field, such as `axes.blockThreads[3]`; '' at the root. */
 function fieldPath(issue: v.BaseIssue<unknown>): string {
   return (issue.path ?? []).reduce((path, item) => {
     const key = item.key;
@@ -43,7 +43,7 @@ function jsonStart(value: unknown, most: number): string {
 
 type Issue = v.BaseIssue<unknown>;
 
-/** For a union, this is an issue of the option of the same kind (list or object) as the value, with its whole path. */
+/** Finds the issue to report: for a union, that of the option of the value's kind (list or object), with its path. */
 function meant(issue: Issue): Issue {
   if (issue.type !== 'union') return issue;
   const kind = Array.isArray(issue.input) ? 'array' : 'object';
@@ -69,7 +69,7 @@ function bare(schema: SchemaParts | undefined): SchemaParts | undefined {
   return inner ? bare(inner) : schema;
 }
 
-/** In a union, the option is used that can have fields or items. */
+/** Returns the schema at a path. In a union, the option is used that can have fields or items. */
 function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): SchemaParts | undefined {
   let at = schema as SchemaParts | undefined;
   for (const { key } of path) {
@@ -81,7 +81,7 @@ function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): 
   return bare(at);
 }
 
-/** Wrong letters up to which another field is suggested. */
+/** Maximum number of wrong letters for which a field with a similar name is suggested. */
 const MAX_MISSPELLING = 3;
 
 /** A field of a kernel with one of these words is probably meant to hold the measured cycles of an iteration. */
@@ -115,7 +115,7 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   Object: 'an object',
 };
 
-/** Valibot's `("a" | "b")` becomes `must be "a" or "b"`; a longer union becomes `must be one of "a", "b", "c"`. */
+/** Rewrites Valibot's `("a" | "b")` as `must be "a" or "b"`, and a longer union as `must be one of "a", "b", "c"`. */
 function requirement(issue: Issue): string {
   if (issue.message.startsWith('must ')) return issue.message;
   const bound = /^([<>])=(\S+)$/.exec(issue.expected ?? '');
@@ -140,7 +140,7 @@ function describe(schema: unknown, issue: Issue): string {
     : `${path} is missing: it ${requirement(missing)}`;
 }
 
-/** A failure names the first wrong field, the expected value and the actual value; its context has the path. */
+/** Validates a value. A failure names the first wrong field with the expected and actual value, and has its path. */
 export function validate<Schema extends v.GenericSchema>(
   schema: Schema,
   value: unknown,

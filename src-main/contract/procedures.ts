@@ -114,8 +114,8 @@ const measuringInput = {
   /** Needed if the sweep has several devices. */
   deviceId: v.optional(shortText),
   /**
-   * Among those that the target can run: the best by prediction, random valid ones (with the seed of the study), evenly
-   * spread over the ranking, or those named in `designs`, all of which it must run.
+   * Which designs of those that the target can run: the best by prediction, random valid ones (with the seed of the
+   * study), evenly spread over the ranking, or those named in `designs`, which the target must all be able to run.
    */
   choose: v.optional(v.picklist(['best', 'random', 'spread', 'named']), 'best'),
   count: v.optional(whole(1, 10_000), 20),
@@ -127,7 +127,7 @@ const measuringInput = {
   cache: v.exactOptional(v.picklist(CACHE_STATES)),
 };
 
-/** A time that a user is willing to wait. */
+/** As long as a user is usually willing to wait. */
 const DEFAULT_TIME_LIMIT_MS = 120_000;
 const durationMs = v.pipe(v.number(), v.minValue(0), v.finite());
 const probeTimes = v.strictObject({
@@ -140,7 +140,7 @@ const probeTimes = v.strictObject({
 });
 
 const commandLine = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_COMMAND_CHARACTERS));
-/** Only for the target `program`. Only the command line may start it. */
+/** The user's own program, for the target `program`. Only for the command line. */
 const ownProgram = v.optional(
   v.strictObject({
     /** Runs the program once, with placeholders such as `{blockThreads}`, without a shell. */
@@ -151,7 +151,7 @@ const ownProgram = v.optional(
   }),
 );
 
-/** A manifest, for the targets `cuda:0`, `opencl:0`, … and `webgpu`. Only the command line may start it. */
+/** The manifest of the user's own kernel, for `cuda:0`, `opencl:0`, … and `webgpu`. Only for the command line. */
 const ownKernel = v.optional(v.strictObject({ file: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)) }));
 
 const maxThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
@@ -165,7 +165,7 @@ const measuringPlace = { target: shortText, limits: pageLimits, program: ownProg
 /** A study with unsaved changes. Its files are in `folder`, or next to the saved study. */
 const unsavedStudy = { studyId: v.optional(id), study: studySchema, folder: v.optional(folder) };
 
-/** Current or older names. */
+/** An input by its current or an older name. */
 const variedInput = v.pipe(
   v.custom<VariedInput>(
     (input) => typeof input === 'string',
@@ -202,7 +202,7 @@ function isRecord(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** As for a file whose order is kept. */
+/** Files have the same limit if the order of their lengths is kept. */
 const MAX_LENGTHS = 2 ** 25;
 
 const advice = {
@@ -438,7 +438,7 @@ const others = {
   'ranking.plain': procedure(v.strictObject({ runId: id, deviceId: v.optional(shortText) })).returns<{
     readonly designIndex: number | null;
   }>(),
-  /** For each axis with several values, the designs that equal this one on the other axes. */
+  /** Returns, for each axis with several values, the designs that equal this one on all other axes. */
   'ranking.slices': procedure(v.strictObject({ runId: id, designIndex: index })).returns<readonly api.DesignSlice[]>(),
 
   /**

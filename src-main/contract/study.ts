@@ -9,7 +9,7 @@ const STUDY_FORMAT_VERSION = 1;
 type Described<Schema extends v.GenericSchema> = v.SchemaWithPipe<
   readonly [Schema, v.DescriptionAction<v.InferOutput<Schema>, string>]
 >;
-/** The JSON Schema includes the description. */
+/** Adds a description, which the JSON Schema then includes. */
 export function described<const Schema extends v.GenericSchema>(schema: Schema, what: string): Described<Schema> {
   return v.pipe(schema, v.description<v.InferOutput<Schema>, string>(what));
 }

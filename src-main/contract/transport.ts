@@ -21,7 +21,7 @@ export interface EventMessage {
 }
 export type ServerMessage = Reply | EventMessage;
 
-/** Bytes of a frame: requests are large enough for uploads of workloads, replies for exports. */
+/** Maximum bytes of a frame. Requests must hold uploads of workloads, and replies must hold exports. */
 export const MAX_REQUEST_BYTES = 256 * 2 ** 20;
 export const MAX_REPLY_BYTES = 1024 * 2 ** 20;
 

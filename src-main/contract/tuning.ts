@@ -1,7 +1,7 @@
 import { ok, type Result } from '../../src-workers/domain/result.ts';
 import type { TuningStep } from './measuring.ts';
 
-/** Every host repeats two steps: propose designs and measure them. */
+/** Why a tuning stops. In every host, it repeats two steps: propose designs and measure them. */
 export type TuningStop =
   /** The expected regret is small enough. */
   | 'within'
@@ -12,10 +12,10 @@ export type TuningStop =
   /** A step added no measurement, because it ran on another device than the steps before. */
   | 'other-device';
 
-/** A step starts the target's program only once. */
+/** Number of designs for which the target's program is started once. */
 export const DESIGNS_PER_STEP = 4;
 
-/** Each reason once, the newest first. */
+/** Returns each reason once, the newest first. */
 export function failureReasons({ history }: Pick<TuningStep, 'history'>): readonly string[] {
   return [...new Set(history.toReversed().flatMap(({ failure }) => failure ?? []))];
 }
