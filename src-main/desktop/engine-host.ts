@@ -125,7 +125,7 @@ const startUtility: Launch = (options, onMessage, onExit) => {
   };
 };
 
-/** The desktop process forwards the messages of the pages. */
+/** Starts the engine in Node. The desktop process forwards the messages of the pages. */
 const startNode: Launch = (options, onMessage, onExit) => {
   const ports = new Map<number, MessagePortMain>();
   const child = fork(options.engineProcessFile, [], {

@@ -28,7 +28,7 @@ export function writeWindowState(file: string, state: WindowState): void {
   }
 }
 
-/** Whether enough of the title bar is on a display to drag the window. Displays may have been removed. */
+/** Returns whether enough of the title bar is on a display to drag the window. Displays may have been removed. */
 export function isReachable(bounds: Rectangle, workAreas: readonly Rectangle[]): boolean {
   const GRIP_PX = 80;
   return workAreas.some((area) => {

@@ -9,9 +9,9 @@ export function randomToken(): string {
 }
 
 /**
- * The token is saved in a file next to the database, so that pages recognize the server after a restart. A file that
- * others can read, or that has no token, is replaced. If it cannot be written, the token is valid until the server
- * ends.
+ * Returns the token, which is kept in a file next to the database so that pages recognize the server after a restart. A
+ * file that others can read, or that has no token, is replaced. If it cannot be written, the token is valid until the
+ * server ends.
  */
 export async function keptToken(databaseFile: string): Promise<string> {
   const file = `${databaseFile}.token`;

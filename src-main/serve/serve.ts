@@ -25,7 +25,7 @@ export const DEFAULT_PORT = 7877;
 const LOOPBACK = '127.0.0.1';
 const PING_INTERVAL_MS = 30_000;
 const MAX_PAGES = 64;
-/** Unsent data of a slow page, which gets no progress, because progress is soon out of date. */
+/** A page with more unsent data than this gets no progress, because progress is soon out of date. */
 const SLOW_PAGE_BYTES = 4 * 2 ** 20;
 
 export interface ServeOptions {
@@ -36,7 +36,7 @@ export interface ServeOptions {
   readonly port: number;
   /** At least 16 characters of [A-Za-z0-9_-]. The default is random. */
   readonly token?: string;
-  /** Limit for all pages together. The default is two of the largest messages. */
+  /** Limit of the incomplete messages of all pages together. The default is two of the largest messages. */
   readonly maxIncompleteBytes?: number;
 }
 
