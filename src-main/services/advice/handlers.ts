@@ -18,7 +18,7 @@ import { uncertainty } from './uncertainty.ts';
 export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'>> {
   const ownPredictions = createPredictions(context.pool);
   const turns = new Turns();
-  /** Weighed answers follow exact ones, so they replace only each other. A newer recommendation replaces both. */
+  /** A weighed answer follows an exact one, so it cancels only weighed ones. A newer recommendation cancels both. */
   const weighings = new Turns();
   /** Relative files are in the folder of the saved study, unless the input names another folder. */
   const studyOf = async (input: {

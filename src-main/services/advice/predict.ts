@@ -156,7 +156,7 @@ function placeIn<T>({ values, places }: Growing<T>, value: T): number {
   return values.push(value) - 1;
 }
 
-/** Placing a row of parameters on the axes adds its values to the axes. */
+/** Returns `place`, which finds the values of a row of parameters on the axes, and adds values that the axes lack. */
 function extending(
   { devices, ...own }: SpaceAxes,
   units: number,

@@ -36,7 +36,7 @@ export interface DevicePrediction {
   readonly others: {
     /** The designs among which the rule of the pick chooses: at most 20 are listed, fastest first. */
     readonly ties: { readonly count: number; readonly first: readonly number[] };
-    /** In a coarse prediction, other cells have the time of the nearest predicted one. */
+    /** In a coarse prediction, a cell without a predicted design has the time of the nearest predicted one. */
     readonly landscape: BestMaps;
   } | null;
 }
@@ -55,7 +55,7 @@ const MAX_TASK_DESIGNS = 2048;
 const MAX_REMEMBERED = 192;
 /** The time in which a glance may predict designs, ms. The rest of its answer takes some 30 ms. */
 const GLANCE_MS = 60;
-/** A glance first predicts this many of the best designs before an edit, per device and worker. */
+/** Number of designs that a glance predicts first, per device and worker: the best designs before the edit. */
 const MAX_LEADING = 8;
 
 interface Kept extends Pick<AdvisedDevice, 'inputs'> {
@@ -153,7 +153,7 @@ export function createPredictions(pool: Pool): Predictions {
     const coarse = devices.length > 0 ? coarseDesigns(devices[0].plan.axes) : new Uint32Array();
     const parts = devices.map((device) => ({ device, parts: listParts(device, look, coarse, recalled.get(device)) }));
     const lanes = Array.from({ length: pool.workers }, (_, worker) => makeLane(parts, worker));
-    // A worker first takes its own jobs, because it still has their laws from the last edit. Then it helps others.
+    // A worker first takes its own jobs, because it still has their laws from the last edit. Then it takes other jobs.
     const work = async (own: Job[], worker: number): Promise<void> => {
       for (const lane of [own, ...lanes]) for (let job = lane.shift(); job; job = lane.shift()) await run(job, worker);
     };

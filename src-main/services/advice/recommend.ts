@@ -36,7 +36,7 @@ export interface RecommendOptions {
 export interface Advised {
   readonly device: AdvisedDevice;
   readonly prediction: DevicePrediction;
-  /** `picked` counts only designs of the device; `at` is the place in the prediction. */
+  /** `picked` numbers the designs of the device from 0; `at` is the place of the design in the prediction. */
   readonly picked: number;
   readonly at: number;
 }

@@ -111,7 +111,7 @@ async function chosenDesign(
   return asked.ok ? ok({ device: asked.value.device, recommended: asked.value.design }) : asked;
 }
 
-/** The values of the recommended implementation are used. */
+/** Lists the inputs to vary, with their values in the recommended implementation. */
 function variedInputs(
   study: AdvisedStudy,
   { device }: AdvisedDevice,

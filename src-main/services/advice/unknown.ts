@@ -74,7 +74,7 @@ export function unknownInput(
   };
 }
 
-/** For example `once per unit, longest chain and other assumed inputs`. */
+/** Returns, for example, `once per unit, longest chain and other assumed inputs`. */
 export function drawnText(unknown: readonly UnknownInput[]): string {
   const [first, second, ...others] = unknown.map(({ input }) => midSentence(input.label));
   return (

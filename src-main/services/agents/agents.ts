@@ -105,7 +105,7 @@ export function openAgents(store: StoreClient): Agents {
   };
 }
 
-/** Run numbers are unique only within a database, which the first call gives an id. */
+/** Returns the id of the database, which the first call makes. Run numbers are unique only within a database. */
 async function readStoreId(store: StoreClient): Promise<Result<string>> {
   const settings = await store.listSettings();
   if (!settings.ok) return settings;

@@ -162,7 +162,7 @@ export async function connected<T>(
 const silentText = (place: string): string =>
   `The Redis at ${place} accepts connections but did not answer within ${ANSWER_MS / 1000} s, so the connection was closed. Check whether it hangs.`;
 
-/** Whether a Redis keeps answering until `done` settles. `done` may fail. */
+/** Returns whether a Redis keeps answering until `done` settles. `done` may fail. */
 async function answers(redis: Redis, done: Promise<unknown>): Promise<boolean> {
   const over = new AbortController();
   const timer = (ms: number) => pause(ms, false, { signal: over.signal }).catch(() => true);

@@ -251,8 +251,8 @@ const measureOnAgent = async (
         }
       }
       if (read) continue;
-      // A removed job without a last line was taken from a silent agent. The stream is read once more before that,
-      // because the line may just have come.
+      // If the job is gone and the stream has no last line, the agent was silent. Before that is concluded, the stream
+      // is read once more, because the line may just have come.
       if (gone) return ok({ kind: 'lost' });
       gone = (await unlessAborted(device.getJobState(jobId))) === 'unknown';
     }
@@ -266,7 +266,7 @@ const measureOnAgent = async (
   }
 };
 
-/** The entry expires when the announcements stop. */
+/** Announces an agent or owner. The entry expires if this is not repeated in time. */
 export async function announce(
   { redis, key }: Connection,
   kind: 'agent' | 'owner',

@@ -56,7 +56,7 @@ export const deviceQueue = (agent: string, target: string): string =>
   `device-${plainName(agent)}-${plainName(target)}-${plainName(VERSIONS)}`;
 export const CANCEL_CHANNEL = 'cancelled';
 
-/** `cuda:0@host` is the target `cuda:0` of the agent `host`. Returns null for a local target. */
+/** Splits `cuda:0@host` into the target `cuda:0` and the agent `host`. Returns null for a local target. */
 export function remoteTarget(target: string): { readonly target: string; readonly agent: string } | null {
   const at = target.indexOf('@');
   return at < 0 ? null : { target: target.slice(0, at), agent: target.slice(at + 1) };

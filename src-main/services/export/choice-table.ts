@@ -111,8 +111,8 @@ function chosenDesign(table: Choices, mean: number, spread: number, count: numbe
 }
 
 /**
- * The order, loop, register cap and implementation are those of `row`. A few launches are kept, so that each law has
- * one within `AGREEMENT_FRACTION` of its fastest, because recommendations treat such times as equal.
+ * Uses the order, loop, register cap and implementation of `row`. A few launches are kept, so that each law has one
+ * within `AGREEMENT_FRACTION` of its fastest, because recommendations treat such times as equal.
  */
 export async function choiceTable(
   pool: Pool,

@@ -54,7 +54,7 @@ export function head(
   ].map((line) => `${mark} ${line}`);
 }
 
-/** Explains how the result of `grid_for` lets the user's loop over `units_per_thread` units per slot miss no unit. */
+/** Explains how a loop over `units_per_thread` units per slot reaches all units with the result of `grid_for`. */
 export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = 'units'): string {
   return isGridFixed
     ? `The number of blocks for a number of ${what}. The design fixes this number, but more blocks are needed if a slot would otherwise have more than units_per_thread ${what}. ` +

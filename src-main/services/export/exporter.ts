@@ -73,7 +73,7 @@ export interface Rendered extends Omit<ExportDocument, 'plain' | 'text' | 'next'
   readonly parts: AsyncIterator<string, void>;
 }
 
-/** The result is safe on every system. */
+/** Makes the stem of a file name that is safe on every system. */
 export function fileStem(name: string): string {
   const words = name
     .toLowerCase()

@@ -5,7 +5,7 @@ import type { RankRow } from '../../contract/api.ts';
 import { layoutSentences } from '../ranking/design-text.ts';
 import { head, launchNumbers, type CodeSource } from './code.ts';
 
-/** Otherwise, slots fetch units, or units are cut. */
+/** Returns whether the launch fixes which whole units a slot takes. Otherwise, slots fetch units, or units are cut. */
 export function isDealt({ design }: RankRow): boolean {
   const balancing = unwrap(parseBalancing(design.balancing));
   return design.classes !== undefined || (isWholeUnit(balancing) && balancing.kind !== 'dynamic-fetch');

@@ -2,12 +2,12 @@
 
 const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** Control characters become spaces. The result is safe as content or in a quoted attribute. */
+/** Makes text safe as content of HTML or in a quoted attribute. Control characters become spaces. */
 export function html(text: string): string {
   return oneLine(text).replace(/[&<>"']/g, (mark) => HTML[mark]);
 }
 
-/** The result is one line without markup. */
+/** Makes text one line of Markdown without markup. */
 export function markdown(text: string): string {
   return oneLine(text)
     .replace(/[\\`*_{}[\]<>|#~!&]/g, (mark) => `\\${mark}`)
@@ -113,7 +113,7 @@ export function whole(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: 0 });
 }
 
-/** 0.131 becomes `13.1 %`, with a no-break space. */
+/** Formats 0.131 as `13.1 %`, with a no-break space. */
 export function percent(fraction: number, decimals = 1): string {
   return `${(100 * fraction).toFixed(decimals)}\u00a0%`;
 }

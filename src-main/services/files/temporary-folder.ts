@@ -6,7 +6,7 @@ import { fail, type Result } from '../../../src-workers/domain/result.ts';
 
 const PREFIX = `lockstep-plan-${hostname().replaceAll(/[^\w.]/g, '_')}-`;
 
-/** The folder lasts as long as the call. Fails with `storage` if it cannot be made. */
+/** Makes a folder that lasts as long as the call. Fails with `storage` if it cannot be made. */
 export async function inTemporaryFolder<T>(body: (folder: string) => Promise<Result<T>>): Promise<Result<T>> {
   let folder: string;
   try {

@@ -78,7 +78,7 @@ function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named:
   return wantedOf(own, {});
 }
 
-/** Returns the reason if an exported script's numbers are not valid here. */
+/** Returns the case with names for numbers, or why the numbers of an exported script are not valid here. */
 function namedCase(one: CaseResult, axes: SpaceAxes, units: number, isDeviceKnown: boolean): CaseResult | string {
   if (one.case.benchmark !== 'external') return one;
   const configuration = withNames(one.case.parameters.configuration, axes, units, isDeviceKnown);
@@ -174,7 +174,7 @@ export async function linkDesigns(
   return ok({ cases: kept, device: chosen, designs: best.size, warnings });
 }
 
-/** A text is the reason why a case has no design. */
+/** Finds the design of each case, or a text that says why it has none. */
 async function findCases(
   view: RunView,
   cases: readonly CaseResult[],
@@ -247,7 +247,7 @@ interface LinkedCase {
   readonly index: number;
   readonly device: Device;
   readonly result: CaseResult;
-  /** A time that equals the prediction was not measured. */
+  /** Whether the time equals the prediction, and so was not measured. */
   readonly predicted: boolean;
 }
 
@@ -283,7 +283,7 @@ const MAX_CANDIDATES = 20_000;
 
 const places = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at);
 
-/** The function returns a design, or the reason why there is none. */
+/** Returns a function that finds the design, or the reason why there is none. */
 function designFinder(view: RunView, named: string | null): (wanted: Wanted) => number | string {
   const { axes } = view.ranking;
   const counts = axisCounts(axes);

@@ -29,7 +29,7 @@ import { parametersOfStudy } from './named-parameters.ts';
 const MAX_BATCH_CASES = 1000;
 const MAX_BATCH_TIMES = 20_000;
 
-/** The store removes the run of a file that is unreadable or was not read to the end. */
+/** Imports a file as a run. The store removes the run if the file is unreadable or was not read to the end. */
 export async function importFile(context: Context, input: ImportInput): Promise<Result<ImportedFile>> {
   const { fileName } = input;
   const start = performance.now();
@@ -108,7 +108,7 @@ export async function importFile(context: Context, input: ImportInput): Promise<
 
 const SHOWN_VALUES = 6;
 
-/** There is no question if the file names its designs, or has no configurations of another program. */
+/** Returns what the user must state: nothing if a file names its designs or has no other program's parameters. */
 export async function inspectImport(
   context: Context,
   { fileName, bytes, openRunId, studyName }: ProcedureArguments<'import.inspect'>,

@@ -102,7 +102,7 @@ const alone = (why: string): LinkedSource => ({
 });
 const anotherRun = (runId: number): string => `Run ${runId} of this database is not the sweep of these designs`;
 
-/** A text is the reason why the run is not in this database. */
+/** Finds the run that a file names, or a text that says why the run is not in this database. */
 async function runOfFile(context: Context, { runId, study, seed }: FileSweep): Promise<Result<RunRecord | string>> {
   const run = await context.store.getRun(runId);
   if (!run.ok && run.error.code !== 'not-found') return run;
@@ -111,7 +111,7 @@ async function runOfFile(context: Context, { runId, study, seed }: FileSweep): P
   return ok(seed !== null && run.value.seed !== seed ? anotherRun(runId) : run.value);
 }
 
-/** The sweep is the run that the user names, or the file names, or that is open. */
+/** Links a file to a sweep: the run that the user names, or the file names, or that is open. */
 export async function linkedFile(
   context: Context,
   read: Imported,

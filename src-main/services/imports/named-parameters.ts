@@ -4,8 +4,8 @@ import type { Context } from '../context.ts';
 const MAX_IMPORTS = 50;
 
 /**
- * Maps parameters to fields of a design. What the user states comes first, then what earlier imports for the same study
- * stated. The newest import that maps a parameter counts.
+ * Maps parameters to fields of a design. Statements of the user come first, then those of earlier imports for the same
+ * study. If several imports map a parameter, the newest counts.
  */
 export async function parametersOfStudy(
   { store }: Context,

@@ -55,7 +55,7 @@ export function kernelAbility(ability: Ability): Ability {
   return { ...ability, threadsPerUnit: null, bestBuckets: true, wholeUnits: false, tiles: false };
 }
 
-/** The files of the kernel are checked. */
+/** Reads the manifest of a kernel and checks its files. */
 export async function kernelTask(
   { file }: NonNullable<AskedKernel>,
   view: RunView,

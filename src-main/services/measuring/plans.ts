@@ -199,7 +199,7 @@ function designCase(predictor: Predictor, designIndex: number, predictedMs: numb
   };
 }
 
-/** Null if no loop stands in for the kernel on this backend. */
+/** Returns null if no loop stands in for the kernel on this backend. */
 export function standInOf(kernel: KernelProfile, backend: BenchBackend): UnitLoopProfile | null {
   if (backend === 'cuda' || backend === 'hip') return unitLoopProfile(kernel, 'cuda');
   return backend === 'webgpu' ? unitLoopProfile(kernel, backend) : null;

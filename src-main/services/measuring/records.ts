@@ -21,7 +21,7 @@ export type MeasuredCaseDetail = Omit<CaseResult, 'timesMs' | 'correct' | 'failu
 
 export interface MeasuredOrigin {
   readonly sourceRunId: number | null;
-  /** An id of the sweep. Without a sweep, the device that measured. */
+  /** The id of a device of the sweep or, without a sweep, of the device that measured. */
   readonly deviceId: string;
   readonly backend: string;
 }

@@ -17,7 +17,7 @@ function isBestBuckets(text: string): boolean {
   return unwrap(parseBalancing(text)).kind === 'best-buckets';
 }
 
-/** The stand-in loop supports no padding and no even shares. */
+/** Returns whether slots take whole units. The stand-in loop supports no padding and no even shares. */
 export function takesWholeUnits(text: string): boolean {
   return isWholeUnit(unwrap(parseBalancing(text)));
 }
@@ -46,7 +46,7 @@ function findBounds({ ranking: { axes } }: RunView, ability: Ability): readonly 
     keep({ quantity: 'tiles', atMost: null }, 'blockWidth', axes.blockWidth ?? [null], (width) => width === null);
   const { wholeUnits } = ability;
   if (wholeUnits) keep({ quantity: 'wholeUnits', atMost: null }, 'balancing', axes.balancing, takesWholeUnits);
-  // Of several bounds on one axis, only the last counts, so this one includes both limits.
+  // Only the last bound on an axis counts, so this bound on the balancing includes both limits.
   if (!ability.bestBuckets && axes.balancing.some(isBestBuckets)) {
     const can = (text: string): boolean => !isBestBuckets(text) && (!wholeUnits || takesWholeUnits(text));
     keep({ quantity: 'bestBuckets', atMost: null }, 'balancing', axes.balancing, can);
@@ -54,7 +54,7 @@ function findBounds({ ranking: { axes } }: RunView, ability: Ability): readonly 
   return bounds;
 }
 
-/** Best prediction first. */
+/** Lists the designs that a target can run, the best prediction first. */
 export function runnableDesigns(
   view: RunView,
   deviceId: string,

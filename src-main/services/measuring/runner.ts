@@ -21,7 +21,7 @@ export interface Program {
 
 export interface ProgramLimits {
   readonly totalMs: number;
-  /** The time until the program mentions its first case, from its start or the last line that began something new. */
+  /** The time until the program mentions its first case, from its start or its last line that began something new. */
   readonly startMs: number;
   readonly caseMs: number;
 }
@@ -55,13 +55,13 @@ const MAX_SHOWN_CHARACTERS = 300;
 const LAST_WORDS_MS = 200;
 const TERM_GRACE_MS = 2000;
 
-/** The program ends with this process. Under Electron, Electron's own Node runs the script. */
+/** Makes a program of a script, which ends with this process. Under Electron, Electron's own Node runs the script. */
 export function scriptProgram(file: string, args: readonly string[], cwd: string): Program {
   const env = { ...ownNode(), [PARENT_VARIABLE]: String(process.pid) };
   return { program: process.execPath, args: [file, ...args], cwd, env };
 }
 
-/** All records are processed when the call resolves. It rejects only if `take` has a bug. */
+/** Runs a program. All records are processed when the call resolves. It rejects only if `take` has a bug. */
 export async function runProgram(
   program: Program,
   limits: ProgramLimits,

@@ -36,7 +36,7 @@ const BACKENDS: Readonly<Record<Exclude<BenchSuite, 'designs'>, readonly BenchBa
 };
 
 /**
- * A text is the reason why the backend has no such suite.
+ * Lists the cases of a suite. Fails if the suite does not run on the backend.
  * @param device if the device is already known, cases that it cannot run are left out
  */
 export function suiteCases(

@@ -13,7 +13,7 @@ import { AXIS, axisCounts, decodeInto, type SpaceAxes } from '../../../src-worke
 import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
 import { counted } from '../export/text.ts';
 
-/** For example `4 threads per unit, blocks of 64 threads, 3,584 blocks, window-sort(256)`. */
+/** Returns, for example, `4 threads per unit, blocks of 64 threads, 3,584 blocks, window-sort(256)`. */
 export function designWords(design: Design): string {
   const { threadsPerUnit, gridBlocks, balancing, loop, registerCap, classes } = design;
   const named = implementationText(design);
@@ -43,8 +43,8 @@ export function launchedText(design: Design, axes: SpaceAxes, index: number): st
 }
 
 /**
- * For example `16 threads per unit, blocks of 128 threads`. The number of blocks of an invalid design is unknown and
- * left out.
+ * Returns, for example, `16 threads per unit, blocks of 128 threads`. The number of blocks of an invalid design is
+ * unknown and left out.
  */
 export function differenceText(from: Design, to: Design): string {
   const cap = to.registerCap === null ? 'no register cap' : `registers capped at ${to.registerCap}`;

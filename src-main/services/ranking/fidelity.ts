@@ -109,7 +109,7 @@ interface Interval {
   readonly highMs: number | null;
 }
 
-/** Times with overlapping intervals cannot be distinguished. False without intervals. */
+/** Returns whether two intervals overlap, so that their times cannot be distinguished. False without intervals. */
 export function intervalsOverlap(a: Interval, b: Interval): boolean {
   if (a.lowMs === null || a.highMs === null || b.lowMs === null || b.highMs === null) return false;
   return a.lowMs <= b.highMs && b.lowMs <= a.highMs;

@@ -32,7 +32,7 @@ const AXIS_LABELS: Readonly<Record<AxisName, string>> = {
   blockThreads: 'Block size',
 };
 
-/** Launches for CPUs come last. `null` means the whole axis. */
+/** Returns where the launches for a kind of device are on the axis, CPUs last. `null` means the whole axis. */
 export function launchesOf(
   { ranking: { axes } }: RunView,
   kind: Device['kind'] | null,

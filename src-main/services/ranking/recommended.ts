@@ -27,8 +27,8 @@ export interface RecommendedDesign {
 }
 
 /**
- * The predicted times hold for the middle of each assumed input; `advice/of-run.ts` weighs the design over all values
- * of the inputs. If a run keeps fewer designs than are tied, it has saved the pick, which it may not keep as a design.
+ * Uses predicted times for the middle of each assumed input; `advice/of-run.ts` weighs the design over all values. If a
+ * run keeps fewer designs than are tied, it has saved the pick, which may not be among the kept designs.
  */
 export function recommendedDesign(view: RunView, within: RankingFilter): RecommendedDesign | null {
   const { ranking } = view;

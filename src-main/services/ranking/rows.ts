@@ -165,7 +165,7 @@ export function* bestRows(view: RunView, filter: RankingFilter, limit: number, f
   for (let at = from; at < end; at += 1) yield rankRow(view, list[at], at + 1, ties.isTied(list[at]));
 }
 
-/** Fastest first. Ranks count the designs of the filter. Values without a valid design are left out. */
+/** Returns the best valid design of each value on an axis, fastest first. Ranks count the designs of the filter. */
 export function bestOfAxis(view: RunView, axis: AxisName, filter: RankingFilter): readonly RankRow[] {
   const list = rankedDesigns(view.ranking, filter, 'timeMs');
   const ties = tiesIn(view, list);

@@ -73,7 +73,7 @@ function resolveLaws(assumed: AdvisedInputs['assumed'] = {}): Laws {
   return laws;
 }
 
-/** The unknown inputs of a study on a device have a law but no stated value. */
+/** Returns the inputs of a study that are unknown on a device: those that have a law but no stated value. */
 export function unknownOf({ kernel, implementations, assumed, pipeline }: AdvisedInputs, device: Device): Unknown {
   const laws = resolveLaws(assumed);
   const measured = pipeline?.[device.id] !== undefined;

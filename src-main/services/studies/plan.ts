@@ -134,7 +134,7 @@ function studyImplementations(
   return ok(made);
 }
 
-/** Also for the image that a workload names; undefined without rows. */
+/** Returns the units in a row, also of the image that a workload names; undefined without rows. */
 function rowWidth({ lengths, width }: Study['workload']): number | undefined {
   if (width !== undefined) return width;
   const parsed = parseWorkload(lengths);

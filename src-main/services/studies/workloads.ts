@@ -23,7 +23,7 @@ export const sha256 = (bytes: Uint8Array | string): string => hash('sha256', byt
 
 const DIGEST_STEP_BYTES = 4 * 2 ** 20;
 
-/** The SHA-256 of all parts together, in hexadecimal. Other calls can run in between. */
+/** Computes the SHA-256 of all parts together, in hexadecimal. Other calls can run in between. */
 export async function digestOf(...parts: readonly Uint8Array[]): Promise<string> {
   const sum = createHash('sha256');
   for (const part of parts)

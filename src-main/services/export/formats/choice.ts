@@ -41,7 +41,7 @@ const DESIGNS_PER_LINE = 6;
 
 const float = (value: number, decimals: number): string => `${value.toFixed(decimals)}f`;
 
-/** If the number of blocks follows from the units per slot, it is 0, and vice versa. */
+/** Writes 0 for the number of blocks if it follows from the units per slot, and the reverse. */
 function designRow(design: ChoiceDesign, device: Device): string {
   const { threadsPerUnit, blockThreads, launch } = design;
   const rounds = launch.kind === 'units-per-thread' ? launch.value : 0;
