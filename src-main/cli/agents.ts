@@ -22,7 +22,7 @@ export async function agentTarget<
   const { redis, target, bundle } = options;
   if (redis === undefined || bundle !== undefined) return ok(options);
   if (target === undefined)
-    return badInput('Agents measure only on their own devices. Name one with --target, such as cuda:0.');
+    return badInput('Agents measure only on their own devices. Specify a device with --target, such as cuda:0.');
   if (remoteTarget(target)) return ok(options);
   const state = await engine.call('agents.state', {});
   if (!state.ok) return state;
@@ -35,7 +35,7 @@ export async function agentTarget<
   return found.length > 1
     ? badInput(`Several agents have the device ${target}. Choose one: --target ${found.join(' or ')}.`)
     : notFound(
-        `No connected agent measures on ${target}${known.length > 0 ? ` (they have ${known.join(', ')})` : ''}. Start one: lockstep agent --redis ${redis} --devices ${target}`,
+        `No connected agent measures on ${target}${known.length > 0 ? ` (the agents have ${known.join(', ')})` : ''}. Start an agent: lockstep agent --redis ${redis} --devices ${target}`,
       );
 }
 
@@ -51,5 +51,5 @@ export function agentsText(state: AgentsState): string | null {
   const others = state.agents.map(({ name, versions }) => `${name} has ${versions}`);
   return others.length > 0
     ? `The run waits: agents must have ${state.versions}, but ${others.join('; ')}. Install the same version on all machines.`
-    : `The run waits: no agent is connected to ${state.place}. Start one: lockstep agent --redis ${state.place}`;
+    : `The run waits: no agent is connected to ${state.place}. Start an agent: lockstep agent --redis ${state.place}`;
 }

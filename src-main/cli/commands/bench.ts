@@ -51,7 +51,7 @@ With --json:
                leftOut  {designs, runnable, limits: [{quantity, atMost}]} if the target cannot run the whole sweep
                part     {units, ofUnits, designsLeftOut} if fewer units were measured
                probe    {ofRepeats, ofDesigns, estimateMs, fullMs} if a probe chose how much is measured
-               (fewer cases than ofDesigns are spread over the chosen designs)
+               (if there are fewer cases than ofDesigns, they are spread over the chosen designs)
                program  {exec, build}; cases then also have the digest and the implementation
                kernel   {file, name}
   --list       {targets: [{id, backend, available, label, device, advice}]}
@@ -73,8 +73,8 @@ The program runs in the current folder, without a shell: spaces separate argumen
                                         the device; the ranking shows the times in the rows of this device
 In both commands, these names are replaced by values of the design ({{name}} is the text {name}):
 ${placeholderLines()}
-A build is reused until a file changes: one that the command names, or one in the current folder or in a folder that it
-names. The launches of several designs alternate in random order. A design fails if a run ends with an error, prints no
+A build is reused until a file changes that the command names, or that is in the current folder or in a folder that the
+command names. The launches of several designs alternate in random order. A design fails if a run ends with an error, prints no
 time, or exceeds --case-limit; the other designs continue.
 
 Your own kernel, in CUDA, HIP, OpenCL or WGSL, without a program (example and format: db/examples/kernels):
@@ -88,7 +88,7 @@ export function addBench(program: Command, { terminal, withEngine, withRuns }: C
   byAgents(command(program, 'bench [run]', 'measure designs of a sweep, or the properties of a device'))
     .option(
       '--target <target>',
-      'where: cuda:0, hip:0, webgpu or cpu; opencl:0 and emulation for --kernel (bench --list prints the available ones)',
+      'target to measure on: cuda:0, hip:0, webgpu or cpu; opencl:0 and emulation for --kernel (bench --list prints the available ones)',
     )
     .option(
       '--exec <command>',
@@ -104,7 +104,7 @@ export function addBench(program: Command, { terminal, withEngine, withRuns }: C
       'these designs instead, by the numbers that sweep and rank print',
       (text: string, list: number[] = []) => [...list, whole(text)],
     )
-    .option('--device <id>', 'the device, if the sweep has several')
+    .option('--device <id>', 'the device to measure for, if the sweep has several devices')
     .addOption(
       new Option('--suite <suite>', 'measure a property of the device itself instead of the designs of a run').choices(
         BENCH_SUITES.slice(1),
@@ -452,7 +452,7 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
       `The column "predicted" has the time of the kernel alone, because only the kernel is timed. The rank also includes the time of balancing: up to ${timeText(balancingMs)} for these designs.`,
     );
   terminal.say(
-    `Measured times are ${found.scale.toPrecision(4)} × the predicted ones (median). With this factor, the error is ${percent(found.medianError)} (median) or ${percent(found.p95Error)} (95th percentile); without it, ${percent(found.unscaledMedianError)} (median).`,
+    `Measured times are ${found.scale.toPrecision(4)} × the predicted times (median). With this factor, the error is ${percent(found.medianError)} (median) or ${percent(found.p95Error)} (95th percentile); without it, ${percent(found.unscaledMedianError)} (median).`,
   );
   terminal.say(`Rank correlation: ${rankCorrelation(found)}.`);
   for (const [at, { k, fraction }] of found.regret.entries()) {
@@ -460,7 +460,7 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
     const instead =
       random === undefined
         ? ''
-        : `. A random search measures ${counted(Number(random.toPrecision(3)), 'design')} on average to find one as good`;
+        : `. A random search measures ${counted(Number(random.toPrecision(3)), 'design')} on average to find an equally good design`;
     terminal.say(
       `${k === 1 ? "The model's first design" : `The best of the model's first ${k} designs`} is ${percent(fraction)} slower than the best measured design${instead}.`,
     );

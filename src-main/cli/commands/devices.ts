@@ -14,10 +14,10 @@ import { type Terminal, badUsage, failure, signedPercent, usage } from '../outpu
 export function addDevices(program: Command, cli: CommandLine): void {
   const { terminal, places, withEngine } = cli;
   const devices = group(program, 'devices', 'the device catalogue');
-  command(devices, 'list', 'all devices: the catalogue and your own').action((options: GlobalOptions) =>
+  command(devices, 'list', 'list all devices: the catalogue and your own').action((options: GlobalOptions) =>
     withEngine(options, (engine) => devicesList(engine, terminal, options)),
   );
-  command(devices, 'show <id>', 'one device with its sources, and which values are estimates').action(
+  command(devices, 'show <id>', 'show one device with its sources, and which values are estimates').action(
     (id: string, options: GlobalOptions) =>
       withEngine(options, async (engine) => {
         const known = await call(engine, 'devices.get', { ids: [id] });
@@ -29,7 +29,7 @@ export function addDevices(program: Command, cli: CommandLine): void {
         terminal.json({ ...device, estimates, evidence: measured[id] ?? null });
       }),
   );
-  command(devices, 'compare <ids...>', 'devices side by side').action((ids: string[], options: GlobalOptions) =>
+  command(devices, 'compare <ids...>', 'compare devices side by side').action((ids: string[], options: GlobalOptions) =>
     withEngine(options, (engine) => compareCommand(engine, terminal, ids, options)),
   );
   command(devices, 'add <file>', 'add your own device from a JSON file')
@@ -62,8 +62,8 @@ explained in
   lockstep devices calibrate 3                       the number of that run
 The fields are achievedBandwidthFraction, randomSectorsGbS and cachedSectorsGbS, with the date of the run in their
 sources; other fields stay. Results of another device, or of a CPU that emulates a GPU, are refused. The device is saved
-among your own, in place of that of the catalogue, until lockstep devices delete. Later predictions use it, and saved
-runs keep theirs.
+among your own and replaces the device of the catalogue, until lockstep devices delete. Later predictions use it, and
+saved runs keep their devices.
 With --json: {runId, deviceId, measuredOn, file, changes: [{field, before, after, source}]}; before and file may be null.`,
     );
   command(devices, 'delete <id>', 'delete one of your own devices').action((id: string, options: GlobalOptions) =>

@@ -6,7 +6,7 @@ import { EXIT_FAILED, EXIT_OK } from '../output.ts';
 
 export function addDoctor(program: Command, cli: CommandLine): void {
   const { terminal, places } = cli;
-  command(program, 'doctor', 'what Lockstep can use on this machine, and what is missing').action(
+  command(program, 'doctor', 'show what Lockstep can use on this machine, and what is missing').action(
     async (options: GlobalOptions) => {
       const databaseFile = options.db ?? defaultDatabaseFile();
       const checks = await doctorChecks(databaseFile, places.root, places.engine.programs);

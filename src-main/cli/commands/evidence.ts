@@ -52,7 +52,7 @@ function sayDataset(terminal: Terminal, dataset: DatasetEvidence, heldOut: boole
   if (unseen.length > 0) {
     terminal.say('');
     terminal.say(
-      'For these GPUs, the parameters come from the other GPUs, scaled by the data sheet; their own measurements are left out.',
+      'For each of these GPUs, its own measurements are left out. Its parameters come from the other GPUs, scaled by the data sheets.',
     );
     terminal.table(
       ['device', 'times', 'median error', 'regret', 'median error, large', 'regret, large'],

@@ -23,7 +23,7 @@ function formatOption(): Option {
 
 export function addExport(program: Command, { terminal, withRuns }: CommandLine): void {
   const formats = EXPORTERS.map(({ id, text }) => `  ${id.padEnd(28)} ${text}`);
-  command(program, 'export <run>', 'a run as a document')
+  command(program, 'export <run>', 'write a run as a document')
     .addOption(formatOption().makeOptionMandatory())
     .option('-o, --output <file>', 'file to write (default: standard output)')
     .option(

@@ -26,11 +26,11 @@ export function addImport(program: Command, { terminal, withEngine }: CommandLin
     .option('--device <name>', 'device of the measurements, if the file does not name it')
     .option(
       '--run <run>',
-      'the sweep whose designs were measured; their parameters have the names of exports or those of --map',
+      'the sweep whose designs were measured; their parameters are named as in exports or by --map',
     )
     .option(
       '--map <parameter=axis...>',
-      'the axis of a parameter that the file calls differently, as in BLOCK=block_threads; later imports reuse it',
+      'map a parameter of the file to an axis, as in BLOCK=block_threads; later imports reuse this',
       takeNamedParameter,
     )
     .addOption(
@@ -41,7 +41,7 @@ export function addImport(program: Command, { terminal, withEngine }: CommandLin
         'ns',
       ]),
     )
-    .option('--study <name>', 'study, if an Optuna storage has several')
+    .option('--study <name>', 'name of the study, if an Optuna storage has several studies')
     .action((file: string, options: ImportOptions) =>
       withEngine(options, (engine) => importCommand(engine, terminal, file, options)),
     )

@@ -47,7 +47,7 @@ export function addKernel(program: Command, cli: CommandLine): void {
     'inspect <file>',
     'read registers, spills and the instructions of a loop from a source, or from what was compiled from it',
   )
-    .option('--entry <name>', 'the kernel, if the file has several')
+    .option('--entry <name>', 'name of the kernel, if the file has several kernels')
     .option('--arch <name>', 'architecture to compile for, or to read from a file with several, such as sm_90')
     .option('--loop <number>', 'number of the main loop in the list, if inspect chose the wrong one', positive)
     .option(
@@ -115,7 +115,7 @@ async function inspectCommand(
   options: InspectOptions,
 ): Promise<void> {
   const bytes = unwrap(
-    await readBytes(file, MAX_KERNEL_FILE_BYTES, 'a CUDA source (.cu) or what was compiled from one'),
+    await readBytes(file, MAX_KERNEL_FILE_BYTES, 'a CUDA source (.cu), or a file that was compiled from one'),
   );
   const { entry, loop, iterationsPerLoop, mean, caps, nvcc, into } = options;
   const devices = into === undefined ? [] : await readDevices(engine, into);
@@ -382,8 +382,8 @@ function print(terminal: Terminal, inspection: Inspection): void {
 const PHASE_TEXT = {
   prologue: 'once per thread',
   unit: 'once per unit',
-  combine: 'a step of the tree',
-  refill: 'change of the unit',
+  combine: 'once per combining step',
+  refill: 'once per change of unit',
 } as const;
 
 function printPhases(terminal: Terminal, inspection: Inspection): void {

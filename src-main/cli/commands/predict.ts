@@ -24,10 +24,10 @@ export function addPredict(program: Command, { terminal, withEngine }: CommandLi
     'predict <study-or-run> <file>',
     'predict the times of the designs in a file: JSON lines or CSV; - is standard input',
   )
-    .option('--device <id>', 'the device, if the study has several')
+    .option('--device <id>', 'the device, if the study has several devices')
     .option(
       '--map <parameter=axis...>',
-      'the axis of a parameter that the file calls differently, as in BX=block_threads',
+      'map a parameter of the file to an axis, as in BX=block_threads',
       takeNamedParameter,
     )
     .action((what: string, file: string, options: PredictOptions) =>

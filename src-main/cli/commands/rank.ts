@@ -10,7 +10,7 @@ import { runId } from '../follow.ts';
 import { printParts, type Terminal, usage, failure } from '../output.ts';
 
 export function addRank(program: Command, { terminal, withRuns }: CommandLine): void {
-  command(program, 'rank <run>', 'the best designs of a run')
+  command(program, 'rank <run>', 'print the best designs of a run')
     .option('--top <count>', 'designs to print', positive, 10)
     .option('--device <id>', 'only this device')
     .option('--groups', 'print one row for each group of equal designs', false)

@@ -100,7 +100,7 @@ export async function reportSweep(
     `Run ${runId}, ${study}: ${countsText({ enumerated, valid, kept })}, in ${(elapsedMs / 1000).toFixed(2)} s.`,
   );
   if (invalid > 0 && (options.verbose || valid === 0)) {
-    const reasons = found.invalid.map(({ text, count }) => `${count.toLocaleString('en')} ${text}`);
+    const reasons = found.invalid.map(({ text, count }) => `${text} (${count.toLocaleString('en')})`);
     terminal.say(`Not valid: ${reasons.join('; ')}.`);
   }
   if (rows.length > 0) {

@@ -16,11 +16,14 @@ import { type BenchOptions, launchInput, measuringTarget } from './bench.ts';
 
 export function addTune(program: Command, { terminal, withRuns }: CommandLine): void {
   byAgents(command(program, 'tune <run>', 'find the fastest design of a sweep by measuring only a few of them'))
-    .option('--target <target>', 'where: cuda:0, hip:0, webgpu or cpu (bench --list prints the available ones)')
+    .option(
+      '--target <target>',
+      'target to measure on: cuda:0, hip:0, webgpu or cpu (bench --list prints the available ones)',
+    )
     .option('--exec <command>', 'measure with your own program instead (see bench --help)')
     .option('--build <command>', 'build that program first')
     .option('--kernel <file>', 'measure your own kernel on the target instead (see bench --help)')
-    .option('--device <id>', 'the device, if the sweep has several')
+    .option('--device <id>', 'the device to measure for, if the sweep has several devices')
     .addOption(
       new Option(
         '--budget <amount>',
@@ -119,7 +122,7 @@ function progressText({ measured, failed, best, expectedRegret }: TuningStep): s
   const counts = `${counted(measured, 'design')}${failed > 0 ? ` (${failed} more failed)` : ''}`;
   return best === null || expectedRegret === null
     ? `${counts}.`
-    : `${counts}; the best is design ${best.designIndex} with ${timeText(best.measuredMs)}, the expected regret ${percent(expectedRegret)}.`;
+    : `${counts}; the best is design ${best.designIndex} with ${timeText(best.measuredMs)}, and the expected regret is ${percent(expectedRegret)}.`;
 }
 
 const STOPPED = {
