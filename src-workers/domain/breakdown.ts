@@ -100,6 +100,6 @@ export function longestUnitText({ longestUnit, timeMs }: Breakdown): string {
   const share =
     longestUnit.timeMs <= timeMs
       ? `${Math.round((100 * longestUnit.timeMs) / timeMs)} % of the time`
-      : 'more than the predicted time, which is a mean over launches, many without a unit of this length';
+      : 'more than the predicted time, because many launches have no unit of this length';
   return `The longest unit, ${length} iterations, takes ${timeText(longestUnit.timeMs)} even alone on its multiprocessor, ${share}. No block size or grid can make this unit faster.`;
 }

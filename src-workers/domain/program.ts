@@ -7,7 +7,7 @@ export const PLACEHOLDERS = {
   blockWidth: 'threads of a block side by side, if blocks take tiles; 0 if a block is one row',
   gridBlocks: 'blocks; on a CPU, cores',
   registerCap: 'maximum registers of a thread; 0 without a cap',
-  balancing: 'such as none or window-sort(4096)',
+  balancing: 'how slots take units, such as none or window-sort(4096)',
   loop: 'nested or flattened',
   classes: 'classes of length of a mixed design, as JSON; otherwise []',
   device: 'id of the device for which the design was predicted',

@@ -310,7 +310,7 @@ describe('a target that cannot run all of a sweep', () => {
       engine,
       'bench.start',
       ask(runId),
-      new RegExp(`^The target can run no register cap, .* none of the ${length} designs of run ${runId} on ${DEVICE}`),
+      new RegExp(`^The target supports no register cap, .* none of the ${length} designs of run ${runId} on ${DEVICE}`),
     );
     expect(await call(engine, 'runs.list', {})).toHaveLength(1);
   });

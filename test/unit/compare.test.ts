@@ -84,7 +84,7 @@ describe('a comparison', () => {
     );
     for (const sentence of reasons) expect(sentence).toMatch(/^[A-Z].*\.$/);
     // Both devices were measured and have their own parameters. This difference is too small to be confirmed.
-    expect(reasons[1]).toMatch(/^A predicted difference below \d+ % is uncertain: /);
+    expect(reasons[1]).toMatch(/^A predicted difference below \d+ % is uncertain\. This limit comes from /);
     const far = { ...bests[0], best: { ...bests[0].best!, timeMs: 3 * Math.max(...times) } };
     expect(comparisonReasons([bests[1], far]).join(' ')).not.toContain('cannot confirm');
   });

@@ -188,7 +188,7 @@ describe('a report', () => {
     const run = await bench.run(smallStudy({ axes: { blockThreads: [64], ...launch } }));
     for (const format of ['cuda', 'python', 'cub'] as const) {
       const { text } = await bench.render(run, format);
-      expect(text.includes('The design fixes this number')).toBe('gridBlocks' in launch);
+      expect(text.includes('The design fixes the number of blocks')).toBe('gridBlocks' in launch);
     }
   });
 

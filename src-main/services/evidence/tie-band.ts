@@ -51,7 +51,7 @@ function measuredBand(devices: readonly string[], kinds: readonly Implementation
   const { fraction, count, dataset } = found;
   return {
     fraction: Math.max(AGREEMENT_FRACTION, fraction),
-    source: `measured times of ${text} (${dataset}: for ${percent(keptBands.quantile)} of ${count.toLocaleString('en')} pairs, the predicted ratio errs by less)`,
+    source: `measured times of ${text} (${dataset}: for ${percent(keptBands.quantile)} of ${count.toLocaleString('en')} pairs, the predicted ratio errs by less than this)`,
     takenFrom: null,
     count,
   };

@@ -54,7 +54,7 @@ export function expectedTimes(device: Device, kind: ImplementationKind): Expecte
     startMs: isStarted ? 0 : startMicroseconds * 1e-3,
     text: widest
       ? `On ${evidence!.device}, ${took} (${widest.dataset}, ${some}, ${what})`
-      : `${none}: on three of four measured GPUs, each predicted as if it had none, ${took} (${some})`,
+      : `${none}: on three of four measured GPUs, each predicted without its own measurements, ${took} (${some})`,
   };
 }
 

@@ -57,7 +57,7 @@ export function head(
 /** Explains how a loop over `units_per_thread` units per slot reaches all units with the result of `grid_for`. */
 export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = 'units'): string {
   return isGridFixed
-    ? `The number of blocks for a number of ${what}. The design fixes this number, but more blocks are needed if a slot would otherwise have more than units_per_thread ${what}. ` +
+    ? `The number of blocks for a number of ${what}. The design fixes the number of blocks, but more are needed if a slot would otherwise have more than units_per_thread ${what}. ` +
         `A kernel with a grid-stride loop can launch ${fixed} blocks for any number of ${what}.`
     : `The number of blocks for another number of ${what} with the same work per slot.`;
 }

@@ -17,7 +17,7 @@ export async function printedPage(html: string): Promise<Result<Uint8Array>> {
   const browser = process.env.LOCKSTEP_CHROMIUM ?? (await findProgram(CHROMIUM_NAMES, pathFolders(process.env)));
   if (browser === null)
     return notFound(
-      'A PDF needs Chromium to print it, and none is in PATH. Install one, or name one in LOCKSTEP_CHROMIUM; or save the PDF in the desktop app.',
+      'Printing a PDF needs Chromium, which is not in PATH. Install Chromium, set LOCKSTEP_CHROMIUM to its path, or save the PDF in the desktop app.',
     );
   return inTemporaryFolder(async (folder): Promise<Result<Uint8Array>> => {
     const [page, file] = [join(folder, 'page.html'), join(folder, 'page.pdf')];

@@ -96,7 +96,7 @@ export async function chosenDesigns(
       .map((limit) => limitText(limit, { thread: 'thread', threads: 'threads', block: 'block' }))
       .join(', ');
     return unsupported(
-      `The target can run ${limits}, so it can run none of the ${found.designs} designs of run ${runId} on ${deviceId}. Choose another target, or predict a space that it can run.`,
+      `The target supports ${limits}, so it can run none of the ${found.designs} designs of run ${runId} on ${deviceId}. Choose another target, or predict a space that it can run.`,
     );
   }
   const designs = picked(list, input.choose, Math.min(input.count, list.length), view.run.seed ?? 0);

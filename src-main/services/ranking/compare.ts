@@ -145,7 +145,9 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
   const lines = [`${winner.device.name} is ${fastest}: ${times(ratio)} as fast as ${next.device.name}${slowest}.`];
   const { fraction, source, takenFrom } = tieBandOfDevices(winner.device, next.device);
   if (ratio < 1 + fraction)
-    lines.push(`A predicted difference below ${percent(fraction)} is uncertain: ${source ?? takenFrom}.`);
+    lines.push(
+      `A predicted difference below ${percent(fraction)} is uncertain. This limit comes from ${source ?? takenFrom}.`,
+    );
   const causes = BREAKDOWN_PARTS.map(({ id }) => ({ id, ms: next.breakdown!.parts[id] - winner.breakdown!.parts[id] }))
     .filter(({ ms }) => Math.abs(ms) > WORTH_SAYING * gap)
     .sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms));
