@@ -201,7 +201,7 @@ function writable(path: string): boolean {
   }
 }
 
-/** Saves the names of the reasons for people who read the file with other tools. Keeps names of newer versions. */
+/** Saves the names of invalid reasons for people who read the file with other tools. Keeps names of newer versions. */
 function nameInvalidReasons(db: Database.Database): void {
   const stored = db
     .prepare<[], { code: number; name: string; description: string }>('SELECT * FROM invalid_reasons')

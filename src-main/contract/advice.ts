@@ -112,7 +112,7 @@ export interface Uncertainty {
   /** `robust` has the least expected regret. `point` is the fastest if every unknown input has its middle value. */
   readonly robust: UncertainDesign;
   readonly point: UncertainDesign;
-  /** The robust design first, then others by expected regret: at most 40, plus the requested designs. */
+  /** The robust design first, then other designs by expected regret: at most 40, plus the requested designs. */
   readonly designs: readonly UncertainDesign[];
   /** Largest gain first. Gains below 0.1 % are left out. */
   readonly worthKnowing: readonly WorthKnowing[];
@@ -170,7 +170,7 @@ export interface Sensitivity {
   readonly elapsedMs: number;
 }
 
-/** For designs that a caller named by their parameters, in the order of the call. */
+/** Times of designs that a caller named by their parameters, in the order of the call. */
 export interface AskedTimes {
   readonly device: { readonly id: string; readonly name: string };
   /** A time is null if the design cannot run; `reasons` then says why. */

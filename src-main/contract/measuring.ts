@@ -38,7 +38,7 @@ export interface Bundle {
 }
 
 export interface MeasuringRequest {
-  /** In a run of kind `import`, the name of the imported file. */
+  /** The id of the target. In a run of kind `import`, it is the name of the imported file. */
   readonly target: string;
   /** `external`: another program measured, and its file does not name the backend. */
   readonly backend: BenchBackend | 'external';
@@ -156,7 +156,7 @@ export interface MedianTime {
 export interface MeasuredTime extends MedianTime {
   readonly minMs: number;
   readonly maxMs: number;
-  /** In order, without the warm-ups. */
+  /** The times of the counted launches in order, without the warm-ups. */
   readonly timesMs: readonly number[];
   readonly warmUpMs: readonly number[];
   readonly outliers: number;
@@ -166,7 +166,7 @@ export interface MeasuredTime extends MedianTime {
 }
 
 export interface MeasuredCase {
-  /** From 0, in the plan or in the file of an import. */
+  /** The position of the case, from 0, in the plan or in the file of an import. */
   readonly position: number;
   readonly case: BenchCase;
   /** The design, or the parameters of the benchmark. */
@@ -191,7 +191,7 @@ export interface MeasuringDetail {
   readonly runId: number;
   readonly request: MeasuringRequest;
   readonly device: MeasuringDevice | null;
-  /** In the order of the plan. A case without a time, values or a failure is not yet measured. */
+  /** All cases in the order of the plan. A case without a time, values or a failure is not yet measured. */
   readonly cases: readonly MeasuredCase[];
   /** What a reader must know about the numbers: another device than predicted, drift, wrong results and so on. */
   readonly warnings: readonly string[];
@@ -259,7 +259,7 @@ export interface MeasuringComparison {
   };
   /** The best measured time among the k best designs of the model, over the best measured time of all, minus 1. */
   readonly regret: readonly { readonly k: number; readonly fraction: number }[];
-  /** How many randomly chosen designs one must measure, on average, to find as good a design as the model's first k. */
+  /** Mean number of random designs to measure until one is as good as the best of the model's first k designs. */
   readonly randomEquivalent: readonly { readonly k: number; readonly measurements: number }[];
   readonly axes: readonly {
     readonly axis: string;

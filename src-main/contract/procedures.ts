@@ -107,7 +107,7 @@ export type RankFilter = v.InferInput<typeof rankFilter>;
 
 const noFilter = { validity: 'valid' } as const;
 
-/** For `bench.start`, and for `bench.bundle`, which packs the measurement for another machine. */
+/** The input of `bench.start`, and of `bench.bundle`, which packs the measurement for another machine. */
 const measuringInput = {
   suite: v.optional(v.picklist(BENCH_SUITES), 'designs'),
   runId: v.optional(id),
@@ -347,7 +347,7 @@ const others = {
   }>(),
 
   'devices.list': procedure(nothing).returns<readonly (api.Device & { readonly own: boolean })[]>(),
-  /** In the order of the call. The failure for an unknown id names the nearest ones. */
+  /** Returns devices in the order of their ids in the call. The failure for an unknown id names similar ids. */
   'devices.get': procedure(v.strictObject({ ids: v.pipe(v.array(shortText), v.maxLength(1000)) })).returns<
     readonly api.Device[]
   >(),
@@ -690,8 +690,8 @@ const others = {
     v.strictObject({ runId: id, designIndex: v.optional(index) }),
   ).returns<api.DeviceComparisonResult>(),
   /**
-   * The 90 % ranges of the times of valid designs: the errors of predictions for measured kernels of the same kind,
-   * combined with draws of the assumed inputs. The draws take up to a few seconds.
+   * Returns the 90 % ranges of the times of valid designs: the errors of predictions for measured kernels of the same
+   * kind, combined with draws of the assumed inputs. The draws take up to a few seconds.
    */
   'compare.ranges': procedure(
     v.strictObject({ runId: id, designs: v.pipe(v.array(index), v.maxLength(MAX_RANGES)) }),

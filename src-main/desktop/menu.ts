@@ -1,7 +1,9 @@
 import { app, Menu, type MenuItemConstructorOptions } from 'electron';
 import type { MenuCommand } from '../contract/bridge.ts';
 
-/** On systems other than macOS the page draws its own menu, and this one handles keys until the page has the focus. */
+/**
+ * Installs the menu. Except on macOS, the page draws a menu, and this one handles keys until the page has the focus.
+ */
 export function installMenu(send: (command: MenuCommand) => void, newWindow: () => void): void {
   const mac = process.platform === 'darwin';
   const item = (label: string, command: MenuCommand, accelerator?: string): MenuItemConstructorOptions => ({

@@ -22,7 +22,7 @@ interface Lock {
 
 const LICENCES = ['out/main/licenses.md', 'out/renderer/licenses.md'];
 
-/** Also corrects the project's name, which npm takes from the folder. */
+/** Adds the bundled packages, and corrects the project's name, which npm takes from the folder. */
 export function addBundled(sbom: Sbom): Sbom {
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as Lock;
   const text = LICENCES.filter((file) => existsSync(file))

@@ -83,7 +83,7 @@ export interface EngineOptions extends Partial<Pick<EnginePlaces, 'workerFile' |
   readonly redis?: RedisSettings;
 }
 
-/** A small sweep needs no more workers, so the others start later. */
+/** Number of workers that start while the database is opened. A small sweep needs no more. */
 const EARLY_WORKERS = 4;
 
 export async function openEngine(options: EngineOptions): Promise<Result<OpenEngine>> {

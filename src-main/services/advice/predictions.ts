@@ -85,7 +85,7 @@ export function createPredictions(pool: Pool): Predictions {
 
   /** After an edit of the axes, finds the earlier prediction that covers most of the designs; `null` if none helps. */
   function recall({ device, inputs, plan }: AdvisedDevice): Recalled | null {
-    // On a CPU, the first block size stands for all block sizes, and an edit may add another first one.
+    // On a CPU, the first block size stands for all block sizes, and an edit may put another block size first.
     if (device.kind === 'cpu') return null;
     const found = [...kept.values()].flatMap((known) => {
       if (known.inputs !== inputs) return [];
@@ -149,7 +149,7 @@ export function createPredictions(pool: Pool): Predictions {
       surveys.get(device)!.push(found);
       knownMs.set(device, Math.min(knownMs.get(device)!, leastOf(found.columns.timeMs)));
     };
-    // The devices of a study have all other axes in common, so the coarse designs of one device are those of all.
+    // The devices of a study have all other axes in common, so all of them have the same coarse designs.
     const coarse = devices.length > 0 ? coarseDesigns(devices[0].plan.axes) : new Uint32Array();
     const parts = devices.map((device) => ({ device, parts: listParts(device, look, coarse, recalled.get(device)) }));
     const lanes = Array.from({ length: pool.workers }, (_, worker) => makeLane(parts, worker));

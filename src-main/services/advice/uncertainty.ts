@@ -35,7 +35,7 @@ import { DRAWS, unknownIn, unknownInput } from './unknown.ts';
 const FIRST_DRAWS = 6;
 /**
  * A group is dropped if it is the fastest in none of the first draws, and its expected loss (a logarithm of times)
- * exceeds the least one by more than this.
+ * exceeds the least expected loss by more than this.
  */
 const FAR = Math.log(1.5);
 /** More block sizes and launches are tried for this many groups, with the inputs at their middle values. */

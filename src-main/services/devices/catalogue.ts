@@ -7,7 +7,7 @@ import { fail, ok, type Result, notFound, badInput, conflict } from '../../../sr
 import { editDistance } from '../../contract/nearest.ts';
 import { validateDevice } from '../../../src-workers/parse/device.ts';
 
-/** A device of the user replaces one of the catalogue with the same id. */
+/** The shipped devices and the user's. A user's device replaces the shipped device with the same id. */
 export interface Catalogue {
   list(): Promise<Result<readonly (Device & { readonly own: boolean })[]>>;
   /**
@@ -20,8 +20,8 @@ export interface Catalogue {
 }
 
 /**
- * Returns up to three similar names, ignoring hyphens and spaces: those that contain the wanted one first, then those
- * that have most of its words, or differ in a few letters.
+ * Returns up to three similar names, ignoring hyphens and spaces: first names that contain the wanted name, then names
+ * that have most of its words or differ in a few letters.
  */
 function nearestNames(wanted: string, names: readonly string[]): readonly string[] {
   const lower = wanted.toLowerCase();

@@ -61,7 +61,7 @@ export interface MeasuredConfiguration {
   readonly record: MeasurementRecord;
 }
 
-/** Has at least one configuration. */
+/** A measured run to export, which has at least one configuration. */
 export interface MeasuredJob {
   readonly run: RunRecord;
   readonly measured: readonly MeasuredConfiguration[];

@@ -22,7 +22,7 @@ export interface TunedDesign {
 export interface TunerSource extends CodeSource {
   readonly designs: readonly TunedDesign[];
   readonly of: number;
-  /** Sentences about designs that are left out, or listed although others are faster. Empty if there are none. */
+  /** Sentences on designs that are left out, or listed although other designs are faster. Empty if there are none. */
   readonly leftOut: string;
 }
 
@@ -142,7 +142,7 @@ function tunerDesigns(
     leftOut = `The file has only designs ${named}with the order ${design.balancing} and a ${design.loop} loop, because ${form.name} does not vary these. ${form.launchable}`;
   }
   const list = rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs');
-  // More designs are considered than listed if other numbers of units also decide.
+  // If predictions for other numbers of units count, more designs are considered than listed.
   const most = form.otherUnits ? form.most : Math.min(limit, form.most);
   const found = new Map<string, TunedDesign>();
   const add = (index: number): void => {
@@ -164,7 +164,7 @@ function tunerDesigns(
   if (!form.otherUnits && list.includes(chosen.designIndex)) add(chosen.designIndex);
   const designs = [...found.values()];
   if (designs.length > fastest) {
-    // The chosen design (by default the recommended one) takes the place of the slowest one.
+    // The chosen design (by default the recommended design) replaces the slowest design of the list.
     if (designs.length > most) designs.splice(most - 1, 1);
     leftOut = `${leftOut} The last design is the chosen one, which is not among the fastest by prediction.`;
   }

@@ -185,7 +185,7 @@ async function findCases(
 ): Promise<{ readonly found: readonly (number | string)[]; readonly linked: readonly (LinkedCase | null)[] }> {
   const finder = designFinder(view, named);
   const { axes, units } = view.predictor.plan;
-  // If the configurations name several devices, each is of the device that it names, not of the requested one.
+  // If the configurations name several devices, each belongs to the device that it names, not to the requested device.
   const isDeviceKnown = countMarks(cases) <= 1 && view.devices.some((device) => isNamed(device, named));
   const found: (number | string)[] = [];
   const linked: (LinkedCase | null)[] = [];
@@ -385,8 +385,8 @@ function isLaunch(design: Design, wanted: Wanted): boolean {
 }
 
 /**
- * Whether a launch fixes the same number as a tuner's file. If the file has 0 blocks but units per thread, the number
- * of blocks must follow from the units. If it has blocks but 0 units per thread, the blocks must be fixed.
+ * Returns whether a launch fixes the same number as a tuner's file. If the file has 0 blocks but units per thread, the
+ * number of blocks must follow from the units. If it has blocks but 0 units per thread, the blocks must be fixed.
  */
 function isKind(kind: Launch['kind'], { gridBlocks, unitsPerThread }: Wanted): boolean {
   if (gridBlocks?.value === 0 && Number(unitsPerThread?.value ?? 0) > 0) return kind === 'units-per-thread';

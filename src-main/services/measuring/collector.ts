@@ -20,7 +20,7 @@ export interface CaseCollector {
    */
   take(record: CaseRecord): Result<readonly CaseResult[]>;
   settle(): readonly CaseResult[];
-  /** Finishes all other cases after the record `done`. A case without any record has failed. */
+  /** Finishes the remaining cases after the record `done`. A case without any record has failed. */
   finish(): readonly CaseResult[];
   /** Returns the current case, or the next one if none is running. */
   underWay(): BenchCase | null;

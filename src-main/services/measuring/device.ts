@@ -30,11 +30,11 @@ function variant(board: string): readonly (string | undefined)[] {
 }
 
 /**
- * Whether the device that measured is a given device of the catalogue. Their names must have the same words, apart from
- * makers and capacities. A shorter name (`NVIDIA H100 80GB HBM3` for the SXM5 board) also matches if it has the word of
- * the model and the number of multiprocessors is equal, because most variants differ in this number. If the number is
- * unknown, the shorter name may lack only words that drivers leave out. Boards never match if both names state the
- * memory or the form, and these differ.
+ * Returns whether the device that measured is a given device of the catalogue. Their names must have the same words,
+ * apart from makers and capacities. A shorter name (`NVIDIA H100 80GB HBM3` for the SXM5 board) also matches if it has
+ * the word of the model and the number of multiprocessors is equal, because most variants differ in this number. If the
+ * number is unknown, the shorter name may lack only words that drivers leave out. Boards never match if both names
+ * state the memory or the form, and these differ.
  */
 export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'name' | 'multiprocessors'>): boolean {
   // A part of a device has the name of the whole device.

@@ -43,7 +43,7 @@ export function launchesOf(
   return kind === 'cpu' ? { from: cores, to } : { from: 0, to: cores };
 }
 
-/** Returns `null` if the devices are of both kinds. */
+/** Returns the kind of the shown devices, or `null` if they are of both kinds. */
 function kindShown({ devices }: RunView, position: number | undefined): Device['kind'] | null {
   const kinds = new Set(
     (position === undefined ? devices : devices.slice(position, position + 1)).map(({ kind }) => kind),
