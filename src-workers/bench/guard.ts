@@ -84,7 +84,7 @@ interface Running {
 
 type Message = { readonly id: number; readonly report: GuardedReport | { readonly pid: number } };
 
-/** How long an idle guard is kept, ms. Starting one takes about 100 ms, and an idle one holds 40 MB. */
+/** How long an idle guard is kept, ms. Starting a guard takes about 100 ms, and an idle guard holds 40 MB. */
 const IDLE_MS = 10_000;
 
 let guard: ChildProcess | null = null;

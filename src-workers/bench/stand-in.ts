@@ -250,7 +250,7 @@ function oldStandInKernel(kernel: KernelProfile, profile: SecondUnitLoopProfile 
   };
 }
 
-/** An exchange was two instructions; a dependent load moved one sector per lane. */
+/** In version 1, an exchange was two instructions, and a dependent load moved one sector per lane. */
 function firstKernel({
   parallelSteps,
   serialSteps,

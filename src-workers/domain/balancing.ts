@@ -4,7 +4,7 @@ import { ok, type Result, badInput } from './result.ts';
 /** With more buckets, the sorting passes cost more than the buckets can save. */
 const MAX_BUCKETS = 64;
 
-/** Each class is a launch. */
+/** Each class needs a launch of its own. */
 export const MAX_CLASSES = 8;
 
 const FORMS =

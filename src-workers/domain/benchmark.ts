@@ -36,7 +36,7 @@ export interface SecondUnitLoopProfile {
   readonly integerShare: number;
   readonly fp64Share: number;
   readonly specialShare: number;
-  /** σ and κ. */
+  /** σ, and κ in the next field. */
   readonly serialFraction: number;
   readonly cooperationCost: number;
   readonly dependentLoadsPerIteration: number;
@@ -63,7 +63,7 @@ export interface UnitTraffic {
   readonly bytesPerUnit: number;
 }
 
-/** The units are the same for every design. */
+/** What is measured; the units are the same for every design. */
 export interface UnitLoopWorkload {
   readonly label: string;
   readonly lengths: Uint32Array;
@@ -241,7 +241,7 @@ export type BenchRecord =
       readonly timeNs: number;
       readonly clockMhz: number | null;
     } & DeviceState)
-  /** Whether the result is that of the CPU, or with a `digest` that of the other designs. */
+  /** Whether the result equals the CPU's result or, if there is a `digest`, the result of the other designs. */
   | {
       readonly type: 'check';
       readonly case: string;

@@ -24,7 +24,7 @@ export interface CalibratedParameters extends PipelineParameters {
   readonly cooperationCost: number | null;
   /** Work before the first iteration of a unit, in iterations. */
   readonly setupIterationsPerUnit: number | null;
-  /** For one branch, without spills. */
+  /** Cycles of one divergent branch, without spills. */
   readonly divergentBranchCycles: number | null;
   readonly launchOverheadMs: number | null;
 }

@@ -27,7 +27,7 @@ export interface GpuDevice {
   readonly kind: 'gpu';
   /** Unique in the catalogue: `nvidia-a100-sxm4-40gb`. */
   readonly id: string;
-  /** Without the vendor: `A100 SXM4 40 GB`. */
+  /** The name without the vendor: `A100 SXM4 40 GB`. */
   readonly name: string;
   readonly vendor: GpuVendor;
   /** `Ampere`, `CDNA 2`. */

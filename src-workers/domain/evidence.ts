@@ -55,7 +55,7 @@ export interface TieBand {
   readonly source: string | null;
   /** The other devices that the fraction comes from, if `source` is null. */
   readonly takenFrom: string | null;
-  /** Pairs of measured times; 0 if the fraction comes from other devices. */
+  /** Number of pairs of measured times; 0 if the fraction comes from other devices. */
   readonly count: number;
 }
 
@@ -208,7 +208,7 @@ export interface GpuEvidence {
   readonly column: string;
   readonly implementations: readonly ImplementationEvidence[];
   readonly choice: ChoiceEvidence | null;
-  /** For matrices with at least 10⁶ non-zeros. */
+  /** Like `choice`, for matrices with at least 10⁶ non-zeros. */
   readonly choiceLarge: ChoiceEvidence | null;
 }
 

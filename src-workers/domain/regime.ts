@@ -16,7 +16,7 @@ export type RegimeId =
 export interface Accuracy {
   readonly median: number;
   readonly p95: number;
-  /** Random designs behind these figures (`npm run bench -- composite balancing`). */
+  /** Number of random designs that were compared (`npm run bench -- composite balancing`). */
   readonly designs: number;
 }
 

@@ -7,7 +7,7 @@ export type GridLaunch =
   | { readonly kind: 'grid'; readonly value: number }
   | { readonly kind: 'per-multiprocessor'; readonly value: number };
 
-/** `cores` on a CPU, all others on a GPU. */
+/** `cores` is for a CPU, all other kinds are for a GPU. */
 export type Launch = GridLaunch | { readonly kind: 'cores'; readonly value: number };
 
 /** One way to write the kernel. An omitted axis allows all values. */
@@ -30,7 +30,7 @@ export interface SpaceAxes {
   readonly devices: readonly Device[];
   /** Omitted if there is only the kernel of the study, with all values of the axes. */
   readonly implementations?: readonly Implementation[];
-  /** Widths of tiles (`Design.blockWidth`); `null` for blocks of one row, the only ones if omitted. */
+  /** Widths of tiles (`Design.blockWidth`); `null`, or leaving out the axis, means blocks of one row. */
   readonly blockWidth?: readonly (number | null)[];
   readonly threadsPerUnit: readonly number[];
   readonly loop: readonly LoopForm[];

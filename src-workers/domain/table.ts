@@ -24,7 +24,7 @@ export interface TableSummary {
   readonly delimiter: 'comma' | 'semicolon' | 'tab' | 'bar' | 'space';
   readonly header: boolean;
   readonly columns: readonly TableColumn[];
-  /** Without the header; long fields are truncated. */
+  /** The first records, without the header; long fields are truncated. */
   readonly rows: readonly (readonly string[])[];
   readonly records: number;
   /** The first record whose number of fields differs from that of the first line. */

@@ -12,9 +12,9 @@ export interface Addresses {
   readonly element: (at: number) => string;
 }
 
-/** Instructions that are followed for one address, and for all. Beyond this number, an address counts as arbitrary. */
+/** Maximum number of followed instructions for one address, and for all. Beyond it, an address counts as arbitrary. */
 const MAX_FOLLOWED = { one: 1000, all: 1e6 };
-/** Accesses that a study lists. If there are more, accesses with the same pattern are joined. */
+/** Maximum number of accesses in a study. If there are more, accesses with the same pattern are joined. */
 const MAX_ACCESSES = 16;
 export function findAddresses(code: readonly Instruction[], sums: Sums): Addresses {
   const { inLoop, last, carried } = sums;

@@ -2,7 +2,7 @@ import type { Instruction } from './instruction.ts';
 
 /** Dominators: Cooper, Harvey and Kennedy 2001, "A Simple, Fast Dominance Algorithm". */
 
-/** The search takes one pass over the blocks for each loop. */
+/** Limits the search, which takes one pass over the blocks for each loop. */
 const MAX_LOOPS = 1000;
 
 export interface Graph {
@@ -153,7 +153,7 @@ function naturalLoop({ before }: Graph, head: number, tails: readonly number[]):
 }
 const NONE: ReadonlySet<number> = new Set();
 
-/** With more backward branches, a head is not searched for two nested loops and has one loop. */
+/** With more backward branches, a head counts as the head of a single loop, not of two nested loops. */
 const MAX_TAILS = 8;
 
 /**

@@ -135,9 +135,9 @@ interface Named {
   readonly arch: string | null;
 }
 
-/** Kernels that are offered as a choice. */
+/** Maximum number of kernels that are offered as a choice. */
 const MAX_ENTRIES = 500;
-/** Names and architectures that a failure lists. */
+/** Maximum number of names or architectures that a failure lists. */
 const MAX_LISTED = 8;
 const listed = (names: readonly string[]): string =>
   names.slice(0, MAX_LISTED).join(', ') +

@@ -114,7 +114,7 @@ function wholeStep(grown: Sum): number | null {
   return Number.isInteger(step) && step > 0 ? step : null;
 }
 
-/** Comparisons that are followed from one predicate. */
+/** Maximum number of comparisons that are followed from one predicate. */
 const MAX_COMPARED = 16;
 const COMPARES = /^(setp|U?ISETP)\b/;
 

@@ -89,7 +89,7 @@ export function knownCapabilities(listed: string): readonly number[] {
   return [...listed.matchAll(/^sm_(\d+)\s*$/gm)].map(([, number]) => Number(number));
 }
 
-/** For a newer GPU than the nvcc knows, the architecture is PTX, which the driver compiles. */
+/** Returns the architecture for a GPU. For a GPU newer than nvcc, this is PTX, which the driver compiles. */
 function findArchitecture({ known }: Toolkit, capability: number): string | null {
   if (known.length === 0 || known.includes(capability)) return `sm_${capability}`;
   const older = known.filter((one) => one < capability);

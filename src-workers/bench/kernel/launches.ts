@@ -33,7 +33,7 @@ export const launchesOfStart = ({ warmUps, repeats }: Pick<BenchPlan, 'warmUps' 
 export const takesOrder = ({ arguments: all }: KernelManifest): boolean =>
   all.some(({ file }) => file === ORDER_FILE_NAME);
 
-/** Returns one launch, or for a mixed design one for each class that has units. */
+/** Returns one launch or, for a mixed design, a launch for each class that has units. */
 export function unitLaunches(
   { threadsPerUnit, gridBlocks, classes }: Design,
   lengths: Uint32Array,

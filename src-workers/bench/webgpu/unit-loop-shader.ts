@@ -12,7 +12,7 @@ export interface UnitLoopShader {
   readonly fetch?: number | 'group';
 }
 
-/** For a larger number of steps, a loop is written around them. */
+/** Maximum number of steps that are written out. A loop around them runs a larger number. */
 const UNROLLED_STEPS = 64;
 
 function repeated(count: number, variable: string, step: () => string): string {
