@@ -23,7 +23,7 @@ function storageFailure(error: unknown, file: string): Failure | undefined {
   return failure(`${file}: ${message} (${code})`);
 }
 
-/** Returns a `FailureError` or a database error that `body` throws as a failure. Bugs still throw. */
+/** Runs `body`. A `FailureError` or a database error that it throws becomes a failure; bugs still throw. */
 export function attempt<T>(file: string, body: () => T): Result<T> {
   try {
     return ok(body());

@@ -7,7 +7,7 @@ export interface OptunaStudy {
   readonly name: string;
   readonly objectives: readonly { readonly minimised: boolean; readonly name: string | null }[];
   readonly trials: readonly OptunaTrial[];
-  /** Trials that were pruned, are waiting or are still running. */
+  /** Number of trials that were pruned, are waiting or are still running. */
   readonly incomplete: number;
   /** Lockstep's description of the sweep, if Lockstep wrote the file: any JSON value. */
   readonly mark: unknown;

@@ -104,7 +104,7 @@ export interface WorthKnowing extends UnknownInput {
 
 export interface Uncertainty {
   readonly device: { readonly id: string; readonly name: string };
-  /** 1 if every input is given. */
+  /** Number of draws; 1 if every input is given. */
   readonly draws: number;
   /** Two designs count as equally good if their times differ by at most this fraction: 0.03. */
   readonly within: number;
@@ -114,7 +114,7 @@ export interface Uncertainty {
   readonly point: UncertainDesign;
   /** The robust design first, then other designs by expected regret: at most 40, plus the requested designs. */
   readonly designs: readonly UncertainDesign[];
-  /** Largest gain first. Gains below 0.1 % are left out. */
+  /** Inputs worth knowing, largest gain first. Gains below 0.1 % are left out. */
   readonly worthKnowing: readonly WorthKnowing[];
   /** The designs that the model cannot distinguish from the robust one. */
   readonly separation: {
@@ -148,12 +148,12 @@ export interface InputSensitivity {
   readonly bestMs: readonly number[];
   readonly recommendedMs: readonly number[];
   readonly designs: readonly number[];
-  /** Where the design stays within the tie band of the best; null for an end beyond the tried values. */
+  /** The range of the input in which the design stays within the tie band of the best; null beyond the tried values. */
   readonly holds: readonly [number | null, number | null];
   readonly below: Takeover | null;
   readonly above: Takeover | null;
   /**
-   * `Serial fraction σ decides: below 0.021 → 16 threads per unit; …`; empty if the advice holds over the whole range.
+   * For example `Serial fraction σ decides: below 0.021 → 16 threads per unit; …`; empty if the advice always holds.
    */
   readonly sentence: string;
 }

@@ -20,7 +20,7 @@ export interface AppInfo {
   readonly nodeVersion: string;
   readonly databaseFile: string;
   readonly databaseBytes: number;
-  /** What is deleted, and about how many bytes smaller the database would be without it. */
+  /** The bin: deleted runs and studies, and about how many bytes they take in the database. */
   readonly bin: { readonly runs: number; readonly studies: number; readonly bytes: number };
   readonly modelVersion: string;
   readonly workers: number;
@@ -360,7 +360,7 @@ export interface ParallelSample {
 }
 
 export interface Roofline {
-  /** 10⁹ thread instructions per second. */
+  /** The peak of the device, 10⁹ thread instructions per second. */
   readonly peakIssueGips: number;
   readonly peakBandwidthGbS: number;
   readonly sampledFrom: number;
@@ -401,7 +401,7 @@ export interface DeviceComparisonResult {
 /** Maximum number of designs in one call of `compare.ranges`. */
 export const MAX_RANGES = 400;
 
-/** Holds the true time of a design in 90 % of cases, as in a recommendation. */
+/** The range in which the true time of a design lies in 90 % of cases, as in a recommendation. */
 export interface DesignRange {
   readonly designIndex: number;
   readonly lowMs: number;
@@ -436,7 +436,7 @@ export interface ExportFormat {
   readonly weighs?: boolean;
 }
 
-/** One design takes milliseconds, because it is predicted under all draws. */
+/** Maximum number of weighed designs. One takes milliseconds, because it is predicted under all draws. */
 export const MAX_WEIGHED = 1000;
 
 export const MAX_LISTED = 2_000_000;

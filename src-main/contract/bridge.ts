@@ -30,7 +30,7 @@ export interface OpenedFile {
 
 export type ThemeChoice = 'system' | 'light' | 'dark';
 
-/** `#rrggbb`, for the window's own buttons. */
+/** The colours of the window's own buttons, as `#rrggbb`. */
 export interface TitleBarColours {
   readonly background: string;
   readonly symbol: string;

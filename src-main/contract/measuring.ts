@@ -241,7 +241,7 @@ export interface MeasuringComparison {
   readonly basis: 'prediction' | { readonly profileId: number; readonly name: string };
   /** Set if the predictions are for the clock of the measurement. */
   readonly clockMhz: number | null;
-  /** Fastest measured first. Predicted times cover only the launch and its kernel, as the measured times do. */
+  /** The designs, fastest measured first. Predicted times cover only the launch and its kernel, like measured times. */
   readonly designs: readonly ComparedDesign[];
   /** The median ratio of measured to predicted times. Except in `unscaled` errors, it scales the predictions. */
   readonly scale: number;

@@ -2,7 +2,7 @@ import { UNNAMED_KERNEL } from '../../src-workers/domain/inspection.ts';
 import { assumedKernel } from '../../src-workers/domain/provenance.ts';
 import type { KernelChange, StudyFile, Study } from './study.ts';
 
-/** Used if the lengths are given by a law, which does not fix a number of units. */
+/** Number of units if the lengths are given by a law, which does not fix this number. */
 export const USUAL_UNITS = 1_048_576;
 
 export interface NewStudy {

@@ -4,8 +4,8 @@ import { defaultDatabaseFile } from '../services/files/data-folder.ts';
 import { openEngine, type Engine } from '../services/engine.ts';
 import type { FromEngine, OpenOptions, ToEngine } from './engine-messages.ts';
 
-// The engine runs in a utility process of Electron, where each page has a port, or in a plain Node process
-// (LOCKSTEP_ENGINE_NODE), which cannot import values of Electron, so the host forwards the messages of the pages.
+// The engine runs in a utility process of Electron, where each page has a port. With LOCKSTEP_ENGINE_NODE, it runs in a
+// plain Node process, which cannot import values of Electron. The host then forwards the messages of the pages.
 
 const parent = process.parentPort as typeof process.parentPort | undefined;
 

@@ -193,7 +193,7 @@ export function createPredictions(pool: Pool): Predictions {
           return { device, part, leading, isNeeded: leading > 0 || remembered.size === 0 };
         });
       });
-      // A valid design must be found soon, so first come jobs with remembered designs and jobs whose device has none.
+      // A valid design must be found soon, so jobs with remembered designs, or of devices without any, come first.
       jobs.sort((a, b) => Number(b.isNeeded) - Number(a.isNeeded));
       const asked = jobs.map(({ device: { plan, key }, ...rest }) => ({ plan, key, ...rest }));
       const found = await pool.run('glance', { parts: asked, untilMs }, { worker, signal: turn });

@@ -55,7 +55,7 @@ export function unknownInput(
       : field === 'sharing'
         ? { label: 'Sharing of a unit', unit: '' }
         : KERNEL_INPUTS[field as keyof typeof KERNEL_INPUTS];
-  // The law is a fraction of the instructions.
+  // The law of the longest chain is a fraction of the instructions.
   const scale = field === 'chainInstructions' ? plan.kernel.instructionsPerIteration : 1;
   const isKnown = kernel.some((one) => one.field === field && one.stated) && field !== 'accesses';
   const fact: InputFact = {

@@ -53,7 +53,7 @@ const TASK_LIMIT_MS = 30 * 60_000;
 const MAX_STALLS = 20;
 const MAX_PLANS = 3;
 
-/** Single measurements start only while nothing else runs. */
+/** Opens an agent. During a measurement, it runs no other tasks. */
 export async function openAgent(options: AgentOptions): Promise<Result<RunningAgent>> {
   if (plainName(options.name) !== options.name)
     return badInput(
@@ -103,7 +103,7 @@ function refusals(connection: Connection, say: AgentOptions['say']) {
   };
 }
 
-/** A silent owner hands its work out again when it comes back. */
+/** Returns whether an owner still answers. A silent owner hands its work out again when it comes back. */
 const isOwned = async ({ redis, key }: Connection, owner: string): Promise<boolean> =>
   (await redis.exists(key('owner', owner))) === 1;
 

@@ -46,7 +46,7 @@ export interface Connection {
   close(): Promise<string | null>;
 }
 
-/** The password goes nowhere else. */
+/** Returns the options of a connection. The password goes nowhere else. */
 export async function redisOptions({
   url,
   passwordFile,
@@ -175,7 +175,7 @@ async function answers(redis: Redis, done: Promise<unknown>): Promise<boolean> {
   return true;
 }
 
-/** Fails if the Redis does not answer at first. Later, the connection waits. */
+/** Connects to a Redis. Fails if it does not answer at first. Later, the connection waits for it. */
 export async function connect(settings: RedisSettings): Promise<Result<Connection>> {
   const read = await redisOptions(settings);
   if (!read.ok) return read;

@@ -48,7 +48,7 @@ export interface Owner {
 
 /** The time between two checks of pending jobs, ms. A Redis that loses its data also loses events. */
 const RECONCILE_MS = 3000;
-/** Agents that join during a run find work at once. */
+/** Minimum number of tasks at once, so that agents that join during a run find work at once. */
 const MIN_CAPACITY = 8;
 const RECORD_WAIT_MS = 2000;
 
@@ -266,7 +266,7 @@ const measureOnAgent = async (
   }
 };
 
-/** Announces an agent or owner. The entry expires if this is not repeated in time. */
+/** Announces an agent or owner. The entry expires if the announcement is not repeated in time. */
 export async function announce(
   { redis, key }: Connection,
   kind: 'agent' | 'owner',

@@ -103,7 +103,7 @@ export interface ComparableDesign extends MeasuredDesign {
   readonly highMs: number | null;
 }
 
-/** Returns the designs with a time and no wrong result. Of several measurements of a design, the newest counts. */
+/** Returns the designs with a time and no wrong result. If a design was measured several times, the newest counts. */
 export function comparableDesigns({ records }: MeasuredSweep): readonly ComparableDesign[] {
   const designs = new Map<number, ComparableDesign>();
   for (const record of records) {

@@ -88,7 +88,7 @@ function spread(cases: readonly BenchCase[]): readonly number[] {
   );
 }
 
-/** Takes more units if all designs of the round have more blocks than units. */
+/** Plans a round, with more units than wanted if all designs of the round have more blocks than units. */
 async function planRound(
   input: Request,
   designs: readonly number[],

@@ -9,7 +9,7 @@ import type { BenchSuite } from '../../contract/measuring.ts';
 
 /** Benchmarks of the device itself. Each repeats the validation of a published model with the same settings. */
 
-/** Assumed if a device does not state its width. On a narrower device, the widest cases fail. */
+/** Assumed width of a device that does not state its width. On a narrower device, the widest cases fail. */
 const WIDEST_GROUP = 32;
 const DIVERGENT_ITERATIONS = 32;
 /**

@@ -372,7 +372,7 @@ async function emulationTarget(): Promise<MeasuringTarget> {
   return { id: EMULATION_TARGET, backend: 'program', available: emulator.ok, label, device: null, advice: emulator.ok ? 'This target checks results, but measures no times.' : '' }; // prettier-ignore
 }
 
-/** Listing all kinds of targets takes time, because CUDA needs a compiler. */
+/** Lists the targets of the kind of `id`. Listing all kinds would take time, because CUDA needs a compiler. */
 export async function targetsLike(
   id: string,
   programs: MeasuringPrograms,
@@ -447,7 +447,7 @@ export function checkLimits(target: string, limits: PageLimits): Result<null> {
     : ok(null);
 }
 
-/** Asking for the device of a target may start a process. */
+/** Returns what a target can do. Asking for its device may start a process. */
 export async function targetAbility(
   targets: Targets,
   target: string,

@@ -59,7 +59,7 @@ export function landscapeAxes(view: RunView): readonly LandscapeAxis[] {
   });
 }
 
-/** Axes are positions in AXIS_ORDER. The best time is taken over `over`. */
+/** Axes are positions in AXIS_ORDER. Each cell has the best time over the axes `over`. */
 interface MapFrame {
   readonly x: number;
   readonly y: number;
