@@ -8,7 +8,7 @@ export interface GuardedProgram {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Reports about a started program. Its exit code or an error is the last report. */
+/** A report about a started program. Its exit code or an error is the last report. */
 export type GuardedReport =
   | { readonly stream: 'stdout' | 'stderr'; readonly text: string }
   /** A signal counts as 128 plus its number, as in shells. */

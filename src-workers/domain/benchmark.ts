@@ -36,7 +36,7 @@ export interface SecondUnitLoopProfile {
   readonly integerShare: number;
   readonly fp64Share: number;
   readonly specialShare: number;
-  /** σ, and κ in the next field. */
+  /** σ; the next field is κ. */
   readonly serialFraction: number;
   readonly cooperationCost: number;
   readonly dependentLoadsPerIteration: number;

@@ -135,7 +135,7 @@ export interface KernelManifest {
 
 export interface KernelTask {
   readonly manifest: KernelManifest;
-  /** Absolute. The paths in the manifest are relative to its folder. */
+  /** Absolute path of the manifest. The paths in it are relative to its folder. */
   readonly file: string;
   /** Digest of the manifest, its sources and argument files. Only a measurement with the same digest is resumed. */
   readonly digest: string;

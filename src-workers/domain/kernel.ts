@@ -40,9 +40,9 @@ export interface Phase {
   readonly specialShare?: number | undefined;
   /** Arithmetic instructions on the longest chain of dependencies; all instructions if omitted. */
   readonly chainInstructions?: number | undefined;
-  /** Shuffles and accesses to shared memory on this chain. */
+  /** Shuffles and accesses to shared memory on the longest chain. */
   readonly dependentExchanges?: number | undefined;
-  /** Loads from device memory on this chain. If units are fetched, the addition to the counter counts as one. */
+  /** Loads from device memory on the longest chain. If units are fetched, the addition to the counter counts as one. */
   readonly dependentLoads?: number | undefined;
   /** Device-memory traffic, bytes: per thread for the prologue, per unit for all other phases. */
   readonly bytes?: number | undefined;
@@ -72,7 +72,7 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly threeRegisterShare?: number;
   /** Arithmetic instructions of an iteration on its longest chain of dependencies; if omitted, all of them. */
   readonly chainInstructions?: number | undefined;
-  /** Shuffles and accesses to shared memory on this chain. */
+  /** Shuffles and accesses to shared memory on the longest chain. */
   readonly dependentExchanges?: number | undefined;
   /** Loads from device memory on an iteration's longest chain of dependencies. Each adds a memory latency to τ. */
   readonly dependentLoadsPerIteration: number;

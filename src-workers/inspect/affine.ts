@@ -52,7 +52,7 @@ export const isConstant = ({ terms }: Sum): boolean => terms.size === 0;
 
 /** Sums with more terms are not followed. An address in a kernel has only a few. */
 const MAX_TERMS = 24;
-/** Steps back from a register, after which the value is not followed. */
+/** Maximum number of steps back from a register. Beyond it, the value is not followed. */
 const MAX_DEPTH = 200;
 
 /** The places where registers are written, which are the same for all loops of a kernel. */

@@ -31,7 +31,7 @@ export function findChain(graph: Graph, region: Region, repeats: boolean): Chain
 const ISSUE = 1 / 8;
 /** Cycles from a branch to the next instruction, as a fraction of an arithmetic latency; fitted like `ISSUE`. */
 const BRANCH = 3 / 2;
-/** Number of passes after which a loop is assumed to be periodic, and of the passes after it whose time is averaged. */
+/** After this many passes, a loop is assumed to be periodic. The time of as many further passes is averaged. */
 const PASSES = 4;
 
 /**

@@ -7,7 +7,7 @@ export interface Instruction {
   readonly writes: readonly string[];
   /** Whether the instruction runs only under a predicate. A register that it writes may then keep its old value. */
   readonly guarded: boolean;
-  /** Whether the instruction brings a value from device memory. */
+  /** Whether the instruction loads a value from device memory. */
   readonly loads: boolean;
   /** Bytes that a lane moves to or from memory. */
   readonly bytes: number;
@@ -27,7 +27,7 @@ export interface Instruction {
   readonly ends: boolean;
   /** Set for tensor cores, and for arithmetic on one or two 16-bit halves. Predictions have no figures for them. */
   readonly unit: 'matrix' | 'half' | 'two halves' | null;
-  /** Calls of functions are not followed. */
+  /** Whether the instruction calls a function. Such calls are not followed. */
   readonly calls: boolean;
   /** Whether the assembler turns this PTX instruction into several machine instructions. */
   readonly expands: boolean;

@@ -18,14 +18,14 @@ export interface CudaCompilation {
   readonly sources: string;
   readonly objects: readonly CudaObject[];
   /**
-   * Such as `sm_90`, or `gfx90a` with HIP. For `compute_90`, the driver does the last step of compiling. `native` means
-   * the GPUs of this machine. If empty, the compiler's default is used.
+   * Architectures such as `sm_90`, or `gfx90a` with HIP. For `compute_90`, the driver does the last step of compiling.
+   * `native` means the GPUs of this machine. If empty, the compiler's default is used.
    */
   readonly architectures: readonly string[];
   readonly cacheFolder: string;
   /** Limit of the cache, bytes, without the outputs of this compilation (see `pruneCache`). */
   readonly maxCacheBytes?: number;
-  /** Applies to each object, and to linking. */
+  /** Time limit of compiling one object, and of linking. */
   readonly timeLimitMs: number;
   readonly signal?: AbortSignal | undefined;
 }

@@ -35,7 +35,7 @@ export function cudaFolders(environment: Environment): readonly string[] {
   ];
 }
 
-/** Newest first: CUDA_PATH_V12_9, /usr/local/cuda-12.9, Program Files, … */
+/** Lists the folders of versions, newest first: CUDA_PATH_V12_9, /usr/local/cuda-12.9, Program Files, … */
 async function versionFolders(environment: Environment): Promise<readonly string[]> {
   const named = Object.entries(environment).flatMap(([name, value]) =>
     /^CUDA_PATH_V\d+_\d+$/i.test(name) && value ? [value] : [],
@@ -96,7 +96,7 @@ function findArchitecture({ known }: Toolkit, capability: number): string | null
   return older.length > 0 ? `compute_${Math.max(...older)}` : null;
 }
 
-/** The first of several equal toolkits wins. */
+/** Chooses the toolkit that supports the GPUs best. Among equally good toolkits, the first wins. */
 export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readonly number[]): ToolkitChoice {
   if (capabilities.length === 0) return { nvcc: toolkits[0].nvcc, architectures: ['native'], lacking: [] };
   const choices = toolkits.map((toolkit) => {

@@ -17,7 +17,7 @@ const SLEPT_SHARE = 0.9;
 
 export const refusal = (message: string): FailureError => new FailureError({ code: 'unsupported', message });
 
-/** The device writes what it was doing on separate lines. */
+/** The device's message says on further lines what the device was doing. */
 const oneLine = (message: string): string => message.trim().replaceAll(/\s*\n\s*(- )?/g, ' ');
 
 export class DeviceLostError extends Error {
