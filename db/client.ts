@@ -27,7 +27,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
     worker.once('exit', (exitCode) => {
       ended ??= fail(
         'storage',
-        `The store's thread ended unexpectedly (exit code ${exitCode}). What was reported as saved is saved.`,
+        `The store's thread ended unexpectedly (exit code ${exitCode}). Everything that was reported as saved is safe.`,
       );
       for (const answer of pending.values()) answer(ended);
       pending.clear();
@@ -36,7 +36,7 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
   });
   worker.once('error', (error: unknown) => {
     const message = errorText(error);
-    ended ??= fail('storage', `The store's thread failed: ${message}. What was reported as saved is saved.`);
+    ended ??= fail('storage', `The store's thread failed: ${message}. Everything that was reported as saved is safe.`);
   });
 
   const post = (message: ToThread, transfer: ArrayBuffer[] = []): void => worker.postMessage(message, transfer);

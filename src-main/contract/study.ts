@@ -62,7 +62,7 @@ export const MAX_TRUNCATION = 0.01;
 
 const range = v.strictObject({
   from: described(count(LARGEST), 'First value'),
-  to: described(count(LARGEST), 'Last value, if a step reaches this value; at least "from"'),
+  to: described(count(LARGEST), 'Upper end of the values, and the last value if a step reaches it; at least "from"'),
   step: optional(count(LARGEST), 'Distance between values (default 1)'),
 });
 const countAxis = v.union(
@@ -102,7 +102,7 @@ const accessSchema = v.strictObject(
   {
     pattern: described(
       v.picklist(ACCESS_PATTERNS),
-      'along-unit: consecutive elements of a unit, coalesced as far as threads share it; across-lanes: the lanes side by side (padded, column-major); scattered: a gather',
+      'along-unit: consecutive elements of a unit, coalesced as far as threads share it; across-lanes: neighbouring elements for neighbouring lanes (padded, column-major); scattered: a gather',
     ),
     elementBytes: described(count(1024), 'Size of an element, bytes'),
     footprintBytes: optional(

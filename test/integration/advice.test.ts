@@ -151,7 +151,7 @@ describe('the recommendation', () => {
       null,
       'more threads per block than the device allows',
       'units_per_thread=2.5 is not a whole number',
-      '2 units per thread do not make 7 blocks: one of the two numbers must be 0',
+      '2 units per thread and 7 blocks contradict each other: set one of the two numbers to 0',
     ]);
     // In the study `wide`, the values of these designs are on the axes, which must not change the times.
     expect(await answer(designs, { study: wide, parameters })).toEqual(times);

@@ -38,10 +38,7 @@ export function addRecommend(program: Command, { terminal, withEngine, withRuns 
     'recommend <study-or-run>',
     'recommend one design for a study (a file) or a run (its number), and say why',
   )
-    .option(
-      '--device <id>',
-      'only this device; for a study also a part of a device: ID:66 is 66 of its multiprocessors',
-    )
+    .option('--device <id>', 'use only this device; for a study, ID:66 means 66 multiprocessors of a device')
     .option('--verbose', VERBOSE, false)
     .action((what: string, options: GlobalOptions & { device?: string }) =>
       (runId(what).ok ? withRuns : withEngine)(options, (engine) => recommendCommand(engine, terminal, what, options)),

@@ -17,7 +17,7 @@ const WEIGHING = EXPORTERS.flatMap(({ id, weighs }) => (weighs ? [id] : []));
 
 /** The choices are not listed, because the help already describes each format. */
 function formatOption(): Option {
-  const option = new Option('--format <format>', 'document format, one of those below');
+  const option = new Option('--format <format>', 'format of the document, one of the formats below');
   return option.argParser(new Option(option.flags).choices(EXPORTERS.map(({ id }) => id)).parseArg!);
 }
 

@@ -49,7 +49,7 @@ export function addKernel(program: Command, cli: CommandLine): void {
   )
     .option('--entry <name>', 'name of the kernel, if the file has several kernels')
     .option('--arch <name>', 'architecture to compile for, or to read from a file with several, such as sm_90')
-    .option('--loop <number>', 'number of the main loop in the list, if inspect chose the wrong one', positive)
+    .option('--loop <number>', 'number of the main loop in the list, if inspect chose the wrong loop', positive)
     .option(
       '--iterations-per-loop <number>',
       'iterations of a unit in one pass of the main loop, if the code does not show how the loop is unrolled',

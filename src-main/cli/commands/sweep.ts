@@ -44,7 +44,7 @@ export function addSweep(program: Command, { terminal, places, withEngine }: Com
     )
     .option(
       '--device <ids...>',
-      'these devices instead of those of the study; ID:66 means 66 multiprocessors of a device',
+      "these devices instead of the study's devices; ID:66 means 66 multiprocessors of a device",
     )
     .option('--verbose', VERBOSE, false)
     .action((study: string, options: GlobalOptions & { top: number; best?: number; device?: string[] }) =>

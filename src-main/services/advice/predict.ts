@@ -248,7 +248,7 @@ function extending(
       )
         return placeIn(launches, { kind: 'units-per-thread', value: rounds });
       if (rounds > 0 && grid > 0 && rounds !== Math.ceil(units / (slots * grid)))
-        reason ??= `${rounds} units per thread do not make ${grid} blocks: one of the two numbers must be 0`;
+        reason ??= `${rounds} units per thread and ${grid} blocks contradict each other: set one of the two numbers to 0`;
       if (device.kind === 'gpu' && grid > 0) return placeIn(launches, { kind: 'grid', value: grid });
       if (wanted.unitsPerThread || wanted.gridBlocks)
         reason ??= 'units per thread and blocks are both 0, but one of them must be above 0';

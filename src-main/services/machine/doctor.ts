@@ -133,7 +133,7 @@ export async function doctorChecks(
       'cuda',
       'CUDA device',
       gpu,
-      'No NVIDIA device answers nvidia-smi. Predictions need none; lockstep bench --bundle packs a measurement for a machine that has one.',
+      'No NVIDIA device answers nvidia-smi. Predictions do not need a device; lockstep bench --bundle packs a measurement for a machine that has one.',
     ),
     check(
       'hipcc',
