@@ -77,7 +77,7 @@ export interface CalibrationFigures {
   readonly spearman: number | null;
 }
 
-/** Pooled over the folds. Each fold is predicted by a fit without it. */
+/** Figures that are pooled over the folds. Each fold is predicted by a fit without it. */
 export interface HeldOutFigures extends Omit<CalibrationFigures, 'designs'> {
   readonly folds: number;
 }

@@ -1,4 +1,4 @@
-/** The law of the depth of a work group: iterations for which it keeps its thread group busy. */
+/** The law of a work group's depth: iterations for which the work group keeps its thread group busy. */
 export interface GroupDepth extends StepLaw {
   /** The law without setup. Designs that differ only in the setup share this law. */
   readonly withoutSetup?: { readonly law: StepLaw; readonly setupDepth: number };

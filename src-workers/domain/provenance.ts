@@ -435,7 +435,7 @@ export function kernelValue(kernel: KernelProfile, field: KernelNumber): number 
   return kernel[field] ?? (KERNEL_DEFAULTS as Partial<Record<KernelNumber, number>>)[field]!;
 }
 
-/** Returns the kernel with another value of one number. A phase is scaled as a whole. */
+/** Returns the kernel with another value of one number. With the number of a phase, all of the phase is scaled. */
 export function withKernelValue<Kernel extends Partial<KernelProfile>>(
   kernel: Kernel,
   field: KernelNumber,

@@ -113,7 +113,7 @@ export function findPhases(
     serial,
     accesses: findAccesses(graph.code, addresses, own, unrolled, 2 ** tree.steps),
     threadsPerUnit: 2 ** tree.steps,
-    // The remainder of an unrolled loop runs other iterations of the unit.
+    // The remainder of the chosen loop runs other iterations of the unit, so it is not among these loops.
     others: [...loops.keys()].filter((at) => !known.has(at) && (rests.get(at) ?? at) !== (rests.get(chosen) ?? chosen)),
   };
 }

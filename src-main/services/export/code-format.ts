@@ -101,7 +101,7 @@ export function loopLimits(source: CodeSource, row: RankRow): readonly Limit[] {
   ];
 }
 
-/** Code that cuts even shares of the iterations adds up iterations with 32 bits. */
+/** Code that cuts even shares of the iterations adds up iterations in 32-bit numbers. */
 export function shareLimit({ study, law }: CodeSource, row: RankRow): Limit {
   const sum = (moments(law).mean + 1) * study.workload.units;
   return ['sum of all iterations', sum, MAX_WORD - slotsOf(row)];

@@ -8,7 +8,7 @@ import { EXPORTERS, exporterOf } from './formats.ts';
 import { isMeasurement, measuredDocument } from './measured.ts';
 import { renderExport } from './render.ts';
 
-/** Characters in one reply. A document may have a gigabyte, which is twice the limit of a string. */
+/** Maximum characters of one reply. A document may have a gigabyte, which is twice the limit of a string. */
 const PART_CHARACTERS = 4_000_000;
 /** The unfinished document that was read least recently is dropped first. */
 const MAX_UNFINISHED = 16;

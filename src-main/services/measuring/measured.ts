@@ -128,7 +128,7 @@ function reducedTexts({ part, probe, repeats, cases }: MeasuringRequest): readon
 /** If clocks differ by more than this fraction, the times differ too much to judge a model. */
 const CLOCK_SPREAD = 0.02;
 
-/** Warns if the clock varied, and if the device lowered it, for each reason. */
+/** Warns if the clock varied, and about each reason for which the device lowered its clock. */
 function clockWarnings(measuring: MeasuringDevice | null, records: readonly MeasurementRecord[]): readonly string[] {
   const found = records.flatMap(({ detail }) => (detail as MeasuredCaseDetail).conditions ?? []);
   const low = Math.min(...found.map(({ minClockMhz = Infinity }) => minClockMhz));

@@ -127,7 +127,7 @@ async function runDetail(context: Context, id: number): Promise<Result<RunDetail
   });
 }
 
-/** The studies of sweeps are read one by one, so no more inputs are compared. */
+/** Maximum number of sweeps whose changes are listed, because the studies of sweeps are read one by one. */
 const MAX_CHANGES = 200;
 
 async function runChanges({ store }: Context, studyId: number | undefined): Promise<Result<readonly RunChange[]>> {

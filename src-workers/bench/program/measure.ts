@@ -179,7 +179,7 @@ function openRecorder(plan: BenchPlan, designs: readonly Measured[], print: (rec
         return true;
       }
       const complete = design.launches >= warmUps + repeats;
-      // A case that has values before its times would count as a case without times.
+      // The values come last, because a case that has values before its times would count as a case without times.
       if (complete && design.maxError !== null)
         say({ type: 'values', case: id, values: { maxError: design.maxError } });
       return complete;

@@ -141,7 +141,7 @@ export async function prepareOwnKernel(
   }
   return ok({
     launch(share) {
-      // A launch may add to its outputs, so it must not find the results of another design. This copy is not timed.
+      // A launch may add to its outputs, so they first get their initial contents. This copy is not timed.
       const encoder = device.createCommandEncoder();
       for (const [at, { output }] of manifest.arguments.entries()) {
         const [array, contents] = [arrays[at], initial[at]];
