@@ -128,9 +128,9 @@ const MAX_DESIGN_INDEX = 2 ** 32 - 2;
 function checkDraft({ name, enumeratedCount, bestWanted, axes, devices, ...draft }: RunDraft): void {
   if (name.trim() === '') refuse('bad-input', 'The name of a run must not be empty.');
   if (!Number.isSafeInteger(enumeratedCount) || enumeratedCount < 0)
-    refuse('bad-input', `The designs of a run must be a whole number ≥ 0, not ${enumeratedCount}.`);
+    refuse('bad-input', `The number of designs of a run must be a whole number ≥ 0, not ${enumeratedCount}.`);
   if (bestWanted !== undefined && !(Number.isSafeInteger(bestWanted) && bestWanted >= 1))
-    refuse('bad-input', `The best designs of a run must be a whole number ≥ 1, not ${bestWanted}.`);
+    refuse('bad-input', `The number of best designs of a run must be a whole number ≥ 1, not ${bestWanted}.`);
   if (bestWanted !== undefined && enumeratedCount > MAX_DESIGN_INDEX)
     refuse('bad-input', `A run can have at most ${MAX_DESIGN_INDEX} designs, not ${enumeratedCount}.`);
   if (!axes) return;

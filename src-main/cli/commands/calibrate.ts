@@ -99,7 +99,7 @@ function printProfile(
 ): void {
   const { parameters, identified, fit, heldOut, before } = profile;
   terminal.say(
-    `The parameters of ${profile.deviceId} were fitted to designs that were measured on ${profile.deviceName} (${fit.designs}).`,
+    `The parameters of ${profile.deviceId} were fitted to ${fit.designs} designs, measured on ${profile.deviceName}.`,
   );
   if (isStandIn(profile.backend))
     terminal.say(

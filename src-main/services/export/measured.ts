@@ -21,7 +21,7 @@ export async function measuredDocument(
     const able = EXPORTERS.filter((each) => each.writeMeasured);
     const names = able.map(({ id, measuredAs }) => (measuredAs === undefined ? id : `${id} (${measuredAs})`));
     return badInput(
-      `Run ${run.id} is a measurement, which is exported as ${names.join(' or ')}. Specify such a format, or the sweep.`,
+      `Run ${run.id} is a measurement, which is exported as ${names.join(' or ')}. Specify one of these formats, or the sweep.`,
     );
   }
   const records = await store.listMeasurements(run.id);

@@ -70,7 +70,7 @@ export async function kernelTask(
   const language = opencl ? 'cl' : gpu?.[1] === 'hip' ? 'hip' : gpu || emulated ? 'cu' : 'wgsl';
   if (sourcePath(read.value, language) === null)
     return unsupported(
-      `${file}: "sources" has no .${language} file${language === 'hip' ? ' and no .cu file' : ''}, which the target ${target} needs. Add one, or specify another --target.`,
+      `${file}: "sources" has no .${language} file${language === 'hip' ? ' and no .cu file' : ''}, which the target ${target} needs. Add such a file, or specify another --target.`,
       { field: 'sources' },
     );
   const device = view.devices.find(({ id }) => id === deviceId);
