@@ -122,7 +122,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     return { ...columns, designs, predicted, picked };
   };
 
-  /** Returns what the rule picks among all designs of the fastest device that take at most this time. */
+  /** Returns what the rule picks among all designs of the fastest device that take at most `limitMs`. */
   const pick = async (next: () => number | undefined, fastest: number, limitMs: number): Promise<number | null> => {
     const perDevice = size / plan.axes.devices.length;
     const first = Math.floor(fastest / perDevice) * perDevice;
