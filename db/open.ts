@@ -103,7 +103,7 @@ function inspectFile(file: string, migrations: readonly Migration[], undoTimeout
 
   const header = readHeader(file);
   if (header.length < HEADER_BYTES || header.toString('latin1', 0, 16) !== 'SQLite format 3\0')
-    refuse('storage', `${file} is not a SQLite database. Specify one written by Lockstep.`, { file });
+    refuse('storage', `${file} is not a SQLite database. Specify a database of Lockstep.`, { file });
   const applicationId = header.readInt32BE(68);
   if (applicationId !== APPLICATION_ID)
     refuse('storage', `${file} belongs to another program (application id ${applicationId}, not ${APPLICATION_ID}).`, {

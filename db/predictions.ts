@@ -63,7 +63,7 @@ export function predictionTable(db: Database): PredictionTable {
         if (known && !read.equals(known) && !read.equals(copy))
           refuse(
             'storage',
-            `Run ${runId} has designs from ${firstDesign} on that differ from the saved ones: the database is damaged. Restore a backup of it, or predict the study again.`,
+            `The rows and the columns of run ${runId} differ from design ${firstDesign} on: the database is damaged. Restore a backup of it, or predict the study again.`,
             { runId },
           );
       }
@@ -178,7 +178,7 @@ function checkFound(runId: number, found: number, count: number, firstDesign: nu
   if (found !== count)
     refuse(
       'storage',
-      `Run ${runId} has ${found} of the ${count} designs from ${firstDesign} on: the database is damaged. Restore a backup of it, or predict the study again.`,
+      `Run ${runId} has ${found} of the ${count} designs from design ${firstDesign} on: the database is damaged. Restore a backup of it, or predict the study again.`,
       { runId, firstDesign },
     );
 }

@@ -46,7 +46,7 @@ export const sizes = (text: string): readonly number[] => {
 export const databaseOption = (): Option =>
   new Option('--db <file>', 'database to use instead of the one in your data folder').argParser((file) => {
     if (file === ':memory:')
-      throw new InvalidArgumentError('Runs are saved in a file. Specify one, such as /tmp/runs.db.');
+      throw new InvalidArgumentError('Runs are saved in a file. Specify a file, such as /tmp/runs.db.');
     return resolve(file);
   });
 
@@ -66,10 +66,10 @@ export const group = (program: Command, name: string, summary: string): Command 
 export const byAgents = (command: Command): Command =>
   command
     .option('--redis <url>', 'give the work to agents that use this Redis: redis://HOST:PORT, or rediss:// for TLS')
-    .option('--redis-prefix <name>', 'prefix of the keys in that Redis (default: lockstep)')
+    .option('--redis-prefix <name>', 'prefix of the keys in the Redis (default: lockstep)')
     .option(
       '--redis-password-file <file>',
-      `file with the password of that Redis (default: ${PASSWORD_VARIABLE} in the environment)`,
+      `file with the password of the Redis (default: ${PASSWORD_VARIABLE} in the environment)`,
     );
 
 export interface CommandLine {

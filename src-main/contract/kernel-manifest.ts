@@ -186,7 +186,7 @@ export const kernelManifestSchema = v.pipe(
   v.strictObject({
     $schema: optional(v.string('must be text'), 'The address of this schema, for editors'),
     lockstepKernel: described(
-      v.literal(1, 'must be 1, the version of the manifest format this Lockstep reads'),
+      v.literal(1, 'must be 1, the version of the manifest format that this Lockstep reads'),
       'Version of the manifest format',
     ),
     name: described(text(200), 'Name of the kernel'),

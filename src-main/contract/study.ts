@@ -369,7 +369,7 @@ const constraintSchema = v.pipe(
 export const studyFileSchema = v.strictObject({
   $schema: optional(v.string('must be text'), 'Where an editor finds this schema'),
   lockstep: described(
-    v.literal(STUDY_FORMAT_VERSION, 'must be 1, the version of the study format this Lockstep reads'),
+    v.literal(STUDY_FORMAT_VERSION, 'must be 1, the version of the study format that this Lockstep reads'),
     'Version of the study format',
   ),
   name: described(text(200), 'Name of the study'),

@@ -152,14 +152,14 @@ function oneKernel(label: string, known: readonly Named[], { entry, arch }: Aske
   if (wanted.length > 1)
     return badInput(
       `${label} has ${wanted.length} kernels${entry === undefined ? '' : ` named ${entry}`}: ` +
-        `${listed(wanted.map(demangled))}. Specify one (--entry).`,
+        `${listed(wanted.map(demangled))}. Specify one of them (--entry).`,
       { entries: wanted.slice(0, MAX_ENTRIES).join('\n') },
     );
   const archs = [...new Set(known.filter((one) => one.entry === wanted[0]).flatMap((one) => one.arch ?? []))];
   if (arch !== undefined && archs.length > 0 && !archs.includes(arch))
     return notFound(`${label} has ${demangled(wanted[0])} for ${listed(archs)}, not for ${arch}.`);
   if (arch === undefined && archs.length > 1)
-    return badInput(`${label} has ${demangled(wanted[0])} for ${listed(archs)}. Specify one (--arch).`, {
+    return badInput(`${label} has ${demangled(wanted[0])} for ${listed(archs)}. Specify one of them (--arch).`, {
       archs: archs.join('\n'),
     });
   return ok({ entry: wanted[0], arch: arch ?? archs[0] ?? null });

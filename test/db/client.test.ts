@@ -181,6 +181,6 @@ it('notices flipped bits in packed columns, reads the rows instead, and fails if
 
     db.prepare('DELETE FROM predictions WHERE run_id = ? AND design_index = 7').run(id);
     db.prepare('DELETE FROM run_columns WHERE first_design = 0').run();
-    expect(await client.loadRunColumns(id)).toFail('storage', /has 119 of the 120 designs from 0 on/);
+    expect(await client.loadRunColumns(id)).toFail('storage', /has 119 of the 120 designs from design 0 on/);
     db.close();
   }));

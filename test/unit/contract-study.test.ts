@@ -22,7 +22,7 @@ function textFailure(text: string): Failure {
 const textMessage = (text: string): string => textFailure(text).message;
 
 describe('the error of a wrong study names the field, and what it must be', () => {
-  const VERSION = '1, the version of the study format this Lockstep reads';
+  const VERSION = '1, the version of the study format that this Lockstep reads';
   const WHOLE = 'a whole number ≥ 1';
   const LIST = 'a list of whole numbers ≥ 1 or a range {"from", "to", "step"}';
   const QUANTITIES =

@@ -21,7 +21,7 @@ export function addTune(program: Command, { terminal, withRuns }: CommandLine): 
       'target to measure on: cuda:0, hip:0, webgpu or cpu (bench --list prints the available ones)',
     )
     .option('--exec <command>', 'measure with your own program instead (see bench --help)')
-    .option('--build <command>', 'build that program first')
+    .option('--build <command>', 'build the program of --exec first')
     .option('--kernel <file>', 'measure your own kernel on the target instead (see bench --help)')
     .option('--device <id>', 'the device to measure for, if the sweep has several devices')
     .addOption(
