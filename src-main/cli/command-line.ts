@@ -110,7 +110,10 @@ export function openCommandLine(terminal: Terminal): CommandLine {
   const withRuns: CommandLine['withEngine'] = async (options, body, uses) => {
     const file = options.db ?? defaultDatabaseFile();
     if (existsSync(file)) return withEngine(options, body, uses);
-    throw failure('not-found', `There is no database at ${file}. Make one with a sweep, or name another with --db.`);
+    throw failure(
+      'not-found',
+      `There is no database at ${file}. Make a database with a sweep, or name another database with --db.`,
+    );
   };
   const cli: CommandLine = { terminal, places, status: EXIT_OK, withEngine, withRuns };
   return cli;

@@ -405,7 +405,7 @@ describe('lists runs and ranks designs', () => {
   });
 
   it.each(['rank 1', 'recommend 1', 'bench 1 --compare', 'runs restore 1'])('%s makes no database', async (line) => {
-    await fails(1, `${line} --db ${at('typo.db')}`, /no database at .*typo\.db\. Make one with a sweep/);
+    await fails(1, `${line} --db ${at('typo.db')}`, /no database at .*typo\.db\. Make a database with a sweep/);
     expect(existsSync(at('typo.db'))).toBe(false);
   });
 });

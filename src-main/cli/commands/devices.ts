@@ -49,7 +49,7 @@ multiprocessors, clockMhz, …, limits and sources; a CPU has kind "cpu", cores 
 explained in
   ${join(places.root, 'db', 'devices', 'README.md')}`,
     );
-  command(devices, 'calibrate <run>', 'write what the probes measured into their device')
+  command(devices, 'calibrate <run>', 'write what the probes of a run measured into the measured device')
     .option('--device <id>', 'the device, if the name that its driver reports does not identify it')
     .option('--into <file>', 'change this file of a device (as for devices add), instead of your saved devices')
     .action((run: string, options: CalibrateOptions) =>

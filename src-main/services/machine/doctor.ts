@@ -76,7 +76,7 @@ function databaseCheck(file: string, resourceFolder: string): DoctorCheck {
   const made = makeDefaultFolder(file);
   const looked = made.ok ? inspectDatabase({ file, migrationsFolder: migrationsIn(resourceFolder) }) : made;
   if (!looked.ok) {
-    const advice = 'Choose another with --db FILE.';
+    const advice = 'Choose another database with --db FILE.';
     return { id: 'database', label: 'Database', state: 'problem', found: looked.error.message, advice };
   }
   const { bytes } = looked.value;
