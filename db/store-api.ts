@@ -85,7 +85,6 @@ export interface Store {
   listCalibrations(deviceId?: string): Result<readonly CalibrationRecord[]>;
   deleteCalibration(id: number): Result<null>;
 
-  /** Inserts or replaces a device of the user. */
   saveDevice(device: Device): Result<null>;
   deleteDevice(id: string): Result<null>;
   listDevices(): Result<readonly Device[]>;

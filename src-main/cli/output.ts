@@ -63,7 +63,6 @@ function reportFailure(terminal: Streams, failure: Failure, usage = false): numb
   return usage ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/** Wrong usage of the command line. */
 class UsageError extends FailureError {}
 
 export const failure = (code: FailureCode, message: string): FailureError => new FailureError({ code, message });

@@ -88,7 +88,7 @@ export function addBench(program: Command, { terminal, withEngine, withRuns }: C
   byAgents(command(program, 'bench [run]', 'measure designs of a sweep, or the properties of a device'))
     .option(
       '--target <target>',
-      'target to measure on: cuda:0, hip:0, webgpu or cpu; opencl:0 and emulation for --kernel (bench --list prints the available ones)',
+      'measure on cuda:0, hip:0, webgpu or cpu, or with --kernel on opencl:0 or emulation (bench --list prints the available ones)',
     )
     .option(
       '--exec <command>',

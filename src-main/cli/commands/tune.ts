@@ -16,10 +16,7 @@ import { type BenchOptions, launchInput, measuringTarget } from './bench.ts';
 
 export function addTune(program: Command, { terminal, withRuns }: CommandLine): void {
   byAgents(command(program, 'tune <run>', 'find the fastest design of a sweep by measuring only a few of them'))
-    .option(
-      '--target <target>',
-      'target to measure on: cuda:0, hip:0, webgpu or cpu (bench --list prints the available ones)',
-    )
+    .option('--target <target>', 'measure on cuda:0, hip:0, webgpu or cpu (bench --list prints the available ones)')
     .option('--exec <command>', 'measure with your own program instead (see bench --help)')
     .option('--build <command>', 'build the program of --exec first')
     .option('--kernel <file>', 'measure your own kernel on the target instead (see bench --help)')

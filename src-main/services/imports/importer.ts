@@ -40,7 +40,6 @@ export interface Imported {
   readonly deviceName: string | null;
   readonly deviceGuess: string | null;
   readonly plan: PlanLine | null;
-  /** The sweep that the file names. */
   readonly sweep: FileSweep | null;
   readonly predicted: boolean;
   readonly head: unknown;

@@ -195,12 +195,7 @@ export async function getCalibration(store: StoreClient, id: number): Promise<Re
   const record = records.value.find((one) => one.id === id);
   return record
     ? savedProfile(record)
-    : notFound(
-        `This database has no calibration ${id}. The Measure view lists the saved calibrations under Calibrate.`,
-        {
-          id,
-        },
-      );
+    : notFound(`This database has no calibration ${id}. The Measure view lists the saved calibrations.`, { id });
 }
 
 function isKnown(profile: unknown): profile is CalibrationProfile {
