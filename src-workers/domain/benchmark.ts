@@ -81,7 +81,7 @@ export interface BenchParameters {
     readonly design: Design;
     readonly designIndex: number | null;
     readonly predictedMs: number | null;
-    /** Limit of the launch: the predicted number, since the loop may need fewer registers than the kernel. */
+    /** The predicted number of resident blocks. It limits the launch, since the loop may need fewer registers. */
     readonly residentBlocks: number | null;
   };
   /** Each unit computes one power of a small matrix. Results are cycles per work group (Swatman 2022, Algorithm 1). */

@@ -225,7 +225,7 @@ function binCounts(list: Uint32Array, timeMs: (design: number) => number, edgesM
   return counts;
 }
 
-/** Returns, for each axis with several values, the designs that differ from a design only on this axis. */
+/** Returns, for each axis with several values, the designs that differ from the given design only on this axis. */
 export function designSlices(view: RunView, designIndex: number): Result<DesignSlice[]> {
   const known = checkDesign(view, designIndex);
   if (!known.ok) return known;
