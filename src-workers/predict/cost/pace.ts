@@ -213,7 +213,7 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
     // Most designs are only compared by their bounds, so the table is made on demand. An accessor instead of a method
     // would double the memory of a pace.
     getCycles: () =>
-      (table ??= smoothRounds(makeGroupTable(pipeline, transfer, threadGroupsPerGroup, most), schedulers.count)),
+      (table ??= makeGroupTable(pipeline, transfer, threadGroupsPerGroup, most, schedulers.count)),
     findBestRate: (groups) =>
       findBestRate(pipeline, transfer, threadGroupsPerGroup, { count: schedulers.count, most }, groups),
     schedulers,
@@ -273,16 +273,22 @@ function findBestRate(
   return best;
 }
 
-/** Tabulates cycles by number of active work groups. The thread groups of a work group run in step. */
+/**
+ * Tabulates cycles by number of active work groups. The thread groups of a work group run in step.
+ * @param q number of schedulers that count their groups separately; numbers of groups between their full rounds are
+ * interpolated, so they are not computed
+ */
 function makeGroupTable(
   pipeline: PipelineParameters,
   transferCycles: number,
   threadGroups: number,
   most: number,
+  q: number,
 ): CycleTable {
-  return Float64Array.from({ length: most + 1 }, (_, w) =>
-    cyclesWithTraffic(pipeline, transferCycles, w * threadGroups),
-  );
+  const table = new Float64Array(most + 1);
+  for (let w = 0; w <= most; w++)
+    if (w < q || w % q === 0 || w === most) table[w] = cyclesWithTraffic(pipeline, transferCycles, w * threadGroups);
+  return smoothRounds(table, q);
 }
 
 /**

@@ -234,6 +234,7 @@ function findStrides(
 function addSetup(order: SortedReader, dealing: Dealing, sample: PlainSample): SampledBlocks {
   const { blocks, weights } = sample;
   const { groupsPerBlock: W, units, unitsPerGroup, slotsPerBlock, gridBlocks, setupIterations } = dealing;
+  const slots = slotsPerBlock * gridBlocks;
   const depths = sample.depths.slice();
   const isSetupApart = hasDivergentSetup(dealing);
   const perRound = isSetupApart ? 0 : setupIterations;
@@ -242,14 +243,14 @@ function addSetup(order: SortedReader, dealing: Dealing, sample: PlainSample): S
   let total = 0;
   for (let i = 0, at = 0; i < blocks.length; i++, at += W) {
     const stride = strideOf(blocks[i]);
-    if (perRound > 0)
+    const left = units - blocks[i] * slotsPerBlock;
+    if (perRound > 0 && left > 0) {
+      const rounds = Math.ceil(left / slots);
+      // The later groups of the block in which the last round ends have one round less.
+      const fuller = Math.ceil((left - (rounds - 1) * slots) / unitsPerGroup);
       for (let g = 0; g < W; g = g < W - 1 ? Math.min(W - 1, g + stride) : W)
-        depths[at + g] +=
-          perRound *
-          Math.max(
-            0,
-            Math.ceil((units - blocks[i] * slotsPerBlock - g * unitsPerGroup) / (slotsPerBlock * gridBlocks)),
-          );
+        depths[at + g] += perRound * (g < fuller ? rounds : rounds - 1);
+    }
     if (stride > 1) fillBetween(depths, at, W, stride);
     const weight = weights ? weights[i] : 1;
     total += weight * W;

@@ -69,8 +69,12 @@ export function makeGroupDepthLaw(
   // Rounding errors alone could make the loss less than 1, because a group is never shorter than its mean unit.
   const aggregateLoss = pureWork > 0 ? Math.max(1, pureDepth / pureWork) : 1;
   let meanLoss: number | undefined;
+  let values: Float64Array | undefined;
   return {
-    values: setupDepth === 0 ? model.values : model.values.map((v) => v + setupDepth),
+    // Tables are made from the law without setup, so these values are rarely read.
+    get values() {
+      return setupDepth === 0 ? model.values : (values ??= model.values.map((v) => v + setupDepth));
+    },
     ...(setupDepth !== 0 && { withoutSetup: { law: model, setupDepth } }),
     meanDepth: pureDepth + setupDepth,
     meanWork: pureWork + setup * unitsPerThread,

@@ -264,17 +264,17 @@ function chooseSampledEdges(edges: Float64Array, depths: Float64Array, W: number
   const groups = new Float64Array(Math.min(depths.length, SAMPLE_QUANTILES));
   for (let i = 0; i < groups.length; i++) groups[i] = depths[Math.floor(((i + 0.5) * depths.length) / groups.length)];
   groups.sort();
-  const candidates = new Float64Array(MAX_EDGES);
-  candidates[0] = least;
-  candidates[1] = most;
-  for (let g = 0; g < GROUP_EDGES; g++)
-    candidates[2 + g] = groups[Math.floor(((g + 0.5) / GROUP_EDGES) * groups.length)];
-  for (let b = 0; b < BLOCK_EDGES; b++)
-    candidates[2 + GROUP_EDGES + b] = lives[Math.floor((1 - (1 - (b + 0.5) / BLOCK_EDGES) ** 2) * blocks)];
-  candidates.sort();
-  edges[0] = candidates[0];
+  edges[0] = least;
   let count = 1;
-  for (const edge of candidates) if (edge > edges[count - 1] + 1e-9 * most) edges[count++] = edge;
+  for (let g = 0, b = 0; g < GROUP_EDGES || b < BLOCK_EDGES;) {
+    const group = g < GROUP_EDGES ? groups[Math.floor(((g + 0.5) / GROUP_EDGES) * groups.length)] : Infinity;
+    const block = b < BLOCK_EDGES ? lives[Math.floor((1 - (1 - (b + 0.5) / BLOCK_EDGES) ** 2) * blocks)] : Infinity;
+    const edge = Math.min(group, block);
+    if (group <= block) g++;
+    else b++;
+    if (edge > edges[count - 1] + 1e-9 * most) edges[count++] = edge;
+  }
+  if (most > edges[count - 1] + 1e-9 * most) edges[count++] = most;
   return count;
 }
 

@@ -41,12 +41,13 @@ export function findMostCompeting(groups: number, schedulers: Schedulers, cycles
 export function smoothRounds(cyclesPerIteration: CycleTable, q: number): CycleTable {
   if (q === 1) return cyclesPerIteration;
   const last = cyclesPerIteration.length - 1;
-  return cyclesPerIteration.map((cycles, w) => {
-    const below = w - (w % q);
-    if (below === w || below === 0) return cycles;
-    const above = cyclesPerIteration[Math.min(last, below + q)];
-    return cyclesPerIteration[below] + ((w - below) / q) * (above - cyclesPerIteration[below]);
-  });
+  const smooth = cyclesPerIteration.slice();
+  for (let below = q; below < last; below += q) {
+    const cycles = cyclesPerIteration[below];
+    const more = cyclesPerIteration[Math.min(last, below + q)] - cycles;
+    for (let w = below + 1; w < below + q && w <= last; w++) smooth[w] = cycles + ((w - below) / q) * more;
+  }
+  return smooth;
 }
 
 /** Interpolates t(w) between whole w; t(1) below one group and t(cap) above `cap` groups. */
