@@ -3,7 +3,7 @@ import manifest from '../../package.json' with { type: 'json' };
 export const APP_VERSION: string = manifest.version;
 
 /** The version of the prediction. It is raised whenever a prediction changes. */
-export const MODEL_VERSION = 'composite 4.9';
+export const MODEL_VERSION = 'composite 4.10';
 
 function isSince(version: string | undefined, major: number, minor: number): boolean {
   const [, ownMajor, ownMinor = 0] = /^composite (\d+)(?:\.(\d+))?/.exec(version ?? '') ?? [];

@@ -72,6 +72,11 @@ export const ALL_BUT_CERTAIN = 20.7;
 export const AT_MOST_ONE_ACTIVE = 1e-2;
 /** If issue has a smaller share in the cycles of one more group, schedulers are assumed to have no effect. */
 export const LEAST_ISSUE_SHARE = 0.05;
+/**
+ * A setup that is a smaller part of the iterations until the next setup is rounded as finely as this part, which is to
+ * at most 1/128 of these iterations. With 0, sweeps of kernels with phases of usual size take half as long again.
+ */
+export const SMALL_SETUP = 1 / 8;
 /** In a wave of known blocks, the time of this many schedulers is computed in full: the slowest by an estimate. */
 export const SLOWEST_CANDIDATES = 6;
 

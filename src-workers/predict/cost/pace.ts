@@ -13,7 +13,7 @@ import {
 } from '../../models/pipeline/soft-saturation.ts';
 import { getOrMake } from '../../numeric/kept.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
-import { ACHIEVED_BANDWIDTH, LEAST_ISSUE_SHARE } from '../constants.ts';
+import { ACHIEVED_BANDWIDTH, LEAST_ISSUE_SHARE, SMALL_SETUP } from '../constants.ts';
 import { countSearchSteps } from '../dealing/even-share.ts';
 import type { GpuCandidate } from '../design/candidate.ts';
 import { preparePipeline } from '../predictor.ts';
@@ -114,11 +114,15 @@ function getPlainPace(candidate: GpuCandidate, isSingle: boolean, isFetching: bo
   };
 }
 
-/** Rounds a setup to five binary digits, so that launches share laws. The iteration factor keeps the total time. */
-function roundSetup(setup: number): number {
+/**
+ * Rounds a setup so that launches share laws: to five binary digits, or less finely if it is a small part of a unit
+ * (`SMALL_SETUP`). The iteration factor keeps the total time.
+ * @param iterations iterations for which a group runs between two setups
+ */
+function roundSetup(setup: number, iterations: number): number {
   if (!(setup > 0)) return 0;
-  const step = 2 ** (Math.floor(Math.log2(setup)) - 4);
-  return Math.round(setup / step) * step;
+  const step = 2 ** (Math.floor(Math.log2(Math.max(setup, iterations * SMALL_SETUP))) - 4);
+  return Math.max(1, Math.round(setup / step)) * step;
 }
 
 function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number, isFamily: boolean): Pace {
@@ -201,8 +205,8 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   const groupIterations = cyclesOf(share, threadBytes) / iteration;
   const cyclesAlone = cyclesAmong(1);
   const isShare = isEvenShare(balancing);
-  const setup = roundSetup(startIterations + (isShare ? 0 : groupIterations / (starts * rounds)));
-  const overhead = isShare ? roundSetup(groupIterations) : 0;
+  const setup = roundSetup(startIterations + (isShare ? 0 : groupIterations / (starts * rounds)), iterations / starts);
+  const overhead = isShare ? roundSetup(groupIterations, iterations) : 0;
   // All groups of a fetching launch run out of units together, so their schedulers need not be distinguished.
   const schedulers =
     balancing.kind === 'dynamic-fetch'
@@ -212,8 +216,7 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   return {
     // Most designs are only compared by their bounds, so the table is made on demand. An accessor instead of a method
     // would double the memory of a pace.
-    getCycles: () =>
-      (table ??= makeGroupTable(pipeline, transfer, threadGroupsPerGroup, most, schedulers.count)),
+    getCycles: () => (table ??= makeGroupTable(pipeline, transfer, threadGroupsPerGroup, most, schedulers.count)),
     findBestRate: (groups) =>
       findBestRate(pipeline, transfer, threadGroupsPerGroup, { count: schedulers.count, most }, groups),
     schedulers,
