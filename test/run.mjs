@@ -243,7 +243,17 @@ if (asks('--changed')) {
 
 const all = asks('--all');
 
+/** Most checks use one core, so two of them run at a time. */
+const checks = async () => {
+  const others = async () => {
+    await check('lint', 'npm run --silent check:lint');
+    await check('imports', 'npm run --silent check:imports');
+    await check('unused', 'npm run --silent check:unused');
+  };
+  await Promise.all([check('types', 'npm run --silent check:types'), others()]);
+};
 const building = check('build', 'npm run --silent build');
+const checking = checks();
 await fetchTools();
 // Playwright's Chromium and its libraries are not in the usual places, so the tests are told where they are.
 const [chromium, driver] = [findTool('chromium'), findTool('swiftshader')];
@@ -256,15 +266,6 @@ const absent = missing().map((name) => {
 if (process.env.CI === 'true' && absent.length > 0)
   report('tools', { passed: 0, failed: absent.length }, performance.now(), absent.join('\n'));
 
-/** Most checks use one core, so two of them run at a time. */
-const checks = async () => {
-  const others = async () => {
-    await check('lint', 'npm run --silent check:lint');
-    await check('imports', 'npm run --silent check:imports');
-    await check('unused', 'npm run --silent check:unused');
-  };
-  await Promise.all([check('types', 'npm run --silent check:types'), others()]);
-};
 /** The selected test files for each runner. Playwright's filter is a regular expression. */
 const files = all
   ? { browser: '', other: '--maxWorkers=3' } // Many slow tests wait for the programs that they start.
@@ -298,7 +299,7 @@ const inPages = async () => {
  */
 const computed = () =>
   tests('unit, property, golden, db, integration', vitest(files.other), 'vitest.json', ofVitest, LOWER_PRIORITY);
-const [isBuilt] = await Promise.all([building, checks()]);
+const [isBuilt] = await Promise.all([building, checking]);
 await Promise.all([inPages(), computed()]);
 
 end(absent);
