@@ -63,7 +63,7 @@ export function predictionTable(db: Database): PredictionTable {
         if (known && !read.equals(known) && !read.equals(copy))
           refuse(
             'storage',
-            `The rows and the columns of run ${runId} differ from design ${firstDesign} on: the database is damaged. Restore a backup of it, or predict the study again.`,
+            `The two saved copies of run ${runId} differ, starting at design ${firstDesign}: the database is damaged. Restore a backup of it, or predict the study again.`,
             { runId },
           );
       }

@@ -274,7 +274,7 @@ export interface RankPage {
   readonly outdated: boolean;
   readonly offset: number;
   readonly rows: readonly RankRow[];
-  /** How many equal designs each row stands for; 0 if another row of its group was opened. */
+  /** How many equal designs each row stands for; 0 for the further rows of a group whose designs are all listed. */
   readonly equal: readonly number[];
   /** Designs that cannot be told from the fastest, also outside the filter. */
   readonly ties: number;

@@ -12,7 +12,7 @@ import {
 
 interface OlderField {
   readonly phase: PhaseName;
-  /** The default, which meant "nothing is known". A field with this value gives no phase. */
+  /** The default, which meant "nothing is known". A field that nobody stated and that has it gives no phase. */
   readonly byDefault: number;
   /** Iterations of work in the phase for each iteration that the field counts. */
   readonly scale: number;

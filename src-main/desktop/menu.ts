@@ -1,7 +1,7 @@
 import { app, Menu, type MenuItemConstructorOptions } from 'electron';
 import type { MenuCommand } from '../contract/bridge.ts';
 
-/** Installs the menu. Except on macOS, the page draws a menu, and this one handles keys until the page has focus. */
+/** Except on macOS, the page draws its own menu, and the native menu handles keys only until the page has focus. */
 export function installMenu(send: (command: MenuCommand) => void, newWindow: () => void): void {
   const mac = process.platform === 'darwin';
   const item = (label: string, command: MenuCommand, accelerator?: string): MenuItemConstructorOptions => ({

@@ -32,7 +32,7 @@ export interface Pool {
   close(): Promise<void>;
 }
 
-/** When a task counts as hung. The limits are in processor time, so tasks on a busy machine are not ended. */
+/** When a task counts as hung. The limits are in processor time, so a busy machine makes no task count as hung. */
 export interface TaskLimits {
   /** The limit of one step, ms. A design or a replication takes a second or two at most. */
   readonly stepMs: number;

@@ -18,11 +18,11 @@ export type Quantiles = readonly number[];
 /** Laws by path in a study, such as `kernel.unit` or `device.achievedBandwidthFraction`. */
 export type Laws = Readonly<Record<string, Quantiles>>;
 
-/** A field that nobody stated, of the study's kernel (`of` is −1) or of the implementation at position `of`. */
+/** A field whose value is uncertain, of the study's kernel (`of` is −1) or of the implementation at position `of`. */
 export interface UnknownField {
   readonly field: KernelField;
   readonly of: number;
-  /** Whether the study states a value other than the middle of the law. The law is then shifted to that value. */
+  /** Whether the study states an uncertain value, to which the law is then shifted. */
   readonly stated: boolean;
 }
 

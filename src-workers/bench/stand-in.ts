@@ -105,7 +105,7 @@ function overhead(profile: UnitLoopProfile, u: number) {
 
 /** The integer instructions of a pass besides its steps: for one thread per unit, for split, and for dealt units. */
 const OWN = { one: 4, split: 6, dealt: 8 } as const;
-/** Instructions that change to the next unit, without its steps: in the nested form, and in one loop over all units. */
+/** Instructions that change to the next unit in the nested form; the second value is for the flattened form. */
 const UNIT_INSTRUCTIONS = 38;
 const REFILL_INSTRUCTIONS = 26;
 /** Instructions of the nested form that find where a unit's loads start. */
@@ -191,7 +191,7 @@ export function unitLoopProfile(kernel: KernelProfile, backend: StandInBackend):
 /** Instructions of a step, a dependent load and the loop itself in version 1, whose measurements can still be read. */
 const FIRST = { step: 6, load: 6, turn: 5 } as const;
 
-/** Instructions that versions 1 and 2 are assumed to add: to a unit, and to a pass of one loop over all units. */
+/** Instructions that versions 1 and 2 of this loop are assumed to add per unit, and per pass of the flattened form. */
 const OLD = { unit: 24, flattened: 8 } as const;
 
 const NOT_OWN = {

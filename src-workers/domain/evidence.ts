@@ -165,7 +165,7 @@ export interface ImplementationEvidence extends TimeErrors {
   readonly takes: string;
   /** The same errors for matrices with at least 10⁶ non-zeros, whose launch takes little of the time. */
   readonly large: TimeErrors | null;
-  /** Errors of a model of four fitted numbers: start, per byte, row, element of the longest row. Only for matrices. */
+  /** Errors with four fitted times: start, per byte, per row, per element of the longest row; `null` if no matrices. */
   readonly fourNumbers: { readonly medianError: number; readonly spearman: number } | null;
   /**
    * Errors of a guess without a model: the mean measured time of similar matrices, which a model of their features

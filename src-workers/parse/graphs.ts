@@ -178,7 +178,7 @@ export function isMetis(head: Uint8Array): boolean {
   return areNeighbours && rows.length === vertices && ends.reduce((sum, { length }) => sum + length, 0) === 2 * edges;
 }
 
-/** METIS manual 5.1.0, section 4.1.1: both ends of an edge name it. Failures name the line. */
+/** Reads degrees: each edge is listed at both ends (METIS manual 5.1.0, section 4.1.1). Failures name the line. */
 export function readMetis(source: ByteSource, label: string): Promise<Result<ReadLengths>> {
   return caught(async () => {
     let header: MetisHeader | null = null;

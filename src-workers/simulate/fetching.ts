@@ -7,7 +7,7 @@ import { indexSampler } from './samplers.ts';
 
 export interface FetchedWork {
   readonly law: LengthLaw;
-  /** Lengths in the order in which they are fetched, repeated. If omitted, lengths are draws from the law. */
+  /** Lengths in the order of fetching, which repeat for more units. If omitted, lengths are draws from the law. */
   readonly given?: CompactNumbers | null;
   /** Units in the queue, integer ≥ 0. */
   readonly units: number;

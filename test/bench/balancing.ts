@@ -75,7 +75,7 @@ const BALANCINGS: readonly ((random: Random) => string)[] = [
 const chosenBalancings = options.balancing?.map((text) => () => text) ?? BALANCINGS;
 const chosenThreads = options['threads-per-unit']?.map(Number) ?? [1, 1, 1, 1, 2, 4, 8, 32];
 const LAW_UNITS = [65_536, 131_072, 131_072, 143_417, 143_417, 99_991, 250_000];
-/** Numbers of units below, equal to and above the pixels of an image. If units outnumber the lengths, these repeat. */
+/** Numbers of units below, equal to and above the pixels of an image. Lengths repeat if there are more units. */
 const FILE_UNITS = [65_536, 131_072, 143_417, 262_144, 262_144, 262_144, 524_288, 1_048_576];
 
 async function randomPlan(random: Random): Promise<SweepPlan> {

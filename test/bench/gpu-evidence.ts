@@ -368,7 +368,7 @@ async function spmvKernels() {
       const fitted = readStudy(join(source, 'spmv.json'));
       const inspected = options.tiny ? fitted : await prepared(inspectedStudy(fitted, x.length));
       const { kernel, implementations: all } = inspected;
-      // Few values are enough: each block size and number of threads per row needs its own build, which takes seconds.
+      // Only few values, because each block size and number of threads per row needs its own build, of some seconds.
       const axes = { ...fitted.axes, threadsPerUnit: [1, 4, 8, 32, 128], blockThreads: [128], unitsPerThread: [1, 2] };
       const implementations = options.tiny ? all?.slice(0, 1) : all;
       const workload = { lengths: `mtx:${path}`, units: lengths.length };

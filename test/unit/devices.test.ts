@@ -89,7 +89,7 @@ describe('catalogue', () => {
     expect(device.clockMhz).toBeWithin(500, 3200);
     expect(device.memoryBandwidthGbS).toBeLessThanOrEqual(8000);
     expect(device.memoryLatencyCycles).toBeWithin(200, 1000);
-    // On a CPU, the groups of a block run one after another, so no group hides another's latency.
+    // Software devices run on a CPU, one group after another, so no group hides another's latency.
     expect(device.dependentIssueLatencyCycles).toBeWithin(device.vendor === 'software' ? 1 : 4, 24);
     expect(device.year).toBeLessThanOrEqual(2026);
   });

@@ -109,7 +109,8 @@ interface Options {
 }
 
 /**
- * Advises on a run (a number) or a study (a file). A part of a device, such as `ID:66`, replaces the study's devices.
+ * Returns a run (if `what` is a number) or a study (a file). A part of a device, such as `ID:66` with 66
+ * multiprocessors, replaces the study's devices.
  */
 export async function advised(
   what: string,

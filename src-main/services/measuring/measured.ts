@@ -181,7 +181,7 @@ export function measuringWarnings(
     return one.benchmark === 'unit-loop' && disturbedFraction(values) !== null;
   });
   if (disturbed.length > 0)
-    warnings.push(`Other programs used a part of the cores during the measurement: ${counted(disturbed)}.`);
+    warnings.push(`Other programs used some of the cores while these were measured: ${counted(disturbed)}.`);
   const elsewhere = records.flatMap(({ detail }) => {
     const { case: one, compiled } = detail as MeasuredCaseDetail;
     const planned = one.benchmark === 'unit-loop' ? one.parameters.residentBlocks : null;

@@ -12,7 +12,7 @@ const HEADS: Readonly<Record<DesignField, (term: Term) => readonly [head: string
   gridBlocks: (term) => [term('grid'), `${term('block', 'many')} of the launch`],
   registerCap: (term) => ['Cap', `Max. ${term('register', 'many')} per ${term('thread')}`],
   loop: () => ['Loop', 'Form of the loop over units'],
-  balancing: () => ['Order', 'How units are balanced before launch'],
+  balancing: () => ['Order', 'How units are balanced'],
 };
 export function fieldHead(field: DesignField, term: Term) {
   const [head, full] = HEADS[field](term);

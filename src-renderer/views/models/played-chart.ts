@@ -22,7 +22,7 @@ const [TOP, GAP, ACTIVITY, BOTTOM] = [30, 34, 64, 62];
 export const playedHeightPx = (rows: number): number =>
   TOP + Math.max(90, Math.min(300, rows * 14)) + GAP + ACTIVITY + BOTTOM;
 
-/** Returns the active thread groups over time (mean of the multiprocessors) as the corners of steps. */
+/** Returns the corners of a step curve: active thread groups over time, as the mean of the multiprocessors. */
 export function activity(played: PlayedLaunch): readonly (readonly [cycles: number, mean: number])[] {
   const { multiprocessors, stepMultiprocessor, stepCycles, stepActiveGroups } = played;
   const order = [...stepCycles.keys()].sort((a, b) => stepCycles[a] - stepCycles[b]);

@@ -40,7 +40,7 @@ export function readDevices(stdout: string): Result<readonly MeasuringDevice[]> 
 export const capabilitiesOf = (devices: readonly MeasuringDevice[]): readonly number[] =>
   readCapabilities(devices.map(({ properties }) => properties.computeCapability ?? '').join('\n'));
 
-/** nvidia-smi lists the GPUs of this machine; if it lists none, a program asks CUDA. */
+/** Chooses a toolkit for the GPUs that nvidia-smi lists or, if it lists none, that our program finds through CUDA. */
 export async function localToolkit(place: CompilationPlace): Promise<Result<ToolkitChoice>> {
   const named = await localCapabilities();
   const chosen = await findToolkit(process.env, named);

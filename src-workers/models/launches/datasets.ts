@@ -46,7 +46,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
     id: 'convolution',
     title: 'Block sizes of a 2-D convolution of Kernel Tuner',
     source:
-      'AutoTuningAssociation/benchmark_hub: times of 4,362 configurations on each GPU, with everything but the block size constant',
+      'AutoTuningAssociation/benchmark_hub: times of 4,362 configurations on each GPU; those of one kernel variant differ only in the block size',
     licence: 'MIT',
     notes: [
       'The file has no instruction counts, so times are predicted up to one factor per kernel variant, which is taken from the other block sizes of the variant. The rank correlation is computed within variants.',

@@ -93,7 +93,7 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
     lengths[count] = j;
     masses[count++] = mass;
   }
-  // `starts` is u = f∗u plus the first start at step 0. `pairs` is the rate of pairs of starts, u∗u = u + f∗(u∗u).
+  // With f = `masses` and convolutions ∗: `starts` is u = f∗u plus the first start, and `pairs` is u∗u = u + f∗(u∗u).
   const starts = new Float64Array(LONGEST_TRANSIENT);
   const pairs = new Float64Array(LONGEST_TRANSIENT);
   // E[N] = Σ u and E[N(N+1)/2] = Σ u∗u.
@@ -224,8 +224,8 @@ export function computeDynamicGroupDepth(
 }
 
 /**
- * Computes the law of the longest remaining life at T: one unit has just started, and n − 1 lanes have residual lives.
- * If groups share a pool, almost no group has the unit that has just started.
+ * Computes the law of a group's longest remaining life when the units run out (T): the last unit has just started, and
+ * n − 1 lanes have residual lives. If groups share a pool, almost all of them have n residual lives.
  * @returns P(longest > x steps), x = 0, 1, …
  */
 function computeLastLane(renewals: Renewals, residual: Float64Array, n: number, poolGroups: number): Float64Array {

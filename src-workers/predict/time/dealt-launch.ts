@@ -34,7 +34,7 @@ export interface DealtLaunch {
   readonly inOrder: ListedBlocks | null;
   /** Means over groups with one unit per slot in a given order; `null` for sorted units, whose law has the means. */
   readonly means: DepthMeans | null;
-  /** Survival functions of the lives of the blocks, which placed blocks need only on demand. */
+  /** Survival functions of the blocks' lives; `null` until `makeDealtBlockLaw` makes them for listed blocks. */
   steps: StepLaws | null;
   /** In the memory of an arena; made on demand by `makeDealtBlockLaw`. */
   law: BlockLaw | null;

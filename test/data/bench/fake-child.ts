@@ -1,5 +1,5 @@
 // Stands in for a measuring program: node fake-child.ts FOLDER. It prints what such a program prints, but measures
-// nothing. The environment variable FAKE_BENCH contains a JSON object of the faults to imitate and their times.
+// nothing. The environment variable FAKE_BENCH contains a `FakeBench` as JSON: the faults to imitate, and the times to report.
 import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { EXIT_HUNG } from '../../../src-workers/bench/cuda/cuda-plan.ts';
