@@ -60,5 +60,5 @@ export function laneCostText({ sharing }: Pick<Kernel, 'sharing'>): string {
     sharing === 'deal'
       ? 'u × the longest ⌈length / u⌉ of a group over the mean length'
       : 'aggregate loss × u·φ(u), where φ(u) = (1−σ)/u + σ + κ·log₂u is the time of an iteration that u threads share, relative to one thread';
-  return `${iterations}. Added are the instructions of each lane once per unit and in log₂u combining steps, converted to iterations`;
+  return `${iterations}. The instructions of each lane once per unit and in log₂u combining steps are added, converted to iterations`;
 }
