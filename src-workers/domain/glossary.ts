@@ -6,15 +6,9 @@ export interface GlossaryEntry {
   readonly definition: string;
 }
 
-const IDS = [
-  'unit', 'length', 'distribution', 'lane', 'threadGroup', 'depth', 'loss', 'design', 'designSpace', 'threadsPerUnit', 'unitsPerThread',
-  'block', 'blockWidth', 'launch', 'wave', 'occupancy', 'loop', 'balancing', 'dynamicFetch', 'evenShare', 'padding', 'blockReduction', 'sorting', 'buckets', 'registerCap', 'serialFraction',
-  'cooperation', 'setup', 'dependentLoad', 'spill', 'latencyFloor', 'knee', 'tail', 'baseline', 'expectedRegret', 'regime', 'assumed', 'calibration',
-  'simulation', 'spearman', 'cores',
-] as const; // prettier-ignore
-export type GlossaryId = (typeof IDS)[number];
+export type GlossaryId = keyof ReturnType<typeof makeEntries>;
 
-export function glossary(say: Term): readonly GlossaryEntry[] {
+function makeEntries(say: Term) {
   const thread = say('thread');
   const threads = say('thread', 'many');
   const group = say('threadGroup');
@@ -23,7 +17,7 @@ export function glossary(say: Term): readonly GlossaryEntry[] {
   const multiprocessor = say('multiprocessor');
   const lanes = say('lane', 'many');
   const register = say('register');
-  const words: Readonly<Record<GlossaryId, readonly [term: string, definition: string]>> = {
+  return {
     unit: ['unit', 'One independent piece of work: a particle, a matrix row, a pixel. A launch processes many.'],
     length: ['length', 'How many iterations of the loop one unit needs.'],
     distribution: ['distribution', 'How likely each length is. All predictions depend on it.'],
@@ -65,12 +59,13 @@ export function glossary(say: Term): readonly GlossaryEntry[] {
     simulation: ['simulation', `Runs a design ${block} by ${block} on drawn units. It is slower than a prediction, but has none of its approximations.`],
     spearman: ['Spearman’s rank correlation', 'How similarly two runs order the same designs: 1 is the same order, 0 is unrelated.'],
     cores: ['cores', 'How many cores of a CPU a design uses.'],
-  }; // prettier-ignore
-  return IDS.map((id) => ({ id, term: words[id][0], definition: words[id][1] })).sort((a, b) =>
-    a.term.localeCompare(b.term, 'en'),
-  );
+  } satisfies Readonly<Record<string, readonly [term: string, definition: string]>>; // prettier-ignore
 }
 
-export function definition(id: GlossaryId, say: Term): string {
-  return glossary(say).find((entry) => entry.id === id)!.definition;
+export function glossary(say: Term): readonly GlossaryEntry[] {
+  return Object.entries(makeEntries(say))
+    .map(([id, [term, definition]]) => ({ id: id as GlossaryId, term, definition }))
+    .sort((a, b) => a.term.localeCompare(b.term, 'en'));
 }
+
+export const definition = (id: GlossaryId, say: Term): string => makeEntries(say)[id][1];

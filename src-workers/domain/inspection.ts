@@ -1,5 +1,5 @@
 import type { KernelProfile, MemoryAccess, Phase, Sharing } from './kernel.ts';
-import { accessesText, KERNEL_INPUTS } from './provenance.ts';
+import { accessesText, KERNEL_INPUTS, type KernelField } from './provenance.ts';
 
 /**
  * The unit that executes an instruction. `integer`: 32-bit integer and logic, moves and integer conversions; `special`:
@@ -102,27 +102,17 @@ export interface Inspection {
   readonly notes: readonly string[];
 }
 
-const INSPECTED_FIELDS = [
-  'registersPerThread',
-  'sharedMemoryBytesPerBlock',
-  'instructionsPerIteration',
-  'integerShare',
-  'fp64Share',
-  'specialShare',
-  'threeRegisterShare',
-  'chainInstructions',
-  'dependentExchanges',
-  'dependentLoadsPerIteration',
-  'bytesPerIteration',
-  'accesses',
-  'sharing',
-  'serialFraction',
-  'prologue',
-  'unit',
-  'combine',
-  'refill',
-] as const satisfies readonly (keyof KernelProfile)[];
-export type InspectedField = (typeof INSPECTED_FIELDS)[number];
+export type InspectedField = Exclude<
+  KernelField,
+  | 'bytesPerUnit'
+  | 'carry'
+  | 'cooperationCost'
+  | 'flattenedCost'
+  | 'kneeSoftness'
+  | 'lengthsKnownBeforeLaunch'
+  | 'search'
+  | 'spillInstructionsPerRegister'
+>;
 export type InspectedFields = Readonly<Partial<Pick<KernelProfile, InspectedField>>>;
 
 export function inspectedLabel(field: InspectedField): string {

@@ -3,8 +3,6 @@ import { isEstimate, type Device } from './device.ts';
 import { PHASES, type KernelProfile, type MemoryAccess, type Phase, type PhaseName } from './kernel.ts';
 import { parseBalancing } from './balancing.ts';
 
-/** Where the input values of a prediction come from, and the usual range of a value that was not stated. */
-
 /**
  * `measured`: timed or counted on the device; `calibrated`: fitted to measured times; `imported`: from a tool or file;
  * `given`: by the user or a data sheet; `example`: of an example study; `assumed`: a default.
@@ -69,8 +67,6 @@ export const KERNEL_DEFAULTS = {
 export interface KernelInput {
   readonly label: string;
   readonly unit: string;
-  /** Basic fields decide most studies; advanced fields have defaults that few users change. */
-  readonly level: 'basic' | 'advanced';
   readonly assumed: number;
   /** The range that covers most kernels: 5 to 95 % of the law in `db/assumed.json`, if the field has a law. */
   readonly usual: readonly [number, number];
@@ -78,89 +74,63 @@ export interface KernelInput {
 
 export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
   // Chosen: small loops need about 24 registers; with 128, most devices hold a quarter of their thread groups.
-  registersPerThread: { label: 'Registers per thread', unit: '', level: 'basic', assumed: 40, usual: [20, 128] },
+  registersPerThread: { label: 'Registers per thread', unit: '', assumed: 40, usual: [20, 128] },
   // Chosen: from a sparse row entry (about 10) to a ray step (about 100).
-  instructionsPerIteration: {
-    label: 'Instructions per iteration',
-    unit: '',
-    level: 'basic',
-    assumed: 30,
-    usual: [6.7, 220],
-  },
+  instructionsPerIteration: { label: 'Instructions per iteration', unit: '', assumed: 30, usual: [6.7, 220] },
   // Near the 1/21 of ACTS propagation (Swatman et al. 2022, doi:10.1109/MASCOTS56607.2022.00026); range chosen.
-  serialFraction: { label: 'Serial fraction σ', unit: '', level: 'basic', assumed: 0.05, usual: [0.01, 0.25] },
+  serialFraction: { label: 'Serial fraction σ', unit: '', assumed: 0.05, usual: [0.01, 0.25] },
   // Chosen: one indirection, as in a gather; none if data stay in registers.
-  dependentLoadsPerIteration: {
-    label: 'Dependent loads per iteration',
-    unit: '',
-    level: 'basic',
-    assumed: 1,
-    usual: [0, 3],
-  },
+  dependentLoadsPerIteration: { label: 'Dependent loads per iteration', unit: '', assumed: 1, usual: [0, 3] },
   // Chosen: one double-precision value; 32 B is a whole sector per lane (CUDA C++ Best Practices Guide).
-  bytesPerIteration: { label: 'Memory traffic per iteration', unit: 'B', level: 'basic', assumed: 8, usual: [0, 64] },
+  bytesPerIteration: { label: 'Memory traffic per iteration', unit: 'B', assumed: 8, usual: [0, 64] },
   // Chosen: bounds, a pointer and a store, as in a CSR row loop; 18 in the kernels of test/data/cycle-sim.
-  unit: { label: 'Once per unit', unit: 'instructions', level: 'basic', assumed: 18, usual: [1, 313] },
+  unit: { label: 'Once per unit', unit: 'instructions', assumed: 18, usual: [1, 313] },
   // Chosen: arguments and the index of the thread; 18 to 25 in the kernels of test/data/cycle-sim.
-  prologue: { label: 'Once per thread', unit: 'instructions', level: 'advanced', assumed: 20, usual: [12, 966] },
+  prologue: { label: 'Once per thread', unit: 'instructions', assumed: 20, usual: [12, 966] },
   // Chosen: a shuffle, an addition and moves; 2 to 5 in the kernels of test/data/cycle-sim.
-  combine: { label: 'Combining step', unit: 'instructions', level: 'advanced', assumed: 3, usual: [2.7, 101] },
+  combine: { label: 'Combining step', unit: 'instructions', assumed: 3, usual: [2.7, 101] },
   // Chosen: a store, the next index and a load; 11 in the kernels of test/data/cycle-sim.
-  refill: { label: 'Change of unit', unit: 'instructions', level: 'advanced', assumed: 12, usual: [4, 60] },
+  refill: { label: 'Change of unit', unit: 'instructions', assumed: 12, usual: [4, 60] },
   // Chosen: a dependent load, mostly from a cache, and six instructions.
-  search: { label: 'Search step', unit: 'instructions', level: 'advanced', assumed: 7, usual: [4, 20] },
+  search: { label: 'Search step', unit: 'instructions', assumed: 7, usual: [4, 20] },
   // Chosen: a store and an atomic addition, or a share of a second pass (Merrill and Garland 2016,
   // doi:10.1109/SC.2016.57).
-  carry: { label: 'Carry of a cut unit', unit: 'instructions', level: 'advanced', assumed: 15, usual: [4, 60] },
+  carry: { label: 'Carry of a cut unit', unit: 'instructions', assumed: 15, usual: [4, 60] },
   // Chosen: every instruction waits for the one before, because their dependencies are unknown.
-  chainInstructions: { label: 'Longest chain', unit: 'instructions', level: 'advanced', assumed: 30, usual: [4, 100] },
+  chainInstructions: { label: 'Longest chain', unit: 'instructions', assumed: 30, usual: [4, 100] },
   // Chosen: none in most loops; a shuffle for each halving of a sum.
-  dependentExchanges: { label: 'Exchanges per iteration', unit: '', level: 'advanced', assumed: 0, usual: [0, 8] },
+  dependentExchanges: { label: 'Exchanges per iteration', unit: '', assumed: 0, usual: [0, 8] },
   // Chosen: a shuffle and an addition, two instructions of an iteration of 10 to 200.
-  cooperationCost: {
-    label: 'Cooperation step κ',
-    unit: 'iterations',
-    level: 'advanced',
-    assumed: 0.05,
-    usual: [0.01, 0.2],
-  },
+  cooperationCost: { label: 'Cooperation step κ', unit: 'iterations', assumed: 0.05, usual: [0.01, 0.2] },
   // Chosen; 0.43 was fitted on a software adapter (db/examples/software.json).
-  flattenedCost: {
-    label: 'One loop over units',
-    unit: 'iterations',
-    level: 'advanced',
-    assumed: 0.1,
-    usual: [0, 0.43],
-  },
+  flattenedCost: { label: 'One loop over units', unit: 'iterations', assumed: 0.1, usual: [0, 0.43] },
   // Chosen: in most kernels, some instructions count loops and compute addresses.
-  integerShare: { label: 'Integer share', unit: '', level: 'advanced', assumed: 0, usual: [0, 0.6] },
+  integerShare: { label: 'Integer share', unit: '', assumed: 0, usual: [0, 0.6] },
   // Chosen: none in most kernels, all of the arithmetic in some.
-  fp64Share: { label: 'FP64 share', unit: '', level: 'advanced', assumed: 0, usual: [0, 0.5] },
+  fp64Share: { label: 'FP64 share', unit: '', assumed: 0, usual: [0, 0.5] },
   // Chosen: an occasional reciprocal or exponential.
-  specialShare: { label: 'Special-function share', unit: '', level: 'advanced', assumed: 0, usual: [0, 0.1] },
+  specialShare: { label: 'Special-function share', unit: '', assumed: 0, usual: [0, 0.1] },
   // Chosen: no effect up to one half, which only long chains of multiply-adds exceed.
-  threeRegisterShare: { label: 'Three-register share', unit: '', level: 'advanced', assumed: 0, usual: [0, 0.5] },
+  threeRegisterShare: { label: 'Three-register share', unit: '', assumed: 0, usual: [0, 0.5] },
   // Chosen: irregular loops seldom use it.
-  sharedMemoryBytesPerBlock: {
-    label: 'Shared memory',
-    unit: 'B per block',
-    level: 'advanced',
-    assumed: 0,
-    usual: [0, 16_384],
-  },
+  sharedMemoryBytesPerBlock: { label: 'Shared memory', unit: 'B per block', assumed: 0, usual: [0, 16_384] },
   // Chosen: from one value to the state of a particle.
-  bytesPerUnit: { label: 'Size of a unit', unit: 'B', level: 'advanced', assumed: 64, usual: [8, 256] },
+  bytesPerUnit: { label: 'Size of a unit', unit: 'B', assumed: 64, usual: [8, 256] },
   // Fitted on 5 rows of Hasan's Table 2 (doi:10.1007/978-3-662-44917-2_65); range chosen.
-  kneeSoftness: { label: 'Knee softness', unit: '', level: 'advanced', assumed: 6.5, usual: [2, 20] },
+  kneeSoftness: { label: 'Knee softness', unit: '', assumed: 6.5, usual: [2, 20] },
   // Chosen: one store and one load; fewer if a spilled register is seldom used.
-  spillInstructionsPerRegister: {
-    label: 'Spill cost',
-    unit: 'instructions per register',
-    level: 'advanced',
-    assumed: 2,
-    usual: [0.5, 4],
-  },
+  spillInstructionsPerRegister: { label: 'Spill cost', unit: 'instructions per register', assumed: 2, usual: [0.5, 4] },
 };
+
+/** The fields that decide most studies. All others have defaults that few users change. */
+export const BASIC_INPUTS: ReadonlySet<KernelNumber> = new Set([
+  'registersPerThread',
+  'instructionsPerIteration',
+  'serialFraction',
+  'dependentLoadsPerIteration',
+  'bytesPerIteration',
+  'unit',
+]);
 
 const KERNEL_NUMBERS = KERNEL_FIELDS.filter(
   (field) => field !== 'accesses' && field !== 'lengthsKnownBeforeLaunch' && field !== 'sharing',
@@ -269,15 +239,12 @@ export function selectKernel<Kernel extends KernelWithOrigins>(
 }
 
 export interface InputFact {
-  /**
-   * `kernel.serialFraction`, `implementations[2].kernel.serialFraction`, `device.memoryLatencyCycles`, `pipeline`, …
-   */
+  /** A path, such as `implementations[2].kernel.serialFraction`, `device.memoryLatencyCycles` or `pipeline`. */
   readonly field: string;
   readonly label: string;
   readonly value: number | string;
   readonly unit: string;
   readonly origin: Origin;
-  /** A remark, such as `default` or `estimate: …`. */
   readonly note: string;
   readonly usual: readonly [number, number] | null;
 }
@@ -607,9 +574,7 @@ export function factText({ field, label, value, unit, origin }: InputFact): stri
   return `${label} = ${figure}${unit === '' ? '' : ` ${unit}`}${note}`;
 }
 
-/**
- * Returns, for example, `12 B per iteration of a lane: 8 B along the unit, 4 B along the unit`; null without accesses.
- */
+/** Returns, for example, `12 B per iteration of a lane: 8 B along the unit, 4 B scattered`. Null without accesses. */
 export function trafficPhrase(
   facts: readonly InputFact[],
   { bytesPerIteration }: { readonly bytesPerIteration?: number },

@@ -1,17 +1,3 @@
-/** The ways to compute a predicted time, as in `predict/time/regimes.ts`. */
-export type RegimeId =
-  | 'given-order'
-  | 'known-blocks'
-  | 'uneven-fetch'
-  | 'uneven-grid'
-  | 'equal-blocks'
-  | 'one-wave'
-  | 'few-waves'
-  | 'many-waves'
-  | 'longest-unit'
-  | 'block-starts'
-  | 'memory-contention';
-
 /** The absolute difference from the event simulation, as a fraction of the time. */
 export interface Accuracy {
   readonly median: number;
@@ -20,15 +6,20 @@ export interface Accuracy {
   readonly designs: number;
 }
 
-export interface RegimeInfo {
-  readonly id: RegimeId;
+interface RegimeText {
   readonly label: string;
   readonly method: string;
   /** `null` if there is no simulation to compare with. */
   readonly accuracy: Accuracy | null;
 }
 
-const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
+/** The ways to compute a predicted time, as in `predict/time/regimes.ts`. */
+export type RegimeId = keyof typeof INFO;
+export interface RegimeInfo extends RegimeText {
+  readonly id: RegimeId;
+}
+
+const INFO = {
   'given-order': {
     label: 'Given order',
     method: 'The units run in their order. Blocks start one after another, and the slowest scheduler decides the time.',
@@ -78,7 +69,7 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
   'block-starts': {
     label: 'Block starts',
     method:
-      'The device needs longer to start the blocks than to run them. The rate was measured on an H100 and is assumed for other NVIDIA devices.',
+      'Starting the blocks takes longer than running them. How fast blocks start was measured on an H100, and is assumed for other NVIDIA devices.',
     accuracy: null,
   },
   'memory-contention': {
@@ -86,7 +77,7 @@ const INFO: Readonly<Record<RegimeId, Omit<RegimeInfo, 'id'>>> = {
     method: 'Cores share the memory bandwidth, as in Langguth’s staircase model on the max-rate curve.',
     accuracy: null,
   },
-};
+} satisfies Readonly<Record<string, RegimeText>>;
 
 export function regimeInfo(id: RegimeId): RegimeInfo {
   return { id, ...INFO[id] };

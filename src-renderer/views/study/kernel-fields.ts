@@ -1,5 +1,11 @@
 import { MAX_FIGURE, type Study } from '../../../src-main/contract/study.ts';
-import { isAssumed, KERNEL_INPUTS, kernelOrigin, type KernelNumber } from '../../../src-workers/domain/provenance.ts';
+import {
+  BASIC_INPUTS,
+  isAssumed,
+  KERNEL_INPUTS,
+  kernelOrigin,
+  type KernelNumber,
+} from '../../../src-workers/domain/provenance.ts';
 import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 
 export interface KernelField {
@@ -187,7 +193,7 @@ export const isOf = ({ sharing }: Pick<Study['kernel'], 'sharing'>, { id }: Pick
   sharing !== 'deal' || !OF_SPLIT.has(id);
 
 export function isAdvanced({ id }: Pick<KernelField, 'id'>): boolean {
-  return KERNEL_INPUTS[id].level === 'advanced';
+  return !BASIC_INPUTS.has(id);
 }
 
 export function advancedSet(kernel: Study['kernel']): number {
