@@ -1,6 +1,5 @@
 import type { BenchBackend, MeasuringDevice } from './benchmark.ts';
 
-/** Threads in a thread group of every CUDA device so far. */
 export const CUDA_GROUP_WIDTH = 32;
 /** CUDA C++ Programming Guide, Compute Capabilities: the limit since compute capability 2.0. */
 const CUDA_BLOCK_THREADS = 1024;

@@ -2,10 +2,6 @@ import type { Sharing } from './kernel.ts';
 import type { Design } from './design.ts';
 import type { KernelTask } from './kernel-manifest.ts';
 
-/**
- * The program that runs a plan answers with records, one JSON line each, in the same format for all backends. A result
- * file contains the line of the plan and then these records. A machine without Lockstep can write such a file.
- */
 export const BENCH_BACKENDS = ['cuda', 'hip', 'webgpu', 'cpu', 'program'] as const;
 export type BenchBackend = (typeof BENCH_BACKENDS)[number];
 
@@ -63,7 +59,6 @@ export interface UnitTraffic {
   readonly bytesPerUnit: number;
 }
 
-/** What is measured; the units are the same for every design. */
 export interface UnitLoopWorkload {
   readonly label: string;
   readonly lengths: Uint32Array;
@@ -158,7 +153,6 @@ export interface BenchPlan {
   readonly warmUps: number;
   readonly repeats: number;
   readonly seed: number;
-  /** Limit of the total time of a case, ms. */
   readonly caseTimeLimitMs: number;
   /** Lanes of a thread group of a HIP device; the program is compiled for them. */
   readonly threadGroupWidth?: number;
@@ -221,6 +215,7 @@ export function deviceTitle(device: Pick<MeasuringDevice, 'name' | 'properties'>
   return isSoftware(device) ? `${SOFTWARE_GPU}: ${device.name}` : device.name;
 }
 
+/** A program that runs a plan prints one record per line, as JSON. A result file has the line of the plan first. */
 export type BenchRecord =
   | MeasuringDevice
   | {
@@ -288,7 +283,6 @@ export const THROTTLE_REASONS: readonly (readonly [bit: number, text: string])[]
 /** A case that neither has a time nor failed has only values. */
 export interface CaseResult {
   readonly case: BenchCase;
-  /** Every counted launch, in order; empty if the case failed. */
   readonly timesMs: readonly number[];
   readonly warmUpMs: readonly number[];
   /** Median over the counted launches. */
@@ -298,7 +292,6 @@ export interface CaseResult {
   /** `null` if the result was not checked. */
   readonly correct: boolean | null;
   readonly digest?: string;
-  /** Empty if the result is correct. */
   readonly checkMessage: string;
   readonly failure: string | null;
   readonly values: Readonly<Record<string, number | readonly number[]>>;

@@ -4,7 +4,6 @@ export interface PredictionColumns {
   readonly timeMs: Float64Array;
   readonly meanLoss: Float32Array;
   readonly aggregateLoss: Float32Array;
-  /** 0…1. */
   readonly occupancyFraction: Float32Array;
   readonly residentBlocks: Uint16Array;
   /** Bits of `LIMITING_FACTORS`. */

@@ -1,8 +1,6 @@
-/** Names in a table may come from a file that someone else wrote, so a cell must not become a formula. */
-
 type Cell = string | number | null;
 
-/** Quotes or prefixes a cell that would be read as several cells or as a formula. */
+/** Quotes or prefixes a cell. Its text may come from someone else's file, so it must not become a formula. */
 export function csvCell(value: Cell, separator = ','): string {
   if (typeof value === 'number') return String(value);
   if (value === null) return '';

@@ -51,12 +51,7 @@ export interface PartitionBalancing {
   readonly kind: (typeof CPU_BALANCING)[number];
 }
 
-/**
- * How units are ordered, handed out or partitioned. Text form (command line, tables): `none`, `shuffle`,
- * `quantile-buckets(4)`, `best-buckets(4)`, `window-sort(4096)`, `full-sort`, `dynamic-fetch`, `dynamic-fetch(64)`,
- * `dynamic-fetch(group)`, `padded`, `padded-slice(32)`, `mixed(3)`, `mixed(1:8,group:256,block)` on a GPU; `row-split`
- * on a CPU; `nonzero-split` and `merge-path` on both.
- */
+/** How units are ordered, handed out or partitioned. `parseBalancing` reads the text forms. */
 export type Balancing = LockstepBalancing | MixedBalancing | PartitionBalancing;
 
 export function isLockstep(balancing: Balancing): balancing is LockstepBalancing {

@@ -1,9 +1,7 @@
 import type { Device, GpuDevice } from './device.ts';
 import { ok, type Result, badInput } from './result.ts';
 
-/**
- * Between one multiprocessor and the L2: 64 on a V100 (Jia et al., 2018, arXiv:1804.06826), assumed for every device.
- */
+/** From the L2 to one multiprocessor: 64 on a V100 (Jia et al. 2018, arXiv:1804.06826), assumed for other devices. */
 const BYTES_PER_MULTIPROCESSOR_CYCLE = 64;
 
 /** `ID:66`: 66 multiprocessors of a device. `ID:66:slice`: with only their share of its memory. */

@@ -30,7 +30,6 @@ export interface GpuDevice {
   /** The name without the vendor: `A100 SXM4 40 GB`. */
   readonly name: string;
   readonly vendor: GpuVendor;
-  /** For example `Ampere` or `CDNA 2`. */
   readonly architecture: string;
   readonly occupancy: OccupancyRules;
   readonly year: number;

@@ -22,7 +22,7 @@ function words(one: string, many = `${one}s`, short = one): Words {
 const everywhere = (word: Words) => ({ cuda: word, hip: word, sycl: word, opencl: word, webgpu: word });
 const inKhronos = (word: Words) => ({ sycl: word, opencl: word });
 
-/** `workGroup` is the n units in lockstep. Where "work-group" means a block, the word is "lockstep group". */
+/** A work group is the units that run in lockstep. In SYCL and OpenCL, the word means a block, so another is used. */
 const TERMS = {
   thread: { ...everywhere(words('thread')), ...inKhronos(words('work-item')), webgpu: words('invocation') },
   lane: everywhere(words('lane')),
