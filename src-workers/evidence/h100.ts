@@ -26,11 +26,8 @@ export type H100Launch = {
 };
 
 const FILE = 'h100.csv.gz';
-const COLUMNS = [
-  'kernel',
-  'law',
+const NUMBERS = [
   'units',
-  'columns',
   'threadsPerUnit',
   'unitsPerThread',
   'blockThreads',
@@ -42,27 +39,16 @@ const COLUMNS = [
 /** Launches that do not do the work of the other designs: some without units, some with equal units. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['nested1-empty', 'uniform']);
 
-/** @param folder `db/evidence` */
 export async function readH100(folder: string, dataset: string): Promise<readonly H100Launch[]> {
   const launches: H100Launch[] = [];
   const content = unwrap(await unpacked(await readFile(join(folder, FILE)), FILE));
-  await eachCsvRecord(bytesSource(content), FILE, COLUMNS, ({ text, number }) => {
+  await eachCsvRecord(bytesSource(content), FILE, ['kernel', 'law', 'columns', ...NUMBERS], ({ text, number }) => {
     const kernel = text('kernel');
     const columns = text('columns') === '' ? null : number('columns');
     if (LEFT_OUT.has(kernel) || (columns !== null) !== (dataset === H100_PRODUCTS)) return;
-    launches.push({
-      kernel,
-      law: text('law'),
-      units: number('units'),
-      columns,
-      threadsPerUnit: number('threadsPerUnit'),
-      unitsPerThread: number('unitsPerThread'),
-      balancing: kernel === 'fetchone1' ? 'dynamic-fetch(1)' : 'none',
-      blockThreads: number('blockThreads'),
-      gridBlocks: number('gridBlocks'),
-      sharedBytes: number('sharedBytes'),
-      medianUs: number('medianUs'),
-    });
+    const numbers = Object.fromEntries(NUMBERS.map((name) => [name, number(name)]));
+    const balancing = kernel === 'fetchone1' ? 'dynamic-fetch(1)' : 'none';
+    launches.push({ kernel, law: text('law'), columns, balancing, ...(numbers as Pick<H100Launch, (typeof NUMBERS)[number]>) });
   });
   return launches;
 }

@@ -26,7 +26,7 @@ export async function judgeEvidence(
   const shapes = LAUNCH_DATASETS.filter((dataset) => id === dataset.id || (id === undefined && !data));
   if (data && shapes.length > 0)
     return unsupported(
-      `The data set ${id} cannot be read from another file. Specify a data set of SpMV times, or omit --data.`,
+      `The data set ${id} cannot be read from another file. Choose one of SpMV times, or omit --data.`,
     );
   const found: DatasetEvidence[] = [];
   if (id === undefined || shapes.length === 0) {
@@ -42,12 +42,9 @@ export async function judgeEvidence(
 export async function judgeGpuAgain(
   folder: string,
   devices: readonly GpuDevice[],
-  {
-    dataset: id,
-    gpu: column,
-    implementation,
-  }: { readonly dataset: string; readonly gpu: string; readonly implementation: string },
+  asked: { readonly dataset: string; readonly gpu: string; readonly implementation: string },
 ): Promise<Result<GpuDetail>> {
+  const { dataset: id, gpu: column, implementation } = asked;
   const none = notFound(`No data set has the times "${column}:${implementation}".`);
   const launches = LAUNCH_DATASETS.find((dataset) => dataset.id === id);
   if (launches) {

@@ -42,20 +42,12 @@ export interface Pair {
 
 export function judgeDataset(judged: Judged): DatasetEvidence {
   const { dataset } = judged;
+  const { id, title, source, licence, notes } = dataset;
   const gpus = dataset.gpus.filter((gpu) => isMeasured(judged, gpu));
   const near = findNeighbours(judged);
-  return {
-    id: dataset.id,
-    title: dataset.title,
-    source: dataset.source,
-    licence: dataset.licence,
-    notes: dataset.notes,
-    gpus: gpus.map((gpu) => judgeGpu(judged, gpu, near)),
-    unseen:
-      dataset.gpus.length > 1
-        ? [...gpus, ...dataset.unseen.filter((gpu) => isMeasured(judged, gpu))].map((gpu) => judgeUnseen(judged, gpu))
-        : [],
-  };
+  const others = dataset.unseen.filter((gpu) => isMeasured(judged, gpu));
+  const unseen = dataset.gpus.length > 1 ? [...gpus, ...others].map((gpu) => judgeUnseen(judged, gpu)) : [];
+  return { id, title, source, licence, notes, gpus: gpus.map((gpu) => judgeGpu(judged, gpu, near)), unseen };
 }
 
 export function judgeImplementation(judged: Judged, column: string, implementation: string): GpuDetail | null {

@@ -331,10 +331,6 @@ const READERS: Readonly<Record<string, Reader>> = {
   swiftshader: readSwiftShader,
 };
 
-/**
- * @param folder `db/evidence`
- * @param devices devices of the catalogue, which must include the devices of the data set
- */
 export async function readLaunches(
   { id, gpus }: LaunchDataset,
   folder: string,

@@ -304,7 +304,6 @@ const ELL_BLOCK_THREADS = 512;
 
 type Launcher = (device: GpuDevice, matrix: MatrixSummary, missFraction: number) => readonly SpmvLaunch[];
 
-/** Each thread processes one row. */
 const ofRows = (matrix: MatrixSummary): Omit<SpmvLaunch, 'kernel' | 'blockThreads'> => ({
   units: matrix.rows,
   work: getRows(matrix),
@@ -397,9 +396,7 @@ const libraryCsr: Launcher = (device, matrix, missFraction) =>
 /** The ratio of width to rows above which threads share a row in Ginkgo's ELL kernel (cuda/matrix/ell_kernels.cu). */
 const WIDE_ELL = 0.01;
 const ELL_MOST_THREADS = 32;
-/**
- * Thread groups share a row while Ginkgo's ELL kernel needs at most this many times the groups that can run at once.
- */
+/** Thread groups share a row while the ELL kernel needs at most this many times the groups that can run at once. */
 const ELL_OVERSUBSCRIPTION = 4;
 
 const ell: Launcher = (device, matrix, missFraction) => {
