@@ -12,6 +12,7 @@ import type { PipelineParameters } from '../domain/kernel.ts';
 import { computeSetupIterations, withSetupIterations } from '../domain/provenance.ts';
 import { invalidDesign } from '../domain/design.ts';
 import { ok, type Result, badInput, unsupported, conflict } from '../domain/result.ts';
+import { countedText } from '../domain/text.ts';
 import { AXIS, AXIS_ORDER, axisCounts, decodeInto, encode, type SpaceAxes, spaceSize } from '../domain/space.ts';
 import type { DivergenceFit } from '../models/calibration/divergence.ts';
 import {
@@ -76,15 +77,11 @@ export function calibrateFromDesigns(
 ): Result<CalibrationProfile> {
   const device = plan.axes.devices[deviceAt];
   if (!device)
-    return badInput(
-      `There is no device ${deviceAt} in the plan. The number of its devices is ${plan.axes.devices.length}.`,
-    );
+    return badInput(`The plan has no device ${deviceAt}, only ${countedText(plan.axes.devices.length, 'device')}.`);
   if (device.kind === 'cpu')
     return unsupported(`${device.name} is a CPU, and the model of a CPU has no parameters to fit. Calibrate a GPU.`);
   if (plan.axes.implementations)
-    return unsupported(
-      'The study has implementations with their own kernels, but a calibration fits one kernel. Calibrate a study without implementations.',
-    );
+    return unsupported('A calibration fits a single kernel. Calibrate a study without implementations.');
   const reduced = onlyMeasured(plan, deviceAt, measured);
   if (!reduced.ok) return reduced;
   const uncalibrated = predictMeasured(

@@ -42,10 +42,15 @@ export interface UnitLoopShape {
   readonly combineSteps: number;
 }
 
-export function oldUnitLoop(): Result<never> {
+/** @param platform one that cannot cap registers */
+export function refuseCap(registerCap: number, platform: string): Result<never> {
   return unsupported(
-    'The measurement used an older stand-in loop, which this version cannot run. Start a new measurement.',
+    `The design has a cap of ${registerCap} registers per thread, but ${platform} cannot cap registers.`,
   );
+}
+
+export function oldUnitLoop(): Result<never> {
+  return unsupported('The measurement used an older stand-in loop, which this version cannot run. Measure anew.');
 }
 
 function computeShare({ sharing, serialFraction: σ, cooperationCost: κ }: UnitLoopProfile, u: number): number {

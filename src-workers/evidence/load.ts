@@ -50,10 +50,8 @@ export async function loadEvidence(
   { dataset: id, data }: AskedEvidence,
 ): Promise<Result<readonly Judged[]>> {
   const datasets = SPMV_DATASETS.filter((dataset) => id === undefined || dataset.id === id);
-  if (datasets.length === 0)
-    return notFound(
-      `There is no data set "${id}". Specify one of ${[...SPMV_DATASETS, ...LAUNCH_DATASETS].map((one) => one.id).join(', ')}.`,
-    );
+  const known = [...SPMV_DATASETS, ...LAUNCH_DATASETS].map((one) => one.id);
+  if (datasets.length === 0) return notFound(`There is no data set "${id}". Specify one of ${known.join(', ')}.`);
   const kept = JSON.parse(await readFile(join(folder, PARAMETERS_FILE), 'utf8')) as KeptParameters;
   const predicted = data ? null : await readPredictions(folder);
   const byId = new Map(devices.map((device) => [device.id, device]));

@@ -32,9 +32,7 @@ export interface FoundLoops {
 /** Fails with `unsupported` if the code is extremely large. */
 export function findLoops({ entry, instructions, labels }: KernelCode, asked: AskedLoop = {}): Result<FoundLoops> {
   const tooLarge = (what: string): Result<never> =>
-    unsupported(
-      `${entry} has ${what}. Its loops cannot be found: mark the loop, and compile it in a kernel of its own.`,
-    );
+    unsupported(`${entry} has ${what}. Its loops cannot be found: mark the loop, and compile it in its own kernel.`);
   if (instructions.length > MAX_INSTRUCTIONS) return tooLarge(`more than ${MAX_INSTRUCTIONS} instructions`);
   const graph = splitIntoBlocks(instructions, labels);
   if (graph.after.length > MAX_BLOCKS) return tooLarge(`more than ${MAX_BLOCKS} blocks of instructions`);

@@ -36,9 +36,7 @@ export function parseTrace(bytes: Uint8Array): Result<Trace> {
   if (bytes.byteLength < traceBytes(0) || word(0) !== MAGIC)
     return badInput('The file from the program is not a trace. Write the bytes of the trace buffer.');
   if (word(1) !== VERSION)
-    return badInput(
-      `The trace has version ${word(1)}, and this Lockstep reads version ${VERSION}. Compile with the header that lockstep trace --header prints.`,
-    );
+    return badInput(`The trace has version ${word(1)}, not ${VERSION}. Use the header of lockstep trace --header.`);
   const [units, beyond, width] = [word(2), word(3), word(4)];
   if (bytes.byteLength !== traceBytes(units))
     return badInput(
@@ -61,9 +59,7 @@ export function parseTrace(bytes: Uint8Array): Result<Trace> {
       continue;
     }
     if (length === MAX_COUNT)
-      return badInput(
-        `Unit ${unit} took ${MAX_COUNT} steps or more, which a counter cannot hold. Place LOCKSTEP_STEP in an outer loop.`,
-      );
+      return badInput(`Unit ${unit} took more steps than a counter can hold. Place LOCKSTEP_STEP in an outer loop.`);
     lengths[unit] = length;
     const group = groups.get(id) ?? { lanes: 0, steps: 0, active: 0 };
     group.lanes = Math.max(group.lanes, lanes);

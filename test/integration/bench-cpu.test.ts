@@ -327,7 +327,7 @@ test('designs are measured on as many threads as they have cores, and a design f
   const workload = { label: 'twelve', lengths: LENGTHS, profile, traffic: TRAFFIC };
   const records = await measured({ cases, workload });
   expect(records.flatMap((record) => (record.type === 'failed' ? [[record.case, record.message]] : []))).toEqual([
-    ['design-3', 'The design uses 4 cores, but this machine runs at most 3 threads at once.'],
+    ['design-3', 'The design uses 4 cores, but this machine has only 3 threads.'],
     ['design-4', 'The balancing full-sort is for a GPU. Use a balancing for the cores of a CPU.'],
   ]);
   const total = 78 * 16 + 12 * 20;
@@ -352,7 +352,7 @@ test('designs are measured on as many threads as they have cores, and a design f
 
   const failed = { type: 'failed', case: 'design-0' };
   for (const [told, message] of [
-    [{ ...workload, traffic: null }, 'The unit loop of a CPU moves bytes, but the plan does not give the bytes of an iteration (traffic).'], // prettier-ignore
+    [{ ...workload, traffic: null }, 'The plan does not give the bytes of an iteration (traffic), which the loop of a CPU moves.'], // prettier-ignore
     [null, 'The plan has a unit loop, but no workload.'],
     [{ ...workload, lengths: Uint32Array.of(0), traffic: { bytesPerIteration: 8, bytesPerUnit: 0 } }, 'The workload moves 0 bytes, so there is nothing to measure.'], // prettier-ignore
   ] as const)

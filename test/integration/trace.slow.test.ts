@@ -161,14 +161,22 @@ describe('a file that a program writes itself', () => {
   const HEAD = [0x5254534c, 1, 2, 0, 32, 0, 0, 0];
   it.each<readonly [string, readonly number[], RegExp]>([
     ['is no trace', [1, 2, 3], /is not a trace/],
-    ['is of another version', [0x5254534c, 7, 0, 0, 0, 0, 0, 0], /version 7, and this Lockstep reads version 1/],
+    [
+      'is of another version',
+      [0x5254534c, 7, 0, 0, 0, 0, 0, 0],
+      /version 7, not 1\. Use the header of lockstep trace --header/,
+    ],
     [
       'is cut short',
       [...HEAD, 5, 5, 1, 0],
       /^The trace has 48 bytes, but its 2 units need 64\. Write all bytes of the trace buffer\.$/,
     ],
     ['has no unit', [...HEAD, ...Array<number>(8).fill(0)], /^The kernel ran no unit .* Place LOCKSTEP_TRACE_UNITS/],
-    ['has a full counter', [...HEAD, 5, 5, 1, 0, 2 ** 32 - 1, 1, 1, 0], /^Unit 1 took 4294967295 steps or more/],
+    [
+      'has a full counter',
+      [...HEAD, 5, 5, 1, 0, 2 ** 32 - 1, 1, 1, 0],
+      /^Unit 1 took more steps than a counter can hold/,
+    ],
   ])('is refused if it %s', async (_what, words, message) => {
     const writes = `require('fs').writeFileSync(process.env.LOCKSTEP_TRACE_FILE, Uint32Array.of(${words.join()}))`;
     expect(await refused('--', process.execPath, '-e', writes)).toMatch(message);

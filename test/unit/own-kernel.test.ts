@@ -267,12 +267,12 @@ describe('a design in OpenCL', () => {
       (one) => one,
     ],
     [
-      '"sharedBytes" is {blockThreads} / 64. For this design that is 0.5, which is not a whole number',
+      '"sharedBytes" is {blockThreads} / 64. For this design that is 0.5, not a whole number',
       { blockThreads: 32 },
       (one) => one,
     ],
     [
-      'The argument rows is -1. For this design that is -1, which does not fit its type u32',
+      'The argument rows is -1. For this design that is -1, which u32 cannot hold',
       {},
       (one) => ({ ...one, arguments: one.arguments.map((a) => (a.name === 'rows' ? { ...a, value: '-1' } : a)) }),
     ],

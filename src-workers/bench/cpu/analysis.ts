@@ -1,12 +1,11 @@
-import type { BenchCase, CaseResult, MeasuringDevice } from '../../domain/benchmark.ts';
+import type { CaseResult, MeasuringDevice } from '../../domain/benchmark.ts';
 import type { CpuDevice } from '../../domain/device.ts';
 import { ok, type Result, badInput } from '../../domain/result.ts';
 import { calibrateBandwidth, type BandwidthCalibration } from '../../models/calibration/bandwidth.ts';
-import type { BandwidthCurve, MemorySystem } from '../../models/contention/bandwidth.ts';
 import { totalLoad } from '../../models/contention/loads.ts';
 import { CONTENTION_MODELS, contentionMs, type ContentionModel } from '../../models/contention/time.ts';
 import { median, medianInterval } from '../../numeric/statistics.ts';
-import { caseShares } from './shares.ts';
+import { caseShares, type ContentionCase } from './shares.ts';
 
 export type MeasuredContentionCase = Pick<CaseResult, 'case' | 'timesMs' | 'values'>;
 
@@ -40,13 +39,13 @@ export interface ComparedContention {
 /** Fails with `bad-input` if no STREAM case of one core has a time. */
 export function contentionFromStream(cases: readonly MeasuredContentionCase[]): Result<MeasuredBandwidths> {
   const measured = cases
-    .flatMap((each) => {
-      if (each.case.benchmark !== 'stream' || each.timesMs.length === 0) return [];
-      const loads = computeLoads(each.case);
+    .flatMap(({ case: one, timesMs }) => {
+      if (one.benchmark !== 'stream' || timesMs.length === 0) return [];
+      const loads = computeLoads(one);
       if (!loads) return [];
       const bytes = totalLoad(loads);
-      const bandwidth = makeMedian(each.timesMs.map((timeMs) => bytes / (timeMs * 1e6)));
-      return [{ cores: each.case.parameters.cores, bandwidth }];
+      const bandwidth = makeMedian(timesMs.map((timeMs) => bytes / (timeMs * 1e6)));
+      return [{ cores: one.parameters.cores, bandwidth }];
     })
     .sort((a, b) => a.cores - b.cores);
   const calibrated = calibrateBandwidth(
@@ -69,26 +68,19 @@ export function compareContention(
   { curve }: Pick<MeasuredBandwidths, 'curve'>,
   cases: readonly MeasuredContentionCase[],
 ): readonly ComparedContention[] {
-  return cases.flatMap((each) => {
-    const { benchmark } = each.case;
-    if ((benchmark !== 'triangular' && benchmark !== 'imbalanced-stream') || each.timesMs.length === 0) return [];
-    const loads = computeLoads(each.case);
+  return cases.flatMap(({ case: one, timesMs }): ComparedContention[] => {
+    if ((one.benchmark !== 'triangular' && one.benchmark !== 'imbalanced-stream') || timesMs.length === 0) return [];
+    const loads = computeLoads(one);
     if (!loads || loads.length >= curve.length) return [];
     const cores = loads.length;
     const reached = curve.subarray(0, cores + 1);
-    const memory = makeMemory(reached);
-    const measuredMs = median(Float64Array.from(each.timesMs));
-    return [
-      {
-        workload: benchmark === 'triangular' ? ('triangular' as const) : ('amdahl' as const),
-        cores,
-        measuredMs,
-        models: CONTENTION_MODELS.map(({ id: model }) => {
-          const timeMs = contentionMs(model, memory, loads, reached);
-          return { model, timeMs, error: timeMs / measuredMs - 1 };
-        }),
-      },
-    ];
+    const memory = { singleCoreBandwidthGbS: reached[1], fullBandwidthGbS: Math.max(...reached) };
+    const measuredMs = median(Float64Array.from(timesMs));
+    const models = CONTENTION_MODELS.map(({ id: model }) => {
+      const timeMs = contentionMs(model, memory, loads, reached);
+      return { model, timeMs, error: timeMs / measuredMs - 1 };
+    });
+    return [{ workload: one.benchmark === 'triangular' ? 'triangular' : 'amdahl', cores, measuredMs, models }];
   });
 }
 
@@ -120,9 +112,7 @@ const VENDORS = ['Intel', 'AMD', 'Apple', 'Ampere', 'NVIDIA', 'Qualcomm', 'IBM']
 export function measuredCpu(device: MeasuringDevice, measured: MeasuredBandwidths): Result<CpuDevice> {
   const cores = measured.cores.at(-1)!;
   if (device.multiprocessors !== null && cores < device.multiprocessors)
-    return badInput(
-      `The bandwidths were measured with up to ${cores} cores, but the machine has ${device.multiprocessors}. Measure with all of them.`,
-    );
+    return badInput(`Only ${cores} of the ${device.multiprocessors} cores were measured. Measure with all of them.`);
   const slug = device.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-+|-+$/g, ''); // prettier-ignore
   const source = `Measured on ${device.properties.startedAt ?? 'an unknown day'}: STREAM triad, ${device.driver}`;
   const rounded = (value: number): number => Math.round(value * 100) / 100;
@@ -143,21 +133,9 @@ export function measuredCpu(device: MeasuringDevice, measured: MeasuredBandwidth
   });
 }
 
-function makeMemory(curve: BandwidthCurve): MemorySystem {
-  return { singleCoreBandwidthGbS: curve[1], fullBandwidthGbS: Math.max(...curve) };
-}
-
-function computeLoads(each: BenchCase): Float64Array | null {
-  switch (each.benchmark) {
-    case 'stream':
-    case 'triangular':
-    case 'imbalanced-stream': {
-      const shares = caseShares(each);
-      return shares.ok ? Float64Array.from(shares.value.loadBytes) : null;
-    }
-    default:
-      return null;
-  }
+function computeLoads(one: ContentionCase): Float64Array | null {
+  const shares = caseShares(one);
+  return shares.ok ? Float64Array.from(shares.value.loadBytes) : null;
 }
 
 function makeMedian(values: readonly number[]): MedianOf {

@@ -32,9 +32,7 @@ function plannedLoads({ workload }: BenchPlan): Result<CpuLoads> {
   if (!workload) return badInput('The plan has a unit loop, but no workload.');
   const { lengths, traffic } = workload;
   if (!traffic)
-    return unsupported(
-      'The unit loop of a CPU moves bytes, but the plan does not give the bytes of an iteration (traffic).',
-    );
+    return unsupported('The plan does not give the bytes of an iteration (traffic), which the loop of a CPU moves.');
   const iterations = Float64Array.from(lengths);
   return ok(createCpuLoads(traffic, lengths.length, { units: lengths.length, iterations, given: true }));
 }
@@ -49,11 +47,7 @@ function makeShares(each: BenchCase, loads: Result<CpuLoads>, machine: DesignMac
     }
     case 'unit-loop':
       return loads.ok ? designShares(each.parameters.design, loads.value, machine) : loads;
-    case 'matrix-power':
-    case 'divergent-loops':
-    case 'launch-grid':
-    case 'probe':
-    case 'external':
+    default:
       return unsupported(`The benchmark ${each.benchmark} runs on a GPU, but this device is a CPU.`);
   }
 }

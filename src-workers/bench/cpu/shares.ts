@@ -37,6 +37,7 @@ const PASS_ELEMENTS = 8;
 const ELEMENT_BYTES = 8;
 /** Counted as in STREAM: reading b and c, and writing a. Reading a line of a before it is written does not count. */
 const TRIAD_BYTES_PER_ELEMENT = 24;
+const PASS_BYTES = TRIAD_BYTES_PER_ELEMENT * PASS_ELEMENTS;
 /** The gap between arrays. If arrays had equal offsets within a page, loads would wait for stores to other arrays. */
 const GAP_BYTES = 1024 + 64;
 
@@ -86,9 +87,7 @@ export function designShares(design: Design, loads: CpuLoads, machine: DesignMac
   if (!(Number.isSafeInteger(cores) && cores >= 1 && cores <= MAX_CORES))
     return badInput(`${cores} cores are not within 1 to ${MAX_CORES}`);
   if (cores > machine.maxThreads)
-    return unsupported(
-      `The design uses ${cores} cores, but this machine runs at most ${machine.maxThreads} threads at once.`,
-    );
+    return unsupported(`The design uses ${cores} cores, but this machine has only ${machine.maxThreads} threads.`);
   const bytes = computeCoreLoads(loads, balancing.value, cores);
   const total = totalLoad(bytes);
   if (!(total > 0)) return unsupported(`The workload moves ${total} bytes, so there is nothing to measure.`);
@@ -100,11 +99,9 @@ export function designShares(design: Design, loads: CpuLoads, machine: DesignMac
 }
 
 function triadShares(bytesPerShare: number, shares: readonly number[]): Result<CaseShares> {
-  const elements = Math.floor(bytesPerShare / (TRIAD_BYTES_PER_ELEMENT * PASS_ELEMENTS)) * PASS_ELEMENTS;
+  const elements = Math.floor(bytesPerShare / PASS_BYTES) * PASS_ELEMENTS;
   if (!(elements >= PASS_ELEMENTS))
-    return badInput(
-      `A share of ${bytesPerShare} bytes is too small. One pass needs ${TRIAD_BYTES_PER_ELEMENT * PASS_ELEMENTS} bytes.`,
-    );
+    return badInput(`A share of ${bytesPerShare} bytes is too small. One pass needs ${PASS_BYTES} bytes.`);
   return placedTriad(
     shares.map((share) => share * elements),
     1,

@@ -142,10 +142,7 @@ class PlanWriter {
           );
         return whole(values, Object.fromEntries(Object.keys(values).map((key) => [key, 0])), { probe });
       }
-      case 'stream':
-      case 'triangular':
-      case 'imbalanced-stream':
-      case 'external':
+      default:
         return unsupported(`The benchmark ${one.benchmark} does not run on a CUDA device.`);
     }
   }

@@ -186,9 +186,7 @@ export async function hostCompilerFlags(
   const found = asked?.ok ? asked.value.stdout.split(/\r?\n/).filter((line) => line.endsWith('cl.exe')) : [];
   return found.length > 0
     ? ok(['-ccbin', win32.dirname(found.at(-1)!)])
-    : notFound(
-        'nvcc needs cl.exe, which is not in PATH. Install the C++ build tools of Visual Studio, or set NVCC_CCBIN to the folder of cl.exe',
-      );
+    : notFound('nvcc needs cl.exe. Install the C++ build tools of Visual Studio, or set NVCC_CCBIN to its folder');
 }
 
 export function lackingText(capabilities: readonly number[]): string {

@@ -20,6 +20,7 @@ import { forSomeGpu } from '../cuda/toolkit.ts';
 import { getOrMake } from '../../numeric/kept.ts';
 import { openBuilder, type Build } from '../program/build.ts';
 import { quotedWord } from '../program/command-line.ts';
+import { refuseCap } from '../stand-in.ts';
 import { fileName, inputFile, readContents, sourcePath, writeContents } from './files.ts';
 import {
   arithmeticOf,
@@ -137,8 +138,7 @@ function definitions(
     if (design.classes && OF_A_LAUNCH.some((one) => arithmeticOf(value).names.has(one)))
       return unsupported(`The constant ${name} is ${value}, which differs between the launches of a mixed design. Make it an argument`); // prettier-ignore
   const { threadsPerUnit, gridBlocks, registerCap } = design;
-  if (registerCap !== null && platform === 'hip')
-    return unsupported(`The design has a cap of ${registerCap} registers per thread, but hipcc cannot cap registers.`);
+  if (registerCap !== null && platform === 'hip') return refuseCap(registerCap, 'hipcc');
   return defineConstants(entry, launchValues(design, { threadsPerUnit, gridBlocks, firstUnit: 0, units }, units));
 }
 

@@ -73,9 +73,7 @@ export async function readContents({ manifest, file, units }: KernelTask): Promi
         ? ok(valueBytes(type.value, values))
         : badInput(`${part[1]} has ${rows} rows, but the study has ${units} units. Set "units" of its workload to ${rows}`); // prettier-ignore
     } catch (error) {
-      return notFound(
-        `${path} cannot be read (${systemReason(error)}). Paths are relative to the folder of the manifest`,
-      );
+      return notFound(`${path} cannot be read (${systemReason(error)}). Paths are relative to the manifest's folder`);
     }
   };
   const [initial, references]: (Uint8Array<ArrayBuffer> | null)[][] = [[], []];

@@ -15,6 +15,7 @@ import { lastLine } from '../../domain/text.ts';
 import { readDevices } from '../cuda/local.ts';
 import type { Build } from '../program/build.ts';
 import { quotedWord } from '../program/command-line.ts';
+import { refuseCap } from '../stand-in.ts';
 import { findProgram, pathFolders, runTool } from '../tool.ts';
 import type { KernelProgram } from './cuda-program.ts';
 import { fileName, inputFile, readContents, sourcePath, writeContents } from './files.ts';
@@ -125,10 +126,7 @@ export function openclLaunches(
 ): Result<{ readonly entry: string; readonly launches: readonly OpenclLaunch[] }> {
   const found = findEntry(manifest, design);
   if (!found.ok) return found;
-  if (design.registerCap !== null)
-    return unsupported(
-      `The design has a cap of ${design.registerCap} registers per thread, but OpenCL cannot cap registers.`,
-    );
+  if (design.registerCap !== null) return refuseCap(design.registerCap, 'OpenCL');
   const launches: OpenclLaunch[] = [];
   for (const launch of unitLaunches(design, lengths)) {
     const described = openclLaunch(manifest.arguments, found.value, launchValues(design, launch, units));
@@ -148,9 +146,7 @@ function openclLaunch(
   const { sharedBytes } = entry;
   const shared = sharedBytes === undefined ? null : resolveNumber(sharedBytes, numbers);
   if (shared !== null && !(Number.isSafeInteger(shared) && shared >= 1))
-    return badInput(
-      `"sharedBytes" is ${sharedBytes}. For this design that is ${shared}, which is not a whole number ≥ 1`,
-    );
+    return badInput(`"sharedBytes" is ${sharedBytes}. For this design that is ${shared}, not a whole number ≥ 1`);
   const values: Record<string, string> = {};
   for (const [at, { name, type: text, value }] of all.entries()) {
     if (value === undefined || typeof value === 'object') continue;
@@ -159,9 +155,7 @@ function openclLaunch(
     const signed = type.startsWith('i');
     const end = 2 ** (8 * VALUE_TYPES[type].bytes - (signed ? 1 : 0));
     if (/^[iu]/.test(type) && !(Number.isInteger(number) && number < end && number >= (signed ? -end : 0)))
-      return badInput(
-        `The argument ${name} is ${value}. For this design that is ${number}, which does not fit its type ${text}`,
-      );
+      return badInput(`The argument ${name} is ${value}. For this design that is ${number}, which ${text} cannot hold`);
     values[at] = Buffer.from(valueBytes(type, [number])).toString('hex');
   }
   return ok({ gridBlocks: numbers.gridBlocks, options: options.value, sharedBytes: shared, values });

@@ -97,9 +97,7 @@ export function checkCommands({ exec, build }: Pick<ProgramTask, 'exec' | 'build
     return badInput('--build makes {binary}, which --exec does not run. Use {binary} in --exec.');
   const own = [...inBuild].find((name) => !SHARED.has(name));
   if (own !== undefined && !inBuild.has('binary'))
-    return badInput(
-      `--build contains {${own}}, so each design has its own build, which would overwrite the others. Write its output to {binary}.`,
-    );
+    return badInput(`--build contains {${own}}, so designs would overwrite each other's builds. Write to {binary}.`);
   return ok(null);
 }
 

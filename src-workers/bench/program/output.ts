@@ -54,9 +54,7 @@ export function readOutput(stdout: string, stderr: string, timed = true): Result
       if (!Object.hasOwn(object, name)) continue;
       const value = object[name];
       if (!isValid(value))
-        return badInput(
-          `The program printed ${name} ${shortened(JSON.stringify(value), MAX_WORDS)}, which must be ${kind}.`,
-        );
+        return badInput(`The program printed ${name} ${shortened(JSON.stringify(value), MAX_WORDS)}, not ${kind}.`);
       if (name === 'timeNs') timesNs.push(value as number);
       else if (name === 'maxError') said[name] = Math.max(value as number, (said[name] as number | undefined) ?? 0);
       else if (name === 'correct') said[name] = value === true && said[name] !== false;

@@ -43,15 +43,9 @@ async function main(folder: string | undefined): Promise<number> {
   const { device, info } = opened.value;
   const stop = new AbortController();
   process.once('SIGTERM', () => stop.abort());
-  const lengthLaw: LengthLawSource = (text) =>
-    resolveWorkload(text, {
-      openFile: (path) =>
-        Promise.resolve(
-          unsupported(
-            `The workload is the file ${path}, which WebGPU cannot measure here. Use a law, such as geometric(0.05).`,
-          ),
-        ),
-    });
+  const openFile = async (path: string): Promise<Result<never>> =>
+    unsupported(`WebGPU cannot measure the file ${path} here. Use a law, such as geometric(0.05).`);
+  const lengthLaw: LengthLawSource = (text) => resolveWorkload(text, { openFile });
   await measureWebGpu(device, info, plan.value, print, stop.signal, lengthLaw, kernel.value);
   device.destroy();
   return 0;

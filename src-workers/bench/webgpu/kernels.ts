@@ -5,8 +5,7 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import { lengthSampler, mersenneTwister } from '../../numeric/random.ts';
 import { median } from '../../numeric/statistics.ts';
 import { mix } from '../unit-loop.ts';
-import type { PreparedCase } from './cases.ts';
-import type { Launcher } from './launcher.ts';
+import type { Launcher, PreparedCase } from './launcher.ts';
 import { MAIN_INPUT, MIX } from './wgsl.ts';
 
 /** Number of results that are compared with the CPU's, spread over all. To compare all results would take too long. */
@@ -192,9 +191,7 @@ export async function prepareLoops(
   if (width === null)
     return unsupported('this device does not report the width of a thread group, which is needed here');
   if (divergentLanes >= width)
-    return unsupported(
-      `${divergentLanes} divergent lanes are too many for this device's thread groups of ${width} lanes`,
-    );
+    return unsupported(`${divergentLanes} divergent lanes are too many for thread groups of ${width} lanes`);
   const limits = (share: number): Uint32Array => {
     const most = Math.max(1, Math.round(share * iterations));
     return Uint32Array.from({ length: width }, (_, lane) =>

@@ -1,4 +1,5 @@
 /// <reference types="@webgpu/types" />
+import type { BenchRecord } from '../../domain/benchmark.ts';
 import { errorText, FailureError } from '../../domain/result.ts';
 import { getOrMake } from '../../numeric/kept.ts';
 
@@ -31,6 +32,15 @@ export interface Launch {
   readonly pipeline: GPUComputePipeline;
   readonly bindGroup: GPUBindGroup;
   readonly blocks: number;
+}
+
+export interface PreparedCase {
+  /** Prepares the next launch with about `share` of the work, more than 0 and at most 1. */
+  launch(share: number): Launch | readonly Launch[];
+  begin?(): void;
+  /** @param timesNs times of the counted launches */
+  finish(timesNs: readonly number[]): Promise<readonly BenchRecord[]>;
+  release(): void;
 }
 
 interface PipelineOptions {

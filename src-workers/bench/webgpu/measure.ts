@@ -2,10 +2,9 @@
 import type { BenchCase, BenchPlan, BenchRecord, MeasuringDevice } from '../../domain/benchmark.ts';
 import { FailureError, unwrap, type Result, badInput, unsupported } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
-import type { PreparedCase } from './cases.ts';
 import { describeWebGpu, isSoftwareAdapter, measuringDeviceDescriptor } from './describe.ts';
 import { prepareLaunchGrid, prepareLoops, prepareMatrixPower, type MatrixTimes } from './kernels.ts';
-import { createLauncher, DeviceLostError, refusal, type Launcher } from './launcher.ts';
+import { createLauncher, DeviceLostError, refusal, type Launcher, type PreparedCase } from './launcher.ts';
 import { ownKernelBuffers, prepareOwnKernel, type LoadedKernel, type OwnKernelBuffers } from './own-kernel.ts';
 import { measureProbe } from './probes.ts';
 import { prepareUnitLoop, unitLoopBuffers, type UnitLoopBuffers } from './unit-loop.ts';
@@ -201,10 +200,7 @@ async function prepare(
       return prepareLoops(launcher, info, benchCase);
     case 'launch-grid':
       return prepareLaunchGrid(launcher, benchCase);
-    case 'stream':
-    case 'triangular':
-    case 'imbalanced-stream':
-    case 'external':
+    default:
       return unsupported(`The benchmark ${benchCase.benchmark} does not run on a WebGPU device.`);
   }
 }

@@ -20,8 +20,8 @@ import {
   valueBytes,
   type KernelContents,
 } from '../kernel/launches.ts';
-import type { PreparedCase } from './cases.ts';
-import type { Launch, Launcher } from './launcher.ts';
+import { refuseCap } from '../stand-in.ts';
+import type { Launch, Launcher, PreparedCase } from './launcher.ts';
 
 export interface LoadedKernel extends KernelContents {
   readonly task: KernelTask;
@@ -95,10 +95,7 @@ export async function prepareOwnKernel(
   const found = findEntry(manifest, design);
   if (!found.ok) return found;
   const { entry, constants } = found.value;
-  if (design.registerCap !== null)
-    return unsupported(
-      `The design has a cap of ${design.registerCap} registers per thread, but WebGPU cannot cap registers.`,
-    );
+  if (design.registerCap !== null) return refuseCap(design.registerCap, 'WebGPU');
   const launches = unitLaunches(design, lengths);
   const maxBlocks = device.limits.maxComputeWorkgroupsPerDimension;
   const widest = Math.max(...launches.map(({ gridBlocks }) => gridBlocks));

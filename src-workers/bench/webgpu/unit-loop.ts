@@ -3,10 +3,9 @@ import { isWholeUnit } from '../../domain/design.ts';
 import { ok, type Result, unsupported } from '../../domain/result.ts';
 import { parseBalancing } from '../../domain/balancing.ts';
 import { mersenneTwister } from '../../numeric/random.ts';
-import { hasTable, oldUnitLoop } from '../stand-in.ts';
+import { hasTable, oldUnitLoop, refuseCap } from '../stand-in.ts';
 import { blockOrder, explainNoStandIn, referenceResults, ringTable, slotLayout, unitOrder } from '../unit-loop.ts';
-import type { PreparedCase } from './cases.ts';
-import type { Launcher } from './launcher.ts';
+import type { Launcher, PreparedCase } from './launcher.ts';
 import { unitLoopShader } from './unit-loop-shader.ts';
 
 export interface UnitLoopBuffers {
@@ -53,21 +52,14 @@ export async function prepareUnitLoop(
   const { workload, profile } = buffers;
   const { lengths } = workload;
   const units = lengths.length;
-  if (design.registerCap !== null)
-    return unsupported(
-      `The design has a cap of ${design.registerCap} registers per thread, but WebGPU cannot cap registers.`,
-    );
+  if (design.registerCap !== null) return refuseCap(design.registerCap, 'WebGPU');
   const balancing = parseBalancing(design.balancing);
   if (!balancing.ok) return balancing;
   if (!isWholeUnit(balancing.value)) return unsupported(explainNoStandIn(design.balancing));
   if (u > 1 && !launcher.device.features.has('subgroups'))
-    return unsupported(
-      `Threads that share a unit (${u} in this design) need subgroup operations, which this device does not have.`,
-    );
+    return unsupported(`${u} threads per unit need subgroup operations, which this device does not have.`);
   if (balancing.value.kind === 'best-buckets' && threadGroupWidth === null)
-    return unsupported(
-      `The balancing ${design.balancing} depends on the width of a thread group, which this device does not report.`,
-    );
+    return unsupported(`${design.balancing} needs the width of a thread group, which this device does not report.`);
   const laidOut = slotLayout(design, threadGroupWidth ?? blockThreads, units);
   if (!laidOut.ok) return laidOut;
   const layout = laidOut.value;
@@ -87,9 +79,7 @@ export async function prepareUnitLoop(
   const fetching = kind === 'dynamic-fetch';
   const { fetch = 1 } = fetching ? balancing.value : {};
   if (fetch === 'group' && !launcher.device.features.has('subgroups'))
-    return unsupported(
-      `The balancing ${design.balancing} shares a fetch by subgroup operations, which this device does not have.`,
-    );
+    return unsupported(`${design.balancing} needs subgroup operations, which this device does not have.`);
   const pipeline = await launcher.pipeline(
     unitLoopShader({ profile, threadsPerUnit: u, blockThreads, form: fetching ? 'fetching' : design.loop, fetch }),
   );
