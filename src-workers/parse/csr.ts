@@ -1,4 +1,4 @@
-import type { Result } from '../domain/result.ts';
+import { ok, type Result } from '../domain/result.ts';
 import { parseMatrixMarket } from './matrix-market.ts';
 import type { ByteSource } from './source.ts';
 
@@ -27,16 +27,13 @@ export async function readCsr(source: ByteSource, label: string): Promise<Result
     columnCount,
   );
   const { order, starts } = sortBy(byColumn.order, rowOf, rows);
-  return {
-    ok: true,
-    value: {
-      rows,
-      columnCount,
-      rowStarts: starts,
-      columns: Uint32Array.from(order, (entry) => columnOf[entry]),
-      values: Float64Array.from(order, (entry) => valueOf[entry]),
-    },
-  };
+  return ok({
+    rows,
+    columnCount,
+    rowStarts: starts,
+    columns: Uint32Array.from(order, (entry) => columnOf[entry]),
+    values: Float64Array.from(order, (entry) => valueOf[entry]),
+  });
 }
 
 /** Sorts entries by a key below `keys` (a stable counting sort), and finds where each key starts. */

@@ -22,6 +22,7 @@ const SIZES = [
   'variance',
   'skewness',
 ] as const;
+type SizeName = (typeof SIZES)[number];
 
 /**
  * Reads measured times from CSV. The columns are `matrix`, the columns of `SIZES`, and optionally `sellp_cells`; the
@@ -39,29 +40,15 @@ export function parseEvidence(
     let columns: readonly string[] = [];
     const { header } = await eachCsvRecord(source, label, ['matrix', ...SIZES], (record, names) => {
       columns = wanted.filter((name) => names.includes(name));
-      const number = (name: (typeof SIZES)[number]): number =>
+      const number = (name: SizeName): number =>
         // Only skewness may be negative; for a single row it is not defined.
         name === 'skewness' && /^(-.*|nan)?$/i.test(record.text(name))
           ? Number(record.text(name))
           : record.number(name);
-      const [size, wide, nonzeros, min, q1, median, q3, max, mean, variance, skewness] = SIZES.map(number);
-      if (!(size > 0 && nonzeros > 0)) return;
-      const cells = record.text('sellp_cells');
-      matrices.push({
-        name: record.text('matrix'),
-        rows: size,
-        columns: wide,
-        nonzeros,
-        min,
-        q1,
-        median,
-        q3,
-        max,
-        mean,
-        variance,
-        skewness,
-        slicedCells: cells === '' ? null : record.number('sellp_cells'),
-      });
+      const sizes = Object.fromEntries(SIZES.map((name) => [name, number(name)])) as Pick<MatrixSummary, SizeName>;
+      if (!(sizes.rows > 0 && sizes.nonzeros > 0)) return;
+      const slicedCells = record.text('sellp_cells') === '' ? null : record.number('sellp_cells');
+      matrices.push({ name: record.text('matrix'), ...sizes, slicedCells });
       rows.push(columns.map((name) => (record.text(name) === '' ? NaN : record.number(name) || NaN)));
     });
     columns = wanted.filter((name) => header.includes(name));

@@ -1,4 +1,4 @@
-import { expected, FailureError, type Result, badInput } from '../domain/result.ts';
+import { expected, unwrap, type Result, badInput } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import {
   countLengths,
@@ -450,9 +450,5 @@ function refuseAt(cursor: Cursor, advice: string, at = cursor.position): never {
   const column = at + 1;
   const rest = cursor.text.slice(at);
   const problem = rest === '' ? 'the text ends too early' : `${shown(rest)} is not valid here`;
-  throw new FailureError({
-    code: 'bad-input',
-    message: `workload, column ${column}: ${problem}. ${advice}`,
-    context: { column },
-  });
+  return unwrap(badInput(`workload, column ${column}: ${problem}. ${advice}`, { column }));
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NOTHING_MEASURED, type CaseResult } from '../domain/benchmark.ts';
 import type { Design } from '../domain/design.ts';
-import { FailureError, ok, type Result } from '../domain/result.ts';
+import { badInput, ok, unwrap, type Result } from '../domain/result.ts';
 import { parseBalancing } from '../domain/balancing.ts';
 import { shortened } from '../domain/text.ts';
 import { eachJsonMember, type JsonMember } from './json-members.ts';
@@ -216,10 +216,8 @@ function lockstepCase(
   const read = <T>(name: string, expected: string, take: (value: unknown) => T | null): T => {
     const value = take(field(configuration, name));
     if (value !== null) return value;
-    throw new FailureError({
-      code: 'bad-input',
-      message: `${label}, result ${position}: ${name} is ${got(field(configuration, name))}; it must be ${expected}`,
-    });
+    const found = got(field(configuration, name));
+    return unwrap(badInput(`${label}, result ${position}: ${name} is ${found}; it must be ${expected}`));
   };
   const whole = (least: number) => (value: unknown) =>
     typeof value === 'number' && Number.isSafeInteger(value) && value >= least ? value : null;

@@ -184,10 +184,8 @@ function withFile<Value>(
   return caught(async () => {
     const file = await openFile(source, label);
     try {
-      return await use(
-        FORMATS.find(({ matches }) => matches(file.head))!,
-        file,
-      );
+      const format = FORMATS.find(({ matches }) => matches(file.head))!;
+      return await use(format, file);
     } finally {
       await file.close();
     }

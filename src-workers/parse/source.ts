@@ -44,7 +44,7 @@ export async function* readBytes(source: ByteSource, label: string): AsyncGenera
     yield* source;
   } catch (error) {
     if (error instanceof FailureError) throw error;
-    throw new FailureError({ code: 'bad-input', message: `${label}: the file cannot be read: ${errorText(error)}` });
+    unwrap(badInput(`${label}: the file cannot be read: ${errorText(error)}`));
   }
 }
 

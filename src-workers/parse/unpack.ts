@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { errorText, FailureError, ok, type Result, badInput } from '../domain/result.ts';
+import { errorText, FailureError, ok, unwrap, type Result, badInput } from '../domain/result.ts';
 import { bytesSource, caught, joined, readBytes, type ByteSource } from './source.ts';
 
 /** Limit of an imported file, packed or unpacked, for a million measured configurations. */
@@ -18,19 +18,18 @@ export async function* gunzipped(source: ByteSource, label: string, limit: numbe
   try {
     for await (const part of unpacking as AsyncIterable<Uint8Array>) {
       length += part.length;
-      if (length > limit) throw tooLarge(label, limit);
+      if (length > limit) unwrap(tooLarge(label, limit));
       yield part;
     }
   } catch (error) {
     if (error instanceof FailureError) throw error;
     const reason = errorText(error);
-    const message = `${label}: the gzip file is damaged after ${length} unpacked bytes (${reason})`;
-    throw new FailureError({ code: 'bad-input', message });
+    unwrap(badInput(`${label}: the gzip file is damaged after ${length} unpacked bytes (${reason})`));
   }
 }
 
-const tooLarge = (label: string, limit: number): FailureError =>
-  new FailureError({ code: 'bad-input', message: `${label}: the file has more bytes than the limit of ${limit}` });
+const tooLarge = (label: string, limit: number): Result<never> =>
+  badInput(`${label}: the file has more bytes than the limit of ${limit}`);
 
 /** Throws a `FailureError` if there are more bytes than the limit. */
 export async function gathered(source: ByteSource, label: string, limit: number): Promise<Uint8Array<ArrayBuffer>> {
@@ -38,7 +37,7 @@ export async function gathered(source: ByteSource, label: string, limit: number)
   let length = 0;
   for await (const part of readBytes(source, label)) {
     length += part.length;
-    if (length > limit) throw tooLarge(label, limit);
+    if (length > limit) unwrap(tooLarge(label, limit));
     parts.push(part);
   }
   return joined(parts, length);
@@ -50,7 +49,7 @@ export async function unpacked(
   label: string,
   limit = MAX_IMPORT_BYTES,
 ): Promise<Result<Uint8Array>> {
-  if (bytes.length > limit) return badInput(tooLarge(label, limit).failure.message);
+  if (bytes.length > limit) return tooLarge(label, limit);
   if (!isGzip(bytes)) return ok(bytes);
   return caught(async () => ok(await gathered(gunzipped(bytesSource(bytes), label, limit), label, limit)));
 }
