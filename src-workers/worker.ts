@@ -21,7 +21,6 @@ import { tryInput, type InputTrial, type TrialOptions } from './advise/sensitivi
 import { drawnPlan, type Draw, type Unknown } from './advise/unknown.ts';
 import { surveyDesigns, surveyFastest, predictTimes, type DesignPart, type Survey } from './advise/survey.ts';
 import { makeBundle } from './bench/cuda/bundle.ts';
-import { readCudaSources } from './bench/cuda/compile.ts';
 import type { CudaObject, PlacedFile } from './bench/cuda/cuda-plan.ts';
 import { writeCudaPlan } from './bench/cuda/write.ts';
 import { wordBytes } from './bench/words.ts';
@@ -397,16 +396,13 @@ export async function cudaFiles(
   return written.ok ? ok(written.value.objects) : written;
 }
 
-export async function bundle({
+export function bundle({
   plan,
-  sourcesFolder,
   ...contents
 }: Task<{ plan: BenchPlan; sourcesFolder: string; source: PlanSource | null; slurmTasks?: number }>): Promise<
   Result<readonly PlacedFile[]>
 > {
-  const sources = await readCudaSources(sourcesFolder);
-  if (!sources.ok) return sources;
-  return makeBundle(plan, { ...contents, sources: sources.value, context: LAWS_ALONE });
+  return makeBundle(plan, { ...contents, context: LAWS_ALONE });
 }
 
 export function reproduce({ paper }: { readonly paper?: string | undefined }): readonly ReproductionTable[] {

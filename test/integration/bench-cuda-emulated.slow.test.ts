@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeAll, describe as always, expect, it, vi } from 'vitest';
 import { readImportFile } from '../../src-main/services/imports/file-kind.ts';
 import { makeBundle, planLine } from '../../src-workers/bench/cuda/bundle.ts';
-import { compileCuda, readCudaSources, type CudaCompilation } from '../../src-workers/bench/cuda/compile.ts';
+import { compileCuda, type CudaCompilation } from '../../src-workers/bench/cuda/compile.ts';
 import { nvccVersion } from '../../src-workers/bench/cuda/toolkit.ts';
 import {
   cudaPlan,
@@ -677,8 +677,9 @@ describe('a bundle on a machine without Lockstep', () => {
   };
 
   beforeAll(async () => {
-    const sources = unwrap(await readCudaSources(SOURCES));
-    const files = unwrap(await makeBundle(plan, { sources, source: null, context: NO_FILES, slurmTasks: 3 }));
+    const files = unwrap(
+      await makeBundle(plan, { sourcesFolder: SOURCES, source: null, context: NO_FILES, slurmTasks: 3 }),
+    );
     const archive = join(folder, 'bundle.tar');
     await writeFile(archive, unwrap(tarArchive(files)));
     const unpacked = join(folder, 'a place with spaces');
@@ -794,8 +795,7 @@ describe('a bundle for HIP', () => {
   beforeAll(async () => {
     const units = [unitLoop('a', {}), unitLoop('b', { threadsPerUnit: 4 })];
     const plan = planOf(units, HIP);
-    const sources = unwrap(await readCudaSources(SOURCES));
-    for (const file of unwrap(await makeBundle(plan, { sources, source: null, context: NO_FILES }))) {
+    for (const file of unwrap(await makeBundle(plan, { sourcesFolder: SOURCES, source: null, context: NO_FILES }))) {
       await mkdir(dirname(join(place(), file.path)), { recursive: true });
       await writeFile(join(place(), file.path), file.bytes, { mode: file.executable ? 0o755 : 0o644 });
     }

@@ -230,7 +230,7 @@ describe('a bundle', () => {
 
   it("begins its results with the plan's line, which identifies the lengths by their digest", async () => {
     const plan = planOf([unitLoop('a', {}), power]);
-    const files = unwrap(await makeBundle(plan, { sources: [], source, context: NO_FILES }));
+    const files = unwrap(await makeBundle(plan, { sourcesFolder: SOURCES, source, context: NO_FILES }));
     const line = files.find(({ path }) => path === 'plan.jsonl')!.bytes;
     const read = unwrap(parsePlanLine(JSON.parse(new TextDecoder().decode(line))));
     expect(read).toEqual(planLine(plan, source));
@@ -249,7 +249,9 @@ describe('a bundle', () => {
   ] as const)('has a script for %s, %s, in which shellcheck finds no fault', async (backend, name) => {
     const change = { backend, ...(backend === 'hip' && { threadGroupWidth: 64 }) };
     const plan = planOf([unitLoop('a', {}), unitLoop('b', { registerCap: backend === 'hip' ? null : 24 })], change);
-    const files = unwrap(await makeBundle(plan, { sources: [], source: null, context: NO_FILES, slurmTasks: 2 }));
+    const files = unwrap(
+      await makeBundle(plan, { sourcesFolder: SOURCES, source: null, context: NO_FILES, slurmTasks: 2 }),
+    );
     const script = files.find((one) => one.path === name)!;
     expect(script.executable).toBe(true);
     const path = join(folder, name);
@@ -261,7 +263,7 @@ describe('a bundle', () => {
   // Without PowerShell, the test only checks the text of the script, including its quotes and brackets.
   it('has a script for Windows with the same objects and flags, which starts again after a hang', async () => {
     const plan = planOf([unitLoop('a', {}), unitLoop('b', { registerCap: 24 })]);
-    const files = unwrap(await makeBundle(plan, { sources: [], source: null, context: NO_FILES }));
+    const files = unwrap(await makeBundle(plan, { sourcesFolder: SOURCES, source: null, context: NO_FILES }));
     const script = new TextDecoder().decode(files.find(({ path }) => path === 'run.ps1')!.bytes);
     for (const { name, source, flags } of unwrap(await cudaPlan(plan, NO_FILES)).objects) {
       const words = [...flags, '-c', `sources/${source}`, '-o', `build/${name}.obj`];
@@ -280,7 +282,9 @@ describe('a bundle', () => {
 
   it('packs the same archive every time, and tar can unpack it', async () => {
     const sources = unwrap(await readCudaSources(SOURCES));
-    const files = unwrap(await makeBundle(planOf([unitLoop('a', {})]), { sources, source: null, context: NO_FILES }));
+    const files = unwrap(
+      await makeBundle(planOf([unitLoop('a', {})]), { sourcesFolder: SOURCES, source: null, context: NO_FILES }),
+    );
     const archive = unwrap(tarArchive(files));
     expect(unwrap(tarArchive(files))).toEqual(archive);
     const path = join(folder, 'bundle.tar');
