@@ -12,9 +12,7 @@ import { mean } from '../numeric/statistics.ts';
 export interface ProbeTimes {
   readonly units: number;
   readonly startMs: number;
-  /** Work that is done once for all designs: buffers, expected results. */
   readonly onceMs: number;
-  /** Work that is done once per design: compiling, ordering the units, checking. */
   readonly prepareMs: number;
   /** Includes the time to wait for the launch. */
   readonly launchMs: number;

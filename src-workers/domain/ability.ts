@@ -10,7 +10,6 @@ export interface Ability {
   readonly threadsPerUnit: number | null;
   readonly blockThreads: number | null;
   readonly registerCaps: boolean;
-  /** Whether `best-buckets` can be measured: it needs the width of the target's thread groups. */
   readonly bestBuckets: boolean;
   /** Whether padding and even shares are excluded. */
   readonly wholeUnits: boolean;

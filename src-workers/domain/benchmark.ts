@@ -191,7 +191,6 @@ export interface MeasuringDevice {
   /** `external`: another program measured, and its file gives only the device's name. */
   readonly backend: BenchBackend | 'external';
   readonly name: string;
-  /** Made from name, driver and versions. */
   readonly fingerprint: string;
   readonly driver: string;
   /** Compiler, runtime, browser, program: name → version. */
@@ -244,7 +243,6 @@ export type BenchRecord =
       readonly message: string;
       readonly digest?: string;
     }
-  /** Values apart from the time: bandwidths, cycles per group, a limit of the device. */
   | {
       readonly type: 'values';
       readonly case: string;
@@ -253,7 +251,6 @@ export type BenchRecord =
   /** After a failed case, later cases still run while the device works. */
   | { readonly type: 'failed'; readonly case: string; readonly message: string }
   | { readonly type: 'lost'; readonly message: string }
-  /** The last line of a run that was not interrupted. */
   | { readonly type: 'done'; readonly elapsedMs: number };
 
 /** A value that was not read is absent. */

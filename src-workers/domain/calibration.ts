@@ -2,7 +2,6 @@ import type { MeasuringDevice } from './benchmark.ts';
 import type { PipelineParameters } from './kernel.ts';
 import { withSetupIterations, type KernelField, type KernelWithOrigins } from './provenance.ts';
 
-/** The values that a calibration can find. Each belongs to one kernel on one device. */
 export const CALIBRATION_PARAMETERS = [
   'latencyCycles',
   'issueCycles',
@@ -92,7 +91,6 @@ export interface CalibrationProfile {
   readonly parameters: CalibratedParameters;
   readonly identified: Readonly<Record<CalibrationParameter, ParameterIdentification>>;
   readonly fit: CalibrationFigures;
-  /** `null` if there are too few designs to hold any out. */
   readonly heldOut: HeldOutFigures | null;
   /** Errors of the uncalibrated model on the same designs. */
   readonly before: CalibrationFigures;

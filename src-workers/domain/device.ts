@@ -8,7 +8,6 @@ export type OccupancyRules =
   | { readonly family: 'apple'; readonly gpuFamily: number }
   | { readonly family: 'generic' };
 
-/** A design above any of these limits is invalid. */
 export interface DeviceLimits {
   readonly maxThreadsPerBlock: number;
   readonly maxGridBlocks: number;

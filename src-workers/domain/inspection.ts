@@ -64,7 +64,6 @@ export interface FittedLengths {
   readonly note: string;
 }
 
-/** The source of the loops (`Inspection.from`), in words. */
 export const INSPECTED_FROM = {
   sass: 'machine code',
   ptx: 'PTX, which the assembler still changes',
@@ -93,7 +92,6 @@ export interface Inspection {
   readonly sharing: Sharing | null;
   /** 1 if each iteration needs the previous result, so sharing a unit gains nothing; `null` if unknown. */
   readonly serialFraction: 1 | null;
-  /** Reads and writes of device memory in an iteration of the chosen loop. */
   readonly accesses: readonly MemoryAccess[];
   readonly from: keyof typeof INSPECTED_FROM;
   readonly caps: readonly CappedUsage[];

@@ -81,7 +81,6 @@ export const LAUNCH_VALUES = {
 } as const;
 export type LaunchValue = keyof typeof LAUNCH_VALUES;
 
-/** A number, or arithmetic with launch values, such as `4 * blockThreads`. */
 export type ManifestNumber = number | string;
 export const LAUNCH_NAMES = Object.keys(LAUNCH_VALUES) as readonly LaunchValue[];
 
@@ -140,7 +139,6 @@ export interface KernelTask {
   /** Digest of the manifest, its sources and argument files. Only a measurement with the same digest is resumed. */
   readonly digest: string;
   readonly units: number;
-  /** The order of units by bucket depends on this width of the predicted device. */
   readonly threadGroupWidth: number;
   /** Number of the CUDA, HIP or OpenCL device; null for other backends. */
   readonly device: number | null;

@@ -4,7 +4,6 @@ export interface LossReport {
   readonly workload: LawMoments & {
     readonly label: string;
     readonly truncatedMass: number;
-    /** Set if the law was fitted to given figures, so that only its shape is assumed. */
     readonly fitted: boolean;
     /** How a file was read, if a user could expect a different reading. */
     readonly note?: string;

@@ -567,7 +567,6 @@ export function inputFacts(inputs: PredictionInputs, device: Device, implementat
   ];
 }
 
-/** Writes, for example, `Serial fraction σ = 0.05` or `Memory latency = 472 cycles (estimate)`. */
 export function factText({ field, label, value, unit, origin }: InputFact): string {
   const figure = typeof value === 'number' ? value.toLocaleString('en', { maximumSignificantDigits: 6 }) : value;
   const note = field.startsWith('device.') ? ' (estimate)' : origin === 'example' ? ` (${EXAMPLE_NOTE})` : '';

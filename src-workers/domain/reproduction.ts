@@ -10,7 +10,6 @@ export interface ReproductionRow {
 }
 
 export interface ReproductionTable {
-  /** `swatman`, `hasan`, `bialas`, `langguth`, `kim`. */
   readonly paper: string;
   readonly citation: string;
   readonly table: string;

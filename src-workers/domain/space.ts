@@ -7,7 +7,6 @@ export type GridLaunch =
   | { readonly kind: 'grid'; readonly value: number }
   | { readonly kind: 'per-multiprocessor'; readonly value: number };
 
-/** `cores` is for a CPU, all other kinds are for a GPU. */
 export type Launch = GridLaunch | { readonly kind: 'cores'; readonly value: number };
 
 /** One way to write the kernel. An omitted axis allows all values. */
@@ -28,7 +27,6 @@ export interface Implementation {
 /** A design is an index into the product of the axes in AXIS_ORDER, a mixed-radix number, first digit slowest. */
 export interface SpaceAxes {
   readonly devices: readonly Device[];
-  /** Omitted if there is only the kernel of the study, with all values of the axes. */
   readonly implementations?: readonly Implementation[];
   /** Widths of tiles (`Design.blockWidth`); `null`, or leaving out the axis, means blocks of one row. */
   readonly blockWidth?: readonly (number | null)[];
@@ -92,7 +90,6 @@ export function axisStrides(counts: readonly number[]): readonly number[] {
   return counts.map((_, axis) => productOf(counts.slice(axis + 1)));
 }
 
-/** Writes the position on each axis (AXIS_ORDER). */
 export function decodeInto(out: Int32Array, counts: readonly number[], index: number): void {
   for (let axis = counts.length - 1; axis >= 0; axis -= 1) {
     const count = counts[axis];

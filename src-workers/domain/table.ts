@@ -1,5 +1,4 @@
 export interface TableColumn {
-  /** Empty without a header. */
   readonly name: string;
   /** `whole`: an integer ≥ 0 in every record; `number`: every field that is not empty is a number. */
   readonly kind: 'whole' | 'number' | 'text' | 'empty';
@@ -8,7 +7,6 @@ export interface TableColumn {
   readonly total: number;
   readonly min: number;
   readonly max: number;
-  /** The first field that is not an integer ≥ 0. */
   readonly firstBad: PlacedField | null;
   readonly firstText: PlacedField | null;
 }
@@ -24,7 +22,6 @@ export interface TableSummary {
   readonly delimiter: 'comma' | 'semicolon' | 'tab' | 'bar' | 'space';
   readonly header: boolean;
   readonly columns: readonly TableColumn[];
-  /** The first records, without the header; long fields are truncated. */
   readonly rows: readonly (readonly string[])[];
   readonly records: number;
   /** The first record whose number of fields differs from that of the first line. */

@@ -68,7 +68,6 @@ export function term(key: TermKey, vocabulary: Vocabulary, form: TermForm = 'one
   return TERMS[key][vocabulary][form];
 }
 
-/** The word is the same in every vocabulary. */
 export const coresText = (cores: number): string => countedText(cores, 'core');
 
 export function sentenceCase(text: string): string {

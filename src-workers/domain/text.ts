@@ -33,5 +33,4 @@ export const countedText = (count: number, one: string, many = `${one}s`): strin
 
 const listed = new Intl.ListFormat('en-GB');
 
-/** `['a', 'b', 'c']` → `a, b and c`. */
 export const listText = (names: Iterable<string>): string => listed.format(names);

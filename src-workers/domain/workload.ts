@@ -3,7 +3,6 @@
  * P(W = support[i]) > 0`; the probabilities sum to 1 within rounding.
  */
 export interface LengthLaw {
-  /** The law in the workload grammar, e.g. `geometric(0.05)`. */
   readonly label: string;
   readonly support: Float64Array;
   readonly probability: Float64Array;

@@ -13,7 +13,6 @@ export interface KeptAgreement extends DeviceAgreement {
   readonly device: string;
 }
 
-/** Identifies the chip of a measured device on any board. */
 export interface MeasuredChip {
   readonly id: string;
   readonly name: string;

@@ -39,7 +39,6 @@ export interface ShapeGpu extends LaunchGpu {
   readonly families: readonly ShapeFamily[];
 }
 
-/** Resolves to families by the GPU's column. */
 type Reader = (
   folder: string,
   devices: ReadonlyMap<string, GpuDevice>,
@@ -57,7 +56,6 @@ export const NO_KERNEL: Omit<KernelProfile, 'name' | 'registersPerThread' | 'ins
   spillInstructionsPerRegister: 2,
 };
 
-/** Returns times in ms, in the order of the designs. */
 export function predictedMs(
   id: string,
   device: GpuDevice,

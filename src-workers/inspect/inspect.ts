@@ -135,9 +135,7 @@ interface Named {
   readonly arch: string | null;
 }
 
-/** Maximum number of kernels that are offered as a choice. */
 const MAX_ENTRIES = 500;
-/** Maximum number of names or architectures that a failure lists. */
 const MAX_LISTED = 8;
 const listed = (names: readonly string[]): string =>
   names.slice(0, MAX_LISTED).join(', ') +

@@ -22,7 +22,6 @@ const MAX_BLOCKS = 20_000;
 const MAX_WORDS = 2 ** 24;
 
 export interface FoundLoops {
-  /** All loops in the order of the code. */
   readonly loops: readonly InspectedLoop[];
   readonly chosen: Inspection['chosen'];
   readonly notes: readonly string[];

@@ -6,7 +6,6 @@ export interface ProfiledKernel extends ProfiledLaunch {
   readonly entry: string;
   readonly arch: string | null;
   readonly registersPerThread: number | null;
-  /** Static plus dynamic memory of a block. */
   readonly sharedMemoryBytes: number | null;
 }
 

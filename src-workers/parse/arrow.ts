@@ -98,7 +98,6 @@ export async function openArrow(file: FileBytes, label: string): Promise<ColumnT
   };
 }
 
-/** Reads the schema, and the headers of all batches of records. */
 async function readMessages(file: FileBytes, label: string): Promise<{ fields: readonly Field[]; batches: Batch[] }> {
   const ofFile = isFile(new Uint8Array(await file.slice(0, FILE.length)));
   // Some writers put the schema only in the footer of a file.

@@ -11,7 +11,6 @@ export interface BenchResults {
   readonly device: MeasuringDevice | null;
   /** In the order of the plan, without cases that were not reached. */
   readonly cases: readonly CaseResult[];
-  /** Time of all complete sessions. */
   readonly elapsedMs: number;
   readonly done: boolean;
   readonly warnings: readonly string[];
@@ -51,7 +50,6 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
 
 type TakeLine = (text: string, line: number, isLast: boolean) => void;
 
-/** Calls back with every line that is not empty. Pauses regularly to let other work run. */
 async function eachLine(bytes: Uint8Array, label: string, takeLine: TakeLine): Promise<void> {
   const decoder = new TextDecoder('utf-8');
   const slice = new Slice();

@@ -1,8 +1,6 @@
 import type { BenchCase, BenchRecord, CaseResult, Conditions } from '../domain/benchmark.ts';
 import { median } from '../numeric/statistics.ts';
 
-/** Collects the records of one case, from a running measurement or from a file. */
-
 export type CaseRecord = Extract<BenchRecord, { readonly case: string }>;
 
 const READINGS = ['clockMhz', 'memoryClockMhz', 'powerW', 'temperatureC', 'throttleReasons'] as const;
@@ -11,7 +9,6 @@ type Readings = Readonly<Record<(typeof READINGS)[number], number[]>>;
 export interface GatheredCase {
   readonly timesMs: number[];
   readonly warmUpMs: number[];
-  /** Readings at the counted launches. */
   readonly readings: Readings;
   compiled: CaseResult['compiled'];
   correct: boolean | null;

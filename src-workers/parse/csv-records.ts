@@ -39,7 +39,6 @@ export async function eachCsvLine(
 
 export interface CsvRecord {
   readonly line: number;
-  /** The field of a column; empty if the record is too short for it. */
   text(column: string): string;
   /** Returns the field as a finite number ≥ 0, or throws a failure with line and column. */
   number(column: string): number;

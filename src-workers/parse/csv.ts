@@ -33,7 +33,6 @@ export interface CsvColumns {
 /** The fields of a record that are read: the length, and its weight (−1 if none) or the target of its edge. */
 export interface Columns {
   readonly form: LengthForm;
-  /** Number of fields in every record. */
   readonly width: number;
   readonly length: number;
   readonly weight: number;

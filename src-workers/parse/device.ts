@@ -128,7 +128,6 @@ function withCompilerLimit(candidate: GpuDevice): GpuDevice {
     : candidate;
 }
 
-/** Returns a contradiction between two numbers of a GPU. */
 function contradiction(candidate: GpuDevice): { field: string; message: string } | null {
   const found = limitsByRules(candidate.occupancy);
   if (!found.ok) return { field: 'occupancy', message: found.error.message };

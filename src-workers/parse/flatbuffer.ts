@@ -4,7 +4,6 @@ export interface FlatTable {
   readonly at: number;
 }
 
-/** Returns the table to which a position refers. */
 export const tableAt = (view: DataView, at: number): FlatTable => ({ view, at: at + view.getUint32(at, true) });
 
 /** Returns the position of a field, by its number; 0 if the field has its default value and was not written. */

@@ -252,7 +252,6 @@ function isDistribution(name: string): name is DistributionName {
   return Object.hasOwn(DISTRIBUTIONS, name);
 }
 
-/** Reads named figures, each at most once, in any order. */
 function readFigures(cursor: Cursor): SummaryFigures {
   const figures: Partial<Record<keyof SummaryFigures, number>> = {};
   readList(cursor, () => {
@@ -305,7 +304,6 @@ function readArguments(cursor: Cursor, name: string, parameters: readonly string
   return args;
 }
 
-/** Reads a list: "(" item {"," item} ")". */
 function readList<T>(cursor: Cursor, readItem: () => T): T[] {
   readToken(cursor, '(');
   const items = [readItem()];
@@ -357,7 +355,6 @@ function readQuoted(cursor: Cursor): string | null {
   return quoted === null ? null : quoted.slice(1, -1).replaceAll('""', '"');
 }
 
-/** Reads columns: column {"&" name "=" value}. */
 function readColumns(cursor: Cursor, nested: boolean): CsvColumns {
   const readColumn = (): string => {
     skipBlanks(cursor);
@@ -393,7 +390,6 @@ function readColumns(cursor: Cursor, nested: boolean): CsvColumns {
   }
 }
 
-/** Writes the text after the `#` of `file:PATH#…`. */
 export function formatColumns({ length, count, probability, target, header, delimiter }: CsvColumns): string {
   const column = (name: string) => (/[,()"&=]/.test(name) || name.trim() !== name ? quote(name) : name);
   return [

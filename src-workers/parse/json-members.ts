@@ -6,9 +6,7 @@ export interface JsonMember {
   readonly key: string;
   /** Key of the container to which the member belongs; `null` for a member of the outermost object. */
   readonly container: string | null;
-  /** Position within the container, from 0. */
   readonly position: number;
-  /** Line of its first byte, from 1. */
   readonly line: number;
   readonly value: unknown;
 }
@@ -37,7 +35,6 @@ function openReader(bytes: Uint8Array, label: string) {
   };
   const unexpected = (advice: string): never =>
     refuse(label, { line }, `${shown(decoder.decode(bytes.subarray(at, at + 40)))} is not valid here. ${advice}`);
-  /** Moves past one of the `expected` bytes and returns it. */
   const step = (expected: readonly number[], words: string): number => {
     skipSpace();
     if (at >= bytes.length) throw CUT_OFF;
@@ -57,7 +54,6 @@ function openReader(bytes: Uint8Array, label: string) {
     }
     throw CUT_OFF;
   };
-  /** Moves past a value. Only its strings and brackets matter here. */
   const skipValue = (): void => {
     const first = bytes[at];
     if (first === QUOTE) return skipString();
@@ -104,7 +100,6 @@ function openReader(bytes: Uint8Array, label: string) {
     step([COLON], '":" after a name');
     return key;
   };
-  /** If the container that starts here is empty, moves past its end. */
   const isEmpty = (close: number): boolean => {
     skipSpace();
     if (bytes[at] !== close) return false;

@@ -53,7 +53,6 @@ const INVALIDITY: ReadonlyMap<string, string> = new Map([
   ['constraints', 'refused by a constraint'],
 ]);
 
-/** All spellings of a unit that the files use. */
 const UNITS = [
   { ms: 1, spelling: /^(ms|mill?iseconds?)?$/ },
   { ms: 1000, spelling: /^s(ec(onds?)?)?$/ },
@@ -251,7 +250,6 @@ function lockstepCase(
   };
 }
 
-/** Reads the sweep in the metadata of an exported file. `metadata` is any JSON value. */
 export function readSweep(metadata: unknown): FileSweep | null {
   if (!isFields(metadata)) return null;
   const [runId, seed] = [field(metadata, 'run'), field(metadata, 'seed')];
@@ -260,7 +258,6 @@ export function readSweep(metadata: unknown): FileSweep | null {
   return { runId, study, seed: typeof seed === 'number' ? seed : null };
 }
 
-/** Returns the names of the tuned parameters, which a cache lists before its entries. */
 function listNames(head: Fields, refuse: Refuse): ReadonlySet<string> {
   const { tune_params_keys: keys, tune_params: parameters } = head;
   const names = Array.isArray(keys) ? keys : isFields(parameters) ? Object.keys(parameters) : null;

@@ -17,7 +17,6 @@ interface OpenFile {
   readonly head: Uint8Array;
   readonly source: ByteSource;
   close(): Promise<unknown>;
-  /** For formats that need random access. */
   bytes(): Promise<FileBytes>;
 }
 

@@ -40,7 +40,6 @@ export interface LengthTaker {
    * @param written the text of the length, for a value that a number cannot hold
    */
   take(length: number, weight: number, at: number, written?: string): void;
-  /** @param end the end of the file, for a failure of the whole file */
   finish(end: Place): Result<ReadLengths>;
 }
 
@@ -152,7 +151,6 @@ function takeEdges(label: string, place: (at: number, isTarget: boolean) => Plac
   };
 }
 
-/** Returns the lengths of a graph, whose vertices are the units. */
 export function vertexLengths(label: string, lengths: Float64Array, note: string): Result<ReadLengths> {
   const law = empiricalLaw(countLengths(lengths), label);
   return law.ok ? { ok: true, value: { law: law.value, form: 'edges', units: lengths.length, lengths, note } } : law;

@@ -10,7 +10,6 @@ export interface MatrixRows {
   readonly columns: number;
   /** Non-zeros of the whole matrix: the sum of `rowLengths`. */
   readonly nonZeros: number;
-  /** Non-zeros of each row, in the file's order. */
   readonly rowLengths: Float64Array;
 }
 
@@ -23,7 +22,6 @@ const MAX_MATRIX_ROWS = 2 ** 25;
 const MAX_LINE_CHARACTERS = 65_536;
 
 const LAYOUTS = ['coordinate', 'array'] as const;
-/** Number of values per entry. */
 const VALUES_OF = { real: 1, integer: 1, complex: 2, pattern: 0 } as const;
 type Field = keyof typeof VALUES_OF;
 const FIELDS = Object.keys(VALUES_OF) as Field[];
@@ -38,7 +36,6 @@ interface Banner {
 interface Size {
   readonly rows: number;
   readonly columns: number;
-  /** Number of data lines that follow. */
   readonly entries: number;
 }
 

@@ -21,7 +21,6 @@ export const TO_MS: Readonly<Record<string, (time: number) => number>> = {
   ns: (time) => time / 1e6,
 };
 const WORDS = 'measured|time|runtime|kernel_time|median|mean';
-/** Matches `time_ms` or `runtime (us)`. */
 export const TIME = new RegExp(`^(?:${WORDS})[ _]*[([]?(s|ms|us|µs|ns)[)\\]]?$`, 'i');
 const WITHOUT_UNIT = new RegExp(`^(?:${WORDS})$`, 'i');
 const EXPECTED = 'a column of times such as time_ms or time_us';

@@ -18,7 +18,6 @@ export function fileState({ mtimeMs, size, ino }: Stats): string {
   return `${mtimeMs}|${size}|${ino}`;
 }
 
-/** Returns a function that opens workload files of this machine. Paths are relative to a folder. */
 export function fileOpener(folder: string, opened?: (file: OpenedFile) => void) {
   return async (path: string): Promise<Result<FileBytes>> => {
     if (!LOCAL_PATH.test(path)) return badInput(`${path} is on another machine. Copy it to the folder of the study.`);
@@ -51,7 +50,6 @@ async function slice(file: string, start: number, end: number): Promise<ArrayBuf
   return bytes.buffer.slice(0, bytesRead);
 }
 
-/** Paths are relative to `folder`. */
 export async function workloadWithFiles({
   text,
   folder,

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** After this time, other work may run. */
 const SLICE_MS = 8;
 
 /** Cuts long work into slices, between which its thread can do other work: `if (slice.isOver) await slice.next()`. */

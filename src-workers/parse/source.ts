@@ -48,7 +48,6 @@ export async function* readBytes(source: ByteSource, label: string): AsyncGenera
   }
 }
 
-/** Runs a parser that may throw a `FailureError`, and returns its failure as a value. */
 export async function caught<T>(parse: () => Promise<Result<T>>): Promise<Result<T>> {
   try {
     return await parse();
@@ -75,7 +74,6 @@ export function refuse(label: string, place: Place, message: string): never {
 /** Throws a failure about a file whose line is known. `column` is the place in the line. */
 export type Refuse = (problem: string, column?: number) => never;
 
-/** Characters of a quoted value in a message. */
 export const MAX_SHOWN = 40;
 
 /** Writes a value as messages quote it: short and without control characters. */

@@ -18,7 +18,6 @@ export function standardBytes(lastLevelCacheBytes: number, freeMemoryBytes: numb
 
 export interface CpuPlanOptions {
   readonly cores: number;
-  /** Equal for any number of cores (see `standardBytes`). */
   readonly totalBytes: number;
 }
 

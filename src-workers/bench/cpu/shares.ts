@@ -59,7 +59,6 @@ export function caseShares({ benchmark, parameters }: ContentionCase): Result<Ca
 }
 
 export interface DesignMachine {
-  /** Equal for all designs (see `standardBytes`). */
   readonly passBytes: number;
   readonly maxThreads: number;
 }
@@ -108,7 +107,6 @@ function triadShares(bytesPerShare: number, shares: readonly number[]): Result<C
   );
 }
 
-/** @param elements elements of each core, multiples of `PASS_ELEMENTS` */
 function placedTriad(elements: readonly number[], passes: number): Result<CaseShares> {
   const firstElement = [0];
   for (const own of elements) firstElement.push(firstElement.at(-1)! + own);

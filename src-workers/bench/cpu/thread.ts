@@ -28,7 +28,6 @@ export type ThreadMessage =
       readonly endNs: readonly number[];
       readonly onCoreFraction: readonly number[];
     }
-  /** Empty if the thread's share of the result is correct. */
   | { readonly kind: 'checked'; readonly rank: number; readonly message: string };
 
 /** Enough spins for threads to leave together, and a small delay if there are more threads than cores. */
@@ -85,7 +84,6 @@ async function sharedMemory({ rank, shares, ports }: ThreadTask): Promise<WebAss
 interface Share {
   readonly fill: () => void;
   readonly launch: () => void;
-  /** Empty if the result is as expected. */
   readonly check: () => string;
 }
 

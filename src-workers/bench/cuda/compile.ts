@@ -25,7 +25,6 @@ export interface CudaCompilation {
   readonly cacheFolder: string;
   /** Limit of the cache, bytes, without the outputs of this compilation (see `pruneCache`). */
   readonly maxCacheBytes?: number;
-  /** Time limit of compiling one object, and of linking. */
   readonly timeLimitMs: number;
   readonly signal?: AbortSignal | undefined;
 }

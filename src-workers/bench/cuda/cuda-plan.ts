@@ -12,7 +12,6 @@ import { heldRegisters, lanesPerSector, oldUnitLoop, unitLoopShape } from '../st
 import { blockOrder, explainNoStandIn, referenceResults, slotLayout, unitOrder } from '../unit-loop.ts';
 import { wordBytes } from '../words.ts';
 
-/** Parts of the path are separated by `/`. */
 export interface PlacedFile {
   readonly path: string;
   readonly bytes: Uint8Array;
@@ -20,7 +19,6 @@ export interface PlacedFile {
 }
 
 export interface CudaObject {
-  /** Unique within the program; letters, digits and `-`. */
   readonly name: string;
   readonly source: string;
   /** One word each, in addition to the flags of all objects. */
@@ -106,7 +104,6 @@ class PlanWriter {
   private readonly plan: BenchPlan;
   private readonly context: WorkloadContext;
   private readonly groupWidth: number;
-  /** The key is the content of the file. */
   private readonly names = new Map<string, string>();
 
   constructor(plan: BenchPlan, context: WorkloadContext) {

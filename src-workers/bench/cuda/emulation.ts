@@ -13,7 +13,6 @@ export const EMULATION_NOTE = 'CPU emulation of CUDA: results and traces are rig
 export interface EmulatedProgram {
   readonly sources: string;
   readonly files: readonly string[];
-  /** Flags for g++, such as -Iinclude and -DN=4. */
   readonly flags: readonly string[];
   readonly cacheFolder: string;
   readonly timeLimitMs: number;

@@ -32,7 +32,6 @@ export async function findHipcc(environment: Environment): Promise<Result<string
     : ok(found);
 }
 
-/** Returns HIP's version, such as `6.2.41133`. Fails if the program is not hipcc. */
 export async function hipVersion(hipcc: string): Promise<Result<string>> {
   const asked = await runTool(hipcc, ['--version'], ASK);
   if (!asked.ok) return asked;

@@ -1,11 +1,9 @@
 import { unsupportedHint } from './releases.ts';
 
 export interface KernelUsage {
-  /** The (mangled) name in the object file. */
   readonly kernel: string;
   readonly architecture: string;
   readonly registersPerThread: number;
-  /** Fixed at compile time. */
   readonly sharedMemoryBytes: number;
   readonly stackBytes: number;
   readonly spillStoreBytes: number;

@@ -19,7 +19,6 @@ export interface ToolkitChoice {
   readonly nvcc: string;
   /** Such as `sm_90`, or `compute_90` if the driver does the last step of compiling. `native` if no GPU is known. */
   readonly architectures: readonly string[];
-  /** GPUs of this machine that the toolkit does not support. */
   readonly lacking: readonly number[];
 }
 

@@ -5,7 +5,6 @@ import { fail, ok, type Result } from '../../domain/result.ts';
 import type { WorkloadContext } from '../../parse/grammar.ts';
 import { cudaPlan, planArguments, type CudaPlan } from './cuda-plan.ts';
 
-/** Prints records, one JSON line each, on its standard output. */
 export interface BenchCommand {
   readonly program: string;
   readonly args: readonly string[];

@@ -42,7 +42,6 @@ export function namedFiles(manifest: KernelManifest, file: string): readonly str
 const structFile = (value: KernelArgument['value']): string | undefined =>
   typeof value === 'object' ? value.file : undefined;
 
-/** Returns whether the measurement writes this input itself. */
 const isMade = (path: string): boolean => path === LENGTHS_FILE_NAME || path === ORDER_FILE_NAME;
 
 const MATRIX_PART = /^(.*\.mtx)#(rowStarts|columns|values)$/i;
@@ -100,7 +99,6 @@ export async function readContents({ manifest, file, units }: KernelTask): Promi
   return ok({ initial, references });
 }
 
-/** Throws if a file cannot be written. */
 export async function writeContents(
   manifest: KernelManifest,
   { initial, references }: KernelContents,

@@ -33,7 +33,6 @@ export const launchesOfStart = ({ warmUps, repeats }: Pick<BenchPlan, 'warmUps' 
 export const takesOrder = ({ arguments: all }: KernelManifest): boolean =>
   all.some(({ file }) => file === ORDER_FILE_NAME);
 
-/** Returns one launch or, for a mixed design, a launch for each class that has units. */
 export function unitLaunches(
   { threadsPerUnit, gridBlocks, classes }: Design,
   lengths: Uint32Array,
@@ -213,7 +212,6 @@ export interface OutputCheck {
   /** Null if an element is not a number. */
   readonly maxError: number | null;
   readonly wrong: number;
-  /** Describes the first wrong element; empty if there is none. */
   readonly message: string;
 }
 

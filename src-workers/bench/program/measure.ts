@@ -28,7 +28,6 @@ import { exitText, readOutput, type ProgramOutput } from './output.ts';
 
 interface Measured {
   readonly one: CaseOf<'unit-loop'>;
-  /** Counted launches: one for each time that the program printed. */
   launches: number;
   spentMs: number;
   digest: string | null;
@@ -60,7 +59,6 @@ export async function measureProgram(
   const recorder = openRecorder(plan, designs, print);
   const ready = await buildAll(designs, task, ofUnits, build);
 
-  /** Returns null if the design failed, which is then recorded. */
   const launch = async (design: Measured): Promise<ProgramOutput | null> => {
     const values = ready.get(design)!;
     if (!values.ok) return recorder.failed(design, values.error.message);

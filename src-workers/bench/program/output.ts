@@ -6,7 +6,6 @@ import type { ToolRun } from '../tool.ts';
 export interface ProgramOutput {
   /** Empty only in an emulation. */
   readonly timesNs: readonly number[];
-  /** `null` if the program does not say. */
   readonly correct: boolean | null;
   readonly maxError: number | null;
   readonly digest: string | null;

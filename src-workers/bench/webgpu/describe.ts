@@ -21,7 +21,6 @@ export function measuringDeviceDescriptor(adapter: GPUAdapter): GPUDeviceDescrip
 }
 
 export interface WebGpuHost {
-  /** The browser, or Node and Dawn. */
   readonly versions: Readonly<Record<string, string>>;
   /** Null if unknown. The speed of a software adapter depends on it. */
   readonly processor: string | null;

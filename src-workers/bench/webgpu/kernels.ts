@@ -30,7 +30,6 @@ function comparison(id: string, what: string, found: Uint32Array, expected: (at:
 /** Rows and columns of the matrices (Swatman 2022). In much smaller matrices, the overhead of a pass would dominate. */
 const MATRIX = 16;
 const CELLS = MATRIX * MATRIX;
-/** Number of different matrices. Further units use them again. */
 const MATRICES = 256;
 /** Distinguishes the values of a matrix cell from the other random numbers of the case. */
 const MATRIX_SALT = 0x2545f491;

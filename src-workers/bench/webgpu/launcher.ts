@@ -56,7 +56,6 @@ export interface Launcher {
   pipeline(source: string, of?: PipelineOptions): Promise<GPUComputePipeline>;
   /** Creates a buffer with `data`, or with this many bytes of zeros. */
   storage(data: ArrayBufferView | number): Promise<GPUBuffer>;
-  /** Creates a uniform buffer of 32 bytes. */
   uniform(): GPUBuffer;
   bind(pipeline: GPUComputePipeline, buffers: readonly GPUBuffer[]): GPUBindGroup;
   /** Times consecutive launches, ns: by the device's timestamps if it has any, or by the host. */

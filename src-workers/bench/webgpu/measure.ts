@@ -11,7 +11,6 @@ import { prepareUnitLoop, unitLoopBuffers, type UnitLoopBuffers } from './unit-l
 
 export { describeWebGpu, isSoftwareAdapter, measuringDeviceDescriptor };
 
-/** The caller decides how files are found. */
 export type LengthLawSource = (text: string) => Promise<Result<LengthLaw>>;
 
 interface Measurement {

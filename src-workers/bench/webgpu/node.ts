@@ -7,7 +7,6 @@ import type { MeasuringDevice } from '../../domain/benchmark.ts';
 import { errorText, ok, type Result, unsupported, notFound } from '../../domain/result.ts';
 import { describeWebGpu, measuringDeviceDescriptor } from './describe.ts';
 
-/** WebGPU under Node, through Dawn (the optional package `webgpu`). */
 export interface NodeWebGpu {
   readonly device: GPUDevice;
   readonly info: MeasuringDevice;

@@ -1,4 +1,3 @@
-/** The inputs of an entry point over a grid of blocks. */
 export const MAIN_INPUT = `  @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) thread: u32,`;
