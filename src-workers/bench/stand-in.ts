@@ -37,7 +37,7 @@ export interface UnitLoopShape {
   /** Machine instructions of the pass: all of them, and the integer and logic instructions. */
   readonly instructions: number;
   readonly integerInstructions: number;
-  /** The number of steps that run once per unit. The next field is the number in each combining of results. */
+  /** Steps that run once per unit, and steps of each combination of results. */
   readonly unitSteps: number;
   readonly combineSteps: number;
 }

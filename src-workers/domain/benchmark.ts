@@ -32,7 +32,7 @@ export interface SecondUnitLoopProfile {
   readonly integerShare: number;
   readonly fp64Share: number;
   readonly specialShare: number;
-  /** σ; the next field is κ. */
+  /** σ and κ, as in `KernelProfile`. */
   readonly serialFraction: number;
   readonly cooperationCost: number;
   readonly dependentLoadsPerIteration: number;

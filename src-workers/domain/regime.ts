@@ -43,7 +43,7 @@ const INFO = {
   },
   'equal-blocks': {
     label: 'Equal blocks',
-    method: 'All groups are equally long, so blocks run in whole waves, in step.',
+    method: 'All groups take equally long, so blocks run in whole waves.',
     accuracy: { median: 0, p95: 0.0058, designs: 55 },
   },
   'one-wave': {
@@ -53,12 +53,12 @@ const INFO = {
   },
   'few-waves': {
     label: 'A few waves',
-    method: 'Blocks start as the renewal equation predicts. Then the device drains.',
+    method: 'Blocks start as the renewal equation predicts, until none is left.',
     accuracy: { median: 0.0044, p95: 0.058, designs: 235 },
   },
   'many-waves': {
     label: 'Many waves',
-    method: 'The device stays busy and works at its mean rate. Then it drains.',
+    method: 'The device stays busy and works at its mean rate, until no block is left to start.',
     accuracy: { median: 0.0025, p95: 0.03, designs: 165 },
   },
   'longest-unit': {

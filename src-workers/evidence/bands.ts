@@ -27,6 +27,6 @@ export interface KeptBands {
   readonly bands: readonly KeptBand[];
   readonly chips: readonly MeasuredChip[];
   readonly devices: readonly KeptAgreement[];
-  /** At each end, covers three quarters of the GPUs of the SpMV times, each predicted as if not measured. */
+  /** Each end covers three quarters of the GPUs in the SpMV data, predicted as if they had not been measured. */
   readonly unmeasured: TimeInterval;
 }

@@ -5,6 +5,7 @@ import type { Design } from '../domain/design.ts';
 import type { GpuDevice } from '../domain/device.ts';
 import { implementationKind, type ImplementationKind } from '../domain/evidence.ts';
 import type { KernelProfile, PipelineParameters } from '../domain/kernel.ts';
+import { KERNEL_DEFAULTS } from '../domain/provenance.ts';
 import { unwrap, type Result, badInput } from '../domain/result.ts';
 import { axisCounts, encode, type SpaceAxes } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
@@ -44,17 +45,7 @@ type Reader = (
   devices: ReadonlyMap<string, GpuDevice>,
 ) => Promise<Readonly<Record<string, readonly ShapeFamily[]>>>;
 
-export const NO_KERNEL: Omit<KernelProfile, 'name' | 'registersPerThread' | 'instructionsPerIteration'> = {
-  sharedMemoryBytesPerBlock: 0,
-  dependentLoadsPerIteration: 0,
-  bytesPerIteration: 0,
-  serialFraction: 0,
-  cooperationCost: 0,
-  kneeSoftness: 6.5,
-  bytesPerUnit: 0,
-  lengthsKnownBeforeLaunch: true,
-  spillInstructionsPerRegister: 2,
-};
+export const NO_KERNEL = { ...KERNEL_DEFAULTS, bytesPerUnit: 0, lengthsKnownBeforeLaunch: true } as const;
 
 export function predictedMs(
   id: string,

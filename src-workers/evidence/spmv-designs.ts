@@ -1,6 +1,7 @@
 import type { LockstepBalancing } from '../domain/design.ts';
 import type { GpuDevice } from '../domain/device.ts';
 import type { AccessPattern, KernelProfile, MemoryAccess } from '../domain/kernel.ts';
+import { KERNEL_DEFAULTS } from '../domain/provenance.ts';
 import type { GridLaunch } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { createBudget } from '../numeric/budget.ts';
@@ -184,22 +185,17 @@ const getRows = (matrix: MatrixSummary): Workload => getWorkload(matrix, 'rows',
  * memory decides the time.
  */
 const COMMON: Omit<KernelProfile, 'name'> = {
+  ...KERNEL_DEFAULTS,
   registersPerThread: 32,
-  sharedMemoryBytesPerBlock: 0,
   instructionsPerIteration: 10,
   integerShare: 0.4,
   fp64Share: 0.1,
   chainInstructions: 7,
   dependentLoadsPerIteration: 2,
-  bytesPerIteration: 0,
   sharing: 'deal',
   prologue: { instructions: 20, integerShare: 0.9 },
-  serialFraction: 0,
-  cooperationCost: 0,
-  kneeSoftness: 6.5,
   bytesPerUnit: 0,
   lengthsKnownBeforeLaunch: true,
-  spillInstructionsPerRegister: 2,
 };
 
 /** Returns the accesses to values and indices. A repeated product finds them in the level-2 cache if they fit. */

@@ -1,4 +1,10 @@
-import type { BenchCase, BenchRecord, CaseResult, Conditions } from '../domain/benchmark.ts';
+import {
+  NOTHING_MEASURED,
+  type BenchCase,
+  type BenchRecord,
+  type CaseResult,
+  type Conditions,
+} from '../domain/benchmark.ts';
 import { median } from '../numeric/statistics.ts';
 
 export type CaseRecord = Extract<BenchRecord, { readonly case: string }>;
@@ -21,16 +27,8 @@ export interface GatheredCase {
 const NS_PER_MS = 1e6;
 
 export function gatheredCase(): GatheredCase {
-  return {
-    timesMs: [],
-    warmUpMs: [],
-    readings: { clockMhz: [], memoryClockMhz: [], powerW: [], temperatureC: [], throttleReasons: [] },
-    compiled: null,
-    correct: null,
-    checkMessage: '',
-    failure: null,
-    values: {},
-  };
+  const readings = { clockMhz: [], memoryClockMhz: [], powerW: [], temperatureC: [], throttleReasons: [] };
+  return { ...NOTHING_MEASURED, timesMs: [], warmUpMs: [], readings };
 }
 
 export function addRecord(found: GatheredCase, record: CaseRecord): void {

@@ -20,11 +20,7 @@ export function parseLoopTimes(source: ByteSource, label: string): Promise<Resul
     const { header, lines } = await eachCsvRecord(source, label, MATRIX_COLUMNS, (record, names) => {
       const schedules = names.filter((name) => name !== '' && !MATRIX_COLUMNS.some((known) => known === name));
       if (schedules.length === 0 || schedules.length > MAX_SCHEDULES)
-        refuse(
-          label,
-          { line: 1 },
-          `the file has ${schedules.length} columns of schedules. It needs 1 to ${MAX_SCHEDULES}`,
-        );
+        refuse(label, { line: 1 }, `the file has ${schedules.length} schedules. It needs 1 to ${MAX_SCHEDULES}`);
       matrices++;
       if (matrices > MAX_MATRICES)
         refuse(label, record, `the file has more matrices than the limit of ${MAX_MATRICES}`);

@@ -2,7 +2,7 @@ import { NOTHING_MEASURED, type CaseResult } from '../domain/benchmark.ts';
 import { ok, type Result } from '../domain/result.ts';
 import { eachCsvLine } from './csv-records.ts';
 import { DESIGN_NAMES } from '../domain/design-names.ts';
-import { caught, DECIMAL, refuse, shown, type ByteSource } from './source.ts';
+import { caught, DECIMAL, refuse as refuseIn, shown, type ByteSource, type Refuse } from './source.ts';
 
 export interface MeasuredTimes {
   readonly cases: readonly CaseResult[];
@@ -64,7 +64,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
         return;
       }
       rows += 1;
-      if (rows > MAX_ROWS) refuse(label, { line }, `the file has more rows than the limit of ${MAX_ROWS}`);
+      if (rows > MAX_ROWS) refuseIn(label, { line }, `the file has more rows than the limit of ${MAX_ROWS}`);
       const { at, toMs, parameters } = columns;
       const text = fields[at] ?? '';
       if (text === '') {
@@ -73,7 +73,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
       }
       const time = DECIMAL.test(text) ? toMs(Number(text)) : NaN;
       if (!(time > 0 && time < Infinity))
-        refuse(
+        refuseIn(
           label,
           { line, column: at + 1 },
           `${shown(text)} is not a time > 0 with a decimal point. Leave the field empty if nothing was measured`,
@@ -93,7 +93,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
     });
     if (times.size === 0) {
       const found = rows === 0 ? 'the file ends without a row' : `none of ${rows} rows has a time`;
-      refuse(label, { line: Math.max(1, lines) }, `${found}. At least one time must have been measured`);
+      refuseIn(label, { line: Math.max(1, lines) }, `${found}. At least one time must have been measured`);
     }
     const cases = [...times.values()].map(({ configuration, timesMs }, position): CaseResult => ({
       ...NOTHING_MEASURED,
@@ -116,8 +116,8 @@ interface Columns {
 }
 
 function findColumns(header: readonly string[], label: string, line: number): Columns {
-  if (header.length > MAX_COLUMNS)
-    refuse(label, { line }, `${header.length} columns exceed the limit of ${MAX_COLUMNS}`);
+  const refuse: Refuse = (problem, column) => refuseIn(label, { line, column }, problem);
+  if (header.length > MAX_COLUMNS) refuse(`${header.length} columns exceed the limit of ${MAX_COLUMNS}`);
   const ofRanking = isRanking(header);
   const all = header.flatMap((name, at) => {
     const unit = TIME.exec(name)?.[1];
@@ -129,19 +129,12 @@ function findColumns(header: readonly string[], label: string, line: number): Co
   const [chosen, second] = measured.length > 0 ? measured : all;
   if (second) {
     const names = (measured.length > 0 ? measured : all).map(({ name }) => name).join(', ');
-    refuse(
-      label,
-      { line, column: second.at + 1 },
-      `the file has several columns of times (${names}). Keep one, or call one measured_ms`,
-    );
+    refuse(`the file has several columns of times (${names}). Keep one, or call one measured_ms`, second.at + 1);
   }
   if (!chosen) {
     const bare = header.findIndex((name) => WITHOUT_UNIT.test(name));
-    if (bare >= 0)
-      refuse(label, { line, column: bare + 1 }, `the times in ${shown(header[bare])} have no unit. Use ${EXPECTED}`);
+    if (bare >= 0) refuse(`the times in ${shown(header[bare])} have no unit. Use ${EXPECTED}`, bare + 1);
     refuse(
-      label,
-      { line },
       ofRanking
         ? 'this is an exported ranking, whose time_ms is predicted. Put the measured times into a column measured_ms or measured_us'
         : `the file has no column of times. Use ${EXPECTED}`,

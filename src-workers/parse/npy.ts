@@ -1,5 +1,5 @@
 import { takeLengths, type ReadLengths } from './length-taker.ts';
-import { joined, readBytes, refuse, shown, type ByteSource } from './source.ts';
+import { joined, readBytes, refuse as refuseIn, shown, type ByteSource, type Refuse } from './source.ts';
 import type { Result } from '../domain/result.ts';
 
 /** Real headers are far smaller. */
@@ -67,48 +67,46 @@ export async function readNpy(source: ByteSource, label: string, pointers: boole
     const end = bytes.length - (bytes.length % itemBytes);
     const view = new DataView(bytes.buffer, bytes.byteOffset, end);
     if (items + end / itemBytes > header.items)
-      refuse(label, { element: header.items + 1 }, `the array has more values than its header says, ${header.items}`);
+      refuseIn(label, { element: header.items + 1 }, `the array has more values than its header says, ${header.items}`);
     for (let at = 0; at < end; at += itemBytes) {
       items++;
       const read = value(view, at);
       if (!pointers) taken.take(read, 1, items);
       else if (items > 1) {
         if (!(read >= before))
-          refuse(label, { element: items }, `the row pointer ${read} is below the one before it, ${before}`);
+          refuseIn(label, { element: items }, `the row pointer ${read} is below the one before it, ${before}`);
         taken.take(read - before, 1, items);
       }
       before = read;
     }
     rest = bytes.subarray(end);
   }
-  if (!header) return refuse(label, {}, `the file ends after ${rest.length} bytes, within the header of the array`);
+  if (!header) return refuseIn(label, {}, `the file ends after ${rest.length} bytes, within the header of the array`);
   if (items < header.items || rest.length > 0)
-    refuse(label, { element: items + 1 }, `the file ends after ${items} values; the header says ${header.items}`);
+    refuseIn(label, { element: items + 1 }, `the file ends after ${items} values; the header says ${header.items}`);
   return taken.finish({});
 }
 
 /** Returns `null` if more bytes are needed. */
 function readHeader(bytes: Uint8Array, label: string, pointers: boolean): NpyHeader | null {
+  const refuse: Refuse = (problem) => refuseIn(label, {}, problem);
   if (bytes.length < FIXED_BYTES) return null;
-  if (!isNpy(bytes)) refuse(label, {}, 'the array does not begin with the bytes of an NPY file');
+  if (!isNpy(bytes)) refuse('the array does not begin with the bytes of an NPY file');
   const version = bytes[6];
-  if (version < 1 || version > 3)
-    refuse(label, {}, `version ${version}.${bytes[7]} of NPY is not known. Use 1.0, 2.0 or 3.0`);
+  if (version < 1 || version > 3) refuse(`version ${version}.${bytes[7]} of NPY is not known. Use 1.0, 2.0 or 3.0`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const start = version === 1 ? 10 : 12;
   const length = version === 1 ? view.getUint16(8, true) : view.getUint32(8, true);
-  if (length > MAX_HEADER_BYTES) refuse(label, {}, `the header has ${length} bytes; the limit is ${MAX_HEADER_BYTES}`);
+  if (length > MAX_HEADER_BYTES) refuse(`the header has ${length} bytes; the limit is ${MAX_HEADER_BYTES}`);
   if (bytes.length < start + length) return null;
   const text = new TextDecoder().decode(bytes.subarray(start, start + length));
   const descr = /'descr':\s*'([<>|=])([a-zA-Z]\d+)'/.exec(text);
   const shape = /'shape':\s*\(([\d, ]*)\)/.exec(text);
-  if (!shape) return refuse(label, {}, `the header ${shown(text)} has no shape of an array`);
+  if (!shape) return refuse(`the header ${shown(text)} has no shape of an array`);
   const type = descr && Object.hasOwn(TYPES, descr[2]) ? TYPES[descr[2]] : null;
   if (!descr || !type) {
     const found = /'descr':\s*(.*?),\s*'/.exec(text)?.[1] ?? text;
     return refuse(
-      label,
-      {},
       `the type ${shown(found)} is not one of ${Object.keys(TYPES).join(', ')}. Save the lengths as integers`,
     );
   }
@@ -118,8 +116,8 @@ function readHeader(bytes: Uint8Array, label: string, pointers: boolean): NpyHea
     .map(Number);
   const items = sizes.reduce((product, size) => product * size, 1);
   if (sizes.filter((size) => size !== 1).length > 1 || sizes.length === 0)
-    refuse(label, {}, `the array has the shape (${shape[1].trim()}). Save lengths as an array of one dimension`);
-  if (!Number.isSafeInteger(items)) refuse(label, {}, `${items} values exceed the limit of 2^53`);
-  if (pointers && items < 2) refuse(label, {}, `${items} row pointers describe no row: n rows have n + 1`);
+    refuse(`the array has the shape (${shape[1].trim()}). Save lengths as an array of one dimension`);
+  if (!Number.isSafeInteger(items)) refuse(`${items} values exceed the limit of 2^53`);
+  if (pointers && items < 2) refuse(`${items} row pointers describe no row: n rows have n + 1`);
   return { bytes: start + length, itemBytes: Number(descr[2].slice(1)), items, value: type(descr[1] !== '>') };
 }

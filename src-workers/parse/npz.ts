@@ -4,7 +4,15 @@ import { fromRandomAccessReaderPromise, RandomAccessReader, type Entry, type Zip
 import type { Result } from '../domain/result.ts';
 import type { ReadLengths } from './length-taker.ts';
 import { isOffsets, isPointers, readNpy } from './npy.ts';
-import { byteRange, ofLibrary, refuse, shown, type ByteSource, type FileBytes } from './source.ts';
+import {
+  byteRange,
+  ofLibrary,
+  refuse as refuseIn,
+  shown,
+  type ByteSource,
+  type FileBytes,
+  type Refuse,
+} from './source.ts';
 import { gathered, MAX_FILE_BYTES } from './unpack.ts';
 
 const MAX_ARRAYS = 1000;
@@ -28,6 +36,7 @@ class FileReader extends RandomAccessReader {
 /** Takes the named array, else the row pointers (`indptr`), the only array, or the array named `lengths`. */
 export async function readNpz(file: FileBytes, label: string, name: string | null): Promise<Result<ReadLengths>> {
   const format = 'NPZ';
+  const refuse: Refuse = (problem) => refuseIn(label, {}, problem);
   const zip = await ofLibrary(label, format, () =>
     fromRandomAccessReaderPromise(new FileReader(file), file.byteLength, { lazyEntries: true, autoClose: false }),
   );
@@ -35,41 +44,34 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
     const found = new Map<string, Entry>();
     for await (const entry of zip.eachEntry()) {
       if (ARRAY.test(entry.fileName)) found.set(entry.fileName.replace(ARRAY, ''), entry);
-      if (found.size > MAX_ARRAYS) refuse(label, {}, `the archive has more arrays than the limit of ${MAX_ARRAYS}`);
+      if (found.size > MAX_ARRAYS) refuse(`the archive has more arrays than the limit of ${MAX_ARRAYS}`);
     }
     return found;
   });
   const names = [...entries.keys()];
   const listed = names.map(shown).join(', ');
   if (names.length === 0)
-    return refuse(label, {}, 'the zip archive has no arrays (.npy). Unpack it, then choose the file of lengths');
-  if (name !== null && !entries.has(name))
-    refuse(label, {}, `no array is named ${shown(name)}. The file has ${listed}`);
+    return refuse('the zip archive has no arrays (.npy). Unpack it, then choose the file of lengths');
+  if (name !== null && !entries.has(name)) refuse(`no array is named ${shown(name)}. The file has ${listed}`);
   const named = NAMES_OF_LENGTHS.filter((each) => entries.has(each));
   const sparse = await sparseFormat(zip, entries.get('format'), label);
   // In a matrix stored by diagonals, `offsets` are the positions of the diagonals.
   if (name === null && (sparse === 'coo' || sparse === 'dia'))
     return refuse(
-      label,
-      {},
-      `the matrix is stored as ${sparse.toUpperCase()}, in which no array has the lengths of its rows. Save it by rows: scipy.sparse.save_npz(FILE, matrix.tocsr())`,
+      `a matrix stored as ${sparse.toUpperCase()} has no lengths of rows. Save it by rows: scipy.sparse.save_npz(FILE, matrix.tocsr())`,
     );
   const chosen =
     name ?? names.find(isPointers) ?? (names.length === 1 ? names[0] : named.length === 1 ? named[0] : null);
   if (chosen === null)
     return refuse(
-      label,
-      {},
-      `the file has several arrays: ${listed}. Save only the array of lengths, or name it in the study, as in file:PATH.npz#${names[0]}`,
+      `the file has several arrays: ${listed}. Save one, or name it in the study, as in file:PATH.npz#${names[0]}`,
     );
   const pointers = isPointers(chosen);
   const entry = entries.get(chosen)!;
   // While reading, yauzl stops at the size that the entry states, so checking this size is enough.
   if (entry.uncompressedSize > MAX_FILE_BYTES)
     refuse(
-      label,
-      {},
-      `the array ${shown(chosen)} has ${entry.uncompressedSize} bytes, which is more than the limit of ${MAX_FILE_BYTES}. Save fewer lengths, or use a smaller type`,
+      `the array ${shown(chosen)} has ${entry.uncompressedSize} bytes; the limit is ${MAX_FILE_BYTES}. Save fewer lengths`,
     );
   const read = await readNpy(openContent(zip, entry), `${label}, array ${chosen}`, pointers);
   if (!read.ok) return read;

@@ -29,7 +29,7 @@ it.each([
   ['a,b\n1,2\n', 'loops.csv, line 1: the header "a,b" has no column dataset'],
   ['', 'loops.csv, line 1: the file ends without a matrix'],
   [`${HEADER}\n`, 'loops.csv, line 2: the file ends after its header without a matrix'],
-  ['dataset,rows,cols,nnzs\nx,1,1,1\n', 'loops.csv, line 1: the file has 0 columns of schedules. It needs 1 to 50'],
+  ['dataset,rows,cols,nnzs\nx,1,1,1\n', 'loops.csv, line 1: the file has 0 schedules. It needs 1 to 50'],
   [`${HEADER}\nx,1,1,1,0.5,fast\n`, 'loops.csv, line 2, column 6: "fast" is not a number ≥ 0'],
   [`${HEADER}\nx,1,-1,1,0.5,1\n`, 'loops.csv, line 2, column 3: "-1" is not a number ≥ 0'],
   [`${HEADER}\n,1,1,1,0.5,1\n`, 'loops.csv, line 2, column 1: the dataset is empty. It must name a matrix'],

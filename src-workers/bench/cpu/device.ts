@@ -42,10 +42,9 @@ export function lastLevelCacheBytes(root = SYSTEM_CPUS): number | null {
   return total > 0 ? total : null;
 }
 
-function physicalCores(root = SYSTEM_CPUS): number | null {
-  const cores = new Set(
-    folders(root, /^cpu\d+$/).flatMap((cpu) => read(root, cpu, 'topology', 'thread_siblings_list') ?? []),
-  );
+function physicalCores(): number | null {
+  const siblings = (cpu: string) => read(SYSTEM_CPUS, cpu, 'topology', 'thread_siblings_list') ?? [];
+  const cores = new Set(folders(SYSTEM_CPUS, /^cpu\d+$/).flatMap(siblings));
   return cores.size > 0 ? cores.size : null;
 }
 

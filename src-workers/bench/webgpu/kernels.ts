@@ -55,7 +55,7 @@ export async function prepareMatrixPower(
   const { unitsPerGroup: n, workGroups, execution, synchronised, lengths: text } = benchCase.parameters;
   const width = info.threadGroupWidth;
   if (width === null)
-    return unsupported('this device does not report the width of a thread group, which is needed here');
+    return unsupported('This device does not report the width of a thread group, which this benchmark needs.');
   if (n > width)
     return unsupported(`A work group of ${n} units exceeds the ${width} lanes of this device's thread groups.`);
   const units = n * workGroups;
@@ -188,7 +188,7 @@ export async function prepareLoops(
   const { loops, divergentLanes, iterations } = benchCase.parameters;
   const width = info.threadGroupWidth;
   if (width === null)
-    return unsupported('this device does not report the width of a thread group, which is needed here');
+    return unsupported('This device does not report the width of a thread group, which this benchmark needs.');
   if (divergentLanes >= width)
     return unsupported(`${divergentLanes} divergent lanes are too many for thread groups of ${width} lanes`);
   const limits = (share: number): Uint32Array => {

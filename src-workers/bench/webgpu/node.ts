@@ -64,7 +64,7 @@ export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {
     const versions = { node: process.versions.node, webgpu: packageVersion() };
     return ok({ device, info: describeWebGpu(adapter, device, { versions, processor }) });
   } catch (error) {
-    return unsupported(`the adapter gives no device: ${errorText(error)}`);
+    return unsupported(`The adapter provides no device: ${errorText(error)}`);
   }
 }
 
