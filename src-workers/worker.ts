@@ -104,10 +104,7 @@ const MAX_LENGTHS = 2;
 const lengthLaws: LengthLaw[] = [];
 const lengthOrders: CompactOrder[] = [];
 
-/**
- * Replaces the law and the order of a plan by equal objects of an earlier task. Each task brings its own copies, but
- * cached results belong to the object from which they were computed.
- */
+/** Each task brings its own copies of law and order, but cached results belong to the objects of an earlier task. */
 function withKnownLengths(plan: SweepPlan): SweepPlan {
   return {
     ...plan,
@@ -208,9 +205,8 @@ type GlancedPart = OfAdvice<{
 }>;
 
 /**
- * Finds the fastest designs of several lists until a given time, ms since 1970, which is divided among the lists. A
- * single law of depths may take longer than everything else together, so a search ends early if another step as slow as
- * the slowest so far would exceed the time.
+ * Finds the fastest designs of several lists until a given time, ms since 1970. A single law of depths may take longer
+ * than everything else together, so a search ends early if another step as slow as the slowest so far would be late.
  */
 export function glance(task: Task<{ parts: readonly GlancedPart[]; untilMs: number }>): readonly Survey[] {
   const { parts, untilMs } = task;
@@ -316,8 +312,8 @@ const LAWS_ALONE = {
 };
 
 /**
- * Returns the lengths of the units of a measurement, in their order if it is known, otherwise drawn from the law. The
- * digest is SHA-256 of the lengths as little-endian 32-bit integers, hexadecimal.
+ * Returns the lengths in their order if it is known, otherwise drawn from the law, and their digest: SHA-256 of the
+ * lengths as little-endian 32-bit integers, hexadecimal.
  */
 export function unitLengths({
   law,
@@ -437,8 +433,8 @@ export function inspect(task: Task<{ label: string; texts: KernelTexts; asked: A
 const MIN_RANDOM_DRAWS = 100;
 
 /**
- * Proposes the next `count` designs to measure, and estimates the best time. `randomMs` is the expected best time of 1,
- * 2, … designs drawn at random, according to the corrected predictions; it is empty if nothing was measured.
+ * Proposes the next `count` designs to measure. `randomMs` is the expected best time of 1, 2, … designs drawn at
+ * random, according to the corrected predictions; it is empty if nothing was measured.
  */
 export function tune({
   space,

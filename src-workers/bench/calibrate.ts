@@ -61,13 +61,9 @@ const MIN_EXPLAINED = 0.1;
 const SPREAD = 0.05;
 
 /**
- * Fits the unknown parameters of a kernel on a device to measured times of its designs: τ, c, p, σ, κ, setup per unit
- * and the overhead of a launch. The fitted model is the predictor itself. A parameter that the designs do not determine
- * keeps the value of the plan. A fit takes about a second.
- *
+ * Fits the unknown parameters of a kernel on a device to measured times of its designs. The model is the predictor
+ * itself. A parameter that the designs do not determine keeps the value of the plan.
  * @param deviceAt position of the designs' device on the plan's device axis
- * @returns `unsupported` for a CPU or several implementations; `conflict` if a design is invalid, or the measurements
- * do not belong to this plan; `bad-input` if there are too few designs, or one has another device or no time
  */
 export function calibrateFromDesigns(
   plan: SweepPlan,
@@ -148,8 +144,8 @@ export function calibrateFromDesigns(
 }
 
 /**
- * Returns a plan that predicts with a calibration. σ, κ and setup then apply to the plan's kernel on every device, so
- * each device needs a plan of its own. The plan lacks the overhead of a launch, which must be added to each time.
+ * σ, κ and setup then apply to the kernel on every device, so each device needs its own plan. The overhead of a launch
+ * is not in the plan and must be added to each time.
  */
 export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: CalibratedParameters): SweepPlan {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
@@ -169,8 +165,8 @@ export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: Ca
 }
 
 /**
- * Predicts what a measurement would show, ms: kernel times without ordering the units, with the overhead of a launch.
- * Fails with `conflict` if a design is invalid.
+ * Returns kernel times, ms, without ordering the units and with the overhead of a launch. Fails with `conflict` if a
+ * design is invalid.
  */
 export function predictMeasured(
   plan: SweepPlan,
@@ -263,10 +259,9 @@ function onlyMeasured(
 }
 
 /**
- * Returns the distance between the setups for which times are computed; times between them are interpolated. Times are
- * nearly proportional to the setup, but the depth laws of a new setup take a hundred times as long as everything else.
- * A fit then needs about ten setups instead of hundreds. The distance is also the step of a derivative, so it must be
- * wide: a fractional setup can change the grid of a law, and a time by about 0.3 %.
+ * Times are computed for setups at this distance and interpolated between them, because the depth laws of a new setup
+ * take most of the time. The distance must be wide: a fractional setup can change the grid of a law, and a time by
+ * about 0.3 %.
  */
 const setupStep = (plan: SweepPlan): number => 0.1 * moments(plan.law).mean + 0.2;
 

@@ -24,8 +24,8 @@ export interface StartError {
 export const MAX_OUTPUT_CHARACTERS = 4_000_000;
 
 /**
- * The script of the guard: a process that starts programs for this one and passes on their output. When this process
- * ends in any way, the channel closes, and the guard kills these programs and all that they started.
+ * Starts programs for this process. When this process ends in any way, the channel closes, and the guard kills these
+ * programs and all that they started.
  */
 const GUARD = `
 const { spawn } = require('node:child_process');
@@ -93,7 +93,7 @@ let lastId = 0;
 const running = new Map<number, Running>();
 
 /**
- * Starts a program. The program and all processes that it started are killed when it ends, and when this process ends.
+ * The program and all that it started are killed when it ends, and when this process ends.
  * @returns a function that kills the program; its end is still reported
  */
 export function startGuarded(start: GuardedProgram, report: Running['report']): () => void {

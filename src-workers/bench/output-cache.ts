@@ -13,14 +13,10 @@ export interface CacheEntry {
 }
 
 /**
- * Returns the output file of a tool, from the cache if possible. An entry of the cache is a folder named by a key, with
- * the file, the tool's log and the file's digest. If the file has changed, it is made again. Several processes may use
- * one cache.
- *
- * Fails with `unsupported` and the tool's first error if its exit code is not 0 or it makes no file, with `storage` if
- * the cache cannot be written, and with each failure of `make`.
+ * Returns the output file of a tool, from the cache if possible. An entry is a folder with the file, the tool's log and
+ * the file's digest. If the file has changed, it is made again. Several processes may use one cache. Fails with
+ * `unsupported` and the tool's first error, with `storage`, and as `make` does.
  * @param parts everything on which the output depends
- * @param refused the beginning of the message if the tool fails
  */
 export async function cachedOutput(
   cacheFolder: string,

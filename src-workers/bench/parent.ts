@@ -6,8 +6,8 @@ export const PARENT_VARIABLE = 'LOCKSTEP_PARENT';
 const LOOK_MS = 500;
 
 /**
- * Ends this process soon after its parent has ended, because a killed parent cannot end its programs itself. A process
- * without the variable was started by a user, and continues.
+ * A killed parent cannot end its programs itself, so this process looks for its parent. Without the variable, a user
+ * started this process, and it continues.
  */
 export function endWithParent(): void {
   const parent = Number(process.env[PARENT_VARIABLE]);

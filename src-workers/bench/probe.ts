@@ -3,9 +3,8 @@ import { firstIndex } from '../numeric/search.ts';
 import { mean } from '../numeric/statistics.ts';
 
 /**
- * Estimates the time of a measurement from a few launches. A probe runs a few designs on a few units, and in further
- * rounds on more units, until a launch is long enough to extrapolate from. The last two rounds determine a time that is
- * linear in the units.
+ * A probe runs a few designs on a few units, and in further rounds on more units, until a launch is long enough to
+ * extrapolate from. The last two rounds determine a time that is linear in the units.
  */
 
 /** Times by the clock of the process that reads the records. */
@@ -151,15 +150,9 @@ const CASE_SHARE = 0.5;
 const FLOORS = 10;
 
 /**
- * Reduces a measurement until it fits in its time limit, first where least is lost:
- *
- * 1. The number of repeats only affects how certain a median is.
- * 2. The number of units is reduced while a launch stays long. A short launch measures a device that is partly idle,
- *    and saves little time, since most of the time is spent on preparing a design.
- * 3. Designs are left out.
- *
- * If a design would exceed its own time limit, the number of units is also reduced, because the design could not be
- * measured otherwise.
+ * Reduces a measurement until it fits in its time limit: first the repeats, which only affect how certain a median is,
+ * then the units while a launch stays long, then the designs. Units are also reduced if a design would exceed its own
+ * limit.
  */
 export function fittingMeasurement(rounds: readonly ProbeTimes[], asked: AskedMeasurement): FittingMeasurement {
   const { warmUps, timeLimitMs, caseTimeLimitMs, parts, buildsAtOnce } = asked;

@@ -39,9 +39,9 @@ export async function isProgram(path: string): Promise<boolean> {
 }
 
 /**
- * The tool and all processes that it started are killed when it ends, at the time limit, on cancel, and when this
- * process is killed. An exit code other than 0 is not a failure here. Fails with `not-found` if there is no such
- * program, with `unsupported` if it takes too long, and with `cancelled`.
+ * All processes of the tool are killed when it ends, at the time limit, on cancel, and when this process is killed. An
+ * exit code other than 0 is no failure. Fails with `not-found`, with `unsupported` if it takes too long, or with
+ * `cancelled`.
  */
 export function runTool(program: string, args: readonly string[], options: ToolOptions): Promise<Result<ToolRun>> {
   const { cwd, timeLimitMs, signal } = options;

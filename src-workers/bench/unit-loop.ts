@@ -20,10 +20,8 @@ export interface SlotLayout {
 }
 
 /**
- * Returns the layout of a design. In round j, slot s of block b takes the unit at position j·slots +
- * blockOrder[b]·slotsPerBlock + s of the order. Fails with `bad-input` or `unsupported` on a design that cannot be laid
- * out.
- * @param units units of the workload, ≥ 1
+ * In round j, slot s of block b takes the unit at position j·slots + blockOrder[b]·slotsPerBlock + s of the order.
+ * Fails with `bad-input` or `unsupported`.
  */
 export function slotLayout(
   design: Pick<Design, 'threadsPerUnit' | 'blockThreads' | 'gridBlocks'>,
@@ -59,10 +57,8 @@ export function explainNoStandIn(balancing: string): string {
 }
 
 /**
- * Returns the order in which units are dealt: position → unit. If the order depends on lengths, the shortest comes
- * first. Equal lengths, and units within a bucket, keep their order. Fails with `bad-input` on no units or more than
- * `MAX_MEASURED_UNITS`.
- * @param lengths iterations of unit 0, 1, 2, …
+ * Returns the unit at each position. If the order depends on lengths, the shortest comes first. Equal lengths, and
+ * units within a bucket, keep their order. Fails with `bad-input` on no or too many units.
  * @param unitsPerGroup n of the design, on which the best buckets depend
  */
 export function unitOrder(
@@ -129,8 +125,8 @@ function byLength(lengths: Uint32Array): Uint32Array {
 }
 
 /**
- * Returns, for block 0, 1, 2, … of the device, the block of the layout that it processes: in random order for sorted or
- * bucketed units, as predictions assume.
+ * Returns the block of the layout for each block of the device: in random order for sorted or bucketed units, as
+ * predictions assume.
  */
 export function blockOrder(balancing: WholeUnitBalancing, gridBlocks: number, random: UniformSource): Uint32Array {
   const order = Uint32Array.from({ length: gridBlocks }, (_, block) => block);
@@ -159,8 +155,8 @@ export function mix(value: number): number {
 export const SECTOR_WORDS = 8;
 
 /**
- * Makes the table that dependent loads walk. Every word of a sector holds the first word of the next sector, and all
- * sectors form a single ring (`ringNext` of words.cuh).
+ * Every word of a sector holds the first word of the next sector, and all sectors form a single ring (`ringNext` of
+ * words.cuh).
  */
 export function ringTable(words: number): Uint32Array {
   const table = new Uint32Array(words);

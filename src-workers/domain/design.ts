@@ -21,8 +21,8 @@ export type WholeUnitBalancing =
 export type PaddedBalancing = { readonly kind: 'padded' } | { readonly kind: 'padded-slice'; readonly units: number };
 
 /**
- * Every slot takes the same number of iterations (non-zeros), or of iterations and unit ends together (merge path). A
- * slot searches for the start of its share, and passes its part of a cut unit on to the next slot (the carry).
+ * Every slot takes the same number of iterations, or of iterations and unit ends together (merge path). A slot searches
+ * for the start of its share, and passes its part of a cut unit on to the next slot (the carry).
  */
 export interface EvenShareBalancing {
   readonly kind: 'nonzero-split' | 'merge-path';
@@ -43,8 +43,7 @@ export interface MixedBalancing {
 export type LockstepBalancing = WholeUnitBalancing | PaddedBalancing | EvenShareBalancing;
 
 /**
- * How ordered units are cut into one contiguous share per core: equal numbers of units (rows), of iterations
- * (non-zeros; a unit may be cut in two), or of both together.
+ * Ordered units are cut into one contiguous share per core: equal numbers of units, of iterations, or of both together.
  */
 export const CPU_BALANCING = ['row-split', 'nonzero-split', 'merge-path'] as const;
 export interface PartitionBalancing {

@@ -12,9 +12,8 @@ export function findWhole(id: string): string | null {
 }
 
 /**
- * Finds a device or a part of one: some of its multiprocessors, as in a green context. A part shares memory, bandwidth
- * and L2 with the other parts, which are assumed to be idle. With `:slice` it has only its share, as in a slice of a
- * multi-instance GPU.
+ * Finds a device or a part of one, as in a green context, whose other parts are assumed to be idle. With `:slice` it
+ * has only its share of memory and L2, as in a slice of a multi-instance GPU.
  * @returns undefined if there is no such device; `bad-input` if it has no such part
  */
 export function deviceById<D extends Device>(devices: readonly D[], id: string): Result<D> | undefined {

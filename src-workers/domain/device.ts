@@ -55,10 +55,7 @@ export interface GpuDevice {
   readonly launchMicroseconds?: number | undefined;
   /** Time between the starts of two blocks of a launch on the whole device, ns; assumed if nobody measured it. */
   readonly blockStartNanoseconds?: number | undefined;
-  /**
-   * Bandwidth for 32-byte sectors at random addresses, from device memory and from the level-2 cache. If omitted, they
-   * are assumed to be as fast as other sectors.
-   */
+  /** Bandwidth for 32-byte sectors at random addresses. If omitted, they are assumed to be as fast as other sectors. */
   readonly randomSectorsGbS?: number | undefined;
   readonly cachedSectorsGbS?: number | undefined;
   readonly limits: DeviceLimits;

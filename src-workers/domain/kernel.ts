@@ -87,8 +87,7 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly cooperationCost: number;
   /**
    * The cost that a single loop over all units adds to every iteration, as a fraction of an iteration of one thread. In
-   * every iteration such a loop checks for the end of a unit. If branches are masked and not jumped over, it also
-   * executes the change of the unit.
+   * every iteration such a loop checks for the end of a unit.
    */
   readonly flattenedCost?: number;
   /** p ≥ 1: softness of the knee between latency- and issue-bound. The default, 6.5, is fitted (`models/README.md`). */

@@ -292,8 +292,8 @@ export interface PredictionInputs {
 }
 
 /**
- * Returns the fields of a kernel on which the times on a device depend: first the study's fields that any
- * implementation uses, then each implementation's own. Each group is in the order of `KERNEL_FIELDS`.
+ * Returns the fields on which the times depend: first the study's, then each implementation's own, each in the order of
+ * `KERNEL_FIELDS`.
  * @param implementation restricts the fields to this implementation
  */
 export function decidingFields(

@@ -14,7 +14,6 @@ export function evidenceDevices(): readonly string[] {
 
 /**
  * Judges all data sets, one data set, or another file with the columns of a data set.
- * @param folder `db/evidence`
  * @param devices the devices of `evidenceDevices`
  */
 export async function judgeEvidence(

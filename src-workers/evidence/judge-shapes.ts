@@ -34,8 +34,7 @@ function judgeGpu(dataset: LaunchDataset, gpu: ShapeGpu): GpuEvidence {
 }
 
 /**
- * If times are predicted only up to an unknown factor, ranks are correlated within families, since between families
- * only the factors would be compared.
+ * Times that are known only up to a factor are ranked within families, since between families only factors would count.
  */
 function shapeAgreement({ proportional }: LaunchDataset, { families }: ShapeGpu) {
   const figures = agreement(scaledTimes(proportional, families), measuredTimes(families));

@@ -178,10 +178,7 @@ export function agreement(predicted: Float64Array, measured: Float64Array) {
   };
 }
 
-/**
- * Judges the implementation with the shortest predicted time, over the matrices with at least two measured
- * implementations; `null` if there are none.
- */
+/** Judges the choice of the shortest predicted time; `null` if no matrix has at least two measured implementations. */
 function judgeChoice(pairs: readonly Pair[], counts: (matrix: number) => boolean): ChoiceEvidence | null {
   const rows = Array.from(pairs[0].measured, (_, i) => i).filter(
     (i) => counts(i) && pairs.filter(({ measured }) => measured[i] > 0).length > 1,
@@ -230,8 +227,8 @@ export function geometricMean(values: Float64Array): number {
 }
 
 /**
- * Estimates the parameters of an implementation on a GPU without measurements: geometric means over the other GPUs of
- * its vendor, or over all other GPUs if the vendor has none; `null` if no other GPU has the implementation.
+ * Returns geometric means over the other GPUs of the vendor, or over all other GPUs if the vendor has none; `null` if
+ * no other GPU has the implementation.
  */
 export function unseenParameters(
   { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,

@@ -41,7 +41,6 @@ export async function readPredictions(folder: string): Promise<KeptPredictions> 
 
 /**
  * Without `dataset`, loads the data set whose columns the file has, or all data sets.
- * @param folder `db/evidence`
  * @param devices the devices of `evidenceDevices`
  */
 export async function loadEvidence(

@@ -118,10 +118,9 @@ const REGISTERS = 32;
 const REGISTERS_PER_OUTPUT = 2;
 
 /**
- * Reads block sizes of a convolution, in which a thread computes a tile of outputs. Blocks of a family have the same
- * width, so a family compares only heights. Variants in shared memory are excluded, since the shape of their blocks
- * changes the work at the border of a tile, and blocks narrower than a thread group, since their lanes read several
- * rows.
+ * Blocks of a family have the same width, so a family compares only heights. Variants in shared memory are excluded,
+ * since the shape of their blocks changes the work, and blocks narrower than a thread group, since their lanes read
+ * several rows.
  */
 const readConvolution: Reader = async (folder, devices) => {
   const families = new Map<
@@ -249,10 +248,7 @@ interface SoftwareRecord {
 
 const SOFTWARE = 'software-swiftshader';
 
-/**
- * Reads random designs, predicted with parameters that were calibrated on other random designs. The measured times
- * exclude the ordering of units.
- */
+/** The predictions use parameters calibrated on other designs. The measured times exclude the ordering of units. */
 const readSwiftShader: Reader = async (folder, devices) => {
   const record = JSON.parse(await readFile(join(folder, 'swiftshader.json'), 'utf8')) as SoftwareRecord;
   const device = { ...devices.get(SOFTWARE)!, multiprocessors: record.multiprocessors };

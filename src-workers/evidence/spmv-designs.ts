@@ -23,8 +23,8 @@ import { nonzerosWithin, paddedCells, rowQuantile, SLICE_ROWS, type MatrixSummar
 import { SPMV_PARAMETERS, type SpmvParameter, type SpmvParameters } from './spmv-parameters.ts';
 
 /**
- * The measured sparse matrix–vector products as designs of Lockstep: the data that each product reads, how it takes the
- * rows, and how its library launches it.
+ * The measured sparse matrix–vector products as designs: their data, how they take rows, and how a library launches
+ * them.
  */
 
 export interface SpmvImplementation {
@@ -65,10 +65,7 @@ const SEED = 7;
  */
 const USUAL_LIKENESS = 0.71;
 
-/**
- * Makes rows with the summary figures of a matrix. The longest row occurs once. The number of cells in the matrix's
- * slices tells how similar neighbours are.
- */
+/** The longest row occurs once. The number of cells in the matrix's slices tells how similar neighbours are. */
 function makeRows(matrix: MatrixSummary): Workload {
   const { rows, max, nonzeros, slicedCells } = matrix;
   const count = Math.min(rows, QUANTILES);
@@ -99,8 +96,8 @@ function withMasses(lengths: ArrayLike<number>, probability: ArrayLike<number>):
 }
 
 /**
- * Orders ascending lengths so that their slices lose as much as the slices of the matrix. Lengths are shuffled within
- * windows, and then slices are shuffled. Slices lose more if the windows are wider.
+ * Shuffles lengths within windows, and then slices, so that slices lose as much as those of the matrix. Slices lose
+ * more if the windows are wider.
  */
 function inOrder(ascending: Float64Array, loss: number): Float64Array {
   let best = ascending;
@@ -180,10 +177,7 @@ const getRows = (matrix: MatrixSummary): Workload => getWorkload(matrix, 'rows',
 
 // -- Kernels --
 
-/**
- * Properties that all kernels share. The instructions were counted by hand in the sources; they matter little, since
- * memory decides the time.
- */
+/** The instructions were counted by hand in the sources; they matter little, since memory decides the time. */
 const COMMON: Omit<KernelProfile, 'name'> = {
   ...KERNEL_DEFAULTS,
   registersPerThread: 32,
@@ -232,10 +226,7 @@ function csrKernel(matrix: MatrixSummary, value: number, missFraction: number, t
   };
 }
 
-/**
- * Exchanges of one addition to a sum in shared memory: a load and a compare-and-swap, each assumed to run twice.
- * Threads that share a padded row add to its sum one after another.
- */
+/** A load and a compare-and-swap, each assumed to run twice. Threads that share a padded row add one after another. */
 const EXCHANGES_PER_ADDITION = 4;
 
 /** Returns the kernel for a padded, column-major matrix. Threads that share a row are in different thread groups. */
@@ -252,9 +243,8 @@ function paddedKernel(matrix: MatrixSummary, cells: number, threads: number, mis
 }
 
 /**
- * Returns a kernel in which whole thread groups process lines of non-zeros, one per lane. Each lane sums its own values
- * until a row ends in a line. Then a segmented tree adds within rows, and one instruction adds the sums to the result.
- * For CSR, the lanes also step over the ends of the rows, one after another.
+ * Whole thread groups process lines of non-zeros, one per lane. Each lane sums its own values until a row ends in a
+ * line. Then a segmented tree adds within rows, and one instruction adds the sums to the result.
  */
 function evenKernel(
   matrix: MatrixSummary,
@@ -469,8 +459,7 @@ const hybrid: Launcher = (device, matrix, missFraction) => {
 
 /**
  * Thread groups take one row per lane, and their lanes share all non-zeros of these rows. For each non-zero, a lane
- * searches the row among the ends of the rows in shared memory, loads the start of the row, and adds the product
- * atomically.
+ * searches its row in shared memory and adds the product atomically.
  */
 const groupOfRows: Launcher = ({ threadGroupWidth }, matrix, missFraction) => [
   {

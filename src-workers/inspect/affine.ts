@@ -8,8 +8,8 @@ export interface Sum {
 }
 
 /**
- * The values of registers as sums, for one loop. The named values are values at the start of a pass, values that stay
- * the same, and values that cannot be resolved.
+ * The values of registers as sums, for one loop. Named values are those at the start of a pass, those that stay the
+ * same, and those that cannot be resolved.
  */
 export interface Sums {
   readonly inLoop: (at: number) => boolean;

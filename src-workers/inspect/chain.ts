@@ -35,8 +35,8 @@ const BRANCH = 3 / 2;
 const PASSES = 4;
 
 /**
- * Computes the time of issuing all instructions in order, where each waits for its operands. The results of loads and
- * exchanges are available at once here, since `memoryChain` counts their latencies.
+ * Each instruction waits for its operands. Results of loads and exchanges are available at once here, since
+ * `memoryChain` counts their latencies.
  */
 function issueTime({ code, from, to }: Graph, { blocks, counts }: Region, repeats: boolean): number {
   const ready = new Map<string, number>();
@@ -65,9 +65,8 @@ function issueTime({ code, from, to }: Graph, { blocks, counts }: Region, repeat
 const LOAD = 2 ** 20;
 
 /**
- * Finds the chain with the most loads and, among these, the most exchanges. Values of the previous pass are available
- * at once. Within a pass, loads and exchanges wait for their operands and for earlier branches: a compiler can move
- * loads up only as far as the last branch.
+ * Finds the chain with the most loads and, among these, the most exchanges. Loads and exchanges wait for their operands
+ * and for earlier branches: a compiler can move loads up only as far as the last branch.
  */
 function memoryChain({ code, from, to, before }: Graph, { blocks, head, counts }: Region): Omit<Chain, 'instructions'> {
   interface State {

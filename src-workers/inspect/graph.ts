@@ -157,9 +157,8 @@ const NONE: ReadonlySet<number> = new Set();
 const MAX_TAILS = 8;
 
 /**
- * Finds the backward branches of an inner loop that shares its head with an outer loop. Compilers can make these two
- * loops from a single loop over all units. The inner loop must not leave the outer loop directly, so that all lanes
- * meet in the outer loop before any lane continues.
+ * Finds the backward branches of an inner loop that shares its head with an outer loop. It must not leave the outer
+ * loop directly, so that all lanes meet in the outer loop before any lane continues.
  */
 function innerTails(graph: Graph, { head, tails, blocks }: Loop): readonly number[] {
   if (tails.length < 2 || tails.length > MAX_TAILS) return [];
@@ -194,9 +193,8 @@ function nest(loops: readonly Loop[]): void {
 const MAX_REFILLED = { blocks: 1000, instructions: 5000 };
 
 /**
- * Finds the blocks that run only when the unit changes, in a loop over all iterations of a thread's units. In these
- * blocks, a thread writes the result of a unit to a place that depends on the unit's index, and then changes the index,
- * which also decides the end of the loop.
+ * Finds the blocks that run only when the unit changes. A thread writes there the result of a unit to a place that
+ * depends on the unit's index, and then changes the index, which also decides the end of the loop.
  */
 function findRefill(graph: Graph, loop: Loop, passes: Dominance): ReadonlySet<number> {
   const { code, to, after, before } = graph;

@@ -151,9 +151,8 @@ function straightRest(
 const COUNTS = /^(add|sub|min|max|mov|selp|setp|neg|abs|[FD]ADD|[FD]?MNMX|FSEL|[FD]SETP)\b/;
 
 /**
- * Returns whether an iteration needs the result of the previous one: an exit of the loop, or the address of a load,
- * depends on a value that each iteration computes from its previous value, other than by counting. Threads can add up
- * parts of a sum, so a sum does not count. If several paths write a value, the last write in the code is followed.
+ * An exit of the loop, or the address of a load, depends on a value that each iteration computes from its previous
+ * value, other than by counting. Threads can add up parts of a sum, so a sum does not count.
  */
 function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
   const { code, to } = graph;

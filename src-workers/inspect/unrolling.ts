@@ -13,9 +13,8 @@ const MAX_UNROLLED = 256;
 const LEAST_WORK = 0.85;
 
 /**
- * Finds the factor by which a compiler unrolled a loop. The factor divides the step of the value that the end of the
- * loop compares. In a pass, the count of each kind of work is a multiple of the factor, and growing addresses reach
- * that many places.
+ * The factor divides the step of the value that the end of the loop compares. In a pass, the count of each kind of work
+ * is a multiple of the factor, and growing addresses reach that many places.
  */
 export function findUnrolling(graph: Graph, loop: Loop, sums: Sums, compared: readonly Comparison[]): Unrolling {
   const { code } = graph;

@@ -33,12 +33,10 @@ interface Attempt extends GatheredCase {
 }
 
 /**
- * Reads a result file: one JSON object per line, first the plan, then the records of the program that measured.
- * A file may stop anywhere, and may continue after the stop. The restarted program writes the plan and the device
- * again, and a repeated case replaces the earlier one. Three things are dropped with a warning: a truncated last line,
- * records of an unknown type or case, and cases that were not reached.
- * Fails, with line and field, if the first line is not a plan, if a record is invalid, or if the plan or the device
- * changes, since results of two devices are never mixed.
+ * Reads a plan and the records of the program that measured. A file may stop anywhere and continue after the stop,
+ * where a repeated case replaces the earlier one. A truncated last line, and records of an unknown type or case, are
+ * dropped with a warning. Fails, with line and field, also if the plan or the device changes, since results of two
+ * devices are never mixed.
  */
 export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Result<BenchResults>> {
   return caught<BenchResults>(async () => {

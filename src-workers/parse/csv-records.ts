@@ -45,8 +45,8 @@ export interface CsvRecord {
 }
 
 /**
- * Reads a CSV file whose header names at least `columns`, in any order. Returns the header (empty for an empty file)
- * and the number of lines. Throws a `FailureError` with the line.
+ * The header names at least `columns`, in any order. Returns the header (empty for an empty file) and the number of
+ * lines. Throws a `FailureError` with the line.
  */
 export async function eachCsvRecord(
   source: ByteSource,

@@ -25,9 +25,8 @@ const SIZES = [
 type SizeName = (typeof SIZES)[number];
 
 /**
- * Reads measured times from CSV. The columns are `matrix`, the columns of `SIZES`, and optionally `sellp_cells`; the
- * columns of `wanted` are times, µs. An empty field or 0 means "not measured". Matrices without elements are dropped.
- * Failures name the line.
+ * The columns are `matrix`, those of `SIZES`, optionally `sellp_cells`, and times in µs (`wanted`). An empty field or 0
+ * means "not measured". Matrices without elements are dropped. Failures name the line.
  */
 export function parseEvidence(
   source: ByteSource,
@@ -66,10 +65,9 @@ const CELL_BYTES = 12;
 const SLICE_ENTRY_BYTES = 8;
 
 /**
- * Recovers the number of stored cells from the column `sellp_cells`. In some files the column has that number. In
- * Ginkgo's file, most rows have a twelfth of it, rounded; the other rows have the cells plus the arrays that describe
- * the slices, in units of a cell. A number of cells is a multiple of 64, at least the number of non-zeros, and at most
- * the number if all rows were as long as the longest. These rules tell which figure a row has.
+ * In Ginkgo's file, most rows have a twelfth of the number of stored cells, rounded; the other rows have the cells plus
+ * the arrays that describe the slices, in units of a cell. A number of cells is a multiple of 64, at least the number
+ * of non-zeros, and at most that of equally long rows, which tells the figures apart.
  */
 function withCells(matrices: readonly MatrixSummary[]): readonly MatrixSummary[] {
   // Padding never makes a matrix smaller, so a value far below the non-zeros is not a number of cells.

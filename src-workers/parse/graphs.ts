@@ -41,9 +41,8 @@ export function isGraphMl(head: Uint8Array): boolean {
 }
 
 /**
- * Reads the degrees of a GraphML file (graphml.graphdrawing.org), or the out-degrees if its edges are directed. Memory
- * grows with the number of vertices only. Fails, with the line, on an edge whose vertex no earlier line declares, a
- * vertex that is declared twice, edges with and without direction, a hyperedge, a second graph, or a truncated file.
+ * Reads degrees, or out-degrees if edges are directed, of a GraphML file (graphml.graphdrawing.org). Memory grows with
+ * the number of vertices only. Failures name the line.
  */
 export function readGraphMl(source: ByteSource, label: string): Promise<Result<ReadLengths>> {
   return caught(async () => {
@@ -155,10 +154,9 @@ function metisHeader(line: string): MetisHeader | null {
 }
 
 /**
- * The first line of a METIS file could also begin an edge list, so the following lines are checked. If they differ in
- * length and several begin with the same number, the file is METIS, because lines of an adjacency list begin with
- * different vertices. Otherwise the number of lines and their neighbours must match the first line, and no vertex may
- * be its own neighbour or exceed the number of vertices.
+ * The first line of a METIS file could also begin an edge list. If the following lines differ in length and several
+ * begin with the same number, the file is METIS. Otherwise the number of lines and their neighbours must match the
+ * first line, and no vertex may be its own neighbour.
  */
 export function isMetis(head: Uint8Array): boolean {
   const { lines, isAll } = headLines(head, '%');
@@ -230,10 +228,9 @@ export function isAdjacencyList(head: Uint8Array): boolean {
 }
 
 /**
- * Reads the degrees of an adjacency list. Each line has a vertex and its neighbours. networkx writes each edge of an
- * undirected graph once, so no vertex is named as a neighbour after its own line. In a file with this property, an edge
- * counts at both ends. In any other list, the length of a vertex is the number of neighbours in its line. A vertex with
- * two lines is refused.
+ * Each line has a vertex and its neighbours. networkx writes each edge of an undirected graph once, so no vertex is
+ * named as a neighbour after its own line. In such a file, an edge counts at both ends. In any other list, the length
+ * of a vertex is the number of neighbours in its line.
  */
 export function readAdjacencyList(source: ByteSource, label: string): Promise<Result<ReadLengths>> {
   return caught(async () => {

@@ -114,11 +114,9 @@ function openReader(bytes: Uint8Array, label: string) {
 }
 
 /**
- * Reads a JSON object member by member, and the containers named in `apart` (objects or arrays) entry by entry. A large
- * file then needs no large tree and does not block other work, and a truncated file still gives its complete entries.
- * `NaN` and infinities, which Python writes, become `null`. Member names never become keys of our objects.
- * Returns whether the text is complete. Throws a `FailureError` with the line if the text is not JSON, or if a member
- * has more than `MAX_MEMBER_BYTES`.
+ * Reads containers named in `apart` entry by entry, so that a large file needs no large tree, does not block other
+ * work, and gives its complete entries if it is truncated. `NaN` and infinities, which Python writes, become `null`.
+ * Throws a `FailureError` with the line.
  */
 export async function eachJsonMember(
   bytes: Uint8Array,

@@ -79,10 +79,8 @@ const FORMATS: Readonly<Record<string, KernelTunerFile['format']>> = { cache: 'c
 
 /**
  * Reads a cache file, a T4 results file (schema 1.0.0) or a file of `store_results` of
- * github.com/KernelTuner/kernel_tuner: every configuration with every repeat. A cache may end after any entry, because
- * runs are stopped. A configuration without a time gives the reason: an error class in place of the time or under
- * `__error__`, `1e20`, or T4's `invalidity`. Times are milliseconds unless the file names another unit. If a
- * configuration has a time but no repeats, this time counts as its only repeat.
+ * github.com/KernelTuner/kernel_tuner. A cache may end after any entry, because runs are stopped. Times are
+ * milliseconds unless the file names another unit.
  * A T4 file or cache from Lockstep holds predictions. A configuration without run times becomes a design of the unit
  * loop with a predicted time. A configuration with run times, or with a reason for having none, was measured later.
  * @param kernelName name of the kernel if the file gives none

@@ -148,10 +148,9 @@ export async function unpackedSource(source: ByteSource, label: string): Promise
 }
 
 /**
- * Reads lengths from a file in any format in `FORMATS`. The content decides the format, not the name.
- * Memory holds the distinct lengths, the order of at most `MAX_ORDERED_LENGTHS` lengths, and a chunk of the file.
- * Parquet and Arrow also need a group of rows. Within gzip, they and NPZ need the unpacked file (at most
- * `MAX_IMPORT_BYTES`).
+ * The content decides the format, not the name. Memory holds the distinct lengths, the order of at most
+ * `MAX_ORDERED_LENGTHS` lengths, and a chunk or group of rows. Within gzip, Parquet, Arrow and NPZ need the unpacked
+ * file.
  * @param chosen columns of a table; for an archive, the name of the array
  */
 export function readLengths(

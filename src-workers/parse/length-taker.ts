@@ -35,8 +35,7 @@ const ORDER_LOST = `The order of more than ${MAX_ORDERED_LENGTHS.toLocaleString(
 
 export interface LengthTaker {
   /**
-   * Takes a length and its weight (1 if it has none), or the two ends of an edge. Throws a `FailureError` on other
-   * values.
+   * Takes a length and its weight (1 if it has none), or the two ends of an edge.
    * @param written the text of the length, for a value that a number cannot hold
    */
   take(length: number, weight: number, at: number, written?: string): void;
@@ -44,9 +43,7 @@ export interface LengthTaker {
 }
 
 /**
- * Collects lengths. Memory grows with the number of distinct lengths, the number of lengths whose order is kept, and
- * the largest vertex number.
- * @param place gives the position of a record's length or weight
+ * Memory grows with the number of distinct lengths, of lengths whose order is kept, and the largest vertex number.
  * @param undirected whether an edge counts at both of its ends
  * @param hint added to the message for an invalid probability
  */

@@ -9,9 +9,8 @@ const MAX_MATRICES = 10_000;
 const MAX_SCHEDULES = 50;
 
 /**
- * Reads measured sparse matrix-vector products in the form that gunrock/loops publishes: CSV with a row per matrix
- * (`dataset`, `rows`, `cols`, `nnzs`) and a column per schedule with one time, ms. Each pair of matrix and schedule
- * becomes a case; an empty field is a case without a time. Failures name line and column.
+ * Reads sparse matrix-vector products in the form of gunrock/loops: CSV with a row per matrix and a column per schedule
+ * with one time, ms. An empty field is a case without a time. Failures name line and column.
  */
 export function parseLoopTimes(source: ByteSource, label: string): Promise<Result<readonly CaseResult[]>> {
   return caught<readonly CaseResult[]>(async () => {

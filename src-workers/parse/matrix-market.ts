@@ -41,10 +41,8 @@ interface Size {
 
 /**
  * Reads the row lengths of a Matrix Market file (Boisvert, Pozo, Remington: "The Matrix Market Exchange Formats",
- * NISTIR 5935, 1996) as a stream. Memory grows with the number of rows only. Failures name the line.
- * In a coordinate file every stored entry counts, including explicit zeros and repeated positions, since a sparse
- * kernel stores them. In an array file the entries that are not 0 count. A symmetric, skew-symmetric or hermitian file
- * stores one triangle; an entry off the diagonal counts in its own row and in the mirrored row.
+ * NISTIR 5935, 1996) as a stream. Explicit zeros and repeated positions of a coordinate file count, since a sparse
+ * kernel stores them. An entry off the diagonal of a symmetric file also counts in the mirrored row.
  * @param entry receives every counted entry, with the value 1 in a pattern; complex matrices are then rejected
  */
 export function parseMatrixMarket(source: ByteSource, label: string, entry?: MatrixEntry): Promise<Result<MatrixRows>> {

@@ -46,11 +46,9 @@ export function hasDesignColumns(header: readonly string[]): boolean {
 }
 
 /**
- * Reads measured times of designs: CSV (also `;` and tab) with a header, one row per launch. Some columns identify the
- * design (its number as `design`, or its axes with the names of exports), and one column has the time with its unit.
- * Several rows of a design are its repeats. Rows without a time are dropped and counted. In an exported ranking
- * `time_ms` is the prediction, so the measured time must be in the column `measured_ms`. Failures name line and column.
- * @param kernel the name of the kernel in the cases
+ * Reads CSV (also `;` and tab) with a header, one row per launch. Several rows of a design are its repeats. Rows
+ * without a time are dropped and counted. In an exported ranking `time_ms` is the prediction, so the measured time must
+ * be in the column `measured_ms`. Failures name line and column.
  */
 export function parseMeasuredTimes(source: ByteSource, label: string, kernel: string): Promise<Result<MeasuredTimes>> {
   return caught<MeasuredTimes>(async () => {

@@ -42,9 +42,7 @@ const TYPES: Readonly<Record<string, (littleEndian: boolean) => ReadValue>> = {
 };
 
 /**
- * Reads lengths from a NumPy array (NPY 1.0 to 3.0,
- * https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) as a stream. The array must have one
- * dimension, and its elements must be integers or whole floats.
+ * Reads a NumPy array (NPY 1.0 to 3.0, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
  * @param pointers whether the array holds the n + 1 row pointers of n rows, whose differences are the lengths
  */
 export async function readNpy(source: ByteSource, label: string, pointers: boolean): Promise<Result<ReadLengths>> {

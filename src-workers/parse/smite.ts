@@ -16,10 +16,8 @@ const MEAN_COLUMNS = [
 const MAX_MEANS = 10_000;
 
 /**
- * Reads mean and aggregate losses over many work groups, both simulated and measured, from the SMITE repository: CSV
- * with a row per distribution and group size n. Each row becomes a case of matrix powers in lockstep, with its losses
- * as values and no time. The paper measured with explicit synchronisation (Swatman 2022, Section IV-B,
- * doi:10.1109/MASCOTS56607.2022.00026).
+ * Reads simulated and measured losses from the SMITE repository, one case for each distribution and group size. The
+ * paper measured with explicit synchronisation (Swatman 2022, Section IV-B, doi:10.1109/MASCOTS56607.2022.00026).
  */
 export function parseSmiteMeans(source: ByteSource, label: string): Promise<Result<readonly CaseResult[]>> {
   return caught<readonly CaseResult[]>(async () => {

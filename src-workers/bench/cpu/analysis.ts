@@ -60,9 +60,8 @@ export function contentionFromStream(cases: readonly MeasuredContentionCase[]): 
 }
 
 /**
- * Compares every model with every unbalanced case. For P cores, β is unchanged, and ρ is the highest measured bandwidth
- * of up to P cores. The staircase uses the measured curve, and both two-phase forms use K = ⌈ρ/β⌉. Cases on more cores
- * than the curve has are ignored.
+ * For P cores, β is unchanged, and ρ is the highest measured bandwidth of up to P cores. The staircase uses the
+ * measured curve, and both two-phase forms use K = ⌈ρ/β⌉. Cases on more cores than the curve has are ignored.
  */
 export function compareContention(
   { curve }: Pick<MeasuredBandwidths, 'curve'>,
@@ -106,8 +105,8 @@ export function disturbances(cases: readonly MeasuredContentionCase[]): readonly
 const VENDORS = ['Intel', 'AMD', 'Apple', 'Ampere', 'NVIDIA', 'Qualcomm', 'IBM'];
 
 /**
- * Returns the measured machine as an entry of the device catalogue, rounded to 0.01 GB/s. Fails with `bad-input` if
- * some cores of the machine were not measured, because its full bandwidth is then unknown.
+ * Rounds to 0.01 GB/s. Fails with `bad-input` if some cores were not measured, since the full bandwidth is then
+ * unknown.
  */
 export function measuredCpu(device: MeasuringDevice, measured: MeasuredBandwidths): Result<CpuDevice> {
   const cores = measured.cores.at(-1)!;

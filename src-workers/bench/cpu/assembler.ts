@@ -1,7 +1,4 @@
-/**
- * An assembler for the few WebAssembly instructions of the kernels. Each instruction is a function that returns its
- * bytes. Source: WebAssembly Core Specification 2.0, chapter 5 (binary format).
- */
+/** Assembles the few WebAssembly instructions of the kernels (WebAssembly Core Specification 2.0, chapter 5). */
 export type Bytes = readonly number[];
 
 export const I32 = 0x7f;

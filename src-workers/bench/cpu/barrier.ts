@@ -4,9 +4,7 @@ const GENERATION = 1;
 
 /**
  * Waits until all threads have arrived. Afterwards each thread sees everything that the others wrote before.
- * @param state `BARRIER_WORDS` words of a `SharedArrayBuffer`, initially 0
- * @param spins reads before a thread sleeps: many if all threads must leave at the same moment, 0 if waiting must not
- * take time from working threads
+ * @param spins reads before a thread sleeps: 0 if waiting must not take time from working threads
  * @param onLast runs in the thread that arrives last, before all are released
  */
 export function arriveAndWait(state: Int32Array, threads: number, spins: number, onLast?: () => void): void {

@@ -21,10 +21,7 @@ export interface CpuPlanOptions {
   readonly totalBytes: number;
 }
 
-/**
- * Returns the contention suite of Langguth, Cai, Trotter: bandwidth with 1 … `cores` active cores, then triangular work
- * and Amdahl's workload on 2 … `cores`. Every case moves the same number of bytes.
- */
+/** Returns the contention suite of Langguth, Cai, Trotter. Every case moves the same number of bytes. */
 export function contentionCases({ cores, totalBytes }: CpuPlanOptions): readonly ContentionCase[] {
   const unbalanced = Array.from({ length: cores - 1 }, (_, i) => i + 2);
   // The largest packed triangle of rows·(rows + 1)/2 numbers of 8 bytes that fits.

@@ -51,10 +51,7 @@ function triad(): AssembledFunction {
   };
 }
 
-/**
- * The product of one row of a packed matrix and a vector: Σ row[j]·x[j] over `bytes` of each, a multiple of 8. Four
- * sums of two lanes are kept, so that additions do not wait for one another.
- */
+/** Returns Σ row[j]·x[j] over `bytes` of each, a multiple of 8. Four sums let additions not wait for one another. */
 function dot(): AssembledFunction {
   const [row, x, bytes, bulk] = [0, 1, 2, 3].map(local);
   const sums = [4, 5, 6, 7].map(local);
@@ -96,10 +93,9 @@ function dot(): AssembledFunction {
 export const STREAMED_ROWS = 4;
 
 /**
- * The product of the first part of neighbouring rows of a packed lower triangle and a vector. Rows are processed side
- * by side, because a single stream of reads does not use the full bandwidth of a core. The first row has `bytes`, and
- * each further row 8 more. Each row is multiplied up to the last whole pass of `UNROLLED_BYTES` in the first row. The
- * sums go to `y` in the order of the rows.
+ * Multiplies the first part of neighbouring rows of a packed lower triangle by a vector. Rows are processed side by
+ * side, because a single stream of reads does not use the full bandwidth of a core. The first row has `bytes`, and each
+ * further row 8 more.
  */
 function dotRows(): AssembledFunction {
   const [first, x, y, bytes] = [0, 1, 2, 3].map(local);

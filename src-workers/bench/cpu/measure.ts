@@ -7,10 +7,7 @@ import { kernelBytes } from './kernels.ts';
 import { caseShares, designShares, type DesignMachine, type DesignShares } from './shares.ts';
 import type { ThreadMessage, ThreadTask } from './thread.ts';
 
-/**
- * Measures cases one after another on threads of this process.
- * @param threadModule a module that passes its `workerData`, a `ThreadTask`, to `runThread`
- */
+/** @param threadModule a module that passes its `workerData`, a `ThreadTask`, to `runThread` */
 export async function measureCpu(
   plan: BenchPlan,
   threadModule: URL,

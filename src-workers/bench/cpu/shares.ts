@@ -70,12 +70,8 @@ export interface DesignShares {
 }
 
 /**
- * Computes the shares of a design on a CPU. Every core gets its share of a pass as in the prediction
- * (`predict/cpu.ts`), rounded to `PASS_ELEMENTS`. A design that moves less than a pass is copied until it fills one; a
- * design that moves more takes several passes. The triad moves the bytes, since the prediction's bandwidths were
- * measured with it.
- *
- * Fails with `unsupported` on a design for a GPU, with more threads than can run at once, or without bytes.
+ * Every core gets its share as in the prediction (`predict/cpu.ts`). A design that moves less than a pass is copied
+ * until it fills one. The triad moves the bytes, since the prediction's bandwidths were measured with it.
  */
 export function designShares(design: Design, loads: CpuLoads, machine: DesignMachine): Result<DesignShares> {
   const { gridBlocks: cores } = design;

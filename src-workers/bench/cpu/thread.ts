@@ -42,8 +42,8 @@ const matrixAt = (k: number): number => Math.imul(k, 0x9e3779b1) >>> 28;
 const vectorAt = (j: number): number => 1 + (j % 7);
 
 /**
- * The thread fills its share itself, so that the pages are near its core. Thread 0 creates the memory and passes it to
- * the other threads. The thread that started them never has the memory, so it is freed when they end.
+ * Each thread fills its own share, so that the pages are near its core. The thread that started the others never has
+ * the memory, so it is freed when they end.
  */
 export async function runThread(task: ThreadTask, send: (message: ThreadMessage) => void): Promise<void> {
   const { rank, threads, shares, barrier, clock, onCore, launches } = task;

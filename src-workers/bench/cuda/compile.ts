@@ -18,8 +18,8 @@ export interface CudaCompilation {
   readonly sources: string;
   readonly objects: readonly CudaObject[];
   /**
-   * Architectures such as `sm_90`, or `gfx90a` with HIP. For `compute_90`, the driver does the last step of compiling.
-   * `native` means the GPUs of this machine. If empty, the compiler's default is used.
+   * Such as `sm_90`, or `gfx90a` with HIP. The driver compiles for `compute_90`. `native` means the GPUs of this
+   * machine.
    */
   readonly architectures: readonly string[];
   readonly cacheFolder: string;
@@ -50,9 +50,8 @@ export async function readCudaSources(folder: string): Promise<Result<readonly P
 }
 
 /**
- * Compiles and links the program that measures, or finds it in the cache. The key of a cached output is a digest of all
- * sources, its flags, the compiler's version and its settings. Fails with `not-found` if sources or compiler are
- * missing, with `unsupported` and the compiler's first error, with `storage` if the cache cannot be written, and with
+ * Compiles and links the program that measures, or finds it in the cache, whose key is a digest of all sources, flags,
+ * settings and the compiler's version. Fails with `not-found`, `unsupported` and the first error, `storage` or
  * `cancelled`.
  */
 export async function compileCuda(request: CudaCompilation): Promise<Result<CompiledCuda>> {

@@ -49,10 +49,7 @@ export function planArguments(device: number): readonly string[] {
 /** Exit code of the program if a launch hung (`EXIT_HUNG` in `sources/host.cuh`). A new start measures the rest. */
 export const EXIT_HUNG = 75;
 
-/**
- * Makes the plan's files and objects. Time and memory grow with the iterations of the workload and the number of
- * balancings. Fails, naming the case, with `bad-input` or `unsupported`.
- */
+/** Time and memory grow with the iterations of the workload and the number of balancings. A failure names the case. */
 export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promise<Result<CudaPlan>> {
   if (plan.backend !== 'cuda' && plan.backend !== 'hip')
     return badInput(`the plan is for ${plan.backend}, not for cuda or hip`);

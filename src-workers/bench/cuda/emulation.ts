@@ -29,8 +29,8 @@ export async function findEmulator(): Promise<Result<string>> {
 }
 
 /**
- * Compiles a program for the emulation, or finds it in the cache. Warnings about the sources are not shown.
- * @returns its path; `not-found` without g++; `unsupported` with the first error if the emulation lacks something
+ * Returns the path of the program, from the cache if possible. Fails with `not-found` without g++, and with
+ * `unsupported` and the first error if the emulation lacks something.
  */
 export async function compileEmulated(request: EmulatedProgram): Promise<Result<string>> {
   const { files, cacheFolder, timeLimitMs } = request;

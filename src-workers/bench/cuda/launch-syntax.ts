@@ -74,9 +74,8 @@ const UNSIZED = new RegExp(
 );
 
 /**
- * Rewrites preprocessed CUDA as C++ for the emulation, in which `__shared__` has already become `static`. Launches
- * become calls, an array of unknown size becomes a pointer to the block's memory, and marks of loops are removed. Line
- * numbers stay the same. Fails with `unsupported` on a launch that is not closed.
+ * Rewrites preprocessed CUDA, in which `__shared__` is already `static`, as C++ with the same line numbers. Launches
+ * become calls, and an array of unknown size becomes a pointer to the block's memory. Fails with `unsupported`.
  */
 export function rewriteLaunches(preprocessed: string): Result<string> {
   let text = preprocessed

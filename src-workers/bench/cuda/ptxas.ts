@@ -42,8 +42,8 @@ export function parsePtxas(text: string): KernelUsage[] {
 }
 
 /**
- * Reads the resources of kernels from the remarks of `hipcc -Rpass-analysis=kernel-resource-usage`. The remarks name no
- * architecture. Each spilled register counts as a store and a load of 4 bytes.
+ * Reads remarks of `hipcc -Rpass-analysis=kernel-resource-usage`. They name no architecture. Each spilled register
+ * counts as a store and a load of 4 bytes.
  */
 export function parseResourceRemarks(text: string): KernelUsage[] {
   const kernels = text.split(/remark: +Function Name: /).slice(1);
@@ -63,8 +63,7 @@ export function parseResourceRemarks(text: string): KernelUsage[] {
 }
 
 /**
- * Finds the first error of a compiler, assembler or linker, or else its last line. If nvcc does not know the
- * architecture, the text also names the toolkit that does.
+ * Returns the first error of a compiler or linker, or else its last line, and the toolkit for an unknown architecture.
  */
 export function firstError(text: string): string {
   const lines = text

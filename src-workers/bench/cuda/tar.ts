@@ -5,8 +5,8 @@ const BLOCK = 512;
 export const ARCHIVE_FOLDER = 'lockstep-bundle';
 
 /**
- * Makes a tar archive (POSIX ustar). Owners and times are zero, so the same files give the same bytes. Fails with
- * `bad-input` on a path that has more than 80 bytes or leaves the folder.
+ * Makes a POSIX ustar archive. Owners and times are zero, so the same files give the same bytes. Fails with `bad-input`
+ * on a path that has more than 80 bytes or leaves the folder.
  */
 export function tarArchive(files: readonly PlacedFile[]): Result<Uint8Array> {
   const sizes = files.map(({ bytes }) => BLOCK + Math.ceil(bytes.length / BLOCK) * BLOCK);

@@ -71,10 +71,9 @@ export function orderKey({ balancing: text, threadsPerUnit, blockThreads, classe
 }
 
 /**
- * Returns the order of the units of a design, as a map from position to unit. In round j of a launch, slot s takes the
- * unit at position firstUnit + j·slots + s. A mixed design has its units class by class. Even shares, padding and
- * fetching keep the order of the workload.
- * @param threadGroupWidth width of the device; if null, orders that depend on it fail
+ * Returns the unit at each position. In round j of a launch, slot s takes position firstUnit + j·slots + s. A mixed
+ * design has its units class by class. Even shares, padding and fetching keep the order of the workload.
+ * @param threadGroupWidth if null, orders that depend on it fail
  */
 export function designOrder(
   { balancing: text, threadsPerUnit, blockThreads, classes }: Design,
@@ -166,8 +165,7 @@ export function findEntry({ name, entries }: KernelManifest, design: Implemented
 
 export interface KernelContents {
   /**
-   * Bytes of an input or a struct, or of an output before each launch. Null for a number, for zeros, and for files that
-   * the measurement writes.
+   * Bytes of an input, a struct, or an output before each launch. Null for numbers, zeros and files of the measurement.
    */
   readonly initial: readonly (Uint8Array<ArrayBuffer> | null)[];
   readonly references: readonly (Uint8Array<ArrayBuffer> | null)[];

@@ -16,7 +16,7 @@ const FILE = process.platform === 'win32' ? 'program.exe' : 'program';
 
 /**
  * Returns a function that builds the program of a design, once for equal build lines, and resolves to the path of
- * `{binary}`. The path is empty if no build line names it.
+ * `{binary}`, which is empty if no build line names it.
  */
 export function openBuilder(
   { build, folder }: Pick<ProgramTask, 'build' | 'folder'>,
@@ -66,8 +66,8 @@ const MAX_FILES = 5000;
 const PASSED_BY = /^(\..*|node_modules|__pycache__)$/;
 
 /**
- * Lists the program of a line, the contents of the files that it names, and name, size and time of every file in its
- * folder and in the folders that it names (`-Iinclude`); null if there are too many.
+ * Lists the contents of the files that a line names, and name, size and time of every file in its folder and in the
+ * folders that it names (`-Iinclude`); null if there are too many.
  */
 async function findInputs(words: readonly string[], folder: string): Promise<readonly string[] | null> {
   const [tool, ...others] = words;

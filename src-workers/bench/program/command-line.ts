@@ -4,10 +4,9 @@ import { PLACEHOLDERS, type Placeholder } from '../../domain/program.ts';
 import { ok, type Result, badInput } from '../../domain/result.ts';
 
 /**
- * Splits a command line into arguments. No shell reads it, so `;`, `|`, `*`, `$(…)` and `>` have no special meaning.
- * Spaces separate arguments, except within 'single' and "double" quotes. A backslash before a quote, a backslash or a
- * space stands for that character, except within single quotes. Fails with `bad-input` on a quote that is never closed,
- * and on an empty line.
+ * No shell reads the line, so `;`, `|`, `*`, `$(…)` and `>` have no special meaning. Quotes keep spaces. A backslash
+ * before a quote, a backslash or a space stands for that character, except within single quotes. Fails with
+ * `bad-input`.
  */
 export function splitCommand(line: string): Result<readonly string[]> {
   const words: string[] = [];

@@ -20,10 +20,9 @@ import { splitCommand, substituted, listValues, type UnitTexts, type Values } fr
 import { exitText, readOutput, type ProgramOutput } from './output.ts';
 
 /**
- * First all programs are built, several at a time. Then every design is launched once, in random order, and the digests
- * of these launches decide which result is right. After that, each launch is drawn at random from `ALTERNATING`
- * designs. When a design has all its launches, another design takes its place. So changes of the machine affect all
- * designs alike, and designs are still completed one after another.
+ * Every design is launched once, in random order, and the digests of these launches decide which result is right. Then
+ * each launch is drawn at random from `ALTERNATING` designs, so that changes of the machine affect all designs alike,
+ * and designs are still completed one after another.
  */
 
 interface Measured {

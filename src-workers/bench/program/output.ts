@@ -39,9 +39,8 @@ const FIELDS = {
 } as const;
 
 /**
- * Reads lines of JSON objects with the fields above. Other lines are skipped. A later line replaces an earlier one,
- * except that times are added to the list, and a result that was wrong once stays wrong. Fails with `bad-input` if a
- * field has the wrong kind, or if `timed` and there is no time.
+ * Skips lines that are not JSON objects. A later line replaces an earlier one, except that times are added to the list,
+ * and a result that was wrong once stays wrong. Fails with `bad-input`.
  */
 export function readOutput(stdout: string, stderr: string, timed = true): Result<ProgramOutput> {
   const timesNs: number[] = [];

@@ -40,9 +40,8 @@ const matrixCell = (matrix: number, cell: number): number => mix((matrix * CELLS
 export type MatrixTimes = Map<string, { lockstep?: number; independent?: number }>;
 
 /**
- * Prepares powers of matrices modulo 2³², with one work group per subgroup. WebGPU has no clock that a lane can read,
- * so whole launches are timed. Once both executions have been measured, the later record has the aggregate loss
- * n·T(lockstep)/T(independent), where the independent launch has n times as many groups.
+ * Prepares powers of matrices modulo 2³², with one work group per subgroup. No lane can read a clock, so whole launches
+ * are timed. The later record has the aggregate loss n·T(lockstep)/T(independent).
  */
 export async function prepareMatrixPower(
   launcher: Launcher,
@@ -177,8 +176,7 @@ function matrixDigest(unit: number, length: number): number {
 
 /**
  * Prepares loops of one thread group whose last lanes leave one iteration apart, the very last lane first (Białas and
- * Strzelecki 2015, Table I). There is either a single loop, or two nested loops with the same limits. The steps are
- * those of the unit loop, so that results can be compared bit by bit.
+ * Strzelecki 2015, Table I). The steps are those of the unit loop, so that results can be compared bit by bit.
  */
 export async function prepareLoops(
   launcher: Launcher,

@@ -27,9 +27,8 @@ interface Measurement {
 }
 
 /**
- * Measures the cases of a plan, one launch at a time, in a page or under Node. Records come in the order of
- * `BenchRecord`: first the device, then the warm-ups, samples and findings of each case, or why it failed, and `done`
- * last. No record follows after `lost` or after an abort, which takes effect between two launches.
+ * Records come in the order of `BenchRecord`: the device, then the records of each case, and `done` last. No record
+ * follows after `lost` or after an abort, which takes effect between two launches.
  */
 export async function measureWebGpu(
   device: GPUDevice,

@@ -25,8 +25,8 @@ export function softwareDriver(env: NodeJS.ProcessEnv): string | null {
 }
 
 /**
- * Returns the variables with which a new process finds a software adapter: the driver, and the Vulkan loader if the
- * system has none; `null` if none are needed, or if there is no software driver.
+ * Returns the variables with which a new process finds a software adapter; `null` if none are needed, or if there is no
+ * software driver. The Vulkan loader is included if the system has none.
  */
 export function softwareEnvironment(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> | null {
   if (process.platform !== 'linux' || env.VK_ICD_FILENAMES || env.VK_DRIVER_FILES) return null;

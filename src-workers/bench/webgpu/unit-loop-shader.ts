@@ -22,10 +22,7 @@ function repeated(count: number, variable: string, step: () => string): string {
   return `for (var ${variable} = 0u; ${variable} < ${rounds}u; ${variable}++) {\n${steps(UNROLLED_STEPS)}\n}\n${steps(count % UNROLLED_STEPS)}`;
 }
 
-/**
- * The state of a thread's loads. Unlike in CUDA, steps need no registers of their own here, because WebGPU has no
- * register cap that could spill them.
- */
+/** Unlike in CUDA, steps need no registers of their own, because WebGPU has no register cap that could spill them. */
 const LOAD_STATE = ['ring', 'stream', 'streamed', 'loadPhase', 'streamPhase']
   .map((name) => `var<private> ${name}: u32;`)
   .join('\n');
@@ -79,10 +76,7 @@ function writeBegin({ profile }: UnitLoopShader, round: string): string {
   return `loadPhase = 0u;\nring = (mix(${round} + thread / ${lanesPerSector(profile)}u) * ${SECTOR_WORDS}u) & ${profile.tableWords - 1}u;`;
 }
 
-/*
- * Loops test their end at the foot of a pass, so a group of lanes makes as many passes as its longest lane has
- * iterations.
- */
+/* Loops test their end at the foot of a pass, so lanes make as many passes as the longest lane has iterations. */
 const ONE_UNIT = `
 let unit = order[position];
 var left = lengths[unit];
@@ -150,10 +144,8 @@ loop {
 }`;
 
 /**
- * Writes a unit loop in WGSL. Binding 0 is `launch`. The compiler does not know its values, so computations with them
- * stay in the code although they have no effect. Bindings 1 to 3 are lengths, order and result. Next comes the table of
- * the loads, if there are any. The last binding is the counter of dynamic fetch, or the order of the blocks if nothing
- * is fetched.
+ * The compiler does not know the values of `launch`, so computations with them stay in the code although they have no
+ * effect. The last binding is the counter of dynamic fetch, or the order of the blocks if nothing is fetched.
  */
 export function unitLoopShader(shader: UnitLoopShader): string {
   const { profile, threadsPerUnit: u, blockThreads, form, fetch: units = 1 } = shader;
