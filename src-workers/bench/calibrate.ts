@@ -143,10 +143,7 @@ export function calibrateFromDesigns(
   });
 }
 
-/**
- * σ, κ and setup then apply to the kernel on every device, so each device needs its own plan. The overhead of a launch
- * is not in the plan and must be added to each time.
- */
+/** Each device needs its own plan, since σ, κ and setup apply to the kernel. The overhead of a launch is not in it. */
 export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: CalibratedParameters): SweepPlan {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
   return {
@@ -165,8 +162,7 @@ export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: Ca
 }
 
 /**
- * Returns kernel times, ms, without ordering the units and with the overhead of a launch. Fails with `conflict` if a
- * design is invalid.
+ * Returns times, ms, without ordering and with the overhead of a launch. Fails with `conflict` on an invalid design.
  */
 export function predictMeasured(
   plan: SweepPlan,

@@ -23,10 +23,7 @@ export interface StartError {
 /** Maximum length of each output stream of a program. The rest is cut, since the beginning is the important part. */
 export const MAX_OUTPUT_CHARACTERS = 4_000_000;
 
-/**
- * Starts programs for this process. When this process ends in any way, the channel closes, and the guard kills these
- * programs and all that they started.
- */
+/** When this process ends in any way, the channel closes, and the guard kills all that it started. */
 const GUARD = `
 const { spawn } = require('node:child_process');
 const { signals } = require('node:os').constants;
@@ -92,10 +89,7 @@ let idle: NodeJS.Timeout | undefined;
 let lastId = 0;
 const running = new Map<number, Running>();
 
-/**
- * The program and all that it started are killed when it ends, and when this process ends.
- * @returns a function that kills the program; its end is still reported
- */
+/** The program and all that it started are killed when it or this process ends. Returns a function that kills it. */
 export function startGuarded(start: GuardedProgram, report: Running['report']): () => void {
   const id = ++lastId;
   const own = getGuard();

@@ -5,10 +5,7 @@ export const PARENT_VARIABLE = 'LOCKSTEP_PARENT';
 
 const LOOK_MS = 500;
 
-/**
- * A killed parent cannot end its programs itself, so this process looks for its parent. Without the variable, a user
- * started this process, and it continues.
- */
+/** A killed parent cannot end its programs, so they look for it. Without the variable, a user started the program. */
 export function endWithParent(): void {
   const parent = Number(process.env[PARENT_VARIABLE]);
   if (!(parent > 0)) return;

@@ -19,10 +19,7 @@ export interface SlotLayout {
   readonly rounds: number;
 }
 
-/**
- * In round j, slot s of block b takes the unit at position j·slots + blockOrder[b]·slotsPerBlock + s of the order.
- * Fails with `bad-input` or `unsupported`.
- */
+/** In round j, slot s of block b takes the unit at position j·slots + blockOrder[b]·slotsPerBlock + s of the order. */
 export function slotLayout(
   design: Pick<Design, 'threadsPerUnit' | 'blockThreads' | 'gridBlocks'>,
   threadGroupWidth: number,
@@ -124,10 +121,7 @@ function byLength(lengths: Uint32Array): Uint32Array {
   return order;
 }
 
-/**
- * Returns the block of the layout for each block of the device: in random order for sorted or bucketed units, as
- * predictions assume.
- */
+/** Maps blocks of the device to blocks of the layout: at random for sorted or bucketed units, as predictions assume. */
 export function blockOrder(balancing: WholeUnitBalancing, gridBlocks: number, random: UniformSource): Uint32Array {
   const order = Uint32Array.from({ length: gridBlocks }, (_, block) => block);
   switch (balancing.kind) {
@@ -154,10 +148,7 @@ export function mix(value: number): number {
 /** A sector is the smallest transfer of a device's memory. */
 export const SECTOR_WORDS = 8;
 
-/**
- * Every word of a sector holds the first word of the next sector, and all sectors form a single ring (`ringNext` of
- * words.cuh).
- */
+/** Every word holds the first word of the next sector. All sectors form a ring (`ringNext` of words.cuh). */
 export function ringTable(words: number): Uint32Array {
   const table = new Uint32Array(words);
   for (let sector = 0; sector < words / SECTOR_WORDS; sector++) {

@@ -63,10 +63,7 @@ export interface UnitLoopWorkload {
   readonly label: string;
   readonly lengths: Uint32Array;
   readonly profile: AnyUnitLoopProfile;
-  /**
-   * Bytes that a CPU moves. It does not run the loop, since its prediction counts only traffic. In a plan for a CPU, an
-   * entry of `lengths` may stand for a bundle or a part of the units, and the bytes are per entry.
-   */
+  /** Bytes that a CPU moves, per entry of `lengths`, which may stand for a bundle or a part of the units. */
   readonly traffic: UnitTraffic | null;
 }
 

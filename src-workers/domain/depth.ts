@@ -28,9 +28,7 @@ export interface StepLaw {
 
 /** Mean numbers for one work group, from its first fetch until the units run out. */
 export interface GroupFetches {
-  /**
-   * The lanes, or 1 if the group fetches as a whole. Their fetches before the first iteration are not counted below.
-   */
+  /** The lanes, or 1 if the group fetches as a whole. Fetches before the first iteration are not counted below. */
   readonly fetchers: number;
   readonly iterations: number;
   /** Iterations after which at least one fetcher fetches. */

@@ -42,9 +42,7 @@ export interface MixedBalancing {
 
 export type LockstepBalancing = WholeUnitBalancing | PaddedBalancing | EvenShareBalancing;
 
-/**
- * Ordered units are cut into one contiguous share per core: equal numbers of units, of iterations, or of both together.
- */
+/** Units are cut into one contiguous share per core: equal numbers of units, of iterations, or of both together. */
 export const CPU_BALANCING = ['row-split', 'nonzero-split', 'merge-path'] as const;
 export interface PartitionBalancing {
   readonly kind: (typeof CPU_BALANCING)[number];

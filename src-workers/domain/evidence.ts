@@ -167,10 +167,7 @@ export interface ImplementationEvidence extends TimeErrors {
   readonly large: TimeErrors | null;
   /** Errors with four fitted times: start, per byte, per row, per element of the longest row; `null` if no matrices. */
   readonly fourNumbers: { readonly medianError: number; readonly spearman: number } | null;
-  /**
-   * Errors of a guess without a model: the mean measured time of similar matrices. Only for matrices of the shipped
-   * data.
-   */
+  /** Errors of a guess by the mean measured time of similar matrices. Only for matrices of the shipped data. */
   readonly nearest: { readonly medianError: number; readonly spearman: number } | null;
   readonly parameters: readonly EvidenceParameter[];
 }

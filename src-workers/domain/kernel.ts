@@ -17,8 +17,8 @@ export interface MemoryAccess {
   /** Fraction of a gather's reads that miss the caches, each with its own sector, 0…1. Assumed if omitted. */
   readonly missFraction?: number | undefined;
   /**
-   * Whether each element is read once and `footprintBytes` is all that the launch reads with this pattern, so that what
-   * fits in the level-2 cache is already there when a launch is repeated.
+   * Whether elements are read once, and `footprintBytes` is all that the launch reads: a repeated launch finds them
+   * cached.
    */
   readonly isWarm?: boolean | undefined;
 }
@@ -86,8 +86,7 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   /** κ of `split`, ≥ 0: cost of each of the log₂u cooperation steps of an iteration, as a fraction of an iteration. */
   readonly cooperationCost: number;
   /**
-   * The cost that a single loop over all units adds to every iteration, as a fraction of an iteration of one thread. In
-   * every iteration such a loop checks for the end of a unit.
+   * The cost of one loop over all units per iteration, as a fraction of it, since it checks for the end of the unit.
    */
   readonly flattenedCost?: number;
   /** p ≥ 1: softness of the knee between latency- and issue-bound. The default, 6.5, is fitted (`models/README.md`). */

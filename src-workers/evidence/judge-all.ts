@@ -12,10 +12,7 @@ export function evidenceDevices(): readonly string[] {
   return [...new Set([...spmvDevices(), ...LAUNCH_DATASETS.flatMap(({ gpus }) => gpus.map(({ device }) => device))])];
 }
 
-/**
- * Judges all data sets, one data set, or another file with the columns of a data set.
- * @param devices the devices of `evidenceDevices`
- */
+/** Judges all data sets, one data set, or another file. The devices must be those of `evidenceDevices`. */
 export async function judgeEvidence(
   folder: string,
   devices: readonly GpuDevice[],

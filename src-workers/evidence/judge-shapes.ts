@@ -33,9 +33,7 @@ function judgeGpu(dataset: LaunchDataset, gpu: ShapeGpu): GpuEvidence {
   };
 }
 
-/**
- * Times that are known only up to a factor are ranked within families, since between families only factors would count.
- */
+/** If times are known only up to a factor, ranks are correlated within families. */
 function shapeAgreement({ proportional }: LaunchDataset, { families }: ShapeGpu) {
   const figures = agreement(scaledTimes(proportional, families), measuredTimes(families));
   if (!proportional) return figures;

@@ -227,8 +227,7 @@ export function geometricMean(values: Float64Array): number {
 }
 
 /**
- * Returns geometric means over the other GPUs of the vendor, or over all other GPUs if the vendor has none; `null` if
- * no other GPU has the implementation.
+ * Geometric means over the other GPUs of the vendor, or else over all others; `null` if none has the implementation.
  */
 export function unseenParameters(
   { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,

@@ -40,8 +40,7 @@ export async function readPredictions(folder: string): Promise<KeptPredictions> 
 }
 
 /**
- * Without `dataset`, loads the data set whose columns the file has, or all data sets.
- * @param devices the devices of `evidenceDevices`
+ * Without `dataset`, loads the data set whose columns the file has, or all. The devices are those of `evidenceDevices`.
  */
 export async function loadEvidence(
   folder: string,

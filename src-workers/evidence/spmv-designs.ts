@@ -22,10 +22,7 @@ import { quantile } from '../models/workload/laws.ts';
 import { nonzerosWithin, paddedCells, rowQuantile, SLICE_ROWS, type MatrixSummary } from '../models/spmv/summary.ts';
 import { SPMV_PARAMETERS, type SpmvParameter, type SpmvParameters } from './spmv-parameters.ts';
 
-/**
- * The measured sparse matrix–vector products as designs: their data, how they take rows, and how a library launches
- * them.
- */
+/** The measured sparse matrix–vector products as designs: their data, how they take rows, and how they are launched. */
 
 export interface SpmvImplementation {
   readonly id: string;
@@ -95,10 +92,7 @@ function withMasses(lengths: ArrayLike<number>, probability: ArrayLike<number>):
   return { label: '', truncatedMass: 0, support, probability: support.map((length) => masses.get(length)!) };
 }
 
-/**
- * Shuffles lengths within windows, and then slices, so that slices lose as much as those of the matrix. Slices lose
- * more if the windows are wider.
- */
+/** Shuffles within windows and then slices, so that slices lose as much as the matrix's. Wider windows lose more. */
 function inOrder(ascending: Float64Array, loss: number): Float64Array {
   let best = ascending;
   let nearest = Infinity;

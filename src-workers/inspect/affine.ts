@@ -90,10 +90,7 @@ export function findWriters(graph: Graph, passes: Dominance): Writers {
   return { passes, block, all: writers, last };
 }
 
-/**
- * Follows registers back to their last write, in the order of the code. A value that only some paths write is not
- * followed.
- */
+/** Follows registers back to their last write. A value that only some paths write is not followed. */
 export function computeSums(graph: Graph, loop: Loop, { passes, block, all: writers, last }: Writers): Sums {
   const { code } = graph;
   const looped = listInstructions(graph, loop.blocks);

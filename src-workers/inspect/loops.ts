@@ -258,7 +258,7 @@ function perIteration(one: Found, times: number): Found {
 }
 
 /**
- * Maps remainder loops to their unrolled loop: on the same source line or, without lines, with work of the same kinds.
+ * Maps remainder loops to their unrolled loop, on the same source line or, without lines, with the same kinds of work.
  */
 function findRests(graph: Graph, found: readonly Found[]): ReadonlyMap<number, number> {
   const kinds = found.map(({ loop }) =>

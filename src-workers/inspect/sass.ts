@@ -1,9 +1,7 @@
 import type { InstructionClass } from '../domain/inspection.ts';
 import { MAX_INSTRUCTIONS, splitOperation, type Instruction, type KernelCode } from './instruction.ts';
 
-/**
- * Reads listings of `nvdisasm -c -g` or `cuobjdump -sass` (CUDA Binary Utilities), compute capability 7.0 and above.
- */
+/** Reads `nvdisasm -c -g` or `cuobjdump -sass` (CUDA Binary Utilities), compute capability 7.0 and above. */
 export function parseSass(text: string): KernelCode[] {
   const kernels: KernelCode[] = [];
   let arch: string | null = null;

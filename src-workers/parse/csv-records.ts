@@ -44,10 +44,7 @@ export interface CsvRecord {
   number(column: string): number;
 }
 
-/**
- * The header names at least `columns`, in any order. Returns the header (empty for an empty file) and the number of
- * lines. Throws a `FailureError` with the line.
- */
+/** Reads CSV whose header names at least `columns`, in any order. Throws a `FailureError` with the line. */
 export async function eachCsvRecord(
   source: ByteSource,
   label: string,

@@ -20,9 +20,7 @@ export interface CsvColumns {
   readonly count?: string;
   /** The column of probabilities, which must sum to 1. It takes the place of counts. */
   readonly probability?: string;
-  /**
-   * The column of targets, for a file of edges from the vertices in `length`. The out-degree of a vertex is its length.
-   */
+  /** The column of targets of edges from the vertices in `length`. The out-degree of a vertex is its length. */
   readonly target?: string;
   /** By default, the first line is a header if it names the columns or has a name in every field. */
   readonly header?: boolean;

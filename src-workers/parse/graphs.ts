@@ -40,10 +40,7 @@ export function isGraphMl(head: Uint8Array): boolean {
   return /^[^<\w]*<[?!g]/.test(text) && /<graphml[\s>]/.test(text);
 }
 
-/**
- * Reads degrees, or out-degrees if edges are directed, of a GraphML file (graphml.graphdrawing.org). Memory grows with
- * the number of vertices only. Failures name the line.
- */
+/** Reads the degrees, or out-degrees, of a GraphML file (graphml.graphdrawing.org). Failures name the line. */
 export function readGraphMl(source: ByteSource, label: string): Promise<Result<ReadLengths>> {
   return caught(async () => {
     let line = 0;

@@ -34,10 +34,7 @@ const MAX_VERTEX = 2 ** 27 - 1;
 const ORDER_LOST = `The order of more than ${MAX_ORDERED_LENGTHS.toLocaleString('en')} lengths is not kept: units are independent draws.`;
 
 export interface LengthTaker {
-  /**
-   * Takes a length and its weight (1 if it has none), or the two ends of an edge.
-   * @param written the text of the length, for a value that a number cannot hold
-   */
+  /** Takes a length and its weight, or the ends of an edge. `written` is a length that a number cannot hold. */
   take(length: number, weight: number, at: number, written?: string): void;
   finish(end: Place): Result<ReadLengths>;
 }

@@ -104,10 +104,7 @@ export function disturbances(cases: readonly MeasuredContentionCase[]): readonly
 
 const VENDORS = ['Intel', 'AMD', 'Apple', 'Ampere', 'NVIDIA', 'Qualcomm', 'IBM'];
 
-/**
- * Rounds to 0.01 GB/s. Fails with `bad-input` if some cores were not measured, since the full bandwidth is then
- * unknown.
- */
+/** Rounds to 0.01 GB/s. Fails with `bad-input` if some cores were not measured. */
 export function measuredCpu(device: MeasuringDevice, measured: MeasuredBandwidths): Result<CpuDevice> {
   const cores = measured.cores.at(-1)!;
   if (device.multiprocessors !== null && cores < device.multiprocessors)

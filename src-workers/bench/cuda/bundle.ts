@@ -28,10 +28,7 @@ export interface BundleContents {
   readonly slurmTasks?: number;
 }
 
-/**
- * Makes all files that a machine with nvcc, or hipcc, needs to measure the plan. Fails as `cudaPlan` does, and with
- * `not-found` if the folder has no CUDA sources.
- */
+/** Makes all files that a machine with nvcc or hipcc needs. Fails as `cudaPlan` and `readCudaSources` do. */
 export async function makeBundle(
   plan: BenchPlan,
   { sourcesFolder, source, context, slurmTasks }: BundleContents,

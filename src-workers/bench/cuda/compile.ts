@@ -17,10 +17,7 @@ export interface CudaCompilation {
   readonly hip?: { readonly threadGroupWidth: number };
   readonly sources: string;
   readonly objects: readonly CudaObject[];
-  /**
-   * Such as `sm_90`, or `gfx90a` with HIP. The driver compiles for `compute_90`. `native` means the GPUs of this
-   * machine.
-   */
+  /** Such as `sm_90`, `gfx90a` with HIP, `compute_90` (the driver compiles), or `native` for this machine's GPUs. */
   readonly architectures: readonly string[];
   readonly cacheFolder: string;
   /** Limit of the cache, bytes, without the outputs of this compilation (see `pruneCache`). */

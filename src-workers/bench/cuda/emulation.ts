@@ -28,10 +28,7 @@ export async function findEmulator(): Promise<Result<string>> {
     : ok(compiler);
 }
 
-/**
- * Returns the path of the program, from the cache if possible. Fails with `not-found` without g++, and with
- * `unsupported` and the first error if the emulation lacks something.
- */
+/** Returns the program's path. Fails with `not-found` without g++, with `unsupported` and the first error. */
 export async function compileEmulated(request: EmulatedProgram): Promise<Result<string>> {
   const { files, cacheFolder, timeLimitMs } = request;
   const compiler = await findEmulator();

@@ -41,10 +41,7 @@ export function parsePtxas(text: string): KernelUsage[] {
   return found;
 }
 
-/**
- * Reads remarks of `hipcc -Rpass-analysis=kernel-resource-usage`. They name no architecture. Each spilled register
- * counts as a store and a load of 4 bytes.
- */
+/** Reads remarks of `-Rpass-analysis=kernel-resource-usage`. A spilled register is a store and a load of 4 bytes. */
 export function parseResourceRemarks(text: string): KernelUsage[] {
   const kernels = text.split(/remark: +Function Name: /).slice(1);
   return kernels.map((remarks) => {
@@ -62,9 +59,7 @@ export function parseResourceRemarks(text: string): KernelUsage[] {
   });
 }
 
-/**
- * Returns the first error of a compiler or linker, or else its last line, and the toolkit for an unknown architecture.
- */
+/** Returns the first error of a compiler or linker, or its last line, with the toolkit for an unknown architecture. */
 export function firstError(text: string): string {
   const lines = text
     .split('\n')

@@ -4,10 +4,7 @@ import type { PlacedFile } from './cuda-plan.ts';
 const BLOCK = 512;
 export const ARCHIVE_FOLDER = 'lockstep-bundle';
 
-/**
- * Makes a POSIX ustar archive. Owners and times are zero, so the same files give the same bytes. Fails with `bad-input`
- * on a path that has more than 80 bytes or leaves the folder.
- */
+/** Equal files give equal bytes, since owners and times are zero. Fails with `bad-input` on a path that is too long. */
 export function tarArchive(files: readonly PlacedFile[]): Result<Uint8Array> {
   const sizes = files.map(({ bytes }) => BLOCK + Math.ceil(bytes.length / BLOCK) * BLOCK);
   // Two empty blocks end an archive.

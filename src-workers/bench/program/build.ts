@@ -14,10 +14,7 @@ export type Build = (values: Values, design: Design) => Promise<Result<string>>;
 
 const FILE = process.platform === 'win32' ? 'program.exe' : 'program';
 
-/**
- * Returns a function that builds the program of a design, once for equal build lines, and resolves to the path of
- * `{binary}`, which is empty if no build line names it.
- */
+/** Builds once for equal build lines. Resolves to the path of `{binary}`, or to an empty text if no line names it. */
 export function openBuilder(
   { build, folder }: Pick<ProgramTask, 'build' | 'folder'>,
   keptIn: { readonly cache: string; readonly run: string },
@@ -65,10 +62,7 @@ export function openBuilder(
 const MAX_FILES = 5000;
 const PASSED_BY = /^(\..*|node_modules|__pycache__)$/;
 
-/**
- * Lists the contents of the files that a line names, and name, size and time of every file in its folder and in the
- * folders that it names (`-Iinclude`); null if there are too many.
- */
+/** Lists contents of named files, and name, size and time of all files in named folders; null if there are too many. */
 async function findInputs(words: readonly string[], folder: string): Promise<readonly string[] | null> {
   const [tool, ...others] = words;
   const program = /[\\/]/.test(tool) ? resolve(folder, tool) : await findProgram([tool], pathFolders(process.env));

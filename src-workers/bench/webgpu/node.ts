@@ -24,10 +24,7 @@ export function softwareDriver(env: NodeJS.ProcessEnv): string | null {
   return SOFTWARE_DRIVERS.find((file) => existsSync(file)) ?? null;
 }
 
-/**
- * Returns the variables with which a new process finds a software adapter; `null` if none are needed, or if there is no
- * software driver. The Vulkan loader is included if the system has none.
- */
+/** Returns variables with which a new process finds a software adapter; `null` without one, or if none are needed. */
 export function softwareEnvironment(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> | null {
   if (process.platform !== 'linux' || env.VK_ICD_FILENAMES || env.VK_DRIVER_FILES) return null;
   const driver = softwareDriver(env);
@@ -39,8 +36,7 @@ export function softwareEnvironment(env: NodeJS.ProcessEnv): Readonly<Record<str
 }
 
 /**
- * Opens the fastest adapter that Dawn finds. Fails with `not-found` if there is none, and with `unsupported` if the
- * package is not installed or the adapter provides no device.
+ * Opens the fastest adapter of Dawn. Fails with `not-found` or, if the package or a device is missing, `unsupported`.
  */
 export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {
   let create: (flags: string[]) => GPU;
