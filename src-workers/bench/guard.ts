@@ -8,7 +8,6 @@ export interface GuardedProgram {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** A report about a started program. Its exit code or an error is the last report. */
 export type GuardedReport =
   | { readonly stream: 'stdout' | 'stderr'; readonly text: string }
   /** A signal counts as 128 plus its number, as in shells. */

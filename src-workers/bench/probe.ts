@@ -100,7 +100,6 @@ export function nextProbeUnits(rounds: readonly ProbeTimes[], allUnits: number, 
   return wanted > allUnits / 2 ? allUnits : wanted;
 }
 
-/** Extrapolates the times to `units`: linearly from the last two rounds, or in proportion from a single one. */
 function collectTimes(rounds: readonly ProbeTimes[], units: number): ProbeTimes {
   const last = rounds.at(-1)!;
   const before = rounds.at(-2);
@@ -191,7 +190,6 @@ export function fittingMeasurement(rounds: readonly ProbeTimes[], asked: AskedMe
   };
 }
 
-/** Returns the largest number of units up to `most` that fits, or `least` if none fits. */
 function mostUnits(least: number, most: number, fits: (units: number) => boolean): number {
   return fits(most) ? most : firstIndex(least + 1, most, (units) => !fits(units)) - 1;
 }

@@ -42,7 +42,6 @@ export interface UnitLoopShape {
   readonly combineSteps: number;
 }
 
-/** @param platform one that cannot cap registers */
 export function refuseCap(registerCap: number, platform: string): Result<never> {
   return unsupported(
     `The design has a cap of ${registerCap} registers per thread, but ${platform} cannot cap registers.`,

@@ -7,7 +7,6 @@ import { arbitraryOrder, shuffle, type UniformSource } from '../numeric/random.t
 /** Lengths, order and results take 4 bytes per unit each. */
 export const MAX_MEASURED_UNITS = 2 ** 26;
 
-/** How the slots of u threads get units, round by round. */
 export interface SlotLayout {
   readonly slotsPerBlock: number;
   /** n: units side by side in a full thread group. */
@@ -138,7 +137,6 @@ export function blockOrder(balancing: WholeUnitBalancing, gridBlocks: number, ra
   }
 }
 
-/** Scrambles an unsigned 32-bit number, as one step of the unit loop does. */
 export function mix(value: number): number {
   let v = value ^ (value >>> 16);
   v = Math.imul(v, 0x7feb352d);

@@ -79,7 +79,6 @@ export interface BenchParameters {
   /** Each unit computes one power of a small matrix. Results are cycles per work group (Swatman 2022, Algorithm 1). */
   readonly 'matrix-power': {
     readonly lengths: string;
-    /** n: units side by side in a work group. */
     readonly unitsPerGroup: number;
     readonly workGroups: number;
     /** One unit per lane in lockstep, or each unit in a separate group, as on a MIMD machine. */
@@ -153,12 +152,10 @@ export interface BenchPlan {
   readonly caseTimeLimitMs: number;
   /** Lanes of a thread group of a HIP device; the program is compiled for them. */
   readonly threadGroupWidth?: number;
-  /** Number of cases whose launches alternate randomly, on a CUDA or HIP device. */
   readonly alternating?: number;
   readonly cache?: CacheState;
   /** Present for unit loops and for a `program` that reads the lengths. */
   readonly workload: UnitLoopWorkload | null;
-  /** If there is also a kernel, the commands are made from the kernel. */
   readonly program?: ProgramTask;
   /** The user's own kernel. If it is in CUDA, the backend `program` measures it. */
   readonly kernel?: KernelTask;
@@ -190,7 +187,6 @@ export interface MeasuringDevice {
   readonly name: string;
   readonly fingerprint: string;
   readonly driver: string;
-  /** Compiler, runtime, browser, program: name → version. */
   readonly versions: Readonly<Record<string, string>>;
   readonly threadGroupWidth: number | null;
   readonly multiprocessors: number | null;
@@ -283,7 +279,6 @@ export interface CaseResult {
   readonly clockMhz: number | null;
   readonly conditions?: Conditions;
   readonly compiled: Omit<Extract<BenchRecord, { readonly type: 'compiled' }>, 'type' | 'case'> | null;
-  /** `null` if the result was not checked. */
   readonly correct: boolean | null;
   readonly digest?: string;
   readonly checkMessage: string;

@@ -36,7 +36,6 @@ export interface Breakdown {
   readonly parts: Readonly<Record<BreakdownPart, number>>;
   readonly order?: UnitsOrder;
   readonly achieved: Achieved;
-  /** Present if this unit alone takes a large part of the time. */
   readonly longestUnit?: LongestUnit;
 }
 
@@ -61,7 +60,6 @@ export interface Achieved {
   readonly limit: 'issue' | 'bandwidth' | null;
 }
 
-/** Returns, for example, `61 % of peak instruction issue, which limits it; 190 GB/s, 12 % of peak bandwidth`. */
 export function achievedText({ issueFraction, bandwidthGbS, bandwidthFraction, limit }: Achieved): string {
   const part = (fraction: number): string => `${(100 * fraction).toFixed(fraction < 0.0995 ? 1 : 0)}\u00a0%`;
   const limits = (which: Achieved['limit']): string => (limit === which ? ', which limits it' : '');
@@ -81,7 +79,6 @@ export interface LongestUnit {
   readonly timeMs: number;
 }
 
-/** Returns, for example, `Predicted as: A few waves. Such predictions differ from simulation by 0.5 % …`. */
 export function regimeText({ label, accuracy }: Pick<RegimeInfo, 'label' | 'accuracy'>): string {
   const name = `Predicted as: ${label}.`;
   if (!accuracy) return name;

@@ -81,7 +81,6 @@ export interface HeldOutFigures extends Omit<CalibrationFigures, 'designs'> {
   readonly folds: number;
 }
 
-/** Parameters that were fitted to measured times. They replace data-sheet figures. */
 export interface CalibrationProfile {
   readonly version: 1;
   readonly deviceId: string;
@@ -92,7 +91,6 @@ export interface CalibrationProfile {
   readonly identified: Readonly<Record<CalibrationParameter, ParameterIdentification>>;
   readonly fit: CalibrationFigures;
   readonly heldOut: HeldOutFigures | null;
-  /** Errors of the uncalibrated model on the same designs. */
   readonly before: CalibrationFigures;
   readonly sourceRunIds: readonly number[];
 }

@@ -1,4 +1,3 @@
-/** Predictions as a struct of arrays, one entry per design. */
 export interface PredictionColumns {
   /** Milliseconds; NaN if and only if the design is invalid. */
   readonly timeMs: Float64Array;

@@ -19,5 +19,4 @@ export function fieldNamed(name: string): string {
   return DESIGN_FIELDS.find((each) => (DESIGN_NAMES[each] as readonly string[]).includes(name)) ?? name;
 }
 
-/** Maps a file's parameters to fields of a design; `null` if a parameter is no such field. */
 export type NamedParameters = Readonly<Record<string, DesignField | null>>;

@@ -98,7 +98,6 @@ export interface Design {
   /** Width of a block's tile, threads, if units are in rows (an image). If omitted, a block takes consecutive units. */
   readonly blockWidth?: number;
   readonly gridBlocks: number;
-  /** The compiler's limit; `null` for none. */
   readonly registerCap: number | null;
   readonly classes?: readonly DesignClass[];
 }
@@ -111,17 +110,14 @@ export interface DesignClass {
   readonly gridBlocks: number;
 }
 
-/** Returns `256`, or `16 × 16` for a tile. */
 export function blockText({ blockThreads, blockWidth }: Pick<Design, 'blockThreads' | 'blockWidth'>): string {
   return blockWidth === undefined ? String(blockThreads) : `${blockWidth} × ${blockThreads / blockWidth}`;
 }
 
-/** Returns `csr: `, the prefix of a text about a design; empty if the design has no implementation. */
 export function implementationText({ implementation }: Pick<Design, 'implementation'>): string {
   return implementation === undefined ? '' : `${implementation}: `;
 }
 
-/** Returns `128`, or `8x16` for a tile. */
 export const blockWord = (design: Pick<Design, 'blockThreads' | 'blockWidth'>): string =>
   blockText(design).replaceAll(' × ', 'x');
 

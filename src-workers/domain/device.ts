@@ -1,6 +1,5 @@
 export type GpuVendor = 'nvidia' | 'amd' | 'intel' | 'apple' | 'software' | 'other';
 
-/** The architecture decides how a device allocates registers, shared memory and slots. */
 export type OccupancyRules =
   | { readonly family: 'nvidia'; readonly computeCapability: string }
   | { readonly family: 'amd'; readonly isa: string; readonly waveSize: 32 | 64 }
@@ -24,9 +23,7 @@ export interface DeviceLimits {
 /** A GPU, from public data. `sources`: field → citation or URL; `*` for all other fields. */
 export interface GpuDevice {
   readonly kind: 'gpu';
-  /** Unique in the catalogue: `nvidia-a100-sxm4-40gb`. */
   readonly id: string;
-  /** The name without the vendor: `A100 SXM4 40 GB`. */
   readonly name: string;
   readonly vendor: GpuVendor;
   readonly architecture: string;
@@ -62,7 +59,6 @@ export interface GpuDevice {
   readonly sources: Readonly<Record<string, string>>;
 }
 
-/** A multicore CPU, as the contention models see it (Langguth). */
 export interface CpuDevice {
   readonly kind: 'cpu';
   readonly id: string;

@@ -3,7 +3,6 @@ import type { Device } from './device.ts';
 import { unwrap } from './result.ts';
 import { listText } from './text.ts';
 
-/** The errors of predictions differ by kind. */
 const KIND_TEXT = {
   'thread-per-unit': 'a thread per unit',
   'group-per-unit': 'a group of threads per unit',
@@ -53,9 +52,7 @@ export interface TieBand {
   readonly fraction: number;
   /** The measured times that the fraction comes from, in words; `null` if this device and kind were not measured. */
   readonly source: string | null;
-  /** The other devices that the fraction comes from, if `source` is null. */
   readonly takenFrom: string | null;
-  /** Number of pairs of measured times; 0 if the fraction comes from other devices. */
   readonly count: number;
 }
 
@@ -98,7 +95,6 @@ const percent = (fraction: number): string => `${Number((100 * fraction).toPreci
 
 const FROM_OTHERS = 'The possible errors of its times are taken from other devices';
 
-/** Returns which measurements of a device are known, and for which of its shown `kinds` of designs there are none. */
 export function evidenceText(evidence: DeviceEvidence | null, kinds: readonly ImplementationKind[] = []): string {
   if (!evidence) return `No public measurements of this device are known. ${FROM_OTHERS}.`;
   const sets = evidence.agreement.map(
@@ -160,7 +156,6 @@ interface TimeErrors {
 /** Each matrix is predicted with parameters that were fitted without it. */
 export interface ImplementationEvidence extends TimeErrors {
   readonly name: string;
-  /** Name in `evidence/spmv-designs.ts`. */
   readonly implementation: string;
   readonly takes: string;
   /** The same errors for matrices with at least 10⁶ non-zeros, whose launch takes little of the time. */
@@ -186,12 +181,10 @@ export interface EvidenceParameter {
 
 /** How good the choice by prediction is. Regret: time of the chosen implementation over the shortest time, ≥ 1. */
 export interface ChoiceEvidence {
-  /** Matrices with at least two measured implementations. */
   readonly count: number;
   /** Geometric mean over the matrices. */
   readonly regret: number;
   readonly regretP95: number;
-  /** Share of matrices for which the fastest was chosen, 0…1. */
   readonly hitRate: number;
   /** The implementation with the least regret if one is always chosen. Null if none was measured for every matrix. */
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
@@ -205,7 +198,6 @@ export interface GpuEvidence {
   readonly column: string;
   readonly implementations: readonly ImplementationEvidence[];
   readonly choice: ChoiceEvidence | null;
-  /** Like `choice`, for matrices with at least 10⁶ non-zeros. */
   readonly choiceLarge: ChoiceEvidence | null;
 }
 

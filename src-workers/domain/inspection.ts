@@ -15,7 +15,6 @@ export interface InspectedLoop {
   /** Instructions on all paths, because a divergent group issues all of them; without inner loops and refill. */
   readonly instructionsPerIteration: number;
   readonly byClass: ClassCounts;
-  /** FP32 instructions that read three different registers. */
   readonly threeRegisters: number;
   /** Loads from device memory on an iteration's longest chain of dependencies, through values and branches. */
   readonly dependentLoads: number;
@@ -26,7 +25,6 @@ export interface InspectedLoop {
   /** Source iterations in one pass of the loop, found by a mark or by a remainder loop on the same line. */
   readonly unrolled: number;
   readonly depth: number;
-  /** Whether the number of iterations differs between threads. */
   readonly divergent: boolean;
   /** Whether the source marks the loop: `asm volatile("// lockstep:loop");`. */
   readonly marked: boolean;
@@ -58,7 +56,6 @@ export interface ProfiledLaunch {
 
 export interface FittedLengths {
   readonly lengths: string;
-  /** Measured loss of groups of 32, which the fitted lengths reproduce. */
   readonly aggregateLoss: number;
   readonly mean: number;
   readonly note: string;
@@ -123,7 +120,6 @@ const SHARING_TEXT = {
   split: 'its threads split each iteration',
 } as const;
 
-/** Describes a value, such as `17 instructions, a chain of 14, loads 1, 8 B` for a phase. */
 export function inspectedText(value: NonNullable<InspectedFields[InspectedField]>): string {
   if (typeof value === 'number') return String(value);
   if (typeof value === 'string') return SHARING_TEXT[value];
@@ -241,7 +237,6 @@ export type KernelFileKind = 'source' | 'ptx' | 'sass' | 'cubin' | 'ptxas' | 'nc
 export const MAX_KERNEL_FILE_BYTES = 32 * 2 ** 20;
 const HEAD_BYTES = 262_144;
 
-/** Detects the kind by the content, and CUDA source also by the name. */
 export function kernelFileKind(fileName: string, bytes: Uint8Array): KernelFileKind | null {
   if (bytes[0] === 0x7f && bytes[1] === 0x45 && bytes[2] === 0x4c && bytes[3] === 0x46) return 'cubin';
   if (/\.cu$/i.test(fileName)) return 'source';

@@ -93,7 +93,6 @@ export interface KernelArgument {
   readonly name: string;
   readonly type: string;
   readonly file?: string | undefined;
-  /** A scalar's value, or the file with the bytes of a struct. */
   readonly value?: ManifestNumber | { readonly file: string } | undefined;
   readonly output?: KernelOutput | undefined;
 }
@@ -140,7 +139,6 @@ export interface KernelTask {
   readonly digest: string;
   readonly units: number;
   readonly threadGroupWidth: number;
-  /** Number of the CUDA, HIP or OpenCL device; null for other backends. */
   readonly device: number | null;
   /** The compiler, if it is neither CUDA's nor WGSL's. */
   readonly platform?: 'hip' | 'emulation' | 'opencl';

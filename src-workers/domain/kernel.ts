@@ -8,7 +8,6 @@ export type LoopForm = 'nested' | 'flattened';
 export const ACCESS_PATTERNS = ['along-unit', 'across-lanes', 'scattered'] as const;
 export type AccessPattern = (typeof ACCESS_PATTERNS)[number];
 
-/** An array of which each iteration reads one element. */
 export interface MemoryAccess {
   readonly pattern: AccessPattern;
   readonly elementBytes: number;
@@ -33,7 +32,6 @@ export type Sharing = (typeof SHARINGS)[number];
 
 /** The work of a thread outside the iterations. Absent numbers are 0. */
 export interface Phase {
-  /** Thread-group instructions issued. */
   readonly instructions: number;
   readonly integerShare?: number | undefined;
   readonly fp64Share?: number | undefined;
@@ -62,7 +60,6 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   /** Registers that the compiler uses without a cap. */
   readonly registersPerThread: number;
   readonly sharedMemoryBytesPerBlock: number;
-  /** Thread-group instructions issued per iteration. */
   readonly instructionsPerIteration: number;
   /** Fractions of the instructions, 0…1. All other instructions are assumed to be FP32. */
   readonly integerShare?: number;
@@ -72,7 +69,6 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly threeRegisterShare?: number;
   /** Arithmetic instructions of an iteration on its longest chain of dependencies; if omitted, all of them. */
   readonly chainInstructions?: number | undefined;
-  /** Shuffles and accesses to shared memory on the longest chain. */
   readonly dependentExchanges?: number | undefined;
   /** Loads from device memory on an iteration's longest chain of dependencies. Each adds a memory latency to τ. */
   readonly dependentLoadsPerIteration: number;
@@ -99,13 +95,11 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly spillInstructionsPerRegister: number;
 }
 
-/** How one multiprocessor issues one kernel, measured or derived. */
 export interface PipelineParameters {
   /** τ: latency floor of one iteration, cycles. */
   readonly latencyCycles: number;
   /** c: issue cost of one iteration of one thread group, cycles of the whole multiprocessor. */
   readonly issueCycles: number;
-  /** p: softness of the knee. */
   readonly kneeSoftness: number;
   /** q: schedulers per multiprocessor; thread groups are issued in whole rounds of q. */
   readonly schedulers: number;

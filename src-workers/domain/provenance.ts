@@ -145,7 +145,6 @@ export const VARIED_INPUTS = [
 export type VariedInput = (typeof VARIED_INPUTS)[number];
 export type OwnInput = `implementations[${number}].kernel.${KernelNumber}`;
 
-/** Returns the field and the implementation in an input's path; `null` if the path names no field of a kernel. */
 export function kernelInput(
   input: string,
 ): { readonly field: KernelField; readonly implementation: number | null } | null {
@@ -329,7 +328,6 @@ export interface DecidingField {
   readonly input: `kernel.${KernelField}` | `implementations[${number}].kernel.${KernelField}`;
   readonly field: KernelField;
   readonly kernel: KernelWithOrigins;
-  /** The implementation that states the field; `null` if the study states it. */
   readonly of: string | null;
 }
 
@@ -395,7 +393,6 @@ export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | und
   return kernel[name] ?? (isCertain ? assumedPhase(name) : undefined);
 }
 
-/** Returns a number of a kernel, or its default. For a phase, this is its number of instructions. */
 export function kernelValue(kernel: KernelProfile, field: KernelNumber): number {
   if (isPhase(field)) return kernelPhase(kernel, field)?.instructions ?? 0;
   if (field === 'chainInstructions') return kernel.chainInstructions ?? kernel.instructionsPerIteration;
@@ -509,7 +506,6 @@ const DEVICE_FACTS = {
     fullBandwidthGbS: ['Bandwidth of all cores', 'GB/s'],
   },
 } as const;
-/** Data-sheet figures that a measured pipeline replaces. */
 const REPLACED: ReadonlySet<string> = new Set([
   'schedulersPerMultiprocessor',
   'fp32LanesPerMultiprocessor',
@@ -533,7 +529,6 @@ function deviceFacts(device: Device, measured: boolean): readonly InputFact[] {
 export const lengthsText = (lengths: string): string =>
   lengths.replace(/^stored:[0-9a-f]{64}:?/, '') || 'an imported file';
 
-/** @param implementation leaves out the inputs of the other implementations */
 export function inputFacts(inputs: PredictionInputs, device: Device, implementation?: string): readonly InputFact[] {
   const { workload, pipeline } = inputs;
   const measured = pipeline[device.id];
@@ -573,7 +568,6 @@ export function factText({ field, label, value, unit, origin }: InputFact): stri
   return `${label} = ${figure}${unit === '' ? '' : ` ${unit}`}${note}`;
 }
 
-/** Returns, for example, `12 B per iteration of a lane: 8 B along the unit, 4 B scattered`. Null without accesses. */
 export function trafficPhrase(
   facts: readonly InputFact[],
   { bytesPerIteration }: { readonly bytesPerIteration?: number },

@@ -9,7 +9,6 @@ export interface Accuracy {
 interface RegimeText {
   readonly label: string;
   readonly method: string;
-  /** `null` if there is no simulation to compare with. */
   readonly accuracy: Accuracy | null;
 }
 

@@ -13,7 +13,6 @@ export type FailureCode =
 export interface Failure {
   readonly code: FailureCode;
   readonly message: string;
-  /** Where it happened: a field path, a line and column, a design index. */
   readonly context?: Readonly<Record<string, string | number | boolean | null>>;
 }
 

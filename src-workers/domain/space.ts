@@ -67,7 +67,6 @@ export function axisCounts(axes: SpaceAxes): readonly number[] {
   ];
 }
 
-/** `null` if the threads of a block form one row. */
 export function getBlockWidth({ blockWidth }: SpaceAxes, position: number): number | null {
   return blockWidth?.[position] ?? null;
 }
@@ -105,7 +104,6 @@ export function encode(counts: readonly number[], positions: ArrayLike<number>):
   return index;
 }
 
-/** A bound on a property that a design has before its time is predicted. */
 export interface SpaceConstraint {
   readonly quantity:
     | 'threadsPerUnit'

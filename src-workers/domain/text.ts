@@ -24,7 +24,6 @@ export function midSentence(label: string): string {
   return /^[A-Z][a-z ]/.test(label) ? `${label.charAt(0).toLowerCase()}${label.slice(1)}` : label;
 }
 
-/** Returns a hint for a message about a number; empty if it has no thousands separators. */
 export const thousandsHint = (text: string): string =>
   /^\d{1,3}(?:[.,'\u2019\u00a0\u202f ]\d{3})+$/.test(text) ? '. If it has thousands separators, remove them' : '';
 

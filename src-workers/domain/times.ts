@@ -39,7 +39,6 @@ export function commonUnit(timesMs: Iterable<number>): TimeUnit {
   return timeUnit(least);
 }
 
-/** Converts times for tables that programs read. `of` converts one time to the unit. */
 export function numericTimes(timesMs: Iterable<number>): {
   readonly unit: TimeUnit['name'];
   readonly of: (timeMs: number) => number;

@@ -16,7 +16,6 @@ export interface EvidenceFile {
   readonly bytes: Uint8Array;
 }
 
-/** Chooses a data set, and its times from another file than its own. */
 export interface AskedEvidence {
   readonly dataset?: string | undefined;
   readonly data?: EvidenceFile | undefined;

@@ -29,7 +29,6 @@ export interface ShapeFamily {
   readonly name: string;
   readonly kinds: readonly ImplementationKind[];
   readonly blocks: readonly number[];
-  /** Threads per block of each design, by which the rule of the pick chooses among equal predictions. */
   readonly threads: readonly number[];
   readonly labels: readonly string[];
   readonly predicted: Float64Array;

@@ -12,7 +12,6 @@ export interface ParameterRule {
   readonly unit: string;
   readonly lower: number;
   readonly upper: number;
-  /** The value with which a fit starts, and the value without a fit. */
   readonly initial: number;
 }
 

@@ -19,7 +19,6 @@ const MAX_ACCESSES = 16;
 export function findAddresses(code: readonly Instruction[], sums: Sums): Addresses {
   const { inLoop, last, carried } = sums;
   let followedSoFar = 0;
-  /** Returns all instructions on which an address depends; null if there are too many. */
   const followed = (at: number): ReadonlySet<number> | null => {
     const found = new Set<number>();
     const add = (names: readonly string[], from: number): void => {

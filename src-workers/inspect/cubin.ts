@@ -5,7 +5,6 @@ export interface CubinKernel {
   readonly entry: string;
   readonly arch: string;
   readonly registersPerThread: number;
-  /** Fixed at compile time. */
   readonly sharedMemoryBytes: number;
 }
 

@@ -1,4 +1,3 @@
-/** The types that have a one-letter name in the Itanium C++ ABI. */
 const BUILTIN: Readonly<Record<string, string>> = {
   v: 'void',
   b: 'bool',

@@ -203,7 +203,6 @@ function findRefill(graph: Graph, loop: Loop, passes: Dominance): ReadonlySet<nu
   if (blocks.size > MAX_REFILLED.blocks || all.length > MAX_REFILLED.instructions) return NONE;
   const writers = new Map<string, Instruction[]>();
   for (const one of all) for (const name of one.writes) writers.set(name, [...(writers.get(name) ?? []), one]);
-  /** Returns the registers `names` and all registers on which their values depend, in any iteration. */
   const sourcesOf = (names: readonly string[]): ReadonlySet<string> => {
     const found = new Set(names);
     for (const name of found)

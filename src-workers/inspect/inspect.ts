@@ -11,9 +11,7 @@ import { parseProfile, type ProfiledKernel } from './profile.ts';
 import { parsePtx } from './ptx.ts';
 import { parseSass } from './sass.ts';
 
-/** All known texts about the kernels of a file: its content, and what compilers and disassemblers print about it. */
 export interface KernelTexts {
-  /** The output of `ptxas -v`. */
   readonly log?: string;
   readonly ptx?: string;
   readonly sass?: string;
@@ -37,7 +35,6 @@ export interface Asked {
 /** Returns `csr` for `_ZN4spmv3csrIfEEvPKf` and for `void csr<float>(const float *)`. */
 export const sourceName = (name: string): string => lastName(demangled(name));
 
-/** Returns whether a user's name fits a kernel: the mangled name, or the source name, qualified or not. */
 function isMeant(name: string, asked: string): boolean {
   const plain = (text: string): string => text.replaceAll(/\s/g, '');
   const whole = plain(demangled(name));
@@ -45,10 +42,8 @@ function isMeant(name: string, asked: string): boolean {
     plain(asked),
   );
 }
-/** Returns `<float>` for `spmv::csr<float>`. */
 const templateOf = (name: string): string => /<.*>$/.exec(demangled(name))?.[0] ?? '';
 
-/** @param label names the file in failures */
 export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): Result<Inspection> {
   const usages = texts.log === undefined ? [] : parsePtxas(texts.log);
   const ptx = texts.ptx === undefined ? [] : parsePtx(texts.ptx);

@@ -15,7 +15,6 @@ export interface Instruction {
   readonly access: { readonly bytes: number; readonly address: readonly string[] } | null;
   /** How a value is exchanged: `shuffle` in a thread group, `barrier` of a block, `near` via shared or local memory. */
   readonly exchange: 'shuffle' | 'barrier' | 'near' | null;
-  /** Whether the instruction is FP32 and reads three different registers. */
   readonly threeRegisters: boolean;
   readonly moves: boolean;
   /** Whether the result differs between threads by itself, like an index or the result of an atomic. */
@@ -50,13 +49,11 @@ export const MAX_INSTRUCTIONS = 200_000;
 /** Marks the loop to inspect: `asm volatile("// lockstep:loop");`. Only PTX keeps the mark. */
 export const LOOP_MARK = 'lockstep:loop';
 
-/** Splits an instruction into its name, without a guard, and its operands. */
 export function splitOperation(text: string): { readonly name: string; readonly operands: readonly string[] } {
   const [, name = '', rest = ''] = /^(?:@\S+\s+)?(\S+)\s*([^]*)$/.exec(text) ?? [];
   return { name, operands: splitOperands(rest) };
 }
 
-/** Splits operands at the commas that are not in brackets. */
 function splitOperands(text: string): string[] {
   const found: string[] = [];
   let depth = 0;

@@ -28,7 +28,6 @@ export interface FoundLoops {
   readonly around: KernelPhases | null;
 }
 
-/** Fails with `unsupported` if the code is extremely large. */
 export function findLoops({ entry, instructions, labels }: KernelCode, asked: AskedLoop = {}): Result<FoundLoops> {
   const tooLarge = (what: string): Result<never> =>
     unsupported(`${entry} has ${what}. Its loops cannot be found: mark the loop, and compile it in its own kernel.`);
@@ -68,7 +67,6 @@ export function findLoops({ entry, instructions, labels }: KernelCode, asked: As
 export interface AskedLoop {
   /** Number of the loop in the order of the code, from 1. */
   readonly loop?: number | undefined;
-  /** Source iterations in a pass of the loop. */
   readonly iterations?: number | undefined;
   /** Lines of the loops that another listing of the same kernel marks. */
   readonly markedLines?: ReadonlySet<number> | undefined;
@@ -162,7 +160,6 @@ function shortestPath(graph: Graph, loop: Loop): number {
   return loop.tails.reduce((found, block) => Math.min(found, fewest.get(block) ?? Infinity), Infinity);
 }
 
-/** Blocks whose branch depends on values that differ between threads. */
 interface Differing {
   readonly byIndex: ReadonlySet<number>;
   /** Branches that depend on data loaded from different addresses, or on the result of an atomic. */
@@ -184,7 +181,6 @@ function differingBranches(graph: Graph): Differing | null {
   return byData && { byIndex: byIndex.blocks, byData: byData.blocks };
 }
 
-/** Finds the blocks whose branch depends on the results of some instructions, and all dependent instructions. */
 function dependentBranches(
   graph: Graph,
   isSource: (at: number) => boolean,
@@ -355,7 +351,6 @@ function writeNotes(found: readonly Found[], rests: ReadonlyMap<number, number>,
   ];
 }
 
-/** Writes notes on the instructions of an iteration for which a prediction has no figures. */
 function unitNotes(graph: Graph, { loop, unrolled }: Found): readonly string[] {
   const own = [...listInstructions(graph, loop.own)].map((at) => graph.code[at]);
   const perIteration = (counted: readonly Instruction[]): number => Number((counted.length / unrolled).toPrecision(4));

@@ -7,7 +7,6 @@ import { listInstructions, leaves, without, type Graph, type Loop } from './grap
 import { splitOperation, type Instruction } from './instruction.ts';
 import { describeWork } from './unrolling.ts';
 
-/** The phases around the loop that runs the iterations of a unit, and how threads share a unit. */
 export interface KernelPhases {
   readonly phases: InspectedPhases;
   readonly sharing: Sharing;
@@ -16,11 +15,9 @@ export interface KernelPhases {
   readonly accesses: readonly MemoryAccess[];
   /** Threads whose results the unrolled tree combines; 1 if there is no tree. */
   readonly threadsPerUnit: number;
-  /** Positions of the loops that belong to no phase. */
   readonly others: readonly number[];
 }
 
-/** Returns the region of one iteration of a loop, without its inner loops. */
 export function loopRegion(graph: Graph, { blocks, own, refill, head }: Loop): Region {
   return regionOf(without(blocks, refill), head, listInstructions(graph, own));
 }
@@ -189,7 +186,6 @@ function hasResult(graph: Graph, sums: Sums): boolean {
   );
 }
 
-/** Returns whether threads wait for one another, or exchange values. */
 const cooperates = (code: readonly Instruction[], counted: ReadonlySet<number>): boolean =>
   [...counted].some((at) => code[at].exchange === 'shuffle' || code[at].exchange === 'barrier');
 

@@ -113,18 +113,15 @@ function wholeStep(grown: Sum): number | null {
   return Number.isInteger(step) && step > 0 ? step : null;
 }
 
-/** Maximum number of comparisons that are followed from one predicate. */
 const MAX_COMPARED = 16;
 const COMPARES = /^(setp|U?ISETP)\b/;
 
 /** A comparison at an exit of a loop, as the difference of its two sides. */
 export interface Comparison {
   readonly difference: Sum;
-  /** Growth of the difference in each pass; null if it is not constant in the loop. */
   readonly growth: Sum | null;
 }
 
-/** Finds the integer comparisons that decide whether the loop exits at the end of a block. */
 export function findComparisons(graph: Graph, block: number, sums: Sums): readonly Comparison[] {
   const { code, to } = graph;
   const found = new Set<number>();

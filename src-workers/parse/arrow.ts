@@ -32,7 +32,6 @@ const isFile = (head: Uint8Array): boolean => String.fromCharCode(...head.subarr
 export const isArrow = (head: Uint8Array): boolean =>
   isFile(head) || (/^(?:255,){4}(?:\d+,){2}\d+,0$/.test(head.subarray(0, 8).join()) && head[4] % 8 === 0);
 
-/** Types of messages, as numbered in the format. */
 const [SCHEMA, RECORD_BATCH] = [1, 3];
 const TYPE = { int: 2, float: 3, bool: 6, list: 12, union: 14, fixedList: 16, map: 17, largeList: 21, listView: 25, largeListView: 26 } as const; // prettier-ignore
 /** Buffers by the number of the type, without those of its children. NaN for unions, whose number varies. */
@@ -137,7 +136,6 @@ async function footerSchema(file: FileBytes): Promise<FlatTable | null> {
   return readTable(await rootTable(file, Math.max(0, end - bytes), end), 1);
 }
 
-/** Reads the values of a column in one batch, or the sizes of its lists; `null` for a missing value. */
 async function readValues(
   file: FileBytes,
   fields: readonly Field[],

@@ -281,7 +281,6 @@ export function parseBenchRecord(value: unknown): Result<BenchRecord | null> {
   return RECORD_TYPES.has(type) ? checked(benchRecord, value) : ok(null);
 }
 
-/** Checks the first line of a result file. A failure names the field, its value and the permitted values. */
 export function parsePlanLine(value: unknown): Result<PlanLine> {
   const plan = checked(planLine, value);
   if (!plan.ok) return plan;

@@ -9,7 +9,6 @@ export interface BenchResults {
   readonly plan: PlanLine;
   /** `null` if the file ends before the record of the device. In this case no case has a time. */
   readonly device: MeasuringDevice | null;
-  /** In the order of the plan, without cases that were not reached. */
   readonly cases: readonly CaseResult[];
   readonly elapsedMs: number;
   readonly done: boolean;
@@ -21,7 +20,6 @@ const MAX_LINE_BYTES = 64 * 2 ** 20;
 /** Times of all cases: 64 MB of numbers. */
 const MAX_SAMPLES = 2 ** 23;
 const NEWLINE = 0x0a;
-/** Cases that a warning names. Further cases are only counted. */
 const MAX_NAMED = 5;
 
 type Sample = Extract<BenchRecord, { readonly type: 'sample' }>;
@@ -91,7 +89,6 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
     planText = text;
     for (const { id } of planned.cases) known.add(id);
   };
-  /** Returns the attempt to which a record belongs: the current attempt, or a new one if the case is measured again. */
   const attemptOf = (id: string, sample: Sample | null): Attempt => {
     const before = attempts.get(id);
     const goesOn =

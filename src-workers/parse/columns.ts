@@ -6,7 +6,6 @@ import { refuse, shown } from './source.ts';
 /** One value for each row: a number, a missing value, or any other value, which is rejected. */
 export type ColumnValues = ArrayLike<unknown> & Iterable<unknown>;
 
-/** A file of named columns: Parquet or Arrow. */
 export interface ColumnTable {
   readonly names: readonly string[];
   /** Columns whose rows are lists. Their values are the sizes of the lists. */

@@ -40,7 +40,6 @@ export async function eachCsvLine(
 export interface CsvRecord {
   readonly line: number;
   text(column: string): string;
-  /** Returns the field as a finite number ≥ 0, or throws a failure with line and column. */
   number(column: string): number;
 }
 

@@ -16,7 +16,6 @@ export type Delimiter = keyof typeof DELIMITERS;
 /** The meaning of columns. A column is given by its name in the header or, if none has it, by its number from 1. */
 export interface CsvColumns {
   readonly length: string;
-  /** The column with the number of units of each length, or with a weight of each length. */
   readonly count?: string;
   /** The column of probabilities, which must sum to 1. It takes the place of counts. */
   readonly probability?: string;
@@ -116,7 +115,6 @@ export function isHeader(record: readonly string[]): boolean {
   );
 }
 
-/** Returns the position of a column in a record, or a message about its name. */
 function findPosition(column: string, header: readonly string[] | null, width: number): number | string {
   const named = header?.flatMap((name, at) => (name === column ? [at] : [])) ?? [];
   if (named.length > 1)

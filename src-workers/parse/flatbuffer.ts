@@ -30,7 +30,6 @@ export function readTable(table: FlatTable, field: number): FlatTable | null {
   return at === 0 ? null : tableAt(table.view, at);
 }
 
-/** Returns the start of a vector and its number of elements, of `bytes` bytes each. */
 function readVector(
   table: FlatTable,
   field: number,

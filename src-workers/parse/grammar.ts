@@ -433,7 +433,6 @@ function readToken(cursor: Cursor, token: string): void {
   cursor.position++;
 }
 
-/** Reads the text that a sticky pattern matches at the cursor; null if it does not match. */
 function readMatch(cursor: Cursor, pattern: RegExp): string | null {
   pattern.lastIndex = cursor.position;
   const match = pattern.exec(cursor.text);

@@ -18,7 +18,6 @@ function makeGraph(label: string, degrees: readonly number[], note: string): Res
   return vertexLengths(label, Float64Array.from(degrees), note);
 }
 
-/** Numbers vertices in the order in which their names first occur. */
 function numbering(refuse: Refuse): { readonly degrees: number[]; numberOf: (name: string) => number } {
   const numbers = new Map<string, number>();
   const degrees: number[] = [];
@@ -123,7 +122,6 @@ async function* tags(
 
 const WHOLE_NUMBERS = /^\s*(?:\d+\s*)*$/;
 
-/** Returns the complete lines of the head, without those that begin with `comment`. */
 function headLines(head: Uint8Array, comment: string): { readonly lines: readonly string[]; readonly isAll: boolean } {
   const lines = decoded(head).split(/\r?\n/);
   const isAll = head.length < HEAD_BYTES;

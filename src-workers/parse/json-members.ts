@@ -1,7 +1,6 @@
 import { Slice } from './slice.ts';
 import { refuse, shown } from './source.ts';
 
-/** A member of the outermost object, or of a container that is read entry by entry. */
 export interface JsonMember {
   readonly key: string;
   /** Key of the container to which the member belongs; `null` for a member of the outermost object. */
@@ -162,7 +161,6 @@ export async function eachJsonMember(
   }
 }
 
-/** Returns `null` for `NaN` and infinities. Throws on invalid JSON. */
 function parsedValue(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -12,7 +12,6 @@ export interface KernelTunerFile {
   /** `null` if the file does not name the kernel, as is always so for T4 files. */
   readonly kernel: string | null;
   readonly deviceName: string | null;
-  /** The other members in the head of the file that have simple values. */
   readonly head: Readonly<Record<string, string | number | readonly (string | number)[]>>;
   readonly cases: readonly CaseResult[];
   /** In files that Lockstep wrote, the catalogue id of each case's device. */
@@ -180,7 +179,6 @@ export function parseKernelTuner(
   });
 }
 
-/** A configuration, before the unit of its times is known. */
 interface RawCase {
   readonly configuration: Configuration;
   readonly times: readonly number[];
@@ -265,7 +263,6 @@ function listNames(head: Fields, refuse: Refuse): ReadonlySet<string> {
   return new Set(names);
 }
 
-/** Fields of a cache entry that are neither parameters nor measured values. */
 const NOT_VALUES: ReadonlySet<string> = new Set(['times', 'timestamp', '__error__']);
 
 function cacheCase({ key, value }: JsonMember, names: ReadonlySet<string>, refuse: Refuse): RawCase {

@@ -8,7 +8,6 @@ export interface MatrixRows {
   readonly law: LengthLaw;
   readonly rows: number;
   readonly columns: number;
-  /** Non-zeros of the whole matrix: the sum of `rowLengths`. */
   readonly nonZeros: number;
   readonly rowLengths: Float64Array;
 }

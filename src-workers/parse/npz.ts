@@ -83,7 +83,6 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
   return { ok: true, value: { ...value, note: [note, value.note].filter(Boolean).join(' ') } };
 }
 
-/** What the differences of row pointers mean in each sparse format of SciPy. */
 const COMPRESSED: Readonly<Record<string, string>> = {
   csr: 'the entries of each row',
   csc: 'the entries of each column, since the matrix is stored by columns (CSC); matrix.tocsr() stores it by rows',
@@ -100,7 +99,6 @@ async function sparseFormat(zip: ZipFile, entry: Entry | undefined, label: strin
   return /\n([a-z]{3})$/.exec(Buffer.from(bytes).toString('latin1').replaceAll('\0', ''))?.[1] ?? null;
 }
 
-/** Returns the bytes of an array, and verifies their checksum. */
 async function* openContent(zip: ZipFile, entry: Entry): ByteSource & AsyncGenerator<Uint8Array> {
   let check = 0;
   for await (const chunk of (await zip.openReadStreamPromise(entry)) as AsyncIterable<Uint8Array>) {

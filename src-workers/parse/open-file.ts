@@ -7,7 +7,6 @@ import { resolveOrderedWorkload, type OrderedWorkload } from './grammar.ts';
 import type { FileBytes } from './source.ts';
 import { MAX_FILE_BYTES } from './unpack.ts';
 
-/** A file from which a workload was read, and the state of the file at that time. */
 export interface OpenedFile {
   readonly file: string;
   readonly state: string;

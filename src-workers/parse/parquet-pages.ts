@@ -88,7 +88,6 @@ export function checkPages(chunk: ColumnChunk, rows: number): void {
     else if (encoding.endsWith('_DICTIONARY')) checkRuns(values.subarray(1), values[0], count);
 }
 
-/** Throws if a run (a repeated value or a group of packed bits) has more values than remain. */
 function checkRuns(bytes: Uint8Array, bits: number, count: number): void {
   if (!(bits <= 32)) throw new Error(`values of ${bits} bits`);
   const reader = { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), offset: 0 };

@@ -4,7 +4,6 @@ import { shortened } from '../domain/text.ts';
 /** The bytes of a file in chunks of any size: a Node stream, a browser's `File.stream()`, or an array in a test. */
 export type ByteSource = AsyncIterable<Uint8Array>;
 
-/** A file with random access, as needed by formats that have their directory at the end. */
 export interface FileBytes extends ByteSource {
   readonly byteLength: number;
   slice(start: number, end?: number): Promise<ArrayBuffer>;
@@ -27,7 +26,6 @@ export async function* byteRange(file: FileBytes, start: number, end: number): A
     yield new Uint8Array(await file.slice(at, Math.min(end, at + CHUNK_BYTES)));
 }
 
-/** Calls a library's reader, and turns its errors into a failure that names the format. */
 export async function ofLibrary<T>(label: string, format: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -38,7 +36,6 @@ export async function ofLibrary<T>(label: string, format: string, read: () => Pr
   }
 }
 
-/** Returns the bytes of a source. A read error becomes a `FailureError`, since it is not a bug. */
 export async function* readBytes(source: ByteSource, label: string): AsyncGenerator<Uint8Array> {
   try {
     yield* source;
@@ -76,7 +73,6 @@ export type Refuse = (problem: string, column?: number) => never;
 
 export const MAX_SHOWN = 40;
 
-/** Writes a value as messages quote it: short and without control characters. */
 export function shown(text: string): string {
   return JSON.stringify(shortened(text, MAX_SHOWN));
 }

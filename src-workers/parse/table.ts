@@ -98,7 +98,6 @@ export interface AskedSyntax {
   readonly header?: boolean | undefined;
 }
 
-/** Describes a CSV file, so that a user can choose its columns. The file is read once, as a stream. */
 export function inspectTable(
   source: ByteSource,
   label: string,

@@ -2,7 +2,6 @@ import { ok, type Result, badInput } from '../domain/result.ts';
 
 /** The record of a kernel that was traced with `db/kernels/lockstep.cuh` or `lockstep.wgsl`. */
 export interface Trace {
-  /** Steps of each unit, in the order of the units. */
   readonly lengths: Float64Array;
   /** `null` if only lengths are known (WGSL). */
   readonly measured: MeasuredLoss | null;
@@ -13,7 +12,6 @@ export interface MeasuredLoss {
   readonly threadGroupWidth: number;
   /** Thread groups that ran units. */
   readonly threadGroups: number;
-  /** Mean over all steps of all thread groups. */
   readonly meanActiveLanes: number;
   /** Lanes that hold units, divided by active lanes, both summed over all steps; ≥ 1. */
   readonly aggregateLoss: number;

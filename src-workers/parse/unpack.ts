@@ -31,7 +31,6 @@ export async function* gunzipped(source: ByteSource, label: string, limit: numbe
 const tooLarge = (label: string, limit: number): Result<never> =>
   badInput(`${label}: the file has more bytes than the limit of ${limit}`);
 
-/** Throws a `FailureError` if there are more bytes than the limit. */
 export async function gathered(source: ByteSource, label: string, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array[] = [];
   let length = 0;

@@ -13,7 +13,6 @@ function unsigned(value: number): Bytes {
   return rest === 0 ? [low] : [low | 0x80, ...unsigned(rest)];
 }
 
-/** Encodes 32 bits in LEB128. */
 function signed(value: number): Bytes {
   const low = value & 0x7f;
   const rest = value >> 7;

@@ -135,7 +135,6 @@ async function measureCase(
       loadBytes,
       /** Times, ends and loads are for one copy. */
       copies,
-      /** For every counted launch, GB/s (10⁹ bytes). */
       bandwidthGbS: times.map((timeNs) => bytes / timeNs),
       /** Ends of threads, ns from the common start: all threads of the first counted launch, then of the second, … */
       threadEndNs: ends.flat(),

@@ -22,9 +22,7 @@ export interface BundleContents {
   /** The folder with the CUDA sources. Its folder `bundle` has the scripts, with `@NAMES@` in place of values. */
   readonly sourcesFolder: string;
   readonly source: PlanSource | null;
-  /** Reads the files that workloads of `matrix-power` name. */
   readonly context: WorkloadContext;
-  /** Number of tasks in a job array. */
   readonly slurmTasks?: number;
 }
 
@@ -106,7 +104,6 @@ To measure what is missing, run the same sbatch again.
 
 type ReadScript = (name: string) => Promise<string>;
 
-/** Replaces `@NAME@` by the value with this name. */
 const filled = (script: string, values: Readonly<Record<string, string | number>>): string =>
   script.replaceAll(/@([A-Z_]+)@/g, (_, name: string) => String(values[name]));
 

@@ -20,7 +20,6 @@ export interface CudaCompilation {
   /** Such as `sm_90`, `gfx90a` with HIP, `compute_90` (the driver compiles), or `native` for this machine's GPUs. */
   readonly architectures: readonly string[];
   readonly cacheFolder: string;
-  /** Limit of the cache, bytes, without the outputs of this compilation (see `pruneCache`). */
   readonly maxCacheBytes?: number;
   readonly timeLimitMs: number;
   readonly signal?: AbortSignal | undefined;

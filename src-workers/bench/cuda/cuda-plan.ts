@@ -26,7 +26,6 @@ export interface CudaObject {
 }
 
 export interface CudaPlan {
-  /** `plan.txt`, and the files that it names. */
   readonly files: readonly PlacedFile[];
   readonly objects: readonly CudaObject[];
 }
@@ -262,7 +261,6 @@ function makeDispatch(balancing: WholeUnitBalancing, loop: LoopForm): Settings {
   return fetch === 'group' ? { dispatch: 'group-fetching' } : { dispatch: 'fetching', fetch };
 }
 
-/** Checks that numbers are whole and at least 1, or at least their number in `least`. */
 function whole(
   numbers: Readonly<Record<string, number>>,
   least: Readonly<Record<string, number>>,

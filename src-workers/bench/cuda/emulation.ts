@@ -18,7 +18,6 @@ export interface EmulatedProgram {
   readonly timeLimitMs: number;
 }
 
-/** Returns the compiler. If this machine cannot run the emulation, the failure names what is missing. */
 export async function findEmulator(): Promise<Result<string>> {
   if (process.platform !== 'linux')
     return unsupported('The emulation of CUDA needs Linux. Use it in a container or in WSL.');

@@ -22,7 +22,6 @@ function ownCode(preprocessed: string): string {
     );
 }
 
-/** The start of a launch. As in nvcc, it may contain spaces. */
 const LAUNCH = /(?<!operator\s{0,3})<<\s*<(?!<)/g;
 
 /** Returns -1 if the bracket that opens at `from` never closes. */

@@ -24,7 +24,6 @@ export async function listDevices(
   return readDevices(asked.value.stdout);
 }
 
-/** Fails with `not-found` and the reason if the output lists no device. */
 export function readDevices(stdout: string): Result<readonly MeasuringDevice[]> {
   const devices: MeasuringDevice[] = [];
   for (const line of stdout.split('\n')) {

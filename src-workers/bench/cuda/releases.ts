@@ -4,7 +4,6 @@
  * of the releases that added capabilities.
  */
 
-/** The last release that compiles for capabilities up to `capability`. */
 export const LAST_RELEASES: readonly (readonly [capability: number, release: string])[] = [
   [13, '6.5'],
   [21, '8.0'],
@@ -44,7 +43,6 @@ const before = (a: string, b: string): boolean => a.localeCompare(b, 'en', { num
 const lastRelease = (capability: number): string | null =>
   LAST_RELEASES.find(([upTo]) => capability <= upTo)?.[1] ?? null;
 
-/** Returns the capabilities that a release knows, or an empty list for an unknown release. */
 export function knownByRelease(release: string): readonly number[] {
   if (before(release, '7.0')) return [];
   return Object.entries(FIRST_RELEASES).flatMap(([capability, first]) => {

@@ -198,7 +198,6 @@ export function forSomeGpu(choice: ToolkitChoice): Result<ToolkitChoice> {
     : unsupported(`None of this machine's GPUs can be measured: ${lackingText(choice.lacking)}.`);
 }
 
-/** Fails if the program is not nvcc. */
 export async function nvccVersion(nvcc: string): Promise<Result<string>> {
   const asked = await runTool(nvcc, ['--version'], ASK);
   if (!asked.ok) return asked;

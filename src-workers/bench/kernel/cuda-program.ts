@@ -201,7 +201,6 @@ function argumentRow(argument: KernelArgument, at: number, units: number): strin
   return `    {${fields.join(', ')}},`;
 }
 
-/** Writes the C++ type that passes an argument to the kernel and checks the kernel's parameter. */
 function argumentStruct({ name: called, type: text, value }: KernelArgument, at: number): string {
   const type = elementType(text)!;
   const { cpp } = VALUE_TYPES[type.value];

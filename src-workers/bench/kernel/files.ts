@@ -16,7 +16,6 @@ import { outputCount, valueBytes, type KernelContents } from './launches.ts';
 
 export type SourceLanguage = 'cu' | 'hip' | 'wgsl' | 'cl';
 
-/** Returns the path of the source in a language. HIP falls back to the CUDA source. */
 export function sourcePath(
   { manifest, file }: Pick<KernelTask, 'manifest' | 'file'>,
   language: SourceLanguage,

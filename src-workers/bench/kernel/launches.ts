@@ -50,7 +50,6 @@ export function unitLaunches(
 
 type Classes = NonNullable<Design['classes']>;
 
-/** Returns −1 for a length beyond the last class. */
 const classOf = (classes: Classes, length: number): number =>
   classes.findIndex(({ upTo }) => length <= (upTo ?? Infinity));
 

@@ -46,7 +46,6 @@ const NAMED = /\{(\{[A-Za-z]+\})\}|\{([A-Za-z]+)\}/g;
 
 export type Values = Readonly<Record<Placeholder, string>>;
 
-/** @param word a word whose placeholders are all known */
 export function substituted(word: string, values: Values): string {
   return word.replace(NAMED, (_, literal: string | undefined, name: Placeholder) => literal ?? values[name]);
 }
@@ -55,7 +54,6 @@ function listNames(words: readonly string[]): ReadonlySet<string> {
   return new Set(words.flatMap((word) => [...word.matchAll(NAMED)].flatMap(([, , name]) => name ?? [])));
 }
 
-/** @param task the command lines, which have passed `checkCommands` */
 export function names({ exec, build }: Pick<ProgramTask, 'exec' | 'build'>, ...some: readonly Placeholder[]): boolean {
   return [exec, build].some((line) => {
     const words = line === null ? null : splitCommand(line);

@@ -40,7 +40,6 @@ interface Reference {
   readonly of: string;
 }
 
-/** @param task command lines that were already checked */
 export async function measureProgram(
   plan: BenchPlan,
   task: ProgramTask,
@@ -130,7 +129,6 @@ interface Recorder {
   /** Returns the name of the device, which the first successful launch determines. */
   device(output: Pick<ProgramOutput, 'device' | 'driver' | 'multiprocessors'>): string;
   failed(design: Measured, message: string): null;
-  /** Records the result of a launch, and returns whether it was the design's last launch. */
   report(design: Measured, output: ProgramOutput, reference: Reference): boolean;
 }
 
@@ -199,7 +197,6 @@ function wrongText(
     : null;
 }
 
-/** Returns the most frequent digest. Among equally frequent digests, it is the first. */
 function majority(digests: readonly string[]): Reference {
   const tally = new Map<string, number>();
   for (const digest of digests) tally.set(digest, (tally.get(digest) ?? 0) + 1);

@@ -24,7 +24,6 @@ const isText = (value: unknown): value is string | number =>
 const isName = (value: unknown): boolean => typeof value === 'string' && isText(value);
 const isAmount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;
 
-/** The check of each field, and its description in a message. */
 const FIELDS = {
   timeNs: [isAmount, 'a number of nanoseconds, 0 or more'],
   correct: [(value: unknown) => typeof value === 'boolean', 'true or false'],

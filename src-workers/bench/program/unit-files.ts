@@ -8,7 +8,6 @@ import { LENGTHS_FILE } from '../plan-files.ts';
 import { wordBytes } from '../words.ts';
 import { names, type UnitTexts } from './command-line.ts';
 
-/** @param folder has the lengths; each order is written there once */
 export function openUnitFiles(
   { workload }: Pick<BenchPlan, 'workload'>,
   task: ProgramTask,

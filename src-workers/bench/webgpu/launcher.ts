@@ -38,7 +38,6 @@ export interface PreparedCase {
   /** Prepares the next launch with about `share` of the work, more than 0 and at most 1. */
   launch(share: number): Launch | readonly Launch[];
   begin?(): void;
-  /** @param timesNs times of the counted launches */
   finish(timesNs: readonly number[]): Promise<readonly BenchRecord[]>;
   release(): void;
 }
@@ -52,7 +51,6 @@ interface PipelineOptions {
 /** Throws a `FailureError` if the device rejects an operation, a `DeviceLostError` if it is lost. */
 export interface Launcher {
   readonly device: GPUDevice;
-  /** Compiles a kernel, once per source, entry point (`main` if omitted) and constants. */
   pipeline(source: string, of?: PipelineOptions): Promise<GPUComputePipeline>;
   /** Creates a buffer with `data`, or with this many bytes of zeros. */
   storage(data: ArrayBufferView | number): Promise<GPUBuffer>;

@@ -116,7 +116,6 @@ async function measureInTurn(measurement: Measurement, cases: readonly BenchCase
   }
 }
 
-/** Prepares a case, and runs fractions of a launch. Returns null if the case has no launches or was aborted. */
 async function beginCase(measurement: Measurement, benchCase: BenchCase): Promise<CaseUnderWay | null> {
   const { launcher, plan, signal, emit } = measurement;
   const { id } = benchCase;

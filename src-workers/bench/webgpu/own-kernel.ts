@@ -44,7 +44,6 @@ const COMPUTE = 0x4;
 const WORD_BYTES = 4;
 const WORDS = { u32: Uint32Array, i32: Int32Array, f32: Float32Array } as const;
 
-/** Returns null for types that WGSL does not have. */
 function wgslType(text: string): keyof typeof WORDS | null {
   const type = elementType(text)!;
   return !type.isStruct && type.value in WORDS ? (type.value as keyof typeof WORDS) : null;
@@ -81,7 +80,6 @@ export async function ownKernelBuffers(
   return ok({ kernel, lengths, arrays, initial: kept, layout, order: null });
 }
 
-/** Fails with `unsupported` or `bad-input` if the kernel cannot run the design. */
 export async function prepareOwnKernel(
   launcher: Launcher,
   shared: OwnKernelBuffers,

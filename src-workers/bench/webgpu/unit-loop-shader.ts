@@ -57,7 +57,6 @@ return x + factor * (max(left, ${rank}) - ${rank});
 }
 const deals = ({ sharing }: UnitLoopProfile, u: number): boolean => sharing === 'deal' && u > 1;
 
-/** Writes the work that all lanes of a unit do once, when the unit ends, with the unit's sum. */
 function ending({ profile, threadsPerUnit: u }: UnitLoopShader): string {
   const { unitSteps, combineSteps } = unitLoopShape(profile, u);
   const floats = (count: number): string =>

@@ -14,7 +14,6 @@ export interface UnitLoopBuffers {
   readonly lengths: GPUBuffer;
   readonly result: GPUBuffer;
   readonly table: GPUBuffer | null;
-  /** Null before the first case that needs these results. */
   reference: Uint32Array | null;
   order: { readonly key: string; readonly buffer: GPUBuffer } | null;
 }
@@ -39,7 +38,6 @@ export async function unitLoopBuffers(
 /** Positions of slots are 32-bit words on the device, and the positions of one further round must still fit. */
 const MAX_SLOTS = 2 ** 31;
 
-/** @param threadGroupWidth null if the device does not report one */
 export async function prepareUnitLoop(
   launcher: Launcher,
   buffers: UnitLoopBuffers,
