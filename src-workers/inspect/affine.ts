@@ -251,6 +251,10 @@ function multiplySums(...factors: readonly Sum[]): string | null {
 
 const isPredicate = (operand: string): boolean => /^!?U?P(\d|T)$/.test(operand);
 
+const COPIES = /^(mov|cvta|cvt|U?MOV|R2UR|S2U?R|U?LDC)$/;
+const ADDITIONS = /^(add|IADD3?|UIADD3|VIADD)$/;
+const PRODUCTS = /^(mul|mad|U?IMAD)$/;
+
 /** Returns the result of an instruction; null if the result is not a sum. */
 function result({ text }: Instruction, value: (operand: string | undefined) => Sum, product: string): Sum | null {
   const { name, operands } = splitOperation(text);
@@ -265,53 +269,34 @@ function result({ text }: Instruction, value: (operand: string | undefined) => S
   const shift = (one: Sum, by: Sum): Sum | null => (isConstant(by) ? scaled(one, 2 ** by.constant) : null);
   // Results with carries, high halves and floating-point values are not sums.
   if (kinds.some((kind) => /^(X|HI|b?f\d+x?\d*)$/.test(kind)) || text.includes('{')) return null;
+  const [first, second, third] = sources;
+  if (COPIES.test(operation) || (operation === 'ld' && kinds[0] === 'param')) return value(first);
+  if (ADDITIONS.test(operation)) return sources.reduce((sum, source) => plus(sum, value(source)), ZERO);
+  if (PRODUCTS.test(operation)) {
+    const added = sources.length > 2 ? value(third) : ZERO;
+    if (kinds.includes('MOV')) return added;
+    return kinds.includes('hi') ? null : plus(times(value(first), value(second)), added);
+  }
   switch (operation) {
-    case 'mov':
-    case 'cvta':
-    case 'cvt':
-    case 'MOV':
-    case 'UMOV':
-    case 'R2UR':
-    case 'S2R':
-    case 'S2UR':
-    case 'LDC':
-    case 'ULDC':
-      return value(sources[0]);
     case 'CS2R':
-      return sources[0] === 'SRZ' ? ZERO : null;
-    case 'ld':
-      return kinds[0] === 'param' ? value(sources[0]) : null;
-    case 'add':
-    case 'IADD':
-    case 'IADD3':
-    case 'UIADD3':
-    case 'VIADD':
-      return sources.reduce((sum, source) => plus(sum, value(source)), ZERO);
+      return first === 'SRZ' ? ZERO : null;
     case 'sub':
-      return plus(value(sources[0]), value(sources[1]), -1);
+      return plus(value(first), value(second), -1);
     case 'neg':
-      return scaled(value(sources[0]), -1);
+      return scaled(value(first), -1);
     case 'shl':
     case 'SHL':
-      return shift(value(sources[0]), value(sources[1]));
+      return shift(value(first), value(second));
     case 'SHF':
     case 'USHF':
-      return kinds[0] === 'L' && /^U?RZ$/.test(sources[2]) ? shift(value(sources[0]), value(sources[1])) : null;
+      return kinds[0] === 'L' && /^U?RZ$/.test(third) ? shift(value(first), value(second)) : null;
     case 'LEA':
     case 'ULEA': {
-      const moved = shift(value(sources[0]), value(sources[2] ?? '0x0'));
-      return moved && plus(moved, value(sources[1]));
-    }
-    case 'mul':
-    case 'mad':
-    case 'IMAD':
-    case 'UIMAD': {
-      const added = sources.length > 2 ? value(sources[2]) : ZERO;
-      if (kinds.includes('MOV')) return added;
-      return kinds.includes('hi') ? null : plus(times(value(sources[0]), value(sources[1])), added);
+      const moved = shift(value(first), value(third ?? '0x0'));
+      return moved && plus(moved, value(second));
     }
     case 'or':
-      return joined(value(sources[0]), value(sources[1]));
+      return joined(value(first), value(second));
     case 'HFMA2': {
       // This instruction loads a small integer, written as the bits of two half-precision constants.
       const [high, low] = operands.slice(-2).map(Number);

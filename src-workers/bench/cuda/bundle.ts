@@ -19,7 +19,7 @@ import {
 } from './cuda-plan.ts';
 
 export interface BundleContents {
-  /** The folder with the CUDA sources. Its folder `bundle` has the scripts, with `@NAMES@` in place of values. */
+  /** The folder with the CUDA sources. Its folder `bundle` has texts with `@NAMES@` in place of values. */
   readonly sourcesFolder: string;
   readonly source: PlanSource | null;
   readonly context: WorkloadContext;
@@ -40,7 +40,7 @@ export async function makeBundle(
   const text = (path: string, lines: string): PlacedFile => ({ path, bytes: new TextEncoder().encode(lines) });
   const script = (path: string, lines: string): PlacedFile => ({ ...text(path, lines), executable: true });
   return ok([
-    text('README.txt', readme(plan, slurmTasks)),
+    text('README.txt', await readme(plan, slurmTasks, read)),
     script('run.sh', await shellScript(plan, objects, read)),
     ...(slurmTasks === undefined ? [] : [script('run.slurm', await slurmScript(slurmTasks, read))]),
     ...(plan.backend === 'hip' ? [] : [text('run.ps1', await windowsScript(plan, objects, read))]),
@@ -56,65 +56,30 @@ export function planLine(plan: BenchPlan, source: PlanSource | null): PlanLine {
   return keptPlan(plan, digest, source);
 }
 
-function readme(plan: BenchPlan, slurmTasks: number | undefined): string {
-  const hip = plan.backend === 'hip';
-  return `Measurements for Lockstep
-=========================
+type ReadText = (name: string) => Promise<string>;
 
-${plan.cases.length} cases, ${plan.warmUps} warm-ups and ${plan.repeats} repeats each, for one ${hip ? 'HIP' : 'CUDA'} device.
+const filled = (text: string, values: Readonly<Record<string, string | number>>): string =>
+  text.replaceAll(/@([A-Z_]+)@/g, (_, name: string) => String(values[name]));
 
-1. Copy this folder to a machine with ${hip ? `an AMD GPU whose thread groups have ${plan.threadGroupWidth} lanes, and ROCm (hipcc).` : 'an NVIDIA GPU, its driver, the CUDA toolkit (nvcc) and a C++17 compiler.'}
-2. Run  ./run.sh      for the first GPU, or  ./run.sh 1  for the second${
-    hip
-      ? '.'
-      : `, as nvidia-smi lists them. On Windows:
-        powershell -ExecutionPolicy Bypass -File run.ps1      (needs the C++ build tools of Visual Studio)`
-  }
-3. Import results.jsonl into Lockstep:  lockstep import results.jsonl
-
-${slurmTasks === undefined ? '' : slurmText(slurmTasks)}Run it again to continue where it was interrupted: cases that are done, or that failed, are not measured again. Delete
-results.jsonl to measure everything anew.
-
-Settings, as environment variables:
-${
-  hip
-    ? `  HIPCC                  the compiler; by default the first in PATH, HIP_PATH, ROCM_PATH, /opt/rocm and /opt/rocm-*
-  LOCKSTEP_ARCHITECTURE  such as gfx90a; by default the GPUs of this machine, as HIP names them
-`
-    : CUDA_SETTINGS
-}`;
+async function readme(plan: BenchPlan, tasks: number | undefined, read: ReadText): Promise<string> {
+  const slurm = tasks === undefined ? '' : filled(await read('slurm-readme.txt'), { TASKS: tasks });
+  return filled(await read(`${plan.backend}-readme.txt`), {
+    CASES: plan.cases.length,
+    WARM_UPS: plan.warmUps,
+    REPEATS: plan.repeats,
+    WIDTH: plan.threadGroupWidth ?? '',
+    SLURM: slurm,
+  });
 }
 
-const CUDA_SETTINGS = `  NVCC                   the compiler; by default the first that knows this machine's GPUs, searched in PATH, CUDA_HOME,
-                         CUDA_PATH, /usr/local/cuda and /usr/local/cuda-*
-  LOCKSTEP_ARCHITECTURE  such as sm_90; by default the GPUs of this machine, as nvidia-smi or CUDA names them
-  NVCC_CCBIN             on Windows: the folder of cl.exe, if neither PATH nor the installer of Visual Studio knows it
-
-If a GPU draws a screen, the system ends launches that take more than a few seconds (on Windows two: TdrDelay below
-HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\GraphicsDrivers). Pack the bundle with fewer units (--units), or use another GPU.
-If a GPU is divided (MIG), CUDA sees one slice. CUDA_VISIBLE_DEVICES=MIG-… selects it; nvidia-smi -L lists the slices.
-`;
-
-const slurmText = (tasks: number): string => `On a cluster with Slurm, in a folder that all machines share:
-1. sbatch run.slurm      starts ${tasks} tasks with a GPU each; write options of your cluster before the name: sbatch --partition=gpu run.slurm
-2. When it is done:  lockstep import FOLDER   merges results-*.jsonl. All tasks must have had the same kind of GPU and driver.
-To measure what is missing, run the same sbatch again.
-
-`;
-
-type ReadScript = (name: string) => Promise<string>;
-
-const filled = (script: string, values: Readonly<Record<string, string | number>>): string =>
-  script.replaceAll(/@([A-Z_]+)@/g, (_, name: string) => String(values[name]));
-
-const slurmScript = async (tasks: number, read: ReadScript): Promise<string> =>
+const slurmScript = async (tasks: number, read: ReadText): Promise<string> =>
   filled(await read('run.slurm'), { TASKS: tasks, LAST_TASK: tasks - 1 });
 
 function shellWords(words: readonly string[]): string {
   return words.map((word) => (/^[\w=+./:-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
 }
 
-async function shellScript(plan: BenchPlan, objects: readonly CudaObject[], read: ReadScript): Promise<string> {
+async function shellScript(plan: BenchPlan, objects: readonly CudaObject[], read: ReadText): Promise<string> {
   const hip = plan.backend === 'hip';
   const width = plan.threadGroupWidth;
   const program = hip ? 'lockstep-hip' : 'lockstep-cuda';
@@ -152,7 +117,7 @@ async function shellScript(plan: BenchPlan, objects: readonly CudaObject[], read
 }
 
 /** The script needs Windows PowerShell 5.1. `>` would change the encoding, so output is copied byte by byte. */
-async function windowsScript(plan: BenchPlan, objects: readonly CudaObject[], read: ReadScript): Promise<string> {
+async function windowsScript(plan: BenchPlan, objects: readonly CudaObject[], read: ReadText): Promise<string> {
   const quoted = (words: readonly string[]): string =>
     words.map((word) => `'${word.replaceAll("'", "''")}'`).join(', ');
   const builds = objects.map(

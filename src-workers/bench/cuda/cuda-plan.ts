@@ -40,11 +40,6 @@ export const COMPILE_FLAGS: readonly string[] = ['-std=c++17', '-O3', '-Xptxas',
 /** Flags for linking on POSIX systems. The program loads the library that reads clocks at run time, and has threads. */
 export const LINK_FLAGS: readonly string[] = ['-ldl', '-lpthread'];
 
-/** With `--turns`, the program announces the case of each launch, so that a crash can be assigned to a case. */
-export function planArguments(device: number): readonly string[] {
-  return ['--plan', 'plan.txt', '--device', String(device), '--turns'];
-}
-
 /** Exit code of the program if a launch hung (`EXIT_HUNG` in `sources/host.cuh`). A new start measures the rest. */
 export const EXIT_HUNG = 75;
 

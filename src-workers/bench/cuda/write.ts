@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { BenchPlan } from '../../domain/benchmark.ts';
 import { fail, ok, type Result } from '../../domain/result.ts';
 import type { WorkloadContext } from '../../parse/grammar.ts';
-import { cudaPlan, planArguments, type CudaPlan } from './cuda-plan.ts';
+import { cudaPlan, type CudaPlan } from './cuda-plan.ts';
 
 export interface BenchCommand {
   readonly program: string;
@@ -31,5 +31,6 @@ export async function writeCudaPlan(
 }
 
 export function cudaCommand(program: string, folder: string, device: number): BenchCommand {
-  return { program, args: planArguments(device), cwd: folder };
+  // With `--turns`, the program announces the case of each launch, so that a crash can be assigned to a case.
+  return { program, args: ['--plan', 'plan.txt', '--device', String(device), '--turns'], cwd: folder };
 }
