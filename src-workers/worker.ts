@@ -121,14 +121,12 @@ function findKnown<T>(seen: T[], one: T, isSame: (a: T, b: T) => boolean): T {
   return known;
 }
 
-function isSameLaw(one: LengthLaw, other: LengthLaw): boolean {
-  return (
-    one.label === other.label && isEqual(one.support, other.support) && isEqual(one.probability, other.probability)
-  );
+function isSameLaw(a: LengthLaw, b: LengthLaw): boolean {
+  return a.label === b.label && isEqual(a.support, b.support) && isEqual(a.probability, b.probability);
 }
 
-function isSameOrder(one: CompactOrder, other: CompactOrder): boolean {
-  return one.units === other.units && one.given === other.given && isEqual(one.iterations, other.iterations);
+function isSameOrder(a: CompactOrder, b: CompactOrder): boolean {
+  return a.units === b.units && a.given === b.given && isEqual(a.iterations, b.iterations);
 }
 
 type Task<Fields> = Readonly<Fields>;

@@ -7,7 +7,7 @@ import { LOOP_MARK, type KernelCode } from './instruction.ts';
 import { fitLengths } from './lengths.ts';
 import { findLoops, type FoundLoops } from './loops.ts';
 import type { KernelPhases } from './phases.ts';
-import { parseProfile, type ProfiledKernel } from './profile.ts';
+import { parseProfile } from './profile.ts';
 import { parsePtx } from './ptx.ts';
 import { parseSass } from './sass.ts';
 
@@ -80,7 +80,7 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
     const { registersPerThread, spillStoreBytes, spillLoadBytes } = one;
     return [{ cap, registersPerThread, spillStoreBytes, spillLoadBytes }];
   });
-  const lanes = measured?.meanActiveLanes ?? null;
+  const lanes = measured?.launch.meanActiveLanes ?? null;
   const lengths = lanes === null ? null : fitLengths(lanes, asked.meanLength ?? null);
   if (lengths && !lengths.ok) notes.push(lengths.error.message);
   const declared = (texts.ptx ?? '').matchAll(/^[ \t]*\.extern[ \t]+\.shared\b([^;\n]*)/gm);
@@ -108,21 +108,10 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
     accesses: around?.accesses ?? [],
     from: of(sass) ? 'sass' : of(ptx) ? 'ptx' : usage ? 'ptxas' : file ? 'cubin' : 'ncu',
     caps,
-    launch: measured ? readLaunch(measured) : null,
+    launch: measured?.launch ?? null,
     lengths: lengths?.ok ? lengths.value : null,
     notes,
   });
-}
-
-function readLaunch(measured: ProfiledKernel): Inspection['launch'] {
-  const {
-    entry: _entry,
-    arch: _arch,
-    registersPerThread: _registers,
-    sharedMemoryBytes: _shared,
-    ...launch
-  } = measured;
-  return launch;
 }
 
 interface Named {

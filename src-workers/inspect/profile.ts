@@ -2,11 +2,12 @@ import { parse } from 'csv-parse/sync';
 import type { ProfiledLaunch } from '../domain/inspection.ts';
 import { errorText, ok, type Result, badInput } from '../domain/result.ts';
 
-export interface ProfiledKernel extends ProfiledLaunch {
+export interface ProfiledKernel {
   readonly entry: string;
   readonly arch: string | null;
   readonly registersPerThread: number | null;
   readonly sharedMemoryBytes: number | null;
+  readonly launch: ProfiledLaunch;
 }
 
 /** The metric of each figure, and its label in `--page details`. */
@@ -150,16 +151,18 @@ function together(
     arch: own[0].arch,
     registersPerThread: largest('registers'),
     sharedMemoryBytes: fixed === null && added === null ? null : (fixed ?? 0) + (added ?? 0),
-    launches: all.length,
-    blockThreads: largest('block'),
-    gridBlocks: largest('grid'),
-    durationMs: duration === null ? null : duration / 1e6,
-    executedInstructions: sum('executed'),
-    issuedInstructions: sum('issued'),
-    l1Sectors: sum('l1Sectors'),
-    l2Sectors: sum('l2Sectors'),
-    dramBytes: dram ?? (read === null && written === null ? null : (read ?? 0) + (written ?? 0)),
-    meanActiveLanes:
-      weights > 0 ? weighed.reduce((total, launch) => total + weight(launch) * launch.lanes!, 0) / weights : null,
+    launch: {
+      launches: all.length,
+      blockThreads: largest('block'),
+      gridBlocks: largest('grid'),
+      durationMs: duration === null ? null : duration / 1e6,
+      executedInstructions: sum('executed'),
+      issuedInstructions: sum('issued'),
+      l1Sectors: sum('l1Sectors'),
+      l2Sectors: sum('l2Sectors'),
+      dramBytes: dram ?? (read === null && written === null ? null : (read ?? 0) + (written ?? 0)),
+      meanActiveLanes:
+        weights > 0 ? weighed.reduce((total, launch) => total + weight(launch) * launch.lanes!, 0) / weights : null,
+    },
   };
 }

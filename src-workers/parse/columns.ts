@@ -1,4 +1,4 @@
-import type { Result } from '../domain/result.ts';
+import { ok, type Result } from '../domain/result.ts';
 import { chosenColumns, findColumns, type CsvColumns } from './csv.ts';
 import { takeLengths, type ReadLengths } from './length-taker.ts';
 import { refuse, shown } from './source.ts';
@@ -51,7 +51,7 @@ export async function readColumns(
   const read = taken.finish({});
   if (!read.ok || form === 'edges' || !table.lists.has(wanted[0])) return read;
   const note = `The lengths are the sizes of the lists in the column ${shown(wanted[0])}.`;
-  return { ok: true, value: { ...read.value, note: [note, read.value.note].filter(Boolean).join(' ') } };
+  return ok({ ...read.value, note: [note, read.value.note].filter(Boolean).join(' ') });
 }
 
 function* listValues(parts: readonly ColumnValues[]): Generator<unknown> {

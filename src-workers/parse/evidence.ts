@@ -1,5 +1,5 @@
 import { SLICE_ROWS, type MatrixSummary } from '../models/spmv/summary.ts';
-import { type Result, badInput } from '../domain/result.ts';
+import { ok, type Result, badInput } from '../domain/result.ts';
 import { caught, type ByteSource } from './source.ts';
 import { eachCsvRecord } from './csv-records.ts';
 
@@ -56,7 +56,7 @@ export function parseEvidence(
         `${label}: the file has no column of times. Specify at least one of ${wanted.slice(0, 8).join(', ')}${wanted.length > 8 ? ', …' : ''}.`,
       );
     const times = new Map(columns.map((name, at) => [name, Float64Array.from(rows, (row) => row[at])]));
-    return { ok: true, value: { matrices: withCells(matrices), times } };
+    return ok({ matrices: withCells(matrices), times });
   });
 }
 

@@ -1,4 +1,4 @@
-import { expected, unwrap, type Result, badInput } from '../domain/result.ts';
+import { expected, ok, unwrap, type Result, badInput } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import {
   countLengths,
@@ -108,7 +108,7 @@ export function parseWorkload(text: string): Result<WorkloadDescriptor> {
     const descriptor = readWorkload(cursor, 0);
     skipBlanks(cursor);
     if (cursor.position < text.length) refuseAt(cursor, 'Remove the text after the workload');
-    return { ok: true, value: descriptor };
+    return ok(descriptor);
   } catch (error) {
     return expected(error);
   }
@@ -152,7 +152,7 @@ export async function resolveOrderedWorkload(text: string, context: WorkloadCont
 }
 
 function lawAlone(workload: Result<OrderedWorkload>): Result<LengthLaw> {
-  return workload.ok ? { ok: true, value: workload.value.law } : workload;
+  return workload.ok ? ok(workload.value.law) : workload;
 }
 
 async function resolveOrdered(
@@ -160,7 +160,7 @@ async function resolveOrdered(
   context: WorkloadContext,
 ): Promise<Result<OrderedWorkload>> {
   const withLengths = (law: Result<LengthLaw>, lengths: Float64Array | null): Result<OrderedWorkload> =>
-    law.ok ? { ok: true, value: { law: law.value, lengths } } : law;
+    law.ok ? ok({ law: law.value, lengths }) : law;
   const label = formatWorkload(descriptor);
   switch (descriptor.kind) {
     case 'distribution':
@@ -184,7 +184,7 @@ async function resolveOrdered(
       const parsed = await readLengths(source.value, label, descriptor.columns);
       if (!parsed.ok) return parsed;
       const { law, lengths, note } = parsed.value;
-      return { ok: true, value: { law, lengths, ...(note && { note }) } };
+      return ok({ law, lengths, ...(note && { note }) });
     }
     case 'mtx': {
       const source = await context.openFile(descriptor.path);
@@ -192,7 +192,7 @@ async function resolveOrdered(
       const parsed = await caught(async () => parseMatrixMarket(await unpackedSource(source.value, label), label));
       if (!parsed.ok) return parsed;
       const { law, rowLengths: lengths, columns: matrixColumns } = parsed.value;
-      return { ok: true, value: { law, lengths, matrixColumns } };
+      return ok({ law, lengths, matrixColumns });
     }
     case 'example': {
       const lengths = exampleLengths(descriptor.example);
@@ -392,14 +392,12 @@ function readColumns(cursor: Cursor, nested: boolean): CsvColumns {
 
 export function formatColumns({ length, count, probability, target, header, delimiter }: CsvColumns): string {
   const column = (name: string) => (/[,()"&=]/.test(name) || name.trim() !== name ? quote(name) : name);
-  return [
-    column(length),
-    ...(count === undefined ? [] : [`count=${column(count)}`]),
-    ...(probability === undefined ? [] : [`probability=${column(probability)}`]),
-    ...(target === undefined ? [] : [`target=${column(target)}`]),
-    ...(header === undefined ? [] : [`header=${header ? 'yes' : 'no'}`]),
-    ...(delimiter === undefined ? [] : [`delimiter=${delimiter}`]),
-  ].join('&');
+  const options = Object.entries({ count, probability, target }).flatMap(([option, name]) =>
+    name === undefined ? [] : [`${option}=${column(name)}`],
+  );
+  if (header !== undefined) options.push(`header=${header ? 'yes' : 'no'}`);
+  if (delimiter !== undefined) options.push(`delimiter=${delimiter}`);
+  return [column(length), ...options].join('&');
 }
 
 const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`;

@@ -280,8 +280,8 @@ function cacheCase({ key, value }: JsonMember, names: ReadonlySet<string>, refus
   }
   const time = field(value, 'time');
   const error = findError(value) ?? findError(time) ?? (typeof time === 'string' ? time : null);
-  const { times, failure, ran } = readTimes(field(value, 'times'), time, error, refuse);
-  return { configuration, times, failure, ran, unitMs: null, correct: null, values: Object.fromEntries(values) };
+  const repeats = readTimes(field(value, 'times'), time, error, refuse);
+  return { configuration, ...repeats, unitMs: null, correct: null, values: Object.fromEntries(values) };
 }
 
 /** Properties of an entry of `store_results` that are parameters only if they vary between the entries. */
@@ -305,8 +305,8 @@ function storedCase(
     stored[name].add(said);
     configuration[name] = said;
   }
-  const { times, failure, ran } = readTimes(undefined, field(value, 'time'), null, refuse);
-  return { configuration, times, failure, ran, unitMs: null, correct: null, values: {} };
+  const single = readTimes(undefined, field(value, 'time'), null, refuse);
+  return { configuration, ...single, unitMs: null, correct: null, values: {} };
 }
 
 function t4Case({ position, value }: JsonMember, refuse: Refuse): RawCase {
@@ -343,12 +343,9 @@ function t4Case({ position, value }: JsonMember, refuse: Refuse): RawCase {
   const named = typeof time === 'string' ? time : findError(time);
   const wrong = invalidity === 'correct' ? null : (INVALIDITY.get(invalidity) ?? invalidity);
   const error = wrong === null ? named : named === null ? wrong : `${named}: ${wrong}`;
-  const { times, failure, ran } = readTimes(timings && field(timings, 'runtimes'), time, error, refuse);
   return {
     configuration,
-    times,
-    failure,
-    ran,
+    ...readTimes(timings && field(timings, 'runtimes'), time, error, refuse),
     unitMs: scale,
     // Kernel Tuner writes 1 for every result with a time, even if it was not checked.
     correct: invalidity === 'correctness' ? false : null,

@@ -60,7 +60,7 @@ const FORMATS: readonly LengthFormat[] = [
       const matrix = await parseMatrixMarket(source, label);
       if (!matrix.ok) return matrix;
       const { law, rows, columns, rowLengths } = matrix.value;
-      return { ok: true, value: { law, form: 'lengths', units: rows, lengths: rowLengths, matrixColumns: columns } };
+      return ok({ law, form: 'lengths', units: rows, lengths: rowLengths, matrixColumns: columns });
     },
   },
   {

@@ -1,4 +1,4 @@
-import type { Result } from '../domain/result.ts';
+import { ok, type Result } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { countLengths } from '../models/workload/generated.ts';
 import {
@@ -98,7 +98,7 @@ export function takeLengths(
       const isWhole = form !== 'probabilities' && Number.isSafeInteger(units);
       const lengths = isOrdered ? ordered.slice(0, records) : null;
       const note = form === 'lengths' && !isOrdered ? { note: ORDER_LOST } : {};
-      return { ok: true, value: { law: law.value, form, units: isWhole ? units : null, lengths, ...note } };
+      return ok({ law: law.value, form, units: isWhole ? units : null, lengths, ...note });
     },
   };
 }
@@ -147,5 +147,5 @@ function takeEdges(label: string, place: (at: number, isTarget: boolean) => Plac
 
 export function vertexLengths(label: string, lengths: Float64Array, note: string): Result<ReadLengths> {
   const law = empiricalLaw(countLengths(lengths), label);
-  return law.ok ? { ok: true, value: { law: law.value, form: 'edges', units: lengths.length, lengths, note } } : law;
+  return law.ok ? ok({ law: law.value, form: 'edges', units: lengths.length, lengths, note }) : law;
 }

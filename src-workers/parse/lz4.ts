@@ -8,9 +8,12 @@ const MIN_MATCH = 4;
 /** Unpacks a block of exactly `length` bytes. Throws if the block is damaged or has another length. */
 export function unpackLz4Block(packed: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
-  const end = unpackInto(bytes, 0, packed);
-  if (end !== length) throw new Error(`LZ4 that unpacks to ${end} bytes instead of ${length}`);
-  return bytes;
+  return filled(bytes, unpackInto(bytes, 0, packed));
+}
+
+function filled(bytes: Uint8Array<ArrayBuffer>, end: number): Uint8Array<ArrayBuffer> {
+  if (end === bytes.length) return bytes;
+  throw new Error(`LZ4 that unpacks to ${end} bytes instead of ${bytes.length}`);
 }
 
 /** Unpacks a block to position `start`. Matches begin at `first` or later. Returns the end of the unpacked bytes. */
@@ -61,8 +64,7 @@ export function unpackLz4Hadoop(packed: Uint8Array, length: number): Uint8Array<
     to = unpackInto(bytes, to, packed.subarray(from + 8, end));
     from = end;
   }
-  if (to !== length) throw new Error(`LZ4 that unpacks to ${to} bytes instead of ${length}`);
-  return bytes;
+  return filled(bytes, to);
 }
 
 /** Unpacks a frame (lz4/doc/lz4_Frame_format.md). Its checksums are not verified. */
@@ -88,6 +90,5 @@ export function unpackLz4Frame(packed: Uint8Array, length: number): Uint8Array<A
     }
     from = end + 4 * has(4);
   }
-  if (to !== length) throw new Error(`LZ4 that unpacks to ${to} bytes instead of ${length}`);
-  return bytes;
+  return filled(bytes, to);
 }

@@ -1,4 +1,4 @@
-import { type Result, badInput } from '../domain/result.ts';
+import { ok, type Result, badInput } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import { countLengths } from '../models/workload/generated.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
@@ -117,7 +117,7 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
     const law = empiricalLaw(countLengths(rowLengths), label);
     if (!law.ok) return law;
     const nonZeros = rowLengths.reduce((sum, length) => sum + length, 0);
-    return { ok: true, value: { law: law.value, rows: size.rows, columns: size.columns, nonZeros, rowLengths } };
+    return ok({ law: law.value, rows: size.rows, columns: size.columns, nonZeros, rowLengths });
   });
 }
 

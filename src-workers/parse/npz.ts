@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { fromRandomAccessReaderPromise, RandomAccessReader, type Entry, type ZipFile } from 'yauzl';
-import type { Result } from '../domain/result.ts';
+import { ok, type Result } from '../domain/result.ts';
 import type { ReadLengths } from './length-taker.ts';
 import { isOffsets, isPointers, readNpy } from './npy.ts';
 import {
@@ -76,11 +76,11 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
   const read = await readNpy(openContent(zip, entry), `${label}, array ${chosen}`, pointers);
   if (!read.ok) return read;
   const value = { ...read.value, law: { ...read.value.law, label } };
-  if (!pointers && names.length === 1) return { ok: true, value };
+  if (!pointers && names.length === 1) return ok(value);
   const note = pointers
     ? `The lengths are the differences of ${chosen}: ${COMPRESSED[isOffsets(chosen) ? 'lists' : (sparse ?? '')] ?? COMPRESSED.any}.`
     : `The lengths are the array ${chosen}.`;
-  return { ok: true, value: { ...value, note: [note, value.note].filter(Boolean).join(' ') } };
+  return ok({ ...value, note: [note, value.note].filter(Boolean).join(' ') });
 }
 
 const COMPRESSED: Readonly<Record<string, string>> = {
