@@ -48,7 +48,13 @@ export async function readH100(folder: string, dataset: string): Promise<readonl
     if (LEFT_OUT.has(kernel) || (columns !== null) !== (dataset === H100_PRODUCTS)) return;
     const numbers = Object.fromEntries(NUMBERS.map((name) => [name, number(name)]));
     const balancing = kernel === 'fetchone1' ? 'dynamic-fetch(1)' : 'none';
-    launches.push({ kernel, law: text('law'), columns, balancing, ...(numbers as Pick<H100Launch, (typeof NUMBERS)[number]>) });
+    launches.push({
+      kernel,
+      law: text('law'),
+      columns,
+      balancing,
+      ...(numbers as Pick<H100Launch, (typeof NUMBERS)[number]>),
+    });
   });
   return launches;
 }
