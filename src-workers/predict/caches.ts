@@ -12,7 +12,6 @@ import type { Caches, DepthLaws, LawCaches, LawKey } from './tables.ts';
 
 /** A key has a design's values, not its positions on the axes, so that plans with other axes share the laws. */
 
-/** @param budget memory for the laws; other caches may share it */
 export function createCaches(budget = threadBudget): Caches {
   return {
     budget,

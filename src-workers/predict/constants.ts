@@ -12,22 +12,17 @@ import type { Phase } from '../domain/kernel.ts';
 
 /**
  * Waves count as out of phase once 2π²·waves·(σ_B/E[B])² exceeds this, where B is a block's life. Fitted on 500 random
- * designs (0.5 to 10 tried): below 2, the prediction misses the step that the last wave of equal blocks makes (up to 20
- * % of the time); above 3, nothing changes.
+ * designs: below 2, the step that the last wave of equal blocks makes is missed; above 3, nothing changes.
  */
 export const SMEARED = 3;
-/** Mean residual lives after which ages of blocks count as stationary. Fitted on 500 random designs (3–24 tried). */
+/** Mean residual lives after which ages of blocks count as stationary. Fitted on 500 random designs. */
 export const RESIDUAL_LIVES = 12;
 export const SHORTEST_PHASE_MEMORY = 3;
-/**
- * Maximum number of waves that are followed one by one. Fitted on 500 random designs: the 95th percentile of the
- * difference from the simulation is 3.5 % with 48 waves, and 5.3 % with 3 waves.
- */
+/** Maximum number of waves that are followed one by one. Fitted on 500 random designs. */
 export const LONGEST_PHASE_MEMORY = 48;
 /**
- * No multiprocessor takes longer than one that always has the most active groups. The slowest reaches this bound if the
- * ranking of the multiprocessors never changes. The exponent sets how sharply the bound's influence fades. Fitted on
- * 500 random designs (2 to 16 tried): without the bound, launches with a few very long units are up to 30 % too short.
+ * No multiprocessor takes longer than one that always has the most active groups. This exponent sets how sharply the
+ * influence of that bound fades. Fitted on 500 random designs.
  */
 export const ALIGNMENT_POWER = 8;
 /** If a larger fraction of groups ends early, multiprocessors count as never ending together. Chosen: saves time. */
@@ -73,8 +68,8 @@ export const AT_MOST_ONE_ACTIVE = 1e-2;
 /** If issue has a smaller share in the cycles of one more group, schedulers are assumed to have no effect. */
 export const LEAST_ISSUE_SHARE = 0.05;
 /**
- * A setup that is a smaller part of the iterations until the next setup is rounded as finely as this part, which is to
- * at most 1/128 of these iterations. With 0, sweeps of kernels with phases of usual size take half as long again.
+ * A setup that is a smaller part of the iterations until the next setup is rounded as finely as this part, so that
+ * launches share laws.
  */
 export const SMALL_SETUP = 1 / 8;
 /** In a wave of known blocks, the time of this many schedulers is computed in full: the slowest by an estimate. */
@@ -251,27 +246,26 @@ export const NOMINAL_BLOCK = 256;
 export const REDUCTION_BYTES = 8;
 
 /**
- * The work that combines the results of the thread groups that share a unit, once per unit: a store to shared memory, a
- * barrier, a load and a second barrier, with the addresses. The instructions are counted by hand, and assumed for every
- * kernel.
+ * The work that combines the results of the thread groups that share a unit: a store to shared memory, a barrier, a
+ * load and a second barrier, with the addresses. Counted by hand, and assumed for every kernel.
  */
 export const WIDE_COMBINE: Phase = { instructions: 15, dependentExchanges: 4 };
 
 /**
  * The shortest time of a kernel on a device whose launches were not measured, ms. Assumed: an empty kernel takes 2 to 3
- * µs on current devices, and the products of `db/evidence` take at least 2 µs even for the smallest matrix.
+ * µs on current devices.
  */
 export const LAUNCH_FLOOR_MS = 0.0025;
 
 /**
- * Cycles between the starts of two blocks on an NVIDIA device that was not measured. Assumed: an H100 starts a block of
- * up to 512 threads every 0.604 ns, or 1.2 cycles (test/data/measured/README.md).
+ * Cycles between the starts of two blocks on an NVIDIA device that was not measured. Assumed, as measured on an H100
+ * (test/data/measured/README.md).
  */
 export const BLOCK_START_CYCLES = 1.2;
 
 /**
  * Achieved bandwidth divided by the bandwidth of the data sheet, for a device without a measured value. Assumed: the
- * median of 41 fits to the SpMV times of `db/evidence`, of which four of five are between 0.38 and 0.90.
+ * median of 41 fits to the SpMV times of `db/evidence`.
  */
 export const ACHIEVED_BANDWIDTH = 0.67;
 
@@ -281,16 +275,9 @@ export const ACHIEVED_BANDWIDTH = 0.67;
 export const SLAB_LENGTH = 1 << 15;
 /** When this many slabs are in use, block laws of other designs are dropped. So the slabs fit in a core's cache. */
 export const MAX_SLABS = 8;
-/**
- * Memory of a worker for depth laws, launches, paces and orders of units, bytes. With 24 MB, edits of the example
- * spmv-skewed take 15 % longer. With 40 MB they take as long as with 32 MB.
- */
+/** Memory of a worker for depth laws, launches, paces and orders of units, bytes. More of it saves no time. */
 export const KEPT_BYTES = 32 * 2 ** 20;
-/**
- * Additional memory for each length of a workload in a given order, bytes: eight orders of two bytes per length. Each
- * number of threads per unit and each balancing has an order of its own, and every draw of the assumed inputs needs all
- * of them again.
- */
+/** Additional memory for each length of a workload in a given order, bytes: eight orders of two bytes per length. */
 export const KEPT_BYTES_PER_LENGTH = 16;
 /** Memory for depth laws and launches that only one task needs, bytes. */
 export const TASK_BYTES = 16 * 2 ** 20;
@@ -300,7 +287,7 @@ export const LAUNCH_BYTES = 2 ** 10;
 /** Size of a pace with its table of cycles, bytes: an upper bound, because most paces never make the table. */
 export const PACE_BYTES = 1536;
 export const ORDER_BYTES = 2 ** 10;
-/** Time to make a depth law. This and the next four decide what caches drop; three were measured on spmv-skewed. */
+/** Usual time to make a depth law. The times in `_MS` decide which values a full cache drops. */
 export const DEPTH_LAW_MS = 2;
 export const LAUNCH_MS = 0.3;
 export const PLAIN_LAUNCH_MS = 0.5;
@@ -315,7 +302,6 @@ export const MAX_ENTRIES = 2 ** 20;
 /** A breakdown names the longest unit as the cause if it takes at least this fraction of a launch's time. */
 export const LONGEST_SHARE = 0.5;
 /**
- * The longest unit counts as certainly below, or above, a gap between two lengths if the other case is less probable
- * than this. A few replications of a simulation could not show the difference.
+ * The longest unit counts as certainly below, or above, a gap between two lengths if the other case is less probable.
  */
 export const OPEN_PROBABILITY = 1e-3;

@@ -22,7 +22,6 @@ import { getGivenOrder } from './plan.ts';
 import type { DepthLaws, DepthOfDesign, SharedByCaps } from './tables.ts';
 import { isSorted } from './time/dealt-launch.ts';
 
-/** Returns the values that all register caps of a design share: those of the last design if only the cap differs. */
 export function getSharedByCaps(candidate: GpuCandidate): SharedByCaps {
   const { predictor, deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } =
     candidate;

@@ -122,9 +122,8 @@ export interface PlayableLaunch {
 }
 
 /**
- * Lists the launches of a design, in the order in which they run. A mixed design has one for each class, any other
- * design has one.
- * @returns an empty list if the design is invalid or runs on a CPU
+ * Lists the launches of a design in the order in which they run, one for each class of a mixed design; none if the
+ * design is invalid or runs on a CPU.
  */
 export function listPlayableLaunches(whole: Predictor, index: number): readonly PlayableLaunch[] {
   const { candidate } = examineDesign(whole, index);

@@ -25,9 +25,8 @@ import { interpolateCycles } from './time/cycles.ts';
 
 /**
  * Explains the predicted time of a valid design as a sum of parts. The parts are differences between idealised
- * machines, each one step closer to the design, so their sum is exactly the predicted time: all lanes busy and
- * issue-bound → + cooperation → + lockstep → + spills → + real number of active groups (latency) → + blocks → + last
- * wave → + reconvergence stack → + balancing.
+ * machines, each one step closer to the design: all lanes busy and issue-bound → + cooperation → + lockstep → + spills
+ * → + real number of active groups (latency) → + blocks → + last wave → + reconvergence stack → + balancing.
  */
 export function explainDesign(whole: Predictor, index: number): Breakdown | null {
   const { candidate } = examineDesign(whole, index);

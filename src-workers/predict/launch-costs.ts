@@ -30,8 +30,7 @@ export function computeIterationFactor(candidate: GpuCandidate): number {
 }
 
 /**
- * Computes the factor ≥ 1 by which the reconvergence stack lengthens the life of a work group. A group whose lanes
- * leave the loop at different iterations pushes, pops and spills, at a published cost per event (`deviceStack`). The
+ * Computes the factor ≥ 1 by which the reconvergence stack lengthens the life of a work group (`deviceStack`). The
  * group waits in the meantime and other groups may run, so the cycles count as latency of its iterations.
  */
 export function computeStackFactor(candidate: GpuCandidate): number {

@@ -21,9 +21,8 @@ export function computeAloneCycles(candidate: GpuCandidate): number {
 }
 
 /**
- * Counts the iterations of all work groups together, without following the launch. Two cases get a lower limit, in
- * which their lanes lose nothing: flattened loops over a given order, and sorted draws whose groups cross the ends of
- * windows.
+ * Counts the iterations of all work groups together, without following the launch. Flattened loops over a given order,
+ * and sorted draws whose groups cross the ends of windows, get a lower limit, in which their lanes lose nothing.
  */
 function countWorkIterations(candidate: GpuCandidate): number {
   const { plan, meanLength } = candidate.predictor;
@@ -50,8 +49,7 @@ function countWorkIterations(candidate: GpuCandidate): number {
 
 /**
  * Counts the fewest iterations that all work groups can have together, over all launches with the candidate's values of
- * the other axes. Nested lanes take their units in turns and lose as much as with one unit each. Other lanes may
- * balance a short unit by a long one, so they are assumed to lose nothing.
+ * the other axes. Nested lanes lose as much as with one unit each. Other lanes may balance a short unit by a long one.
  */
 export function countFewestIterations(candidate: GpuCandidate): number {
   const { balancing, loopAt } = candidate;
@@ -63,9 +61,8 @@ export function countFewestIterations(candidate: GpuCandidate): number {
 }
 
 /**
- * Counts the iterations of all work groups if no lane waits for another. Setups are left out in two cases: with even
- * shares, lanes may run them at the same time; if units are fetched in a given order, the number of the last starts is
- * only an estimate.
+ * Counts the iterations of all work groups if no lane waits for another. Setups are left out with even shares, whose
+ * lanes may run them at the same time, and for units fetched in a given order, whose last starts are only estimated.
  */
 export function countLosslessIterations(candidate: GpuCandidate): number {
   const { balancing, unitsPerGroup } = candidate;
@@ -97,9 +94,8 @@ function takesTurns({ predictor, loopAt, meanUnitsPerThread, unitsPerGroup }: Gp
 }
 
 /**
- * Computes the minimum number of cycles for the work of a launch. All working multiprocessors do the same work, at
- * their best rate. In one wave of draws, one multiprocessor may hold one block more than the mean; its slots have at
- * least the smallest number of units that a slot has.
+ * Computes the minimum number of cycles for the work of a launch, at the best rate of its multiprocessors. In one wave
+ * of draws, one multiprocessor may hold one block more than the mean.
  */
 export function computeBusyCycles(candidate: GpuCandidate, iterations = countWorkIterations(candidate)): number {
   const { workingBlocks, shape, meanUnitsPerThread, device } = candidate;
@@ -115,9 +111,8 @@ export function computeBusyCycles(candidate: GpuCandidate, iterations = countWor
 }
 
 /**
- * Raises the limit of `computeBusyCycles` by the time that lanes of a flattened loop almost certainly lose by waiting,
- * estimated on a sample of groups. For sorted launches, the block in which the last round ends is excluded: its depths
- * are interpolated and may miss the longest one.
+ * Raises the limit of `computeBusyCycles` by the time that lanes of a flattened loop almost certainly lose by waiting.
+ * For sorted launches, the block in which the last round ends is excluded, because its depths are interpolated.
  */
 export function computeCloseBusyCycles(candidate: GpuCandidate): number {
   const sure = isSorted(candidate.balancing) ? 1 - 1 / candidate.gridBlocks : 1;

@@ -73,7 +73,6 @@ export function makeUnitLaw(label: string, { iterations }: CompactOrder, units: 
   return law;
 }
 
-/** Returns the units of a workload one by one: its lengths, repeated or cut short. */
 export function repeatUnits<Lengths extends CompactNumbers>(lengths: Lengths, units: number): Lengths {
   if (units <= lengths.length) return lengths.subarray(0, units) as Lengths;
   const all = makeNumbers(lengths, units);

@@ -111,7 +111,7 @@ function makePredictor(
 
 /**
  * Returns the predictor for designs with this number of threads per unit. If a unit's iterations are dealt to u
- * threads, each gets ⌈length / u⌉ of them, and every law describes one thread's share.
+ * threads, each gets ⌈length / u⌉ of them.
  * @param threadsAt position of the threads per unit on their axis
  */
 export function getDealtPredictor(predictor: Predictor, threadsAt: number): Predictor {
@@ -166,8 +166,7 @@ const getLaneOrder = createOwnedCache<CompactNumbers, number, CompactNumbers>(
 );
 
 /**
- * Returns the pipeline parameters of the plan's kernel on a device: measured ones if the study has them, otherwise
- * derived ones.
+ * Returns the pipeline parameters of the plan's kernel on a device, measured ones if the study has them.
  * @param bytesPerIteration traffic of one lane, bytes
  */
 export function preparePipeline(

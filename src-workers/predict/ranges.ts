@@ -14,8 +14,7 @@ interface Segment {
 }
 
 /**
- * Predicts ranges of designs. Designs that need the same tables are predicted together, even from different ranges.
- * This is fastest if the ranges contain the same designs for every device.
+ * Predicts ranges of designs. This is fastest if the ranges contain the same designs for every device.
  * @returns one chunk per range, one entry per design; an invalid design has timeMs NaN and its reason
  */
 export function predictRanges(
@@ -43,9 +42,8 @@ export function predictRanges(
   const positions = new Int32Array(counts.length);
   const candidate = {} as Candidate;
   const timed = {} as TimedDesign;
-  // A family has one implementation, number of threads per unit, loop and balancing. Within a family, all launches with
-  // the same block size have the same laws, and a launch is nearly the same on every device and with every register
-  // cap. So the designs of a family are predicted one block size after another.
+  // All launches of a family (one implementation, number of threads per unit, loop and balancing) with the same block
+  // size have the same laws, so the designs of a family are predicted one block size after another.
   for (let tile = Math.floor(from / perLaunch); tile * perLaunch < to;) {
     const firstLaunch = tile % launches;
     const lastTile = Math.min(tile - firstLaunch + launches, Math.ceil(to / perLaunch));

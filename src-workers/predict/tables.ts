@@ -14,8 +14,6 @@ import type { CycleTable, Schedulers } from './time/cycles.ts';
 import type { BlockLaw } from './time/law.ts';
 import type { Residency } from './time/residency.ts';
 
-/* The tables of a worker while it predicts the designs of a plan. */
-
 /** Tables of one plan in one worker. Designs compute them on demand, and all later designs share them. */
 export interface Predictor {
   readonly plan: SweepPlan;

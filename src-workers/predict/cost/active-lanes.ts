@@ -44,7 +44,6 @@ const countActiveLanesOfLaw = keptWith(({ support, probability }: LengthLaw): Ac
   };
 });
 
-/** Reduces the survival function to a few steps (span and mean value), which are narrower where survival is small. */
 function coarsenSurvival(support: Float64Array, probability: Float64Array): readonly [number[], number[]] {
   const spans = [support[0]];
   const shares = [1];

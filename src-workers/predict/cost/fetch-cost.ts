@@ -5,9 +5,8 @@ import { cyclesPerIteration } from '../../models/pipeline/soft-saturation.ts';
 import type { CycleTable } from '../time/cycles.ts';
 
 /**
- * Atomic additions to one address per cycle of the whole device. Measured on an H100: 1,330 to 1,360 per microsecond at
- * 1,980 MHz (test/data/measured/README.md). NVIDIA states "one operation per clock" for Kepler, and a ninth of that for
- * Fermi ("Kepler GK110 architecture" whitepaper, 2012). The measured value is assumed for every device.
+ * Atomic additions to one address per cycle of the whole device. Measured on an H100 (test/data/measured/README.md),
+ * and assumed for every device.
  */
 export const ADDITIONS_PER_CYCLE = 0.68;
 
@@ -16,9 +15,8 @@ export const mergesAdditions = ({ vendor }: Pick<GpuDevice, 'vendor'>): boolean 
   vendor === 'nvidia' || vendor === 'amd';
 
 /**
- * The latency of an atomic addition divided by the latency of a load from device memory. The counter stays in the L2
- * cache, where a load takes 193 of 434 cycles on a V100 and 200 of 552 on an A100 (Jia et al., 2018, arXiv:1804.06826;
- * Abdelkhalik et al., 2022, arXiv:2208.11174), and the addition some cycles more. Assumed for every device.
+ * The latency of an atomic addition divided by that of a load from device memory. The counter stays in the L2 cache
+ * (Jia et al., 2018, arXiv:1804.06826; Abdelkhalik et al., 2022, arXiv:2208.11174). Assumed for every device.
  */
 const LATENCY_SHARE = 0.5;
 
@@ -40,7 +38,6 @@ export interface FetchingPhase {
 }
 
 /**
- * @param groups number of groups of the device that fetch
  * @param iterationFactor time of an iteration of the launch divided by the time of an iteration of the pipeline; it
  * does not lengthen fetches
  */

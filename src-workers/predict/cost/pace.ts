@@ -24,14 +24,8 @@ import { isOneLoop, getMeanRound } from './mean-round.ts';
 import { added, computePhaseDemands, computeStepFactor, times } from './phases.ts';
 
 /**
- * Cost of one iteration of a launch, and the number of iterations that each other phase of the kernel costs.
- *
- * Time is counted in iterations (README.md), but a kernel also has phases that run once per thread or once per unit.
- * Their cost in iterations depends on the launch: with few active groups it is a ratio of latencies, on a full
- * multiprocessor a ratio of issue cycles. The groups of a multiprocessor are in different phases, so latency, issue and
- * traffic of a mean round are added up first, and the soft knee (Eq. 3.6, `soft-saturation.ts`) is computed from the
- * sums. The knee is homogeneous of degree one, so its derivatives divide its cycles among the phases without a
- * remainder.
+ * Cost of one iteration of a launch, and the number of iterations that each other phase of the kernel is worth in it
+ * (README.md, The cost of an iteration and of the other phases).
  */
 
 /** Above this number of rounds, a phase that runs once per thread has no weight. */
@@ -86,7 +80,6 @@ function isPlain({ predictor: { paces }, balancing, shape, threadsPerUnit }: Gpu
   return !isEvenShare(balancing) && (threadsPerUnit === 1 || !paces.combines);
 }
 
-/** The pace of the pipeline, for a launch that consists of iterations only. */
 function getPlainPace(candidate: GpuCandidate, isSingle: boolean, isFetching: boolean): Pace {
   const { device } = candidate;
   const { plan, paces } = candidate.predictor;
@@ -115,8 +108,7 @@ function getPlainPace(candidate: GpuCandidate, isSingle: boolean, isFetching: bo
 }
 
 /**
- * Rounds a setup so that launches share laws: to five binary digits, or less finely if it is a small part of a unit
- * (`SMALL_SETUP`). The iteration factor keeps the total time.
+ * Rounds a setup so that launches share laws: to five binary digits, or less finely if it is small (`SMALL_SETUP`).
  * @param iterations iterations for which a group runs between two setups
  */
 function roundSetup(setup: number, iterations: number): number {
@@ -249,11 +241,10 @@ function getSchedulers({ schedulers }: PipelineParameters, threadGroups: number,
 }
 
 /**
- * Finds the minimum of t(w) / w over 1 to `groups` active work groups, with t as in the pace's table. From one full
- * round of the schedulers to the next, this quotient falls, and within a round it is smallest at one end. So the
- * minimum is at the last full round or at `groups` itself.
- * @param count number of schedulers that count their groups separately; t is linear between their full rounds, up to
- * `most` groups
+ * Finds the minimum of t(w) / w over 1 to `groups` active work groups. The quotient falls from one full round of the
+ * schedulers to the next, and within a round it is smallest at one end.
+ * @param count schedulers that count their groups separately; t is linear between their full rounds, up to `most`
+ * groups
  */
 function findBestRate(
   pipeline: PipelineParameters,
@@ -295,10 +286,9 @@ function makeGroupTable(
 }
 
 /**
- * Computes the fraction of a unit's loads that wait for device memory, 0…1. The data of neighbouring units share
- * sectors. In nested loops, groups that start together all wait for their sectors; in later rounds, a neighbour has
- * already fetched most of them. If lanes start units one at a time, the first of them fetches the sectors for the
- * others. Half of a unit's bytes are assumed to be reads.
+ * Computes the fraction of a unit's loads that wait for device memory, 0…1. Neighbouring units share sectors: groups
+ * that start together all wait for them, and later rounds find most of them fetched. Half of a unit's bytes are assumed
+ * to be reads.
  */
 function computeMissShare(
   { unit, refill }: KernelProfile,

@@ -36,8 +36,6 @@ let nextId = 0;
 /**
  * Makes the order in which a launch takes the units of a workload under a balancing.
  * @param lengths lengths of the workload in its order; more units repeat them, and fewer units use the first ones
- * @param law law of the units; it determines the ranges of buckets
- * @param unitsPerGroup n; the best buckets depend on it
  * @param most maximum number of units that are sorted or put into buckets; they represent all units
  */
 export function arrangeUnits(
@@ -104,8 +102,7 @@ function sortInWindows(own: CompactNumbers, units: number, window: number, most:
 /**
  * Puts units into the buckets of their lengths, the shortest first, in their given order inside each bucket. If a cut
  * falls on a length, the first units of that length go to the lower bucket.
- * @param own lengths of the first units
- * @param units number of units; they repeat these lengths
+ * @param own lengths of the first units, which the others repeat
  */
 function sortIntoBuckets(
   own: CompactNumbers,
@@ -123,7 +120,6 @@ function sortIntoBuckets(
     ends.push(Math.round(passed * lengths.length));
   }
   ends[ends.length - 1] = lengths.length;
-  // `last` has the longest length of each bucket, and `room` the number of units of that length that fit in the bucket.
   const last = ends.map((end) => (end > 0 ? sorted[end - 1] : -1));
   const room = ends.map((end, b) => {
     let from = end;

@@ -127,12 +127,9 @@ export function hasDivergentSetup({ loop, setupIterations, unitsPerGroup }: Deal
 }
 
 /**
- * Computes the depth of one work group, iterations, including setup.
- *
- * A nested loop adds up the longest unit of each round. A flattened loop takes as long as the lane with the most work,
- * and the group runs the setup at every iteration at which any lane starts a unit.
- * @param block 0 … gridBlocks − 1
- * @param group 0 … groupsPerBlock − 1 of the block
+ * Computes the depth of one work group, iterations, including setup. A nested loop adds up the longest unit of each
+ * round. A flattened loop takes as long as the lane with the most work, and the group runs the setup at every iteration
+ * at which any lane starts a unit.
  */
 export function computeGroupDepth(
   order: UnitOrder,
@@ -169,9 +166,8 @@ export function computeGroupDepth(
 }
 
 /**
- * Computes the depth of a group of a flattened loop with divergent setup, if lengths never decrease from lane to lane.
- * Neighbouring lanes with the same work form a class, which is followed as one lane, and which splits where the next
- * lengths of its lanes differ.
+ * Like a flattened loop in `computeGroupDepth`, if lengths never decrease from lane to lane. Neighbouring lanes with
+ * the same work form a class, which is followed as one lane until their next lengths differ.
  */
 function computeAscendingDepth(
   order: UnitOrder,

@@ -8,11 +8,10 @@ import type { Dealing } from './deal.ts';
 import { sumRepeated } from './given.ts';
 
 /**
- * Even shares. A launch of S slots cuts its items into shares of ⌈items / S⌉ items, so all slots with work, except the
- * last of them, have equally many items. In a non-zero split, items are the iterations of all units. In a merge path,
- * the end of each unit is an item too (Merrill and Garland 2016, doi:10.1109/SC.2016.57). A slot searches the offsets
- * of the units, which the kernel already has, for the start of its share. If the end of its share cuts a unit, the slot
- * passes on the partial result of that unit.
+ * Even shares. A launch of S slots cuts its items into shares of ⌈items / S⌉ items. In a non-zero split, items are the
+ * iterations of all units. In a merge path, the end of each unit is an item too (Merrill and Garland 2016,
+ * doi:10.1109/SC.2016.57). A slot searches the offsets of the units for the start of its share, and passes on the
+ * partial result of a unit that the end of its share cuts.
  */
 
 /** The prediction derives the shares from the mean length, the simulator from the sum of lengths. */
@@ -83,8 +82,7 @@ export function createShareScratch(itemsPerSlot: number): Uint8Array {
 
 /**
  * Computes the depth of a group whose slots take even shares, iterations; 0 for a group without items.
- * @param block,group as in `computeGroupDepth`
- * @param overheadIterations iterations of a group for search and carry, in addition to items and setups
+ * @param overheadIterations iterations of a group for search and carry
  */
 export function computeShareDepth(
   shared: SharedUnits,

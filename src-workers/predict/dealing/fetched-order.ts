@@ -10,7 +10,6 @@ import type { FetchedOrder, FetchingGroup } from '../depth/fetched.ts';
  * Prepares the simulation of groups that fetch from an order.
  * @param fetch number of consecutive units that a lane fetches at once; `group` if a group fetches one unit for each
  * lane, and these units end together
- * @param unitsPerGroup n: lanes of a group
  */
 export function readFetchedOrder(order: GivenOrder, fetch: number | 'group', unitsPerGroup: number): FetchedOrder {
   // A group that fetches for its lanes is simulated as a single lane. Each unit of that lane is the longest of n units.
@@ -160,10 +159,9 @@ function playGroups(fetched: Fetched, groups: number, units: number, setupIterat
 }
 
 /**
- * Finds the fetches that are not finished when the units run out.
+ * Finds the fetches that are not finished when the units run out: their remaining iterations, ascending (`lives`), the
+ * fetches that each of them represents (`weight`), and the iterations left to all lanes.
  * @param each number of fetches that a played fetch represents
- * @returns `lives`: remaining iterations of the unfinished fetches, ascending; `weight`: number of fetches of the
- * launch that each of them represents; `workLeft`: remaining iterations of all lanes together
  */
 function computeLastLives(
   { lengths, units, perFetch, longest }: Fetched,

@@ -49,10 +49,9 @@ export interface GivenLaunch {
 }
 
 /**
- * Deals units in a given order to a launch. Computes evenly spread blocks if there are too many or if a sample is
- * enough, and otherwise all blocks.
+ * Deals units in a given order to all blocks of a launch, or to evenly spread blocks if there are too many or if a
+ * sample is enough.
  * @param meanLength mean length of the units, iterations
- * @param isSample whether a sample is enough
  */
 export function computeGivenLaunch(
   order: GivenOrder,
@@ -205,10 +204,8 @@ function findLongestBlocks(
 }
 
 /**
- * Cuts units in a given order into even shares, and otherwise works like `computeGivenLaunch`. If there are too many
- * starts of units to count, only some blocks are computed, and each represents its neighbours.
+ * Cuts units in a given order into even shares, and otherwise works like `computeGivenLaunch`.
  * @param overheadIterations iterations of a group in addition to items and setups
- * @param meanLength mean length of the units, iterations
  */
 export function computeShareLaunch(
   shared: SharedUnits,
@@ -432,8 +429,8 @@ function spreadBlocks(G: number, count: number, first = 0): Int32Array {
 }
 
 /**
- * Picks rows of depths that represent all blocks, and sorts each row, the shortest depth first. It picks one block from
- * each stretch of the launch, a long one and a short one in turn, so that long blocks are as frequent as in the launch.
+ * Picks rows of depths that represent all blocks, and sorts each row, the shortest depth first. Long and short blocks
+ * take turns, so that long blocks are as frequent as in the launch.
  * @param mostGroups maximum number of groups of all rows together
  */
 export function spreadRows({ depths, lives, groupsPerBlock: W }: ListedBlocks, mostGroups: number): Float64Array {

@@ -164,9 +164,8 @@ export function getLossOfGroups(order: GivenOrder, n: number): GivenLoss {
 }
 
 /**
- * Computes the losses of groups of n consecutive units in their order, exact to rounding. If the last group has fewer
- * units, only the lanes of these units count.
- * @param unpadded lengths that count as work
+ * Computes the losses of groups of n consecutive units, exact to rounding. Of a last group with fewer units, only the
+ * lanes of these units count.
  */
 export function computeLossInOrder(lengths: CompactNumbers, units: number, n: number, unpadded = lengths): GivenLoss {
   const kept = lengths.length;

@@ -105,8 +105,7 @@ function findEndBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dea
 
 /**
  * Picks blocks of fully sorted units, closer together towards the longest blocks, because only the longest are active
- * at the end. Blocks whose slots have one additional unit come first. Lives rise among these blocks, and again among
- * the remaining ones.
+ * at the end. Lives rise among the blocks whose slots have one additional unit, and again among the remaining ones.
  * @param wanted number of blocks of a sample in even steps
  */
 function chooseSteadyBlocks({ units, slotsPerBlock, gridBlocks: G }: Dealing, wanted: number): ChosenBlocks {
@@ -127,9 +126,8 @@ function chooseSteadyBlocks({ units, slotsPerBlock, gridBlocks: G }: Dealing, wa
 }
 
 /**
- * Picks blocks whose first slots are at evenly spread places of their windows, in windows that are spread over the
- * launch. The place decides which units a block gets in every round. If there are fewer blocks than places, the blocks
- * are spread over the launch instead.
+ * Picks blocks whose first slots are at evenly spread places of their windows, because the place decides which units a
+ * block gets in every round. If there are fewer blocks than places, the blocks are spread over the launch instead.
  */
 function chooseEvenBlocks(window: number, { slotsPerBlock, gridBlocks: G }: Dealing, count: number): Int32Array {
   const blocks = new Int32Array(count);
@@ -163,7 +161,6 @@ function computeModularInverse(a: number, m: number): number {
 
 const recentSamples = createRecentLaunches<PlainSample>();
 
-/** Most loops and setups share the cached blocks. */
 function samplePlainly(
   order: SortedReader,
   dealing: Dealing,

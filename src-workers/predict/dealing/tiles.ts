@@ -6,8 +6,7 @@ import { threadBudget } from '../memory.ts';
 
 /**
  * Units in the rows of an image or a grid, taken by blocks of width × height slots, one tile each. Slots lie row by row
- * in the tile (x fastest), and tiles lie row by row in the image. Slots beyond the right and lower edges have units of
- * length 0. After this reordering, the launch is treated like a launch of one row.
+ * in the tile, and tiles row by row in the image. Slots beyond its edges have units of length 0.
  */
 
 /** The slots of a block: `width` side by side, `height` above one another. Both are ≥ 1. */
@@ -43,8 +42,8 @@ export function countMostTiles(lengths: number): number {
 }
 
 /**
- * Returns the units of `lengths` in the order of tiles, which is cached. If the units end inside an image, its first
- * tiles that contain the remaining units are taken.
+ * Returns the units of `lengths` in the order of tiles. If they end inside an image, its first tiles that contain the
+ * remaining units are taken.
  * @param law law of `units` units
  * @param width units of a row, ≥ 1
  */

@@ -42,10 +42,8 @@ export function makeQuantileBuckets(law: DiscreteLaw, k: number): Bucket[] {
 
 /**
  * Makes at most k buckets of contiguous lengths that minimise Σ share·E[longest of n within the bucket], exactly, by
- * dynamic programming over the support (O(k·points²) time, O(points²) memory). It is enough to cut between different
- * lengths: the cost is concave in the share t of one length's units that goes to the lower of two buckets, so its
- * minimum is at t = 0 or at the largest t. (Its terms are −(P+t)^(1−n) in the lower bucket and −(F+t)ⁿ·(P+t)^(1−n) in
- * the upper one.)
+ * dynamic programming over the support, in O(k·points²) time. Cuts between different lengths are enough, because the
+ * cost is concave in the share of one length's units that goes to the lower of two buckets.
  */
 export function findBestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[] {
   const { values } = law;
@@ -141,10 +139,9 @@ export interface RoundPattern {
 }
 
 /**
- * Counts the units that a slot takes from each bucket when ordered units are dealt round by round. In round j the slot
+ * Counts the units that a slot takes from each bucket when ordered units are dealt round by round: in round j, the slot
  * at fraction θ of the launch takes the unit at fraction (j + θ)/m of the order, as long as that is below 1. The counts
- * change only where θ passes the fractional part of m times a cumulative share. So there are at most as many patterns
- * as buckets, and one more if m is not whole. The last, incomplete round takes the longest units.
+ * change only where θ passes the fractional part of m times a cumulative share.
  * @param rounds m > 0, units divided by slots
  */
 export function listRoundPatterns(shares: readonly number[], rounds: number): RoundPattern[] {

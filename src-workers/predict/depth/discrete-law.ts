@@ -42,7 +42,6 @@ function survivalFrom(masses: Float64Array): Float64Array {
   return masses;
 }
 
-/** P(X = values[i]). */
 export function computeMasses({ survival }: DiscreteLaw): Float64Array {
   const masses = new Float64Array(survival.length);
   let above = 1;
@@ -117,9 +116,8 @@ export function computeMean(values: Float64Array, survival: Float64Array): numbe
 }
 
 /**
- * Moves the law onto `grid`. Every atom is divided between the two grid points around it, so that the mean stays the
- * same.
- * @param grid strictly increasing; atoms outside it move to its nearest end
+ * Moves the law onto `grid`, which strictly increases. Every atom is divided between the two grid points around it, so
+ * that the mean stays the same; atoms outside move to the nearest end.
  */
 export function moveToGrid(law: DiscreteLaw, grid: Float64Array): DiscreteLaw {
   const { values, survival } = law;
@@ -151,8 +149,7 @@ export function moveToGrid(law: DiscreteLaw, grid: Float64Array): DiscreteLaw {
 
 /**
  * Picks at most `maxPoints` of the law's own values, including both ends, evenly spaced in a weighted sum of the value,
- * the probability and the logarithm of the tail. This resolves the bulk and the range, and also the far tail, which
- * determines the maximum of many draws.
+ * the probability and the logarithm of the tail, which determines the maximum of many draws.
  */
 export function makeCoarseGrid(law: DiscreteLaw, maxPoints = MAX_POINTS): Float64Array {
   const { values, survival } = law;
@@ -180,7 +177,6 @@ export function makeCoarseGrid(law: DiscreteLaw, maxPoints = MAX_POINTS): Float6
   return picked.slice(0, kept);
 }
 
-/** Merges the values of both lists, each value once. All three lists are strictly increasing. */
 function mergeValues(a: Float64Array, b: Float64Array): Float64Array {
   const merged = new Float64Array(a.length + b.length);
   let count = 0;
@@ -244,9 +240,8 @@ export function makeSumTerm(law: DiscreteLaw): SumTerm {
 
 /**
  * Returns the law of the sum of independent draws, `counts[i]` from `terms[i]`. A sum of many terms is approximated by
- * a Pearson III law with the right mean, variance and skewness, by the Wilson–Hilferty cube (Wilson, Hilferty 1931,
- * doi:10.1073/pnas.17.12.684). Other sums are products of discrete Fourier transforms over 1,024 lattice points. They
- * are exact to rounding if the lattice of the sum fits into these points; otherwise only the mean is exact.
+ * a Pearson III law with the right mean, variance and skewness (Wilson, Hilferty 1931, doi:10.1073/pnas.17.12.684).
+ * Other sums are exact to rounding if their lattice fits `TRANSFORM_POINTS`; otherwise only the mean is exact.
  */
 export function addLaws(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw {
   return addLawsEach(terms, [counts])[0];
@@ -427,8 +422,7 @@ const massScratch = new Float64Array(TRANSFORM_POINTS);
 
 /**
  * Makes the law of the values origin + (start + j)·step, j = 0, 1, ….
- * @param masses masses by start + j modulo the size, interleaved with the masses of another law; `part` (0 or 1)
- * chooses one of the two
+ * @param masses masses by start + j modulo the size, interleaved with those of another law; `part` (0 or 1) chooses one
  */
 function makeLatticeLaw(masses: Float64Array, part: number, origin: number, start: number, step: number): DiscreteLaw {
   let kept = 0;
@@ -514,8 +508,7 @@ function joinInto(both: Float64Array, one: Float64Array, other: Float64Array): v
 
 /**
  * Returns a distance from the mean of the sum, above it (`sign` 1) or below it (−1), that the sum exceeds with
- * negligible probability: Chernoff's bound, minimised over exponents that are powers of √2. Every exponent gives a
- * valid bound, and the bound has a single minimum over the exponents.
+ * negligible probability: Chernoff's bound, minimised over exponents that are powers of √2.
  */
 function boundTail(terms: readonly SumTerm[], counts: readonly number[], sign: 1 | -1): number {
   let longest = 0;

@@ -15,13 +15,9 @@ import {
 
 /**
  * Computes the number of iterations of a work group in which any lane starts a unit, if every lane starts its next unit
- * as soon as its last one ends (flattened loops, dynamic fetch). While a lane prepares the first iteration of a unit,
- * the other lanes wait, so lockstep issues this setup once for each iteration at which a unit starts.
- *
- * All lanes start their first unit together, and a lane starts round j + 1 after the sum S_j of j lengths. With a(t) =
- * Σ_{j<m} P(S_j = t), none of the n lanes starts a unit at iteration t with probability (1 − a(t))ⁿ. This is exact if
- * each lane takes m units of independent lengths. Starts coincide often if many lanes take short units at once, or if
- * many units run to the same limit.
+ * as soon as its last one ends. A lane starts round j + 1 after the sum S_j of j lengths. With a(t) = Σ_{j<m} P(S_j =
+ * t), none of the n lanes starts a unit at iteration t with probability (1 − a(t))ⁿ. This is exact if each lane takes m
+ * units of independent lengths.
  * @param sizes n ≥ 1 of each wanted result, ascending
  * @param rounds m ≥ 1, whole: units per lane
  * @returns for each n, a number between 1 and n·m, and the part of it that the last round adds
@@ -49,8 +45,7 @@ interface RoundStarts {
  * Counts starts of units if every lane takes `counts[b]` units of `laws[b]`, one law after another, for example from
  * buckets.
  * @param sizes n ≥ 1 of each wanted result, ascending
- * @param patterns counts of each pattern of lanes
- * @returns for each pattern and n, a number between 1 and n·m
+ * @returns for each pattern of counts and each n, a number between 1 and n·m
  */
 export function computeOrderedStarts(
   laws: readonly LengthLaw[],
@@ -142,9 +137,8 @@ function countStarts(starts: Float64Array, sizes: readonly number[], step: numbe
 }
 
 /**
- * Counts starts of units if lanes fetch their units and all stop together, after m units each on average. The count
- * covers the iterations t until a lane is expected to have started m units. u(t) = Σ_j P(S_j = t) over all j is the
- * renewal density of the lengths.
+ * Counts starts of units if lanes fetch their units and all stop together, after m units each on average. u(t) = Σ_j
+ * P(S_j = t) over all j is the renewal density of the lengths.
  * @param sizes n ≥ 1 of each wanted result, ascending
  * @returns the number of starts for each n and the number of iterations, as functions of m ≥ 1
  */

@@ -39,11 +39,9 @@ interface RenewalFields {
 }
 
 /**
- * The renewal process of a lane that fetches one unit after another: its rate of starts and the law of its units.
- *
- * This is a class because of a fault of V8's optimised code (Node 24): two results of one object literal shared the
- * memory of their numbers, so a later law changed `step`, `mean` and `variance` of an earlier one, in a third of the
- * runs of `test/golden/fetching.slow.test.ts` after another file.
+ * The renewal process of a lane that fetches one unit after another: its rate of starts and the law of its units. It is
+ * a class because of a fault of V8's optimised code (Node 24): two results of one object literal shared the memory of
+ * their numbers, so a later law changed `step`, `mean` and `variance` of an earlier one.
  */
 export class Renewals implements RenewalFields {
   readonly step;
@@ -134,14 +132,9 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
 
 /**
  * Computes the law of the time, in iterations, that n lanes need for n·m units, if each lane takes its next unit as
- * soon as it has finished one.
- *
- * Until the units run out, at time T, the lanes are n independent renewal processes. P(T ≤ t) is the probability that
- * together they have started n·m units by t, a number that is assumed to be normal, with the mean and variance of the
- * processes. At T, one lane starts the last unit, and the other lanes finish their current units. Their residual lives
- * follow from the renewal rate. The depth is T plus the longest of these lives.
- *
- * The law is exact for constant lengths and otherwise an approximation (the tests give its error against a simulation).
+ * soon as it has finished one. Until the units run out, at time T, the lanes are n independent renewal processes; the
+ * number of units that they have started by t is assumed to be normal. At T, the other lanes finish their current
+ * units, whose residual lives follow from the renewal rate. The law is exact for constant lengths.
  * @param poolGroups groups that fetch from one pool, with n·m units each on average; with more groups, T varies less
  */
 export function computeDynamicGroupDepth(
@@ -224,9 +217,8 @@ export function computeDynamicGroupDepth(
 }
 
 /**
- * Computes the law of a group's longest remaining life when the units run out (T): the last unit has just started, and
- * n − 1 lanes have residual lives. If groups share a pool, almost all of them have n residual lives.
- * @returns P(longest > x steps), x = 0, 1, …
+ * Computes P(longest > x steps), x = 0, 1, …, of a group's remaining lives when the units run out: the last unit has
+ * just started, and n − 1 lanes have residual lives. If groups share a pool, almost all of them have n residual lives.
  */
 function computeLastLane(renewals: Renewals, residual: Float64Array, n: number, poolGroups: number): Float64Array {
   const lives = new Float64Array(residual.length);
@@ -238,9 +230,8 @@ function computeLastLane(renewals: Renewals, residual: Float64Array, n: number, 
 }
 
 /**
- * Counts the iterations after which any of n lanes finds that the units have run out. If lanes have only one unit and
- * start it together, they end with its length; if lanes have many units, their remaining lives at that time no longer
- * depend on the start.
+ * Counts the iterations after which any of n lanes finds that the units have run out. If lanes have only one unit, they
+ * end with its length; with many units, their remaining lives no longer depend on the start.
  */
 export function countLastFetches({ survival, mean }: Renewals, n: number, unitsPerThread: number): number {
   const settled = Math.min(1, Math.max(0, unitsPerThread - 1));
@@ -286,8 +277,7 @@ function computeExhaustionTimes(renewals: Renewals, n: number, units: number, ex
 
 /**
  * Updates P(a lane has more than x steps left), x = 0, 1, …, from step `from` to a later step while the rate of starts
- * is known. The probability counts every unit that started `age` steps ago and is longer than age + x. No unit is
- * active at step −1.
+ * is known. No unit is active at step −1.
  */
 function advanceLives(alive: Float64Array, { survival, starts }: Renewals, from: number, to: number): void {
   const passed = to - from;
@@ -311,7 +301,6 @@ function computeSettledLives({ survival, mean }: Renewals): Float64Array {
   return residual;
 }
 
-/** The greatest common divisor of whole values; 0 if a value is not whole. */
 function findWholeStep(values: Float64Array): number {
   let step = 0;
   for (const value of values) {

@@ -5,7 +5,6 @@ export interface FetchedOrder {
   /** Mean loss of the units that a group fetches for all its lanes; `null` if each lane fetches its own units. */
   readonly meanLoss: number | null;
   /**
-   * Returns a group of the launch whose lanes take this mean number of units.
    * @param unitsPerLane > 0
    * @param setupIterations setup before each unit, for which the other lanes of the group wait
    */

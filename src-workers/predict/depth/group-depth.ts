@@ -14,33 +14,17 @@ import { computeWindowSurvival, type SortedWindow } from './window.ts';
 import { KEPT_DEPTH_NUMBERS, LARGEST_WINDOW_UNITS, MAX_POINTS } from '../constants.ts';
 
 /**
- * Makes the law of the depth of work groups of `n` units, for one balancing.
+ * Makes the law of the depth of work groups of `n` units, for one balancing (README.md, Depth). In round j of m, every
+ * slot takes the unit j·slots places later in the order of the balancing (a grid-stride loop).
  *
- * The launch deals units out round by round. In round j of m, every slot takes the unit j·slots places later in the
- * order of the balancing (a grid-stride loop).
- *
- * - `none` for a workload without an order, `shuffle`: units are independent draws. Nested loops run m independent
- *   rounds, each as long as its longest unit. Flattened loops run the longest of n sums of m units.
- * - buckets: the groups of a block take their units from one bucket at a time. Each slot visits the buckets in
- *   proportion to their sizes. When the rounds do not divide evenly, its position decides which bucket gets the extra
- *   round (`listRoundPatterns`).
- * - `window-sort`: one unit per slot; the law is exact. The window is rounded up to whole groups.
- * - `full-sort`: one unit per slot. The units of a block are taken as equally long. For more units per slot,
- *   `computeSortedLaunch` models both sorted cases: slots that keep their place in the window and slots that change it.
- * - `dynamic-fetch`: lanes fetch one or several consecutive units at a time, from a pool of n·m units for each of the
- *   `poolGroups` groups that share it. Or a group fetches n units at once and ends them together. The balancing
- *   determines the form of the loop, so `loop` has no effect. The law is an approximation; see
- *   `computeDynamicGroupDepth`. `fetches` counts accesses to the counter.
- *
- * `values`, `meanDepth` and `meanWork` contain the setup. A nested loop runs the setup once per round. A flattened loop
- * or dynamic fetch runs it whenever a lane starts a unit, since the other lanes wait (`divergent-starts.ts`).
- * `meanLoss` and `aggregateLoss` are losses of the lengths alone, as Swatman et al. define them. `meanLoss` is the loss
- * of one round for a nested loop. It is an approximation if it depends on the joint law of a group's sums (flattened
- * loops, windows, dynamic fetch).
+ * `values`, `meanDepth` and `meanWork` contain the setup. A nested loop runs it once per round; a flattened loop or
+ * dynamic fetch runs it whenever a lane starts a unit, since the other lanes wait. `meanLoss` and `aggregateLoss` are
+ * losses of the lengths alone, as Swatman et al. define them. `meanLoss` is the loss of one round for a nested loop,
+ * and an approximation if it depends on the joint law of a group's sums.
  *
  * @param n units per work group, integer ≥ 1
  * @param unitsPerThread m ≥ 1, units over slots: an integer, except for buckets and if groups share a pool, and 1 for
- * sorted units; a RangeError otherwise
+ * sorted units, whose launches `computeSortedLaunch` models; a RangeError otherwise
  * @param options.setupIterations iterations before the first iteration of each unit, ≥ 0
  * @param options.poolGroups groups that fetch from one pool, integer ≥ 1; 1 if omitted
  * @param options.fetched the units that fetchers take, if the order of the units is known

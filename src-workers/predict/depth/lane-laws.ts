@@ -50,7 +50,6 @@ export function makeLaneLaws(parts: readonly WeightedLaw[], sizes: readonly numb
   };
 }
 
-/** Sums of each law, by buckets and number of rounds. */
 const keptSums = new WeakMap<PreparedLaw, Map<string, LaneLaws>>();
 
 /** If the buckets do not depend on the lanes of a group, all numbers of lanes share the sums. */
@@ -161,8 +160,7 @@ function computeLaneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): num
 
 /**
  * Computes E[D/A] for a group's depth D and the mean A of its lanes, to second order in A's variance v: (E[D]/E[A])·(1
- * + v/E[A]²) − cov(D, A)/E[A]². The covariance equals the covariance of D and any one lane. The result is `null` if A's
- * third and fourth moments, which are omitted here, matter.
+ * + v/E[A]²) − cov(D, A)/E[A]². The result is `null` if A's third and fourth moments matter.
  */
 function computeMomentLoss(law: DiscreteLaw, { mean, variance, third }: Cumulants, n: number): number | null {
   if (mean === 0 || n === 1) return 1;

@@ -24,8 +24,7 @@ export function makePaddedLaw(law: LengthLaw, slice: number, units: number, long
 
 /**
  * Computes the depth law of work groups of `n` units that are padded to their slices. A group takes as long as the
- * longest slice that it overlaps. A slice that is longer than a group also covers neighbouring groups. The law is exact
- * if slices, groups and blocks are multiples of one another.
+ * longest slice that it overlaps. The law is exact if slices, groups and blocks are multiples of one another.
  * @param padded `makePaddedLaw` of `law` and `slice`
  * @param unitsPerThread m, integer ≥ 1
  */

@@ -21,10 +21,9 @@ export interface WindowActivity {
 }
 
 /**
- * Computes the activity of blocks at x iterations from P(X > x) of a unit. Blocks start at multiples of `groups`, so
- * their starts are equally distributed over the multiples of gcd(groups, G) in a window. A block that reaches the end
- * of its window continues in the next window. Two windows are independent. Within a window, a group is active if any
- * group before it is active.
+ * Computes the activity of blocks at x iterations from P(X > x) of a unit. Blocks start at multiples of `groups`, and
+ * continue in the next window, which is independent, if they reach the end of one. Within a window, a group is active
+ * if any group before it is active.
  * @param groups W_b, integer ≥ 1
  */
 export function computeWindowActivity({ units, n }: SortedWindow, groups: number) {
@@ -92,7 +91,6 @@ export function computeWindowActivity({ units, n }: SortedWindow, groups: number
   };
 }
 
-/** P(longest of `groups` consecutive groups > x) for every x of the law; see `computeWindowActivity`. */
 export function computeWindowSurvival(law: DiscreteLaw, window: SortedWindow, groups: number): Float64Array {
   const activity = computeWindowActivity(window, groups);
   const out: WindowActivity = { block: 0, group: 0, pair: 0 };
@@ -104,10 +102,9 @@ export function computeWindowSurvival(law: DiscreteLaw, window: SortedWindow, gr
 }
 
 /**
- * Computes the survival functions of blocks of a sorted window with one unit per slot. They are exact at the ends of
- * each step, and logarithmic means within.
+ * Computes the survival functions of blocks of a sorted window with one unit per slot: exact at the ends of each step,
+ * and logarithmic means within.
  * @param groups W_b, integer ≥ 1
- * @param setupIterations setup of each unit, iterations
  */
 export function computeWindowSteps(
   law: DiscreteLaw,

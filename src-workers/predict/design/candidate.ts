@@ -177,8 +177,7 @@ export function examineDesign(
 }
 
 /**
- * Examines all launches with the same values of the other axes together. Finds the reasons that make all of them
- * invalid, and skips the reasons that depend on the launch.
+ * Finds the reasons that make all launches with the same values of the other axes invalid.
  * @param positions with the first launch; if there is a GPU, the first launch of a GPU
  */
 export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): void {

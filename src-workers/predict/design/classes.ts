@@ -86,9 +86,9 @@ function makeClassPlan(
 }
 
 /**
- * Chooses at most `most` classes whose threads and thresholds minimise the estimated total time of their launches, by
- * dynamic programming over a limited set of cuts. The time of a launch is estimated from the work of its lockstep
- * groups over all multiprocessors, its longest unit and its start.
+ * Chooses at most `most` classes that minimise the estimated total time of their launches, by dynamic programming over
+ * a limited set of cuts. The time of a launch is estimated from the work of its lockstep groups over all
+ * multiprocessors, its longest unit and its start.
  */
 export function chooseClasses(
   { plan, longestLength, meanLength }: Predictor,

@@ -23,9 +23,7 @@ export const GROUP = 2;
 export const PAIR = 3;
 /** Mean number of active groups of a slot. */
 export const ACTIVE = 4;
-/** Variance of the number of active groups of a slot. */
 export const VARIANCE = 5;
-/** Standard deviation of the number of active groups of a slot. */
 export const DEVIATION = 6;
 /** ln P(a slot's block is not active), at least `LOG_CERTAIN`. */
 export const LOG_IDLE = 7;
@@ -34,9 +32,8 @@ export const OWN = 8;
 /** Variance of the number of active groups of a slot whose block is active. */
 export const OWN_VARIANCE = 9;
 /**
- * P(another group of the block has ended | a group is active), 0…1. Multiplied by the mean number of active groups, it
- * is the variance that each further scheduler adds: with q schedulers, q times the active groups of one scheduler have
- * the variance of all groups plus q − 1 times this product.
+ * P(another group of the block has ended | a group is active), 0…1. Times the mean number of active groups, it is the
+ * variance that each further scheduler adds to q times the active groups of one scheduler.
  */
 export const APART = 10;
 

@@ -49,8 +49,8 @@ function findRow(rows: Float64Array, from: number, y: number): number {
 }
 
 /**
- * Writes ∫₀^y of P(block active), P(group active) and P(two groups active) for a block that starts at 0. The upper
- * limits are y = from + edges[0], from + edges[1], …: `count` limits, three numbers for each.
+ * Writes ∫₀^y of P(block active), P(group active) and P(two groups active) for a block that starts at 0, up to y = from
+ * + edges[0], from + edges[1], …: `count` limits, three numbers for each.
  * @param edges ascending from 0
  */
 export function writeIntegralsInto(
@@ -83,7 +83,6 @@ export function writeBlockSurvivalInto(out: Float64Array, { rows }: BlockLaw, fi
 /** Weight, mean and variance of the active groups at an age, and `APART` times the mean. */
 export const AGE_FIELDS = 4;
 
-/** Buffers that are reused, and grow on demand. */
 let survival = new Float64Array(128);
 let partly = new Float64Array(128);
 let oneOfTwo = new Float64Array(128);
@@ -92,8 +91,7 @@ let integrals = new Float64Array(3 * 256);
 let records = new Float64Array(AGE_FIELDS * 128);
 
 /**
- * Makes the law of the life of a block of `groupsPerBlock` consecutive work groups.
- * @param table depth law of the groups
+ * Makes the law of the life of a block of consecutive work groups.
  * @param groupsPerBlock W_b, integer ≥ 1
  * @param arena holds the law; clearing it makes the law invalid
  * @param lastFilled share of the lanes of the last group that have units, 0 < … ≤ 1
@@ -247,9 +245,8 @@ export function makeSampledSteps({ depths, weights, groupsPerBlock: W }: Sampled
 }
 
 /**
- * Writes quantiles of the depths of a sample's groups and blocks, from the shortest to the longest. The quantiles of
- * blocks get closer together towards the end, because a few long blocks decide when a launch ends.
- * @returns the number of quantiles
+ * Writes quantiles of the depths of a sample's groups and blocks, and returns their number. Those of blocks get closer
+ * together towards the end, because a few long blocks decide when a launch ends.
  */
 function chooseSampledEdges(edges: Float64Array, depths: Float64Array, W: number): number {
   const blocks = depths.length / W;
@@ -278,11 +275,7 @@ function chooseSampledEdges(edges: Float64Array, depths: Float64Array, W: number
   return count;
 }
 
-/**
- * Divides time into cells. A cell ends where a weighted sum of three terms has grown by 1: the probabilities that a
- * group and that a block have ended, and the logarithm of the tail. So the laws and their tail change by similar
- * amounts in every cell.
- */
+/** Divides time into cells in which the laws and their tail change by similar amounts. */
 function chooseCellEdges(arena: Arena, rows: Float64Array, meanBlock: number): Float64Array {
   const lastRow = rows.length - ROW_FIELDS;
   let count = 1;

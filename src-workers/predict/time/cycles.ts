@@ -1,7 +1,6 @@
 /**
- * t(w) of a multiprocessor: the cycles that one iteration of every active work group takes while w groups are active.
- * The index w runs from 0 to the maximum number of work groups; t(0) is unused. Source: soft saturation,
- * `models/pipeline/soft-saturation.ts`.
+ * t(w) of a multiprocessor: the cycles that one iteration of every active work group takes while w groups are active,
+ * for w from 0 (unused) to the maximum (`models/pipeline/soft-saturation.ts`).
  */
 export type CycleTable = Float64Array;
 
@@ -17,9 +16,9 @@ export interface Schedulers {
 export const ONE_SCHEDULER: Schedulers = { count: 1, issueShare: 0 };
 
 /**
- * Returns the number of groups w for which t(w) is the pace of one scheduler: a weighted mean of the groups of the
- * whole multiprocessor (by the share of traffic) and q times the scheduler's own groups (by the share of issue). If
- * there are at most q groups, each has a scheduler to itself and waits for no other group.
+ * Returns the number of groups w for which t(w) is the pace of one scheduler: by the share of traffic, the groups of
+ * the whole multiprocessor, and by the share of issue, q times its own groups. With at most q groups, each has a
+ * scheduler to itself and waits for no other group.
  */
 export function countCompeting(own: number, all: number, { count, issueShare }: Schedulers): number {
   if (own <= 1 && all <= count) return all;
@@ -60,9 +59,8 @@ export function interpolateCycles(cyclesPerIteration: CycleTable, groups: number
 }
 
 /**
- * Computes E[t(w)], in cycles per iteration, for a number of active groups with this mean and standard deviation, and
- * at most `cap` groups. Two points with these moments represent the law, one deviation to either side of the mean, or
- * at unequal distances near the cap.
+ * Computes E[t(w)], in cycles per iteration, from the mean and standard deviation of at most `cap` active groups. Two
+ * points with these moments represent the law.
  */
 export function computeMeanCycles(
   cyclesPerIteration: CycleTable,

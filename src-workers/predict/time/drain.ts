@@ -36,12 +36,9 @@ export interface ExactLives {
  * Computes the expected time in cycles in which the slowest of several multiprocessors finishes its blocks, if no new
  * blocks replace ended blocks.
  *
- * On average a multiprocessor takes ∫ E[t(w(v))] dv over the virtual time v in which any of its blocks is active. The
- * slowest one takes longer for two independent reasons, whose effects add as squares: it has the longest block of all,
- * or it has more work in total. The second effect is the standard deviation of the integral times the expected maximum
- * of as many standard normal variables as there are multiprocessors. If a multiprocessor has several schedulers, whose
- * groups compete for issue separately, the slowest scheduler counts instead.
- * @param profile activity of a slot
+ * On average a multiprocessor takes ∫ E[t(w(v))] dv over the virtual time v in which any of its blocks is active.
+ * The slowest one takes longer for two independent reasons, whose effects add as squares: it has the longest block of
+ * all, or it has more work in total. With several schedulers, the slowest scheduler counts instead.
  * @param slots block slots in use per multiprocessor
  * @param lives of the launch, if they are exact; `null` if blocks are draws
  */
@@ -75,7 +72,6 @@ export function computeDrainCycles(
  * Computes the expected time in cycles from the last dispatch to the end of the block that starts then, while the other
  * slots of its multiprocessor finish their blocks.
  * @param fresh activity of a block from its start, on the cells of the profile
- * @param profile,slots as in `computeDrainCycles`
  */
 export function computeLastBlockCycles(
   { data: own }: ActivityProfile,
@@ -222,8 +218,7 @@ function writeSlowestInto(
 
 /**
  * Computes ln P(no block is active), if `longer` blocks live long enough to be active at this time and `active` blocks
- * are active on average, each with the same probability. Draws may contain no block that lives this long, but a launch
- * with exact lives certainly contains its longest blocks.
+ * are active on average. Only a launch with exact lives certainly contains its longest blocks.
  */
 function computeLogNone(longer: number, active: number): number {
   const blocks = Math.max(1, longer);

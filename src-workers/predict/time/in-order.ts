@@ -16,20 +16,14 @@ import { computeSlowestCycles, findFirstPlace } from './placed.ts';
 const getState = createScratch();
 
 /**
- * Computes the time in cycles of a launch whose blocks are listed and start in their order. Each block goes to the
- * block slot that is free first.
+ * Computes the time in cycles of a launch whose blocks are listed and start in their order, each in the block slot that
+ * is free first.
  *
- * Each multiprocessor counts iterations; a block lives for as many as its deepest group. Each of its schedulers has a
- * clock that runs at t(w), where w counts the groups that compete on this scheduler. A block ends at the latest of
- * these clocks. (In the event simulation, each scheduler counts its own iterations.)
- *
- * Up to the last dispatch, w is a mean over bins of time. A group that ends inside a bin counts for a part of this bin,
- * so that no iteration is lost. After the last dispatch, each scheduler runs alone, group by group, and the slowest
- * decides.
+ * Each multiprocessor counts iterations; a block lives for as many as its deepest group. Each of its schedulers has
+ * a clock that runs at t(w), where w counts the groups that compete on this scheduler. A block ends at the latest of
+ * these clocks. Up to the last dispatch, w is a mean over bins of time. After it, each scheduler runs alone, group by
+ * group, and the slowest decides.
  * @param blocks all blocks, or a sample of them; for a sample, the time up to the last dispatch is scaled up
- * @param gridBlocks G
- * @param residentBlocks R
- * @param multiprocessors M
  */
 export function computeInOrderCycles(
   blocks: ListedBlocks,

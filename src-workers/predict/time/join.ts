@@ -2,9 +2,9 @@ import { CELL_FIELDS, GROUP, PAIR, WIDTH, type ActivityProfile } from './activit
 import { estimateNormalMaximum } from './drain.ts';
 
 /**
- * How differently the schedulers of a multiprocessor are loaded by one block. Each scheduler that the block uses has m
- * of its groups. The sum S of their depths is the scheduler's work, and the longest depth D is its time in the block,
- * both in iterations.
+ * How differently the schedulers of a multiprocessor are loaded by one block. On each scheduler that the block uses,
+ * the sum S of the depths of its groups is the scheduler's work, and the longest depth D its time in the block,
+ * iterations.
  */
 export class SchedulerShares {
   readonly schedulers: number;
@@ -70,16 +70,12 @@ export class SchedulerShares {
 }
 
 /**
- * Computes the cycles by which the life of a block is longer because the block ends with the last of its schedulers.
- *
- * Let the pace of a scheduler be a cycles per iteration, and b more for each active group of this block. The scheduler
- * then takes a·D + b·S cycles for its groups of the block. The block takes the largest of these sums, while the mean
- * pace of a multiprocessor contains only a·E[the largest D] + b·E[S]. The other blocks of the multiprocessor do not
- * change the difference: in a closed network of R blocks, each with two servers of exponential times, a round takes R +
- * 1/2 mean times.
+ * Computes the cycles by which the life of a block is longer because it ends with the last of its schedulers
+ * (README.md, Schedulers). A scheduler at a cycles per iteration, and b more for each active group of this block, takes
+ * a·D + b·S cycles. The mean pace of a multiprocessor contains only a·E[the largest D] + b·E[S].
  * @param own mean number of active groups of the block on each of its schedulers
  * @param pace cycles per iteration at the mean number of active groups
- * @param slope further cycles per iteration for each further active group of a scheduler
+ * @param slope b
  */
 export function computeJoinCycles(shares: SchedulerShares, own: number, pace: number, slope: number): number {
   const { depthLead, workLead, correlation } = shares;

@@ -4,7 +4,7 @@ import type { SchedulerShares } from './join.ts';
 
 /**
  * Law of a block's life B in virtual time (iterations): the time for which it occupies its slot, and the number of its
- * active groups during this time. The law does not depend on t(w), so launches with different paces can share it.
+ * active groups. It does not depend on t(w), so launches with different paces can share it.
  */
 export interface BlockLaw {
   readonly groupsPerBlock: number;

@@ -23,13 +23,11 @@ export function computePlacedCycles(
 
 /**
  * Computes the time in cycles in which the slowest scheduler finishes the blocks that its multiprocessor holds. The
- * k-th held block is on multiprocessor k mod M. The time of a scheduler, ∫ t(w(v)) dv (see `README.md`), is computed
- * in full only for the schedulers with the longest estimates.
+ * k-th held block is on multiprocessor k mod M. The time is computed in full only for the schedulers with the longest
+ * estimates.
  * @param held indices of the held blocks, at least one
  * @param elapsed iterations that each held block has already run; `null` if all blocks start now
- * @param multiprocessors M
- * @param clocks cycles that each scheduler has already run, with the schedulers of a multiprocessor next to each other;
- * `null` for 0
+ * @param clocks cycles that each scheduler has already run, multiprocessor by multiprocessor; `null` for 0
  */
 export function computeSlowestCycles(
   blocks: ListedBlocks,

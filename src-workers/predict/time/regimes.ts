@@ -53,7 +53,6 @@ export function findRegime(launch: TimedLaunch): Regime {
   throw new TypeError('No regime fits the launch.');
 }
 
-/** The expected time of a launch, cycles. */
 export function computeLaunchCycles(launch: TimedLaunch): number {
   return findRegime(launch).cycles(launch);
 }
@@ -104,8 +103,8 @@ function isUnevenFetch({ fetchedUnits, gridBlocks, multiprocessors, residency }:
 
 /**
  * Computes the cycles of a dynamic fetch in which some multiprocessors hold fewer blocks. Their groups are faster and
- * fetch more of the units. So the units run out for all groups together, after the iterations of a group at the mean
- * speed. The first unit of every lane does not depend on the speed.
+ * fetch more units, so the units run out after the iterations of a group at the mean speed. The first unit of every
+ * lane does not depend on the speed.
  */
 function computeUnevenFetchCycles({ residency, gridBlocks, multiprocessors, fetchedUnits }: TimedLaunch): number {
   const { cyclesPerIteration, block } = residency;

@@ -23,8 +23,7 @@ export function getRenewal(law: BlockLaw): Renewal {
 
 /**
  * Returns the number of blocks per slot after which a multiprocessor is assumed to be stationary. The differences
- * between the waves fade as exp(−2π²·waves·(σ_B/E[B])²), and the ages become stationary only after several residual
- * lives.
+ * between the waves fade as exp(−2π²·waves·(σ_B/E[B])²).
  */
 export function countWavesUntilStationary({ meanBlock, meanResidual, blockDeviation }: BlockLaw): number {
   const variation = blockDeviation / meanBlock;

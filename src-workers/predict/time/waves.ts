@@ -157,11 +157,9 @@ function computeUntiedCycles({ residency, gridBlocks, multiprocessors }: Wave): 
 }
 
 /**
- * Computes the probability that all multiprocessors end the waves before the last one at the same instant. They do if
- * all their groups have the longest life, or if so few groups have a shorter life that t(w) is the same. The blocks of
- * the last wave are then distributed evenly. Otherwise, the multiprocessors that are free first take all the blocks
- * that they can hold. The result is limited to the probability that no block ends early, because the slot of such a
- * block would be refilled at once.
+ * Computes the probability that all multiprocessors end the waves before the last one at the same instant, because all
+ * their groups have the longest life, or so few a shorter one that t(w) is the same. The blocks of the last wave are
+ * then distributed evenly. Otherwise, the multiprocessors that are free first take all the blocks that they can hold.
  */
 function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
