@@ -19,21 +19,19 @@ import { isSorted } from '../predict/time/dealt-launch.ts';
 import { AXIS, decodeInto } from '../domain/space.ts';
 
 /**
- * Slack below a bound. Predicted times are approximations, so a predicted time may be below its bound. The slack is not
- * proven to be enough, but it is for the designs of 335 random studies in all regimes (`test/unit/random-studies.ts`)
- * and of the examples.
+ * Slack below a bound. Predicted times are approximations, so a predicted time may be below its bound. The slack is
+ * enough for the designs of 335 random studies (`test/unit/random-studies.ts`) and of the examples, but not proven.
  */
 const SLACK = 0.005;
 /** Slack of a single loop over sorted units, of which only a sample is counted; enough in 480 random studies. */
 const SORTED_SLACK = 0.015;
 /** Slack of a family, whose pace is rounded differently from the paces of its launches. */
 const FAMILY_SLACK = 0.04;
-/** Slack of a family whose single loop moves data: collatz with 8 bytes per iteration is 9 % below its bound. */
+/** Slack of a family whose single loop moves data. */
 const MOVING_FAMILY_SLACK = 0.12;
 /**
  * Slack of a single loop that moves data; the second value is for units in a given order. The pace uses a mean round,
- * which may lose more than the launch does: a time of the mandelbrot example with 16 bytes per iteration is 9 % below
- * its bound.
+ * which may lose more than the launch does.
  */
 const MOVING_SLACK = 0.04;
 const MOVING_IN_ORDER_SLACK = 0.12;
@@ -163,11 +161,9 @@ interface Promising {
 
 /**
  * Predicts the designs of a list that can be within `fraction` of its fastest, one entry per design. Every other design
- * gets the time NaN, and its reason if it is invalid.
- *
- * The search is best first (Hart, Nilsson & Raphael 1968): it computes a closer bound, or else the time, of the design
- * with the smallest bound. After some predictions the fastest time hardly improves. The other designs then follow in
- * the order in which neighbours share the most laws.
+ * gets the time NaN, and its reason if it is invalid. The search is best first (Hart, Nilsson & Raphael 1968); after
+ * some predictions the fastest time hardly improves, and the other designs follow in the order in which neighbours
+ * share the most laws.
  * @param bestMs the known time of another design, as if it were in the list
  */
 export function predictPromising(

@@ -70,7 +70,6 @@ export function cellBests(
 }
 
 /**
- * Joins the maps of all parts.
  * @param examined positions of the launches and block sizes that represent the others, or `null` if all were predicted;
  * a cell without a predicted design gets the time of the nearest design
  */

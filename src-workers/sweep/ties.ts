@@ -6,8 +6,7 @@ import { timeOf, type Ranking } from './ranking.ts';
 
 /**
  * The tie band is never narrower than this, because the model cannot distinguish closer designs: among the best designs
- * of a study with unsorted units, predictions differ from the event simulator by a median of 0.3 to 1.5 % (`npm run
- * bench simulations`), and less for the random designs of `npm run bench composite`.
+ * of a study, predictions differ from the event simulator by a median of 0.3 to 1.5 %.
  */
 export const AGREEMENT_FRACTION = 0.015;
 

@@ -88,8 +88,8 @@ const GROWTH = 1.2;
 /** Maximum number of measurements in a fit: half of them the fastest, the others evenly among the rest. */
 const MAX_FITTED = 160;
 /**
- * The weight of each axis in the covariance. Values between 0.5 and 0.7 make no difference. With 1, as in most tuners,
- * the measured convolutions need many times as many measurements.
+ * The weight of each axis in the covariance. With 1, as in most tuners, the measured convolutions need many times as
+ * many measurements.
  */
 const INTERACTION = 0.6;
 /** Predictions are rounded to this many values when they serve as a coordinate. */
@@ -99,7 +99,7 @@ const WIDE_EVERY = 4;
 const WIDER = 2;
 /**
  * The expected regret uses a process that is wider by at least this factor, because the fitted widths are only the most
- * probable ones. The factor was chosen on five of the nine measured spaces that the bench replays.
+ * probable ones. Chosen on five of the nine measured spaces that the bench replays.
  */
 const LEAST_WIDENING = 1.5;
 /** The expected regret considers this many of the most promising designs, in this many draws of their times. */

@@ -28,14 +28,8 @@ function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): Accessing
 
 /**
  * Computes the traffic of one lane in one iteration of a unit, in bytes of device memory: `bytesPerIteration` of a
- * kernel, or the sum over its accesses.
- *
- * - `along-unit`: u threads read u consecutive elements of their unit. The rest of a sector serves the next iterations
- * if it stays in the first-level cache; otherwise the sector is read again (`bytesAlongRun`).
- * - `across-lanes`: whole sectors are used, so the traffic is the element.
- * - `scattered`: whole sectors per element, for the part of the gathers that miss (`countMisses`).
- *
- * An array with a footprint is read repeatedly, and is assumed to get half of each cache.
+ * kernel, or the sum over its accesses. An array with a footprint is read repeatedly, and is assumed to get half of
+ * each cache.
  * @param taking the launch; by default one thread per unit, long units, full multiprocessors, no shared memory
  */
 export function bytesOfIteration(
@@ -72,15 +66,13 @@ export function bytesOfIteration(
 /**
  * Bandwidth of the level-2 cache divided by the peak bandwidth of device memory, assumed for every device. Measured,
  * GB/s: 2,155 / 900 on a V100 (Jia et al., 2018, arXiv:1804.06826), 2,720 / 1,229 on an MI100, 4,300 to 5,100 / 1,638
- * on an MI210, 5,400 / 2,039 on an A100 (github.com/te42kyfo/gpu-benches, gpu-l2-cache). A ratio of 3.1 fits the
- * evidence no better: on the MI100, one median error falls by 0.4 %, and two rise by 0.7 and 1.5 %.
+ * on an MI210, 5,400 / 2,039 on an A100 (github.com/te42kyfo/gpu-benches, gpu-l2-cache).
  */
 const CACHE_BANDWIDTH_RATIO = 2.3;
 
 /**
- * Fraction of gathers that need a separate sector from device memory. It is assumed for the products of
- * `test/data/cycle-sim`, whose columns are random. Fits to the SpMV times of `db/evidence` have a median of 0.13 (four
- * of five are 0.02 to 0.25), because rows and neighbours share sectors.
+ * Fraction of gathers that need a separate sector from device memory, for random columns. Fits to the SpMV times of
+ * `db/evidence` have a median of 0.13, because rows and neighbours share sectors.
  */
 const GATHER_MISS_FRACTION = 0.4;
 

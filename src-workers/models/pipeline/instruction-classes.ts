@@ -39,12 +39,9 @@ const TWO_BANKS = 7;
  * 5.1 and CDNA 1, at the full rate on CDNA 2 and later, and otherwise at a sixteenth of it (AMD ISA reference guides).
  * For other devices every class is assumed to run at the FP32 rate.
  *
- * From `TWO_BANKS` on, NVIDIA's registers are in two banks, and a bank delivers one register per cycle. Of three
- * different registers, at least two are in the same bank. So a scheduler that could issue an FP32 instruction every
- * cycle needs two cycles for an instruction that reads three. On an H100, a pass of 16 instructions a·b + c and 3
- * others takes 32.3 cycles of a scheduler; with 16 instructions a·b + a it takes 19.1
- * (test/data/measured/h100-rates.csv). The compiler avoids this where an instruction reuses operands of the previous
- * one.
+ * From `TWO_BANKS` on, a bank of NVIDIA's registers delivers one register per cycle, and of three different registers
+ * at least two are in the same bank. So an FP32 instruction that reads three takes two cycles of a scheduler, as
+ * measured on an H100 (test/data/measured/h100-rates.csv).
  */
 export function classLanes(device: GpuDevice): ClassLanes {
   const { occupancy, fp32LanesPerMultiprocessor: fp32, schedulersPerMultiprocessor, threadGroupWidth } = device;

@@ -11,14 +11,10 @@ import type { KimDevice, KimFunctionalUnit, KimLaunch, KimRegisterFile } from '.
 /**
  * Describes a device of the catalogue in the terms of Kim's poster, for one kernel.
  *
- * Two functional units represent the kernel's iteration. The arithmetic unit has the latency of the dependent
- * instructions, and is as wide as the thread groups that hide it (latency × lanes/ω). Device memory is a unit of the
- * same form, with the width given by its bandwidth. Both are those of a whole multiprocessor, so each unit counts once
- * and there is one partition.
- *
- * The poster's formula leaves out that a register file is split, that registers or barriers may run out for other
- * reasons, and what the system reserves for a block (this is added to the launch). N_slot is therefore at least the
- * `residentBlocks`.
+ * An arithmetic unit has the latency of the dependent instructions, and is as wide as the thread groups that hide it
+ * (latency × lanes/ω). Device memory is a unit of the same form, with the width given by its bandwidth. Both are those
+ * of a whole multiprocessor, so there is one partition. The poster's formula leaves out some limits, so N_slot is at
+ * least the `residentBlocks`.
  */
 export function kimDevice(device: GpuDevice, kernel: KernelProfile): KimDevice {
   const { limits, threadGroupWidth } = device;

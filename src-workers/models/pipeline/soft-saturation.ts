@@ -30,8 +30,7 @@ export function cyclesPerIteration(parameters: PipelineParameters, groups: numbe
 
 /**
  * Softness of the knee between memory traffic and the rest of an iteration. Traffic queues before the memory is
- * saturated, so this knee is softer than that of issue. The value is assumed; it was fitted to the times of
- * `db/evidence` with a simpler model.
+ * saturated, so this knee is softer than that of issue. Assumed.
  */
 const MEMORY_SOFTNESS = 2.5;
 
