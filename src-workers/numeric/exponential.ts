@@ -14,7 +14,8 @@ export function computeAny(x: number): number {
   return i === 0 ? -more : 1 - DECAY[i] * (1 + more);
 }
 
-const HIGHEST_LOG = 4;
+/** From this z on, `notAll` is 1. */
+export const HIGHEST_LOG = 4;
 
 const NOT_ALL = Float64Array.from(
   { length: (HIGHEST_LOG - LOWEST) * STEPS + 2 },

@@ -1,6 +1,6 @@
 import { createSizedCache } from '../numeric/budget.ts';
 import { getOrMake } from '../numeric/kept.ts';
-import { DEPTH_LAW_BYTES, DEPTH_LAW_MS, LAUNCH_BYTES, LAUNCH_MS, MAX_SLABS } from './constants.ts';
+import { LAUNCH_BYTES } from './constants.ts';
 import { getDepthTable } from './depth/depth-table.ts';
 import type { GroupDepth } from '../domain/depth.ts';
 import { threadArena, threadBudget } from './memory.ts';
@@ -9,6 +9,14 @@ import { makeBlockLaw } from './time/block-law.ts';
 import type { CycleTable, Schedulers } from './time/cycles.ts';
 import { makeResidency, type Residency } from './time/residency.ts';
 import type { Caches, DepthLaws, LawCaches, LawKey } from './tables.ts';
+
+/** When this many slabs are in use, block laws of other designs are dropped. So the slabs fit in a core's cache. */
+const MAX_SLABS = 8;
+/** Size of a depth law with its table, bytes. */
+const DEPTH_LAW_BYTES = 16 * 2 ** 10;
+/** Usual time to make a depth law. The times in `_MS` decide which values a full cache drops. */
+const DEPTH_LAW_MS = 2;
+const LAUNCH_MS = 0.3;
 
 /** A key has a design's values, not its positions on the axes, so that plans with other axes share the laws. */
 

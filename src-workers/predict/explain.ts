@@ -1,7 +1,7 @@
 import type { Achieved, Breakdown } from '../domain/breakdown.ts';
 import { isEvenShare, isPadded } from '../domain/design.ts';
 import { regimeInfo } from '../domain/regime.ts';
-import { ACHIEVED_BANDWIDTH, LONGEST_SHARE } from './constants.ts';
+import { ACHIEVED_BANDWIDTH } from './constants.ts';
 import { explainCpu } from './cpu.ts';
 import { keepsOrder } from './dealing/given.ts';
 import {
@@ -22,6 +22,9 @@ import { isInGivenOrder } from './orders.ts';
 import { preparePipeline } from './predictor.ts';
 import type { Predictor } from './tables.ts';
 import { interpolateCycles } from './time/cycles.ts';
+
+/** A breakdown names the longest unit as the cause if it takes at least this fraction of a launch's time. */
+const LONGEST_SHARE = 0.5;
 
 /**
  * Explains the predicted time of a valid design as a sum of parts. The parts are differences between idealised

@@ -5,13 +5,19 @@ import { expectedDivergence } from '../models/divergence/expected.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { moments } from '../models/workload/laws.ts';
 import { getOrMake } from '../numeric/kept.ts';
-import { BLOCK_START_CYCLES, LAUNCH_FLOOR_MS } from './constants.ts';
+import { LAUNCH_FLOOR_MS } from './constants.ts';
 import { computeBalancingCost, computeBalancingMilliseconds, PASS_OVERHEAD_MS } from './cost/balancing-cost.ts';
 import { getPace } from './cost/pace.ts';
 import { computePhaseDemands, computeStepFactor } from './cost/phases.ts';
 import { countSliceUnits } from './depth/padded.ts';
 import type { Candidate, GpuCandidate } from './design/candidate.ts';
 import { preparePipeline } from './predictor.ts';
+
+/**
+ * Cycles between the starts of two blocks on an NVIDIA device that was not measured. Assumed, as measured on an H100
+ * (test/data/measured/README.md).
+ */
+const BLOCK_START_CYCLES = 1.2;
 
 /** The time in which a device starts all blocks, ms; 0 if the rate is unknown. */
 export function computeBlockStartsMs({ device, gridBlocks }: GpuCandidate): number {

@@ -1,6 +1,12 @@
 import { createBudget } from '../numeric/budget.ts';
-import { KEPT_BYTES, KEPT_BYTES_PER_LENGTH, SLAB_LENGTH } from './constants.ts';
 import { createArena } from './time/arena.ts';
+
+/** Values in a slab, a piece of memory for block laws. */
+const SLAB_LENGTH = 1 << 15;
+/** Memory of a worker for depth laws, launches, paces and orders of units, bytes. More of it saves no time. */
+const KEPT_BYTES = 32 * 2 ** 20;
+/** Additional memory for each length of a workload in a given order, bytes: eight orders of two bytes per length. */
+const KEPT_BYTES_PER_LENGTH = 16;
 
 /** The memory in which a thread keeps laws and launches of all plans, for sweeps and for advice. */
 export const threadBudget = createBudget(KEPT_BYTES);

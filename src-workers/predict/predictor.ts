@@ -11,7 +11,7 @@ import { createOwnedCache, createSizedCache } from '../numeric/budget.ts';
 import { getOrMake, kept, keptWith } from '../numeric/kept.ts';
 import { mappedLaw, moments } from '../models/workload/laws.ts';
 import { createCaches, getLawCaches } from './caches.ts';
-import { OPEN_PROBABILITY, ORDER_BYTES, ORDER_MS, PACE_BYTES, PACE_MS } from './constants.ts';
+import { ORDER_BYTES, ORDER_MS, PACE_BYTES } from './constants.ts';
 import { createCpuLoads } from './cpu.ts';
 import { countMostTiles, orderByTiles, type Tile } from './dealing/tiles.ts';
 import { makeCoresShape, makeShape } from './design/shapes.ts';
@@ -19,6 +19,12 @@ import { makeRoomForOrders, threadBudget } from './memory.ts';
 import { makeGivenLengths } from './ordered.ts';
 import { getGivenOrder, type SweepPlan } from './plan.ts';
 import type { Allowed, Caches, Predictor } from './tables.ts';
+
+const PACE_MS = 0.005;
+/**
+ * The longest unit counts as certainly below, or above, a gap between two lengths if the other case is less probable.
+ */
+const OPEN_PROBABILITY = 1e-3;
 
 /** @param caches caches of another predictor whose plan has the same units (see `Predictor`) */
 export function createPredictor(plan: SweepPlan, caches: Caches = createCaches(), isClass = false): Predictor {

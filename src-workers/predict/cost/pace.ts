@@ -13,7 +13,7 @@ import {
 } from '../../models/pipeline/soft-saturation.ts';
 import { getOrMake } from '../../numeric/kept.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
-import { ACHIEVED_BANDWIDTH, LEAST_ISSUE_SHARE, SMALL_SETUP } from '../constants.ts';
+import { ACHIEVED_BANDWIDTH } from '../constants.ts';
 import { countSearchSteps } from '../dealing/even-share.ts';
 import type { GpuCandidate } from '../design/candidate.ts';
 import { preparePipeline } from '../predictor.ts';
@@ -27,6 +27,14 @@ import { added, computePhaseDemands, computeStepFactor, times } from './phases.t
  * Cost of one iteration of a launch, and the number of iterations that each other phase of the kernel is worth in it
  * (README.md, The cost of an iteration and of the other phases).
  */
+
+/** If issue has a smaller share in the cycles of one more group, schedulers are assumed to have no effect. */
+const LEAST_ISSUE_SHARE = 0.05;
+/**
+ * A setup that is a smaller part of the iterations until the next setup is rounded as finely as this part, so that
+ * launches share laws.
+ */
+const SMALL_SETUP = 1 / 8;
 
 /** Above this number of rounds, a phase that runs once per thread has no weight. */
 const MOST_ROUNDS = 64;

@@ -3,7 +3,12 @@ import type { KernelProfile, Phase } from '../../domain/kernel.ts';
 import { kernelPhase } from '../../domain/provenance.ts';
 import { costFactor } from '../../models/granularity/granularity.ts';
 import { phaseDemand as derivedDemand, type Demand } from '../../models/pipeline/derive.ts';
-import { WIDE_COMBINE } from '../constants.ts';
+
+/**
+ * The work that combines the results of the thread groups that share a unit: a store to shared memory, a barrier, a
+ * load and a second barrier, with the addresses. Counted by hand, and assumed for every kernel.
+ */
+const WIDE_COMBINE: Phase = { instructions: 15, dependentExchanges: 4 };
 
 /** The time of an iteration of a lane that shares its unit, divided by the time of a thread with a whole unit. */
 export function computeStepFactor(

@@ -2,11 +2,14 @@ import { formatBalancing } from '../../domain/balancing.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { compactNumbers, findLargest, makeNumbers, type CompactNumbers } from '../../numeric/compact.ts';
 import { createOwnedCache } from '../../numeric/budget.ts';
-import { GIVEN_UNITS, ORDER_BYTES, ORDER_MS } from '../constants.ts';
+import { ORDER_BYTES, ORDER_MS } from '../constants.ts';
 import { listBucketRanges } from '../depth/prepared-law.ts';
 import { threadBudget } from '../memory.ts';
 import { repeatUnits } from '../ordered.ts';
 import type { GivenBalancing, GivenOrder } from './given.ts';
+
+/** Units of a given order that are arranged to represent all of them, or the number of lengths if that is larger. */
+const GIVEN_UNITS = 2 ** 18;
 
 /** Keyed by the lengths of a workload, then units and balancing. All devices, kernels and setups share the orders. */
 const getKnownOrder = createOwnedCache<CompactNumbers, string, GivenOrder>(threadBudget, ORDER_MS, sizeOfOrder);

@@ -1,7 +1,13 @@
 import type { LoopForm } from '../../domain/kernel.ts';
 import { getOrMake } from '../../numeric/kept.ts';
 import { findLargest } from '../../numeric/compact.ts';
-import { BOUND_ERRORS, BOUND_LOOKUPS, MAX_BOUND_GROUPS, MIN_BOUND_GROUPS } from '../constants.ts';
+
+/** Lengths that are read for a lower limit of the depths of flattened loops (`findSureTotal`). */
+const BOUND_LOOKUPS = 2 ** 14;
+const MIN_BOUND_GROUPS = 24;
+const MAX_BOUND_GROUPS = 128;
+/** Standard errors by which the limit of `findSureTotal` is below the mean of its sample. */
+const BOUND_ERRORS = 4.5;
 
 /**
  * The way in which a launch deals its units to its slots, for the prediction and the simulator. A slot is u threads

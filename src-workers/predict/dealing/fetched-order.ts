@@ -1,10 +1,15 @@
 import { findLargest, type CompactNumbers } from '../../numeric/compact.ts';
 import { goldenTurn } from '../../numeric/lattice.ts';
 import { indexedQueue } from '../../numeric/queue.ts';
-import { LAST_LIVES, MIN_PLAYED_GROUPS, PLAYED_UNITS } from '../constants.ts';
 import { getLongestOfGroups, getLossOfGroups, sumRepeated, type GivenOrder } from './given.ts';
 import type { DiscreteLaw } from '../depth/discrete-law.ts';
 import type { FetchedOrder, FetchingGroup } from '../depth/fetched.ts';
+
+/** Number of units of a given order that the simulated ("played") groups fetch. */
+const PLAYED_UNITS = 2 ** 14;
+const MIN_PLAYED_GROUPS = 4;
+/** Maximum number of unfinished fetches that are examined when the units have run out. */
+const LAST_LIVES = 2 ** 16;
 
 /**
  * Prepares the simulation of groups that fetch from an order.

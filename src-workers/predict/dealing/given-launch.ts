@@ -1,20 +1,5 @@
 import { goldenTurn, greatestCommonDivisor } from '../../numeric/lattice.ts';
-import {
-  GIVEN_SETUP_LOOKUPS,
-  LANES_AT_ONCE,
-  LAW_LOOKUPS,
-  MAX_GIVEN_GROUPS,
-  MAX_GIVEN_LOOKUPS,
-  MAX_LAW_GROUPS,
-  LANES_OF_LOOKUP,
-  MAX_SHARE_LOOKUPS,
-  MIN_GIVEN_BLOCKS,
-  MIN_GIVEN_ROUNDS,
-  SAMPLED_SETUP_LOOKUPS,
-  SUMMED_UNITS,
-  TREND,
-  TREND_PARTS,
-} from '../constants.ts';
+import { MAX_LAW_GROUPS } from '../constants.ts';
 import type { GivenLoss } from '../../domain/loss.ts';
 import { copyCompactly, type CompactNumbers } from '../../numeric/compact.ts';
 import { createScratch } from '../../numeric/scratch.ts';
@@ -32,6 +17,31 @@ import {
   type PlainLaunch,
 } from './given.ts';
 import { createRecentLaunches, createRecentStarts } from './recent.ts';
+
+/** Maximum number of groups of a launch in a given order that are all computed. A larger launch is sampled. */
+const MAX_GIVEN_GROUPS = 2 ** 17;
+/** Lengths, or longest lengths of n units, that are read for a launch in a given order. Beyond this, it is sampled. */
+const MAX_GIVEN_LOOKUPS = 2 ** 22;
+/** Minimum number of rounds that are added up to represent all rounds. */
+const MIN_GIVEN_ROUNDS = 64;
+/** Lengths that are read to count the setups of lanes out of step in a launch that is played in full. */
+const GIVEN_SETUP_LOOKUPS = 2 ** 16;
+/** Lengths that are read to count the setups of lanes out of step if a launch is only sampled. */
+const SAMPLED_SETUP_LOOKUPS = 2 ** 12;
+const MAX_SHARE_LOOKUPS = 2 ** 20;
+/** Lanes that are summed side by side. Chosen: this only saves time. */
+const LANES_AT_ONCE = 2 ** 11;
+const MIN_GIVEN_BLOCKS = 48;
+/** Lengths, or longest lengths of n units, that are read for a law of known blocks. */
+const LAW_LOOKUPS = 2 ** 13;
+/** A round of a flattened group takes about as long to add up as this many look-ups of the longest of n units. */
+const LANES_OF_LOOKUP = 8;
+/** An order has one running sum for each stretch of this many units. Shorter stretches would take more memory. */
+const SUMMED_UNITS = 32;
+/** Parts of a launch that are compared with each other if it has more than `PLAYED_GROUPS` groups. */
+const TREND_PARTS = 16;
+/** A launch with more than `PLAYED_GROUPS` groups is played only if its parts deviate from their mean by this share. */
+const TREND = 0.1;
 
 /** Scratch arrays of one launch without setup. The results are kept in compact copies. */
 const getDepths = createScratch();

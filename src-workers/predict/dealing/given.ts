@@ -8,8 +8,10 @@ import type { GivenLoss } from '../../domain/loss.ts';
 import { makeNumbers, type CompactNumbers } from '../../numeric/compact.ts';
 import { getOrMake } from '../../numeric/kept.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
-import { LONGEST_GROUPS } from '../constants.ts';
 import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
+
+/** Number of groups with the longest units of an order. Their blocks are always in a sample. */
+const LONGEST_GROUPS = 8;
 
 /** Balancings that keep a given order, at least in part: a window keeps its set of units, a bucket their order. */
 export type GivenBalancing =

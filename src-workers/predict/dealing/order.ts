@@ -2,8 +2,12 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import { compactNumbers, type CompactNumbers } from '../../numeric/compact.ts';
 import { getOrMake, kept, keptFor } from '../../numeric/kept.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
-import { LONGEST_UNITS, ORDER_LENGTHS } from '../constants.ts';
 import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
+
+/** Lengths that are kept of a sorted order: all, or evenly spaced ranks of as many windows as fit. */
+const ORDER_LENGTHS = 2 ** 18;
+/** The longest units that are kept if not every length of a sorted order is kept. */
+const LONGEST_UNITS = 4096;
 
 /**
  * Units sorted by length, the shortest first, within windows of M consecutive units. The lengths are an even sample of

@@ -1,7 +1,9 @@
 import { createSizedCache } from '../../numeric/budget.ts';
 import type { CompactNumbers } from '../../numeric/compact.ts';
-import { LAUNCH_BYTES, PLAIN_LAUNCH_MS } from '../constants.ts';
+import { LAUNCH_BYTES } from '../constants.ts';
 import { threadBudget } from '../memory.ts';
+
+const PLAIN_LAUNCH_MS = 0.5;
 
 interface PlainBlocks {
   readonly blocks: Int32Array;

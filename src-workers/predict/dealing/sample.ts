@@ -1,17 +1,3 @@
-import {
-  BOUND_STEPS,
-  MIN_SAMPLED_BLOCKS,
-  MIN_SAMPLED_GROUPS,
-  KNOWN_GROUPS,
-  KNOWN_LOOKUPS,
-  LONGEST_SAMPLED_BLOCKS,
-  LONGEST_SPACING,
-  MAX_SAMPLED_BLOCKS,
-  MAX_SAMPLED_GROUPS,
-  SAMPLE_CANDIDATES,
-  SAMPLED_LOOKUPS,
-  STEADY_GROUPS,
-} from '../constants.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { quickGenerator } from '../../numeric/random.ts';
 import {
@@ -26,6 +12,25 @@ import {
 import { sortRow } from './blocks.ts';
 import { createRecentLaunches, createRecentStarts } from './recent.ts';
 import { keepsLanes, type PlainSample, type SortedReader } from './order.ts';
+
+/** All blocks of a launch with sorted or bucketed units are computed only up to this many groups. */
+const KNOWN_GROUPS = 10_240;
+/** All blocks of a launch with sorted or bucketed units are computed only up to this many group rounds (units / n). */
+const KNOWN_LOOKUPS = 2 ** 16;
+/** Lengths that are read for a sample: its number of groups times the number of rounds. */
+const SAMPLED_LOOKUPS = 4096;
+const MIN_SAMPLED_GROUPS = 160;
+const MAX_SAMPLED_GROUPS = 480;
+const MIN_SAMPLED_BLOCKS = 48;
+const MAX_SAMPLED_BLOCKS = 256;
+const SAMPLE_CANDIDATES = 256;
+const LONGEST_SAMPLED_BLOCKS = 16;
+/** Step between sampled blocks of fully sorted units, as a fraction of the number of blocks that are longer. */
+const LONGEST_SPACING = 0.25;
+/** Steps per iteration to which the bounds of candidates are rounded. Chosen: closer candidates are equally good. */
+const BOUND_STEPS = 16;
+/** Groups of a block that are computed if depths rise steadily from group to group. */
+const STEADY_GROUPS = 4;
 
 export interface SampledBlocks {
   readonly groupsPerBlock: number;

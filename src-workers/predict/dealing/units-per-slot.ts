@@ -1,10 +1,13 @@
-import {
-  BUCKET_STEPS_PER_OCTAVE,
-  COUNTED_UNITS,
-  DEALT_STEPS_PER_OCTAVE,
-  FETCHED_STEPS_PER_OCTAVE,
-  NEGLIGIBLE_BLOCKS,
-} from '../constants.ts';
+/** Up to this many units per slot, slots with one additional unit are computed separately. */
+const COUNTED_UNITS = 12;
+/** Laws per factor of two in the units per slot beyond `COUNTED_UNITS`. Each represents means up to 6 % away. */
+const DEALT_STEPS_PER_OCTAVE = 6;
+/** Laws per factor of two in the rounds of buckets. Each represents means up to 3 % below its own. */
+const BUCKET_STEPS_PER_OCTAVE = 32;
+/** Laws per factor of two in the fetched units per slot. Each represents means up to 3 % away. */
+const FETCHED_STEPS_PER_OCTAVE = 12;
+/** Blocks with one unit less (the last ones) get no separate law if they are at most this fraction of all blocks. */
+const NEGLIGIBLE_BLOCKS = 1 / 64;
 
 /** Depth laws are made for some mean numbers of units per slot only, because one more term hardly changes a sum. */
 export interface TabulatedUnits {

@@ -1,7 +1,15 @@
 import type { GroupDepth, StepLaw } from '../../domain/depth.ts';
-import { notAll } from '../../numeric/exponential.ts';
+import { HIGHEST_LOG, notAll } from '../../numeric/exponential.ts';
 import { keptWith } from '../../numeric/kept.ts';
-import { DEPTH_ROWS, HIGHEST_LOG, LARGE_BLOCK, LOWEST_LOG, NEGLIGIBLE_DEPTH } from '../constants.ts';
+
+/** A depth law with at most this many rows is not reduced. */
+const DEPTH_ROWS = 48;
+/** The rows of a depth law are chosen for a single group and for a block of this many groups. */
+const LARGE_BLOCK = 32;
+/** A tail with this probability no longer matters, even for the longest of a million depths. */
+const NEGLIGIBLE_DEPTH = 1e-10;
+/** The lowest ln(−ln P(ended)) in a table. Chosen: below it, almost surely no group of a block is active. */
+const LOWEST_LOG = -60;
 
 /** Gives the law of any block size in a microsecond. Survival is 1 before `edges[0]` and 0 after the last edge. */
 export interface DepthTable {

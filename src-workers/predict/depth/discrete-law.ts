@@ -2,17 +2,22 @@ import { fourier } from '../../numeric/fourier.ts';
 import { getOrMake } from '../../numeric/kept.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { normalUpperTail } from '../../models/workload/normal.ts';
-import {
-  LARGEST_SKEWNESS,
-  LOWEST_CUBE_BASE,
-  MAX_POINTS,
-  SMOOTH_DRAWS,
-  SMOOTH_SKEWNESS,
-  SMOOTH_TERMS,
-  TRANSFORM_POINTS,
-  WINDOW_INFORMATION,
-  WORTHWHILE_WINDOW,
-} from '../constants.ts';
+import { MAX_POINTS } from '../constants.ts';
+
+/** Sums of at least this many terms of comparable variance are computed as Pearson III laws with the same cumulants. */
+const SMOOTH_TERMS = 16;
+const SMOOTH_SKEWNESS = 0.5;
+/** Sums of more draws than this are computed as Pearson III laws, whatever their skewness is. */
+const SMOOTH_DRAWS = 256;
+const TRANSFORM_POINTS = 1024;
+/** A larger skewness of a Pearson III law is reduced to this, because the grid of normal quantiles is too coarse. */
+const LARGEST_SKEWNESS = 4;
+/** Below this base of Wilson and Hilferty's cube, the cube counts as 0, far below the rounding error of a sum. */
+const LOWEST_CUBE_BASE = 1e-4;
+/** −ln of the probability that a sum lies beyond one end of its window. Chosen: e⁻²³ is 1e-10, as for depths. */
+const WINDOW_INFORMATION = 23;
+/** The search for a window ends once a step leaves more than this fraction of its width. Chosen: this saves time. */
+const WORTHWHILE_WINDOW = 0.99;
 
 /** `values` strictly increase, and `survival[i]` = P(X > values[i]), so the last entry is 0. */
 export interface DiscreteLaw {

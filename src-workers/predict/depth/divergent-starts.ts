@@ -2,16 +2,21 @@ import { fourier, powerOfTwoAtLeast } from '../../numeric/fourier.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { firstIndex } from '../../numeric/search.ts';
 import { moments } from '../../models/workload/laws.ts';
-import {
-  DAMPED_SPECTRUM,
-  FETCHED_ROUNDS,
-  FOLLOWED_ROUNDS,
-  MIN_FETCHED_ROUNDS,
-  MIN_FOLLOWED_ROUNDS,
-  IN_STEP_DEVIATION,
-  START_POINTS,
-  SUM_REACH,
-} from '../constants.ts';
+import { FOLLOWED_ROUNDS } from '../constants.ts';
+
+/** Lanes start in step if the standard deviation of lengths, in iterations, is below this. */
+const IN_STEP_DEVIATION = 0.05;
+/** A sum of lengths is computed up to this number of standard deviations above its mean. */
+const SUM_REACH = 6;
+const START_POINTS = 2 ** 14;
+/** Minimum number of rounds that are followed one by one, even if `START_POINTS` are too few for their lengths. */
+const MIN_FOLLOWED_ROUNDS = 4;
+/** Units of a fetching lane that are followed one by one. */
+const FETCHED_ROUNDS = 48;
+/** Units of a fetching lane that are followed even if lengths must be rounded to fit `START_POINTS`. */
+const MIN_FETCHED_ROUNDS = 12;
+/** Damping of the last point of a transform of starts, beyond which the rate of starts counts as settled. */
+const DAMPED_SPECTRUM = 1e-7;
 
 /**
  * Computes the number of iterations of a work group in which any lane starts a unit, if every lane starts its next unit

@@ -12,14 +12,18 @@ import {
   makeSumTerm,
   type DiscreteLaw,
 } from './discrete-law.ts';
-import {
-  FETCH_LATTICE_POINTS,
-  LONGEST_TRANSIENT,
-  PART_PROBABILITY,
-  PART_WIDTH,
-  TAIL_PROBABILITY,
-  TIME_REACH,
-} from '../constants.ts';
+
+const FETCH_LATTICE_POINTS = 300;
+/** The rate of starts counts as settled after this many steps. For nearly equal lengths it may settle later. */
+const LONGEST_TRANSIENT = 4096;
+/** Maximum probability of a part of the law of T, the time when units run out. A part has one law of residual lives. */
+const PART_PROBABILITY = 1 / 6;
+/** Maximum width of a part of T's law outside its tails, divided by mean plus standard deviation of a length. */
+const PART_WIDTH = 1 / 4;
+/** Maximum probability of a part in the tails of T's law, which may be wider than `PART_WIDTH`. */
+const TAIL_PROBABILITY = 1e-3;
+/** The law of the time at which the units run out is cut off at this number of standard deviations. */
+const TIME_REACH = 6.4;
 
 interface RenewalFields {
   readonly step: number;

@@ -11,7 +11,10 @@ import { addRounds, computeMeanLoss, getLaneSums, makeLaneLaws, makeWindow, type
 import { getBuckets, getShared, prepareLaw, type BucketSet, type PreparedLaw, type WorkGroup } from './prepared-law.ts';
 import { countGroupFetches, countUnitStarts, getFetchedLaw, getRenewals } from './unit-starts.ts';
 import { computeWindowSurvival, type SortedWindow } from './window.ts';
-import { KEPT_DEPTH_NUMBERS, LARGEST_WINDOW_UNITS, MAX_POINTS } from '../constants.ts';
+import { LARGEST_WINDOW_UNITS, MAX_POINTS } from '../constants.ts';
+
+/** Maximum number of values in the cached depths of a law. The geometric example needs between 2**20 and 2**21. */
+const KEPT_DEPTH_NUMBERS = 2 ** 21;
 
 /**
  * Makes the law of the depth of work groups of `n` units, for one balancing (README.md, Depth). In round j of m, every

@@ -23,7 +23,14 @@ import {
   type WorkGroup,
 } from './prepared-law.ts';
 import { computeWindowMeanLoss, type SortedWindow } from './window.ts';
-import { KEPT_LANE_LAWS, LARGEST_MOMENT_TERM, LARGEST_WINDOW_UNITS, LOSS_POINTS } from '../constants.ts';
+import { LARGEST_WINDOW_UNITS } from '../constants.ts';
+
+/** Maximum number of cached laws of flattened lanes. With many buckets, each takes some hundred kilobytes. */
+const KEPT_LANE_LAWS = 96;
+/** Atoms to which a lane's sum is reduced for its mean loss, which then has three correct digits. */
+const LOSS_POINTS = 192;
+/** Maximum size of the terms left out of a mean loss by moments. Errors were below twice this in all laws tried. */
+const LARGEST_MOMENT_TERM = 1e-4;
 
 export interface WeightedLaw {
   readonly weight: number;

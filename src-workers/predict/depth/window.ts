@@ -1,7 +1,10 @@
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { type StepLaws, isLattice } from './depth-table.ts';
-import { GROUP_EDGES, NEGLIGIBLE_LIFE, TAIL_EDGES } from '../constants.ts';
+import { GROUP_EDGES, NEGLIGIBLE_LIFE } from '../constants.ts';
 import type { DiscreteLaw } from './discrete-law.ts';
+
+/** Rows of a sorted window's law for each factor of e in its tail. */
+const TAIL_EDGES = 1.5;
 
 /** The unit of rank r has at most x iterations if at least r of M do: P(X_(r) ≤ x) = P(Bin(M, F(x)) ≥ r). */
 export interface SortedWindow {

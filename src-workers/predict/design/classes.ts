@@ -4,13 +4,17 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import { bytesOfIteration } from '../../models/memory/accesses.ts';
 import { createCaches } from '../caches.ts';
 import { getOrMake, kept, keptFor, keptWith } from '../../numeric/kept.ts';
-import { CLASS_CUTS, CLASS_POINTS, NOMINAL_BLOCK } from '../constants.ts';
 import { computePhaseDemands, computeStepFactor } from '../cost/phases.ts';
 import { PASS_OVERHEAD_MS } from '../cost/balancing-cost.ts';
 import { makeGivenLengths, makeUnitLaw } from '../ordered.ts';
 import { getGivenOrder, type SweepPlan } from '../plan.ts';
 import { createPredictor, preparePipeline } from '../predictor.ts';
 import type { Predictor, UnitClass } from '../tables.ts';
+
+const CLASS_POINTS = 192;
+const CLASS_CUTS = 24;
+/** The block size that the search for the best classes assumes if a whole block shares a unit. */
+const NOMINAL_BLOCK = 256;
 
 /** Maximum number of class plans that are kept with their laws. Edits of a kernel often choose the same classes. */
 const KEPT_CLASSES = 16;

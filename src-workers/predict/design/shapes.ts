@@ -3,8 +3,10 @@ import type { CpuDevice, GpuDevice } from '../../domain/device.ts';
 import type { Launch } from '../../domain/space.ts';
 import { bytesOfIteration, type AccessingThreads } from '../../models/memory/accesses.ts';
 import { residentBlocks } from '../../models/occupancy/resident.ts';
-import { REDUCTION_BYTES } from '../constants.ts';
 import type { SweepPlan } from '../plan.ts';
+
+/** Shared memory of a thread group for its part of a shared unit, bytes: one value in double precision. */
+const REDUCTION_BYTES = 8;
 
 /** The code of each reason in the columns; 0 is valid. */
 export const REASON = Object.fromEntries(INVALID_REASONS.map((reason, code) => [reason.code, code])) as Readonly<

@@ -1,14 +1,4 @@
-import {
-  AGE_STEP,
-  BLOCK_EDGES,
-  BULK_CELLS,
-  GROUP_EDGES,
-  NEGLIGIBLE_LIFE,
-  SAMPLE_QUANTILES,
-  TAIL_CELLS,
-  WIDEST_CELL_OF_BLOCK,
-  WIDEST_CELL_OF_TIME,
-} from '../constants.ts';
+import { GROUP_EDGES, NEGLIGIBLE_LIFE } from '../constants.ts';
 import type { GroupDepth } from '../../domain/depth.ts';
 import { findCell } from '../../numeric/search.ts';
 import type { SampledBlocks } from '../dealing/sample.ts';
@@ -34,6 +24,20 @@ import {
 } from './activity.ts';
 import { createArena, take, type Arena } from './arena.ts';
 import type { BlockLaw } from './law.ts';
+
+/** Cells for the bulk of each law (without its tail). */
+const BULK_CELLS = 3;
+/** Cells for each factor of e in the upper tail of a block's life. */
+const TAIL_CELLS = 0.5;
+/** The widest cell, as a fraction of E[B]. */
+const WIDEST_CELL_OF_BLOCK = 0.2;
+/** The widest cell, as a fraction of the time since the last dispatch. */
+const WIDEST_CELL_OF_TIME = 0.5;
+/** Two ages of a block share a record if their shares of active groups differ by less than this. */
+const AGE_STEP = 0.1;
+/** Edges of a sampled law at quantiles of its blocks' lives. */
+const BLOCK_EDGES = 48;
+const SAMPLE_QUANTILES = 128;
 
 /**
  * A row has seven numbers: its first time; P(block active), P(group active) and P(two groups active) up to the next

@@ -1,6 +1,6 @@
 import type { LockstepBalancing, WholeUnitBalancing } from '../../domain/design.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
-import { BLOCK_ORDERS, MAX_LAW_GROUPS, PLAYED_GROUPS } from '../constants.ts';
+import { MAX_LAW_GROUPS } from '../constants.ts';
 import type { Arena } from './arena.ts';
 import type { StepLaws } from '../depth/depth-table.ts';
 import { makeSampledSteps, makeSteppedBlockLaw } from './block-law.ts';
@@ -13,6 +13,11 @@ import { prepareLaw } from '../depth/prepared-law.ts';
 import { computeWindowSteps } from '../depth/window.ts';
 import { readSorted, type SortedOrder } from '../dealing/order.ts';
 import { computeAllBlocks, canListBlocks, sampleBlocks } from '../dealing/sample.ts';
+
+/** Maximum number of groups of a launch in a given order that is played block by block. */
+const PLAYED_GROUPS = 2 ** 13;
+/** Block orders over which a wave of sorted or bucketed units is averaged: an order and its reverse. */
+const BLOCK_ORDERS = 2;
 
 export type SortedBalancing = Extract<WholeUnitBalancing, { kind: 'window-sort' | 'full-sort' }>;
 

@@ -1,7 +1,6 @@
 import { findLargest } from '../../numeric/compact.ts';
 import { indexedQueue } from '../../numeric/queue.ts';
 import { createScratch } from '../../numeric/scratch.ts';
-import { LIFE_BINS } from '../constants.ts';
 import {
   countCompeting,
   findMostCompeting,
@@ -12,6 +11,9 @@ import {
 } from './cycles.ts';
 import type { ListedBlocks } from '../dealing/blocks.ts';
 import { computeSlowestCycles, findFirstPlace } from './placed.ts';
+
+/** Bins of time in which active groups are counted; a power of two. The longest life takes three bins less. */
+const LIFE_BINS = 128;
 
 const getState = createScratch();
 

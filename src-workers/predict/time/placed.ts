@@ -1,7 +1,9 @@
 import { createScratch } from '../../numeric/scratch.ts';
-import { SLOWEST_CANDIDATES } from '../constants.ts';
 import type { ListedBlocks, PlacedBlocks } from '../dealing/blocks.ts';
 import { countCompeting, interpolateCycles, ONE_SCHEDULER, type CycleTable, type Schedulers } from './cycles.ts';
+
+/** In a wave of known blocks, the time of this many schedulers is computed in full: the slowest by an estimate. */
+const SLOWEST_CANDIDATES = 6;
 
 const slowest = { scheduler: new Int32Array(SLOWEST_CANDIDATES), estimate: new Float64Array(SLOWEST_CANDIDATES) };
 const getFirst = createScratch();

@@ -1,5 +1,4 @@
 import { firstIndex } from '../../numeric/search.ts';
-import { NEVER_TIED, RARELY_LONGEST } from '../constants.ts';
 import { CELL_FIELDS, computeApart, GROUP, WIDTH, type ActivityProfile } from './activity.ts';
 import { AGE_FIELDS, getStationaryProfile } from './block-law.ts';
 import type { BlockLaw } from './law.ts';
@@ -8,6 +7,11 @@ import { computeMeanCycles, countFurther, findMostCompeting } from './cycles.ts'
 import { computeJoinCycles, SchedulerShares } from './join.ts';
 import { computeDispatch, extendRenewal, PHASE_FIELDS, getRenewal, countWavesUntilStationary } from './renewal.ts';
 import type { Residency } from './residency.ts';
+
+/** If a larger fraction of groups ends early, multiprocessors count as never ending together. Chosen: saves time. */
+const RARELY_LONGEST = 0.5;
+/** A smaller probability that all multiprocessors end together counts as 0. Chosen: this only saves time. */
+const NEVER_TIED = 1e-3;
 
 /** A grid of blocks that get work, on M multiprocessors. */
 export interface Wave {
