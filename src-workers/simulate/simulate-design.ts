@@ -75,50 +75,31 @@ function inARow(launches: readonly PreparedDesign[]): DeviceRun {
 }
 
 function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<PreparedDesign> {
-  const { balancing, gridBlocks, groupsPerBlock } = design;
-  const launch = {
-    multiprocessors: design.device.multiprocessors,
-    residentBlocks: design.residentBlocks,
-    groupsPerBlock,
-    gridBlocks,
-    cyclesPerIteration: design.cyclesPerIteration,
-    schedulers: design.schedulers,
-  };
-  const { setupIterations, overheadIterations } = design;
+  const { balancing, fetches } = design;
+  const { law, units } = plan;
+  const launch = { ...design, multiprocessors: design.device.multiprocessors };
   const given = getGivenOrder(plan);
   const isGiven = given !== null && balancing.kind !== 'shuffle';
   // Blocks of sorted or bucketed units start in random order.
   const isFixed = isGiven && !startsAtRandom(balancing);
   if (balancing.kind === 'dynamic-fetch') {
     const run = prepareFetchingDevice(launch, {
-      law: plan.law,
+      law,
       given,
-      units: plan.units,
+      units,
       lanesPerGroup: design.unitsPerGroup,
       lanesPerBlock: design.slotsPerBlock,
-      setupIterations,
+      setupIterations: design.setupIterations,
       fetch: balancing.fetch ?? 1,
-      ...(design.fetches && {
-        startCycles: design.fetches.startCycles,
-        fetchingCyclesPerIteration: design.fetches.cyclesPerIteration,
-        lastCycles: design.fetches.lastCycles,
+      ...(fetches && {
+        startCycles: fetches.startCycles,
+        fetchingCyclesPerIteration: fetches.cyclesPerIteration,
+        lastCycles: fetches.lastCycles,
       }),
     });
     return ok({ design, run, isGiven, isFixed });
   }
-  const source = dealtUnits({
-    law: plan.law,
-    given,
-    units: plan.units,
-    unitsPerGroup: design.unitsPerGroup,
-    loop: design.loop,
-    balancing,
-    groupsPerBlock,
-    slotsPerBlock: design.slotsPerBlock,
-    gridBlocks,
-    setupIterations,
-    overheadIterations,
-  });
+  const source = dealtUnits({ ...design, balancing, law, given, units });
   return source.ok ? ok({ design, run: prepareDevice(launch, source.value), isGiven, isFixed }) : source;
 }
 
