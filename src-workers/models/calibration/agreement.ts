@@ -97,16 +97,12 @@ export function agreement(input: MeasuredDesigns, options: AgreementOptions): Re
   }
   const figures = computeFigures(predictedMs, measuredMs);
   const intervals = bootstrap(predictedMs, measuredMs, options.uniform);
-  const estimate = (name: keyof Figures): Estimate => ({ value: figures[name], interval: intervals?.[name] ?? null });
+  const estimate = (name: FigureName): Estimate => ({ value: figures[name], interval: intervals?.[name] ?? null });
   const residuals = measuredMs.map((measured, i) => Math.log(measured / (figures.scale * predictedMs[i])));
   const unscaled = sortedErrors(predictedMs, measuredMs, 1);
   return ok({
     designs: n,
-    spearman: estimate('spearman'),
-    kendall: estimate('kendall'),
-    scale: estimate('scale'),
-    medianError: estimate('medianError'),
-    p95Error: estimate('p95Error'),
+    ...forEach(estimate),
     unscaled: { medianError: sortedQuantile(unscaled, 0.5), p95Error: sortedQuantile(unscaled, 0.95) },
     residuals,
     axes: axes
@@ -123,12 +119,12 @@ function isTime(timeMs: number): boolean {
   return timeMs > 0 && timeMs < Infinity;
 }
 
-interface Figures {
-  readonly spearman: number;
-  readonly kendall: number;
-  readonly scale: number;
-  readonly medianError: number;
-  readonly p95Error: number;
+const FIGURES = ['spearman', 'kendall', 'scale', 'medianError', 'p95Error'] as const;
+type FigureName = (typeof FIGURES)[number];
+type Figures = Readonly<Record<FigureName, number>>;
+
+function forEach<T>(of: (name: FigureName) => T): Readonly<Record<FigureName, T>> {
+  return Object.fromEntries(FIGURES.map((name) => [name, of(name)])) as Record<FigureName, T>;
 }
 
 function sortedErrors(predicted: Float64Array, measured: Float64Array, scale: number): Float64Array {
@@ -152,7 +148,7 @@ function bootstrap(
   predicted: Float64Array,
   measured: Float64Array,
   uniform: UniformSource,
-): Record<keyof Figures, Estimate['interval']> | null {
+): Readonly<Record<FigureName, Estimate['interval']>> | null {
   const n = predicted.length;
   if (n < MIN_BOOTSTRAP) return null;
   const resamples = Math.max(MIN_RESAMPLES, Math.min(RESAMPLES, Math.floor(MAX_DRAWN / n)));
@@ -167,19 +163,12 @@ function bootstrap(
     }
     all.push(computeFigures(drawnPredicted, drawnMeasured));
   }
-  const intervalOf = (name: keyof Figures) => {
+  return forEach((name) => {
     const sorted = Float64Array.from(all.map((figures) => figures[name]).filter(Number.isFinite)).sort();
     return sorted.length < resamples / 2
       ? null
       : { low: sortedQuantile(sorted, 0.025), high: sortedQuantile(sorted, 0.975) };
-  };
-  return {
-    spearman: intervalOf('spearman'),
-    kendall: intervalOf('kendall'),
-    scale: intervalOf('scale'),
-    medianError: intervalOf('medianError'),
-    p95Error: intervalOf('p95Error'),
-  };
+  });
 }
 
 function axisResiduals(axis: string, values: readonly (string | number)[], residuals: Float64Array): AxisResiduals {

@@ -50,47 +50,28 @@ export function deviceStack(
   maxwell: 'maxwell-fit' | 'maxwell-summary' = 'maxwell-fit',
 ): DeviceStack {
   const rules = device.occupancy;
-  switch (rules.family) {
-    case 'nvidia': {
-      const major = Number(rules.computeCapability.split('.')[0]);
-      if (major >= 7) {
-        return {
-          costs: null,
-          reason:
-            'Independent thread scheduling (compute capability 7.0 and later): every thread has its own program counter and reconverges at barriers, so there is no stack to push or spill. The loss by imbalance counts the time in which lanes that finish early wait.',
-        };
-      }
-      if (major === 6) {
-        return {
-          costs: STACK_COSTS[maxwell],
-          reason:
-            'Reconvergence stack. Pascal was not measured, so the costs of Maxwell are assumed (Bialas, Strzelecki 2015).',
-        };
-      }
-      if (major === 5)
-        return {
-          costs: STACK_COSTS[maxwell],
-          reason: 'Reconvergence stack, measured on Maxwell (Bialas, Strzelecki 2015).',
-        };
-      if (major === 3)
-        return {
-          costs: STACK_COSTS.kepler,
-          reason: 'Reconvergence stack, measured on Kepler (Bialas, Strzelecki 2015).',
-        };
-      return {
-        costs: null,
-        reason: 'Reconvergence stack, shorter than on Kepler. Its costs were not published, so none are counted.',
-      };
-    }
-    case 'amd':
-      return {
-        costs: null,
-        reason:
-          'No reconvergence stack: the compiler keeps the execution mask in scalar registers and saves it with ordinary scalar instructions, which count as instructions of the kernel.',
-      };
-    case 'intel':
-    case 'apple':
-    case 'generic':
-      return { costs: null, reason: 'No reconvergence stack is documented for this device, so no cost is counted.' };
-  }
+  const stack = (costs: StackCosts | null, reason: string): DeviceStack => ({ costs, reason });
+  if (rules.family === 'amd')
+    return stack(
+      null,
+      'No reconvergence stack: the compiler keeps the execution mask in scalar registers and saves it with ordinary scalar instructions, which count as instructions of the kernel.',
+    );
+  if (rules.family !== 'nvidia')
+    return stack(null, 'No reconvergence stack is documented for this device, so no cost is counted.');
+  const major = Number(rules.computeCapability.split('.')[0]);
+  if (major >= 7)
+    return stack(
+      null,
+      'Independent thread scheduling (compute capability 7.0 and later): every thread has its own program counter and reconverges at barriers, so there is no stack to push or spill. The loss by imbalance counts the time in which lanes that finish early wait.',
+    );
+  if (major === 6)
+    return stack(
+      STACK_COSTS[maxwell],
+      'Reconvergence stack. Pascal was not measured, so the costs of Maxwell are assumed (Bialas, Strzelecki 2015).',
+    );
+  if (major === 5)
+    return stack(STACK_COSTS[maxwell], 'Reconvergence stack, measured on Maxwell (Bialas, Strzelecki 2015).');
+  if (major === 3)
+    return stack(STACK_COSTS.kepler, 'Reconvergence stack, measured on Kepler (Bialas, Strzelecki 2015).');
+  return stack(null, 'Reconvergence stack, shorter than on Kepler. Its costs were not published, so none are counted.');
 }

@@ -35,26 +35,16 @@ function equationTimeMs(blocks: number, threadsPerBlock: number): number {
   return HASAN_IDEAL_TIME_MS / hasanEfficiency(HASAN_KEPLER20, blocks, threadsPerBlock);
 }
 
-export interface HasanModelSurfaces {
-  /** The surfaces of Fig. 1 (a) and (b), by Eq. 1–3: time, ms, and efficiency, 0…1. */
-  readonly equationTimeMs: LaunchSurface;
-  readonly equationEfficiency: LaunchSurface;
-  /** Time, ms, and efficiency by soft-saturation waves; the efficiency is the paper's τ divided by the time. */
-  readonly softTimeMs: LaunchSurface;
-  readonly softEfficiency: LaunchSurface;
-}
-
 /**
- * Computes the model surfaces over launches, by default those of Fig. 1 (Hasan et al. 2014,
- * doi:10.1007/978-3-662-44917-2_65). The caption of the paper's Fig. 2 swaps the ranges of the axes: no block has 1,248
- * threads.
+ * Computes the surfaces of Fig. 1 (Hasan et al. 2014, doi:10.1007/978-3-662-44917-2_65) by Eq. 1–3 and by
+ * soft-saturation waves: time, ms, and efficiency, 0…1, which is the paper's τ divided by the time.
  * @param soft τ and c in ms: `fitHasan()`
  */
 export function hasanModelSurfaces(
   soft: PipelineParameters,
   blocks: readonly number[] = FIGURE_1_BLOCKS,
   threadsPerBlock: readonly number[] = FIGURE_1_THREADS,
-): HasanModelSurfaces {
+) {
   const softTimeMs = (b: number, threads: number) => wavesTime(soft, hasanWaveLaunch(b, threads));
   return {
     equationTimeMs: surface(blocks, threadsPerBlock, equationTimeMs),
@@ -64,16 +54,11 @@ export function hasanModelSurfaces(
   };
 }
 
-export interface HasanMeasuredSurfaces {
-  /** Time, ms, and efficiency as in Fig. 2 (a) and (b), for the launches in Table 2: 160 of the 2,496. */
-  readonly timeMs: LaunchSurface;
-  readonly efficiency: LaunchSurface;
-  /** Predicted minus measured efficiency, percentage points. */
-  readonly equationErrorPoints: LaunchSurface;
-  readonly softErrorPoints: LaunchSurface;
-}
-
-export function hasanMeasuredSurfaces(soft: PipelineParameters): HasanMeasuredSurfaces {
+/**
+ * Lists time, ms, and efficiency as in Fig. 2, for the launches in Table 2 (160 of the 2,496), and predicted minus
+ * measured efficiency, percentage points.
+ */
+export function hasanMeasuredSurfaces(soft: PipelineParameters) {
   const blocks = HASAN_TABLE_2.map((row) => row.blocks);
   const timeMs = Float64Array.from(HASAN_TABLE_2.flatMap((row) => row.timeMs));
   const efficiency = timeMs.map((time) => HASAN_IDEAL_TIME_MS / time);
