@@ -1,6 +1,7 @@
 import type { GroupDepth } from '../domain/depth.ts';
 import type { Balancing, LengthClass, MixedBalancing } from '../domain/design.ts';
 import type { PipelineParameters } from '../domain/kernel.ts';
+import type { Implementation } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import type { CpuLoads } from './cpu.ts';
 import type { Budget } from '../numeric/budget.ts';
@@ -68,13 +69,7 @@ export interface UnitClass {
 /** A text if the law depends on a setup or on the items of a share; otherwise a number. */
 export type LawKey = number | string;
 
-export interface Allowed {
-  readonly threadsPerUnit: readonly boolean[];
-  readonly loop: readonly boolean[];
-  readonly balancing: readonly boolean[];
-  readonly registerCap: readonly boolean[];
-  readonly blockThreads: readonly boolean[];
-}
+export type Allowed = Readonly<Record<keyof Implementation['allows'], readonly boolean[]>>;
 
 export interface Pace {
   /** Returns the cycles of an iteration by active work groups. `iterationFactor` scales them to the launch. */

@@ -18,7 +18,7 @@ import { countSearchSteps } from '../dealing/even-share.ts';
 import type { GpuCandidate } from '../design/candidate.ts';
 import { preparePipeline } from '../predictor.ts';
 import type { Pace } from '../tables.ts';
-import { ONE_SCHEDULER, smoothRounds, type CycleTable, type Schedulers } from '../time/cycles.ts';
+import { ONE_SCHEDULER, smoothRounds, tabulateRounds, type CycleTable, type Schedulers } from '../time/cycles.ts';
 import { countActiveLanes } from './active-lanes.ts';
 import { isOneLoop, getMeanRound } from './mean-round.ts';
 import { added, computePhaseDemands, computeStepFactor, times } from './phases.ts';
@@ -216,7 +216,10 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   return {
     // Most designs are only compared by their bounds, so the table is made on demand. An accessor instead of a method
     // would double the memory of a pace.
-    getCycles: () => (table ??= makeGroupTable(pipeline, transfer, threadGroupsPerGroup, most, schedulers.count)),
+    getCycles: () =>
+      (table ??= tabulateRounds(most, schedulers.count, (groups) =>
+        cyclesWithTraffic(pipeline, transfer, groups * threadGroupsPerGroup),
+      )),
     findBestRate: (groups) =>
       findBestRate(pipeline, transfer, threadGroupsPerGroup, { count: schedulers.count, most }, groups),
     schedulers,
@@ -273,24 +276,6 @@ function findBestRate(
   let best = Infinity;
   for (let w = Math.max(1, groups - (groups % perRound)); w <= groups; w++) best = Math.min(best, cyclesOf(w) / w);
   return best;
-}
-
-/**
- * Tabulates cycles by number of active work groups. The thread groups of a work group run in step.
- * @param q number of schedulers that count their groups separately; numbers of groups between their full rounds are
- * interpolated, so they are not computed
- */
-function makeGroupTable(
-  pipeline: PipelineParameters,
-  transferCycles: number,
-  threadGroups: number,
-  most: number,
-  q: number,
-): CycleTable {
-  const table = new Float64Array(most + 1);
-  for (let w = 0; w <= most; w++)
-    if (w < q || w % q === 0 || w === most) table[w] = cyclesWithTraffic(pipeline, transferCycles, w * threadGroups);
-  return smoothRounds(table, q);
 }
 
 /**

@@ -129,17 +129,21 @@ function sortIntoBuckets(
     while (from > (b === 0 ? 0 : ends[b - 1]) && sorted[from - 1] === last[b]) from--;
     return end - from;
   });
-  return placeInBuckets(lengths, { next: ends.map((_, b) => (b === 0 ? 0 : ends[b - 1])), last, room });
+  const next = ends.map((_, b) => (b === 0 ? 0 : ends[b - 1]));
+  return placeInBuckets(lengths, next, last, room);
 }
 
-interface Buckets {
-  readonly next: number[];
-  /** The longest length of each bucket, and the number of units of that length for which the bucket has room. */
-  readonly last: readonly number[];
-  readonly room: number[];
-}
-
-function placeInBuckets(lengths: CompactNumbers, { next, last, room }: Buckets): CompactNumbers {
+/**
+ * @param next place of the next unit of each bucket
+ * @param last the longest length of each bucket
+ * @param room number of units of that length for which the bucket has room
+ */
+function placeInBuckets(
+  lengths: CompactNumbers,
+  next: number[],
+  last: readonly number[],
+  room: number[],
+): CompactNumbers {
   const out = makeNumbers(lengths, lengths.length);
   for (let at = 0; at < lengths.length; at++) {
     const length = lengths[at];

@@ -35,15 +35,6 @@ export function resolveLaunch(
   };
 }
 
-export function formatLaunch(launch: Launch): string {
-  switch (launch.kind) {
-    case 'units-per-thread':
-      return `units-per-thread ${launch.value}`;
-    case 'grid':
-      return `grid ${launch.value}`;
-    case 'per-multiprocessor':
-      return `per-multiprocessor ${launch.value}`;
-    case 'cores':
-      return `cores ${launch.value}`;
-  }
+export function formatLaunch({ kind, value }: Launch): string {
+  return `${kind} ${value}`;
 }

@@ -36,17 +36,23 @@ export function findMostCompeting(groups: number, schedulers: Schedulers, cycles
   return Math.min(Math.ceil(fullest - 1e-9), cyclesPerIteration.length - 1);
 }
 
-/** If each scheduler counts its own groups, only multiples of q occur, and any other w is a mean of them. */
-export function smoothRounds(cyclesPerIteration: CycleTable, q: number): CycleTable {
-  if (q === 1) return cyclesPerIteration;
-  const last = cyclesPerIteration.length - 1;
-  const smooth = cyclesPerIteration.slice();
-  for (let below = q; below < last; below += q) {
-    const cycles = cyclesPerIteration[below];
-    const more = cyclesPerIteration[Math.min(last, below + q)] - cycles;
-    for (let w = below + 1; w < below + q && w <= last; w++) smooth[w] = cycles + ((w - below) / q) * more;
+/**
+ * Tabulates t(w). If each of q schedulers counts its own groups, only multiples of q occur above q, and any other w is
+ * a mean of them.
+ */
+export function tabulateRounds(most: number, q: number, cyclesOf: (groups: number) => number): CycleTable {
+  const table = new Float64Array(most + 1);
+  for (let w = 0; w <= most; w++) if (w < q || w % q === 0 || w === most) table[w] = cyclesOf(w);
+  for (let below = q; below < most; below += q) {
+    const cycles = table[below];
+    const more = table[Math.min(most, below + q)] - cycles;
+    for (let w = below + 1; w < below + q && w <= most; w++) table[w] = cycles + ((w - below) / q) * more;
   }
-  return smooth;
+  return table;
+}
+
+export function smoothRounds(cyclesPerIteration: CycleTable, q: number): CycleTable {
+  return tabulateRounds(cyclesPerIteration.length - 1, q, (w) => cyclesPerIteration[w]);
 }
 
 /** Interpolates t(w) between whole w; t(1) below one group and t(cap) above `cap` groups. */

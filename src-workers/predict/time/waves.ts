@@ -58,6 +58,12 @@ function computeUnevenCyclesOfFull(residency: Residency): number {
   return block.groupsPerBlock > schedulers.count / 2 ? computeUnevenCycles(residency, residentBlocks) : 0;
 }
 
+/** Cycles by which a mean iteration takes longer because the groups of a block are unevenly spread over schedulers. */
+function computeMeanUneven(residency: Residency): number {
+  const { meanPair, meanBlock } = residency.block;
+  return (meanPair / meanBlock) * computeUnevenCyclesOfFull(residency);
+}
+
 /** The iterations in which two groups of a multiprocessor are both active. */
 function computeMeanPair({ groupsPerBlock, meanPair, fresh: { data, cells } }: BlockLaw): number {
   if (groupsPerBlock > 1) return meanPair;
@@ -82,6 +88,13 @@ export function computeEqualBlocksCycles({ residency, gridBlocks, multiprocessor
 
 function findExactLives({ fresh, isExact }: BlockLaw, gridBlocks: number): ExactLives | null {
   return isExact ? { fresh, gridBlocks } : null;
+}
+
+/** Cycles in which the blocks of full multiprocessors end, if their slots have this activity. */
+function computeLastDrain({ residency, gridBlocks, multiprocessors }: Wave, profile: ActivityProfile): number {
+  const { block, residentBlocks, cyclesPerIteration, schedulers } = residency;
+  const lives = findExactLives(block, gridBlocks);
+  return computeDrainCycles(profile, residentBlocks, multiprocessors, cyclesPerIteration, schedulers, lives);
 }
 
 /** All blocks start at once, so the launch only drains. Some multiprocessors hold one block more. */
@@ -126,7 +139,8 @@ function extendRenewalUpTo(block: BlockLaw, waves: number, slots: number) {
   return { renewal, nearly, last, started: renewal.started };
 }
 
-function computeUntiedCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
+function computeUntiedCycles(wave: Wave): number {
+  const { residency, gridBlocks, multiprocessors } = wave;
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
   const W = block.groupsPerBlock;
   const spread = schedulers.issueShare * countFurther(schedulers);
@@ -135,7 +149,7 @@ function computeUntiedCycles({ residency, gridBlocks, multiprocessors }: Wave): 
   const { renewal, nearly, last, started } = extendRenewalUpTo(block, waves, R * multiprocessors);
   const point = firstIndex(0, last, (at) => started[at] >= nearly);
   const { profile, phases } = computeDispatch(renewal, point, waves - (point === 0 ? 0 : started[point - 1]));
-  const uneven = (block.meanPair / block.meanBlock) * computeUnevenCyclesOfFull(residency);
+  const uneven = computeMeanUneven(residency);
   let cycles = Math.max(0, waves - 1) * getJoinCycles(residency);
   for (let i = 0; i < phases.length; i += PHASE_FIELDS)
     cycles +=
@@ -147,14 +161,7 @@ function computeUntiedCycles({ residency, gridBlocks, multiprocessors }: Wave): 
           Math.sqrt(R * (phases[i + 2] + spread * phases[i + 3])),
           cap,
         ));
-  const drain = computeDrainCycles(
-    profile,
-    R,
-    multiprocessors,
-    cyclesPerIteration,
-    schedulers,
-    findExactLives(block, gridBlocks),
-  );
+  const drain = computeLastDrain(wave, profile);
   if (drain >= block.meanBlock * cyclesPerIteration[R * W]) return cycles + drain;
   // One block certainly starts last, although any given slot has it only with a small probability.
   return cycles + Math.max(drain, computeLastBlockCycles(block.fresh, profile, R, cyclesPerIteration, schedulers));
@@ -189,21 +196,14 @@ function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): num
 }
 
 /** The launch is stationary until the last dispatch. By Wald's identity a slot's blocks take waves·E[B] iterations. */
-export function computeManyWavesCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
-  const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
+export function computeManyWavesCycles(wave: Wave): number {
+  const { residency, gridBlocks, multiprocessors } = wave;
+  const { block, residentBlocks: R } = residency;
   if (Number.isNaN(residency.stationaryCyclesPerIteration))
     residency.stationaryCyclesPerIteration = computeStationaryCycles(residency);
   if (residency.stationaryMultiprocessors !== multiprocessors) {
-    const profile: ActivityProfile = getStationaryProfile(block);
     residency.stationaryMultiprocessors = multiprocessors;
-    residency.stationaryDrain = computeDrainCycles(
-      profile,
-      R,
-      multiprocessors,
-      cyclesPerIteration,
-      schedulers,
-      findExactLives(block, gridBlocks),
-    );
+    residency.stationaryDrain = computeLastDrain(wave, getStationaryProfile(block));
   }
   const waves = gridBlocks / (multiprocessors * R);
   const iterations = Math.max(0, waves * block.meanBlock - block.meanResidual);
@@ -255,7 +255,7 @@ function computeStationaryCycles(residency: Residency): number {
   const spread = schedulers.issueShare * countFurther(schedulers);
   const cap = findMostCompeting(R * block.groupsPerBlock, schedulers, cyclesPerIteration);
   const { active, variance } = computeSlotActivity(residency);
-  let mean = (block.meanPair / block.meanBlock) * computeUnevenCyclesOfFull(residency);
+  let mean = computeMeanUneven(residency);
   for (let i = 0; i < ages.length; i += AGE_FIELDS) {
     const deviation = Math.sqrt(ages[i + 2] + spread * ages[i + 3] + (R - 1) * variance);
     mean += ages[i] * computeMeanCycles(cyclesPerIteration, ages[i + 1] + (R - 1) * active, deviation, cap);
