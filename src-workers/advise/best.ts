@@ -106,7 +106,6 @@ export interface PickedDesign {
   readonly gridBlocks: number;
 }
 
-/** Keeps the one design that `PICK_RULE` chooses. */
 export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): PickedDesign | null } {
   const columns = allocateChunk(0, 2);
   let held = 0;
@@ -160,7 +159,6 @@ export function spaceParts(counts: readonly number[]): SpaceParts {
 interface LawFamily {
   /** Positions of the first launch, with the first block size and cap. */
   readonly positions: Int32Array;
-  /** Number of the first launch in the whole space. */
   readonly launch: number;
   readonly launches: number;
 }
@@ -217,7 +215,6 @@ export function searchPart(predictor: Predictor, part: DesignRange, kept: Kept):
   const candidate = {} as Candidate;
   const timed = {} as TimedDesign;
   const open: number[] = [];
-  /** Number of working blocks of the previous launch, for each register cap. */
   const working = new Float64Array(caps);
   const bound = new Float64Array(caps);
   let predicted = 0;

@@ -153,7 +153,6 @@ export interface Hurry {
   readonly leading: number;
 }
 
-/** The predictions, and the number of designs that might be near the fastest but were not predicted. */
 interface Promising {
   readonly columns: PredictionColumns;
   readonly unreached: number;

@@ -1,7 +1,6 @@
 import { AXIS } from '../domain/space.ts';
 import type { coarseAxes } from './coarse.ts';
 
-/** Maximum number of rows or columns of a small map. If an axis has more values, several share a row or column. */
 const MAX_LINES = 32;
 
 /** Small maps of one device, one for each value of threads per unit, in the order of the axis. */
@@ -35,7 +34,6 @@ export function mapShape(counts: readonly number[]) {
 
 const lineOf = (position: number, lines: number, count: number): number => Math.floor((position * lines) / count);
 
-/** Returns a function that numbers the cell of a design of one device, map after map and row by row. */
 export function makeCellFinder(counts: readonly number[]): (design: number) => number {
   const { maps, rows, columns } = mapShape(counts);
   const [launches, blocks] = [counts[AXIS.launch], counts[AXIS.blockThreads]];

@@ -9,7 +9,6 @@ import { spread } from './coarse.ts';
 /** A group is skipped if its best time is more than this many times the best time of all groups. */
 const HOPELESS = 6;
 const MAX_GROUPS = 64;
-/** Number of block sizes and launches that represent a leading group. */
 const BLOCKS = 6;
 const LAUNCHES = 5;
 
@@ -34,7 +33,6 @@ export function bestOfGroups(axes: SpaceAxes, designs: Uint32Array, timeMs: Floa
     .map((at) => designs[at]);
 }
 
-/** Lists the given designs with a few other block sizes and launches. */
 export function listVariants(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);
   const usual = axes.blockThreads.flatMap((threads, at) => (Number.isInteger(Math.log2(threads)) ? [at] : []));
@@ -54,7 +52,6 @@ export function listVariants(axes: SpaceAxes, designs: readonly number[]): reado
   });
 }
 
-/** Lists the given designs, and designs that differ from a given one only in the block size or only in the launch. */
 export function listNeighbours(axes: SpaceAxes, designs: readonly number[]): readonly number[] {
   const counts = axisCounts(axes);
   const strides = { [AXIS.blockThreads]: 1, [AXIS.launch]: counts[AXIS.registerCap] * counts[AXIS.blockThreads] };

@@ -36,7 +36,6 @@ export interface TrialOptions {
   readonly known: Best | null;
 }
 
-/** Number of designs kept for each tried value, as candidates for the values in between. */
 export const CANDIDATES_PER_VALUE = 12;
 const BISECTIONS = 9;
 /** Maximum number of bisections for an end of a range. One more follows if the search there finds a better design. */

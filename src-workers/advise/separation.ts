@@ -20,7 +20,6 @@ export interface ErrorParts {
 const LAUNCH_WIDTH = Math.log1p(0.029) / normalQuantile(0.9) / Math.SQRT2;
 
 export interface ErrorPlace {
-  /** Number of the design's place (`TiePlace`). */
   readonly place: number;
   readonly block: string;
   readonly design: number;

@@ -9,7 +9,6 @@ import {
 } from '../domain/space.ts';
 import { formatLaunch } from '../predict/design/launch.ts';
 
-/** The texts are comparable between spaces. */
 export function axisTexts(axes: SpaceAxes, axis: AxisName): readonly string[] {
   switch (axis) {
     case 'device':

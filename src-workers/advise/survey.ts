@@ -11,7 +11,6 @@ import { cellBests, type CellBests } from './maps.ts';
 
 export type DesignPart = { readonly first: number; readonly count: number } | Uint32Array;
 
-/** Keeps only the designs of a part that can be among the best of the space. */
 export interface Survey {
   /** Number of designs that were predicted or excluded by their bounds. Designs that were not reached do not count. */
   readonly predicted: number;
@@ -126,7 +125,6 @@ export function pickColumns(columns: PredictionColumns, entries: readonly number
   return out;
 }
 
-/** Copies all columns, starting at entry `at` of `to`. */
 export function copyColumns(from: PredictionColumns, to: PredictionColumns, at: number): void {
   for (const name of COLUMNS) to[name].set(from[name], at);
 }

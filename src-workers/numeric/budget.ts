@@ -52,7 +52,6 @@ function unlink({ before, after }: Entry): void {
   after.before = before;
 }
 
-/** Puts an entry at the end of the list of its cost, where its rank is highest. */
 function rankLast({ floor, lists }: Budget, entry: Entry): void {
   const list = lists[entry.list];
   entry.rank = floor + entry.cost;

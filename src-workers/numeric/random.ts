@@ -46,7 +46,6 @@ export function aliasSampler(keep: Float64Array): (uniform: UniformSource) => nu
   };
 }
 
-/** Each draw takes constant time and one double. */
 export function lengthSampler({ support, probability }: LengthLaw): (uniform: UniformSource) => number {
   const draw = aliasSampler(probability.map((p) => p * probability.length));
   return (uniform) => support[draw(uniform)];

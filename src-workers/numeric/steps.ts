@@ -16,7 +16,6 @@ export function viewSteps(shared: Int32Array, threadId: number): Int32Array {
 
 let own: Int32Array = new Int32Array(CELLS);
 
-/** Makes this thread count its steps in `cells` (see `viewSteps`). */
 export function shareSteps(cells: Int32Array): void {
   own = cells;
 }

@@ -19,7 +19,6 @@ export function choleskyFactor(a: readonly ArrayLike<number>[]): readonly Float6
   return lower;
 }
 
-/** Solves A·x = b for a positive definite A. */
 export function solveSymmetric(a: readonly ArrayLike<number>[], b: readonly number[]): number[] {
   const n = b.length;
   const lower = choleskyFactor(a);

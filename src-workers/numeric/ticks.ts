@@ -5,7 +5,6 @@ export function niceStep(span: number, target = 4): number {
   return Number((step * size).toPrecision(3));
 }
 
-/** The number of decimals that all multiples of a step need. */
 export function stepDecimals(step: number): number {
   let decimals = 0;
   while (

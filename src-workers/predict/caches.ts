@@ -12,7 +12,6 @@ import type { Caches, DepthLaws, LawCaches, LawKey } from './tables.ts';
 
 /** When this many slabs are in use, block laws of other designs are dropped. So the slabs fit in a core's cache. */
 const MAX_SLABS = 8;
-/** Size of a depth law with its table, bytes. */
 const DEPTH_LAW_BYTES = 16 * 2 ** 10;
 /** Usual time to make a depth law. The times in `_MS` decide which values a full cache drops. */
 const DEPTH_LAW_MS = 2;

@@ -106,7 +106,6 @@ export interface PlayableDesign extends Omit<Dealing, 'units'> {
   /** t(w) for w = 0 … maximum number of work groups of a multiprocessor. */
   readonly cyclesPerIteration: CycleTable;
   readonly schedulers: Schedulers;
-  /** `null` for launches that fetch nothing. */
   readonly fetches: SimulatedFetches | null;
   /** Milliseconds of one cycle of t(w), from the clock and `computeIterationFactor`. */
   readonly msPerCycle: number;

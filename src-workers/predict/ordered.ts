@@ -49,7 +49,6 @@ export function bundleLengths<Lengths extends CompactNumbers>({
   return { units, iterations: bundles, given };
 }
 
-/** The most recent law of each order, and its number of units. */
 const laws = new WeakMap<CompactNumbers, { readonly units: number; readonly law: LengthLaw }>();
 
 /** Keeps a law that another thread computed for an order, so that `makeUnitLaw` finds it. */

@@ -33,7 +33,6 @@ export interface Predictor {
   readonly elements: number;
   /** Predictors for units whose iterations are dealt to lanes, by the position of threads per unit on the axis. */
   readonly dealt: Map<number, Predictor>;
-  /** Predictors for units in tiles, by width and height of a tile. */
   readonly tiled: Map<string, Predictor>;
   readonly paces: Paces;
   /** E[longest of all units] for independent units, iterations. No launch of whole units ends earlier. */
@@ -44,15 +43,12 @@ export interface Predictor {
   readonly openStep: number;
   /** `null` if no CPU is predicted. */
   readonly cpuLoads: CpuLoads | null;
-  /** Laws of padded units, by the number of units in a slice. */
   readonly paddedLaws: Map<number, LengthLaw>;
   readonly isClass: boolean;
   readonly classes: Map<MixedBalancing, (readonly UnitClass[] | undefined)[]>;
   /** The orders in which groups fetch units that have a given order, by units per fetch and lanes of a group. */
   readonly fetchedOrders: Map<number, FetchedOrder>;
-  /** The results of `computeStackFactor`, by device and units per group. */
   readonly stackFactors: Map<number, number>;
-  /** The cached laws of each balancing, by its position on the axis. */
   readonly laws: readonly LawCaches[];
   /** Two predictors may share caches if their plans have the same units. */
   readonly caches: Caches;
@@ -123,7 +119,6 @@ export interface Caches {
   shared: SharedByCaps | null;
   /** Caches of the predictors of lanes (`Predictor.dealt`), by threads per unit. */
   readonly dealt: Map<number, Caches>;
-  /** Caches for units in tiles, by width and height of a tile. */
   readonly tiled: Map<string, Caches>;
   /** Caches for the units of a class, by its threads per unit and the lengths of its units. */
   readonly classes: Map<string, Caches>;

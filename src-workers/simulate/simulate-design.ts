@@ -66,7 +66,6 @@ function prepareAll(predictor: Predictor, index: number): Result<readonly Prepar
   return ok(prepared);
 }
 
-/** Joins the launches of a mixed design into one run, whose times are in milliseconds. */
 function inARow(launches: readonly PreparedDesign[]): DeviceRun {
   return {
     run: (random) => launches.reduce((ms, { run, design }) => ms + run.run(random) * design.msPerCycle, 0),

@@ -29,7 +29,6 @@ export interface WorkloadLaunch extends Dealing {
   readonly given?: CompactNumbers | null;
   /** The units of `dynamic-fetch` are not dealt (see `prepareFetchingDevice`). */
   readonly balancing: Exclude<LockstepBalancing, { kind: 'dynamic-fetch' }>;
-  /** Iterations that each group spends on search and carry, if slots take even shares. */
   readonly overheadIterations?: number;
 }
 

@@ -44,7 +44,6 @@ export interface Ranking {
   readonly columns: PredictionColumns;
   /** Ascending; null if entry n is design n. */
   readonly designs: Uint32Array | null;
-  /** Strides of the axes in a design index (AXIS_ORDER). */
   readonly strides: readonly number[];
   readonly counts: readonly number[];
   readonly waves: Float64Array;

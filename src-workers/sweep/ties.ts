@@ -13,7 +13,6 @@ export const AGREEMENT_FRACTION = 0.015;
 /** Properties of a design that decide how far the errors of two predictions differ. */
 export interface TiePlace {
   readonly device: Device;
-  /** Position on the axis of implementations. */
   readonly implementation: number;
   readonly kind: ImplementationKind;
 }

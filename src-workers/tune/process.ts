@@ -183,10 +183,8 @@ export interface Process {
   readonly spread: Float64Array;
   /** Adds a measured design with the variance of its measurement. Its value is not needed yet. */
   add: (design: number, noise: number) => void;
-  /** Removes all but the first `count` measured designs. */
   keep: (count: number) => void;
   expect: (z: Float64Array) => {
-    /** Expected values of all designs, given the values of the measured ones. */
     readonly mean: Float64Array;
     /** Errors of the measured designs, in standard deviations. Each is predicted from the measurements before it. */
     readonly errors: Float64Array;

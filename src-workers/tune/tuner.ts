@@ -71,7 +71,6 @@ export interface Tuner {
   expectedTimes(): Float64Array;
 }
 
-/** Designs spread over the space before the process chooses. */
 const SPREAD = 12;
 /** How many spread designs, at the start, come from the best predictions only. */
 const SPREAD_BY_PREDICTION = 4;
@@ -127,7 +126,6 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
     null;
   let added = 0;
 
-  /** Returns the process, with widths that are fitted to the measurements. */
   function processNow() {
     let fittedTo = 1;
     while (Math.ceil(GROWTH * fittedTo) <= known.length) fittedTo = Math.ceil(GROWTH * fittedTo);
@@ -226,7 +224,6 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
   };
 }
 
-/** Describes the designs by their coordinates, and by the prediction as one more coordinate if there is one. */
 function predictedField(
   { predictedMs, coordinates, deviation }: TuningSpace,
   byPrediction: Int32Array,

@@ -3,7 +3,6 @@ import type { UniformSource } from '../../numeric/random.ts';
 import { kendall, mean, median, sortedQuantile, spearman } from '../../numeric/statistics.ts';
 import { bestOfFirst, randomMeasurements } from './search.ts';
 
-/** Designs of one device that were both predicted and measured; all columns of the same length. */
 export interface MeasuredDesigns {
   readonly predictedMs: Float64Array;
   readonly measuredMs: Float64Array;
@@ -24,9 +23,7 @@ export interface Shortlist {
   readonly k: number;
   /** Best measured time of the k designs, ms; an expected value if equal predictions leave their order open. */
   readonly bestMs: number;
-  /** `bestMs` divided by the best measured time of all designs, minus 1; ≥ 0. */
   readonly regret: number;
-  /** Minimum number of random measurements whose best is expected to be as good as `bestMs`. */
   readonly randomMeasurements: number;
 }
 
@@ -62,7 +59,6 @@ export interface Agreement {
   readonly unscaled: { readonly medianError: number; readonly p95Error: number };
   /** ln(measured / (scale · predicted)) of each design. */
   readonly residuals: Float64Array;
-  /** Sorted by descending `explained`. */
   readonly axes: readonly AxisResiduals[];
   readonly shortlists: readonly Shortlist[];
   readonly notes: readonly string[];

@@ -18,7 +18,6 @@ export interface DivergenceFit {
   readonly branchStandardError: number | null;
   /** Cycles to spill and load one chunk of the reconvergence stack; `null` if the times show no spill. */
   readonly cyclesPerSpillAndLoad: number | null;
-  /** Share of the variance within each kernel that the fit explains, 0…1. */
   readonly explained: number;
 }
 

@@ -40,7 +40,6 @@ export interface FittedParameters {
   /** In the units of the parameters; `null` if the parameter was held, or if only a bound is known. */
   readonly standardErrors: readonly (number | null)[];
   readonly held: readonly boolean[];
-  /** Times of all designs, ms, also of those excluded from the fit. */
   readonly predictedMs: Float64Array;
 }
 
@@ -48,7 +47,6 @@ export interface FittedParameters {
 const HUBER_DEVIATIONS = 1.345;
 /** The standard deviation that the first fit assumes, because it has no residuals yet; ln units. */
 const FIRST_HUBER = 0.2;
-/** Number of further fits, each with the standard deviation of the residuals after the previous fit. */
 const ROUNDS = 3;
 /** Deviations below 0.01 % have no effect. */
 const MIN_DEVIATION = 1e-4;
@@ -134,7 +132,6 @@ export function heldOutPredictions(problem: FitProblem, folds: number, uniform: 
   return ok(predictedMs);
 }
 
-/** Assigns each design a fold, 0 … folds − 1, of nearly equal sizes. */
 export function dealFolds(count: number, folds: number, uniform: UniformSource): Uint32Array {
   const fold = Uint32Array.from({ length: count }, (_, i) => i % folds);
   shuffle(fold, uniform);

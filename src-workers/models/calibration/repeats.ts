@@ -25,7 +25,6 @@ export interface RepeatsSummary {
   readonly outliers: readonly number[];
   /** Number of repeats at the start that were slower than the second half: above 0, more warm-up was needed. */
   readonly slowStarts: number;
-  /** `null` with fewer than `MIN_TREND` repeats. */
   readonly drift: Trend | null;
   readonly warnings: readonly RepeatWarning[];
 }
@@ -35,7 +34,6 @@ export interface Trend {
   readonly relativeChange: number;
   /** Two-sided p-value of the Mann–Kendall test against no trend. */
   readonly pValue: number;
-  /** Whether the trend is beyond chance and large enough to matter. */
   readonly significant: boolean;
 }
 
@@ -137,7 +135,6 @@ function slowStartCount(times: Float64Array): number {
 /** A trend compares all pairs, so longer series are first reduced to the medians of this many blocks. */
 const MAX_TREND = 512;
 
-/** @param values at least `MIN_TREND` values, in order */
 function findTrend(values: Float64Array): Trend {
   const blocks = Math.min(values.length, MAX_TREND);
   const series =
@@ -159,7 +156,6 @@ function findTrend(values: Float64Array): Trend {
   };
 }
 
-/** Maximum length for which the exact law of the test is computed. */
 const MAX_EXACT = 12;
 
 /**

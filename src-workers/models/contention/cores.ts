@@ -7,7 +7,6 @@ export interface CoreSweep {
   readonly timeMs: Float64Array;
   /** The smallest number of cores with the shortest time, but for rounding. */
   readonly bestCores: number;
-  /** The fewest cores whose time is within `ENOUGH_FRACTION` of the shortest time. */
   readonly enoughCores: number;
 }
 

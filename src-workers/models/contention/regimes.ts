@@ -17,7 +17,6 @@ export interface RegimePoint {
   readonly regime: ContentionRegime;
   /** Fraction of the two-phase time in which the bandwidth is no longer saturated, 0…1. */
   readonly phase2Fraction: number;
-  /** Time of the regime's model divided by the two-phase time. */
   readonly ratio: number;
 }
 

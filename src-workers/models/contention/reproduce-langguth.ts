@@ -51,7 +51,6 @@ function twoPhaseBandwidth(cpu: PublishedCpu, form: TwoPhaseForm, knee: number):
   return effectiveBandwidthGbS(bytes, twoPhases(cpu, bytes, form, knee).timeMs);
 }
 
-/** Compares both result tables of the slides with our models, and the printed formulas where they differ. */
 export function reproduceLangguth(): ReproductionTable[] {
   return [...triangular(), ...amdahl()];
 }

@@ -20,7 +20,6 @@ export const STACK_COSTS = {
 /** The operations of one thread group on its stack; expected numbers need not be whole. */
 export interface Divergence {
   readonly divergentBranches: number;
-  /** Chunks that are spilled and loaded back. */
   readonly spills: number;
 }
 

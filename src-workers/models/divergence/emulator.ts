@@ -24,7 +24,6 @@ export const PUBLISHED_STACK: StackShape = { fastEntries: 16, chunkEntries: 4 };
 
 export interface StackEvent {
   readonly kind: 'push' | 'pop';
-  /** Index of the executed instruction, from 0. */
   readonly step: number;
   readonly token: Token;
 }
@@ -33,14 +32,11 @@ export interface StackRun {
   /** Number of executed instructions; the arrays below have one entry for each. */
   readonly executed: number;
   readonly programCounters: Uint32Array;
-  /** The mask after each instruction. */
   readonly activeMasks: Uint32Array;
-  /** Tokens on the stack after each instruction. */
   readonly depths: Uint16Array;
   readonly maxDepth: number;
   readonly pushes: number;
   readonly pops: number;
-  /** Number of pushed DIV tokens. */
   readonly divergentBranches: number;
   readonly spills: number;
   readonly loads: number;

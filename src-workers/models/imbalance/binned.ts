@@ -15,7 +15,6 @@ const WHOLE_BUDGET = 5e6;
 const OCTAVE_BUDGET = 1.2e6;
 const WINDOW_POINTS = 1024;
 
-/** Maximum number of operations of the exact distribution (about 0.1 s). */
 const EXACT_OPERATIONS = 3e7;
 const EXACT_OUTCOMES = 1e6;
 

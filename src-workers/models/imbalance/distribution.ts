@@ -3,7 +3,6 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import { latticeStep } from '../../numeric/lattice.ts';
 import { weightedQuantile } from '../../numeric/statistics.ts';
 
-/** Law of the performance loss X_W(n) of one work group. */
 export interface LossDistribution {
   readonly n: number;
   /** Possible losses, strictly increasing, ≥ 1. */

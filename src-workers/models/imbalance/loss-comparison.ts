@@ -2,12 +2,10 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import { affordableLossDistribution } from './binned.ts';
 import { lossHistogram } from './distribution.ts';
 
-/** Losses in the same bins, as in Fig. 2 of Swatman et al. 2022. */
 export interface LossComparison {
   /** bins + 1 edges, from 1. The first and the last bin also hold the losses beyond the edges. */
   readonly edges: Float64Array;
   readonly modelled: Float64Array;
-  /** Share of the samples in each bin, one array per set of samples. */
   readonly observed: readonly Float64Array[];
 }
 

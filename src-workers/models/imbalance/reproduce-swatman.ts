@@ -19,7 +19,6 @@ const table = makeTables(
 );
 
 const PRINTED_DIGIT = 0.0005;
-/** Number of simulated groups in the paper (section IV-B). */
 const PAPER_GROUPS = 2 ** 18;
 const SAMPLED_GROUPS = 2 ** 15;
 const SEED = 2022;

@@ -13,9 +13,7 @@ import {
 export interface AccessingThreads {
   /** u: threads that share a unit, ≥ 1. */
   readonly threadsPerUnit: number;
-  /** Resident threads of a multiprocessor, > 0. */
   readonly residentThreads: number;
-  /** Shared memory of the resident blocks, bytes. */
   readonly sharedMemoryBytes: number;
   /** Mean length of a unit, iterations; also the number of elements of its runs. */
   readonly unitElements: number;

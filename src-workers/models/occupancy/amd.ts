@@ -107,7 +107,6 @@ export function amdOccupancyRules(isa: string, waveSize: number): Result<AmdOccu
   );
 }
 
-/** The waves that the register files of a multiprocessor hold. Each SIMD has one file, with whole waves. */
 function countWaves(simds: number, registers: number, granule: number, used: number): number {
   return simds * Math.floor(registers / roundUpTo(used, granule));
 }

@@ -38,7 +38,6 @@ const LIMITS: DeviceLimits = {
 
 export const APPLE_GPU_FAMILIES: readonly number[] = [7, 8, 9];
 
-/** @returns `unsupported` if the family is not known */
 export function appleOccupancyRules(gpuFamily: number): Result<AppleOccupancyRules> {
   if (APPLE_GPU_FAMILIES.includes(gpuFamily)) return ok({ limits: LIMITS });
   return unsupported(`Apple GPU family ${gpuFamily} is not known. Use one of ${APPLE_GPU_FAMILIES.join(', ')}.`, {

@@ -29,7 +29,6 @@ export interface IntelOccupancyRules {
 interface Row {
   readonly engines: number;
   readonly threadsPerEngine: number;
-  /** Width of a register, bytes. */
   readonly registerBytes: number;
   readonly largeMode: boolean;
   readonly widths: readonly IntelSimdWidth[];

@@ -75,13 +75,11 @@ export type OccupancyAxis = 'blockThreads' | 'registersPerThread' | 'sharedMemor
 export interface OccupancyPoint {
   /** Threads, registers or bytes. */
   readonly x: number;
-  /** Occupancy, 0…1. */
   readonly y: number;
 }
 
 const SHARED_MEMORY_STEP_BYTES = 1024;
 
-/** Block sizes step by a thread group, registers by 1 from 1, shared memory by 1 KiB from 0. */
 export function occupancyCurve(device: GpuDevice, usage: BlockUsage, axis: OccupancyAxis): OccupancyPoint[] {
   const { limits, threadGroupWidth } = device;
   const [first, last, step] = {

@@ -6,7 +6,6 @@ export interface BlockUsage {
   readonly blockThreads: number;
   /** 32-bit registers per thread (vector registers on AMD, accumulation registers included on CDNA 2 and later). */
   readonly registersPerThread: number;
-  /** Static and dynamic together. */
   readonly sharedMemoryBytesPerBlock: number;
   /** Scalar registers of one wavefront, for AMD before RDNA. If omitted, they set no limit. */
   readonly scalarRegistersPerThreadGroup?: number;
@@ -24,7 +23,6 @@ export interface Residency {
   /** 0 if the block cannot be launched at all; `limitedBy` then names the cause. */
   readonly blocksPerMultiprocessor: number;
   readonly threadGroupsPerMultiprocessor: number;
-  /** Resident thread groups divided by thread-group slots, 0…1. */
   readonly occupancyFraction: number;
   /** Bit mask of `LIMITING_FACTORS`: every resource whose limit equals the resident blocks. */
   readonly limitedBy: number;
@@ -45,7 +43,6 @@ export function fitSharedMemory(
   return allocated === 0 ? Infinity : Math.floor(all / allocated);
 }
 
-/** @param groupsPerBlock thread groups of a block, which limit the blocks by the slots of the multiprocessor */
 export function computeResidency(
   { maxThreadsPerBlock, maxThreadGroupsPerMultiprocessor: slots }: DeviceLimits,
   { blockThreads }: BlockUsage,

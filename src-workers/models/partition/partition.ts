@@ -6,7 +6,6 @@ import { firstIndex } from '../../numeric/search.ts';
 export interface Partition {
   /** Rows that each worker finishes. A row that is cut counts for the worker that has its end. */
   readonly rows: Float64Array;
-  /** Entries (non-zeros) of each worker. */
   readonly nonZeros: Float64Array;
 }
 

@@ -7,7 +7,6 @@ import { mixedLanes } from './instruction-classes.ts';
 export const EXCHANGE_LATENCY_CYCLES = 25;
 
 export interface PipelineOptions {
-  /** Registers per thread that the compiler spills because of a register cap, ≥ 0. */
   readonly spilledRegisters: number;
   /** Traffic of one lane per iteration, bytes; by default the kernel's, with one thread per unit. */
   readonly bytesPerIteration?: number;

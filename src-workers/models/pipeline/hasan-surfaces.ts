@@ -9,7 +9,6 @@ import {
 import { hasanWaveLaunch } from './reproduce-hasan-kim.ts';
 import { wavesTime } from './soft-saturation.ts';
 
-/** A quantity over launch shapes on the paper's Kepler K20. */
 export interface LaunchSurface {
   readonly blocks: readonly number[];
   readonly threadsPerBlock: readonly number[];

@@ -80,7 +80,6 @@ function memory(device: GpuDevice, kernel: KernelProfile): KimFunctionalUnit[] {
 }
 
 interface Allocation {
-  /** Registers per thread are allocated in multiples of this number. */
   readonly granularity: number;
   readonly sharedMemoryGranularityBytes: number;
   readonly reservedBytes: number;

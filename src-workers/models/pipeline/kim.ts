@@ -126,7 +126,6 @@ export function deadlocks(device: KimDevice, launch: KimLaunch): boolean {
   return blocksPerMultiprocessor(device, launch) > residentBlockSlots(device, launch);
 }
 
-/** The arrays have one entry for each g. */
 export interface KimGridSeries {
   readonly residentBlocks: number;
   readonly blocksPerMultiprocessor: readonly number[];

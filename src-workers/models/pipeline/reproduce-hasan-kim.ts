@@ -37,7 +37,6 @@ const kimTable = makeTables(
 /** The fitted rows of Table 2, by their numbers of blocks; the other eleven rows are held out. */
 export const HASAN_FITTED_BLOCKS: readonly number[] = [16, 112, 208, 320, 432];
 
-/** Upper end of the prediction error that the paper claims, %. */
 const CLAIMED_ERROR_PERCENT = 5.69;
 
 /** Maximum mean relative error of the held-out rows, %. */
@@ -60,7 +59,6 @@ export function hasanLaunches(blocks: number, timeMs: readonly number[]): Measur
   return timeMs.map((time, i) => ({ ...hasanWaveLaunch(blocks, HASAN_THREADS_PER_BLOCK[i]), timeMs: time }));
 }
 
-/** Compares Table 2 with Eq. 1–3, the claimed error, and soft-saturation waves fitted on 5 of its 16 rows. */
 export function reproduceHasan(): ReproductionTable[] {
   return [hasanClaim(), ...hasanSoftSaturation()];
 }

@@ -71,7 +71,6 @@ export function cycleTable(parameters: PipelineParameters, maxGroups: number): F
   return Float64Array.from({ length: maxGroups + 1 }, (_, groups) => cyclesPerIteration(parameters, groups));
 }
 
-/** A launch of equal blocks, for one multiprocessor. */
 export interface WaveLaunch {
   readonly groupsPerBlock: number;
   /** g: number of blocks that this multiprocessor runs in total. */

@@ -61,7 +61,6 @@ export function rowQuantile({ min, q1, median, q3, max, mean }: MatrixSummary, f
   return q3 + (max - q3) * (at - 3) ** power;
 }
 
-/** Counts the non-zeros within the first `width` cells of the rows. */
 export function nonzerosWithin(matrix: MatrixSummary, width: number): number {
   let sum = 0;
   for (let i = 0; i < STEPS; i += 1) sum += Math.min(width, rowQuantile(matrix, (i + 0.5) / STEPS));

@@ -5,7 +5,6 @@ import { firstIndex } from '../../numeric/search.ts';
 import { weightedQuantile } from '../../numeric/statistics.ts';
 import { normalUpperTail } from './normal.ts';
 
-/** The mass that is cut from the upper tail of an infinite support by default. */
 const DEFAULT_TRUNCATION = 1e-6;
 /** Two columns of doubles take 16 MB. A loss table over them takes about a second. */
 export const MAX_SUPPORT_POINTS = 1_000_000;
@@ -249,7 +248,6 @@ export function quantile(law: LengthLaw, q: number): number {
 
 interface UnimodalShape {
   readonly mode: number;
-  /** The largest possible length, or Infinity. */
   readonly last: number;
   /** P(k+1) / P(k). */
   readonly ratioUp: (k: number) => number;

@@ -75,7 +75,6 @@ function computeFetchingCycles(pipeline: PipelineParameters, phase: FetchingPhas
   );
 }
 
-/** Tabulates `computeFetchingCycles` for 0 … `maxGroups` work groups, for the simulator. */
 export function makeFetchingTable(
   pipeline: PipelineParameters,
   { fetching }: FetchCost,

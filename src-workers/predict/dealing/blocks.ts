@@ -7,7 +7,6 @@ export interface ListedBlocks {
 }
 
 export interface PlacedBlocks extends ListedBlocks {
-  /** Block numbers in the order of dispatch. */
   readonly order: Int32Array;
 }
 

@@ -27,7 +27,6 @@ export interface Dealing {
   readonly setupIterations: number;
 }
 
-/** The lengths of the units in the order in which a launch takes them. */
 export interface UnitOrder {
   /** Returns the length of the unit at a position, iterations. A launch asks for each position once. */
   lengthAt(position: number): number;
@@ -68,7 +67,6 @@ export interface DealingScratch {
 
 /** Whole iterations below this have an entry each, because most starts are small and a set would be slower. */
 const SMALL_STARTS = 4096;
-/** The largest number of a group that an entry can hold. */
 const MAX_GROUP = 2 ** 31 - 1;
 /** Initial capacity of the set of starts beyond the small ones. Most groups need less. */
 const FIRST_STARTS = 256;
@@ -233,7 +231,6 @@ export function createStartCounter(
   };
 }
 
-/** The number of groups in a sample from which `findSureTotal` derives a lower limit. */
 export function countBoundGroups({ units, unitsPerGroup, groupsPerBlock, slotsPerBlock, gridBlocks }: Dealing): number {
   const lookups = unitsPerGroup * Math.ceil(units / (slotsPerBlock * gridBlocks));
   const wanted = Math.min(MAX_BOUND_GROUPS, Math.max(MIN_BOUND_GROUPS, Math.floor(BOUND_LOOKUPS / lookups)));

@@ -42,7 +42,6 @@ export function countSearchSteps(units: number): number {
 export interface SharedUnits {
   /** Items of each of the first units. The other units repeat them. */
   readonly each: CompactNumbers;
-  /** Sum of the items up to and including each unit. */
   readonly ends: CompactNumbers;
   readonly items: number;
   readonly id: number;
@@ -50,7 +49,6 @@ export interface SharedUnits {
 
 let nextId = 0;
 
-/** @param lengths lengths of the first units; more units repeat them */
 export function indexSharedUnits(balancing: EvenShareBalancing, lengths: CompactNumbers, units: number): SharedUnits {
   const own = lengths.subarray(0, units);
   const more = countEndsPerUnit(balancing);

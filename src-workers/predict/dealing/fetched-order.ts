@@ -5,7 +5,6 @@ import { getLongestOfGroups, getLossOfGroups, sumRepeated, type GivenOrder } fro
 import type { DiscreteLaw } from '../depth/discrete-law.ts';
 import type { FetchedOrder, FetchingGroup } from '../depth/fetched.ts';
 
-/** Number of units of a given order that the simulated ("played") groups fetch. */
 const PLAYED_UNITS = 2 ** 14;
 const MIN_PLAYED_GROUPS = 4;
 /** Maximum number of unfinished fetches that are examined when the units have run out. */
@@ -79,7 +78,6 @@ interface PlayedFetches {
   readonly fetches: number;
   /** Number of iterations after which any lane of a group found no unit. */
   readonly lastFetches: number;
-  /** Number of units that were taken before each fetch. */
   readonly before: Float64Array;
   /** Iterations from each fetch until the units run out. */
   readonly age: Float64Array;

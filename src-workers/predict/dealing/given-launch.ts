@@ -22,7 +22,6 @@ import { createRecentLaunches, createRecentStarts } from './recent.ts';
 const MAX_GIVEN_GROUPS = 2 ** 17;
 /** Lengths, or longest lengths of n units, that are read for a launch in a given order. Beyond this, it is sampled. */
 const MAX_GIVEN_LOOKUPS = 2 ** 22;
-/** Minimum number of rounds that are added up to represent all rounds. */
 const MIN_GIVEN_ROUNDS = 64;
 /** Lengths that are read to count the setups of lanes out of step in a launch that is played in full. */
 const GIVEN_SETUP_LOOKUPS = 2 ** 16;
@@ -370,7 +369,6 @@ function scaleBy(values: Float64Array, factor: number): void {
   if (factor !== 1) for (let i = 0; i < values.length; i++) values[i] *= factor;
 }
 
-/** Whether some parts of a launch have more work than others. */
 export function hasTrend(order: GivenOrder, { units, slotsPerBlock, gridBlocks }: Dealing): boolean {
   const { lengths } = order;
   const kept = lengths.length;

@@ -37,16 +37,13 @@ export interface GivenOrder {
   readonly units: number;
   /** Lengths of the first units, including padding. The other units repeat them. */
   readonly lengths: CompactNumbers;
-  /** The lengths without padding. */
   readonly work: CompactNumbers;
   /** Kept units divided by all units. Below 1 if buckets have too many; evenly spaced groups then represent all. */
   readonly part: number;
   /** For each n, the longest of each n consecutive units, up to the group after which the groups repeat. */
   readonly longest: Map<number, CompactNumbers>;
   readonly longestAt: Map<number, Int32Array>;
-  /** Running sums of the lengths; `null` until they are needed. */
   sums: Float64Array | null;
-  /** The results of `getLossOfGroups`, by n. */
   readonly losses: Map<number, GivenLoss>;
   readonly id: number;
 }
@@ -55,7 +52,6 @@ export interface PlainLaunch {
   readonly blocks: Int32Array;
   /** Number of blocks that each computed block represents; `null` if all weights are equal. */
   readonly weights: Float64Array | null;
-  /** Depth of each group, iterations, block by block. */
   readonly depths: CompactNumbers;
   /** Number of setups that each group runs; `null` until a setup needs it. */
   starts: CompactNumbers | null;
@@ -111,7 +107,6 @@ export function readGiven(order: GivenOrder, { unitsPerGroup: n }: Dealing): Giv
   };
 }
 
-/** Adds up the first `count` numbers of a sequence that repeats `values`. */
 export function sumRepeated(values: CompactNumbers, count: number): number {
   const rest = count % values.length;
   let sum = 0;
@@ -145,7 +140,6 @@ export function getLongestOfGroups(order: GivenOrder, n: number): CompactNumbers
   });
 }
 
-/** Returns the indices of the longest values of `getLongestOfGroups`; at most `LONGEST_GROUPS` indices. */
 export function rankLongestGroups(order: GivenOrder, n: number): Int32Array {
   return getOrMake(order.longestAt, n, () => {
     const longest = getLongestOfGroups(order, n);

@@ -55,7 +55,6 @@ const MAX_ORDERS = 8;
 
 let nextId = 0;
 
-/** @param window M, between 1 and the number of units */
 export function makeSortedOrder(law: LengthLaw, units: number, window: number): SortedOrder {
   return keptFor(sortedBefore, law, MAX_ORDERS, `${units} ${window}`, (orders) => {
     const ranks = Math.min(window, ORDER_LENGTHS);
@@ -75,7 +74,6 @@ export function makeSortedOrder(law: LengthLaw, units: number, window: number): 
   });
 }
 
-/** Makes `count` lengths of a law, which ascend within each run of `ranks` lengths. */
 function makeSortedLengths(law: LengthLaw, count: number, ranks: number): Float64Array {
   const sample = sampleEvenly(law, count);
   if (ranks >= count) return sample;
@@ -195,7 +193,6 @@ export function findSureLongest(order: SortedOrder, dealing: Dealing): number {
   return (getMeanLongest(order, unitsPerGroup) * Math.floor(units / window) * window) / units;
 }
 
-/** The longest unit of n consecutive units, iterations, averaged over all groups of n. */
 function getMeanLongest({ lengths, longestMeans }: SortedOrder, n: number): number {
   return getOrMake(longestMeans, n, () => {
     let sum = 0;

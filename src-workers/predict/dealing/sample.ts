@@ -268,7 +268,6 @@ function addSetup(order: SortedReader, dealing: Dealing, sample: PlainSample): S
   return { groupsPerBlock: W, depths, weights };
 }
 
-/** Fills a row by linear interpolation between every `stride`-th value and the last value. */
 function fillBetween(values: Float64Array, from: number, count: number, stride: number): void {
   for (let g = 0; g < count - 1; g += stride) {
     const to = Math.min(g + stride, count - 1);

@@ -83,7 +83,6 @@ function arrangeByTiles(image: CompactNumbers, width: number, tile: Tile): Compa
   return out;
 }
 
-/** Counts places and units of the first tiles of an image that contain at least `wanted` units. */
 function findPlaces(wanted: number, length: number, width: number, tile: Tile): { places: number; units: number } {
   let places = 0;
   let units = 0;

@@ -132,7 +132,6 @@ function normaliseBuckets(buckets: readonly Bucket[]): Bucket[] {
 
 /** Numbers of units that a range of slots takes from each bucket, over all its rounds. */
 export interface RoundPattern {
-  /** Share of the slots, 0…1. */
   readonly weight: number;
   /** Units from each bucket; their sum is the number of rounds of these slots. */
   readonly counts: readonly number[];

@@ -18,7 +18,6 @@ export interface DepthTable {
   readonly doublings: Float64Array[];
   /** ln(−ln(1 − P)) of the rows of `doublings`, computed on demand. */
   readonly logs: (Float64Array | undefined)[];
-  /** Position of every edge among the values of the depth law. */
   readonly valueAt: Int32Array;
   /** Whether every edge is a whole number of iterations. */
   readonly lattice: boolean;

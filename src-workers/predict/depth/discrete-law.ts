@@ -235,7 +235,6 @@ function listCandidateValues(laws: readonly DiscreteLaw[], maxPoints: number): F
 export interface SumTerm {
   readonly law: DiscreteLaw;
   readonly cumulants: Cumulants;
-  /** Logarithms of the moments that `boundTail` has computed so far. */
   readonly logMoments: Map<number, number>;
 }
 

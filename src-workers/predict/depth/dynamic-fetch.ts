@@ -33,7 +33,6 @@ interface RenewalFields {
   readonly variance: number;
   /** P(length > x steps) of a non-empty unit, x = 0, 1, …. */
   readonly survival: Float64Array;
-  /** The lengths x of `survival`, in iterations. */
   readonly lengths: Float64Array;
   /** Expected starts of non-empty units at step t, up to the step at which this rate settles at 1/mean. */
   readonly starts: Float64Array;

@@ -12,7 +12,6 @@ export interface FetchedOrder {
 }
 
 export interface FetchingGroup {
-  /** Depth without setups, iterations. */
   readonly depth: DiscreteLaw;
   /** Iterations until the units run out, without setups. */
   readonly iterations: number;

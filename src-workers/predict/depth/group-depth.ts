@@ -106,7 +106,6 @@ interface PlainDepth {
   readonly model: DepthModel;
   /** E[depth] of one group, iterations. */
   readonly meanDepth: number;
-  /** Number of times that a group runs the setup of a unit; computed on demand. */
   unitStarts?: number;
 }
 

@@ -43,7 +43,6 @@ export interface LaneLaws {
   readonly values: Float64Array;
   /** Mean losses of groups of the lanes, by units per group, as far as they have been computed. */
   readonly losses: Map<number, number>;
-  /** Units per group for which the losses are computed together. */
   readonly sizes: readonly number[];
 }
 

@@ -6,7 +6,6 @@ import { moments } from '../../models/workload/laws.ts';
 import { listAtoms, fromMasses, takeMaximum } from './discrete-law.ts';
 import { makeGroupDepthLaw } from './group-depth.ts';
 
-/** Returns the number of units in a slice: all units, or S consecutive ones. */
 export function countSliceUnits(balancing: PaddedBalancing, units: number): number {
   return balancing.kind === 'padded' ? units : Math.min(balancing.units, units);
 }

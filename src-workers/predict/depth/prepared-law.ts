@@ -16,7 +16,6 @@ import {
 /** A law of lengths, with results that all designs with this law share. */
 export interface PreparedLaw {
   readonly source: LengthLaw;
-  /** The law reduced to at most MAX_POINTS atoms. */
   readonly law: DiscreteLaw;
   readonly cumulants: Cumulants;
   readonly shared: Map<string, unknown>;
@@ -56,7 +55,6 @@ export function listGroupSizes(n: number): readonly number[] {
 
 export interface BucketSet {
   readonly buckets: readonly Bucket[];
-  /** Identifies the set among all bucket sets of one law. */
   readonly key: string;
   /** Whether the buckets depend on n; otherwise they are the same for groups of any width. */
   readonly cutForWidth: boolean;

@@ -52,7 +52,6 @@ export interface Candidate {
   itemsPerSlot: number;
   /** The launch of each class of a mixed design; `null` for any other design. */
   classes: readonly ClassCandidate[] | null;
-  /** Computed on demand by `cost/pace.ts`. */
   pace: Pace | null;
 }
 
@@ -286,7 +285,6 @@ function examineOwn(predictor: Predictor, positions: Int32Array, candidate: Cand
 
 const ONE_EACH = { kind: 'units-per-thread', value: 1 } as const;
 
-/** The grid of a mixed design is the sum of the grids of its launches. */
 function examineClasses(
   predictor: Predictor,
   balancing: MixedBalancing,

@@ -18,7 +18,6 @@ const NOMINAL_BLOCK = 256;
 
 /** Maximum number of class plans that are kept with their laws. Edits of a kernel often choose the same classes. */
 const KEPT_CLASSES = 16;
-/** The units of each class, keyed by the order of all units. */
 const givenClasses = new WeakMap<Float64Array, Map<string, Pick<SweepPlan, 'units' | 'ordered' | 'law'> | null>>();
 
 export function resolveThreads(threads: LengthClass['threads'], device: GpuDevice, blockThreads: number): number {

@@ -37,7 +37,6 @@ const NO_SHAPE = {
   accessing: { threadsPerUnit: 1, residentThreads: 1, sharedMemoryBytes: 0, unitElements: 1 },
 };
 
-/** @param meanLength mean length of the units, iterations */
 export function makeShape(
   plan: SweepPlan,
   device: GpuDevice,

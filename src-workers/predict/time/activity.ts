@@ -49,7 +49,6 @@ export function computeApart(W: number, group: number, pair: number): number {
   return Math.max(0, 1 - (W === 1 ? group : pair / group));
 }
 
-/** Computes the derived fields of every cell from its first four numbers. */
 export function completeCells({ groupsPerBlock: W, cells, data }: ActivityProfile): void {
   for (let at = 0, end = cells * CELL_FIELDS; at < end; at += CELL_FIELDS) {
     const block = data[at + BLOCK];

@@ -75,7 +75,6 @@ export function writeIntegralsInto(
   }
 }
 
-/** Writes P(B > first + i·step) to `out[i]`. */
 export function writeBlockSurvivalInto(out: Float64Array, { rows }: BlockLaw, first: number, step: number): void {
   let row = 0;
   for (let i = 0; i < out.length; i++) {

@@ -128,7 +128,6 @@ export function computeOrderedLaunch(
   return { ...launch, placed, size: (1 + placed.length) * depths.length };
 }
 
-/** The shortest depth of each block first. */
 function sortRows(depths: Float64Array, W: number): Float64Array {
   for (let at = 0; at < depths.length; at += W) sortRow(depths, at, W);
   return depths;

@@ -89,7 +89,6 @@ export function computeInOrderCycles(
     }
   };
 
-  /** Advances the clocks of a multiprocessor by a part of a bin. */
   const tick = (m: number, part: number): void => {
     const end = (m + 1) * q;
     let all = 0;

@@ -12,7 +12,6 @@ export interface BlockLaw {
   readonly lastFilled: number;
   /** Whether the blocks of a launch have exactly the frequencies of the law; otherwise they are draws. */
   readonly isExact: boolean;
-  /** The arena of all arrays of the law, including arrays that are made later. */
   readonly arena: Arena;
   /** Records of `ROW_FIELDS` numbers, one for each step of the law; see `writeIntegralsInto`. */
   readonly rows: Float64Array;

@@ -83,7 +83,6 @@ function computeGivenOrderCycles({ inOrder, gridBlocks, multiprocessors, residen
   );
 }
 
-/** The mean time over the orders in which the blocks may start, cycles. */
 function computePlacedBlocksCycles({ placed, multiprocessors, residency }: TimedLaunch): number {
   const { cyclesPerIteration, schedulers } = residency;
   let sum = 0;

@@ -132,7 +132,6 @@ export function extendRenewal(renewal: Renewal, waves: number): number {
 /** Values of a sample: the means over the slots of P(group active) and of P(two groups active). */
 const SAMPLE_FIELDS = 2;
 
-/** Writes the activity of the slots in the cell after grid point `k`. */
 function sampleInto(out: Float64Array, at: number, { starts, ages }: Renewal, k: number): void {
   let group = 0;
   let pair = 0;
@@ -217,7 +216,6 @@ function countLeftAfter(renewal: Renewal, k: number): Float64Array {
   return left;
 }
 
-/** Adds the activity of a share of the slots, whose blocks are `age` iterations old. */
 function addBlocks(out: Float64Array, law: BlockLaw, share: number, age: number): void {
   const { edges, longest } = law;
   let count = edges.length;
