@@ -41,15 +41,6 @@ function makeRanks(path: string, draws: number): readonly number[] {
   return ranks;
 }
 
-/**
- * Returns the ranks of the inputs by draw. They depend only on the path of the input, so all designs get the same
- * draws, and an input that becomes known does not change the other draws. All parts of a phase share a rank, because a
- * longer phase also loads more.
- */
-function drawRanks(paths: readonly string[], draws: number): ReadonlyMap<string, readonly number[]> {
-  return new Map(paths.map((path) => [path, makeRanks(path, draws)]));
-}
-
 export function unknownPaths({ kernel, device }: Unknown): readonly string[] {
   return [...new Set([...kernel.map(({ field }) => `kernel.${field}`), ...device])];
 }
@@ -169,12 +160,13 @@ const IS_SHARE: ReadonlySet<KernelField> = new Set([
 
 export type Draw = Readonly<Record<string, number>>;
 
+/**
+ * Ranks depend only on the path of the input, so all designs get the same draws, and an input that becomes known does
+ * not change the other draws. All parts of a phase share a rank, because a longer phase also loads more.
+ */
 export function makeDraws(unknown: Unknown, count: number): readonly Draw[] {
-  const paths = unknownPaths(unknown);
-  const ranks = drawRanks(paths, count);
-  return Array.from({ length: count }, (_, at) =>
-    Object.fromEntries(paths.map((path) => [path, ranks.get(path)![at]])),
-  );
+  const ranks = unknownPaths(unknown).map((path) => ({ path, ranks: makeRanks(path, count) }));
+  return Array.from({ length: count }, (_, at) => Object.fromEntries(ranks.map((one) => [one.path, one.ranks[at]])));
 }
 
 function drawnAccess(access: MemoryAccess, law: Quantiles, rank: number): MemoryAccess {

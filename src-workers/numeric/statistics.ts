@@ -1,7 +1,3 @@
-function ascendingOrder(values: Float64Array): Uint32Array {
-  return Uint32Array.from(values, (_, i) => i).sort((a, b) => values[a] - values[b]);
-}
-
 /** Ranks by value, from 1. Equal values keep their order. */
 export function ordinalRanks(values: ArrayLike<number>): readonly number[] {
   const order = Array.from(values, (_, at) => at).sort((a, b) => values[a] - values[b] || a - b);
@@ -12,7 +8,7 @@ export function ordinalRanks(values: ArrayLike<number>): readonly number[] {
 
 /** Ranks from 1. Equal values get the mean of their ranks. */
 function fractionalRanks(values: Float64Array): Float64Array {
-  const order = ascendingOrder(values);
+  const order = Uint32Array.from(values, (_, i) => i).sort((a, b) => values[a] - values[b]);
   const ranks = new Float64Array(values.length);
   for (let start = 0; start < order.length;) {
     let end = start + 1;

@@ -3,9 +3,9 @@ import type { PartitionBalancing } from '../domain/design.ts';
 import type { CpuDevice } from '../domain/device.ts';
 import type { KernelProfile } from '../domain/kernel.ts';
 import { regimeInfo } from '../domain/regime.ts';
-import { loadImbalance } from '../models/partition/partition.ts';
+import { evenNonZeros, evenRows, loadImbalance, mergePath } from '../models/partition/partition.ts';
 import { maxRateCurve, transferMs } from '../models/contention/bandwidth.ts';
-import { CPU_PARTITIONS, partitionLoads, type CpuPartition } from '../models/contention/cores.ts';
+import { partitionLoads } from '../models/contention/cores.ts';
 import { totalLoad } from '../models/contention/loads.ts';
 import { staircaseMs } from '../models/contention/time.ts';
 import { getOrMake } from '../numeric/kept.ts';
@@ -13,11 +13,7 @@ import { bundleLengths, type CompactOrder } from './ordered.ts';
 
 /** The time of a CPU design is that of its cores' memory traffic, by the staircase on the max-rate curve. */
 
-const PARTITION_OF: Readonly<Record<PartitionBalancing['kind'], CpuPartition>> = {
-  'row-split': 'even-rows',
-  'nonzero-split': 'even-non-zeros',
-  'merge-path': 'merge-path',
-};
+const PARTITIONS = { 'row-split': evenRows, 'nonzero-split': evenNonZeros, 'merge-path': mergePath };
 
 export interface CpuLoads {
   readonly kernel: Pick<KernelProfile, 'bytesPerIteration' | 'bytesPerUnit'>;
@@ -35,8 +31,7 @@ export function computeCoreLoads(loads: CpuLoads, partition: PartitionBalancing,
   const key = `${partition.kind} ${cores}`;
   return getOrMake(loads.bytes, key, () => {
     const { kernel, units, ordered } = loads;
-    const { split } = CPU_PARTITIONS.find(({ id }) => id === PARTITION_OF[partition.kind])!;
-    return partitionLoads(split(ordered.iterations, cores), {
+    return partitionLoads(PARTITIONS[partition.kind](ordered.iterations, cores), {
       bytesPerNonZero: (kernel.bytesPerIteration * units) / ordered.units,
       bytesPerRow: (kernel.bytesPerUnit * units) / ordered.iterations.length,
     });

@@ -54,6 +54,12 @@ export function allocateTimeline(gridBlocks: number): Timeline {
   };
 }
 
+export function recordActive(timeline: Timeline, multiprocessor: number, cycles: number, groups: number): void {
+  timeline.stepMultiprocessor.push(multiprocessor);
+  timeline.stepCycles.push(cycles);
+  timeline.stepActiveGroups.push(groups);
+}
+
 /** Times that differ by at most this fraction count as equal: sums in another order are rounded differently. */
 const SAME_INSTANT = 1e-12;
 
@@ -110,12 +116,6 @@ export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
         for (let slot = 0; slot < R; slot++) freeSlots[s * R + slot] = R - 1 - slot;
       }
 
-      function recordActive(s: number): void {
-        timeline!.stepMultiprocessor.push(s);
-        timeline!.stepCycles.push(time[s]);
-        timeline!.stepActiveGroups.push(activeOnAll[s]);
-      }
-
       function startBlock(s: number, slot: number): void {
         nextBlock(depths);
         groupsLeft[s * R + slot] = W;
@@ -124,7 +124,7 @@ export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
           const own = s * q + ((slot * W + i) % q);
           pushGroup(own, virtual[own] + depths[i], slot);
         }
-        if (timeline) recordActive(s);
+        if (timeline) recordActive(timeline, s, time[s], activeOnAll[s]);
       }
 
       function dispatch(s: number, block: number): void {
@@ -174,7 +174,7 @@ export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
               isFreed = true;
             }
           } while (active[own] > 0 && ends[own * R * W] <= end);
-          if (timeline) recordActive(s);
+          if (timeline) recordActive(timeline, s, time[s], activeOnAll[s]);
         } while (!isFreed);
         return true;
       }

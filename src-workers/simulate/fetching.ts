@@ -1,5 +1,5 @@
 import type { LengthLaw } from '../domain/workload.ts';
-import type { DeviceRun, Launch, Timeline } from './device.ts';
+import { recordActive, type DeviceRun, type Launch, type Timeline } from './device.ts';
 import type { CompactNumbers } from '../numeric/compact.ts';
 import { indexedQueue } from '../numeric/queue.ts';
 import { createHeaps } from './heaps.ts';
@@ -117,12 +117,6 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork): Device
     return last;
   }
 
-  function recordActive(s: number): void {
-    timeline!.stepMultiprocessor.push(s);
-    timeline!.stepCycles.push(time[s]);
-    timeline!.stepActiveGroups.push(activeGroups[s]);
-  }
-
   function beginUnit(s: number, group: number, lane: number, clock: number): void {
     const at = s * groupsEach + group;
     let length: number;
@@ -163,7 +157,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork): Device
       groups.push(s, lanes.firstKey(at) + groupOffset[at], group);
       blockGroups[s * R + slot]++;
     }
-    if (timeline) recordActive(s);
+    if (timeline) recordActive(timeline, s, time[s], activeGroups[s]);
   }
 
   function plan(s: number): void {
@@ -213,7 +207,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork): Device
       groups.pop(s);
       last = Math.max(last, time[s]);
       const slot = Math.floor(group / W);
-      if (timeline) recordActive(s);
+      if (timeline) recordActive(timeline, s, time[s], activeGroups[s]);
       if (--blockGroups[s * R + slot] === 0) {
         if (timeline) timeline.blockEndCycles[slotBlock[s * R + slot]] = time[s];
         // No unit is left to fetch, so a block that starts now ends now.

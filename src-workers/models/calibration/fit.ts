@@ -151,8 +151,8 @@ export function calibrationFigures(predictedMs: Float64Array, measuredMs: Float6
 }
 
 export function heldOutFigures(folds: number, predictedMs: Float64Array, measuredMs: Float64Array): HeldOutFigures {
-  const { medianError, p95Error, spearman: correlation } = calibrationFigures(predictedMs, measuredMs);
-  return { folds, medianError, p95Error, spearman: correlation };
+  const { designs: _, ...figures } = calibrationFigures(predictedMs, measuredMs);
+  return { folds, ...figures };
 }
 
 function checkProblem(problem: FitProblem, included: readonly boolean[] | undefined): Result<null> {

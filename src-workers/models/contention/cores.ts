@@ -39,7 +39,6 @@ export const CPU_PARTITIONS = [
   readonly label: string;
   readonly split: (rowLengths: Float64Array, workers: number) => Partition;
 }[];
-export type CpuPartition = (typeof CPU_PARTITIONS)[number]['id'];
 
 export interface SparseTraffic {
   readonly bytesPerNonZero: number;

@@ -14,20 +14,6 @@ export interface PublishedCpu {
 /** A predicted bandwidth, GB/s, and its printed error against the measurement, %. */
 export type PublishedPrediction = readonly [bandwidthGbS: number, errorPercent: number];
 
-interface PublishedAmdahl {
-  readonly measuredGbS: number;
-  readonly fullContention: PublishedPrediction;
-  readonly noContention: PublishedPrediction;
-  readonly noImbalance: PublishedPrediction;
-  readonly twoPhase: PublishedPrediction;
-}
-
-interface PublishedTriangular extends PublishedAmdahl {
-  /** The staircase cannot be reproduced, because the bandwidths by active cores are not printed. */
-  readonly staircase: PublishedPrediction;
-  readonly phase1Percent: number;
-}
-
 // prettier-ignore
 export const LANGGUTH_CPUS: readonly PublishedCpu[] = ([
   // The columns are: CPU, cores, β, ρ, K.
@@ -47,7 +33,7 @@ export const LANGGUTH_CPUS: readonly PublishedCpu[] = ([
 
 /** The rows have the order of `LANGGUTH_CPUS`. */
 // prettier-ignore
-export const LANGGUTH_TRIANGULAR: readonly PublishedTriangular[] = ([
+export const LANGGUTH_TRIANGULAR = ([
   // The columns are: measured, full contention, no contention, no imbalance, two-phase, staircase, share of phase 1.
   [60.24, [46.92, -22], [188.53, 213], [90.91, 51], [83.16, 41], [57.26, -5], 91.3],
   [88.21, [52.38, -41], [390.03, 342], [102.58, 16], [100.25, 14], [91.06, 3], 96.7],
@@ -65,7 +51,7 @@ export const LANGGUTH_TRIANGULAR: readonly PublishedTriangular[] = ([
 
 /** The rows have the order of `LANGGUTH_CPUS`. */
 // prettier-ignore
-export const LANGGUTH_AMDAHL: readonly PublishedAmdahl[] = ([
+export const LANGGUTH_AMDAHL = ([
   // The columns are: measured, full contention, no contention, no imbalance, two-phase.
   [33.07, [10.69, -67.66], [42.97, 29.94], [90.91, 174.89], [36.49, 10.35]],
   [43.52, [8.21, -81.15], [61.1, 40.4], [102.58, 135.69], [48.58, 11.62]],

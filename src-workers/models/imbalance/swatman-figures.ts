@@ -1,17 +1,9 @@
-/** One row of Table I: the mean performance loss as modelled, simulated and measured by the authors (A100). */
-export interface PublishedLoss {
-  readonly workload: string;
-  readonly n: number;
-  readonly modelled: number;
-  readonly simulated: number;
-  readonly measured: number;
-}
-
 /**
  * Table I of Swatman, Varbanescu, Krasznahorkay, Pimentel: Modelling Performance Loss due to Thread Imbalance in
- * Stochastic Variable-Length SIMT Workloads, MASCOTS 2022, doi:10.1109/MASCOTS56607.2022.00026. Figures as printed.
+ * Stochastic Variable-Length SIMT Workloads, MASCOTS 2022, doi:10.1109/MASCOTS56607.2022.00026: the mean
+ * performance loss as modelled, simulated and measured by the authors (A100), as printed.
  */
-export const TABLE_I: readonly PublishedLoss[] = [
+export const TABLE_I = [
   { workload: 'binomial(40,0.5)', n: 2, modelled: 1.09, simulated: 1.09, measured: 1.099 },
   { workload: 'binomial(40,0.5)', n: 4, modelled: 1.163, simulated: 1.163, measured: 1.173 },
   { workload: 'binomial(40,0.5)', n: 8, modelled: 1.225, simulated: 1.225, measured: 1.236 },
@@ -39,16 +31,6 @@ export const TABLE_I: readonly PublishedLoss[] = [
   { workload: 'negative-binomial(5,0.3)', n: 32, modelled: 2.375, simulated: 2.375, measured: 2.358 },
 ];
 
-/** Losses over 131,072 work groups: simulated iterations, and cycles measured on a GPU. */
-export interface PublicGroups {
-  readonly workload: string;
-  readonly n: number;
-  readonly simulatedMean: number;
-  readonly simulatedAggregate: number;
-  readonly measuredMean: number;
-  readonly measuredAggregate: number;
-}
-
 export const PUBLIC_GROUP_COUNT = 131_072;
 
 /**
@@ -56,7 +38,7 @@ export const PUBLIC_GROUP_COUNT = 131_072;
  * of another run than Table I. At n = 1 there is no loss, so these rows show the error of the measurement.
  */
 // prettier-ignore
-export const PUBLIC_GROUPS: readonly PublicGroups[] = ([
+export const PUBLIC_GROUPS = ([
   // The columns are: workload, n, simulated mean, simulated aggregate, measured mean, measured aggregate.
   ['binomial(40,0.5)', 1, 1, 1, 1.004642, 1.003867],
   ['binomial(40,0.5)', 2, 1.089991, 1.088824, 1.091234, 1.088165],

@@ -1,11 +1,5 @@
 import type { PipelineParameters } from '../../domain/kernel.ts';
-import {
-  HASAN_IDEAL_TIME_MS,
-  HASAN_KEPLER20,
-  HASAN_TABLE_2,
-  HASAN_THREADS_PER_BLOCK,
-  hasanEfficiency,
-} from './hasan.ts';
+import { HASAN_IDEAL_TIME_MS, HASAN_TABLE_2, HASAN_THREADS_PER_BLOCK, hasanEfficiency } from './hasan.ts';
 import { hasanWaveLaunch } from './reproduce-hasan-kim.ts';
 import { wavesTime } from './soft-saturation.ts';
 
@@ -31,7 +25,7 @@ function surface(
 
 /** The time by Eq. 1–3, ms, as in Fig. 1 (a): the denominator of κ, with the paper's τ. */
 function equationTimeMs(blocks: number, threadsPerBlock: number): number {
-  return HASAN_IDEAL_TIME_MS / hasanEfficiency(HASAN_KEPLER20, blocks, threadsPerBlock);
+  return HASAN_IDEAL_TIME_MS / hasanEfficiency(blocks, threadsPerBlock);
 }
 
 /**
@@ -47,7 +41,7 @@ export function hasanModelSurfaces(
   const softTimeMs = (b: number, threads: number) => wavesTime(soft, hasanWaveLaunch(b, threads));
   return {
     equationTimeMs: surface(blocks, threadsPerBlock, equationTimeMs),
-    equationEfficiency: surface(blocks, threadsPerBlock, (b, threads) => hasanEfficiency(HASAN_KEPLER20, b, threads)),
+    equationEfficiency: surface(blocks, threadsPerBlock, hasanEfficiency),
     softTimeMs: surface(blocks, threadsPerBlock, softTimeMs),
     softEfficiency: surface(blocks, threadsPerBlock, (b, threads) => HASAN_IDEAL_TIME_MS / softTimeMs(b, threads)),
   };

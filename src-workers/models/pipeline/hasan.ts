@@ -3,15 +3,8 @@
  * Analysis for Compute-Intensive Tasks on GPUs", NPC 2014, doi:10.1007/978-3-662-44917-2_65: Eq. 1–3 as printed.
  */
 
-export interface HasanDevice {
-  readonly multiprocessors: number;
-  readonly residentThreadGroups: number;
-  readonly residentBlocks: number;
-  readonly threadGroupWidth: number;
-}
-
 /** Kepler K20 as in the paper. The jump at 208 blocks comes from 16 blocks on each of 13 SMs. */
-export const HASAN_KEPLER20: HasanDevice = {
+export const HASAN_KEPLER20 = {
   multiprocessors: 13,
   residentThreadGroups: 64,
   residentBlocks: 16,
@@ -21,9 +14,9 @@ export const HASAN_KEPLER20: HasanDevice = {
 /** τ in the figures of the paper, ms (Fig. 1). */
 export const HASAN_IDEAL_TIME_MS = 14.5;
 
-/** Eq. 3, κ: execution efficiency, 0…1. τ cancels. */
-export function hasanEfficiency(device: HasanDevice, blocks: number, threadsPerBlock: number): number {
-  const { multiprocessors, residentThreadGroups, residentBlocks, threadGroupWidth } = device;
+/** Eq. 3, κ: execution efficiency on the K20, 0…1. τ cancels. */
+export function hasanEfficiency(blocks: number, threadsPerBlock: number): number {
+  const { multiprocessors, residentThreadGroups, residentBlocks, threadGroupWidth } = HASAN_KEPLER20;
   // Eq. 2, ξ_rw/τ, printed without a ceiling.
   const resident = (blocks * threadsPerBlock) / (residentThreadGroups * threadGroupWidth * multiprocessors);
   // Eq. 1, ξ_rb/τ, from the waves of resident blocks.

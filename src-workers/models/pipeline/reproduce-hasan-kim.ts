@@ -68,7 +68,7 @@ function hasanClaim(): ReproductionTable {
   for (const { blocks, timeMs } of HASAN_TABLE_2) {
     HASAN_THREADS_PER_BLOCK.forEach((threads, i) => {
       const measured = HASAN_IDEAL_TIME_MS / timeMs[i];
-      points.push(100 * Math.abs(hasanEfficiency(HASAN_KEPLER20, blocks, threads) - measured));
+      points.push(100 * Math.abs(hasanEfficiency(blocks, threads) - measured));
     });
   }
   const worst = Math.max(...points);

@@ -25,7 +25,12 @@ const TAIL_PROBABILITY = 1e-3;
 /** The law of the time at which the units run out is cut off at this number of standard deviations. */
 const TIME_REACH = 6.4;
 
-interface RenewalFields {
+/**
+ * The renewal process of a lane that fetches one unit after another: its rate of starts and the law of its units. It is
+ * a class because of a fault of V8's optimised code (Node 24): two results of one object literal shared the memory of
+ * their numbers, so a later law changed `step`, `mean` and `variance` of an earlier one.
+ */
+export class Renewals {
   readonly step: number;
   /** A lane that fetches an empty unit fetches again at once. */
   readonly emptyProbability: number;
@@ -39,25 +44,8 @@ interface RenewalFields {
   /** Mean number of non-empty units that a lane has started by step t, for the same t as `starts`. */
   readonly startedMean: Float64Array;
   readonly startedVariance: Float64Array;
-}
 
-/**
- * The renewal process of a lane that fetches one unit after another: its rate of starts and the law of its units. It is
- * a class because of a fault of V8's optimised code (Node 24): two results of one object literal shared the memory of
- * their numbers, so a later law changed `step`, `mean` and `variance` of an earlier one.
- */
-export class Renewals implements RenewalFields {
-  readonly step;
-  readonly emptyProbability;
-  readonly mean;
-  readonly variance;
-  readonly survival;
-  readonly lengths;
-  readonly starts;
-  readonly startedMean;
-  readonly startedVariance;
-
-  constructor(fields: RenewalFields) {
+  constructor(fields: Renewals) {
     this.step = fields.step;
     this.emptyProbability = fields.emptyProbability;
     this.mean = fields.mean;

@@ -162,10 +162,13 @@ function makeDepthModel(group: WorkGroup, poolGroups: number): DepthModel {
         return makeBucketModel({ ...group, loop: fetch === 'group' ? 'nested' : 'flattened' }, set);
       if (fetches === 1) return makeOneLaw(getFetchedLaw(prepared, fetch, n), lanes);
       const renewals = getRenewals(prepared, fetch, n);
-      return makeOneLaw(renewals ? computeDynamicGroupDepth(renewals, lanes, fetches, poolGroups) : makeConstantLaw(0));
+      return makeOneLaw(renewals ? computeDynamicGroupDepth(renewals, lanes, fetches, poolGroups) : EMPTY);
     }
   }
 }
+
+/** The depth of groups whose units are all empty. */
+const EMPTY: DiscreteLaw = { values: Float64Array.of(0), survival: Float64Array.of(0) };
 
 function makeBucketModel({ prepared, n, loop, rounds }: WorkGroup, set: BucketSet): DepthModel {
   if (rounds === 1) {
@@ -232,8 +235,4 @@ function makeWindowModel(prepared: PreparedLaw, window: SortedWindow): DepthMode
 /** Makes the law of a full sort for one unit per slot. Lanes of a group, and groups of a block, are equally long. */
 function makeSortedModel({ law }: PreparedLaw): DepthModel {
   return { values: law.values, numbers: 0, survivalInto: (out) => out.set(law.survival) };
-}
-
-function makeConstantLaw(value: number): DiscreteLaw {
-  return { values: Float64Array.of(value), survival: Float64Array.of(0) };
 }

@@ -1,6 +1,5 @@
 import {
   HASAN_IDEAL_TIME_MS,
-  HASAN_KEPLER20,
   HASAN_TABLE_2,
   HASAN_THREADS_PER_BLOCK,
   hasanEfficiency,
@@ -55,9 +54,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
     ({ threads }) => {
       const threadsPerBlock = Number(threads);
       const column = HASAN_THREADS_PER_BLOCK.findIndex((each) => each === threadsPerBlock);
-      const printed = BLOCKS.map(
-        (each) => [each, 100 * hasanEfficiency(HASAN_KEPLER20, each, threadsPerBlock)] as const,
-      );
+      const printed = BLOCKS.map((each) => [each, 100 * hasanEfficiency(each, threadsPerBlock)] as const);
       const soft = BLOCKS.map(
         (each) =>
           [each, efficiencyPercent(wavesTime(surfaces().fitted, hasanWaveLaunch(each, threadsPerBlock)))] as const,
