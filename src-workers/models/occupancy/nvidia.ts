@@ -117,7 +117,7 @@ export function nvidiaOccupancyRules(computeCapability: string): Result<NvidiaOc
   const rules = RULES.get(computeCapability);
   if (rules) return ok(rules);
   return unsupported(
-    `Compute capability ${String(computeCapability)} is not known. Use one of ${NVIDIA_COMPUTE_CAPABILITIES.join(', ')}.`,
+    `Compute capability ${computeCapability} is not known. Use one of ${NVIDIA_COMPUTE_CAPABILITIES.join(', ')}.`,
     { field: 'computeCapability' },
   );
 }

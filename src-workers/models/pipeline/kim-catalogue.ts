@@ -89,24 +89,21 @@ interface Allocation {
 
 function allocation(device: GpuDevice): Allocation {
   const rules = device.occupancy;
+  const whole = (granularity: number, sharedMemoryGranularityBytes = 1, reservedBytes = 0): Allocation => ({
+    granularity,
+    sharedMemoryGranularityBytes,
+    reservedBytes,
+  });
   switch (rules.family) {
     case 'nvidia': {
       const found = unwrap(nvidiaOccupancyRules(rules.computeCapability));
-      return {
-        // Before compute capability 2.0, registers are allocated to a whole block.
-        granularity:
-          found.registersAllocatedTo === 'block' ? 1 : found.registerAllocationUnit / device.threadGroupWidth,
-        sharedMemoryGranularityBytes: found.sharedMemoryAllocationUnitBytes,
-        reservedBytes: found.reservedSharedMemoryBytesPerBlock,
-      };
+      // Before compute capability 2.0, registers are allocated to a whole block.
+      const unit = found.registersAllocatedTo === 'block' ? 1 : found.registerAllocationUnit / device.threadGroupWidth;
+      return whole(unit, found.sharedMemoryAllocationUnitBytes, found.reservedSharedMemoryBytesPerBlock);
     }
     case 'amd': {
       const found = unwrap(amdOccupancyRules(rules.isa, rules.waveSize));
-      const base = {
-        granularity: found.vectorRegisterGranule,
-        sharedMemoryGranularityBytes: found.ldsGranuleBytes,
-        reservedBytes: 0,
-      };
+      const base = whole(found.vectorRegisterGranule, found.ldsGranuleBytes);
       if (found.scalarRegistersPerSimd === null) return base;
       const registers = found.scalarRegistersPerSimd * found.simds;
       return {
@@ -122,15 +119,11 @@ function allocation(device: GpuDevice): Allocation {
     // A hardware thread owns a fixed set of registers, so they are not allocated one by one.
     case 'intel': {
       const found = unwrap(intelOccupancyRules(rules.architecture, rules.simdWidth));
-      return {
-        granularity: found.smallModeRegisters,
-        sharedMemoryGranularityBytes: found.localMemorySizes[0],
-        reservedBytes: 0,
-      };
+      return whole(found.smallModeRegisters, found.localMemorySizes[0]);
     }
     case 'apple':
-      return { granularity: APPLE_REGISTER_GRANULE, sharedMemoryGranularityBytes: 1, reservedBytes: 0 };
+      return whole(APPLE_REGISTER_GRANULE);
     case 'generic':
-      return { granularity: 1, sharedMemoryGranularityBytes: 1, reservedBytes: 0 };
+      return whole(1);
   }
 }

@@ -166,12 +166,7 @@ export function categoricalLaw(points: readonly CategoricalPoint[], label?: stri
     weightOf.set(length, probability);
     sum += probability;
   }
-  if (!(Math.abs(sum - 1) <= PROBABILITY_SUM_TOLERANCE)) {
-    return badInput(
-      `${inMessage(name)}: the probabilities sum to ${sum} instead of 1 (within ${PROBABILITY_SUM_TOLERANCE})`,
-    );
-  }
-  return fromWeights(name, weightOf, 0);
+  return isOne(sum) ? fromWeights(name, weightOf, 0) : badSum(name, 'probabilities', sum);
 }
 
 /** The weights must sum to 1 within `PROBABILITY_SUM_TOLERANCE` and are renormalised. */
@@ -184,11 +179,7 @@ export function mixtureLaw(parts: readonly MixturePart[]): Result<LengthLaw> {
     }
     sum += weight;
   }
-  if (!(Math.abs(sum - 1) <= PROBABILITY_SUM_TOLERANCE)) {
-    return badInput(
-      `${inMessage(label)}: the weights sum to ${sum} instead of 1 (within ${PROBABILITY_SUM_TOLERANCE})`,
-    );
-  }
+  if (!isOne(sum)) return badSum(label, 'weights', sum);
   const weightOf = new Map<number, number>();
   let truncatedMass = 0;
   for (const { weight, law } of parts) {
@@ -368,6 +359,14 @@ function mustBe(label: string, argument: string, got: number, what: string): Res
 
 function badTruncation(label: string, got: number): Result<never> {
   return mustBe(label, 'truncation', got, 'a probability between 1e-15 and 0.5');
+}
+
+function isOne(sum: number): boolean {
+  return Math.abs(sum - 1) <= PROBABILITY_SUM_TOLERANCE;
+}
+
+function badSum(label: string, what: string, sum: number): Result<never> {
+  return badInput(`${inMessage(label)}: the ${what} sum to ${sum} instead of 1 (within ${PROBABILITY_SUM_TOLERANCE})`);
 }
 
 function tooManyPoints(label: string, points: number): Result<never> {

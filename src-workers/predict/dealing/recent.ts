@@ -1,18 +1,15 @@
 import { createSizedCache } from '../../numeric/budget.ts';
-import type { CompactNumbers } from '../../numeric/compact.ts';
 import { LAUNCH_BYTES } from '../constants.ts';
 import { threadBudget } from '../memory.ts';
+import type { PlainLaunch } from './given.ts';
 
 const PLAIN_LAUNCH_MS = 0.5;
 
-interface PlainBlocks {
-  readonly blocks: Int32Array;
-  readonly weights: Float64Array | null;
-  readonly depths: CompactNumbers;
-}
-
 /** The size of a launch includes its starts, which are added later: there are as many of them as depths. */
-export function createRecentLaunches<Launch extends PlainBlocks>(): (key: string, make: () => Launch) => Launch {
+export function createRecentLaunches<Launch extends Pick<PlainLaunch, 'blocks' | 'weights' | 'depths'>>(): (
+  key: string,
+  make: () => Launch,
+) => Launch {
   return createSizedCache(
     threadBudget,
     PLAIN_LAUNCH_MS,

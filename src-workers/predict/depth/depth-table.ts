@@ -133,6 +133,6 @@ export interface StepLaws {
   readonly group: Float64Array;
   readonly either: Float64Array;
   readonly lattice: boolean;
-  /** The fields are described in `BlockLaw` (time/law.ts). */
+  /** Described in `BlockLaw` (time/law.ts). */
   readonly isExact?: boolean;
 }
