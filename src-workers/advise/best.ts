@@ -48,7 +48,6 @@ export interface BestKept extends Kept {
 /**
  * Keeps the fastest of all added designs, and of equally fast designs the first of the space.
  * @param limitMs a time that at least `wanted` designs are known not to exceed
- * @param most maximum number of designs that can be added
  */
 export function keepBest(wanted: number, limitMs = Infinity, most = Infinity): BestKept {
   // There is room for twice the wanted number, so that designs are rarely moved.

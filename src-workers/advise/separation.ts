@@ -26,8 +26,8 @@ export interface ErrorPlace {
 }
 
 /**
- * Lists the parts of the errors of designs: one for how a design takes its work, one for its block size, and one for
- * the design alone.
+ * Lists the parts of the errors of designs: for how a design takes its work, for its block size, and for the design
+ * alone.
  * @param fractions a table over pairs of places (`TieTable`): four of five measured pairs have at most this error
  */
 export function errorParts(
@@ -51,7 +51,6 @@ export function errorParts(
  * Draws times with errors: for each sample, a time for each design. Samples come in pairs with opposite errors, so that
  * the errors of every design have the mean 0 in ln(time).
  * @param timeMs for each draw of the inputs, a time for each design
- * @param pairs number of pairs of samples for each draw
  */
 export function withErrors(
   timeMs: readonly Float64Array[],

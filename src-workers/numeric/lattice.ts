@@ -22,7 +22,6 @@ export function latticeStep(support: Float64Array): number {
  * Moves masses onto the lattice origin, origin + step, …: each point is shared between its two neighbours. The mean is
  * kept exactly; the variance grows by at most step²/4.
  * @param origin at most masses.support[0]
- * @returns masses on every lattice point up to the last one reached, points of probability 0 included
  */
 export function spreadOnLattice(masses: Masses, origin: number, step: number): Masses {
   const { support, probability } = masses;

@@ -164,10 +164,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork): Device
     nextEnd[s] = activeGroups[s] === 0 ? Infinity : time[s] + (groups.firstKey(s) - virtual[s]) * rate[activeGroups[s]];
   }
 
-  /**
-   * Switches to the rate without fetching, because the queue is empty at the current time of multiprocessor `at`. The
-   * cycles of the last fetches pass at once.
-   */
+  /** Switches to the rate without fetching, because the queue is empty at the current time of multiprocessor `at`. */
   function stopFetching(at: number): void {
     const now = time[at];
     queue.clear();

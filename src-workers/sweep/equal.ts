@@ -11,10 +11,9 @@ export interface ComparedDesigns extends Pick<Ranking, 'axes' | 'strides' | 'cou
 const SAME_TIME = 1e-9;
 
 /**
- * Groups equal designs, whose differences have no effect. They agree in device, implementation, threads per unit,
- * balancing, block size, blocks, effective register cap and, to 1e-9, time; the form of the loop then makes no
- * difference. A cap has no effect if the compiler uses no more registers without it. In a fetching launch, blocks that
- * start when no unit is left have no effect.
+ * Groups equal designs. They agree in device, implementation, threads per unit, balancing, block size, blocks,
+ * effective register cap and, to 1e-9, time; the form of the loop then makes no difference. In a fetching launch,
+ * blocks that start when no unit is left have no effect.
  * @param registersPerThread registers that the compiler uses without a cap, if there are no implementations
  * @returns for each entry, the first entry that is equal to it; an invalid design is equal only to itself
  */
@@ -103,8 +102,6 @@ export interface GroupedList {
 /**
  * Keeps the first design, in reading order, of each group of equal designs, and every design of an opened group.
  * @param firstOf returns the entry of the first design that is equal to a design
- * @param entries number of entries
- * @param fromEnd whether the list is read from its end
  * @param opened first equal designs of the groups whose designs are all listed
  */
 export function groupedDesigns(

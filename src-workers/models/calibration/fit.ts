@@ -62,8 +62,7 @@ export function minDesigns(parameters: number): number {
  * Fits ln(predicted) to ln(measured) by Huber's loss, with Levenberg–Marquardt in bounded coordinates from every start.
  * Parameters that the data do not determine are held at their initial values, beginning with the last one.
  * @param included designs to fit; all if omitted
- * @returns `bad-input` if there are too few designs, a measured time is not positive, or the model has no time for a
- * design
+ * @returns `bad-input` if there are too few designs, or a measured or predicted time is not positive
  */
 export function fitParameters(problem: FitProblem, included?: readonly boolean[]): Result<FittedParameters> {
   const checked = checkProblem(problem, included);

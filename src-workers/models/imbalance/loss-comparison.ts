@@ -9,11 +9,7 @@ export interface LossComparison {
   readonly observed: readonly Float64Array[];
 }
 
-/**
- * @param samples sets of losses per group, simulated or measured, none of them empty; noise may put measured losses
- * below 1
- * @param bins number of bins, ≥ 1; the model determines their edges
- */
+/** @param samples sets of losses per group, none of them empty; noise may put measured losses below 1 */
 export function lossComparison(
   law: LengthLaw,
   n: number,

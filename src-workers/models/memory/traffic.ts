@@ -39,13 +39,12 @@ export function randomHitFraction(footprintBytes: number, cacheBytes: number): n
 
 /**
  * Computes the traffic of one element, bytes, if lanes walk along runs of their own (a thread per CSR row), or several
- * threads walk along one run together. A read may begin anywhere in a sector. The other elements of the sector serve
- * neighbouring lanes if runs are short, and the next iterations only if the sector stays in the first-level cache.
+ * threads along one run together. The other elements of a sector serve neighbouring lanes if runs are short, and the
+ * next iterations only if the sector stays in the first-level cache.
  * @param runElements mean elements of a run
  * @param reuseFraction fraction of sectors that stay until they are used up, 0…1
  * @param sector bytes of a sector
  * @param threads number of threads that read consecutive elements of a run together
- * @returns between `elementBytes` and `sector`, unless elements are longer
  */
 export function bytesAlongRun(
   elementBytes: number,

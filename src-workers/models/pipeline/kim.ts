@@ -76,7 +76,7 @@ export function brokenLimits(device: KimDevice, launch: KimLaunch): string[] {
 /**
  * N_slot, the resident blocks of a multiprocessor by its state buffers: the minimum over block slots, thread-group
  * slots, shared memory and each register file. Memory and registers are allocated in whole multiples of their
- * granularity (the poster divides by the smallest allocation that holds the block).
+ * granularity.
  */
 export function residentBlockSlots(device: KimDevice, launch: KimLaunch): number {
   const b = groupsPerBlock(device, launch);

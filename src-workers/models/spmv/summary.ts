@@ -19,10 +19,8 @@ export interface MatrixSummary {
 export const SLICE_ROWS = 64;
 
 /**
- * Computes the cells of the rows if each `together` consecutive rows are padded to the longest of them. At 64 the
- * result is exact if `slicedCells` is known. Between the known points 1, 64 and all rows, cells grow as a power of
- * `together`.
- * @param together ≥ 1, not necessarily an integer
+ * Computes the cells of the rows if each `together` consecutive rows are padded to the longest of them. Between the
+ * known points 1, 64 (`slicedCells`) and all rows, cells grow as a power of `together`.
  */
 export function paddedCells(matrix: MatrixSummary, together: number): number {
   const { rows, nonzeros, max } = matrix;
