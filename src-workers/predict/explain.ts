@@ -100,15 +100,9 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
   const cooperating = (roundsMs * throughput(useful)) / spills;
   // If several threads that share a unit are faster in total than one thread per unit, their time is the limit.
   const alone = preparePipeline(plan, device, null, 0).issueCycles * predictor.elements;
-  const ideal = Math.min(
-    cooperating,
-    Math.max(
-      (plan.units / device.threadGroupWidth / device.multiprocessors) *
-        (alone + phaseDemand(device, plan.kernel.unit).issueCycles) *
-        toMs,
-      (roundsMs * transfer(useful)) / spills,
-    ),
-  );
+  const unitsPerLane = plan.units / device.threadGroupWidth / device.multiprocessors;
+  const unitMs = unitsPerLane * (alone + phaseDemand(device, plan.kernel.unit).issueCycles) * toMs;
+  const ideal = Math.min(cooperating, Math.max(unitMs, (roundsMs * transfer(useful)) / spills));
   // The time of a round, per group, if all resident groups stayed active to the end of the launch.
   const { pipeline } = pace;
   const cycles = pace.getCycles();

@@ -55,13 +55,8 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
     const slots = launch.slotsPerBlock * gridBlocks;
     const known = given && indexSharedUnits(balancing, given, units);
     return ok((random) => {
-      const own =
-        known ??
-        indexSharedUnits(
-          balancing,
-          new Float64Array(units).map(() => law.support[draw(random)]),
-          units,
-        );
+      const drawn = () => new Float64Array(units).map(() => law.support[draw(random)]);
+      const own = known ?? indexSharedUnits(balancing, drawn(), units);
       const { itemsPerSlot } = computeEvenShares(own.items, slots);
       const scratch = createShareScratch(itemsPerSlot);
       let block = 0;

@@ -119,12 +119,8 @@ export function amdResidency(rules: AmdOccupancyRules, usage: BlockUsage): Resid
   let registerWaves = Infinity;
   if (usage.registersPerThread > limits.maxRegistersPerThread) registerWaves = 0;
   else if (usage.registersPerThread > 0) {
-    registerWaves = countWaves(
-      simds,
-      rules.vectorRegistersPerSimd,
-      rules.vectorRegisterGranule,
-      usage.registersPerThread,
-    );
+    const { vectorRegistersPerSimd, vectorRegisterGranule } = rules;
+    registerWaves = countWaves(simds, vectorRegistersPerSimd, vectorRegisterGranule, usage.registersPerThread);
   }
   const scalars = usage.scalarRegistersPerThreadGroup ?? 0;
   if (scalars > rules.maxScalarRegistersPerWave) registerWaves = 0;

@@ -231,17 +231,10 @@ export function computeShareLaunch(
   const counted = Math.max(MIN_GIVEN_BLOCKS, Math.ceil((isSample ? LAW_LOOKUPS : MAX_SHARE_LOOKUPS) / startsPerBlock));
   const rows = spreadBlocks(G, Math.min(G, most, counted));
   const starts = setupIterations > 0 ? keepStarts(shared, dealing, itemsPerSlot, rows) : null;
-  const depths = new Float64Array(rows.length * W).map((_, at) =>
-    computeDepthOfStarts(
-      shared,
-      dealing,
-      itemsPerSlot,
-      overheadIterations,
-      rows[Math.floor(at / W)],
-      at % W,
-      starts?.[at] ?? 0,
-    ),
-  );
+  const depths = new Float64Array(rows.length * W).map((_, at) => {
+    const block = rows[Math.floor(at / W)];
+    return computeDepthOfStarts(shared, dealing, itemsPerSlot, overheadIterations, block, at % W, starts?.[at] ?? 0);
+  });
   const aggregateLoss = itemsPerSlot / (meanLength * unitsPerSlot);
   return {
     weights: null,

@@ -73,14 +73,8 @@ export function makePlainLaunch(residency: Residency, gridBlocks: number, multip
 }
 
 function computeGivenOrderCycles({ inOrder, gridBlocks, multiprocessors, residency }: TimedLaunch): number {
-  return computeInOrderCycles(
-    inOrder!,
-    gridBlocks,
-    residency.residentBlocks,
-    multiprocessors,
-    residency.cyclesPerIteration,
-    residency.schedulers,
-  );
+  const { residentBlocks, cyclesPerIteration, schedulers } = residency;
+  return computeInOrderCycles(inOrder!, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration, schedulers);
 }
 
 function computePlacedBlocksCycles({ placed, multiprocessors, residency }: TimedLaunch): number {

@@ -151,16 +151,10 @@ function computeUntiedCycles(wave: Wave): number {
   const { profile, phases } = computeDispatch(renewal, point, waves - (point === 0 ? 0 : started[point - 1]));
   const uneven = computeMeanUneven(residency);
   let cycles = Math.max(0, waves - 1) * getJoinCycles(residency);
-  for (let i = 0; i < phases.length; i += PHASE_FIELDS)
-    cycles +=
-      phases[i] *
-      (uneven +
-        computeMeanCycles(
-          cyclesPerIteration,
-          R * phases[i + 1],
-          Math.sqrt(R * (phases[i + 2] + spread * phases[i + 3])),
-          cap,
-        ));
+  for (let i = 0; i < phases.length; i += PHASE_FIELDS) {
+    const deviation = Math.sqrt(R * (phases[i + 2] + spread * phases[i + 3]));
+    cycles += phases[i] * (uneven + computeMeanCycles(cyclesPerIteration, R * phases[i + 1], deviation, cap));
+  }
   const drain = computeLastDrain(wave, profile);
   if (drain >= block.meanBlock * cyclesPerIteration[R * W]) return cycles + drain;
   // One block certainly starts last, although any given slot has it only with a small probability.
