@@ -7,7 +7,6 @@ import type { PredictionChunk } from './records.ts';
 import type { AsyncStore, Store, StoreClient } from './store-api.ts';
 
 export interface StoreClientOptions extends ThreadOptions {
-  /** Path of the thread's script, for a bundle that moves the script. */
   readonly threadFile?: string | URL;
 }
 
@@ -84,7 +83,6 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
 
   const methods = Object.fromEntries(
     result.value.map((method) => [method, (...args: readonly unknown[]) => call(method, args)]),
-    // The cast is safe: `Store` has the types of the arguments and answers.
   ) as unknown as AsyncStore;
 
   return ok({

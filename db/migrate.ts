@@ -27,7 +27,6 @@ export function userVersion(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
-/** Returns whether a database has all tables, columns and indexes of the migrations up to a version. */
 export function hasTables(db: Database, version: number, migrations: readonly Migration[]): boolean {
   const known = new Set<string>();
   const empty = new SQLite(':memory:');

@@ -17,7 +17,6 @@ const QUICK_CHECK_BYTES = 16 * 2 ** 20;
 export interface OpenOptions {
   readonly file: string;
   readonly migrationsFolder: string;
-  /** Longest wait for another connection's lock, 5000 ms by default. */
   readonly busyTimeoutMs?: number;
 }
 

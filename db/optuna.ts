@@ -7,7 +7,6 @@ export interface OptunaStudy {
   readonly name: string;
   readonly objectives: readonly { readonly minimised: boolean; readonly name: string | null }[];
   readonly trials: readonly OptunaTrial[];
-  /** Number of trials that were pruned, are waiting or are still running. */
   readonly incomplete: number;
   /** Lockstep's description of the sweep, if Lockstep wrote the file: any JSON value. */
   readonly mark: unknown;
@@ -18,7 +17,6 @@ export interface OptunaTrial {
   /** One value for each objective; `null` if the value is infinite. */
   readonly values: readonly (number | null)[];
   readonly failed: boolean;
-  /** Lockstep's description of the design, if Lockstep wrote the file: any JSON value. */
   readonly mark: unknown;
 }
 

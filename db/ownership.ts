@@ -24,11 +24,9 @@ interface OwnerRow {
 export interface Ownership {
   readonly token: string;
   claim(): void;
-  /** Writes the heartbeat, if this store has running runs. */
   beat(): void;
   /** Marks the running runs of dead owners as interrupted, and counts them. */
   markInterrupted(): number;
-  /** Marks this store's own running runs as interrupted. */
   release(): void;
 }
 

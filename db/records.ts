@@ -32,15 +32,12 @@ export interface RunDraft {
   readonly kind: RunKind;
   readonly name: string;
   readonly studyId: number | null;
-  /** A copy of the study when the run was created. */
   readonly study: unknown;
   readonly appVersion: string;
   readonly modelVersions: Readonly<Record<string, string>>;
   readonly seed: number | null;
   readonly machine: unknown;
-  /** The sweep whose designs the run simulates or measures. */
   readonly sourceRunId?: number | null;
-  /** The number of designs in the space. */
   readonly enumeratedCount: number;
   readonly devices: readonly Device[];
   /** Number of best designs that a sweep keeps, ≥ 1. If it is omitted, the sweep saves all designs. */
@@ -70,15 +67,12 @@ export interface RunSummary {
   readonly invalidCount: number;
   /** Set for a sweep that keeps only its best designs. */
   readonly kept: KeptDesigns | null;
-  /** The fastest saved design at the end of the run. */
   readonly best: BestDesign | null;
-  /** Set while the deletion can still be undone. */
   readonly deletedAt: string | null;
 }
 
 export interface KeptDesigns {
   readonly wanted: number;
-  /** Number of designs that had to be predicted; null until the kept designs are saved. */
   readonly predicted: number | null;
   /** The recommended design, saved only if it may not be among the kept designs, because many are nearly equal. */
   readonly picked: number | null;
@@ -100,7 +94,6 @@ export interface RunQuery {
 }
 
 export interface RunPage {
-  /** Number of matching runs on all pages. */
   readonly total: number;
   readonly rows: readonly RunSummary[];
 }
@@ -110,7 +103,6 @@ export interface BestDesign {
   readonly design: string;
 }
 
-/** `failure` is set only in the state `failed`. */
 export interface RunEnd {
   readonly state: 'complete' | 'cancelled' | 'failed';
   /** The sum over this attempt and all earlier attempts. */
@@ -119,7 +111,6 @@ export interface RunEnd {
   readonly best?: BestDesign | null;
 }
 
-/** Saved designs `firstDesign` … `firstDesign + count − 1`. */
 export interface CommittedChunk {
   readonly firstDesign: number;
   readonly count: number;
@@ -136,9 +127,7 @@ export interface RunColumns extends PredictionColumns {
 
 export interface BestDesigns extends PredictionColumns {
   readonly designs: Uint32Array;
-  /** Designs that had to be predicted for finding the best ones. */
   readonly predicted: number;
-  /** The recommended design, if it may not be among the best ones (`KeptDesigns`). */
   readonly picked: number | null;
 }
 
@@ -147,13 +136,11 @@ export interface DesignReference {
   readonly sourceRunId: number | null;
   readonly designIndex: number | null;
   readonly deviceId: string;
-  /** A `Design`, as JSON. */
   readonly design: unknown;
   readonly predictedMs: number | null;
 }
 
 export interface SimulationRecord extends DesignReference, SimulatedTimes {
-  /** Further results of the simulator. */
   readonly detail: unknown;
 }
 
@@ -162,14 +149,12 @@ export interface SimulationOfRun extends SimulationRecord {
 }
 
 export interface MeasurementRecord extends DesignReference {
-  /** `cuda`, `webgpu`, `cpu`, … */
   readonly backend: string;
   /** All repeats in order; empty if the design failed. */
   readonly timesMs: readonly number[];
   /** `null` if the result was not checked. */
   readonly correct: boolean | null;
   readonly failure: string | null;
-  /** Clock, compiler output, … */
   readonly detail: unknown;
 }
 
@@ -192,7 +177,6 @@ export interface WorkloadRecord {
   /** Digest of everything that determines the law: the grammar, the content of the file and the truncation. */
   readonly hash: string;
   readonly law: LengthLaw;
-  /** The source of the lengths. */
   readonly provenance: unknown;
 }
 

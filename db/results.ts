@@ -57,7 +57,6 @@ type ResultMethods = Pick<
   | 'listMeasurementsOf'
 >;
 
-/** A run keeps its results in the order in which they were saved. */
 export function resultsOf(
   { all, get, insert, write }: Statements,
   { rowOf, ownRow, countResults }: Counting,
@@ -65,7 +64,6 @@ export function resultsOf(
   const nextPosition = (table: 'simulations' | 'measured_designs', runId: number): number =>
     get<{ next: number }>(`SELECT coalesce(max(position) + 1, 0) AS next FROM ${table} WHERE run_id = ?`, runId)!.next;
 
-  /** Runs a query of `measurements` and groups the times by design. */
   function repeatsOf(sql: string, id: number) {
     type Place = Pick<MeasuredRow, 'runId' | 'position'>;
     const key = ({ runId, position }: Place): string => `${runId} ${position}`;

@@ -6,7 +6,6 @@ import type { Ownership } from './ownership.ts';
 import type { AxisValue, RunAxes, RunPage, RunQuery, RunRecord, RunSummary, StoredAxis } from './records.ts';
 import { type SqlValue, type Statements, fromJson } from './statements.ts';
 
-/** A row that `SUMMARY` selects: a summary with some of its parts in single columns. */
 interface SummaryRow extends Omit<RunSummary, 'tags' | 'kept' | 'best'> {
   readonly tags: string;
   readonly bestWanted: number | null;
@@ -54,14 +53,12 @@ function readSummary({
   };
 }
 
-/** The functions throw `FailureError`s; the store turns them into results. */
 export function runRows({ all, get }: Statements, ownership: Ownership) {
   function rowOf(runId: number): RunRow {
     const row = get<RunRow>(`SELECT ${SUMMARY}, ${DETAIL} FROM runs WHERE id = ?`, runId);
     return row ?? refuse('not-found', `This database has no run ${runId}.`, { runId });
   }
 
-  /** Returns a run that is running in this store. Throws if it is not. */
   function ownRow(runId: number): RunRow {
     const row = rowOf(runId);
     if (row.state !== 'running') refuse('conflict', `Run ${runId} is ${row.state}, not running.`, { runId });
@@ -96,7 +93,6 @@ export function runRows({ all, get }: Statements, ownership: Ownership) {
     };
   }
 
-  /** Lists the newest runs that are not deleted. */
   function listRuns({ studyId, kind, state, limit = DEFAULT_ROWS }: RunQuery): RunPage {
     if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_ROWS)
       refuse('bad-input', `limit must be from 1 to ${MAX_ROWS} runs, not ${limit}.`);

@@ -16,7 +16,6 @@ export function openRuns(statements: Statements, ownership: Ownership) {
   };
 }
 
-/** Makes the functions that set the names, notes and tags of runs, and that delete and restore runs. */
 function runMarks({ run, insert, write }: Statements, { rowOf, getRun }: RunRows) {
   function renameRun(runId: number, name: string): RunRecord {
     if (name.trim() === '') refuse('bad-input', `The name of run ${runId} must not be empty.`);

@@ -10,7 +10,6 @@ export interface Statements {
   /** `Row` names the columns of the query. The tests check this, not the compiler. */
   all<Row>(sql: string, ...values: readonly SqlValue[]): Row[];
   get<Row>(sql: string, ...values: readonly SqlValue[]): Row | undefined;
-  /** Returns the number of changed rows. */
   run(sql: string, ...values: readonly SqlValue[]): number;
   insert(table: string, row: Readonly<Record<string, SqlValue>>): number;
   /** Runs `body` in a transaction. Takes the write lock at its start, because taking it later could fail halfway. */

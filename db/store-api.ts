@@ -31,13 +31,10 @@ export interface Store {
   createStudy(draft: StudyDraft): Result<StudyRecord>;
   updateStudy(id: number, draft: StudyDraft): Result<StudyRecord>;
   getStudy(id: number): Result<StudyRecord>;
-  /** Lists the studies that are not deleted, the latest change first. */
   listStudies(): Result<readonly StudyRecord[]>;
-  /** Moves a study to the bin. Its runs stay where they are. */
   deleteStudy(id: number): Result<null>;
   restoreStudy(id: number): Result<StudyRecord>;
 
-  /** Creates a run in the state `running`, owned by this store. */
   createRun(draft: RunDraft): Result<RunRecord>;
   /**
    * Saves all predictions or none. Saved predictions survive a kill of the process. Fails with `conflict` if any of the
@@ -57,7 +54,6 @@ export interface Store {
   finishRun(runId: number, end: RunEnd): Result<RunRecord>;
   /** Takes over an incomplete run. The engine then saves the chunks that `listChunks` does not return. */
   resumeRun(runId: number): Result<RunRecord>;
-  /** Lists the saved chunks in the order of their designs. */
   listChunks(runId: number): Result<readonly CommittedChunk[]>;
 
   getRun(runId: number): Result<RunRecord>;
@@ -74,14 +70,11 @@ export interface Store {
   /** Missing or wrong packed columns are rebuilt from the rows. */
   loadRunColumns(runId: number): Result<RunColumns>;
   listSimulations(runId: number): Result<readonly SimulationRecord[]>;
-  /** Lists the simulations of a sweep's designs from all runs that are not deleted, oldest first. */
   listSimulationsOf(sourceRunId: number): Result<readonly SimulationOfRun[]>;
   listMeasurements(runId: number): Result<readonly MeasurementRecord[]>;
-  /** Lists the measurements of a sweep's designs from all runs that are not deleted, oldest first. */
   listMeasurementsOf(sourceRunId: number): Result<readonly MeasurementOfRun[]>;
 
   saveCalibration(draft: CalibrationDraft): Result<CalibrationRecord>;
-  /** Lists the calibrations of one device or of all devices, newest first. */
   listCalibrations(deviceId?: string): Result<readonly CalibrationRecord[]>;
   deleteCalibration(id: number): Result<null>;
 

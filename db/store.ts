@@ -17,11 +17,9 @@ const INVALID_ROW_BYTES = 26;
 
 export interface OpenStore {
   readonly store: Store;
-  /** Writes the heartbeat, and marks runs of dead stores as interrupted. */
   beat(): Result<null>;
   /** Returns a number that changes whenever another connection commits. */
   dataVersion(): number;
-  /** Marks this store's running runs as interrupted and closes the file. */
   close(): void;
 }
 

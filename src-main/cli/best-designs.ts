@@ -20,9 +20,7 @@ export function jsonRow(row: BestRow) {
 
 const PAGE_ROWS = 10_000;
 
-/** The best designs of a run, read page by page so that memory holds only one page. */
 interface BestPages extends BestDesigns {
-  /** If equal designs are grouped, each row has the number of designs that it stands for. */
   allRows(): AsyncGenerator<{ readonly row: BestRow; readonly equal?: number }, void>;
 }
 
@@ -73,7 +71,6 @@ export function sayUnmeasured(terminal: Terminal, { devices, partial }: BestDesi
   if (gaps) terminal.say(gaps.text);
 }
 
-/** What is printed under a table: nothing, the meaning of its marks, or also the accuracy of its times. */
 type Legend = 'none' | 'marks' | 'whole';
 
 export const legendFor = ({ verbose }: Options): Legend => (verbose ? 'whole' : 'marks');

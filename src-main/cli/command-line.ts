@@ -28,7 +28,6 @@ export const whole = (text: string): number => wholeFrom(0, text);
 
 export const positive = (text: string): number => wholeFrom(1, text);
 
-/** Makes a parser of an option's text. If it fails, the message names the option. */
 export const parsedBy =
   <T>(parse: (text: string) => Result<T>) =>
   (text: string): T => {

@@ -29,7 +29,6 @@ interface Found {
   readonly simulated: SimulatedTime | null;
 }
 
-/** Returns the simulated time if it contradicts the prediction, otherwise an empty text. */
 export function contradictedCell({ predictedMs, simulated }: Found): string {
   if (!simulated || !isContradicted(predictedMs, simulated)) return '';
   return `simulated ${contradictionText(predictedMs, simulated)}`;

@@ -12,7 +12,6 @@ export function runId(text: string | undefined): Result<number> {
   );
 }
 
-/** Time between two requests for the state of the agents. */
 const AGENTS_MS = 3000;
 
 const RESUME = 'lockstep runs resume';
@@ -27,7 +26,6 @@ export async function followRun(
 ): Promise<Result<RunSummary>> {
   const bar = progressBar(terminal, label);
   let said: string | null = null;
-  /** Says which machines do the work, each time they have changed. */
   const sayAgents = async (): Promise<void> => {
     const state = await engine.call('agents.state', {});
     const text = state.ok ? agentsText(state.value) : null;

@@ -82,7 +82,6 @@ export async function main(args: readonly string[], terminal: Streams = processS
   return cli.status;
 }
 
-/** Returns the parser's message in one line, with advice if the parser gives none. */
 function usageText(text: string): string {
   const line = text
     .replace(/^error: /, '')

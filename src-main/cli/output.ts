@@ -9,13 +9,11 @@ import { procedures } from '../contract/procedures.ts';
 import { commonUnit, timeIn } from '../../src-workers/domain/times.ts';
 import { messageText } from '../../src-workers/domain/text.ts';
 
-/** Tests replace the streams by buffers. */
 export interface Streams {
   out(text: string): void;
   err(text: string): void;
   /** Resolves when all written text has left the process. It is absent if writing is never delayed. */
   drained?(): Promise<void>;
-  /** Whether standard error is a terminal. */
   readonly interactive: boolean;
   readonly columns: number;
 }
@@ -23,9 +21,7 @@ export interface Streams {
 export interface Terminal extends Streams {
   say(line: string): void;
   json(value: unknown): void;
-  /** Numbers are right-aligned. */
   table(head: readonly string[], rows: readonly (readonly Cell[])[]): void;
-  /** A column that is `false` is left out. */
   rows<Row>(rows: readonly Row[], columns: readonly (Column<Row> | false)[]): void;
 }
 

@@ -4,7 +4,6 @@ import { parseStudy } from '../contract/parse.ts';
 import type { Study } from '../contract/study.ts';
 import { readText, writeFor } from '../services/files/files.ts';
 
-/** A study as the user wrote it, without defaults. */
 export type WrittenStudy = Readonly<Record<string, unknown>> & { readonly kernel: object };
 
 /** Keeps what the user wrote. If the file or the result is not a study, or `change` fails, the file is unchanged. */

@@ -20,7 +20,6 @@ export interface Recommendation {
   /** The `designIndex` of the picked design refers to the whole study with all devices. */
   readonly row: RankRow;
   readonly designIndex: number;
-  /** `basis` explains in one or two sentences what the interval covers. */
   readonly time: { readonly ms: number; readonly lowMs: number; readonly highMs: number; readonly basis: string };
   /**
    * The designs that are tied with the fastest one: at most 20, fastest first. `fraction`: the band for designs that
@@ -97,7 +96,6 @@ export interface WorthKnowing extends UnknownInput {
   /** How much `expectedRegret` is expected to fall if the input becomes known. */
   readonly gain: number;
   readonly learn: 'inspect' | 'probe' | 'ask';
-  /** How to find the value, for example `Read the kernel's code: lockstep kernel inspect …`. */
   readonly how: string;
   readonly sentence: string;
 }
@@ -116,7 +114,6 @@ export interface Uncertainty {
   readonly designs: readonly UncertainDesign[];
   /** Inputs worth knowing, largest gain first. Gains below 0.1 % are left out. */
   readonly worthKnowing: readonly WorthKnowing[];
-  /** The designs that the model cannot distinguish from the robust one. */
   readonly separation: {
     /** `what`: the axes in which the designs differ, for example `block sizes`. */
     readonly count: number;
@@ -132,10 +129,8 @@ export interface Uncertainty {
 
 /** The design that is recommended instead when an input leaves the range in which the recommendation holds. */
 export interface Takeover {
-  /** A value of the input just beyond the range. */
   readonly at: number;
   readonly designIndex: number;
-  /** The difference to the recommended design, for example `16 threads per unit, 128-thread blocks`. */
   readonly text: string;
   /** The largest saving from another design on this side of the range, 0…1; 1 if the recommended design cannot run. */
   readonly gain: number;
@@ -152,9 +147,6 @@ export interface InputSensitivity {
   readonly holds: readonly [number | null, number | null];
   readonly below: Takeover | null;
   readonly above: Takeover | null;
-  /**
-   * For example `Serial fraction σ decides: below 0.021 → 16 threads per unit; …`; empty if the advice always holds.
-   */
   readonly sentence: string;
 }
 
@@ -165,12 +157,10 @@ export interface Sensitivity {
   readonly timeMs: number;
   readonly tieFraction: number;
   readonly tieBand: TieBand;
-  /** First the inputs that can change the recommendation, then the others by their effect on the design's time. */
   readonly inputs: readonly InputSensitivity[];
   readonly elapsedMs: number;
 }
 
-/** Times of designs that a caller named by their parameters, in the order of the call. */
 export interface AskedTimes {
   readonly device: { readonly id: string; readonly name: string };
   /** A time is null if the design cannot run; `reasons` then says why. */
@@ -194,7 +184,6 @@ export interface Robust {
     readonly label: string;
     readonly bestMs: number;
     readonly best: string;
-    /** A regret within this band cannot be distinguished from zero. */
     readonly tieBand: TieBand;
     readonly device: { readonly id: string; readonly name: string };
     readonly evidence: DeviceEvidence | null;

@@ -6,7 +6,6 @@ export type AgentsState =
   | { readonly kind: 'failed'; readonly message: string }
   | {
       readonly kind: 'connected';
-      /** The address of the Redis, without the password. */
       readonly place: string;
       /** An agent must have the same versions of this program and its models. */
       readonly versions: string;

@@ -20,7 +20,6 @@ export interface AppInfo {
   readonly nodeVersion: string;
   readonly databaseFile: string;
   readonly databaseBytes: number;
-  /** The bin: deleted runs and studies, and about how many bytes they take in the database. */
   readonly bin: { readonly runs: number; readonly studies: number; readonly bytes: number };
   readonly modelVersion: string;
   readonly workers: number;
@@ -54,7 +53,6 @@ export interface ResolvedWorkload {
   readonly probability: Float64Array;
   /** The law was fitted to given figures; its other properties are assumed. */
   readonly fitted?: true;
-  /** How the file was read, if the user might expect something else. */
   readonly note?: string;
   /** `null` if the workload has no order, or too many lengths for a preview. */
   readonly order: WorkloadOrder | null;
@@ -84,7 +82,6 @@ export interface RunSummary {
   readonly kind: RunKind;
   readonly state: RunState;
   readonly studyId: number | null;
-  /** The name of the study, unless the run was renamed. */
   readonly name: string;
   readonly tags: readonly string[];
   readonly note: string;
@@ -97,7 +94,6 @@ export interface RunSummary {
   /** Finished designs (`simulate`), or cases with a result (`bench`, `import`). */
   readonly valid: number;
   readonly invalid: number;
-  /** `wanted`: the designs to keep. `predicted` is null until they are saved. */
   readonly kept: { readonly wanted: number; readonly predicted: number | null } | null;
   readonly bytes: number;
   /** The least predicted time, simulated mean (`simulate`) or measured median (`bench`, `import`). */
@@ -145,7 +141,6 @@ export interface MeasuredDesignTime extends MedianTime {
 
 export interface SimulatedDesign
   extends Pick<RankRow, 'designIndex' | 'deviceId' | 'device' | 'design' | 'predictedMs'>, Explained {
-  /** The rank by simulated mean, from 1, among the simulated designs of the run. */
   readonly rank: number;
   /** Whether the simulated interval overlaps the interval of the design with rank 1. */
   readonly tied: boolean;
@@ -186,7 +181,6 @@ export interface RankRow {
   readonly kind: ImplementationKind;
   readonly hasEvidence: boolean;
   readonly simulated: SimulatedTime | null;
-  /** The time measured on a device with the same name as the device of this row. */
   readonly measured: MeasuredDesignTime | null;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
@@ -223,7 +217,6 @@ export interface BestDesigns {
   readonly ofDevices: readonly BestRow[];
   readonly ofImplementations: readonly BestRow[];
   readonly invalid: SpaceSize['invalid'];
-  /** A note that only a part of the designs is predicted. */
   readonly partial: string | null;
   /** `ties`: number of tied designs on its device. `inputs`: what its time depends on. Null if no design is valid. */
   readonly recommended: {
@@ -303,7 +296,6 @@ export interface LandscapeAxis {
 export interface Histogram {
   /** The edges of the bins, in equal logarithmic steps: one more than there are bins. */
   readonly edgesMs: Float64Array;
-  /** Number of designs in each bin, among all designs or those of the filter's device. */
   readonly counts: Float64Array;
   readonly passing: Float64Array;
   readonly best: number;
@@ -389,7 +381,6 @@ export interface DeviceBest {
 
 export interface DeviceComparisonResult {
   readonly devices: readonly DeviceBest[];
-  /** The tie band of the fastest device. */
   readonly tieFraction: number;
   /** timeMs[i][j] is the time of device i's best design on device j, ms; NaN if the design is invalid there. */
   readonly cross: readonly (readonly number[])[];
@@ -398,7 +389,6 @@ export interface DeviceComparisonResult {
   readonly choice: readonly string[];
 }
 
-/** Maximum number of designs in one call of `compare.ranges`. */
 export const MAX_RANGES = 400;
 
 /** The range in which the true time of a design lies in 90 % of cases, as in a recommendation. */
@@ -430,7 +420,6 @@ export interface ExportFormat {
   /** More words by which the command palette finds the format. */
   readonly words?: string;
   readonly about: 'report' | 'table' | 'code' | 'tuner';
-  /** Whether the user can choose how many designs are listed. */
   readonly rows: boolean;
   readonly gpus: boolean;
   readonly weighs?: boolean;
@@ -449,7 +438,6 @@ export interface ExportDocument {
   readonly plain?: boolean;
   readonly text: string;
   readonly next?: number;
-  /** The number of designs that a table lists, best first, and the number of all valid designs. */
   readonly designs?: {
     readonly listed: number;
     readonly of: number;

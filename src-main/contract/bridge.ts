@@ -38,16 +38,13 @@ export interface TitleBarColours {
 
 export interface DesktopBridge {
   readonly platform: 'linux' | 'darwin' | 'win32';
-  /** Asks for a port to the engine. It arrives in a window message `{ lockstep: 'port' }` (see `connectEngine`). */
   readonly connect: () => void;
   readonly openStudy: () => Promise<OpenedFile | null>;
   /** Resolves to the path, or null if cancelled. Rejects with a message for the user. */
   readonly saveDocument: (document: ExportDocument) => Promise<string | null>;
-  /** Shows the database file in the file manager without opening it. The path is absolute. */
   readonly showDatabase: (file: string) => void;
   readonly setTheme: (choice: ThemeChoice, colours: TitleBarColours) => void;
   readonly onMenu: (listener: (command: MenuCommand) => void) => () => void;
-  /** Files come from the command line, the file manager or a second start of the application. */
   readonly onOpenFile: (listener: (file: OpenedFile) => void) => () => void;
   readonly onEngineLost: (listener: (message: string) => void) => () => void;
 }

@@ -9,7 +9,6 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 /** The parser is recursive. Our files have at most a tenth as many levels. */
 const MAX_LEVELS = 100;
 
-/** Returns '' if there is no token. */
 function tokenAt(text: string, offset: number): string {
   if (text[offset] !== '"') return matchAt(TOKEN, text, offset);
   let end = offset + 1;
@@ -30,7 +29,6 @@ function matchAt(expression: RegExp, text: string, offset: number): string {
 interface Fault {
   readonly offset: number;
   readonly expected: string;
-  /** A field that occurs a second time. JSON allows this, but JavaScript silently keeps only the last one. */
   readonly again?: string;
 }
 

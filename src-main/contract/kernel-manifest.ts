@@ -25,7 +25,6 @@ const NUMBER_FORM = `A number, or arithmetic with numbers, + - * / % ( ), ${ARIT
 const NAMES_FORM = Object.entries(LAUNCH_VALUES)
   .map(([name, what]) => `"{${name}}": ${what}`)
   .join('; ');
-/** A number, or arithmetic as text that may use the named launch values. */
 const arithmetic = (names: readonly string[]) =>
   v.pipe(
     v.custom<ManifestNumber>(

@@ -19,7 +19,6 @@ export interface MeasuringTarget {
   readonly id: string;
   readonly backend: BenchBackend;
   readonly available: boolean;
-  /** The device, with a note if software emulates it. If there is no device, the missing part is named. */
   readonly label: string;
   readonly device: MeasuringDevice | null;
   readonly advice: string;
@@ -28,7 +27,6 @@ export interface MeasuringTarget {
 export interface Bundle {
   readonly fileName: string;
   readonly cases: number;
-  /** The state of the cache before each launch; only on a CUDA device. */
   readonly cache?: CacheState;
   /** Null if a CUDA device can run all valid designs, or if the request names its designs. */
   readonly leftOut: RunnableDesigns | null;
@@ -38,7 +36,6 @@ export interface Bundle {
 }
 
 export interface MeasuringRequest {
-  /** The id of the target. In a run of kind `import`, it is the name of the imported file. */
   readonly target: string;
   /** `external`: another program measured, and its file does not name the backend. */
   readonly backend: BenchBackend | 'external';
@@ -51,9 +48,7 @@ export interface MeasuringRequest {
   readonly repeats: number;
   readonly warmUps: number;
   readonly cases: number;
-  /** The state of the cache before each launch; only on a CUDA device. */
   readonly cache?: CacheState;
-  /** Set if the target cannot run every design of the sweep. */
   readonly leftOut?: RunnableDesigns;
   /** Set if fewer units were measured than the sweep has. The run's predictions are for this number of units. */
   readonly part?: MeasuredPart;
@@ -70,7 +65,6 @@ export interface MeasuredPart {
 }
 
 export interface MeasuringProbe {
-  /** The requested number of repeats. */
   readonly ofRepeats: number;
   /** Chosen designs, over which the measured ones are spread evenly. Absent in runs of earlier versions. */
   readonly ofDesigns?: number | undefined;
@@ -88,7 +82,6 @@ export interface MeasuringProposal extends MeasuringProbe {
 }
 
 export type ProbeAnswer =
-  /** `proposal` is null if no launch of the probe gave a time. */
   | { readonly kind: 'done'; readonly proposal: MeasuringProposal | null }
   /** The page must run this plan, and then repeat the call with the times of this round and of all earlier ones. */
   | { readonly kind: 'round'; readonly plan: BenchPlan };
@@ -117,7 +110,6 @@ export interface TunedDesign {
 export interface TuningStep {
   readonly runId: number;
   readonly deviceId: string;
-  /** Designs among which the tuning chooses. */
   readonly considered: number;
   readonly measured: number;
   /** Designs that could not be measured, or gave a wrong result. */
@@ -127,7 +119,6 @@ export interface TuningStep {
     readonly designIndex: number;
     readonly design: Design;
     readonly measuredMs: number;
-    /** Estimated from the measurements of this design and of other designs. */
     readonly expectedMs: number;
     readonly predictedMs: number;
   } | null;
@@ -141,7 +132,6 @@ export interface TuningStep {
   readonly history: readonly TunedDesign[];
   /** The expected best time after 1, 2, … random designs, by the corrected predictions. The list may be empty. */
   readonly randomMs: readonly number[];
-  /** Empty if all designs are measured. */
   readonly next: readonly number[];
 }
 
@@ -166,10 +156,8 @@ export interface MeasuredTime extends MedianTime {
 }
 
 export interface MeasuredCase {
-  /** The position of the case, from 0, in the plan or in the file of an import. */
   readonly position: number;
   readonly case: BenchCase;
-  /** The design, or the parameters of the benchmark. */
   readonly label: string;
   readonly deviceId: string | null;
   readonly designIndex: number | null;
@@ -201,7 +189,6 @@ export interface MeasuredDevice {
   readonly runId: number;
   readonly measuredOn: string;
   readonly device: GpuDevice;
-  /** The values and sources that the device gets. */
   readonly changes: readonly {
     readonly field: 'achievedBandwidthFraction' | 'randomSectorsGbS' | 'cachedSectorsGbS';
     readonly before: number | null;
@@ -213,7 +200,6 @@ export interface MeasuredDevice {
 export interface ComparedDesign {
   readonly designIndex: number;
   readonly design: Design;
-  /** The rank by predicted time, from 1, among the compared designs. */
   readonly predictedRank: number;
   readonly measuredRank: number;
   readonly predictedMs: number;
@@ -281,17 +267,14 @@ export interface ComparedRun {
   readonly name: string;
   readonly device: string;
   readonly startedAt: string;
-  /** Designs with a time and a correct result. */
   readonly designs: number;
   /** The fastest design of the run, as an index into `designs` of the comparison. */
   readonly best: number;
   readonly againstFirst: TimeRatio | null;
-  /** Designs that have a time in the first run but failed or gave wrong results in this run. */
   readonly lost: number;
 }
 
 export interface RunsComparison {
-  /** Relative differences below this fraction are ignored. */
   readonly threshold: number;
   readonly runs: readonly ComparedRun[];
   /** Every design that at least one run measured. The lists of a design have one entry per run. */

@@ -14,7 +14,6 @@ interface OlderField {
   readonly phase: PhaseName;
   /** The default, which meant "nothing is known". A field that nobody stated and that has it gives no phase. */
   readonly byDefault: number;
-  /** Iterations of work in the phase for each iteration that the field counts. */
   readonly scale: number;
 }
 
@@ -40,7 +39,6 @@ const OF_ITERATION: ReadonlySet<KernelField> = new Set([
   'dependentExchanges',
 ]);
 
-/** Returns, for example, `kernel.unit` for `kernel.setupIterationsPerUnit`. */
 export function newerInput(input: string): string {
   const [part, field] = input.split('.');
   return part === 'kernel' && Object.hasOwn(OLDER_FIELDS, field) ? `kernel.${OLDER_FIELDS[field].phase}` : input;

@@ -8,7 +8,6 @@ import { kernelSchema, pipelineSchema, studySchema, type Study } from './study.t
 const STUDY_FORM = 'a study: an object with "lockstep", "name", "workload", "kernel", "devices" and "axes"';
 const MAX_STUDY_CHARACTERS = 4_000_000;
 
-/** Returns the path of the field, such as `axes.blockThreads[3]`; '' at the root. */
 function fieldPath(issue: v.BaseIssue<unknown>): string {
   return (issue.path ?? []).reduce((path, item) => {
     const key = item.key;
@@ -62,7 +61,6 @@ interface SchemaParts {
   readonly options?: readonly SchemaParts[];
 }
 
-/** Unwraps a schema that is optional or that also reads older versions. */
 function bare(schema: SchemaParts | undefined): SchemaParts | undefined {
   const last = schema?.pipe?.at(-1);
   const inner = schema?.wrapped ?? (last?.entries ? last : undefined);

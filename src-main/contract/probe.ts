@@ -2,7 +2,6 @@ import type { MeasuringProposal, MeasuringRequest } from './measuring.ts';
 import type { ProcedureInput } from './procedures.ts';
 import { listText } from '../../src-workers/domain/text.ts';
 
-/** Returns, for example, `45 s`, `20 min` or `3 h`. */
 export function roughDuration(ms: number): string {
   const seconds = ms / 1000;
   if (seconds < 1) return 'a second';
@@ -10,7 +9,6 @@ export function roughDuration(ms: number): string {
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
 
-/** Returns, for example, `A full measurement would take about 20 min. Measuring 7 of 15 repeats, in about 2 min.` */
 export function reducedText(proposal: MeasuringProposal): string {
   const { units, ofUnits, designs, ofDesigns, repeats, ofRepeats, estimateMs, fullMs } = proposal;
   const less = [

@@ -37,17 +37,14 @@ export interface TargetLimit {
 }
 
 export interface RunnableDesigns {
-  /** Valid designs of the predicted device. */
   readonly designs: number;
   readonly runnable: number;
   readonly limits: readonly TargetLimit[];
 }
 
-/** Returns, for example, `up to 4 threads per unit`, in the words of a programming model. */
 export const limitText = ({ quantity, atMost }: TargetLimit, words: Words): string =>
   LIMITS[quantity][0](atMost!, words);
 
-/** Returns, for example, `420 of 840 designs are left out, because they need more than 2 cores`. */
 export function leftOutText({ designs, runnable, limits }: RunnableDesigns): string {
   if (runnable === designs) return '';
   const needs = limits.map(({ quantity, atMost }) => LIMITS[quantity][1](atMost!));

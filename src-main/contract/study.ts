@@ -9,7 +9,6 @@ const STUDY_FORMAT_VERSION = 1;
 type Described<Schema extends v.GenericSchema> = v.SchemaWithPipe<
   readonly [Schema, v.DescriptionAction<v.InferOutput<Schema>, string>]
 >;
-/** Adds a description, which the JSON Schema then includes. */
 export function described<const Schema extends v.GenericSchema>(schema: Schema, what: string): Described<Schema> {
   return v.pipe(schema, v.description<v.InferOutput<Schema>, string>(what));
 }
@@ -433,7 +432,6 @@ const studyOfAnyVersion = v.pipe(
 type StudyOfAnyVersion = typeof studyOfAnyVersion;
 /** The schema's type has a name, because declarations would otherwise repeat the long inferred type at every use. */
 export interface StudySchema extends StudyOfAnyVersion {}
-/** A study of this or an older version. */
 export const studySchema: StudySchema = studyOfAnyVersion;
 export type Study = v.InferOutput<typeof studySchema>;
 export type CountAxis = v.InferOutput<typeof countAxis>;

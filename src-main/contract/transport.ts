@@ -177,7 +177,6 @@ export interface Connection {
   close(): void;
 }
 
-/** Serves one page. `send` may throw on a message that it cannot carry. */
 export function serveConnection(engine: EngineDoor, send: (message: ServerMessage) => void): Connection {
   const gone = new AbortController();
   let inFlight = 0;
@@ -363,7 +362,6 @@ export function webSocketChannel(socket: WebSocketLike): Channel {
   };
 }
 
-/** The parts of `window` that connecting needs. */
 export interface PageLike {
   readonly lockstep?: DesktopBridge;
   readonly location: {

@@ -1,9 +1,7 @@
 import { ok, type Result } from '../../src-workers/domain/result.ts';
 import type { TuningStep } from './measuring.ts';
 
-/** Why a tuning stops. In every host, it repeats two steps: propose designs and measure them. */
 export type TuningStop =
-  /** The expected regret is small enough. */
   | 'within'
   | 'all-measured'
   | 'budget'
@@ -15,7 +13,6 @@ export type TuningStop =
 /** Number of designs for which the target's program is started once. */
 export const DESIGNS_PER_STEP = 4;
 
-/** Returns each reason once, the newest first. */
 export function failureReasons({ history }: Pick<TuningStep, 'history'>): readonly string[] {
   return [...new Set(history.toReversed().flatMap(({ failure }) => failure ?? []))];
 }
@@ -23,7 +20,6 @@ export function failureReasons({ history }: Pick<TuningStep, 'history'>): readon
 /** Below this rank correlation of predicted and measured times, the prediction is of little help. */
 const LITTLE_SKILL = 0.2;
 
-/** Says how the measurements disagree with the prediction; empty if they agree or show nothing yet. */
 export function skillText({ skill, measured }: Pick<TuningStep, 'skill' | 'measured'>): string {
   if (skill === null || skill >= LITTLE_SKILL) return '';
   const says = skill < -LITTLE_SKILL ? 'contradicts' : 'does not follow';

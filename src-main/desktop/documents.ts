@@ -3,10 +3,8 @@ import type { OpenedFile } from '../contract/bridge.ts';
 import { ok, type Result } from '../../src-workers/domain/result.ts';
 import { readText } from '../services/files/files.ts';
 
-/** `studies.import` has the same limit. */
 const MAX_STUDY_BYTES = 4_000_000;
 
-/** Reads the text of a study file, which the engine validates. */
 export async function readStudyFile(file: string): Promise<Result<OpenedFile>> {
   const text = await readText(file, 'a study file', MAX_STUDY_BYTES);
   return text.ok ? ok({ fileName: basename(file), text: text.value }) : text;

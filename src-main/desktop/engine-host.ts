@@ -12,14 +12,12 @@ export interface EngineHostOptions {
   readonly compileCacheFolder: string;
   /** The engine ended unexpectedly. It is started again unless it has ended too often. */
   readonly onLost: (message: string, restarting: boolean) => void;
-  /** The engine runs but cannot open its database. */
   readonly onFailed: (message: string) => void;
 }
 
 export interface EngineHost {
   /** The port can be used at once, because it keeps messages until the engine is ready. */
   connect(): MessagePortMain;
-  /** Starts the engine again after it has ended too often. */
   restart(): void;
   stop(): Promise<void>;
 }
@@ -125,7 +123,6 @@ const startUtility: Launch = (options, onMessage, onExit) => {
   };
 };
 
-/** Starts the engine in Node. The desktop process forwards the messages of the pages. */
 const startNode: Launch = (options, onMessage, onExit) => {
   const ports = new Map<number, MessagePortMain>();
   const child = fork(options.engineProcessFile, [], {

@@ -3,7 +3,6 @@ import type { EnginePlaces } from '../services/engine.ts';
 /** The messages of the pages are in `contract/transport.ts`. */
 
 export interface OpenOptions extends EnginePlaces {
-  /** `null`: the default file in the user's data folder. */
   readonly databaseFile: string | null;
 }
 

@@ -37,7 +37,6 @@ const documentSchema = v.strictObject({
 
 let engine: EngineHost | null = null;
 let quitting: 'stopping engine' | 'engine stopped' | null = null;
-/** Study files that arrived before a page asked for them. */
 let unopened: OpenedFile[] = [];
 const wantingFiles = new Set<number>();
 

@@ -10,14 +10,12 @@ export const PAGE_ORIGIN = `${SCHEME}://${HOST}`;
 /** Links to these hosts open in the user's browser. */
 const LINK_HOSTS = ['doi.org', 'arxiv.org', 'github.com', 'docs.nvidia.com', 'www.w3.org'];
 
-/** This must happen before the application is ready. */
 export function registerPageScheme(): void {
   protocol.registerSchemesAsPrivileged([
     { scheme: SCHEME, privileges: { standard: true, secure: true, supportFetchAPI: true, codeCache: true } },
   ]);
 }
 
-/** Serves the page when the application is ready, and blocks all other requests. */
 export function servePage(rendererFolder: string): void {
   protocol.handle(SCHEME, async (request) => {
     const url = new URL(request.url);
@@ -44,7 +42,6 @@ export function servePage(rendererFolder: string): void {
   });
 }
 
-/** Keeps a page in its origin and prevents new windows. */
 export function confine(contents: WebContents): void {
   const stay = (event: { preventDefault(): void; readonly url: string }) => {
     if (originOf(event.url) !== PAGE_ORIGIN) event.preventDefault();

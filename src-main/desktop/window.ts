@@ -3,7 +3,6 @@ import type { ThemeChoice, TitleBarColours } from '../contract/bridge.ts';
 import { PAGE_ORIGIN } from './page-protocol.ts';
 import { isReachable, readWindowState, writeWindowState } from './window-state.ts';
 
-/** The page draws the title bar. The window's buttons lie over it. */
 const TITLE_BAR_PX = 40;
 /** The page fits from this width on (`base.css`). */
 const MIN_WIDTH = 880;

@@ -2,7 +2,6 @@ import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { EnginePlaces } from '../services/engine.ts';
 
-/** The places differ between sources (type stripping) and a build (out/). */
 export interface Places {
   /** The folder that has package.json and db/. In an installed desktop app, it is the folder of the app's archive. */
   readonly root: string;

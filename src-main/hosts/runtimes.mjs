@@ -54,7 +54,6 @@ export function findNode(root) {
   return isNodeNewEnough() ? process.execPath : null;
 }
 
-/** Starts an Electron as a Node to find out whether the engine can run inside it. */
 export function hostsEngine(electron) {
   try {
     const answer = execFileSync(electron, ['-p', 'process.versions.napi'], {

@@ -18,7 +18,6 @@ const run = (command: string, ...args: string[]) => void execFileSync(command, a
 const read = (command: string, ...args: string[]) => execFileSync(command, args, { encoding: 'utf8' }).trim();
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** Downloads the runtime if needed; `null` if the download fails. */
 function electronRuntime(): string | null {
   const folder = resolve('node_modules/electron');
   if (existsSync(folder) && !existsSync(join(folder, 'path.txt')))

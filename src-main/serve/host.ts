@@ -15,7 +15,6 @@ export interface BrowserHostOptions {
   readonly token?: string;
   readonly print: (line: string) => void;
   readonly ready?: (served: { readonly address: string; readonly port: number }) => void;
-  /** The default is the built page. */
   readonly rendererFolder?: string;
 }
 

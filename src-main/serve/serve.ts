@@ -30,7 +30,6 @@ const SLOW_PAGE_BYTES = 4 * 2 ** 20;
 
 export interface ServeOptions {
   readonly engine: EngineDoor;
-  /** The built page (index.html). */
   readonly rendererFolder: string;
   /** 0 means any free port. If the port is taken, a free one is used. */
   readonly port: number;

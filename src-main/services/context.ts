@@ -17,7 +17,6 @@ export interface Context {
   readonly lengths: LengthsCache;
   readonly views: RunViews;
   readonly running: RunningRuns;
-  /** The folder that holds `db/` with the catalogue, migrations and examples. */
   readonly resourceFolder: string;
   readonly databaseFile: string;
   readonly programs: MeasuringPrograms;

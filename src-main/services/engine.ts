@@ -54,7 +54,6 @@ export interface Engine {
   call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<Result<ProcedureOutput<Name>>>;
   dispatch(name: string, input: unknown, gone?: AbortSignal): Promise<Result<unknown>>;
   subscribe(listener: (event: EventName, payload: unknown) => void): () => void;
-  /** Returns the address of the Redis if it did not answer, otherwise null. */
   close(): Promise<string | null>;
 }
 
@@ -79,7 +78,6 @@ export interface EngineOptions extends Partial<Pick<EnginePlaces, 'workerFile' |
   /** If the engine is mainly used for predictions, its workers start while the database is opened. */
   readonly predicts?: boolean;
   readonly pageSilenceMs?: number;
-  /** The Redis of the agents. In hosts with a window, the default is the user's setting. */
   readonly redis?: RedisSettings;
 }
 

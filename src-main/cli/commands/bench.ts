@@ -389,7 +389,6 @@ function printMeasurement(
   for (const warning of warnings) terminal.say(warning);
 }
 
-/** Lists of values are only in the JSON. */
 function valuesText(values: MeasuredCase['values']): string {
   return Object.entries(values)
     .flatMap(([name, value]) => (typeof value === 'number' ? [`${name} ${Number(value.toPrecision(5))}`] : []))

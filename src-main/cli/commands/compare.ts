@@ -6,7 +6,6 @@ import { command, type CommandLine, type GlobalOptions } from '../command-line.t
 import { runId } from '../follow.ts';
 import { EXIT_FAILED, EXIT_OK, percent, type Terminal, timeCells, usage, badUsage } from '../output.ts';
 
-/** Parses `2%` as 0.02. */
 function percentage(text: string): number {
   const number = /^(\d+(?:\.\d+)?) ?%$/.exec(text)?.[1];
   const fraction = Number(number) / 100;
@@ -75,7 +74,6 @@ async function compareRunsCommand(
   return slower || lost ? EXIT_FAILED : EXIT_OK;
 }
 
-/** Returns the verdicts on the fastest design of each run, and also those on all designs unless `best` is set. */
 function pickVerdicts({ runs, designs }: RunsComparison, best: boolean): readonly Verdict[] {
   const all = [...runs.map((run) => run.againstFirst), ...(best ? [] : designs.flatMap(({ against }) => against))];
   return all.flatMap((one) => (one ? [one.verdict] : []));

@@ -164,7 +164,6 @@ async function readDevice(file: string): Promise<unknown> {
   return withoutNotes(unwrap(parseJson(unwrap(await readText(file, 'a device (JSON)')), file)));
 }
 
-/** Removes the fields that `devices show` adds to a device. */
 function withoutNotes(device: unknown): unknown {
   if (typeof device !== 'object' || device === null || !('own' in device)) return device;
   const { own: _own, estimates: _estimates, evidence: _evidence, ...rest } = device as Record<string, unknown>;

@@ -15,7 +15,6 @@ import { listText } from '../../../src-workers/domain/text.ts';
 
 const WEIGHING = EXPORTERS.flatMap(({ id, weighs }) => (weighs ? [id] : []));
 
-/** The choices are not listed, because the help already describes each format. */
 function formatOption(): Option {
   const option = new Option('--format <format>', 'format of the document, one of the formats below');
   return option.argParser(new Option(option.flags).choices(EXPORTERS.map(({ id }) => id)).parseArg!);
@@ -52,7 +51,6 @@ interface ExportOptions extends GlobalOptions {
   readonly weigh?: boolean;
 }
 
-/** Says how many designs a document lists, and why it lists no more. */
 export function listedText(
   { listed, of, most = Infinity }: NonNullable<ExportDocument['designs']>,
   top: number,

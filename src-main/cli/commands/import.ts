@@ -113,7 +113,6 @@ async function importCommand(engine: Engine, terminal: Terminal, file: string, o
   for (const warning of warnings) terminal.say(warning);
 }
 
-/** Adds `BLOCK=block_threads` to the known parameters. */
 export function takeNamedParameter(text: string, known: NamedParameters = {}): NamedParameters {
   const [name, ...rest] = text.split('=');
   const axis = rest.join('=');

@@ -298,7 +298,6 @@ async function readDevices(engine: Engine, file: string): Promise<readonly Devic
   return known.flatMap((one) => (one.ok ? one.value : []));
 }
 
-/** Returns the architecture of the first NVIDIA GPU. */
 function chooseArchitecture(devices: readonly Device[]): string | undefined {
   for (const device of devices)
     if (device.kind === 'gpu' && device.occupancy.family === 'nvidia')

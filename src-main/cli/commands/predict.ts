@@ -142,7 +142,6 @@ interface Time {
 }
 
 interface Reader {
-  /** The line to print before the first design. */
   readonly header: string | null;
   design(line: Line): Result<Design>;
   text(line: Line, design: Design, time: Time): string;

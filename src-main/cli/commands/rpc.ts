@@ -82,7 +82,6 @@ async function pythonModule(root: string): Promise<string> {
 const LAST_CALLS_MS = 10_000;
 
 interface RpcOptions {
-  /** Whether events of the engine are sent too, as `{"event", "payload"}`. */
   readonly events: boolean;
   readonly maxLineBytes?: number;
 }

@@ -28,7 +28,6 @@ interface SimulateOptions extends GlobalOptions {
   readonly device?: string;
 }
 
-/** Ctrl-C stops the run and keeps what was saved. */
 export async function simulateCommand(
   engine: Engine,
   terminal: Terminal,

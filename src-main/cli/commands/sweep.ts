@@ -65,7 +65,6 @@ designs. It is fast because a design is not predicted if even its lower bound is
     );
 }
 
-/** `elapsedMs` is the time of this attempt. */
 export async function reportSweep(
   engine: Engine,
   terminal: Terminal,
@@ -139,7 +138,6 @@ export async function reportSweep(
   terminal.say(`Assumed for ${recommended.row.device}: ${assumedPhrase(recommended.inputs)}.`);
 }
 
-/** Prints the recommended design, and why it is not the fastest of its device. */
 function sayRecommended(terminal: Terminal, row: BestRow, fastest: BestRow | undefined, assumed: number): void {
   terminal.say(
     `${assumed === 0 ? 'Recommended' : 'Best with usual values'} on ${row.device}: ${designWords(row.design)} (design ${row.designIndex}), predicted ${timeText(row.predictedMs)}.`,

@@ -6,7 +6,6 @@ import { command, type CommandLine, positive } from '../command-line.ts';
 import { badUsage, type Terminal } from '../output.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 
-/** Adds the command `trace`, which needs no engine. */
 export function addTrace(program: Command, cli: CommandLine): void {
   command(program, 'trace [program...]', 'run your program, and record its loss and the lengths of its units')
     .option('--header', 'print lockstep.cuh, to include in the kernel (CUDA, HIP)')

@@ -160,7 +160,6 @@ function report(
   if (note) terminal.say(note);
 }
 
-/** Parses `60s`, `5m` or a number of designs. */
 function parseBudget(text: string): Result<TuningBudget> {
   const [, number, unit] = /^(\d{1,9})(s|m|h|)$/.exec(text) ?? [];
   const value = Number(number);
@@ -170,7 +169,6 @@ function parseBudget(text: string): Result<TuningBudget> {
   return ok(seconds === undefined ? { designs: value } : { timeMs: value * seconds * 1000 });
 }
 
-/** Parses `3%`, a percentage between 0 and 100. */
 function parseShare(text: string): Result<number> {
   const [, number] = /^(\d+(?:\.\d+)?)%$/.exec(text) ?? [];
   const share = Number(number) / 100;

@@ -17,7 +17,6 @@ const INTERVAL_DRAWS = 16;
  * ten measured launches of the design's kind; its upper end includes the start of a launch. The other lies between the
  * 5 % and 95 % quantiles over draws of the unknown inputs. The two are assumed to be independent, so the squares of
  * their logarithms are added.
- * @param designs their numbers count only designs of the device
  */
 export async function timeIntervals(
   pool: Pool,

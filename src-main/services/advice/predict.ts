@@ -195,7 +195,6 @@ function extending(
       lacking ??= `${name} is missing, and the study has several values for it: ${values.map(String).join(', ')}. Add ${name}, or map a parameter to it.`;
       return 0;
     };
-    /** Returns the position of a value on its axis. `read` returns undefined if the value is not as `expected`. */
     const at = <T>(field: DesignField, axis: Growing<T>, expected: string, read: (value: Value) => T | undefined) => {
       const given = wanted[field];
       if (!given) return axis.own === 1 ? 0 : lack(DESIGN_NAMES[field][0], axis.values.slice(0, axis.own));

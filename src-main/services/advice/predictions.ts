@@ -32,7 +32,6 @@ export interface DevicePrediction {
   /** Designs within `AGREEMENT_FRACTION` of the fastest time, ascending in time. */
   readonly equal: Uint32Array;
   readonly columns: PredictionColumns;
-  /** Null if only the fastest designs were needed. */
   readonly others: {
     /** The designs among which the rule of the pick chooses: at most 20 are listed, fastest first. */
     readonly ties: { readonly count: number; readonly first: readonly number[] };
@@ -331,7 +330,6 @@ function makeLane(
   ).flat();
 }
 
-/** Divides all designs into parts of about `wanted` designs that share laws. */
 export function exactParts(
   { plan, size }: AdvisedDevice,
   wanted = MIN_TASK_DESIGNS,

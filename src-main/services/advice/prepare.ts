@@ -21,7 +21,6 @@ import { studyAxes, sweepPlan, tooLarge } from '../studies/plan.ts';
 import { planLengths, sha256, sharedLaw } from '../studies/workloads.ts';
 import { studyDevices, wrongFraction } from '../sweeps/sweeps.ts';
 
-/** One device of a study. Its plan numbers its designs from 0; in the study, they begin at `firstDesign`. */
 export interface AdvisedDevice {
   readonly device: Device;
   readonly plan: SweepPlan;

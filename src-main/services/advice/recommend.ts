@@ -54,10 +54,6 @@ export function pickOf(
   return picked === undefined ? null : { picked, at: at.get(picked)! };
 }
 
-/**
- * Finds a valid design by its number in the study's space. Fails if it belongs to a device other than the requested
- * one.
- */
 export function studyDesign(
   study: AdvisedStudy,
   designIndex: number,
@@ -226,7 +222,6 @@ function makeLandscape(
 
 const ROUNDING = 1e-12;
 
-/** Parts of the time that differ (picked minus baseline, ms), largest first. */
 function differences(picked: Breakdown, baseline: Breakdown): Recommendation['causes'] {
   return BREAKDOWN_PARTS.map(({ id, label }) => ({ part: id, label, ms: picked.parts[id] - baseline.parts[id] }))
     .filter((cause) => Math.abs(cause.ms) > ROUNDING * picked.timeMs)

@@ -111,7 +111,6 @@ async function chosenDesign(
   return asked.ok ? ok({ device: asked.value.device, recommended: asked.value.design }) : asked;
 }
 
-/** Lists the inputs to vary, with their values in the recommended implementation. */
 function variedInputs(
   study: AdvisedStudy,
   { device }: AdvisedDevice,

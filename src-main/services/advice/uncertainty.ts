@@ -74,7 +74,6 @@ export async function uncertainty(
   const promising = await promisingDesigns(device, groups, draws, times);
   const rivals = new Set([picked, ...prediction.equal.slice(0, MAX_EQUAL), ...promising]);
   const competing = rivals.size;
-  // Designs that the caller adds must not change the results of the other designs.
   const designs = Uint32Array.from(new Set([...rivals, ...asked])).filter(
     (design) => design >= 0 && design < device.size,
   );

@@ -74,7 +74,6 @@ export function unknownInput(
   };
 }
 
-/** Returns, for example, `once per unit, longest chain and other assumed inputs`. */
 export function drawnText(unknown: readonly UnknownInput[]): string {
   const [first, second, ...others] = unknown.map(({ input }) => midSentence(input.label));
   return (

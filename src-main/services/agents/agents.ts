@@ -12,15 +12,12 @@ import { openOwner, type Owner } from './owner.ts';
 import type { RunTaskInput } from './protocol.ts';
 
 export interface Agents {
-  /** If connecting fails, the earlier connection stays. */
   use(settings: RedisSettings | null): Promise<Result<null>>;
   join(settings: RedisSettings): Promise<void>;
   state(): Promise<AgentsState>;
   devices(): Promise<readonly MeasuringTarget[]>;
   readonly measure: Owner['measure'];
-  /** If a Redis is set, agents do the tasks of runs instead of the local workers. */
   pool(local: Pool): Pool;
-  /** Returns the address of the Redis if it did not answer, otherwise null. */
   close(): Promise<string | null>;
 }
 

@@ -46,7 +46,6 @@ export interface Connection {
   close(): Promise<string | null>;
 }
 
-/** Returns the options of a connection. The password goes nowhere else. */
 export async function redisOptions({
   url,
   passwordFile,

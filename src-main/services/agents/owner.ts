@@ -42,7 +42,6 @@ export interface Owner {
   ): Promise<Result<ProgramEnd>>;
   capacity(): number;
   state(): Promise<AgentsState>;
-  /** Returns the address of the Redis if it did not answer, otherwise null. */
   close(): Promise<string | null>;
 }
 
@@ -266,7 +265,6 @@ const measureOnAgent = async (
   }
 };
 
-/** Announces an agent or owner. The entry expires if the announcement is not repeated in time. */
 export async function announce(
   { redis, key }: Connection,
   kind: 'agent' | 'owner',

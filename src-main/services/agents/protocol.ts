@@ -24,7 +24,6 @@ export interface TaskJob {
   readonly input: object;
 }
 
-/** Records go to a stream that has the name of the job. */
 export interface MeasuringJob {
   readonly owner: string;
   readonly runId: number | null;
@@ -56,7 +55,6 @@ export const deviceQueue = (agent: string, target: string): string =>
   `device-${plainName(agent)}-${plainName(target)}-${plainName(VERSIONS)}`;
 export const CANCEL_CHANNEL = 'cancelled';
 
-/** Splits `cuda:0@host` into the target `cuda:0` and the agent `host`. Returns null for a local target. */
 export function remoteTarget(target: string): { readonly target: string; readonly agent: string } | null {
   const at = target.indexOf('@');
   return at < 0 ? null : { target: target.slice(0, at), agent: target.slice(at + 1) };

@@ -7,7 +7,6 @@ import {
   type DeviceComparisonRow,
 } from '../../../src-workers/models/occupancy/device-metrics.ts';
 
-/** Returns the data-sheet values of devices of one kind, one row per metric. GPUs and CPUs have no metric in common. */
 export function deviceRows(devices: readonly Device[]): Result<{
   readonly devices: readonly string[];
   readonly names: readonly string[];

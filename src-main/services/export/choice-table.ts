@@ -59,14 +59,12 @@ export interface Ratios {
   readonly worst: number;
 }
 
-/** How good the choices of the table are under laws that are not in the table. */
 interface HeldOut {
   readonly laws: number;
   readonly chosen: Ratios;
   readonly fixed: Ratios;
 }
 
-/** Returns the points of the table around a position (at most eight) and their weights, which sum to 1. */
 function pointsAround(
   { means, spreads, units }: Omit<Choices, 'designs' | 'logNs'>,
   mean: number,
@@ -213,7 +211,6 @@ function listLaunches(axes: SpaceAxes): readonly ChoiceDesign[] {
   });
 }
 
-/** Returns 0 if the number of blocks follows from the units. */
 export function fixedBlocks({ launch }: ChoiceDesign, device: Device): number {
   if (launch.kind === 'units-per-thread') return 0;
   return launch.kind === 'grid' || device.kind === 'cpu' ? launch.value : launch.value * device.multiprocessors;

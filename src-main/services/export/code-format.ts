@@ -163,7 +163,6 @@ export function cpuHasNoCode({ designIndex, device }: Pick<RankRow, 'designIndex
   );
 }
 
-/** Returns the designs of a device whose blocks are one row, fastest first. */
 function rowDesigns({ ranking, devices }: RunView, device: Device): Uint32Array {
   const rows = (ranking.axes.blockWidth ?? [null]).flatMap((width, at) => (width === null ? [at] : []));
   const positions = { [AXIS.device]: new Set([devices.indexOf(device)]), [AXIS.blockWidth]: new Set(rows) };

@@ -40,7 +40,6 @@ export interface CodeExporter extends Exporter {
   readonly code: CodeForm;
 }
 
-/** `picked` is null if the user chose the row. */
 export interface PickedRow {
   readonly row: RankRow;
   readonly picked: RecommendedDesign | null;
@@ -61,7 +60,6 @@ export interface MeasuredConfiguration {
   readonly record: MeasurementRecord;
 }
 
-/** A measured run to export, which has at least one configuration. */
 export interface MeasuredJob {
   readonly run: RunRecord;
   readonly measured: readonly MeasuredConfiguration[];
@@ -73,7 +71,6 @@ export interface Rendered extends Omit<ExportDocument, 'plain' | 'text' | 'next'
   readonly parts: AsyncIterator<string, void>;
 }
 
-/** Makes the stem of a file name that is safe on every system. */
 export function fileStem(name: string): string {
   const words = name
     .toLowerCase()

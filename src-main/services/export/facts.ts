@@ -158,7 +158,6 @@ interface PlainDesign {
   readonly text: string;
 }
 
-/** Returns the design that one would write first; `null` if the run has no such design. */
 function findPlain(view: RunView, { id, kind }: Device): PlainDesign | null {
   const found = plainOf(view, id);
   if (!found.ok || found.value.designIndex === null) return null;

@@ -14,7 +14,6 @@ import { html } from './text.ts';
 /** Cells along an axis on a page of 800 px. A cell of several values shows the best one. */
 const MAX_CELLS = 96;
 
-/** Cells are listed row by row from the smallest y, and are `null` if no design is valid. */
 interface DeviceMap {
   readonly device: string;
   readonly x: { readonly label: string; readonly texts: readonly string[] };
@@ -184,7 +183,6 @@ export const MAP_SCRIPT_HASH = `'sha256-${hash('sha256', SCRIPT, 'base64')}'`;
 
 export const MAP_STYLE = `#map canvas{display:block;width:100%;height:340px;cursor:crosshair}#map canvas:focus-visible{outline:2px solid var(--accent);outline-offset:2px}#map output{display:block;min-height:40px;color:var(--text-2);font-size:12px;line-height:18px}#map select{margin:0 0 8px;font:inherit}`;
 
-/** The chosen design's device comes first. Empty if no device has a map. */
 export function mapSection(view: RunView, chosen: RankRow): string {
   const maps = view.devices
     .flatMap((_, device) => deviceMap(view, device, chosen) ?? [])

@@ -29,7 +29,6 @@ export interface ReportChart {
   readonly label: string;
   readonly height: number;
   readonly option: EChartsOption;
-  /** The tooltip of a mark. */
   readonly title?: (series: number, index: number) => string;
 }
 
@@ -94,7 +93,6 @@ const rule = (x: number, top: number, bottom: number, name: string, style: objec
   style: { stroke: colour(name), ...style },
 });
 
-/** Ticks are in ms. */
 const inUnit =
   ({ perMs }: TimeUnit) =>
   (timeMs: number): string =>

@@ -9,7 +9,6 @@ import { percent, whole } from './text.ts';
 export interface ReportColumn {
   readonly head: string;
   readonly isWords?: boolean;
-  /** The cells come from the study or the user, and may contain anything. */
   readonly isForeign?: boolean;
   readonly isLong?: boolean;
   readonly isCode?: boolean;

@@ -51,7 +51,6 @@ function subsets(axes: number, most: number): readonly (readonly number[])[] {
   return most === 2 ? pairs : [...pairs, ...pairs.flatMap(([a, b]) => all.slice(b + 1).map((c) => [a, b, c]))];
 }
 
-/** Merges refused combinations that differ on only one axis, last axis first, so that few conditions remain. */
 function together(counts: readonly number[], refused: ReadonlySet<number>): readonly (readonly number[][])[] {
   const positions = new Int32Array(counts.length);
   let products = Array.from(refused, (key): number[][] => {

@@ -65,7 +65,6 @@ export function plainRow(row: ExportRow, weighed?: UncertainDesign) {
   };
 }
 
-/** The list may be long, so tables are written row by row. */
 export interface TableList {
   readonly within: RankingFilter;
   readonly limit: number;

@@ -123,7 +123,6 @@ export function chanceText(chance: number): string {
 }
 const MOST_CERTAIN = 0.99;
 
-/** Formats the mean logarithm of time ratios: 0.231 becomes `26.0 %`. */
 export function lossText(regret: number): string {
   return percent(Math.expm1(regret));
 }

@@ -3,7 +3,6 @@ import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import type { RankRow } from '../../contract/api.ts';
 
 export interface ImageOfUnits {
-  /** Units in a row. `height` is the number of rows. */
   readonly width: number;
   readonly height: number;
   /** Units in an image: below width × height if the last row is not full. */

@@ -13,9 +13,7 @@ import { comment, counted, joined } from './text.ts';
 
 export interface TunedDesign {
   readonly row: RankRow;
-  /** 0 if the number of blocks is fixed. */
   readonly unitsPerThread: number;
-  /** 0 if the number of blocks follows from the units. */
   readonly gridBlocks: number;
 }
 
@@ -187,5 +185,4 @@ export function tunerHead(source: TunerSource, by = 'predicted time'): readonly 
   ];
 }
 
-/** `grid_blocks` is 0 if the number of blocks follows from the units. */
 export const BLOCKS = `    return grid_blocks or -(-units * threads_per_unit // (block_threads * units_per_thread))`;

@@ -174,7 +174,6 @@ export async function linkDesigns(
   return ok({ cases: kept, device: chosen, designs: best.size, warnings });
 }
 
-/** Finds the design of each case, or a text that says why it has none. */
 async function findCases(
   view: RunView,
   cases: readonly CaseResult[],
@@ -202,7 +201,6 @@ async function findCases(
   return { found, linked };
 }
 
-/** A case without a time counts as the slowest. */
 async function fastestCases(
   linked: readonly (LinkedCase | null)[],
   device: Device,
@@ -247,7 +245,6 @@ interface LinkedCase {
   readonly index: number;
   readonly device: Device;
   readonly result: CaseResult;
-  /** Whether the time equals the prediction, and so was not measured. */
   readonly predicted: boolean;
 }
 
@@ -283,7 +280,6 @@ const MAX_CANDIDATES = 20_000;
 
 const places = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at);
 
-/** Returns a function that finds the design, or the reason why there is none. */
 function designFinder(view: RunView, named: string | null): (wanted: Wanted) => number | string {
   const { axes } = view.ranking;
   const counts = axisCounts(axes);
@@ -376,7 +372,6 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
 
 export const NO_CAP: ReadonlySet<string> = new Set(['', 'none', 'null', '–']);
 
-/** The fields that a block size and a launch determine. */
 const LAUNCH = ['blockThreads', 'gridBlocks', 'unitsPerThread'] as const;
 
 function isLaunch(design: Design, wanted: Wanted): boolean {

@@ -14,9 +14,7 @@ export interface Importer {
   readonly help: readonly [name: string, holds: string];
   matches(file: FileContent): boolean;
   read(file: ImportInput): Promise<Result<Imported>>;
-  /** Whether the times in a file have no unit, so that the user must state it. */
   readonly needsUnit?: boolean;
-  /** Present if a file may have several studies. */
   readonly studies?: (file: ImportInput) => Promise<Result<readonly string[]>>;
 }
 
@@ -32,7 +30,6 @@ export interface FileContent {
 export interface Imported {
   readonly kind: ImportedFile['kind'];
   readonly cases: readonly CaseResult[];
-  /** Null if all cases are of `device`. */
   readonly devices: readonly string[] | null;
   /** Null if the file does not describe the device completely. */
   readonly device: MeasuringDevice | null;
@@ -52,7 +49,6 @@ export interface ImportInput {
   readonly deviceName?: string | undefined;
   readonly runId?: number | undefined;
   readonly openRunId?: number | undefined;
-  /** Names from earlier imports of the same study are included. */
   readonly parameters?: NamedParameters | undefined;
   readonly timeUnit?: TimeUnit | undefined;
   readonly studyName?: string | undefined;

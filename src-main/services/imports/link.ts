@@ -102,7 +102,6 @@ const alone = (why: string): LinkedSource => ({
 });
 const anotherRun = (runId: number): string => `Run ${runId} of this database is not the sweep of these designs`;
 
-/** Finds the run that a file names, or a text that says why the run is not in this database. */
 async function runOfFile(context: Context, { runId, study, seed }: FileSweep): Promise<Result<RunRecord | string>> {
   const run = await context.store.getRun(runId);
   if (!run.ok && run.error.code !== 'not-found') return run;

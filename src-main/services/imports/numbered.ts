@@ -17,10 +17,6 @@ export const SWEEP_PARAMETER = 'lockstep_sweep';
 
 type Value = number | string | boolean;
 
-/**
- * Computes the value of `SWEEP_PARAMETER`. Two sweeps have the same value if equal numbers mean equal designs in both.
- * @param deviceId the device of the designs; files of earlier versions do not have it
- */
 export function sweepNumber({ implementations, balancing }: SpaceAxes, units: number, deviceId?: string): number {
   const names = implementations?.map(({ name }) => name);
   return crc32(JSON.stringify([names, balancing, units, ...(deviceId === undefined ? [] : [deviceId])]));

@@ -11,10 +11,6 @@ export function thisMachine(): Readonly<Record<string, string | number>> {
   };
 }
 
-/**
- * Describes the machine of a run in one line: `host, Linux 6.1.0, CPU, 2 cores, Node 24.21.0`. For an imported run, it
- * is the device that measured.
- */
 export function machineText(machine: unknown): string {
   const words = (name: string, value: unknown): string => {
     if (name === 'cores') return coresText(Number(value));

@@ -103,7 +103,6 @@ export interface ComparableDesign extends MeasuredDesign {
   readonly highMs: number | null;
 }
 
-/** Returns the designs with a time and no wrong result. If a design was measured several times, the newest counts. */
 export function comparableDesigns({ records }: MeasuredSweep): readonly ComparableDesign[] {
   const designs = new Map<number, ComparableDesign>();
   for (const record of records) {

@@ -22,7 +22,6 @@ export interface CaseCollector {
   settle(): readonly CaseResult[];
   /** Finishes the remaining cases after the record `done`. A case without any record has failed. */
   finish(): readonly CaseResult[];
-  /** Returns the current case, or the next one if none is running. */
   underWay(): BenchCase | null;
 }
 

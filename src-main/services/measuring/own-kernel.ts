@@ -55,7 +55,6 @@ export function kernelAbility(ability: Ability): Ability {
   return { ...ability, threadsPerUnit: null, bestBuckets: true, wholeUnits: false, tiles: false };
 }
 
-/** Reads the manifest of a kernel and checks its files. */
 export async function kernelTask(
   { file }: NonNullable<AskedKernel>,
   view: RunView,

@@ -199,7 +199,6 @@ function designCase(predictor: Predictor, designIndex: number, predictedMs: numb
   };
 }
 
-/** Returns null if no loop stands in for the kernel on this backend. */
 export function standInOf(kernel: KernelProfile, backend: BenchBackend): UnitLoopProfile | null {
   if (backend === 'cuda' || backend === 'hip') return unitLoopProfile(kernel, 'cuda');
   return backend === 'webgpu' ? unitLoopProfile(kernel, backend) : null;
@@ -264,7 +263,6 @@ export async function measuredUnits(
   return ok({ workload: { label: law.label, lengths, profile, traffic }, digest });
 }
 
-/** Returns null if the content of the file has changed since the sweep. */
 async function orderOfFile(context: Context, study: RunStudy, law: LengthLaw): Promise<OrderedLengths | null> {
   const { lengths, truncation } = study.study.workload;
   const again = await resolveLengths(context, lengths, study.baseFolder, truncation);

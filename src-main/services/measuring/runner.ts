@@ -33,18 +33,14 @@ export interface ProgramLimits {
 export type TakeRecord = (record: BenchRecord, atMs: number) => Promise<Result<unknown>>;
 
 export type ProgramEnd =
-  /** The program ended with exit code 0 after its last record. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'cancelled' }
   /** The agent that ran the program stopped answering. Another attempt measures the rest. */
   | { readonly kind: 'lost' }
   /** A launch hung, and the program reported its case. Another attempt measures the rest. */
   | { readonly kind: 'hung' }
-  /** The program was killed. It exceeded the limit of the whole program (`whole`), or it was silent for too long. */
   | { readonly kind: 'late'; readonly whole: boolean; readonly limitMs: number }
-  /** The program could not be started, crashed, or ended with an exit code. The message has its last line. */
   | { readonly kind: 'crashed'; readonly message: string }
-  /** The program printed a line that is not a record, or the receiver refused a record. */
   | { readonly kind: 'refused'; readonly message: string };
 
 /** The longest line that is read, in bytes. A case may have many values. */
@@ -61,7 +57,6 @@ export function scriptProgram(file: string, args: readonly string[], cwd: string
   return { program: process.execPath, args: [file, ...args], cwd, env };
 }
 
-/** Runs a program. All records are processed when the call resolves. It rejects only if `take` has a bug. */
 export async function runProgram(
   program: Program,
   limits: ProgramLimits,

@@ -12,11 +12,9 @@ import { openExecution } from '../runs/execution.ts';
 export interface MeasuringSession {
   readonly run: RunRecord;
   remaining(): BenchPlan;
-  /** Resolves when the cases that the record completes are saved. A failure ends the measurement. */
   take(record: BenchRecord): Promise<Result<null>>;
   /** Saves the complete cases when the measuring program has ended. Later records come from a new program. */
   programEnded(): Promise<Result<null>>;
-  /** Saves the current or next case as failed. Returns its label. */
   giveUp(message: string): Promise<Result<string | null>>;
   state(): {
     readonly answered: boolean;

@@ -35,10 +35,6 @@ const BACKENDS: Readonly<Record<Exclude<BenchSuite, 'designs'>, readonly BenchBa
   contention: ['cpu'],
 };
 
-/**
- * Lists the cases of a suite. Fails if the suite does not run on the backend.
- * @param device if the device is already known, cases that it cannot run are left out
- */
 export function suiteCases(
   suite: Exclude<BenchSuite, 'designs'>,
   backend: BenchBackend,

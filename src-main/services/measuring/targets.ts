@@ -166,7 +166,6 @@ async function scriptWithPlan(programs: MeasuringPrograms, plan: BenchPlan, fold
   return ok(scriptProgram(plan.backend === 'cpu' ? programs.cpuChildFile : programs.webgpuChildFile, [folder], folder));
 }
 
-/** The program is compiled if it is not in the cache. */
 async function cudaProgram(
   sources: string,
   objects: readonly CudaObject[],
@@ -293,7 +292,6 @@ async function askScript(
   });
 }
 
-/** If necessary, first compiles the program that lists the devices. */
 async function cudaTargets(programs: MeasuringPrograms, signal: AbortSignal): Promise<readonly MeasuringTarget[]> {
   const place = placeOf(programs.cudaFolder, signal);
   const chosen = await localToolkit(place);
@@ -308,7 +306,6 @@ async function cudaTargets(programs: MeasuringPrograms, signal: AbortSignal): Pr
   return [target('cuda:0', 'cuda', devices, advice)];
 }
 
-/** Returns what the user should know about a CUDA device before measuring on it. */
 export function cudaAdvice({ name, multiprocessors, properties }: MeasuringDevice): string {
   if (/\bMIG\b/.test(name))
     return `This is a slice (MIG) of a GPU, which a study names DEVICE:${multiprocessors}:slice. CUDA sees one slice at a time; CUDA_VISIBLE_DEVICES=MIG-… chooses another (nvidia-smi -L).`;
@@ -317,7 +314,6 @@ export function cudaAdvice({ name, multiprocessors, properties }: MeasuringDevic
     : '';
 }
 
-/** A target is available if a toolkit on this machine can compile for its device. */
 async function cudaTarget(device: MeasuringDevice): Promise<MeasuringTarget> {
   const own = await findToolkit(process.env, capabilitiesOf([device]));
   const found = target(`cuda:${device.properties.ordinal}`, 'cuda', ok(device), '');
@@ -372,7 +368,6 @@ async function emulationTarget(): Promise<MeasuringTarget> {
   return { id: EMULATION_TARGET, backend: 'program', available: emulator.ok, label, device: null, advice: emulator.ok ? 'This target checks results, but measures no times.' : '' }; // prettier-ignore
 }
 
-/** Lists the targets of the kind of `id`. Listing all kinds would take time, because CUDA needs a compiler. */
 export async function targetsLike(
   id: string,
   programs: MeasuringPrograms,
@@ -388,7 +383,6 @@ export async function targetsLike(
 /** Each target is asked once, and its answer is kept until `list` asks again. */
 export interface Targets {
   list(again: boolean): Promise<readonly MeasuringTarget[]>;
-  /** Returns null for CUDA, which needs a compiler, and for a page, which alone knows its GPU. */
   device(id: string): Promise<MeasuringDevice | null>;
 }
 
@@ -447,7 +441,6 @@ export function checkLimits(target: string, limits: PageLimits): Result<null> {
     : ok(null);
 }
 
-/** Returns what a target can do. Asking for its device may start a process. */
 export async function targetAbility(
   targets: Targets,
   target: string,

@@ -15,9 +15,7 @@ const USUAL_WIDTH = 32;
 
 export interface TraceRequest {
   readonly words: readonly [string, ...string[]];
-  /** `null` if the program decides itself. */
   readonly units: number | null;
-  /** One length per line, in the order of the units. */
   readonly output: string;
   readonly timeLimitMs: number;
 }
@@ -28,7 +26,6 @@ export interface TraceReport {
   readonly meanLength: number;
   readonly maxLength: number;
   readonly computed: GivenLoss & { readonly unitsPerGroup: number };
-  /** `null` if only the lengths are known. */
   readonly measured: MeasuredLoss | null;
 }
 

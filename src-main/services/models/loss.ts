@@ -45,7 +45,6 @@ export function lossOf(
   return known.ok ? ok(reportLoss(known.value.law, known.value.order!.iterations, groupSizes, quantiles)) : known;
 }
 
-/** @param list integers ≥ 0, one for each unit */
 export function lengthsInOrder(list: ArrayLike<number>): Result<OrderedLaw> {
   const lengths = Float64Array.from(list);
   const law = empiricalLaw(countLengths(lengths), 'lengths');

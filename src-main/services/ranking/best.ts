@@ -14,7 +14,6 @@ import { groupedList } from './pages.ts';
 import { inputsByDevice, pickRule, recommendedDesign, runInputs } from './recommended.ts';
 import { ALL_VALID, bestOfAxis, bestRows, deviceFilter, orderingMs, rankRow, tiesIn } from './rows.ts';
 
-/** @param fastest the fastest designs of the list that the rows come from */
 export function* bestFidelityRows(
   view: RunView,
   rows: Iterable<RankRow>,

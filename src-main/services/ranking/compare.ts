@@ -14,10 +14,6 @@ import type { RunView } from '../runs/run-view.ts';
 import { ALL_VALID, bestOfAxis, checkDesign, deviceFilter, predictedMs, rankRow, tiesIn } from './rows.ts';
 import { listText } from '../../../src-workers/domain/text.ts';
 
-/**
- * Compares the devices at their best designs, or all at the design `designIndex`. Also returns the time of each
- * device's best design on the other devices, and the reasons why the fastest device wins.
- */
 export function compareDevices(view: RunView, designIndex?: number): Result<DeviceComparisonResult> {
   const { ranking } = view;
   const stride = ranking.strides[AXIS.device];

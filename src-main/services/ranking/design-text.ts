@@ -13,7 +13,6 @@ import { AXIS, axisCounts, decodeInto, type SpaceAxes } from '../../../src-worke
 import { formatLaunch } from '../../../src-workers/predict/design/launch.ts';
 import { counted } from '../export/text.ts';
 
-/** Returns, for example, `4 threads per unit, blocks of 64 threads, 3,584 blocks, window-sort(256)`. */
 export function designWords(design: Design): string {
   const { threadsPerUnit, gridBlocks, balancing, loop, registerCap, classes } = design;
   const named = implementationText(design);

@@ -12,7 +12,6 @@ import { measuredTime } from '../measuring/times.ts';
 
 export interface SimulatedDesigns {
   readonly times: ReadonlyMap<number, SimulatedTime>;
-  /** The designs by simulated mean, then by index. */
   readonly order: readonly number[];
 }
 
@@ -158,7 +157,6 @@ export function atBestFidelity(
     : { ...row, timeMs: simulated!.meanMs, fidelity: 'simulated', simulated, tied };
 }
 
-/** The list may have millions of designs, so an array marks its designs. */
 export function fastestOf(findings: Findings, list: Uint32Array): FastestFound {
   const listed = new Uint8Array(list.reduce((last, design) => Math.max(last, design), 0) + 1);
   for (const design of list) listed[design] = 1;

@@ -32,7 +32,6 @@ const AXIS_LABELS: Readonly<Record<AxisName, string>> = {
   blockThreads: 'Block size',
 };
 
-/** Returns where the launches for a kind of device are on the axis, CPUs last. `null` means the whole axis. */
 export function launchesOf(
   { ranking: { axes } }: RunView,
   kind: Device['kind'] | null,
@@ -43,7 +42,6 @@ export function launchesOf(
   return kind === 'cpu' ? { from: cores, to } : { from: 0, to: cores };
 }
 
-/** Returns the kind of the shown devices, or `null` if they are of both kinds. */
 function kindShown({ devices }: RunView, position: number | undefined): Device['kind'] | null {
   const kinds = new Set(
     (position === undefined ? devices : devices.slice(position, position + 1)).map(({ kind }) => kind),
@@ -109,9 +107,6 @@ function drawnAxis(stride: number, count: number, cells: number, size: number): 
   return { stride, count, cells: place };
 }
 
-/**
- * Returns 1 for each cell with a valid design that passes a filter, otherwise 0. Null if the filter excludes nothing.
- */
 function passingCells(
   view: RunView,
   asked: ProcedureArguments<'landscape.grid'>['filter'],
@@ -129,7 +124,6 @@ function passingCells(
   return ok(Uint8Array.from(designIndex, (design) => (design === NO_DESIGN ? 0 : 1)));
 }
 
-/** Returns the best time for each pair of values on two axes. The input may fix the values of other axes. */
 export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscape.grid'>): Result<LandscapeGrid> {
   const { ranking } = view;
   const { strides, columns } = ranking;

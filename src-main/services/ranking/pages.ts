@@ -146,7 +146,6 @@ function placeIn(view: RunView, list: Uint32Array, groups: GroupedList | null, d
   return list.findIndex((other) => equalOf(other) === equalOf(design));
 }
 
-/** Returns a function that finds the rank of a design in a list by time, from 1; 0 if the list does not have it. */
 function ranker({ ranking }: RunView, byTime: Uint32Array): (design: number) => number {
   return (design) => {
     const time = timeOf(ranking, design);
@@ -225,7 +224,6 @@ function binCounts(list: Uint32Array, timeMs: (design: number) => number, edgesM
   return counts;
 }
 
-/** Returns, for each axis with several values, the designs that differ from the given design only on this axis. */
 export function designSlices(view: RunView, designIndex: number): Result<DesignSlice[]> {
   const known = checkDesign(view, designIndex);
   if (!known.ok) return known;

@@ -20,7 +20,6 @@ export interface RecommendedDesign {
   readonly designIndex: number;
   readonly ties: number;
   readonly band: TieBand;
-  /** Whether the rule picks this design from the predicted times alone. */
   readonly isPoint: boolean;
   /** How the design was weighed over the assumed inputs. Empty if nothing is assumed. */
   readonly weighed: string;

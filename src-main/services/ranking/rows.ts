@@ -52,7 +52,6 @@ export function checkPredicted(view: RunView, design: number): Result<null> {
 
 export const ALL_VALID: RankingFilter = { positions: {}, ranges: [], validity: 'valid' };
 
-/** Fails for a value that the run's axes do not have. */
 export function rankingFilter(
   view: RunView,
   filter: ProcedureArguments<'ranking.page'>['filter'],
@@ -95,7 +94,6 @@ export function rankingFilter(
   return ok({ positions, ranges, validity: filter.validity, invalidReason });
 }
 
-/** Returns the filter for ranks: all valid designs, or those of the device that the given filter names. */
 export function rankedWhole({ positions }: RankingFilter): RankingFilter {
   const device = positions[AXIS.device];
   return device ? { ...ALL_VALID, positions: { [AXIS.device]: device } } : ALL_VALID;
@@ -110,7 +108,6 @@ export function rankRow(view: RunView, design: number, rank: number, tied: boole
     : predictedRow(predictor, design, ranking.columns, entry, rank, tied);
 }
 
-/** @param at the index of the design in the columns */
 export function predictedRow(
   predictor: Predictor,
   design: number,
@@ -165,7 +162,6 @@ export function* bestRows(view: RunView, filter: RankingFilter, limit: number, f
   for (let at = from; at < end; at += 1) yield rankRow(view, list[at], at + 1, ties.isTied(list[at]));
 }
 
-/** Returns the best valid design of each value on an axis, fastest first. Ranks count the designs of the filter. */
 export function bestOfAxis(view: RunView, axis: AxisName, filter: RankingFilter): readonly RankRow[] {
   const list = rankedDesigns(view.ranking, filter, 'timeMs');
   const ties = tiesIn(view, list);
@@ -196,14 +192,12 @@ export function deviceFilter(view: RunView, deviceId: string | undefined): Resul
   return at.ok ? ok({ ...ALL_VALID, positions: { [AXIS.device]: new Set([at.value]) } }) : at;
 }
 
-/** Returns the predicted time of a design, ms, even if the run did not keep the design. NaN if it is invalid. */
 export function predictedMs({ predictor, ranking, run }: RunView, design: number): number {
   return run.kept && entryOf(ranking, design) < 0
     ? predictChunk(predictor, design, 1).timeMs[0]
     : timeOf(ranking, design);
 }
 
-/** Times are NaN if a design is invalid or was not kept. */
 export function alongAxis(
   view: RunView,
   design: number,

@@ -15,7 +15,6 @@ export interface Execution {
   progressAtTimes(): void;
   /** Saves how the run ended. The result may be the failure that ended it, or a failure of the store. */
   finish(end: RunEnd, best: BestDesign | null): Promise<Result<RunRecord>>;
-  /** Waits for the work of the run, and then finishes like `finish`. If the work throws, the run has failed. */
   finishAfter(
     work: () => Promise<{ readonly end: RunEnd; readonly best: BestDesign | null }>,
   ): Promise<Result<RunRecord>>;

@@ -10,7 +10,6 @@ export interface RunHandle {
 
 /** All runs that are executing in this engine, whichever client started them. Only these can be cancelled here. */
 export interface RunningRuns {
-  /** Registers a run when it has started, until it ends. If it cannot start, returns the failure. */
   start(begin: Promise<Result<RunHandle>>): Promise<Result<{ readonly runId: number }>>;
   get(runId: number): RunHandle | undefined;
   /** Removes a run whose end is saved, before `run.finished` is sent, so that listeners do not find the run here. */

@@ -103,7 +103,6 @@ export function unknownOf({ kernel, implementations, assumed, pipeline }: Advise
   };
 }
 
-/** Returns the 5 % and 95 % quantiles; `null` if the input is known or not a number. */
 export function assumedRange(
   { kernel, implementations }: AdvisedInputs,
   device: Device,

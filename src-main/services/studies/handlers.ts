@@ -95,7 +95,6 @@ async function upload(
   { store, pool }: Context,
   { fileName, bytes, columns }: ProcedureArguments<'workload.upload'>,
 ): Promise<Result<ProcedureOutput<'workload.upload'>>> {
-  // If the columns have names, these become part of the workload's name.
   const name =
     columns && !/^\d+$/.test(columns.length) ? `${fileName}#${formatColumns(withoutSyntax(columns))}` : fileName;
   const read = await pool.run('lengthFile', { bytes, name, columns });

@@ -11,7 +11,6 @@ import { spmvOf } from './spmv.ts';
 export interface StudyOfLengths {
   /** The lengths: a file relative to the working folder, or text in the workload grammar. */
   readonly lengths: string;
-  /** The default is one unit per length. More units repeat the lengths, and fewer take the first lengths. */
   readonly units?: number;
   /** The default is an A100, or with `spmv` the devices of the example. */
   readonly device?: readonly string[];

@@ -82,7 +82,6 @@ function checkTraffic(
   );
 }
 
-/** @param offered the balancings on the axis of the study */
 function studyImplementations(
   { implementations, kernel }: Study,
   offered: ReadonlySet<string>,
@@ -134,7 +133,6 @@ function studyImplementations(
   return ok(made);
 }
 
-/** Returns the units in a row, also of the image that a workload names; undefined without rows. */
 function rowWidth({ lengths, width }: Study['workload']): number | undefined {
   if (width !== undefined) return width;
   const parsed = parseWorkload(lengths);

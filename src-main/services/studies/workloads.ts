@@ -115,7 +115,6 @@ export const STORED = /^stored:([0-9a-f]{64})(?::(.*))?$/;
 export interface OrderedLaw {
   readonly law: LengthLaw;
   readonly order: OrderedLengths | null;
-  /** How the file was read, if the user might expect something else. */
   readonly note?: string;
 }
 

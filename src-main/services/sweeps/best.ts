@@ -23,7 +23,6 @@ const BOUND_PARTS = 64;
 function openLanes(lanes: number, controller: AbortController) {
   const { signal } = controller;
   let failure: Failure | null = null;
-  /** Runs a task for each part from `next`, until no part is left, a task fails or all are cancelled. */
   const inParts = async <Part, Found>(
     next: () => Part | undefined,
     task: (part: Part) => Promise<Found>,
@@ -91,7 +90,6 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     const kept = keepBest(wanted);
     let predicted = 0;
     let at = 0;
-    /** Returns the next part that may have a fast enough design. Parts are in the order of their bounds. */
     const nextWithin = (limitMs: number): number | undefined =>
       at < order.length && bounds[order[at]] <= limitMs && bounds[order[at]] < Infinity ? order[at++] : undefined;
     await inParts(
@@ -122,7 +120,6 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     return { ...columns, designs, predicted, picked };
   };
 
-  /** Returns what the rule picks among all designs of the fastest device that take at most `limitMs`. */
   const pick = async (next: () => number | undefined, fastest: number, limitMs: number): Promise<number | null> => {
     const perDevice = size / plan.axes.devices.length;
     const first = Math.floor(fastest / perDevice) * perDevice;

@@ -184,7 +184,6 @@ function runSweep(
     }
   };
 
-  /** The fastest design may come from an earlier attempt. */
   const bestOf = async (found: typeof best): Promise<BestDesign | null> => {
     const predictor = createPredictor(plan);
     let timeMs = found?.timeMs ?? Infinity;

@@ -17,7 +17,6 @@ export const choice: Exporter = {
   gpus: true,
   async write(job) {
     const { context, view, base } = job;
-    // The header chooses a single launch, but a mixed design has several.
     const narrow = narrowTo((kind) => kind !== 'mixed', 'an order other than mixed');
     const gpu = await gpuDesign(job, { name: 'A choice between launches', narrow });
     if (!gpu.ok) return gpu;
