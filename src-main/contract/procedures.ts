@@ -30,22 +30,20 @@ import { MAX_COMMAND_CHARACTERS } from '../../src-workers/domain/program.ts';
 import type { TableSummary } from '../../src-workers/domain/table.ts';
 import type { PlayedLaunch } from '../../src-workers/domain/timeline.ts';
 
-interface Procedure<Schema extends v.GenericSchema, Output> {
-  readonly input: Schema;
+interface Procedure<Entries extends v.ObjectEntries, Output> {
+  readonly input: v.StrictObjectSchema<Entries, undefined>;
   readonly output: Output;
 }
 
-function procedure<Schema extends v.GenericSchema>(input: Schema) {
+function procedure<Entries extends v.ObjectEntries>(entries: Entries) {
   return {
-    returns<Output>(): Procedure<Schema, Output> {
-      return { input, output: undefined as unknown as Output };
+    returns<Output>(): Procedure<Entries, Output> {
+      return { input: v.strictObject(entries), output: undefined as unknown as Output };
     },
   };
 }
 
-const nothing = v.strictObject({});
 const id = v.pipe(v.number(), v.integer(), v.minValue(1));
-const byId = v.strictObject({ id });
 const index = v.pipe(v.number(), v.integer(), v.minValue(0));
 const shortText = v.pipe(v.string(), v.maxLength(400));
 const MAX_SETTING_CHARACTERS = 100_000;
@@ -71,7 +69,6 @@ const csvColumns = v.strictObject({
   header: v.exactOptional(v.boolean()),
   delimiter: v.exactOptional(delimiter),
 });
-/** An absolute path on this machine. */
 const folder = v.pipe(v.string(), v.maxLength(4096));
 /** nvcc passes its flags to a shell, so no flag may start a program or contain a special character of a shell. */
 const compilerFlag = v.pipe(
@@ -91,10 +88,8 @@ export const rankFilter = v.strictObject({
   threadsPerUnit: v.optional(v.array(v.number())),
   balancing: v.optional(v.array(shortText)),
   loop: v.optional(v.array(shortText)),
-  /** Texts of the launch axis, from `landscape.axes`. */
   launch: v.optional(v.array(shortText)),
   blockThreads: v.optional(v.strictObject({ from: v.number(), to: v.number() })),
-  /** Null means one row. */
   blockWidth: v.optional(v.array(v.nullable(v.number()))),
   gridBlocks: v.optional(v.strictObject({ from: v.number(), to: v.number() })),
   registerCap: v.optional(v.array(v.nullable(v.number()))),
@@ -105,13 +100,12 @@ export const rankFilter = v.strictObject({
 });
 export type RankFilter = v.InferInput<typeof rankFilter>;
 
-const noFilter = { validity: 'valid' } as const;
+const filter = v.optional(rankFilter, { validity: 'valid' });
 
 /** The input of `bench.start`, and of `bench.bundle`, which packs the measurement for another machine. */
 const measuringInput = {
   suite: v.optional(v.picklist(BENCH_SUITES), 'designs'),
   runId: v.optional(id),
-  /** Needed if the sweep has several devices. */
   deviceId: v.optional(shortText),
   /**
    * Which designs of those that the target can run: the best by prediction, random valid ones (with the seed of the
@@ -140,7 +134,6 @@ const probeTimes = v.strictObject({
 });
 
 const commandLine = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_COMMAND_CHARACTERS));
-/** The user's own program, for the target `program`. Only for the command line. */
 const ownProgram = v.optional(
   v.strictObject({
     /** Runs the program once, with placeholders such as `{blockThreads}`, without a shell. */
@@ -155,7 +148,6 @@ const ownProgram = v.optional(
 const ownKernel = v.optional(v.strictObject({ file: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)) }));
 
 const maxThreads = v.optional(v.nullable(whole(1, 2 ** 31)), null);
-/** The limits of the page's own GPU, only for the target `webgpu-page`. `null`: unknown. */
 const pageLimits = v.optional(
   v.strictObject({ threadsPerUnit: maxThreads, blockThreads: maxThreads, bestBuckets: v.optional(v.boolean(), true) }),
 );
@@ -215,370 +207,317 @@ const advice = {
    * explain instead of the picked one. With `robust`, the result includes the `uncertainty`, and the design is the one
    * with the least expected regret. Such a call cancels only older calls with `robust`.
    */
-  'advice.recommend': procedure(
-    v.strictObject({
-      ...advisedInput,
-      baseline: v.optional(v.nullable(index)),
-      design: v.optional(index),
-      robust: v.optional(v.boolean(), false),
-      look: v.optional(v.picklist(['glance', 'coarse', 'fastest', 'all']), 'all'),
-    }),
-  ).returns<Recommendation>(),
+  'advice.recommend': procedure({
+    ...advisedInput,
+    baseline: v.optional(v.nullable(index)),
+    design: v.optional(index),
+    robust: v.optional(v.boolean(), false),
+    look: v.optional(v.picklist(['glance', 'coarse', 'fastest', 'all']), 'all'),
+  }).returns<Recommendation>(),
   /**
    * Finds what would change the advice: on one device, each input varies over its usual range while the others stay.
    * The default device is the fastest, the default design the recommended one. `inputs` restricts the inputs.
    */
-  'advice.sensitivity': procedure(
-    v.strictObject({ ...advisedInput, designIndex: v.optional(index), inputs: v.optional(v.array(variedInput)) }),
-  ).returns<Sensitivity>(),
+  'advice.sensitivity': procedure({
+    ...advisedInput,
+    designIndex: v.optional(index),
+    inputs: v.optional(v.array(variedInput)),
+  }).returns<Sensitivity>(),
   /**
    * Recommends a design when some inputs are unknown: the design with the least expected regret under draws of their
    * laws. It also names the input that is most worth knowing. The default device is the fastest. The answer also lists
    * the designs in `designs`.
    */
-  'advice.uncertainty': procedure(
-    v.strictObject({ ...advisedInput, designs: v.optional(v.pipe(v.array(index), v.maxLength(64)), []) }),
-  ).returns<Uncertainty>(),
+  'advice.uncertainty': procedure({
+    ...advisedInput,
+    designs: v.optional(v.pipe(v.array(index), v.maxLength(64)), []),
+  }).returns<Uncertainty>(),
   /**
    * Finds one design for all scenarios. Every device of every run is a scenario (with `deviceIds`, only these devices).
    * With `vary`, each scenario becomes several, one for each value of an input. Designs are the same if all their axes
    * have the same values.
    */
-  'advice.robust': procedure(
-    v.strictObject({
-      runIds: v.pipe(v.array(id), v.minLength(1), v.maxLength(64)),
-      deviceIds: v.optional(v.pipe(v.array(shortText), v.minLength(1), v.maxLength(64))),
-      vary: v.optional(
-        v.pipe(
-          v.array(v.strictObject({ input: variedInput, values: v.pipe(v.array(v.number()), v.maxLength(64)) })),
-          v.maxLength(16),
-        ),
-        [],
+  'advice.robust': procedure({
+    runIds: v.pipe(v.array(id), v.minLength(1), v.maxLength(64)),
+    deviceIds: v.optional(v.pipe(v.array(shortText), v.minLength(1), v.maxLength(64))),
+    vary: v.optional(
+      v.pipe(
+        v.array(v.strictObject({ input: variedInput, values: v.pipe(v.array(v.number()), v.maxLength(64)) })),
+        v.maxLength(16),
       ),
-    }),
-  ).returns<Robust>(),
+      [],
+    ),
+  }).returns<Robust>(),
   /**
    * Predicts designs by their parameters. A parameter has the name of a field in exports, or a name that `parameters`
    * maps to a field. Other parameters are ignored. Values need not be on the axes of the study.
    */
-  'advice.predict': procedure(
-    v.strictObject({
-      ...advisedInput,
-      designs: v.pipe(
-        v.array(v.custom<Readonly<Record<string, unknown>>>(isRecord, 'must be an object of parameters')),
-        v.minLength(1),
-        v.maxLength(MAX_ASKED_DESIGNS),
-      ),
-      parameters: v.optional(namedParameters, {}),
-      /** Whether to return the instructions and the memory traffic of each design too, for at most 64 designs. */
-      work: v.optional(v.boolean(), false),
-    }),
-  ).returns<AskedTimes>(),
-  /** Writes the code of a design of an unsaved study, like `export.render` for a run. */
-  'advice.code': procedure(
-    v.strictObject({
-      ...unsavedStudy,
-      deviceId: shortText,
-      designIndex: index,
-      format: shortText,
-    }),
-  ).returns<api.ExportDocument>(),
+  'advice.predict': procedure({
+    ...advisedInput,
+    designs: v.pipe(
+      v.array(v.custom<Readonly<Record<string, unknown>>>(isRecord, 'must be an object of parameters')),
+      v.minLength(1),
+      v.maxLength(MAX_ASKED_DESIGNS),
+    ),
+    parameters: v.optional(namedParameters, {}),
+    /** Whether to return the instructions and the memory traffic of each design too, for at most 64 designs. */
+    work: v.optional(v.boolean(), false),
+  }).returns<AskedTimes>(),
+  'advice.code': procedure({
+    ...unsavedStudy,
+    deviceId: shortText,
+    designIndex: index,
+    format: shortText,
+  }).returns<api.ExportDocument>(),
 } as const;
 
 const others = {
-  'app.info': procedure(nothing).returns<api.AppInfo>(),
-  'app.doctor': procedure(nothing).returns<readonly api.DoctorCheck[]>(),
-  'settings.get': procedure(v.strictObject({ key: shortText })).returns<unknown>(),
-  'settings.set': procedure(v.strictObject({ key: shortText, value: setting })).returns<null>(),
+  'app.info': procedure({}).returns<api.AppInfo>(),
+  'app.doctor': procedure({}).returns<readonly api.DoctorCheck[]>(),
+  'settings.get': procedure({ key: shortText }).returns<unknown>(),
+  'settings.set': procedure({ key: shortText, value: setting }).returns<null>(),
 
-  'agents.state': procedure(nothing).returns<AgentsState>(),
+  'agents.state': procedure({}).returns<AgentsState>(),
 
-  'studies.list': procedure(nothing).returns<readonly api.StudySummary[]>(),
-  'studies.get': procedure(byId).returns<api.StudyRecord>(),
+  'studies.list': procedure({}).returns<readonly api.StudySummary[]>(),
+  'studies.get': procedure({ id }).returns<api.StudyRecord>(),
   /** Saves a new study (without an id), or a new state of a saved study. */
-  'studies.save': procedure(
-    v.strictObject({ id: v.optional(id), study: studySchema, folder: v.optional(folder) }),
-  ).returns<api.StudyRecord>(),
-  /** Parses the text of a study file. A failure names the field. */
-  'studies.import': procedure(
-    v.strictObject({ text: v.pipe(v.string(), v.maxLength(4_000_000)) }),
-  ).returns<api.StudyRecord>(),
-  'studies.duplicate': procedure(byId).returns<api.StudyRecord>(),
+  'studies.save': procedure({
+    id: v.optional(id),
+    study: studySchema,
+    folder: v.optional(folder),
+  }).returns<api.StudyRecord>(),
+  'studies.import': procedure({ text: v.pipe(v.string(), v.maxLength(4_000_000)) }).returns<api.StudyRecord>(),
+  'studies.duplicate': procedure({ id }).returns<api.StudyRecord>(),
   /** Makes a study that compares eight kernels for the product of an imported sparse matrix and a vector of doubles. */
-  'studies.spmv': procedure(v.strictObject({ lengths: workloadSchema.entries.lengths })).returns<api.StudyRecord>(),
+  'studies.spmv': procedure({ lengths: workloadSchema.entries.lengths }).returns<api.StudyRecord>(),
   /**
    * Makes a study of lengths for a device, by its id or by the name that a driver reports. Unknown properties of the
    * kernel get usual values. Nothing is saved.
    */
-  'studies.new': procedure(
-    v.strictObject({
-      lengths: workloadSchema.entries.lengths,
-      units: workloadSchema.entries.units,
-      kernel: v.optional(kernelChange),
-      device: v.strictObject({ name: text(200), multiprocessors: v.optional(v.nullable(count(4096)), null) }),
-    }),
-  ).returns<StudyFile>(),
-  'studies.delete': procedure(byId).returns<null>(),
-  'studies.restore': procedure(byId).returns<null>(),
+  'studies.new': procedure({
+    lengths: workloadSchema.entries.lengths,
+    units: workloadSchema.entries.units,
+    kernel: v.optional(kernelChange),
+    device: v.strictObject({ name: text(200), multiprocessors: v.optional(v.nullable(count(4096)), null) }),
+  }).returns<StudyFile>(),
+  'studies.delete': procedure({ id }).returns<null>(),
+  'studies.restore': procedure({ id }).returns<null>(),
 
-  'workload.resolve': procedure(
-    v.strictObject({ studyId: v.optional(id), workload: workloadSchema }),
-  ).returns<api.ResolvedWorkload>(),
+  'workload.resolve': procedure({ studyId: v.optional(id), workload: workloadSchema }).returns<api.ResolvedWorkload>(),
   /**
    * Returns the columns of a table (CSV or Parquet, also as gzip), with the delimiter and header of a CSV, which are
    * guessed if they are not given. Returns null for any other file of lengths; `workload.upload` needs no choice for
    * it.
    */
-  'workload.inspect': procedure(
-    v.strictObject({ fileName: shortText, bytes, delimiter: v.optional(delimiter), header: v.optional(v.boolean()) }),
-  ).returns<TableSummary | null>(),
+  'workload.inspect': procedure({
+    fileName: shortText,
+    bytes,
+    delimiter: v.optional(delimiter),
+    header: v.optional(v.boolean()),
+  }).returns<TableSummary | null>(),
   /**
    * Imports a file of lengths (CSV, a graph, Matrix Market, NPY, NPZ, Parquet, each also as gzip). The returned
    * `lengths` is a workload that refers to the file. `columns` says how to read a table. `units` is null if the file
    * gives only proportions. `note` says how the file was read, if the user could expect something else.
    */
-  'workload.upload': procedure(
-    v.strictObject({ fileName: shortText, bytes, columns: v.optional(csvColumns) }),
-  ).returns<{
+  'workload.upload': procedure({ fileName: shortText, bytes, columns: v.optional(csvColumns) }).returns<{
     readonly lengths: string;
     readonly workload: api.ResolvedWorkload;
     readonly units: number | null;
     readonly note?: string;
   }>(),
 
-  'devices.list': procedure(nothing).returns<readonly (api.Device & { readonly own: boolean })[]>(),
+  'devices.list': procedure({}).returns<readonly (api.Device & { readonly own: boolean })[]>(),
   /** Returns devices in the order of their ids in the call. The failure for an unknown id names similar ids. */
-  'devices.get': procedure(v.strictObject({ ids: v.pipe(v.array(shortText), v.maxLength(1000)) })).returns<
-    readonly api.Device[]
-  >(),
-  'devices.save': procedure(v.strictObject({ device: v.unknown() })).returns<api.Device>(),
-  'devices.delete': procedure(v.strictObject({ id: shortText })).returns<null>(),
+  'devices.get': procedure({ ids: v.pipe(v.array(shortText), v.maxLength(1000)) }).returns<readonly api.Device[]>(),
+  'devices.save': procedure({ device: v.unknown() }).returns<api.Device>(),
+  'devices.delete': procedure({ id: shortText }).returns<null>(),
 
-  'space.size': procedure(v.strictObject({ studyId: v.optional(id), study: studySchema })).returns<api.SpaceSize>(),
+  'space.size': procedure({ studyId: v.optional(id), study: studySchema }).returns<api.SpaceSize>(),
 
   /**
    * Starts a sweep of a saved study, or of `study`, whose relative files are in `folder`. With `best`, only this number
    * of designs is kept: the fastest over all devices. Designs that cannot be among the fastest are not predicted.
    */
-  'runs.start': procedure(
-    v.strictObject({
-      studyId: v.optional(id),
-      study: v.optional(studySchema),
-      folder: v.optional(folder),
-      best: v.optional(whole(1, MAX_BEST)),
-    }),
-  ).returns<{ readonly runId: number }>(),
-  /** Resolves when a run of this engine is complete or cancelled, or fails with the failure that ended it. */
-  'runs.wait': procedure(byId).returns<api.RunSummary>(),
-  'runs.resume': procedure(byId).returns<{ readonly runId: number }>(),
-  'runs.cancel': procedure(byId).returns<null>(),
-  'runs.list': procedure(v.strictObject({ studyId: v.optional(id), limit: v.optional(whole(1, 1000), 200) })).returns<
+  'runs.start': procedure({
+    studyId: v.optional(id),
+    study: v.optional(studySchema),
+    folder: v.optional(folder),
+    best: v.optional(whole(1, MAX_BEST)),
+  }).returns<{ readonly runId: number }>(),
+  'runs.wait': procedure({ id }).returns<api.RunSummary>(),
+  'runs.resume': procedure({ id }).returns<{ readonly runId: number }>(),
+  'runs.cancel': procedure({ id }).returns<null>(),
+  'runs.list': procedure({ studyId: v.optional(id), limit: v.optional(whole(1, 1000), 200) }).returns<
     readonly api.RunSummary[]
   >(),
-  /** The changes between the newest sweeps of each study, oldest first. */
-  'runs.changes': procedure(v.strictObject({ studyId: v.optional(id) })).returns<readonly api.RunChange[]>(),
-  'runs.get': procedure(byId).returns<api.RunDetail>(),
-  'runs.update': procedure(
-    v.strictObject({
-      id,
-      name: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(400))),
-      note: v.optional(v.pipe(v.string(), v.maxLength(4000))),
-      tags: v.optional(v.pipe(v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(60))), v.maxLength(30))),
-    }),
-  ).returns<api.RunSummary>(),
-  'runs.delete': procedure(byId).returns<null>(),
-  'runs.restore': procedure(byId).returns<null>(),
+  'runs.changes': procedure({ studyId: v.optional(id) }).returns<readonly api.RunChange[]>(),
+  'runs.get': procedure({ id }).returns<api.RunDetail>(),
+  'runs.update': procedure({
+    id,
+    name: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(400))),
+    note: v.optional(v.pipe(v.string(), v.maxLength(4000))),
+    tags: v.optional(v.pipe(v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(60))), v.maxLength(30))),
+  }).returns<api.RunSummary>(),
+  'runs.delete': procedure({ id }).returns<null>(),
+  'runs.restore': procedure({ id }).returns<null>(),
   /** Removes all deleted runs and studies for good, and makes the database smaller by the space that they had. */
-  'runs.purge': procedure(v.strictObject({})).returns<api.Purged>(),
-  'runs.diff': procedure(v.strictObject({ leftId: id, rightId: id })).returns<api.RunDiff>(),
+  'runs.purge': procedure({}).returns<api.Purged>(),
+  'runs.diff': procedure({ leftId: id, rightId: id }).returns<api.RunDiff>(),
 
-  'ranking.page': procedure(
-    v.strictObject({
-      runId: id,
-      filter: v.optional(rankFilter, noFilter),
-      sort: v.optional(v.strictObject({ column: v.picklist(RANK_COLUMNS), descending: v.boolean() }), {
-        column: 'timeMs',
-        descending: false,
-      }),
-      offset: v.optional(index, 0),
-      limit: v.optional(whole(1, 1000), 100),
-      baseline: v.optional(index),
-      /** The `order` of an earlier page. An outdated order is ignored, and the page then has another `order`. */
-      order: v.optional(index),
-      find: v.optional(index),
-      detail: v.optional(v.boolean(), false),
-      /** Designs without a relevant difference share a row, except for the groups of `opened` designs. */
-      groups: v.optional(v.boolean(), false),
-      opened: v.optional(v.pipe(v.array(index), v.maxLength(1000)), []),
+  'ranking.page': procedure({
+    runId: id,
+    filter,
+    sort: v.optional(v.strictObject({ column: v.picklist(RANK_COLUMNS), descending: v.boolean() }), {
+      column: 'timeMs',
+      descending: false,
     }),
-  ).returns<api.RankPage>(),
-  'ranking.best': procedure(
-    v.strictObject({
-      runId: id,
-      deviceId: v.optional(shortText),
-      limit: v.optional(whole(1, MAX_DESIGNS), 100),
-      /** Selects some of the `limit` rows, because a list may be too long for one reply. */
-      page: v.optional(v.strictObject({ offset: whole(0, MAX_DESIGNS), count: whole(1, MAX_DESIGNS) })),
-      /** Designs without a relevant difference share a row, and `limit` counts rows. */
-      groups: v.optional(v.boolean(), false),
-    }),
-  ).returns<api.BestDesigns>(),
-  'ranking.histogram': procedure(
-    v.strictObject({ runId: id, filter: v.optional(rankFilter, noFilter), bins: v.optional(whole(4, 512), 64) }),
-  ).returns<api.Histogram>(),
-  /** Returns a design with its results, breakdown, and rank among all designs (or those of the filter's device). */
-  'ranking.design': procedure(
-    v.strictObject({ runId: id, designIndex: index, filter: v.optional(rankFilter, noFilter) }),
-  ).returns<api.RankRow>(),
+    offset: v.optional(index, 0),
+    limit: v.optional(whole(1, 1000), 100),
+    baseline: v.optional(index),
+    /** The `order` of an earlier page. An outdated order is ignored, and the page then has another `order`. */
+    order: v.optional(index),
+    find: v.optional(index),
+    detail: v.optional(v.boolean(), false),
+    /** Designs without a relevant difference share a row, except for the groups of `opened` designs. */
+    groups: v.optional(v.boolean(), false),
+    opened: v.optional(v.pipe(v.array(index), v.maxLength(1000)), []),
+  }).returns<api.RankPage>(),
+  'ranking.best': procedure({
+    runId: id,
+    deviceId: v.optional(shortText),
+    limit: v.optional(whole(1, MAX_DESIGNS), 100),
+    /** Selects some of the `limit` rows, because a list may be too long for one reply. */
+    page: v.optional(v.strictObject({ offset: whole(0, MAX_DESIGNS), count: whole(1, MAX_DESIGNS) })),
+    /** Designs without a relevant difference share a row, and `limit` counts rows. */
+    groups: v.optional(v.boolean(), false),
+  }).returns<api.BestDesigns>(),
+  'ranking.histogram': procedure({ runId: id, filter, bins: v.optional(whole(4, 512), 64) }).returns<api.Histogram>(),
+  'ranking.design': procedure({ runId: id, designIndex: index, filter }).returns<api.RankRow>(),
   /**
    * Returns the design that one would write first on a device (default: the device of the best design). It has one
    * thread per unit if the space allows this, no balancing and no register cap. Its blocks have about 256 threads, and
    * its launch covers all units or else fills the device once.
    */
-  'ranking.plain': procedure(v.strictObject({ runId: id, deviceId: v.optional(shortText) })).returns<{
+  'ranking.plain': procedure({ runId: id, deviceId: v.optional(shortText) }).returns<{
     readonly designIndex: number | null;
   }>(),
-  /** Returns, for each axis with several values, the designs that equal this one on all other axes. */
-  'ranking.slices': procedure(v.strictObject({ runId: id, designIndex: index })).returns<readonly api.DesignSlice[]>(),
+  'ranking.slices': procedure({ runId: id, designIndex: index }).returns<readonly api.DesignSlice[]>(),
 
   /**
    * Simulates designs of a sweep in a new run of kind `simulate`: the named designs, or the best by prediction (of one
    * device if one is named). Each design is replicated until the 95 % confidence interval of its mean is within ±
    * `halfWidth`. Progress, cancelling and resuming work as for any run. Fails if a design is invalid or not in the run.
    */
-  'simulations.start': procedure(
-    v.strictObject({
-      runId: id,
-      top: v.optional(whole(1, 1000), 20),
-      deviceId: v.optional(shortText),
-      designs: v.optional(v.pipe(v.array(index), v.minLength(1), v.maxLength(1000))),
-      halfWidth: v.optional(v.pipe(v.number(), v.minValue(1e-4), v.maxValue(0.5)), 0.005),
-      maxReplications: v.optional(whole(5, 1000), 30),
-    }),
-  ).returns<{ readonly runId: number }>(),
-  /** Lists, by simulated mean, the designs of a `simulate` run, or the newest simulation of each design of a sweep. */
-  'simulations.list': procedure(v.strictObject({ runId: id })).returns<readonly api.SimulatedDesign[]>(),
+  'simulations.start': procedure({
+    runId: id,
+    top: v.optional(whole(1, 1000), 20),
+    deviceId: v.optional(shortText),
+    designs: v.optional(v.pipe(v.array(index), v.minLength(1), v.maxLength(1000))),
+    halfWidth: v.optional(v.pipe(v.number(), v.minValue(1e-4), v.maxValue(0.5)), 0.005),
+    maxReplications: v.optional(whole(5, 1000), 30),
+  }).returns<{ readonly runId: number }>(),
+  'simulations.list': procedure({ runId: id }).returns<readonly api.SimulatedDesign[]>(),
   /**
    * Simulates one replication of a design of a sweep and returns its events in order of time. Replications are numbered
    * from 0, like the entries of `timesMs`.
    */
-  'simulations.timeline': procedure(
-    v.strictObject({
-      runId: id,
-      designIndex: index,
-      replication: v.optional(v.pipe(index, v.maxValue(1000)), 0),
-      /** Identifies the caller. A newer call of the same client cancels the older one. */
-      client: v.optional(shortText),
-    }),
-  ).returns<api.SimulationTimeline>(),
+  'simulations.timeline': procedure({
+    runId: id,
+    designIndex: index,
+    replication: v.optional(v.pipe(index, v.maxValue(1000)), 0),
+    /** Identifies the caller. A newer call of the same client cancels the older one. */
+    client: v.optional(shortText),
+  }).returns<api.SimulationTimeline>(),
 
   /** Lists the targets of this machine. Asking the devices may take a second or two; `again` asks them again. */
-  'bench.targets': procedure(v.strictObject({ again: v.optional(v.boolean(), false) })).returns<
-    readonly measuring.MeasuringTarget[]
-  >(),
+  'bench.targets': procedure({ again: v.optional(v.boolean(), false) }).returns<readonly measuring.MeasuringTarget[]>(),
   /**
    * Starts a run of kind `bench`; resuming measures the cases without a result. With the target `webgpu-page`, nothing
    * starts here: the page requests the plan and sends records. A program does the same with the target `caller:NAME`.
    * The NAME distinguishes the measurements of several functions.
    */
-  'bench.start': procedure(
-    v.strictObject({
-      ...measuringPlace,
-      ...measuringInput,
-      /** Measures only this number of units (default: all). It does not apply to a CPU, a user's program or kernel. */
-      units: v.optional(whole(1, 2 ** 31)),
-      /** Measures only this number of the chosen designs, spread evenly over them; the default is all. */
-      spreadDesigns: v.optional(whole(1, 10_000)),
-      /** The result of `bench.probe`, saved with the run. */
-      probe: v.optional(
-        v.strictObject({
-          ofRepeats: whole(1, 1000),
-          ofDesigns: v.optional(whole(1, 10_000)),
-          estimateMs: durationMs,
-          fullMs: durationMs,
-        }),
-      ),
-    }),
-  ).returns<{
+  'bench.start': procedure({
+    ...measuringPlace,
+    ...measuringInput,
+    /** Measures only this number of units (default: all). It does not apply to a CPU, a user's program or kernel. */
+    units: v.optional(whole(1, 2 ** 31)),
+    /** Measures only this number of the chosen designs, spread evenly over them; the default is all. */
+    spreadDesigns: v.optional(whole(1, 10_000)),
+    /** The result of `bench.probe`, saved with the run. */
+    probe: v.optional(
+      v.strictObject({
+        ofRepeats: whole(1, 1000),
+        ofDesigns: v.optional(whole(1, 10_000)),
+        estimateMs: durationMs,
+        fullMs: durationMs,
+      }),
+    ),
+  }).returns<{
     readonly runId: number;
   }>(),
   /**
-   /**
     * Launches a few designs of a `bench.start` request a few times, and reduces the request to fit the time: fewer
     * repeats first, then fewer units while a launch stays long, then fewer designs. For the target `webgpu-page`, the
     * page launches the designs, round by round. `bench.cancelProbe` ends the probe of a `client`, which then fails with
     * `cancelled`.
     */
-  'bench.probe': procedure(
-    v.strictObject({
-      ...measuringPlace,
-      ...measuringInput,
-      timeLimitMs: v.optional(whole(1000, 86_400_000), DEFAULT_TIME_LIMIT_MS),
-      /** The times of the rounds so far, only for the target `webgpu-page`. */
-      rounds: v.optional(v.pipe(v.array(probeTimes), v.maxLength(10)), []),
-      client: v.optional(shortText),
-    }),
-  ).returns<measuring.ProbeAnswer>(),
-  'bench.cancelProbe': procedure(v.strictObject({ client: shortText })).returns<boolean>(),
-  /** Returns how many designs of a sweep a target can run. `deviceId` is as for `bench.start`. */
-  'bench.runnable': procedure(
-    v.strictObject({ target: shortText, limits: pageLimits, runId: id, deviceId: v.optional(shortText) }),
-  ).returns<RunnableDesigns>(),
+  'bench.probe': procedure({
+    ...measuringPlace,
+    ...measuringInput,
+    timeLimitMs: v.optional(whole(1000, 86_400_000), DEFAULT_TIME_LIMIT_MS),
+    rounds: v.optional(v.pipe(v.array(probeTimes), v.maxLength(10)), []),
+    client: v.optional(shortText),
+  }).returns<measuring.ProbeAnswer>(),
+  'bench.cancelProbe': procedure({ client: shortText }).returns<boolean>(),
+  'bench.runnable': procedure({
+    target: shortText,
+    limits: pageLimits,
+    runId: id,
+    deviceId: v.optional(shortText),
+  }).returns<RunnableDesigns>(),
   /**
    * Proposes which designs of a sweep to measure next, and estimates the loss from stopping now. It uses all
    * measurements of the sweep on this target (with this program or kernel) and measures nothing.
    */
-  'bench.next': procedure(
-    v.strictObject({
-      ...measuringPlace,
-      runId: id,
-      deviceId: v.optional(shortText),
-      count: v.optional(whole(1, 100), 4),
-    }),
-  ).returns<measuring.TuningStep>(),
+  'bench.next': procedure({
+    ...measuringPlace,
+    runId: id,
+    deviceId: v.optional(shortText),
+    count: v.optional(whole(1, 100), 4),
+  }).returns<measuring.TuningStep>(),
   /** Returns the remaining measurements of a run whose target is `webgpu-page` or `caller:NAME`. */
-  'bench.plan': procedure(byId).returns<BenchPlan>(),
+  'bench.plan': procedure({ id }).returns<BenchPlan>(),
   /** Receives measurements of a page or a caller. Each batch is saved before the reply. */
-  'bench.record': procedure(
-    v.strictObject({ id, records: v.pipe(v.array(v.unknown()), v.maxLength(10_000)) }),
-  ).returns<null>(),
+  'bench.record': procedure({ id, records: v.pipe(v.array(v.unknown()), v.maxLength(10_000)) }).returns<null>(),
   /**
    * Returns the files of a measurement for another machine, in a tar archive or, with `archive: false`, separately.
    * `slurmTasks` adds a job array with at most this number of tasks, and at most one for each case.
    */
-  'bench.bundle': procedure(
-    v.strictObject({
-      ...measuringInput,
-      archive: v.optional(v.boolean(), true),
-      /** HIP for AMD's devices instead of CUDA. Thread groups are as wide as on the predicted GPU, or else 64 lanes. */
-      hip: v.optional(v.boolean(), false),
-      slurmTasks: v.exactOptional(whole(1, 1000)),
-    }),
-  ).returns<measuring.Bundle>(),
-  /** Returns all measurements of a run of kind `bench` or `import`. */
-  'bench.detail': procedure(byId).returns<measuring.MeasuringDetail>(),
-  /** Compares predictions with the measurements of a run. A calibration profile may replace the saved predictions. */
-  'bench.compare': procedure(
-    v.strictObject({ id, profileId: v.optional(id) }),
-  ).returns<measuring.MeasuringComparison>(),
+  'bench.bundle': procedure({
+    ...measuringInput,
+    archive: v.optional(v.boolean(), true),
+    /** HIP for AMD's devices instead of CUDA. Thread groups are as wide as on the predicted GPU, or else 64 lanes. */
+    hip: v.optional(v.boolean(), false),
+    slurmTasks: v.exactOptional(whole(1, 1000)),
+  }).returns<measuring.Bundle>(),
+  'bench.detail': procedure({ id }).returns<measuring.MeasuringDetail>(),
+  'bench.compare': procedure({ id, profileId: v.optional(id) }).returns<measuring.MeasuringComparison>(),
   /**
    * Compares measured runs: a verdict for each design against the first run, the fastest design of each run, and its
    * cost in the others. Relative differences up to `threshold` are ignored.
    */
-  'bench.compareRuns': procedure(
-    v.strictObject({
-      ids: v.pipe(v.array(id), v.minLength(2), v.maxLength(16)),
-      threshold: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 0.02),
-    }),
-  ).returns<measuring.RunsComparison>(),
-  'bench.contention': procedure(byId).returns<measuring.ContentionFindings>(),
+  'bench.compareRuns': procedure({
+    ids: v.pipe(v.array(id), v.minLength(2), v.maxLength(16)),
+    threshold: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 0.02),
+  }).returns<measuring.RunsComparison>(),
+  'bench.contention': procedure({ id }).returns<measuring.ContentionFindings>(),
   /**
    * Returns a device with the fields that a run of the suite `probes` measured on it. Saves nothing. The default
    * `device` is the catalogue's device that was measured. Fails if `device` is another one, or if a CPU emulated a GPU.
    */
-  'bench.measuredDevice': procedure(
-    v.strictObject({ id, device: v.optional(v.unknown()) }),
-  ).returns<measuring.MeasuredDevice>(),
+  'bench.measuredDevice': procedure({ id, device: v.optional(v.unknown()) }).returns<measuring.MeasuredDevice>(),
   /**
    * Imports a file of results (of a bundle), a Kernel Tuner cache or T4 file, measured loops, or measured times of
    * designs (CSV), as a run of kind `import`.
@@ -587,22 +526,23 @@ const others = {
    * a design if their names do not show it; it is saved for later imports of the same study if designs are found.
    * `timeUnit` and `studyName` are for an Optuna storage.
    */
-  'import.file': procedure(
-    v.strictObject({
-      fileName: shortText,
-      bytes,
-      deviceName: v.optional(shortText),
-      runId: v.optional(id),
-      openRunId: v.optional(id),
-      parameters: v.optional(namedParameters),
-      timeUnit: v.optional(v.picklist(['s', 'ms', 'us', 'ns'])),
-      studyName: v.optional(shortText),
-    }),
-  ).returns<measuring.ImportedFile>(),
+  'import.file': procedure({
+    fileName: shortText,
+    bytes,
+    deviceName: v.optional(shortText),
+    runId: v.optional(id),
+    openRunId: v.optional(id),
+    parameters: v.optional(namedParameters),
+    timeUnit: v.optional(v.picklist(['s', 'ms', 'us', 'ns'])),
+    studyName: v.optional(shortText),
+  }).returns<measuring.ImportedFile>(),
   /** Returns what the user must state before `import.file` can find designs in a file; null if nothing. */
-  'import.inspect': procedure(
-    v.strictObject({ fileName: shortText, bytes, openRunId: v.optional(id), studyName: v.optional(shortText) }),
-  ).returns<measuring.ImportQuestions | null>(),
+  'import.inspect': procedure({
+    fileName: shortText,
+    bytes,
+    openRunId: v.optional(id),
+    studyName: v.optional(shortText),
+  }).returns<measuring.ImportQuestions | null>(),
 
   /**
    * Reads a kernel's properties from a CUDA source (compiled here by nvcc), a cubin, PTX, a listing of machine code, a
@@ -610,167 +550,141 @@ const others = {
    * of the file and its headers. A newer call of the same `client`, or `kernel.cancelInspect`, cancels an older one,
    * which fails with `cancelled`.
    */
-  'kernel.inspect': procedure(
-    v.strictObject({
-      fileName: shortText,
-      bytes,
-      entry: v.optional(v.pipe(v.string(), v.maxLength(4096))),
-      arch: v.optional(v.pipe(v.string(), v.regex(/^sm_\d{2,3}[a-z]?$/, 'must be an architecture such as sm_90'))),
-      loop: v.optional(whole(1, 1000)),
-      iterationsPerLoop: v.optional(whole(1, 4096)),
-      meanLength: v.optional(v.pipe(v.number(), v.gtValue(1), v.maxValue(1e5))),
-      caps: v.optional(v.pipe(v.array(whole(16, 255)), v.maxLength(16)), []),
-      flags: v.optional(v.pipe(v.array(compilerFlag), v.maxLength(64)), []),
-      folder: v.optional(folder),
-      client: v.optional(shortText),
-    }),
-  ).returns<Inspection>(),
-  'kernel.cancelInspect': procedure(v.strictObject({ client: shortText })).returns<boolean>(),
+  'kernel.inspect': procedure({
+    fileName: shortText,
+    bytes,
+    entry: v.optional(v.pipe(v.string(), v.maxLength(4096))),
+    arch: v.optional(v.pipe(v.string(), v.regex(/^sm_\d{2,3}[a-z]?$/, 'must be an architecture such as sm_90'))),
+    loop: v.optional(whole(1, 1000)),
+    iterationsPerLoop: v.optional(whole(1, 4096)),
+    meanLength: v.optional(v.pipe(v.number(), v.gtValue(1), v.maxValue(1e5))),
+    caps: v.optional(v.pipe(v.array(whole(16, 255)), v.maxLength(16)), []),
+    flags: v.optional(v.pipe(v.array(compilerFlag), v.maxLength(64)), []),
+    folder: v.optional(folder),
+    client: v.optional(shortText),
+  }).returns<Inspection>(),
+  'kernel.cancelInspect': procedure({ client: shortText }).returns<boolean>(),
 
   /** Fits the parameters of a device to a measured run. Nothing is saved. */
-  'calibration.fit': procedure(v.strictObject({ id })).returns<CalibrationProfile>(),
-  /** Fits the parameters of a device and saves them under a name, as a new profile. Profiles are never changed. */
-  'calibration.save': procedure(
-    v.strictObject({ id, name: v.pipe(v.string(), v.minLength(1), v.maxLength(200)) }),
-  ).returns<measuring.SavedProfile>(),
-  /** Lists the saved calibrations, newest first. */
-  'calibration.list': procedure(v.strictObject({ deviceId: v.optional(shortText) })).returns<
-    readonly measuring.SavedProfile[]
-  >(),
-  'calibration.delete': procedure(byId).returns<null>(),
+  'calibration.fit': procedure({ id }).returns<CalibrationProfile>(),
+  'calibration.save': procedure({
+    id,
+    name: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
+  }).returns<measuring.SavedProfile>(),
+  'calibration.list': procedure({ deviceId: v.optional(shortText) }).returns<readonly measuring.SavedProfile[]>(),
+  'calibration.delete': procedure({ id }).returns<null>(),
   /**
    * Writes the parameters of a profile into a study: the device's to `pipeline`, and the identified values of the
    * kernel (serial fraction, cooperation cost, setup) to the kernel, for all devices. Fails for a profile of the loop
    * that stands in for a kernel. `null` removes the parameters of the device, and restores the kernel's earlier values
    * if their run is known, or else marks them as assumed.
    */
-  'calibration.use': procedure(
-    v.strictObject({ studyId: id, deviceId: shortText, profileId: v.nullable(id) }),
-  ).returns<api.StudyRecord>(),
+  'calibration.use': procedure({
+    studyId: id,
+    deviceId: shortText,
+    profileId: v.nullable(id),
+  }).returns<api.StudyRecord>(),
 
-  'landscape.grid': procedure(
-    v.strictObject({
-      runId: id,
-      x: shortText,
-      y: shortText,
-      /** Maps an axis to the index of its fixed value. The best value is used for all other axes. */
-      hold: v.optional(v.record(shortText, index), {}),
-      /** `passing` marks the cells with designs that pass the filter. Times are the best of all designs. */
-      filter: v.optional(rankFilter, noFilter),
-    }),
-  ).returns<api.LandscapeGrid>(),
-  /** Returns a map for every value of a third axis, each with at most the requested pixels. */
-  'landscape.facets': procedure(
-    v.strictObject({
-      runId: id,
-      x: shortText,
-      y: shortText,
-      facet: shortText,
-      hold: v.optional(v.record(shortText, index), {}),
-      filter: v.optional(rankFilter, noFilter),
-      columns: v.optional(whole(1, 4096), 184),
-      rows: v.optional(whole(1, 4096), 124),
-    }),
-  ).returns<api.LandscapeFacets>(),
-  'landscape.parallel': procedure(
-    v.strictObject({ runId: id, filter: v.optional(rankFilter, noFilter), sample: v.optional(whole(10, 5000), 600) }),
-  ).returns<api.ParallelSample>(),
-  'landscape.roofline': procedure(
-    v.strictObject({
-      runId: id,
-      deviceId: shortText,
-      filter: v.optional(rankFilter, noFilter),
-      sample: v.optional(whole(10, 2000), 600),
-    }),
-  ).returns<api.Roofline>(),
-  'landscape.axes': procedure(v.strictObject({ runId: id })).returns<readonly api.LandscapeAxis[]>(),
+  'landscape.grid': procedure({
+    runId: id,
+    x: shortText,
+    y: shortText,
+    /** Maps an axis to the index of its fixed value. The best value is used for all other axes. */
+    hold: v.optional(v.record(shortText, index), {}),
+    /** `passing` marks the cells with designs that pass the filter. Times are the best of all designs. */
+    filter,
+  }).returns<api.LandscapeGrid>(),
+  'landscape.facets': procedure({
+    runId: id,
+    x: shortText,
+    y: shortText,
+    facet: shortText,
+    hold: v.optional(v.record(shortText, index), {}),
+    filter,
+    columns: v.optional(whole(1, 4096), 184),
+    rows: v.optional(whole(1, 4096), 124),
+  }).returns<api.LandscapeFacets>(),
+  'landscape.parallel': procedure({
+    runId: id,
+    filter,
+    sample: v.optional(whole(10, 5000), 600),
+  }).returns<api.ParallelSample>(),
+  'landscape.roofline': procedure({
+    runId: id,
+    deviceId: shortText,
+    filter,
+    sample: v.optional(whole(10, 2000), 600),
+  }).returns<api.Roofline>(),
+  'landscape.axes': procedure({ runId: id }).returns<readonly api.LandscapeAxis[]>(),
 
   /** Compares the devices, each at its own best design or, with `designIndex`, all at one design. */
-  'compare.devices': procedure(
-    v.strictObject({ runId: id, designIndex: v.optional(index) }),
-  ).returns<api.DeviceComparisonResult>(),
+  'compare.devices': procedure({ runId: id, designIndex: v.optional(index) }).returns<api.DeviceComparisonResult>(),
   /**
    * Returns the 90 % ranges of the times of valid designs: the errors of predictions for measured kernels of the same
    * kind, combined with draws of the assumed inputs. The draws take up to a few seconds.
    */
-  'compare.ranges': procedure(
-    v.strictObject({ runId: id, designs: v.pipe(v.array(index), v.maxLength(MAX_RANGES)) }),
-  ).returns<readonly api.DesignRange[]>(),
-  'design.explain': procedure(v.strictObject({ runId: id, designIndex: index })).returns<api.Breakdown>(),
+  'compare.ranges': procedure({ runId: id, designs: v.pipe(v.array(index), v.maxLength(MAX_RANGES)) }).returns<
+    readonly api.DesignRange[]
+  >(),
+  'design.explain': procedure({ runId: id, designIndex: index }).returns<api.Breakdown>(),
 
-  'export.formats': procedure(nothing).returns<readonly api.ExportFormat[]>(),
-  'export.render': procedure(
-    v.strictObject({
-      runId: id,
-      /** A format, by its id in `export.formats`. */
-      format: shortText,
-      designIndex: v.optional(index),
-      /** Restricts everything to this device: the chosen design, the listed designs and their ranks. */
-      deviceId: v.optional(shortText),
-      limit: v.optional(whole(1, MAX_LISTED), 100),
-      /** Adds the expected loss of each design, and its chance of being the best, in a format with `weighs`. */
-      weigh: v.optional(v.boolean()),
-    }),
-  ).returns<api.ExportDocument>(),
+  'export.formats': procedure({}).returns<readonly api.ExportFormat[]>(),
+  'export.render': procedure({
+    runId: id,
+    format: shortText,
+    designIndex: v.optional(index),
+    deviceId: v.optional(shortText),
+    limit: v.optional(whole(1, MAX_LISTED), 100),
+    /** Adds the expected loss of each design, and its chance of being the best, in a format with `weighs`. */
+    weigh: v.optional(v.boolean()),
+  }).returns<api.ExportDocument>(),
   /** Returns the next part of a document of `export.render`. Each part is available once, within a minute. */
-  'export.next': procedure(v.strictObject({ part: id })).returns<api.ExportPart>(),
+  'export.next': procedure({ part: id }).returns<api.ExportPart>(),
 
   /** Simulates unbalanced work on an imaginary small device, to watch it. `lengths` must name a law, not a file. */
-  'models.play': procedure(
-    v.strictObject({
-      lengths: shortText,
-      unitsPerGroup: whole(1, 64),
-      groupsPerBlock: whole(1, 32),
-      residentBlocks: whole(1, 32),
-      multiprocessors: whole(1, 16),
-      gridBlocks: whole(1, 4096),
-      pipeline: v.strictObject({
-        latencyCycles: v.pipe(v.number(), v.minValue(1), v.maxValue(1e9)),
-        issueCycles: v.pipe(v.number(), v.minValue(0), v.maxValue(1e9)),
-        kneeSoftness: v.pipe(v.number(), v.minValue(1), v.maxValue(1000)),
-        schedulers: whole(1, 64),
-      }),
-      seed: whole(0, 2 ** 31 - 1),
+  'models.play': procedure({
+    lengths: shortText,
+    unitsPerGroup: whole(1, 64),
+    groupsPerBlock: whole(1, 32),
+    residentBlocks: whole(1, 32),
+    multiprocessors: whole(1, 16),
+    gridBlocks: whole(1, 4096),
+    pipeline: v.strictObject({
+      latencyCycles: v.pipe(v.number(), v.minValue(1), v.maxValue(1e9)),
+      issueCycles: v.pipe(v.number(), v.minValue(0), v.maxValue(1e9)),
+      kneeSoftness: v.pipe(v.number(), v.minValue(1), v.maxValue(1000)),
+      schedulers: whole(1, 64),
     }),
-  ).returns<PlayedLaunch>(),
+    seed: whole(0, 2 ** 31 - 1),
+  }).returns<PlayedLaunch>(),
   /**
    * Computes the loss of a workload in lockstep, by units per group. The lengths are a list in the order of the units,
    * or a text that may name files in `folder`.
    */
-  'models.loss': procedure(
-    v.strictObject({
-      workload: v.strictObject({
-        lengths: v.union(
-          [text(4096), list(count(2 ** 53 - 1, 0), MAX_LENGTHS, 'lengths')],
-          'must be text or a list of whole numbers',
-        ),
-        truncation: workloadSchema.entries.truncation,
-      }),
-      n: v.optional(list(whole(1, 1_000_000), 1000, 'units per group'), [2, 4, 8, 16, 32]),
-      /** Quantiles of the loss take up to half a second for each n. */
-      quantiles: v.optional(v.boolean(), true),
-      folder: v.optional(folder),
+  'models.loss': procedure({
+    workload: v.strictObject({
+      lengths: v.union(
+        [text(4096), list(count(2 ** 53 - 1, 0), MAX_LENGTHS, 'lengths')],
+        'must be text or a list of whole numbers',
+      ),
+      truncation: workloadSchema.entries.truncation,
     }),
-  ).returns<LossReport>(),
-  'models.reproduce': procedure(v.strictObject({ paper: v.optional(shortText) })).returns<
-    readonly api.ReproductionTable[]
-  >(),
+    n: v.optional(list(whole(1, 1_000_000), 1000, 'units per group'), [2, 4, 8, 16, 32]),
+    /** Quantiles of the loss take up to half a second for each n. */
+    quantiles: v.optional(v.boolean(), true),
+    folder: v.optional(folder),
+  }).returns<LossReport>(),
+  'models.reproduce': procedure({ paper: v.optional(shortText) }).returns<readonly api.ReproductionTable[]>(),
 
   /** Compares predictions with measurements: of one data set, of all, or of a file with the same columns. */
-  'evidence.judge': procedure(
-    v.strictObject({
-      dataset: v.optional(shortText),
-      data: v.optional(v.strictObject({ fileName: shortText, bytes })),
-    }),
-  ).returns<{ readonly datasets: readonly DatasetEvidence[] }>(),
-  /** Returns what measurements show about each device of the catalogue. Devices without measurements are left out. */
-  'evidence.devices': procedure(nothing).returns<Readonly<Record<string, DeviceEvidence>>>(),
-  /** Returns the devices of a sweep, with their measurements and the predicted kinds of implementations. */
-  'evidence.run': procedure(v.strictObject({ runId: id })).returns<readonly TimedDevice[]>(),
+  'evidence.judge': procedure({
+    dataset: v.optional(shortText),
+    data: v.optional(v.strictObject({ fileName: shortText, bytes })),
+  }).returns<{ readonly datasets: readonly DatasetEvidence[] }>(),
+  'evidence.devices': procedure({}).returns<Readonly<Record<string, DeviceEvidence>>>(),
+  'evidence.run': procedure({ runId: id }).returns<readonly TimedDevice[]>(),
   /** Returns the times of one implementation on a GPU of a data set, by matrix. */
-  'evidence.gpu': procedure(
-    v.strictObject({ dataset: shortText, gpu: shortText, implementation: shortText }),
-  ).returns<GpuDetail>(),
+  'evidence.gpu': procedure({ dataset: shortText, gpu: shortText, implementation: shortText }).returns<GpuDetail>(),
 } as const;
 
 /** The table has two parts, because TypeScript cannot declare a type as large as the whole (TS7056). */
