@@ -4,21 +4,7 @@ import type { CalibrationDraft, CalibrationRecord, WorkloadRecord } from './reco
 import { type Statements, fromJson, now, toJson } from './statements.ts';
 import type { StoreMethods } from './store-api.ts';
 
-type LibraryMethods = Pick<
-  StoreMethods,
-  | 'saveCalibration'
-  | 'listCalibrations'
-  | 'deleteCalibration'
-  | 'saveDevice'
-  | 'deleteDevice'
-  | 'listDevices'
-  | 'saveWorkload'
-  | 'getWorkload'
-  | 'saveSetting'
-  | 'listSettings'
->;
-
-export function openLibrary({ all, get, run, insert }: Statements): LibraryMethods {
+export function openLibrary({ all, get, run, insert }: Statements) {
   return {
     saveCalibration: (draft) => {
       checkCalibration(draft);
@@ -85,7 +71,7 @@ export function openLibrary({ all, get, run, insert }: Statements): LibraryMetho
       const rows = all<{ key: string; value: string }>('SELECT key, value FROM settings ORDER BY key');
       return Object.fromEntries(rows.map(({ key, value }) => [key, fromJson(value)]));
     },
-  };
+  } satisfies Partial<StoreMethods>;
 }
 
 function checkCalibration({ name }: CalibrationDraft): void {

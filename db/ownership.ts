@@ -21,17 +21,7 @@ interface OwnerRow {
  * because another process may have got its process id by then. A sleeping machine can make a live owner look dead. This
  * does no harm, because a chunk is saved only while its store owns the run.
  */
-export interface Ownership {
-  readonly token: string;
-  claim(): void;
-  beat(): void;
-  /** Marks the running runs of dead owners as interrupted, and counts them. */
-  markInterrupted(): number;
-  release(): void;
-}
-
-export function openOwnership(statements: Statements): Ownership {
-  const { all, get, run, write } = statements;
+export function openOwnership({ all, get, run, write }: Statements) {
   const token = randomUUID();
   const host = hostname();
 
@@ -52,7 +42,7 @@ export function openOwnership(statements: Statements): Ownership {
 
   return {
     token,
-    claim() {
+    claim(): void {
       run(
         `INSERT INTO owners (token, host, pid, heartbeat_at) VALUES (?, ?, ?, ?)
          ON CONFLICT (token) DO UPDATE SET heartbeat_at = excluded.heartbeat_at`,
@@ -62,11 +52,13 @@ export function openOwnership(statements: Statements): Ownership {
         now(),
       );
     },
-    beat() {
+    /** Writes the heartbeat, if this store has running runs. */
+    beat(): void {
       if (!get(`SELECT 1 FROM runs WHERE owner_token = ? AND state = 'running'`, token)) return;
       run('UPDATE owners SET heartbeat_at = ? WHERE token = ?', now(), token);
     },
-    markInterrupted() {
+    /** Marks the running runs of dead owners as interrupted, and counts them. */
+    markInterrupted(): number {
       // Dead owners are rare, so the lock is taken only if there are any.
       const others = (): OwnerRow[] => all<OwnerRow>('SELECT * FROM owners WHERE token <> ?', token).filter(isGone);
       if (others().length === 0) return 0;
@@ -79,7 +71,8 @@ export function openOwnership(statements: Statements): Ownership {
         return marked;
       });
     },
-    release() {
+    /** Marks the running runs of this store as interrupted. */
+    release(): void {
       if (!get('SELECT 1 FROM owners WHERE token = ?', token)) return;
       write(() => {
         interrupt(token, now());
@@ -88,6 +81,8 @@ export function openOwnership(statements: Statements): Ownership {
     },
   };
 }
+
+export type Ownership = ReturnType<typeof openOwnership>;
 
 export function processLives(pid: number): boolean {
   try {

@@ -15,41 +15,28 @@ const INSERT = 'INSERT INTO predictions VALUES ';
 const ROW = '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
 const VALUES_PER_ROW = 11;
 
-export interface PredictionTable {
-  /** Writes rows and packed columns. The caller has checked the chunk and opened a transaction. */
-  insert(runId: number, chunk: PredictionChunk): void;
-  /** Replaces the rows of a run. The caller has checked the designs and opened a transaction. */
-  replace(runId: number, best: BestDesigns): void;
-  /** Refuses with `storage` if designs are missing. */
-  loadBest(runId: number, count: number): RunColumns;
-  /** Reads the rows of a chunk without intact packed columns. Fails with `storage` if rows are missing too. */
-  load(
-    runId: number,
-    count: number,
-    chunks: readonly CommittedChunk[],
-  ): { columns: RunColumns; rebuilt: CommittedChunk[] };
-  /** Writes packed columns. The caller has opened a transaction. */
-  pack(runId: number, columns: PredictionColumns, chunks: readonly CommittedChunk[]): void;
-}
-
 /** The values are in the order of `COLUMN_NAMES`. */
 type PredictionRow = readonly [designIndex: number, ...values: (number | null)[]];
 
-/** Predictions are stored as rows, which any SQLite tool can read, and as packed columns, which load faster. */
-export function predictionTable(db: Database): PredictionTable {
+/**
+ * Stores predictions as rows, which any SQLite tool can read, and as packed columns, which load faster. Who writes has
+ * checked the designs and opened a transaction. Reading fails with `storage` if designs are missing.
+ */
+export function predictionTable(db: Database) {
   const rows = openRows(db);
   const packed = openPacked(db);
   return {
-    insert(runId, chunk) {
+    insert(runId: number, chunk: PredictionChunk): void {
       rows.insert(runId, chunk, chunk.count, (entry) => chunk.firstDesign + entry);
       packed.insert(runId, chunk, 0, chunk);
     },
-    replace(runId, best) {
+    replace(runId: number, best: BestDesigns): void {
       rows.remove(runId);
       rows.insert(runId, best, best.designs.length, (entry) => best.designs[entry]);
     },
-    loadBest: (runId, count) => rows.readAll(runId, count),
-    load(runId, count, chunks) {
+    loadBest: (runId: number, count: number): RunColumns => rows.readAll(runId, count),
+    /** Reads the rows of each chunk without intact packed columns, and returns these chunks as `rebuilt`. */
+    load(runId: number, count: number, chunks: readonly CommittedChunk[]) {
       const columns = emptyColumns(count);
       const { isWhole, digests } = packed.read(runId, columns, chunks);
       const rebuilt = chunks.filter((chunk) => !isWhole(chunk));
@@ -69,7 +56,7 @@ export function predictionTable(db: Database): PredictionTable {
       }
       return { columns, rebuilt };
     },
-    pack(runId, columns, chunks) {
+    pack(runId: number, columns: PredictionColumns, chunks: readonly CommittedChunk[]): void {
       for (const chunk of chunks) packed.insert(runId, columns, chunk.firstDesign, chunk);
     },
   };

@@ -47,20 +47,7 @@ interface Counting extends Pick<RunRows, 'rowOf' | 'ownRow'> {
   countResults(runId: number, validCount: number, invalidCount: number): void;
 }
 
-type ResultMethods = Pick<
-  StoreMethods,
-  | 'saveSimulations'
-  | 'listSimulations'
-  | 'listSimulationsOf'
-  | 'saveMeasurements'
-  | 'listMeasurements'
-  | 'listMeasurementsOf'
->;
-
-export function resultsOf(
-  { all, get, insert, write }: Statements,
-  { rowOf, ownRow, countResults }: Counting,
-): ResultMethods {
+export function resultsOf({ all, get, insert, write }: Statements, { rowOf, ownRow, countResults }: Counting) {
   const nextPosition = (table: 'simulations' | 'measured_designs', runId: number): number =>
     get<{ next: number }>(`SELECT coalesce(max(position) + 1, 0) AS next FROM ${table} WHERE run_id = ?`, runId)!.next;
 
@@ -150,7 +137,7 @@ export function resultsOf(
         sourceRunId,
       ).map((row) => ({ ...readMeasurement(row, timesOf(row)), runId: row.runId }));
     },
-  };
+  } satisfies Partial<StoreMethods>;
 }
 
 function readSimulation(row: SimulationRow): SimulationRecord {

@@ -65,9 +65,7 @@ export function storeOn(db: Database, file: string): OpenStore {
   };
 }
 
-type UpkeepMethods = Pick<StoreMethods, 'purgeDeleted' | 'diskUse' | 'vacuum' | 'checkIntegrity'>;
-
-function openUpkeep({ db, get, all, run, write }: Statements, file: string): UpkeepMethods {
+function openUpkeep({ db, get, all, run, write }: Statements, file: string) {
   return {
     purgeDeleted: (before = now()) =>
       write(() => ({
@@ -119,5 +117,5 @@ function openUpkeep({ db, get, all, run, write }: Statements, file: string): Upk
       const references = broken.length > 0 ? [`references to missing rows: ${broken.length}`] : [];
       return [...lines.filter((line) => line !== 'ok'), ...references];
     },
-  };
+  } satisfies Partial<StoreMethods>;
 }

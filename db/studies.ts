@@ -3,12 +3,7 @@ import type { StudyDraft, StudyRecord } from './records.ts';
 import { type Statements, fromJson, now, toJson } from './statements.ts';
 import type { StoreMethods } from './store-api.ts';
 
-type StudyMethods = Pick<
-  StoreMethods,
-  'createStudy' | 'updateStudy' | 'getStudy' | 'listStudies' | 'deleteStudy' | 'restoreStudy'
->;
-
-export function openStudies({ all, get, run, insert }: Statements): StudyMethods {
+export function openStudies({ all, get, run, insert }: Statements) {
   function getStudy(id: number): StudyRecord {
     const row = get<StudyRow>(`SELECT ${STUDY} FROM studies WHERE id = ?`, id);
     return row ? readStudy(row) : refuse('not-found', `This database has no study ${id}.`, { studyId: id });
@@ -43,7 +38,7 @@ export function openStudies({ all, get, run, insert }: Statements): StudyMethods
       run('UPDATE studies SET deleted_at = NULL WHERE id = ?', id);
       return getStudy(id);
     },
-  };
+  } satisfies Partial<StoreMethods>;
 }
 
 const STUDY = 'id, name, spec, created_at, updated_at';

@@ -13,8 +13,7 @@ import { type RedisOptions, redisSettings } from '../agents.ts';
 import { byAgents, type CommandLine, positive } from '../command-line.ts';
 import { badUsage, type Terminal } from '../output.ts';
 
-export function addAgent(program: Command, cli: CommandLine): void {
-  const { terminal, places } = cli;
+export function addAgent(program: Command, { terminal, places }: CommandLine): void {
   byAgents(program.command('agent').description("work on other machines' runs: sweeps, simulations, measurements"))
     .option('--json', 'print one JSON document when the agent is connected')
     .option('--name <name>', 'name of this agent (default: the name of the machine); cuda:0@NAME is its device')

@@ -11,8 +11,7 @@ import { command, type CommandLine, type GlobalOptions, group, call } from '../c
 import { runId } from '../follow.ts';
 import { type Terminal, badUsage, failure, signedPercent, usage } from '../output.ts';
 
-export function addDevices(program: Command, cli: CommandLine): void {
-  const { terminal, places, withEngine } = cli;
+export function addDevices(program: Command, { terminal, places, withEngine, withRuns }: CommandLine): void {
   const devices = group(program, 'devices', 'the device catalogue');
   command(devices, 'list', 'list all devices: the catalogue and your own').action((options: GlobalOptions) =>
     withEngine(options, (engine) => devicesList(engine, terminal, options)),
@@ -53,7 +52,7 @@ explained in
     .option('--device <id>', 'the device, if the name that its driver reports does not identify it')
     .option('--into <file>', 'change this file of a device (as for devices add), instead of your saved devices')
     .action((run: string, options: CalibrateOptions) =>
-      cli.withRuns(options, (engine) => calibrateDevice(engine, terminal, run, options)),
+      withRuns(options, (engine) => calibrateDevice(engine, terminal, run, options)),
     )
     .addHelpText(
       'after',

@@ -8,8 +8,7 @@ import { command, type CommandLine, type GlobalOptions } from '../command-line.t
 import { percent, type Terminal, usage } from '../output.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 
-export function addEvidence(program: Command, cli: CommandLine): void {
-  const { terminal } = cli;
+export function addEvidence(program: Command, { terminal, withEngine }: CommandLine): void {
   command(
     program,
     'evidence [dataset]',
@@ -17,7 +16,7 @@ export function addEvidence(program: Command, cli: CommandLine): void {
   )
     .option('--data <file>', 'another file with the same columns (CSV, also gzip)')
     .action((dataset: string | undefined, options: GlobalOptions & { data?: string }) =>
-      cli.withEngine(options, (engine) => evidenceCommand(engine, terminal, dataset, options)),
+      withEngine(options, (engine) => evidenceCommand(engine, terminal, dataset, options)),
     );
 }
 

@@ -39,8 +39,7 @@ const positiveNumber = (text: string): number => {
   return value;
 };
 
-export function addKernel(program: Command, cli: CommandLine): void {
-  const { terminal, withEngine } = cli;
+export function addKernel(program: Command, { terminal, withEngine }: CommandLine): void {
   const kernel = group(program, 'kernel', 'read registers, loops and instructions from compiled code');
   command(
     kernel,

@@ -5,8 +5,7 @@ import { workloadLoss } from '../../services/models/loss.ts';
 import { command, type CommandLine, type GlobalOptions, sizes } from '../command-line.ts';
 import { badUsage } from '../output.ts';
 
-export function addLoss(program: Command, cli: CommandLine): void {
-  const { terminal } = cli;
+export function addLoss(program: Command, { terminal }: CommandLine): void {
   command(program, 'loss', 'compute the loss of lockstep execution for several group sizes')
     .requiredOption(
       '--workload <W>',

@@ -6,8 +6,7 @@ import { readText } from '../../services/files/files.ts';
 import { call, command, type CommandLine, type GlobalOptions, positive, whole } from '../command-line.ts';
 import { badUsage } from '../output.ts';
 
-export function addOccupancy(program: Command, cli: CommandLine): void {
-  const { terminal, withEngine } = cli;
+export function addOccupancy(program: Command, { terminal, withEngine }: CommandLine): void {
   command(program, 'occupancy', 'compute the resident blocks of a launch, and what limits them')
     .option('--cc <version>', 'NVIDIA compute capability, as in 9.0')
     .option('--device <id>', 'device of the catalogue instead of a compute capability')

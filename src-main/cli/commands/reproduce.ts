@@ -4,8 +4,7 @@ import type { Options } from '../best-designs.ts';
 import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
 import { type Terminal, usage, failure } from '../output.ts';
 
-export function addReproduce(program: Command, cli: CommandLine): void {
-  const { terminal } = cli;
+export function addReproduce(program: Command, { terminal }: CommandLine): void {
   command(
     program,
     'reproduce [paper]',

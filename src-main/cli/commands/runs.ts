@@ -11,8 +11,7 @@ import { checkResumable, reportMeasurement } from './bench.ts';
 import { reportSimulations } from './simulate.ts';
 import { reportSweep } from './sweep.ts';
 
-export function addRuns(program: Command, cli: CommandLine): void {
-  const { terminal, withEngine, withRuns } = cli;
+export function addRuns(program: Command, { terminal, withEngine, withRuns }: CommandLine): void {
   const runs = group(program, 'runs', 'saved runs');
   command(runs, 'list', 'runs, newest first').action((options: GlobalOptions) =>
     withEngine(options, (engine) => runsList(engine, terminal, options)),

@@ -9,8 +9,7 @@ const portNumber = (text: string): number => {
   return value;
 };
 
-export function addServe(program: Command, cli: CommandLine): void {
-  const { terminal, places } = cli;
+export function addServe(program: Command, { terminal, places }: CommandLine): void {
   command(program, 'serve', 'serve the same app to a browser on this machine')
     .option('--port <number>', 'port to listen on; 0 for any free one', portNumber)
     .addHelpText('after', '\nWith --json: {address, port}, when the page is ready; other text goes to standard error.')

@@ -12,7 +12,7 @@ import {
   conflict,
 } from '../../../src-workers/domain/result.ts';
 import { parsePlanLine } from '../../../src-workers/parse/bench-records.ts';
-import type { MeasuringRequest, Bundle, ProbeAnswer } from '../../contract/measuring.ts';
+import type { MeasuringRequest, Bundle } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { RunnableDesigns } from '../../contract/runnable.ts';
 import {
@@ -246,18 +246,7 @@ function planSource({ view, request }: PlannedMeasurement): PlanLine['source'] {
   return { runId: view.run.id, study: view.study.study.name, seed: view.run.seed ?? 0, deviceId: request.deviceId };
 }
 
-export interface Benchmarks {
-  plan(runId: number): Result<BenchPlan>;
-  record(runId: number, records: readonly BenchRecord[]): Promise<Result<null>>;
-  runnable(input: ProcedureArguments<'bench.runnable'>): Promise<Result<RunnableDesigns>>;
-  bundle(input: ProcedureArguments<'bench.bundle'>): Promise<Result<Bundle>>;
-  probe(input: ProcedureArguments<'bench.probe'>, gone?: AbortSignal): Promise<Result<ProbeAnswer>>;
-  cancelProbe(client: string): boolean;
-  start(input: ProcedureArguments<'bench.start'>): Promise<Result<RunHandle>>;
-  resume(run: RunRecord): Promise<Result<RunHandle>>;
-}
-
-export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs: number): Benchmarks {
+export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs: number) {
   const pages = new Map<number, PageRun>();
   const probes = new Turns();
 
@@ -295,7 +284,8 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
   };
 
   return {
-    async runnable({ target, limits, runId, deviceId: named }) {
+    async runnable(input: ProcedureArguments<'bench.runnable'>): Promise<Result<RunnableDesigns>> {
+      const { target, limits, runId, deviceId: named } = input;
       const backend = targetBackend(target);
       if (!backend.ok) return backend;
       const view = await context.views.open(runId);
@@ -308,17 +298,18 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
       const among = runnableDesigns(view.value, deviceId.value, ability);
       return among.ok ? ok(among.value.found) : among;
     },
-    async bundle({ archive, hip, slurmTasks, ...input }) {
+    async bundle(asked: ProcedureArguments<'bench.bundle'>): Promise<Result<Bundle>> {
+      const { archive, hip, slurmTasks, ...input } = asked;
       const planned = await plan({ target: hip ? 'hip:0' : 'cuda:0', ...input }, true);
       return planned.ok ? packMeasurement(context, planned.value, { archive, slurmTasks }) : planned;
     },
-    probe: ({ client, ...input }, gone) =>
+    probe: ({ client, ...input }: ProcedureArguments<'bench.probe'>, gone?: AbortSignal) =>
       alone(
         () => probes.take(client, [gone, context.closing], (signal) => probeMeasurement(context, input, plan, signal)),
         () => null,
       ),
-    cancelProbe: (client) => probes.cancel(client),
-    start: (input) =>
+    cancelProbe: (client: string) => probes.cancel(client),
+    start: (input: ProcedureArguments<'bench.start'>) =>
       runAlone(async () => {
         const planned = await plan(input);
         if (!planned.ok) return planned;
@@ -328,21 +319,23 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
         const { plan: wanted, request } = planned.value;
         return ok(execute(openSession(context, run.value, wanted, request, []), request));
       }),
-    resume: (run) =>
+    resume: (run: RunRecord) =>
       runAlone(async () => {
         const again = await reopenSession(context, run);
         return again.ok ? ok(execute(again.value.session, again.value.request)) : again;
       }),
-    plan(runId) {
+    plan(runId: number): Result<BenchPlan> {
       const page = pageOf(runId);
       return page.ok ? ok(page.value.plan()) : page;
     },
-    async record(runId, records) {
+    async record(runId: number, records: readonly BenchRecord[]): Promise<Result<null>> {
       const page = pageOf(runId);
       return page.ok ? page.value.record(records) : page;
     },
   };
 }
+
+export type Benchmarks = ReturnType<typeof openBenchmarks>;
 
 function oneAtATime(context: Context) {
   /** The number of the run that is being measured, or 'another run' while a run is being prepared. */

@@ -12,20 +12,7 @@ interface Gathered extends GatheredCase {
   readonly case: BenchCase;
 }
 
-export interface CaseCollector {
-  /**
-   * Takes a record, and returns the cases that are now complete. A failed case is complete. Another case is complete
-   * when it has all its timed launches (or values, if it has no launches) and a record of another case follows, because
-   * its check may come last. Programs may alternate between cases. Fails with `bad-input` on an unexpected case.
-   */
-  take(record: CaseRecord): Result<readonly CaseResult[]>;
-  settle(): readonly CaseResult[];
-  /** Finishes the remaining cases after the record `done`. A case without any record has failed. */
-  finish(): readonly CaseResult[];
-  underWay(): BenchCase | null;
-}
-
-export function collectCases(cases: readonly BenchCase[], repeats: number): CaseCollector {
+export function collectCases(cases: readonly BenchCase[], repeats: number) {
   const waiting = new Map<string, Gathered>(cases.map((one) => [one.id, { case: one, ...gatheredCase() }]));
   const known = new Set(waiting.keys());
   let last: string | null = null;
@@ -40,7 +27,13 @@ export function collectCases(cases: readonly BenchCase[], repeats: number): Case
     [...waiting.values()].filter((found) => found.case.id !== but && isFull(found)).map(close);
 
   return {
-    take(record) {
+    /**
+     * Takes a record, and returns the cases that are now complete. A failed case is complete. Another case is complete
+     * when it has all its timed launches (or values, if it has no launches) and a record of another case follows,
+     * because its check may come last. Programs may alternate between cases. Fails with `bad-input` on an unexpected
+     * case.
+     */
+    take(record: CaseRecord): Result<readonly CaseResult[]> {
       if (!known.has(record.case))
         return badInput(`a record of the case "${record.case.slice(0, 80)}", which is not in the plan`);
       const found = waiting.get(record.case);
@@ -53,13 +46,14 @@ export function collectCases(cases: readonly BenchCase[], repeats: number): Case
       return ok(found.failure === null ? complete : [...complete, close(found)]);
     },
     settle: () => closeFull(null),
+    /** Finishes the remaining cases after the record `done`. A case without any record has failed. */
     finish: () =>
       [...waiting.values()].map((found) => {
         const empty = found.timesMs.length === 0 && Object.keys(found.values).length === 0;
         if (empty) found.failure = 'the measuring program reported nothing for this case';
         return close(found);
       }),
-    underWay() {
+    underWay(): BenchCase | null {
       if (last !== null && waiting.has(last)) return waiting.get(last)!.case;
       const next = waiting.values().next();
       return next.done ? null : next.value.case;

@@ -3,7 +3,7 @@ import type { BenchPlan, BenchRecord, CaseResult, MeasuringDevice } from '../../
 import { ok, type Failure, type Result, badInput, conflict } from '../../../src-workers/domain/result.ts';
 import { median } from '../../../src-workers/numeric/statistics.ts';
 import type { MeasuringRequest } from '../../contract/measuring.ts';
-import { collectCases, type CaseCollector } from './collector.ts';
+import { collectCases } from './collector.ts';
 import type { Context } from '../context.ts';
 import { caseLabel } from './measured.ts';
 import { measurementRecord, type MeasuredCaseDetail } from './records.ts';
@@ -44,7 +44,7 @@ export function openSession(
   let device = run.measuringDevice as MeasuringDevice | null;
   /** Undefined until the store has been asked whether the sweep still exists. */
   let sourceRunId: number | null | undefined = request.sourceRunId === null ? null : undefined;
-  let collector: CaseCollector = collectCases(left(), plan.repeats);
+  let collector = collectCases(left(), plan.repeats);
   let [answered, begun, done] = [false, false, false];
   let lost: string | null = null;
   let failed: string | null = null;

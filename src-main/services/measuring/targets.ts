@@ -380,18 +380,13 @@ export async function targetsLike(
   return id === 'cpu' ? [await cpuTarget(programs, signal)] : [];
 }
 
-/** Each target is asked once, and its answer is kept until `list` asks again. */
-export interface Targets {
-  list(again: boolean): Promise<readonly MeasuringTarget[]>;
-  device(id: string): Promise<MeasuringDevice | null>;
-}
-
+/** Asks each target once, and keeps its answer until `list` asks again. */
 export function openTargets({
   programs,
   host,
   closing,
   agents,
-}: Pick<Context, 'programs' | 'host' | 'closing'> & { readonly agents: Pick<Context['agents'], 'devices'> }): Targets {
+}: Pick<Context, 'programs' | 'host' | 'closing'> & { readonly agents: Pick<Context['agents'], 'devices'> }) {
   const page: MeasuringTarget = {
     id: PAGE_TARGET,
     backend: 'webgpu',
@@ -417,13 +412,16 @@ export function openTargets({
     return id === 'cpu' ? cpu(false) : [];
   };
   return {
-    async list(again) {
+    async list(again: boolean): Promise<readonly MeasuringTarget[]> {
       const local = [cuda, hip, opencl, webgpu, () => [page], cpu, emulation].map((ask) => ask(again));
       return (await Promise.all([...local, agents.devices()])).flat();
     },
-    device: async (id) => (await like(id)).find((target) => target.id === id)?.device ?? null,
+    device: async (id: string): Promise<MeasuringDevice | null> =>
+      (await like(id)).find((target) => target.id === id)?.device ?? null,
   };
 }
+
+export type Targets = ReturnType<typeof openTargets>;
 
 function once<T>(ask: () => Promise<T>): (again: boolean) => Promise<T> {
   let known: Promise<T> | null = null;

@@ -165,16 +165,11 @@ export function fastestOf(findings: Findings, list: Uint32Array): FastestFound {
 
 type FoundOrder = Readonly<Record<'simulatedMs' | 'measuredMs', readonly number[]>>;
 
-/** The orders of lists on screen, by number. A list keeps the order that it had when it was opened. */
-export interface FoundOrders {
-  readonly newest: number;
-  at(number: number): FoundOrder | undefined;
-}
-
 /** More orders are kept than there are windows. The least recently used one is dropped first. */
 const MAX_ORDERS = 8;
 
-export function createFoundOrders(): { readonly add: (findings: Findings) => FoundOrders } {
+/** Keeps the orders of lists on screen, by number. A list keeps the order that it had when it was opened. */
+export function createFoundOrders() {
   const orders = new Map<number, FoundOrder>();
   let last = 0;
   const at = (number: number): FoundOrder | undefined => {
@@ -182,7 +177,7 @@ export function createFoundOrders(): { readonly add: (findings: Findings) => Fou
     return order && keep(orders, MAX_ORDERS, number, order);
   };
   return {
-    add({ simulated, measured }) {
+    add({ simulated, measured }: Findings) {
       const order = { simulatedMs: simulated.order, measuredMs: measured.order };
       // If nothing is new, lists with the newest order are still up to date.
       if (isDeepStrictEqual(orders.get(last), order)) return { newest: last, at };
@@ -192,6 +187,8 @@ export function createFoundOrders(): { readonly add: (findings: Findings) => Fou
     },
   };
 }
+
+export type FoundOrders = ReturnType<ReturnType<typeof createFoundOrders>['add']>;
 
 /**
  * Returns a ranked list with the simulated (or measured) designs first, in their own order. A descending list is read

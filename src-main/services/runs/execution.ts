@@ -8,18 +8,6 @@ import { runSummary } from './runs.ts';
 /** The least time between two progress reports of a run, ms. Runs may have many small tasks. */
 const REPORT_INTERVAL_MS = 50;
 
-export interface Execution {
-  done(): number;
-  add(count: number): void;
-  progress(): void;
-  progressAtTimes(): void;
-  /** Saves how the run ended. The result may be the failure that ended it, or a failure of the store. */
-  finish(end: RunEnd, best: BestDesign | null): Promise<Result<RunRecord>>;
-  finishAfter(
-    work: () => Promise<{ readonly end: RunEnd; readonly best: BestDesign | null }>,
-  ): Promise<Result<RunRecord>>;
-}
-
 type RunEnd = 'complete' | 'cancelled' | Failure;
 
 /**
@@ -32,7 +20,7 @@ export function openExecution(
   total: number,
   alreadyDone: number,
   state: () => Pick<RunProgress, 'stage' | 'bestTimeMs'>,
-): Execution {
+) {
   const start = performance.now();
   let done = alreadyDone;
   let lastAtTimes = -Infinity;
@@ -42,43 +30,44 @@ export function openExecution(
     const remainingMs = here > 0 ? ((performance.now() - start) / here) * (total - done) : null;
     context.emit('run.progress', { runId: run.id, ...state(), done, total, elapsedMs: elapsedMs(), remainingMs });
   };
-  const execution: Execution = {
+  /** Saves how the run ended. The result may be the failure that ended it, or a failure of the store. */
+  const finish = async (end: RunEnd, best: BestDesign | null): Promise<Result<RunRecord>> => {
+    const failure = typeof end === 'string' ? null : end;
+    const record = await context.store.finishRun(run.id, {
+      state: typeof end === 'string' ? end : 'failed',
+      elapsedMs: elapsedMs(),
+      best,
+      ...(failure && { failure }),
+    });
+    if (record.ok) {
+      progress();
+      context.running.leave(run.id);
+      context.emit('run.finished', runSummary(record.value, 0));
+      context.changed('runs');
+    } else {
+      // The store cannot save how the run ended, but the windows must still learn that it ended.
+      const error = (failure ?? record.error).message;
+      context.emit('run.finished', { ...runSummary(run, 0), state: 'failed', elapsedMs: elapsedMs(), error });
+    }
+    if (failure) return { ok: false, error: failure };
+    return record.ok ? ok(record.value) : record;
+  };
+  return {
     done: () => done,
-    add: (count) => void (done += count),
+    add: (count: number): void => void (done += count),
     progress,
-    progressAtTimes() {
+    progressAtTimes(): void {
       const now = performance.now();
       if (now - lastAtTimes < REPORT_INTERVAL_MS) return;
       lastAtTimes = now;
       progress();
     },
-    async finish(end, best) {
-      const failure = typeof end === 'string' ? null : end;
-      const record = await context.store.finishRun(run.id, {
-        state: typeof end === 'string' ? end : 'failed',
-        elapsedMs: elapsedMs(),
-        best,
-        ...(failure && { failure }),
-      });
-      if (record.ok) {
-        progress();
-        context.running.leave(run.id);
-        context.emit('run.finished', runSummary(record.value, 0));
-        context.changed('runs');
-      } else {
-        // The store cannot save how the run ended, but the windows must still learn that it ended.
-        const error = (failure ?? record.error).message;
-        context.emit('run.finished', { ...runSummary(run, 0), state: 'failed', elapsedMs: elapsedMs(), error });
-      }
-      if (failure) return { ok: false, error: failure };
-      return record.ok ? ok(record.value) : record;
-    },
-    async finishAfter(work) {
+    finish,
+    async finishAfter(work: () => Promise<{ readonly end: RunEnd; readonly best: BestDesign | null }>) {
       const { end, best } = await work().catch((error: unknown) => ({ end: internal(error), best: null }));
-      return await execution.finish(end, best);
+      return finish(end, best);
     },
   };
-  return execution;
 }
 
 function internal(error: unknown): Failure {

@@ -8,30 +8,15 @@ export interface RunHandle {
   cancel(): void;
 }
 
-/** All runs that are executing in this engine, whichever client started them. Only these can be cancelled here. */
-export interface RunningRuns {
-  start(begin: Promise<Result<RunHandle>>): Promise<Result<{ readonly runId: number }>>;
-  get(runId: number): RunHandle | undefined;
-  /** Removes a run whose end is saved, before `run.finished` is sent, so that listeners do not find the run here. */
-  leave(runId: number): void;
-  /** Estimates how many designs per ms this machine predicts, from the sweeps that ended in this engine. */
-  designsPerMs(): number;
-  /** Cancels all runs, including those that are still being prepared, and waits for their end. */
-  end(): Promise<void>;
-}
-
-export function openRunningRuns(
-  closing: AbortSignal,
-  changed: () => void,
-  ended: (runId: number) => void,
-): RunningRuns {
+/** Holds all runs that execute in this engine, whichever client started them. Only these can be cancelled here. */
+export function openRunningRuns(closing: AbortSignal, changed: () => void, ended: (runId: number) => void) {
   const running = new Map<number, RunHandle>();
   let sweeps: readonly FinishedSweep[] = [];
   const leave = (runId: number): void => {
     if (running.delete(runId)) ended(runId);
   };
   return {
-    async start(begin) {
+    async start(begin: Promise<Result<RunHandle>>): Promise<Result<{ readonly runId: number }>> {
       const begun = await begin;
       if (!begun.ok) return begun;
       const { runId, finished, cancel } = begun.value;
@@ -45,12 +30,17 @@ export function openRunningRuns(
       changed();
       return ok({ runId });
     },
-    get: (runId) => running.get(runId),
+    get: (runId: number) => running.get(runId),
+    /** Removes a run whose end is saved, before `run.finished` is sent, so that listeners do not find the run here. */
     leave,
+    /** Estimates how many designs per ms this machine predicts, from the sweeps that ended in this engine. */
     designsPerMs: () => designsPerMs(sweeps),
-    async end() {
+    /** Cancels all runs, including those that are still being prepared, and waits for their end. */
+    async end(): Promise<void> {
       for (const { cancel } of running.values()) cancel();
       while (running.size > 0) await Promise.allSettled([...running.values()].map(({ finished }) => finished));
     },
   };
 }
+
+export type RunningRuns = ReturnType<typeof openRunningRuns>;

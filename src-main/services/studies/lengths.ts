@@ -7,17 +7,14 @@ import type { Study } from '../../contract/study.ts';
 import type { Pool } from '../pool.ts';
 import { resolveLengths, type OrderedLaw } from './workloads.ts';
 
-/** Keeps the lengths of the last studies. Otherwise each edit of another field would read the file again. */
-export interface LengthsCache {
-  resolve(study: Study, folder: string | null): Promise<Result<OrderedLaw>>;
-}
-
 const MAX_KEPT = 8;
 
-export function createLengthsCache(context: { readonly store: StoreClient; readonly pool: Pool }): LengthsCache {
+/** Keeps the lengths of the last studies. Otherwise each edit of another field would read the file again. */
+export function createLengthsCache(context: { readonly store: StoreClient; readonly pool: Pool }) {
   const cache = new Map<string, OrderedLaw & { readonly files: readonly OpenedFile[] }>();
   return {
-    async resolve({ workload: { lengths, truncation } }, folder) {
+    async resolve({ workload }: Study, folder: string | null): Promise<Result<OrderedLaw>> {
+      const { lengths, truncation } = workload;
       const key = JSON.stringify([lengths, truncation ?? null, folder]);
       const known = cache.get(key);
       if (known && (await isUnchanged(known.files))) return ok(keep(cache, MAX_KEPT, key, known));
@@ -27,6 +24,8 @@ export function createLengthsCache(context: { readonly store: StoreClient; reado
     },
   };
 }
+
+export type LengthsCache = ReturnType<typeof createLengthsCache>;
 
 async function isUnchanged(files: readonly OpenedFile[]): Promise<boolean> {
   for (const { file, state } of files) if ((await stat(file).then(fileState, () => 'missing')) !== state) return false;
