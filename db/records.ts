@@ -13,7 +13,6 @@ export type RunKind = 'sweep' | 'simulate' | 'bench' | 'import';
 export type RunState = 'running' | 'complete' | 'cancelled' | 'failed' | 'interrupted';
 
 export type AxisValue = string | number | null;
-/** The axes of implementations and block widths come right after the device. */
 export type RunAxes = Readonly<Record<StoredAxis, readonly AxisValue[]>>;
 export type StoredAxis = Exclude<AxisName, 'implementation' | 'blockWidth'>;
 
@@ -65,7 +64,6 @@ export interface RunSummary {
   readonly enumeratedCount: number;
   readonly validCount: number;
   readonly invalidCount: number;
-  /** Set for a sweep that keeps only its best designs. */
   readonly kept: KeptDesigns | null;
   readonly best: BestDesign | null;
   readonly deletedAt: string | null;
@@ -181,7 +179,6 @@ export interface WorkloadRecord {
 }
 
 export interface DiskUse {
-  /** Size of the database file with its write-ahead log. */
   readonly fileBytes: number;
   /** The unused part of `fileBytes`, which deletions left and `vacuum` gives back. */
   readonly freeBytes: number;

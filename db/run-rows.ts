@@ -1,6 +1,6 @@
 import type { Device } from '../src-workers/domain/device.ts';
 import type { Failure } from '../src-workers/domain/result.ts';
-import { AXIS_ORDER } from '../src-workers/domain/space.ts';
+import { AXIS_ORDER, type AxisName } from '../src-workers/domain/space.ts';
 import { refuse } from './failure.ts';
 import type { Ownership } from './ownership.ts';
 import type { AxisValue, RunAxes, RunPage, RunQuery, RunRecord, RunSummary, StoredAxis } from './records.ts';
@@ -31,7 +31,8 @@ const SUMMARY = `id, study_id, kind, state, name, note, ${TAGS}, app_version, st
   enumerated_count, valid_count, invalid_count, best_wanted, predicted_count, picked_design, best_time_ms, best_design, deleted_at`;
 const DETAIL = 'study, model_versions, seed, machine, failure, measuring_device, owner_token';
 
-const STORED_AXES = AXIS_ORDER.filter((axis) => axis !== 'implementation' && axis !== 'blockWidth');
+/** The values of the other axes are stored only in the study. */
+export const isStoredAxis = (axis: AxisName): axis is StoredAxis => axis !== 'implementation' && axis !== 'blockWidth';
 
 const DEFAULT_ROWS = 100;
 const MAX_ROWS = 1000;
@@ -74,7 +75,9 @@ export function runRows({ all, get }: Statements, ownership: Ownership) {
     );
     if (rows.length === 0) return null;
     const values = (axis: StoredAxis): AxisValue[] => rows.filter((row) => row.axis === axis).map((row) => row.value);
-    return Object.fromEntries(STORED_AXES.map((axis) => [axis, values(axis)])) as unknown as RunAxes;
+    return Object.fromEntries(
+      AXIS_ORDER.filter(isStoredAxis).map((axis) => [axis, values(axis)]),
+    ) as unknown as RunAxes;
   }
 
   function getRun(runId: number): RunRecord {

@@ -2,7 +2,7 @@ import { AXIS_ORDER } from '../src-workers/domain/space.ts';
 import { refuse } from './failure.ts';
 import type { Ownership } from './ownership.ts';
 import type { RunAxes, RunDraft, RunEnd, RunRecord } from './records.ts';
-import type { RunRows } from './run-rows.ts';
+import { isStoredAxis, type RunRows } from './run-rows.ts';
 import { type Statements, now, toJson } from './statements.ts';
 
 export function runStates(
@@ -108,7 +108,7 @@ function insertAxes(
 ): void {
   let stride = 1;
   for (const axis of AXIS_ORDER.toReversed()) {
-    if (axis === 'implementation' || axis === 'blockWidth') {
+    if (!isStoredAxis(axis)) {
       stride *= axis === 'implementation' ? implementations : blockWidths;
       continue;
     }
