@@ -76,7 +76,6 @@ function openPacked(db: Database) {
     insertColumn.run(runId, firstDesign, DIGEST, computeDigest(columns, at, count));
   }
 
-  /** Returns which chunks are intact by their sizes and digests. */
   function read(runId: number, columns: RunColumns, chunks: readonly CommittedChunk[]) {
     const sizes = new Map(chunks.map((chunk) => [chunk.firstDesign, chunk.count]));
     const found = new Map<number, number>();

@@ -92,7 +92,6 @@ export interface Store {
   diskUse(): Result<DiskUse>;
   /** Returns unused space to the file system. This needs as much free disk space as the file has. */
   vacuum(): Result<null>;
-  /** Reads the whole file and returns its errors. */
   checkIntegrity(): Result<readonly string[]>;
 }
 

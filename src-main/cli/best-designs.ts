@@ -109,9 +109,7 @@ export function printDesigns(
   ]);
   if (legend === 'none') return;
   if (balanced)
-    terminal.say(
-      'The columns "measured" and "kernel" have the time of the kernel alone. The column "predicted" also includes balancing.',
-    );
+    terminal.say('The columns "measured" and "kernel" are for the kernel alone; "predicted" also includes balancing.');
   if (rows.length > 1) {
     const within = legend === 'whole' ? tieBandText(tieBand) : `within ${(100 * tieBand.fraction).toFixed(0)} %`;
     terminal.say(`Designs that are predicted ${within} of one another may rank differently when measured.`);

@@ -254,7 +254,6 @@ export const RANK_COLUMNS = [
 export type RankColumn = (typeof RANK_COLUMNS)[number];
 
 export interface RankPage {
-  /** Designs that pass the filter. `total` counts all designs of the run. */
   readonly matching: number;
   readonly total: number;
   /** Rows in the list: below `matching` if equal designs are grouped. */
@@ -373,7 +372,6 @@ export interface DeviceBest {
   readonly tieBand: TieBand;
   readonly evidence: DeviceEvidence | null;
   readonly breakdown: Breakdown | null;
-  /** The best time for each value of threads per unit (NaN if none is valid). */
   readonly byThreadsPerUnit: readonly { readonly threadsPerUnit: number; readonly timeMs: number }[];
   /** The best design of each implementation, fastest first. `tied`: within `tieFraction` of the best on the device. */
   readonly byImplementation: readonly RankRow[];
@@ -385,7 +383,6 @@ export interface DeviceComparisonResult {
   /** timeMs[i][j] is the time of device i's best design on device j, ms; NaN if the design is invalid there. */
   readonly cross: readonly (readonly number[])[];
   readonly reasons: readonly string[];
-  /** Which implementation to write. Empty if the study names none. */
   readonly choice: readonly string[];
 }
 
@@ -443,7 +440,6 @@ export interface ExportDocument {
     readonly of: number;
     readonly most?: number;
   };
-  /** A note that the requested design is faster but cannot be expressed in this format. */
   readonly note?: string;
 }
 

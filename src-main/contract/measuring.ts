@@ -41,9 +41,7 @@ export interface MeasuringRequest {
   readonly backend: BenchBackend | 'external';
   /** `external`: kernels of other authors, from an imported file. */
   readonly suite: BenchSuite | 'external';
-  /** Null for suites that need no sweep. */
   readonly sourceRunId: number | null;
-  /** The device of the sweep whose predictions are compared with the measurements. */
   readonly deviceId: string | null;
   readonly repeats: number;
   readonly warmUps: number;
@@ -60,7 +58,6 @@ export interface MeasuringRequest {
 export interface MeasuredPart {
   readonly units: number;
   readonly ofUnits: number;
-  /** Designs with more blocks than the measured units fill. */
   readonly designsLeftOut: number;
 }
 
@@ -112,7 +109,6 @@ export interface TuningStep {
   readonly deviceId: string;
   readonly considered: number;
   readonly measured: number;
-  /** Designs that could not be measured, or gave a wrong result. */
   readonly failed: number;
   /** The measured design with the least expected time. All times include the predicted time of ordering the units. */
   readonly best: {
@@ -146,7 +142,6 @@ export interface MedianTime {
 export interface MeasuredTime extends MedianTime {
   readonly minMs: number;
   readonly maxMs: number;
-  /** The times of the counted launches in order, without the warm-ups. */
   readonly timesMs: readonly number[];
   readonly warmUpMs: readonly number[];
   readonly outliers: number;
@@ -165,7 +160,6 @@ export interface MeasuredCase {
   readonly predictedMs: number | null;
   /** Null if the case failed, has only `values`, or is not yet measured. */
   readonly measured: MeasuredTime | null;
-  /** Null if the result was not checked. */
   readonly correct: boolean | null;
   /** Set if the results of designs are compared with each other by digests. */
   readonly digest?: string;
@@ -181,7 +175,6 @@ export interface MeasuringDetail {
   readonly device: MeasuringDevice | null;
   /** All cases in the order of the plan. A case without a time, values or a failure is not yet measured. */
   readonly cases: readonly MeasuredCase[];
-  /** What a reader must know about the numbers: another device than predicted, drift, wrong results and so on. */
   readonly warnings: readonly string[];
 }
 
@@ -277,7 +270,6 @@ export interface ComparedRun {
 export interface RunsComparison {
   readonly threshold: number;
   readonly runs: readonly ComparedRun[];
-  /** Every design that at least one run measured. The lists of a design have one entry per run. */
   readonly designs: readonly {
     readonly label: string;
     readonly times: readonly (MedianTime | null)[];
@@ -325,10 +317,8 @@ export interface SavedProfile {
 }
 
 export interface ImportQuestions {
-  /** Set if the file is an Optuna storage with several studies. */
   readonly studies: readonly string[];
   readonly needsUnit: boolean;
-  /** Parameters of the configurations, each with the matching field of a design and some of its values. */
   readonly parameters: readonly {
     readonly name: string;
     readonly field: DesignField | null;
@@ -350,7 +340,6 @@ export interface ImportedFile {
     | 'times';
   readonly cases: number;
   readonly failed: number;
-  /** The sweep that contains configurations of the file, and the number of cases that match its designs. */
   readonly linked?: { readonly runId: number; readonly deviceId: string; readonly designs: number };
   readonly warnings: readonly string[];
 }

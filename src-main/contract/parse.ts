@@ -79,7 +79,6 @@ function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): 
   return bare(at);
 }
 
-/** Maximum number of wrong letters for which a field with a similar name is suggested. */
 const MAX_MISSPELLING = 3;
 
 /** A field of a kernel with one of these words is probably meant to hold the measured cycles of an iteration. */
@@ -156,9 +155,7 @@ export function validate<Schema extends v.GenericSchema>(
 
 export function parseStudy(text: string, fileName = 'study'): Result<Study> {
   if (text.length > MAX_STUDY_CHARACTERS)
-    return badInput(
-      `${fileName} has ${text.length} characters, which is more than the limit of ${MAX_STUDY_CHARACTERS}.`,
-    );
+    return badInput(`${fileName} has ${text.length} characters, but the limit is ${MAX_STUDY_CHARACTERS}.`);
   const json = parseJson(text, fileName);
   if (!json.ok) return json;
   if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value))

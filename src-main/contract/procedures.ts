@@ -121,7 +121,6 @@ const measuringInput = {
   cache: v.exactOptional(v.picklist(CACHE_STATES)),
 };
 
-/** As long as a user is usually willing to wait. */
 const DEFAULT_TIME_LIMIT_MS = 120_000;
 const durationMs = v.pipe(v.number(), v.minValue(0), v.finite());
 const probeTimes = v.strictObject({
@@ -157,7 +156,6 @@ const measuringPlace = { target: shortText, limits: pageLimits, program: ownProg
 /** A study with unsaved changes. Its files are in `folder`, or next to the saved study. */
 const unsavedStudy = { studyId: v.optional(id), study: studySchema, folder: v.optional(folder) };
 
-/** An input by its current or an older name. */
 const variedInput = v.pipe(
   v.custom<VariedInput>(
     (input) => typeof input === 'string',
@@ -194,7 +192,6 @@ function isRecord(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Files have the same limit if the order of their lengths is kept. */
 const MAX_LENGTHS = 2 ** 25;
 
 const advice = {
@@ -281,7 +278,6 @@ const others = {
 
   'studies.list': procedure({}).returns<readonly api.StudySummary[]>(),
   'studies.get': procedure({ id }).returns<api.StudyRecord>(),
-  /** Saves a new study (without an id), or a new state of a saved study. */
   'studies.save': procedure({
     id: v.optional(id),
     study: studySchema,
@@ -458,11 +454,11 @@ const others = {
     readonly runId: number;
   }>(),
   /**
-    * Launches a few designs of a `bench.start` request a few times, and reduces the request to fit the time: fewer
-    * repeats first, then fewer units while a launch stays long, then fewer designs. For the target `webgpu-page`, the
-    * page launches the designs, round by round. `bench.cancelProbe` ends the probe of a `client`, which then fails with
-    * `cancelled`.
-    */
+   * Launches a few designs of a `bench.start` request a few times, and reduces the request to fit the time: fewer
+   * repeats first, then fewer units while a launch stays long, then fewer designs. For the target `webgpu-page`, the
+   * page launches the designs, round by round. `bench.cancelProbe` ends the probe of a `client`, which then fails with
+   * `cancelled`.
+   */
   'bench.probe': procedure({
     ...measuringPlace,
     ...measuringInput,
@@ -617,7 +613,6 @@ const others = {
   }).returns<api.Roofline>(),
   'landscape.axes': procedure({ runId: id }).returns<readonly api.LandscapeAxis[]>(),
 
-  /** Compares the devices, each at its own best design or, with `designIndex`, all at one design. */
   'compare.devices': procedure({ runId: id, designIndex: v.optional(index) }).returns<api.DeviceComparisonResult>(),
   /**
    * Returns the 90 % ranges of the times of valid designs: the errors of predictions for measured kernels of the same

@@ -201,9 +201,7 @@ export function serveConnection(engine: EngineDoor, send: (message: ServerMessag
       if (inFlight >= MAX_CALLS_IN_FLIGHT) {
         reply(
           id,
-          conflict(
-            `${inFlight} calls are already waiting, which is the limit of a connection. Wait for some replies first.`,
-          ),
+          conflict(`${inFlight} calls are waiting, which is the limit of a connection. Wait for some replies first.`),
         );
         return;
       }

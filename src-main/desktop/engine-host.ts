@@ -8,7 +8,6 @@ export interface EngineHostOptions {
   readonly open: OpenOptions;
   /** The Node executable that runs the engine; by default a utility process of Electron. */
   readonly node: string | undefined;
-  /** Node caches the compiled engine here for the next start. */
   readonly compileCacheFolder: string;
   /** The engine ended unexpectedly. It is started again unless it has ended too often. */
   readonly onLost: (message: string, restarting: boolean) => void;

@@ -1,7 +1,5 @@
 import type { EnginePlaces } from '../services/engine.ts';
 
-/** The messages of the pages are in `contract/transport.ts`. */
-
 export interface OpenOptions extends EnginePlaces {
   readonly databaseFile: string | null;
 }

@@ -7,7 +7,6 @@ const TITLE_BAR_PX = 40;
 /** The page fits from this width on (`base.css`). */
 const MIN_WIDTH = 880;
 const MIN_HEIGHT = 600;
-/** The colours of the title bar until the page sends its own. */
 const FIRST_COLOURS: Record<'light' | 'dark', TitleBarColours> = {
   light: { background: '#ffffff', symbol: '#1a1a1a' },
   dark: { background: '#16181d', symbol: '#e8e8e8' },

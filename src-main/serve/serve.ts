@@ -117,7 +117,6 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
   });
 
   const heard = new WeakSet<WebSocket>();
-  /** Bytes of the incomplete message of each page. */
   const incomplete = new Map<WebSocket, number>();
   function attach(page: WebSocket, socket: Duplex, engine: EngineDoor): void {
     heard.add(page);

@@ -51,7 +51,6 @@ interface Task {
   readonly urgent: boolean;
   readonly background: boolean;
   readonly begin: () => void;
-  /** Aborted to end the task together with its worker. */
   readonly end: AbortController;
   /** The id of the worker's thread. `cells` is the memory that the task shares with this thread. */
   threadId: number;

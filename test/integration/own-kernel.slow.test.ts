@@ -128,7 +128,7 @@ it.skipIf(lacks('swiftshader'))(
 
 it.each<readonly [string, object, RegExp]>([
   ['cpu', {}, /measured on the targets cuda:0.*not on cpu/],
-  ['opencl:0@host', {}, /An agent does not measure on opencl:0\./],
+  ['opencl:0@host', {}, /Agents do not measure on opencl:0\./],
   ['opencl:99', {}, /^opencl:99 does not answer/],
   ['opencl:0', { kernel: undefined }, /^opencl:0 measures your own kernel\. Specify its manifest/],
   ['emulation', { kernel: undefined }, /Specify its manifest \(--kernel\)/],

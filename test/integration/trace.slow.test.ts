@@ -140,7 +140,7 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
   it.each<readonly [string, readonly string[], RegExp]>([
     ['has no room for a unit', ['--', ...run(150, 3, 64, 0, 149)], /^The kernel ran unit 149, and the trace has room for 149 units, 0 to 148\. Set LOCKSTEP_TRACE_UNITS \(in WGSL, the size of the buffer\) to the number of all units\.$/], // prettier-ignore
     ['lacks units', ['--', ...run(150, 1, 32, 2)], /^The kernel did not run 86 of 150 units; the first is unit 64\./],
-    ['has fewer units than were named', ['--units', '151', '--', ...run(150, 3, 64, 0)], /^The program traced 150 units, but --units is 151\. Use the same number for both\.$/], // prettier-ignore
+    ['has fewer units than were named', ['--units', '151', '--', ...run(150, 3, 64, 0)], /^The program traced 150 units, but --units is 151\. Use one number for both\.$/], // prettier-ignore
     ['is not written', ['--', untraced, ...arguments150], /untraced wrote no trace\. Was it compiled with -DLOCKSTEP_TRACE, does its kernel include lockstep\.cuh/], // prettier-ignore
     // The block has more threads than the device allows.
     ['is of a failed program', ['--', ...run(150, 3, 4096, 0)], /^The program ended with exit code 3\. It printed nothing\.$/], // prettier-ignore

@@ -85,7 +85,7 @@ it('the device that probes measured is not another device, and not a CPU that em
     /measured NVIDIA H100 80GB HBM3 with 132 multiprocessors, which is not H100 PCIe 80 GB with 114\./,
   );
   const software = { name: 'SwiftShader', backend: 'webgpu', properties: { software: 1 } } as const;
-  expect(await failureOf(await imported(software), gpu(H100))).toFail('unsupported', /SwiftShader.* those of a CPU/);
+  expect(await failureOf(await imported(software), gpu(H100))).toFail('unsupported', /SwiftShader.*, which is a CPU/);
   expect(await failureOf(await imported({ name: 'NVIDIA X1' }))).toFail(
     'not-found',
     /NVIDIA X1\. Add the device first/,

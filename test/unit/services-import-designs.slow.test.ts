@@ -378,7 +378,7 @@ it('a CSV of measured times is imported without predicted times, and refused wit
     `1 configuration has the unchanged prediction of run ${sweepId} as the time. Such a time was not measured, so it is left out.`,
   );
   expect(await refusal(text, {}, 'own.csv')).toBe(
-    'own.csv: The file does not name the sweep of its designs. Specify the run (import --run RUN), or open it in the app.',
+    'own.csv: The file does not name its sweep. Specify the run (import --run RUN), or open it in the app.',
   );
   expect(await refusal('design,time_ms\nx,1\n', { openRunId: sweepId }, 'own.csv')).toBe(
     `own.csv: none of 1 configuration is a design of run ${sweepId}; for design=x: design must be the number of a design, not "x"`,
@@ -441,7 +441,7 @@ describe('the command line', () => {
 
     const list = (await run('rank', id, '--top', '1000')).out;
     expect(list).toMatch(/predicted, ms +kernel, ms +measured, ms|predicted, µs +kernel, µs +measured, µs/);
-    expect(list).toContain('The columns "measured" and "kernel" have the time of the kernel alone.');
+    expect(list).toContain('The columns "measured" and "kernel" are for the kernel alone');
     expect((await run('bench', '--compare', measured)).out).toContain(
       'The column "predicted" has the time of the kernel alone, because only the kernel is timed. The rank also includes the time of balancing: up to ',
     );

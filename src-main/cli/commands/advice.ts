@@ -270,7 +270,6 @@ async function robustCommand(
   if (gaps) terminal.say(gaps.text);
 }
 
-/** Parses `kernel.serialFraction=0.01,0.05`. */
 function variations(texts: readonly string[]): Result<NonNullable<ProcedureInput<'advice.robust'>['vary']>> {
   const out: { input: VariedInput; values: number[] }[] = [];
   for (const text of texts) {

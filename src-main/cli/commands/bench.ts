@@ -262,7 +262,6 @@ export async function benchCommand(
   return reportMeasurement(engine, terminal, unwrap(done).id, options);
 }
 
-/** Reduces a request by a probe so that it fits the time limit, and prints the reduction. */
 async function fittedToTime(
   engine: Engine,
   terminal: Terminal,

@@ -75,7 +75,6 @@ function withCalibrated(written: WrittenStudy, { kernel, pipeline }: Study): Wri
   return { ...written, kernel: { ...before, serialFraction, cooperationCost, unit, origins }, pipeline };
 }
 
-/** Removes the calibration of a run's device from a study file. Returns the id of the device. */
 async function undoInStudy(engine: Engine, file: string, id: number): Promise<Result<string>> {
   const detail = await engine.call('bench.detail', { id });
   if (!detail.ok) return detail;

@@ -41,7 +41,6 @@ of run i in run j, and a comparison is {ratio, interval: {low, high}, verdict}.`
     );
 }
 
-/** Maximum rows of the printed table. `--json` prints all designs. */
 const MAX_ROWS = 40;
 
 const VERDICT_TEXT: Readonly<Record<Verdict, string>> = {
@@ -140,9 +139,7 @@ function print(
       terminal.say(`These are the fastest ${MAX_ROWS} of ${shown.length} designs. --json has all of them.`);
   }
   terminal.say('');
-  terminal.say(
-    "Each row is about the fastest design of one run. A cell says how much slower this design is than the column's fastest.",
-  );
+  terminal.say('A cell says how much slower the fastest design of its row is than the fastest design of its column.');
   terminal.table(
     ['', ...runs.map((run) => `run ${run.runId}`)],
     runs.map((run, row) => [

@@ -154,9 +154,7 @@ async function calibrateDevice(
   if (into !== undefined) terminal.say(`Changed ${into}. To use the device, run lockstep devices add ${into}.`);
   else if (wasOwn) terminal.say(`Changed your device ${deviceId}. Later predictions use it.`);
   else
-    terminal.say(
-      `Saved ${deviceId} among your devices. Later predictions use it, until lockstep devices delete ${deviceId}.`,
-    );
+    terminal.say(`Saved ${deviceId} among your devices. Predictions use it until lockstep devices delete ${deviceId}.`);
 }
 
 async function readDevice(file: string): Promise<unknown> {
@@ -171,7 +169,6 @@ function withoutNotes(device: unknown): unknown {
 
 interface SavedDevice {
   readonly device: Device;
-  /** The name of the device that had this id before. */
   readonly replaced: string | null;
 }
 

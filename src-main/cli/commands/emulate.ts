@@ -16,10 +16,7 @@ export function addEmulate(program: Command, { terminal, places }: CommandLine):
       const flags = [...folders.map((folder) => `-I${resolve(folder)}`), ...define.map((name) => `-D${name}`)];
       unwrap(await emulateProgram(places.engine.programs.cudaFolder, files, flags, output));
       if (json) terminal.json({ file: output });
-      else
-        terminal.say(
-          `${output} runs on this CPU, one thread after another. Its results and traces are correct; its times mean nothing.`,
-        );
+      else terminal.say(`${output} runs on this CPU. Its results and traces are correct; its times mean nothing.`);
     })
     .addHelpText(
       'after',

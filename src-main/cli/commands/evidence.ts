@@ -50,9 +50,7 @@ function sayDataset(terminal: Terminal, dataset: DatasetEvidence, heldOut: boole
   for (const gpu of gpus) sayGpu(terminal, gpu);
   if (unseen.length > 0) {
     terminal.say('');
-    terminal.say(
-      'For each of these GPUs, its own measurements are left out. Its parameters come from the other GPUs, scaled by the data sheets.',
-    );
+    terminal.say('Each GPU is judged with parameters of the other GPUs, scaled by the data sheets.');
     terminal.table(
       ['device', 'times', 'median error', 'regret', 'median error, large', 'regret, large'],
       unseen.map((one) => [

@@ -134,7 +134,6 @@ async function exportCommand(engine: Engine, terminal: Terminal, run: string, op
   }
 }
 
-/** Larger files are neither studies nor devices. */
 const MAX_OWN_BYTES = 4_000_000;
 
 /** Returns whether a file exists and would be replaced. Fails if that file is a study or a device. */

@@ -265,9 +265,7 @@ function printWork(terminal: Terminal, work: readonly ComparedWork[], study: str
       ...cells(one.dramBytes),
     ]),
   );
-  terminal.say(
-    'Predictions cover device memory only. The counted sectors also include those that the L2 cache already holds.',
-  );
+  terminal.say('Predictions cover device memory only. Counted sectors include those that the L2 cache already holds.');
 }
 
 /** Joins flags with their values, because `-I include` and `-include common.h` are two words each. */

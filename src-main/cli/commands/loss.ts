@@ -31,9 +31,7 @@ export function addLoss(program: Command, { terminal }: CommandLine): void {
       if (workload.note) terminal.say(workload.note);
       const ordered = rows.some(({ givenOrder }) => givenOrder !== null);
       if (ordered)
-        terminal.say(
-          '"In order" is the loss of groups of n consecutive units. The other losses are for n units drawn at random, as after a shuffle.',
-        );
+        terminal.say('"In order" means n consecutive units. The other losses are for n units drawn at random.');
       terminal.rows(rows, [
         ['n', (row) => row.n],
         ordered && ['mean in order', (row) => row.givenOrder?.meanLoss.toFixed(4) ?? '–'],

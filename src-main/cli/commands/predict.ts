@@ -49,7 +49,6 @@ With --json: {device, designs: [{…, predicted_ms, reason}]}.
 
 /** The designs of a call share laws, so larger calls are faster, but the first results must appear soon. */
 const LINES_PER_CALL = 10_000;
-/** Longest line that is read. No design needs as many bytes. */
 const MAX_LINE_BYTES = 65_536;
 
 type Design = Readonly<Record<string, unknown>>;

@@ -71,7 +71,6 @@ const requestSchema = v.strictObject({
   arguments: v.optional(v.unknown()),
 });
 
-/** Returns the Python module, with the command that starts this program. */
 async function pythonModule(root: string): Promise<string> {
   const program = [process.execPath, join(root, 'src-main', 'cli', 'lockstep.mjs')];
   const text = await readFile(join(root, 'db', 'python', 'lockstep.py'), 'utf8');

@@ -97,9 +97,7 @@ export async function reportSimulations(
   if (random.length > 0) {
     const { spearman, medianAbsoluteDifference } = predictionAgreement(random);
     const order = spearman === null ? '' : `, rank correlation ${spearman.toFixed(3)}`;
-    terminal.say(
-      `Prediction against simulation: the median difference is ${percent(medianAbsoluteDifference, 2)}${order}.`,
-    );
+    terminal.say(`Predictions and simulations differ by a median of ${percent(medianAbsoluteDifference, 2)}${order}.`);
   }
   if (ties > 1) terminal.say('= marks ranks whose interval overlaps the interval of the first rank.');
   sayContradicted(terminal, rows);

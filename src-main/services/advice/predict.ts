@@ -70,7 +70,7 @@ export async function predictAsked(
   }
   if (spaceSize(axes) > MAX_SPACE)
     return badInput(
-      `The values of these designs make a space of ${spaceSize(axes)} designs, which is too large. Request fewer designs at once.`,
+      `These designs span a space of ${spaceSize(axes)} designs, which is too large. Request fewer designs at once.`,
     );
 
   const extended = spaceSize(axes) === device.size ? device : extendedDevice(device, axes);
@@ -97,9 +97,7 @@ export async function predictAsked(
   const named = { device: { id: device.device.id, name: device.device.name }, timesMs, reasons };
   if (!work) return ok(named);
   if (indices.length > MAX_WORK_DESIGNS)
-    return badInput(
-      `The work of ${indices.length} designs was requested. Request it for at most ${MAX_WORK_DESIGNS} designs at once.`,
-    );
+    return badInput(`Request the work of at most ${MAX_WORK_DESIGNS} designs at once, not of ${indices.length}.`);
   return ok({
     ...named,
     work: indices.map((index, at) => (timesMs[at] === null ? null : computeWork(predictor, index))),

@@ -62,7 +62,6 @@ interface Kept extends Pick<AdvisedDevice, 'inputs'> {
   readonly prediction: DevicePrediction;
 }
 
-/** The part of an exact prediction that is still valid after an edit of the axes. */
 interface Recalled {
   /** The fastest of the earlier designs that still exist, ascending in time. */
   readonly designs: Uint32Array;

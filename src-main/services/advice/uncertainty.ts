@@ -44,7 +44,6 @@ const LEADING = 4;
 const VARIANTS_OF_DRAW = 3;
 const MAX_LISTED = 40;
 const MAX_EQUAL = 16;
-/** Inputs with a smaller gain are not listed as worth knowing. */
 const LEAST_GAIN = 0.001;
 
 export async function uncertainty(

@@ -18,9 +18,7 @@ export async function weighedDesigns(
   designs: readonly number[],
 ): Promise<Result<ReadonlyMap<number, UncertainDesign>>> {
   if (designs.length > MAX_WEIGHED)
-    return badInput(
-      `Computing the expected losses of ${designs.length} designs would take too long. List at most ${MAX_WEIGHED} designs.`,
-    );
+    return badInput(`Expected losses can be computed for at most ${MAX_WEIGHED} designs, not ${designs.length}.`);
   const refused = tooLarge(view.ranking.axes);
   if (refused) return refused;
   const study = adviseRun(view);

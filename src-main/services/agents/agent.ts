@@ -97,9 +97,7 @@ function refusals(connection: Connection, say: AgentOptions['say']) {
   return async (): Promise<void> => {
     for (const { host, versions, waiting } of await announced<OwnerRecord>(connection, 'owner'))
       if (versions !== VERSIONS && waiting > 0 && refused.size !== refused.add(`${host} ${versions}`).size)
-        say(
-          `Refused work of ${host}, which has ${versions}: this agent has ${VERSIONS}. Install the same version on both.`,
-        );
+        say(`Refused work of ${host}, which has ${versions}: this agent has ${VERSIONS}. Install one version on both.`);
   };
 }
 

@@ -99,9 +99,7 @@ export async function openCatalogue(resourceFolder: string, store: StoreClient):
     async remove(id) {
       const removed = await store.deleteDevice(id);
       if (!removed.ok && removed.error.code === 'not-found' && shipped.has(id))
-        return conflict(
-          `The device "${id}" comes with Lockstep and cannot be deleted. Specify one of your own devices.`,
-        );
+        return conflict(`The device "${id}" comes with Lockstep and cannot be deleted. Specify a device of your own.`);
       return removed;
     },
   });

@@ -39,7 +39,6 @@ interface CodeOptions extends FormatWords {
   readonly tiles?: boolean;
   readonly narrow?: CodeForm['narrow'];
   limits(source: CodeSource, row: RankRow): readonly Limit[];
-  /** @param width threads of a thread group of the device */
   write(source: CodeSource, row: RankRow, width: number): string;
 }
 

@@ -43,7 +43,6 @@ export interface ReportFacts {
   readonly recommendation: string;
   readonly reasons: readonly string[];
   readonly assumed: readonly Readonly<Record<'label' | 'value' | 'usual' | 'note', string>>[];
-  /** Why the fastest device wins, and which devices were not measured. Empty for a run on one device. */
   readonly deviceReasons: readonly string[];
   readonly breakdown: Breakdown;
   readonly ties: number;
@@ -249,7 +248,6 @@ function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, time
   return sentences;
 }
 
-/** Parts of the time below this fraction are left out of the sentences. */
 const WORTH_SAYING = 0.03;
 
 function designReasons(

@@ -77,7 +77,6 @@ function deviceMap(view: RunView, device: number, chosen: RankRow): DeviceMap | 
   };
 }
 
-/** Colours like the tokens of the application, from fast to slow. */
 const COLOURS = {
   light: ['#192159', '#144f84', '#1e809c', '#58b0aa', '#abd7bc', '#f2f1e3'],
   dark: ['#eff3c5', '#a1e4ae', '#57bfaf', '#2c91a7', '#2f628a', '#2d3d5a', '#232733'],

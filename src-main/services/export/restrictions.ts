@@ -2,7 +2,6 @@ import { axisStrides, decodeInto, encode, productOf } from '../../../src-workers
 
 export interface WordedAxis {
   readonly count: number;
-  /** The condition that a configuration has none of the values at these positions. */
   readonly lacks: (places: readonly number[]) => string;
 }
 

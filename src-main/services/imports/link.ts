@@ -162,9 +162,7 @@ export async function linkedFile(
     target = openRunId;
   if (target === null)
     return isAsked
-      ? badInput(
-          'The file does not name the sweep of its designs. Specify the run (import --run RUN), or open it in the app.',
-        )
+      ? badInput('The file does not name its sweep. Specify the run (import --run RUN), or open it in the app.')
       : unlinked({ warnings: [] });
 
   const view = await context.views.open(target);

@@ -232,9 +232,7 @@ export function studyWithProfile(study: Study, deviceId: string, profile: Calibr
   if (profile.deviceId !== deviceId)
     return conflict(`The calibration is for ${profile.deviceId}. Specify a calibration for ${deviceId}.`);
   if (study.implementations)
-    return unsupported(
-      'The study has implementations with their own kernels, but a calibration is for one kernel. Use it in a study without implementations.',
-    );
+    return unsupported('A calibration is for one kernel. Use it in a study without implementations.');
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = profile.parameters;
   return validate(
     studySchema,

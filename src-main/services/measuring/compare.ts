@@ -141,15 +141,11 @@ function basisWarnings(
   if (!profile) {
     const version = view.run.modelVersions.prediction ?? '';
     if (version !== MODEL_VERSION)
-      warnings.push(
-        `The sweep was predicted with the model ${version}, but these predictions are made with ${MODEL_VERSION}.`,
-      );
+      warnings.push(`The sweep was predicted with the model ${version}, but these predictions with ${MODEL_VERSION}.`);
     return warnings;
   }
   if (profile.profile.sourceRunIds.includes(run.id))
-    warnings.push(
-      'The calibration was fitted to these measurements. The error on other designs is the held-out error, not the error shown here.',
-    );
+    warnings.push('The calibration was fitted to these measurements. Other designs have the held-out error.');
   const ofStandIn = isStandIn(profile.profile.backend);
   if (ofStandIn !== isStandIn(timedBackend({ request, measuring })))
     warnings.push(
@@ -158,8 +154,6 @@ function basisWarnings(
         : 'The calibration is for the kernel itself, but these measurements are of the loop that stands in for it.',
     );
   if (profile.profile.fingerprint !== measuring.fingerprint)
-    warnings.push(
-      `The calibration is for ${profile.profile.deviceName}, but these measurements were made on ${measuring.name}.`,
-    );
+    warnings.push(`The calibration is for ${profile.profile.deviceName}, but ${measuring.name} was measured.`);
   return warnings;
 }

@@ -32,9 +32,7 @@ export async function measuredDevice(context: Context, id: number, given?: unkno
     return unsupported(`Run ${id} measured the suite ${request.suite}. Specify a run of the suite probes.`);
   if (!measuring) return unsupported(`Run ${id} has no results yet.`);
   if (isSoftware(measuring) || request.backend === 'cpu')
-    return unsupported(
-      `Run ${id} measured ${deviceTitle(measuring)}, so its values are those of a CPU. Specify a run on a GPU.`,
-    );
+    return unsupported(`Run ${id} measured ${deviceTitle(measuring)}, which is a CPU. Specify a run on a GPU.`);
   const chosen = given === undefined ? await catalogueDevice(context, detail.value) : validateDevice(given);
   if (!chosen.ok) return chosen;
   const device = chosen.value;

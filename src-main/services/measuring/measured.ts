@@ -128,7 +128,6 @@ function reducedTexts({ part, probe, repeats, cases }: MeasuringRequest): readon
 /** If clocks differ by more than this fraction, the times differ too much to judge a model. */
 const CLOCK_SPREAD = 0.02;
 
-/** Warns if the clock varied, and about each reason for which the device lowered its clock. */
 function clockWarnings(measuring: MeasuringDevice | null, records: readonly MeasurementRecord[]): readonly string[] {
   const found = records.flatMap(({ detail }) => (detail as MeasuredCaseDetail).conditions ?? []);
   const low = Math.min(...found.map(({ minClockMhz = Infinity }) => minClockMhz));
@@ -160,9 +159,7 @@ export function measuringWarnings(
   const warnings = [...noticed, ...reducedTexts(request)];
   const predicted = run.devices.find((device) => device.id === request.deviceId);
   if (measuring?.backend === 'program' && !request.kernel && measuring.properties.deviceFrom === 'machine')
-    warnings.push(
-      'The program did not name its device. Print {"device": "NAME"}, so that the ranking shows its times in the rows of that device.',
-    );
+    warnings.push('The program did not name its device. Print {"device": "NAME"} to see its times in the ranking.');
   else if (predicted && measuring && !isSameDevice(predicted, measuring))
     warnings.push(
       `The times are predicted for ${predicted.name} but measured on ${deviceTitle(measuring)}, so only their order can be compared.`,

@@ -116,7 +116,6 @@ async function planRound(
   }
 }
 
-/** Returns null if no launch gave a time; the measurement says why. */
 async function runRound(
   context: Context,
   target: string,

@@ -71,9 +71,7 @@ export function targetBackend(asked: string): Result<BenchBackend> {
   if (gpu) return ok(gpu as 'cuda' | 'hip');
   const local = [PAGE_TARGET, PROGRAM_TARGET, EMULATION_TARGET].includes(target) || isOpencl(target);
   if (remote && (local || isCallerTarget(target)))
-    return unsupported(
-      `An agent does not measure on ${target}. Remove @${remote.agent.slice(0, 80)} to measure on this machine.`,
-    );
+    return unsupported(`Agents do not measure on ${target}. To measure here, remove @${remote.agent.slice(0, 80)}.`);
   if (target === 'webgpu' || target === PAGE_TARGET) return ok('webgpu');
   if (target === 'cpu' || target === PROGRAM_TARGET) return ok(target);
   if (isCallerTarget(target) || target === EMULATION_TARGET || isOpencl(target)) return ok('program');

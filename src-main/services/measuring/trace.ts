@@ -64,9 +64,7 @@ async function report(file: string, { units, output }: TraceRequest): Promise<Re
   if (!trace.ok) return trace;
   const { lengths, measured } = trace.value;
   if (units !== null && lengths.length !== units)
-    return badInput(
-      `The program traced ${lengths.length} units, but --units is ${units}. Use the same number for both.`,
-    );
+    return badInput(`The program traced ${lengths.length} units, but --units is ${units}. Use one number for both.`);
   const written = await writeFor(output, lengthsTable(lengths));
   if (!written.ok) return written;
   const unitsPerGroup = measured?.threadGroupWidth ?? USUAL_WIDTH;

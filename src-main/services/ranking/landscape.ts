@@ -57,7 +57,7 @@ export function landscapeAxes(view: RunView): readonly LandscapeAxis[] {
   });
 }
 
-/** Axes are positions in AXIS_ORDER. Each cell has the best time over the axes `over`. */
+/** Axes are positions in AXIS_ORDER. Each cell has the best time over the `free` axes. */
 interface MapFrame {
   readonly x: number;
   readonly y: number;
@@ -84,9 +84,7 @@ function mapFrame(
   const x = find(xName);
   const y = find(yName);
   if (x < 0 || y < 0 || x === y)
-    return badInput(
-      `A map needs two different axes, not "${xName}" and "${yName}". The axes are ${AXIS_ORDER.join(', ')}.`,
-    );
+    return badInput(`A map needs two different axes of ${AXIS_ORDER.join(', ')}, not "${xName}" and "${yName}".`);
   const free: CellAxis[] = [];
   let first = 0;
   for (let axis = 0; axis < AXIS_ORDER.length; axis += 1) {
