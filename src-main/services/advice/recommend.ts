@@ -33,25 +33,21 @@ export interface RecommendOptions {
   readonly look?: Look | undefined;
 }
 
-export interface Advised {
+interface Advised {
   readonly device: AdvisedDevice;
   readonly prediction: DevicePrediction;
-  /** `picked` numbers the designs of the device from 0; `at` is the place of the design in the prediction. */
+  /** Numbers the designs of the device from 0. */
   readonly picked: number;
-  readonly at: number;
+  readonly all: ReadonlyMap<AdvisedDevice, DevicePrediction>;
 }
 
-export function pickOf(
-  { plan }: AdvisedDevice,
-  { equal, columns }: DevicePrediction,
-): Pick<Advised, 'picked' | 'at'> | null {
+export function pickOf({ plan }: AdvisedDevice, { equal, columns }: DevicePrediction): number | undefined {
   const at = new Map(Array.from(equal, (design, entry) => [design, entry]));
   const figures = {
     timeMs: (design: number) => columns.timeMs[at.get(design)!],
     gridBlocks: (design: number) => columns.gridBlocks[at.get(design)!],
   };
-  const picked = pickDesign(plan.axes, figures, equal);
-  return picked === undefined ? null : { picked, at: at.get(picked)! };
+  return pickDesign(plan.axes, figures, equal);
 }
 
 export function studyDesign(
@@ -77,7 +73,7 @@ export async function advise(
   study: AdvisedStudy,
   options: RecommendOptions,
   turn: AbortSignal,
-): Promise<Result<Advised & { readonly all: ReadonlyMap<AdvisedDevice, DevicePrediction> }>> {
+): Promise<Result<Advised>> {
   const devices = advisedDevices(study, options.deviceId);
   if (!devices.ok) return devices;
   const all = new Map<AdvisedDevice, DevicePrediction>();
@@ -94,12 +90,13 @@ export async function advise(
   }
   if (fastest && look === 'coarse' && !isMapped)
     all.set(fastest, (await predictions.of([fastest], 'whole-coarse', turn))[0]);
-  const pick = fastest && pickOf(fastest, all.get(fastest)!);
-  if (!fastest || !pick)
+  const prediction = fastest && all.get(fastest);
+  const picked = fastest && prediction && pickOf(fastest, prediction);
+  if (!fastest || !prediction || typeof picked !== 'number')
     return conflict(
       `No design is valid on ${devices.value.map(({ device }) => device.name).join(', ')}. Widen the axes.`,
     );
-  return ok({ device: fastest, prediction: all.get(fastest)!, ...pick, all });
+  return ok({ device: fastest, prediction, picked, all });
 }
 
 const bestMs = ({ columns }: DevicePrediction): number | null => columns.timeMs[0] ?? null;

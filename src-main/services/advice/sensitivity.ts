@@ -160,13 +160,13 @@ function presentOf(device: AdvisedDevice, prediction: DevicePrediction, recommen
   const { equal, columns } = prediction;
   const at = equal.indexOf(recommended);
   const picked = pickOf(device, prediction);
-  if (at < 0 || !picked) return { recommended, known: null, ties: device.ties };
-  const candidates = [picked.picked, ...equal.subarray(0, CANDIDATES_PER_VALUE)];
+  if (at < 0 || picked === undefined) return { recommended, known: null, ties: device.ties };
+  const candidates = [picked, ...equal.subarray(0, CANDIDATES_PER_VALUE)];
   const known = {
     best: equal[0],
     bestMs: columns.timeMs[0],
     recommendedMs: columns.timeMs[at],
-    picked: picked.picked,
+    picked,
     candidates,
   };
   return { recommended, known, ties: device.ties };

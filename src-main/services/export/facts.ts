@@ -45,8 +45,6 @@ export interface ReportFacts {
   readonly assumed: readonly Readonly<Record<'label' | 'value' | 'usual' | 'note', string>>[];
   readonly deviceReasons: readonly string[];
   readonly breakdown: Breakdown;
-  readonly ties: number;
-  readonly tieFraction: number;
   readonly tieSentence: string;
   readonly rows: readonly RankRow[];
   readonly devices: readonly DeviceBest[];
@@ -116,8 +114,6 @@ export function reportFacts(
     })),
     deviceReasons: [...compared.value.reasons, ...(view.devices.length > 1 ? gaps : [])],
     breakdown,
-    ties,
-    tieFraction: band.fraction,
     tieSentence: [tieSentence(ties, band, cpu !== null), ...gaps].join(' '),
     rows: rows.slice(0, MAX_ROWS),
     devices: compared.value.devices,
