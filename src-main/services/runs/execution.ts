@@ -74,8 +74,18 @@ function internal(error: unknown): Failure {
   return { code: 'internal', message: errorText(error) };
 }
 
+export interface BestFound {
+  readonly timeMs: number;
+  readonly designIndex: number;
+}
+
+/** If two designs are equally fast, the first is the best. So it does not matter which worker ends first. */
+export function isBetter(found: BestFound, best: BestFound | null): boolean {
+  return !best || found.timeMs < best.timeMs || (found.timeMs === best.timeMs && found.designIndex < best.designIndex);
+}
+
 /**
- * Runs a task of a sweep. If the task fails, runs it once more.
+ * Runs a task of a sweep or a simulation. If the task fails, runs it once more.
  * @returns null if the run was cancelled; otherwise the result of the task, or a failure that names the designs
  */
 export async function triedTwice<T>(
@@ -90,12 +100,11 @@ export async function triedTwice<T>(
       if (signal.aborted) return null;
       // A task that hung would hang again, so it is not repeated.
       if (attempt < 2 && !(error instanceof FailureError)) continue;
-      const { message } = internal(error);
-      const designs = ranges.map(({ first, count }) => `${first} to ${first + count - 1}`).join(', ');
-      return fail('internal', `designs ${designs}: ${message}`, {
-        firstDesign: ranges[0].first,
-        count: ranges[0].count,
-      });
+      const designs = ranges.map(({ first, count }) =>
+        count === 1 ? `design ${first}` : `designs ${first} to ${first + count - 1}`,
+      );
+      const [{ first: firstDesign, count }] = ranges;
+      return fail('internal', `${designs.join(', ')}: ${internal(error).message}`, { firstDesign, count });
     }
   }
 }

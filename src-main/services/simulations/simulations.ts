@@ -1,16 +1,7 @@
 import { median, spearman } from '../../../src-workers/numeric/statistics.ts';
 import type { BestDesign, RunRecord, SimulationRecord } from '../../../db/records.ts';
-import {
-  errorText,
-  fail,
-  ok,
-  type Failure,
-  type Result,
-  unsupported,
-  conflict,
-} from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Failure, type Result, unsupported, conflict } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
-import type { SweepPlan } from '../../../src-workers/predict/plan.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { axisPosition, rankedDesigns, timeOf } from '../../../src-workers/sweep/ranking.ts';
@@ -28,7 +19,7 @@ import {
 } from '../ranking/fidelity.ts';
 import { ALL_VALID, checkDesign, checkPredicted, deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { openExecution } from '../runs/execution.ts';
+import { isBetter, openExecution, triedTwice, type BestFound } from '../runs/execution.ts';
 import type { RunHandle } from '../runs/running.ts';
 import type { RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../version.ts';
@@ -139,17 +130,16 @@ function runSimulations(
   const known = new Set(before.map((record) => record.designIndex));
   const todo = designs.filter((design) => !known.has(design));
   const total = designs.length;
-  let best: { readonly meanMs: number; readonly designIndex: number } | null = null;
+  let best: BestFound | null = null;
   let failure: Failure | null = null;
-  const consider = (meanMs: number, designIndex: number | null): void => {
-    if (designIndex === null) return;
-    if (!best || meanMs < best.meanMs || (meanMs === best.meanMs && designIndex < best.designIndex))
-      best = { meanMs, designIndex };
+  const consider = (timeMs: number, designIndex: number): void => {
+    const found = { timeMs, designIndex };
+    if (isBetter(found, best)) best = found;
   };
-  for (const record of before) consider(record.meanMs, record.designIndex);
+  for (const { meanMs, designIndex } of before) if (designIndex !== null) consider(meanMs, designIndex);
   const execution = openExecution(context, run, total, total - todo.length, () => ({
     stage: 'simulating',
-    bestTimeMs: best?.meanMs ?? null,
+    bestTimeMs: best?.timeMs ?? null,
   }));
 
   const stop = (error: Failure): void => {
@@ -158,13 +148,12 @@ function runSimulations(
   };
 
   const simulate = async (design: number): Promise<void> => {
-    let result: Result<SimulatedDistribution>;
-    try {
-      result = await simulated(context, run.id, plan, design, options, controller.signal);
-    } catch (error) {
-      if (controller.signal.aborted) return;
-      return stop({ code: 'internal', message: `design ${design}: ${errorText(error)}`, context: { design } });
-    }
+    const tried = await triedTwice(controller.signal, [{ first: design, count: 1 }], () =>
+      context.pool.run('simulate', { plan, design, options }, { signal: controller.signal, runId: run.id }),
+    );
+    if (!tried) return;
+    if (!tried.ok) return stop(tried.error);
+    const result = tried.value;
     if (!result.ok) return stop({ ...result.error, message: `design ${design}: ${result.error.message}` });
     const stored = await context.store.saveSimulations(run.id, [simulationRecord(view, design, result.value)]);
     if (!stored.ok) return stop(stored.error);
@@ -191,28 +180,8 @@ function runSimulations(
   return { runId: run.id, finished, cancel: () => controller.abort() };
 }
 
-async function simulated(
-  context: Context,
-  runId: number,
-  plan: SweepPlan,
-  design: number,
-  options: SimulationOptions,
-  signal: AbortSignal,
-): Promise<Result<SimulatedDistribution>> {
-  const attempt = () => context.pool.run('simulate', { plan, design, options }, { signal, runId });
-  try {
-    return await attempt();
-  } catch (error) {
-    if (signal.aborted) throw error;
-    return await attempt();
-  }
-}
-
-function bestDesign(
-  view: RunView,
-  best: { readonly meanMs: number; readonly designIndex: number } | null,
-): BestDesign | null {
-  return best && { timeMs: best.meanMs, design: designText(describeDesign(view.predictor, best.designIndex).design) };
+function bestDesign(view: RunView, best: BestFound | null): BestDesign | null {
+  return best && { timeMs: best.timeMs, design: designText(describeDesign(view.predictor, best.designIndex).design) };
 }
 
 function simulationRecord(view: RunView, design: number, found: SimulatedDistribution): SimulationRecord {

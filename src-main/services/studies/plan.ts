@@ -33,6 +33,33 @@ function expandAxis(axis: CountAxis, field: string): Result<readonly number[]> {
   return ok([...new Set(axis)].sort((a, b) => a - b));
 }
 
+function expandAxes<Name extends string>(
+  axes: Readonly<Partial<Record<Name, CountAxis | undefined>>>,
+  names: readonly Name[],
+  place: string,
+): Result<Readonly<Partial<Record<Name, readonly number[]>>>> {
+  const expanded: Partial<Record<Name, readonly number[]>> = {};
+  for (const name of names) {
+    const axis: CountAxis | undefined = axes[name];
+    if (axis === undefined) continue;
+    const values = expandAxis(axis, `${place}.${name}`);
+    if (!values.ok) return values;
+    expanded[name] = values.value;
+  }
+  return ok(expanded);
+}
+
+function parseBalancings(texts: readonly string[], place: string): Result<readonly Balancing[]> {
+  const balancings: Balancing[] = [];
+  for (const [at, text] of texts.entries()) {
+    const parsed = parseBalancing(text);
+    const field = `${place}[${at}]`;
+    if (!parsed.ok) return badInput(`${field}: ${parsed.error.message}`, { field });
+    balancings.push(parsed.value);
+  }
+  return ok(balancings);
+}
+
 const COUNT_AXES = [
   'threadsPerUnit',
   'blockThreads',
@@ -96,25 +123,14 @@ function studyImplementations(
       });
     const traffic = checkTraffic(own.kernel, `${field}.kernel`);
     if (!traffic.ok) return traffic;
-    const counts: Partial<Record<'threadsPerUnit' | 'blockThreads', readonly number[]>> = {};
-    for (const axis of ['threadsPerUnit', 'blockThreads'] as const) {
-      const values = own.axes?.[axis];
-      if (values === undefined) continue;
-      const expanded = expandAxis(values, `${field}.axes.${axis}`);
-      if (!expanded.ok) return expanded;
-      counts[axis] = expanded.value;
-    }
-    const balancing: string[] = [];
-    for (const [position, text] of (own.axes?.balancing ?? []).entries()) {
-      const parsed = parseBalancing(text);
-      const place = `${field}.axes.balancing[${position}]`;
-      if (!parsed.ok) return badInput(`${place}: ${parsed.error.message}`, { field: place });
-      balancing.push(formatBalancing(parsed.value));
-    }
+    const counts = expandAxes(own.axes ?? {}, ['threadsPerUnit', 'blockThreads'], `${field}.axes`);
+    if (!counts.ok) return counts;
+    const balancing = parseBalancings(own.axes?.balancing ?? [], `${field}.axes.balancing`);
+    if (!balancing.ok) return balancing;
     const allows = {
-      ...counts,
+      ...counts.value,
       loop: own.axes?.loop,
-      balancing: own.axes?.balancing && balancing,
+      balancing: own.axes?.balancing && balancing.value.map(formatBalancing),
       registerCap: own.axes?.registerCap,
     };
     const { origins: _origins, ...full } = implementationKernel(kernel, own);
@@ -142,27 +158,17 @@ function rowWidth({ lengths, width }: Study['workload']): number | undefined {
 
 export function studyAxes(study: Study, devices: readonly Device[]): Result<SpaceAxes> {
   const { axes } = study;
-  const expanded: Partial<Record<(typeof COUNT_AXES)[number], readonly number[]>> = {};
-  for (const name of COUNT_AXES) {
-    const axis = axes[name];
-    if (axis === undefined) continue;
-    const values = expandAxis(axis, `axes.${name}`);
-    if (!values.ok) return values;
-    expanded[name] = values.value;
-  }
+  const counts = expandAxes(axes, COUNT_AXES, 'axes');
+  if (!counts.ok) return counts;
+  const expanded = counts.value;
   const odd = expanded.threadsPerUnit!.find((value) => !Number.isInteger(Math.log2(value)));
   if (odd !== undefined)
     return badInput(`axes.threadsPerUnit must be powers of two, not ${odd}.`, { field: 'axes.threadsPerUnit' });
-  const balancing: Balancing[] = [];
-  for (const [position, text] of axes.balancing.entries()) {
-    const parsed = parseBalancing(text);
-    const field = `axes.balancing[${position}]`;
-    if (!parsed.ok) return badInput(`${field}: ${parsed.error.message}`, { field });
-    balancing.push(parsed.value);
-  }
+  const balancing = parseBalancings(axes.balancing, 'axes.balancing');
+  if (!balancing.ok) return balancing;
   const traffic = checkTraffic(study.kernel, 'kernel');
   if (!traffic.ok) return traffic;
-  const offered = new Set(balancing.map(formatBalancing));
+  const offered = new Set(balancing.value.map(formatBalancing));
   const implementations = studyImplementations(study, offered);
   if (!implementations.ok) return implementations;
   for (const [at, kernel] of [study.kernel, ...(implementations.value ?? []).map((one) => one.kernel)].entries()) {
@@ -184,7 +190,7 @@ export function studyAxes(study: Study, devices: readonly Device[]): Result<Spac
       { field: 'axes.blockWidth' },
     );
   const cpu = devices.find((device) => device.kind === 'cpu');
-  const checked = cpu ? checkCpu(study, cpu, balancing) : ok(null);
+  const checked = cpu ? checkCpu(study, cpu, balancing.value) : ok(null);
   if (!checked.ok) return checked;
   const launch: Launch[] = [
     ...(expanded.unitsPerThread ?? []).map((value) => ({ kind: 'units-per-thread', value }) as const),

@@ -17,7 +17,7 @@ import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { designText } from '../../../src-workers/domain/design.ts';
 import { atMiddle } from '../studies/assumed.ts';
 import { storedAxes, studyAxes, sweepPlan } from '../studies/plan.ts';
-import { openExecution, triedTwice } from '../runs/execution.ts';
+import { isBetter, openExecution, triedTwice, type BestFound } from '../runs/execution.ts';
 import { runPlan } from '../runs/run-view.ts';
 import type { RunHandle } from '../runs/running.ts';
 import type { LocatedStudy, RunStudy } from '../studies/studies.ts';
@@ -228,16 +228,6 @@ function contiguousQueues<T>(tasks: readonly T[], workers: number): T[][] {
 
 function longestOf<T>(queues: readonly T[][]): T[] {
   return queues.reduce((most, queue) => (queue.length > most.length ? queue : most));
-}
-
-interface BestFound {
-  readonly timeMs: number;
-  readonly designIndex: number;
-}
-
-/** If two designs are equally fast, the first is the best. So it does not matter which worker ends first. */
-function isBetter(found: BestFound, best: BestFound | null): boolean {
-  return !best || found.timeMs < best.timeMs || (found.timeMs === best.timeMs && found.designIndex < best.designIndex);
 }
 
 /**
