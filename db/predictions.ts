@@ -19,8 +19,9 @@ const VALUES_PER_ROW = 11;
 type PredictionRow = readonly [designIndex: number, ...values: (number | null)[]];
 
 /**
- * Stores predictions as rows, which any SQLite tool can read, and as packed columns, which load faster. Who writes has
- * checked the designs and opened a transaction. Reading fails with `storage` if designs are missing.
+ * Stores predictions as rows, which any SQLite tool can read, and as packed columns, which load faster. The caller
+ * of a writing function has checked the designs and opened a transaction. Reading fails with `storage` if designs are
+ * missing.
  */
 export function predictionTable(db: Database) {
   const rows = openRows(db);

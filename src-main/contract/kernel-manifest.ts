@@ -14,7 +14,7 @@ import { type Result, badInput } from '../../src-workers/domain/result.ts';
 import { LOCAL_PATH } from '../../src-workers/domain/text.ts';
 import { parseJson } from './json.ts';
 import { validate } from './parse.ts';
-import { described, list, MAX_AXIS_VALUES, nonNegative, optional, text } from './study.ts';
+import { described, description, list, loopForms, MAX_AXIS_VALUES, nonNegative, optional, text } from './study.ts';
 
 /** db/kernel.schema.json is generated from this module (npm run schema). */
 const MAX_ARGUMENTS = 32;
@@ -164,9 +164,7 @@ const entrySchema = v.strictObject(
     axes: optional(
       v.strictObject({
         threadsPerUnit: optional(list(threadsPerUnit, 64, 'numbers'), 'Threads per unit (default: 1)', [1]),
-        loop: optional(list(v.picklist(['nested', 'flattened']), 2, 'loop forms'), 'Loops (default: nested)', [
-          'nested',
-        ]),
+        loop: optional(loopForms, 'Loops (default: nested)', ['nested']),
         balancing: optional(
           list(text(128), 64, 'strategies'),
           'Balancings, written as in a study (default: none); mixed(*) means mixed with any classes',
@@ -189,14 +187,7 @@ export const kernelManifestSchema = v.pipe(
       'Version of the manifest format',
     ),
     name: described(text(200), 'Name of the kernel'),
-    description: v.optional(
-      v.pipe(
-        v.string('must be text'),
-        v.maxLength(4000, 'must have at most 4000 characters'),
-        v.description('A description of the kernel'),
-      ),
-      '',
-    ),
+    description: description('A description of the kernel'),
     sources: described(
       list(source, 4, 'sources'),
       'The source files of the kernel, from the folder of the manifest: CUDA (.cu), HIP (.hip; without one, the .cu is compiled), OpenCL (.cl) or WGSL (.wgsl), one or several',

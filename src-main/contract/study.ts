@@ -47,6 +47,12 @@ export function list<Item extends v.GenericSchema>(item: Item, maximum: number, 
   const must = `must have 1 to ${maximum} ${what}`;
   return v.pipe(v.array(item, must), v.minLength(1, must), v.maxLength(maximum, must));
 }
+export function description(what: string) {
+  const text = v.pipe(v.string('must be text'), v.maxLength(4000, 'must have at most 4000 characters'));
+  return v.optional(v.pipe(text, v.description(what)), '');
+}
+export const loopForms = list(v.picklist(['nested', 'flattened']), 2, 'loop forms');
+const registerCaps = list(v.nullable(count(1024)), 64, 'caps (a whole number, or null for none)');
 /** `MAX_SPACE`: designs of a study. `MAX_DESIGNS`: designs of a sweep that predicts all of them. */
 export const MAX_AXIS_VALUES = 4096;
 export const MAX_SPACE = 4_000_000_000;
@@ -274,13 +280,10 @@ const implementationSchema = v.strictObject(
     axes: optional(
       v.strictObject({
         threadsPerUnit: optional(countAxis, 'Supported threads per unit; all if left out'),
-        loop: optional(list(v.picklist(['nested', 'flattened']), 2, 'loop forms'), 'Supported loops; all if left out'),
+        loop: optional(loopForms, 'Supported loops; all if left out'),
         balancing: optional(list(text(128), 64, 'strategies'), 'Supported balancings; all if left out'),
         blockThreads: optional(countAxis, 'Supported threads per block; all if left out'),
-        registerCap: optional(
-          list(v.nullable(count(1024)), 64, 'caps (a whole number, or null for none)'),
-          'Supported register caps; all if left out',
-        ),
+        registerCap: optional(registerCaps, 'Supported register caps; all if left out'),
       }),
       'The values of the axes that this implementation supports (default: all values of the study)',
     ),
@@ -306,11 +309,9 @@ export const pipelineSchema = v.strictObject({
 const axesSchema = v.strictObject(
   {
     threadsPerUnit: optional(countAxis, 'Threads that share one unit: powers of two up to the whole block', [1]),
-    loop: optional(
-      list(v.picklist(['nested', 'flattened']), 2, 'loop forms'),
-      'How a lane runs its units: one loop inside another, or one loop over all iterations',
-      ['nested'],
-    ),
+    loop: optional(loopForms, 'How a lane runs its units: one loop inside another, or one loop over all iterations', [
+      'nested',
+    ]),
     balancing: optional(
       list(text(64), 64, 'strategies'),
       'How slots take the units. In an order: none (as the workload gives them), shuffle, quantile-buckets(4), best-buckets(4), window-sort(4096), full-sort. On demand: dynamic-fetch (one unit at a time), dynamic-fetch(16) (16 units at a time), dynamic-fetch(group) (one unit for every slot of a thread group at a time). In classes of length, each with its own threads per unit and launch (threadsPerUnit must be 1): mixed(3) for the best 3 classes, mixed(1:8,group:256,block) for units of at most 8 iterations by one thread, of at most 256 by a thread group, all others by the block. Padded to the longest of all units or of a slice: padded, padded-slice(32). In even shares, over the slots of a GPU or the cores of a CPU: nonzero-split, merge-path; over the cores of a CPU only: row-split',
@@ -328,11 +329,7 @@ const axesSchema = v.strictObject(
     gridBlocks: optional(countAxis, 'Blocks of the launch; the number of units per thread follows'),
     blocksPerMultiprocessor: optional(countAxis, 'Blocks of the launch per multiprocessor of the device'),
     cores: optional(countAxis, 'Numbers of cores used on a CPU; a study with a CPU needs this field'),
-    registerCap: optional(
-      list(v.nullable(count(1024)), 64, 'caps (a whole number, or null for none)'),
-      'Register caps of the compiler, per thread; null means no cap',
-      [null],
-    ),
+    registerCap: optional(registerCaps, 'Register caps of the compiler, per thread; null means no cap', [null]),
   },
   'must be an object with "blockThreads" and further axes',
 );
@@ -372,14 +369,7 @@ export const studyFileSchema = v.strictObject({
     'Version of the study format',
   ),
   name: described(text(200), 'Name of the study'),
-  description: v.optional(
-    v.pipe(
-      v.string('must be text'),
-      v.maxLength(4000, 'must have at most 4000 characters'),
-      v.description('What the study is about'),
-    ),
-    '',
-  ),
+  description: description('What the study is about'),
   workload: described(workloadSchema, 'The work: how many units, and how their lengths are distributed'),
   kernel: described(kernelSchema, 'The properties of the kernel that do not depend on the device'),
   implementations: optional(

@@ -1,5 +1,5 @@
 import type { Unknown } from '../../../src-workers/advise/unknown.ts';
-import { KERNEL_INPUTS, kernelInput, type InputFact } from '../../../src-workers/domain/provenance.ts';
+import { KERNEL_INPUTS, kernelInput } from '../../../src-workers/domain/provenance.ts';
 import { midSentence } from '../../../src-workers/domain/text.ts';
 import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
 import type { UnknownInput } from '../../contract/advice.ts';
@@ -34,20 +34,12 @@ export function unknownInput(
   const field = kernelInput(path)?.field;
   const drawn = assumedRange(study.study, device, unknown, path);
   const known = study.facts(device).find((fact) => fact.field === path);
+  const assumed = { field: path, origin: 'assumed', note: '', usual: null } as const;
   if (!field) {
     const name = path.slice('device.'.length);
     const [label, unit] = DEVICE_LABELS[name];
     const value = (device as unknown as Readonly<Record<string, number | undefined>>)[name];
-    const fact = {
-      field: path,
-      label,
-      value: value ?? figure(0.5),
-      unit,
-      origin: 'assumed',
-      note: '',
-      usual: null,
-    } as const;
-    return { input: known ?? fact, range: drawn!, source: stated };
+    return { input: known ?? { ...assumed, label, value: value ?? figure(0.5), unit }, range: drawn!, source: stated };
   }
   const { label, unit } =
     field === 'accesses'
@@ -58,17 +50,9 @@ export function unknownInput(
   // The law of the longest chain is a fraction of the instructions.
   const scale = field === 'chainInstructions' ? plan.kernel.instructionsPerIteration : 1;
   const isKnown = kernel.some((one) => one.field === field && one.stated) && field !== 'accesses';
-  const fact: InputFact = {
-    field: path,
-    label,
-    value: field === 'sharing' ? 'unknown' : figure(0.5) * scale,
-    unit,
-    origin: 'assumed',
-    note: '',
-    usual: null,
-  };
+  const value = field === 'sharing' ? 'unknown' : figure(0.5) * scale;
   return {
-    input: isKnown && known ? known : fact,
+    input: isKnown && known ? known : { ...assumed, label, value, unit },
     range: drawn ?? [figure(0) * scale, figure(1) * scale],
     source: stated,
   };
