@@ -11,16 +11,6 @@ import type { RedisSettings } from './connection.ts';
 import { openOwner, type Owner } from './owner.ts';
 import type { RunTaskInput } from './protocol.ts';
 
-export interface Agents {
-  use(settings: RedisSettings | null): Promise<Result<null>>;
-  join(settings: RedisSettings): Promise<void>;
-  state(): Promise<AgentsState>;
-  devices(): Promise<readonly MeasuringTarget[]>;
-  readonly measure: Owner['measure'];
-  pool(local: Pool): Pool;
-  close(): Promise<string | null>;
-}
-
 /** The key of the setting in the app. It has no password, which comes from the environment or from a file. */
 export const AGENTS_SETTING = 'agents';
 /** The time between two attempts to reach a Redis that does not answer, ms. */
@@ -36,7 +26,7 @@ export function agentsSetting(value: unknown): Result<RedisSettings | null> {
   return value === null || value === undefined ? ok(null) : validate(settingsSchema, value, AGENTS_SETTING);
 }
 
-export function openAgents(store: StoreClient): Agents {
+export function openAgents(store: StoreClient) {
   let owner: Owner | null = null;
   let failure: string | null = null;
   let closed = false;
@@ -54,13 +44,13 @@ export function openAgents(store: StoreClient): Agents {
     return storeId.ok ? openOwner(settings, storeId.value) : storeId;
   };
   return {
-    async use(settings) {
+    async use(settings: RedisSettings | null): Promise<Result<null>> {
       const opened = settings ? await openWith(settings) : ok(null);
       if (!opened.ok) return opened;
       await replace(opened.value);
       return ok(null);
     },
-    async join(settings) {
+    async join(settings: RedisSettings): Promise<void> {
       const before = replaced;
       while (!closed && replaced === before) {
         const opened = await openWith(settings);
@@ -70,22 +60,22 @@ export function openAgents(store: StoreClient): Agents {
         await pause(RETRY_MS, undefined, { ref: false });
       }
     },
-    async state() {
+    async state(): Promise<AgentsState> {
       if (owner) return owner.state();
       return failure === null ? { kind: 'off' } : { kind: 'failed', message: failure };
     },
-    async devices() {
+    async devices(): Promise<readonly MeasuringTarget[]> {
       const state = await owner?.state();
       return state?.kind === 'connected' ? state.agents.flatMap(({ fits, devices }) => (fits ? devices : [])) : [];
     },
-    async measure(...args) {
+    async measure(...args: Parameters<Owner['measure']>): ReturnType<Owner['measure']> {
       return owner
         ? owner.measure(...args)
         : conflict(
             `${args[0].target}@${args[0].agent} is a device of an agent. Set the Redis of the agents first (--redis, or Settings).`,
           );
     },
-    pool: (local) => ({
+    pool: (local: Pool): Pool => ({
       ...local,
       capacity: () => owner?.capacity() ?? local.capacity(),
       run(name, input, options = {}) {
@@ -95,12 +85,15 @@ export function openAgents(store: StoreClient): Agents {
           : local.run(name, input, options);
       },
     }),
+    /** Returns the address of the Redis if it did not answer, otherwise null. */
     close() {
       closed = true;
       return replace(null);
     },
   };
 }
+
+export type Agents = ReturnType<typeof openAgents>;
 
 /** Returns the id of the database, which the first call makes. Run numbers are unique only within a database. */
 async function readStoreId(store: StoreClient): Promise<Result<string>> {

@@ -116,18 +116,14 @@ export function layoutSentences(design: Design): readonly string[] {
       return cut('', 'iterations');
     case 'merge-path':
       return cut(', each with one item for its end', 'items');
-    case 'dynamic-fetch':
-      switch (order.fetch) {
-        case undefined:
-          return ['Units keep their order; a slot that has finished a unit takes the next one from a common counter.'];
-        case 'group':
-          return [
-            'Units keep their order; a thread group that has finished takes the next units, one for each of its slots, from a common counter.',
-          ];
-        default:
-          return [
-            `Units keep their order; a slot that has finished takes the next ${order.fetch} units from a common counter.`,
-          ];
-      }
+    case 'dynamic-fetch': {
+      const { fetch } = order;
+      const slot = fetch === undefined ? 'a unit takes the next one' : `takes the next ${fetch} units`;
+      const takes =
+        fetch === 'group'
+          ? 'a thread group that has finished takes the next units, one for each of its slots,'
+          : `a slot that has finished ${slot}`;
+      return [`Units keep their order; ${takes} from a common counter.`];
+    }
   }
 }

@@ -39,14 +39,7 @@ interface Found extends Findings {
 /** The number of runs that stay open. Each takes about 45 bytes per design. */
 const MAX_OPEN = 3;
 
-export interface RunViews {
-  open(runId: number): Promise<Result<RunView>>;
-  read<T>(runId: number, read: (view: RunView) => Result<T> | Promise<Result<T>>): Promise<Result<T>>;
-  drop(runId: number): void;
-  dropFindings(): void;
-}
-
-export function createRunViews(store: StoreClient): RunViews {
+export function createRunViews(store: StoreClient) {
   const open = new Map<number, Promise<Result<Predictions>>>();
   const findings = new Map<number, Promise<Result<Found>>>();
   const orders = new Map<number, ReturnType<typeof createFoundOrders>>();
@@ -56,7 +49,7 @@ export function createRunViews(store: StoreClient): RunViews {
     if (!view.ok || view.value.run.state === 'running') open.delete(runId);
     return view;
   };
-  const openRun: RunViews['open'] = async (runId) => {
+  const openRun = async (runId: number): Promise<Result<RunView>> => {
     const predictions = await kept(open, MAX_OPEN, runId, () => loadRun(runId));
     if (!predictions.ok) return predictions;
     const found = await kept(findings, MAX_OPEN, runId, async () => {
@@ -70,14 +63,16 @@ export function createRunViews(store: StoreClient): RunViews {
   };
   return {
     open: openRun,
-    async read(runId, read) {
+    async read<T>(runId: number, read: (view: RunView) => Result<T> | Promise<Result<T>>): Promise<Result<T>> {
       const view = await openRun(runId);
       return view.ok ? read(view.value) : view;
     },
-    drop: (runId) => void open.delete(runId),
-    dropFindings: () => findings.clear(),
+    drop: (runId: number): void => void open.delete(runId),
+    dropFindings: (): void => findings.clear(),
   };
 }
+
+export type RunViews = ReturnType<typeof createRunViews>;
 
 export function runStudy(run: RunRecord): Result<RunStudy> {
   const located = locatedStudy(run.study, `run ${run.id}`);
