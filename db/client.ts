@@ -18,7 +18,6 @@ export async function openStoreClient(options: StoreClientOptions): Promise<Resu
 
   const pending = new Map<number, (result: Result<unknown>) => void>();
   const listeners = new Set<() => void>();
-  /** The reason why no more answers will come. */
   let ended: Result<never> | undefined;
   let lastId = 0;
 

@@ -43,7 +43,6 @@ export interface RunDraft {
   readonly bestWanted?: number | undefined;
   readonly implementations?: number;
   readonly blockWidths?: number;
-  /** `null` for a run whose designs do not come from its own space. */
   readonly axes: RunAxes | null;
 }
 
@@ -79,7 +78,6 @@ export interface KeptDesigns {
 export interface RunRecord
   extends RunSummary, Pick<RunDraft, 'study' | 'modelVersions' | 'seed' | 'machine' | 'devices' | 'axes'> {
   readonly failure: Failure | null;
-  /** Null until the device is known, and for runs that measure nothing. */
   readonly measuringDevice: unknown;
 }
 
@@ -103,7 +101,6 @@ export interface BestDesign {
 
 export interface RunEnd {
   readonly state: 'complete' | 'cancelled' | 'failed';
-  /** The sum over this attempt and all earlier attempts. */
   readonly elapsedMs: number;
   readonly failure?: Failure;
   readonly best?: BestDesign | null;
@@ -148,9 +145,7 @@ export interface SimulationOfRun extends SimulationRecord {
 
 export interface MeasurementRecord extends DesignReference {
   readonly backend: string;
-  /** All repeats in order; empty if the design failed. */
   readonly timesMs: readonly number[];
-  /** `null` if the result was not checked. */
   readonly correct: boolean | null;
   readonly failure: string | null;
   readonly detail: unknown;
@@ -184,6 +179,5 @@ export interface DiskUse {
   readonly freeBytes: number;
   /** Estimated sizes of all runs, deleted runs included. Their sum is at most `fileBytes`. */
   readonly runs: readonly { readonly runId: number; readonly bytes: number }[];
-  /** Deleted runs and studies that can still be restored. `bytes` is an estimate. */
   readonly bin: { readonly runs: number; readonly studies: number; readonly bytes: number };
 }

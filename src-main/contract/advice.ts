@@ -8,14 +8,12 @@ interface LandscapeMap {
   readonly threadsPerUnit: number;
   /** The best time of each cell over the axes that are not shown, row-major; NaN if no design is valid there. */
   readonly timeMs: Float32Array;
-  /** NaN if no design is valid. */
   readonly bestMs: number;
   readonly bestDesign: number | null;
 }
 
 export interface Recommendation {
   readonly device: { readonly id: string; readonly name: string; readonly evidence: DeviceEvidence | null };
-  /** All devices of the study. `bestMs` is null if the device was not predicted or has no valid design. */
   readonly devices: readonly { readonly id: string; readonly name: string; readonly bestMs: number | null }[];
   /** The `designIndex` of the picked design refers to the whole study with all devices. */
   readonly row: RankRow;
@@ -45,7 +43,6 @@ export interface Recommendation {
     readonly change: number;
     readonly chosen: boolean;
   } | null;
-  /** Differences between the parts of the two predicted times (picked minus baseline), largest first. */
   readonly causes: readonly { readonly part: BreakdownPart; readonly label: string; readonly ms: number }[];
   readonly why: string;
   readonly inputs: readonly InputFact[];
@@ -57,7 +54,6 @@ export interface Recommendation {
   readonly landscape: {
     readonly rows: number;
     readonly columns: number;
-    /** `null` if the call looked only for the fastest designs or only glanced (`glance`). */
     readonly maps: readonly LandscapeMap[] | null;
     readonly picked: { readonly map: number; readonly cell: number };
   };
@@ -102,7 +98,6 @@ export interface WorthKnowing extends UnknownInput {
 
 export interface Uncertainty {
   readonly device: { readonly id: string; readonly name: string };
-  /** Number of draws; 1 if every input is given. */
   readonly draws: number;
   /** Two designs count as equally good if their times differ by at most this fraction: 0.03. */
   readonly within: number;
@@ -163,10 +158,8 @@ export interface Sensitivity {
 
 export interface AskedTimes {
   readonly device: { readonly id: string; readonly name: string };
-  /** A time is null if the design cannot run; `reasons` then says why. */
   readonly timesMs: readonly (number | null)[];
   readonly reasons: readonly (string | null)[];
-  /** Present if requested; null if the design cannot run, or on a CPU. */
   readonly work?: readonly (LaunchWork | null)[];
 }
 

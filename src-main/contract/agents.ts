@@ -24,7 +24,6 @@ export interface Agent {
   readonly workers: number;
   /** Their ids are like `cuda:0@HOST`. */
   readonly devices: readonly MeasuringTarget[];
-  /** The number that each run has in the database to which it belongs. */
   readonly runs: readonly number[];
   readonly done: number;
 }

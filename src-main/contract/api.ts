@@ -54,7 +54,6 @@ export interface ResolvedWorkload {
   /** The law was fitted to given figures; its other properties are assumed. */
   readonly fitted?: true;
   readonly note?: string;
-  /** `null` if the workload has no order, or too many lengths for a preview. */
   readonly order: WorkloadOrder | null;
 }
 
@@ -67,7 +66,6 @@ export interface WorkloadOrder {
 
 export interface SpaceSize {
   readonly enumerated: number;
-  /** `null` if there are too many designs to check each. */
   readonly valid: number | null;
   readonly invalid: readonly { readonly reason: InvalidReason; readonly text: string; readonly count: number }[];
   readonly axes: readonly { readonly axis: string; readonly count: number }[];
@@ -142,7 +140,6 @@ export interface MeasuredDesignTime extends MedianTime {
 export interface SimulatedDesign
   extends Pick<RankRow, 'designIndex' | 'deviceId' | 'device' | 'design' | 'predictedMs'>, Explained {
   readonly rank: number;
-  /** Whether the simulated interval overlaps the interval of the design with rank 1. */
   readonly tied: boolean;
   readonly simulated: SimulatedTime;
   /** Predicted time over simulated mean, minus 1. */
@@ -150,7 +147,6 @@ export interface SimulatedDesign
 }
 
 interface Explained {
-  /** Null if the run does not explain the prediction. */
   readonly regime: RegimeInfo | null;
   /** The order that the prediction assumes. Null on a CPU. */
   readonly order: UnitsOrder | null;
@@ -211,9 +207,7 @@ export interface BestDesigns {
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly rows: readonly BestRow[];
-  /** How many equal designs each row stands for. Null if equal designs are not grouped. */
   readonly equal: readonly number[] | null;
-  /** The best design of every device, fastest first. Ranks count all designs of the run. */
   readonly ofDevices: readonly BestRow[];
   readonly ofImplementations: readonly BestRow[];
   readonly invalid: SpaceSize['invalid'];
@@ -331,7 +325,6 @@ export interface LandscapeFacets {
   readonly facets: readonly {
     /** The best time among the cells of each pixel, row-major (y, x). NaN if no cell is valid. */
     readonly timeMs: Float32Array;
-    /** 1 if a valid design of the pixel passes the filter. Null if all pixels pass. */
     readonly passing: Uint8Array | null;
     readonly best: number;
     readonly bestDesign: number;
@@ -367,7 +360,6 @@ export interface DeviceBest {
   /** The best predicted design, or the requested one; `null` if it is invalid. `timeMs` is the prediction. */
   readonly best: RankRow | null;
   readonly valid: number;
-  /** Designs that are tied with the best of this device. `tieBand` is for designs of another shape. */
   readonly ties: number;
   readonly tieBand: TieBand;
   readonly evidence: DeviceEvidence | null;

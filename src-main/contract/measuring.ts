@@ -28,7 +28,6 @@ export interface Bundle {
   readonly fileName: string;
   readonly cases: number;
   readonly cache?: CacheState;
-  /** Null if a CUDA device can run all valid designs, or if the request names its designs. */
   readonly leftOut: RunnableDesigns | null;
   readonly packed: readonly string[];
   readonly bytes: number;
@@ -39,7 +38,6 @@ export interface MeasuringRequest {
   readonly target: string;
   /** `external`: another program measured, and its file does not name the backend. */
   readonly backend: BenchBackend | 'external';
-  /** `external`: kernels of other authors, from an imported file. */
   readonly suite: BenchSuite | 'external';
   readonly sourceRunId: number | null;
   readonly deviceId: string | null;
@@ -161,7 +159,6 @@ export interface MeasuredCase {
   /** Null if the case failed, has only `values`, or is not yet measured. */
   readonly measured: MeasuredTime | null;
   readonly correct: boolean | null;
-  /** Set if the results of designs are compared with each other by digests. */
   readonly digest?: string;
   readonly failure: string | null;
   readonly conditions?: Conditions;
@@ -218,7 +215,6 @@ export interface MeasuringComparison {
   readonly measuredOn: string;
   /** `prediction`: the saved predictions of the sweep. Otherwise, a calibration profile makes new predictions. */
   readonly basis: 'prediction' | { readonly profileId: number; readonly name: string };
-  /** Set if the predictions are for the clock of the measurement. */
   readonly clockMhz: number | null;
   /** The designs, fastest measured first. Predicted times cover only the launch and its kernel, like measured times. */
   readonly designs: readonly ComparedDesign[];

@@ -117,7 +117,6 @@ const measuringInput = {
   repeats: v.optional(whole(1, 1000), 15),
   warmUps: v.optional(whole(0, 100), 3),
   caseTimeLimitMs: v.optional(whole(100, 3_600_000), 60_000),
-  /** The state before each launch on a CUDA device. The default is `warm`. */
   cache: v.exactOptional(v.picklist(CACHE_STATES)),
 };
 
@@ -358,7 +357,6 @@ const others = {
   }).returns<api.RunSummary>(),
   'runs.delete': procedure({ id }).returns<null>(),
   'runs.restore': procedure({ id }).returns<null>(),
-  /** Removes all deleted runs and studies for good, and makes the database smaller by the space that they had. */
   'runs.purge': procedure({}).returns<api.Purged>(),
   'runs.diff': procedure({ leftId: id, rightId: id }).returns<api.RunDiff>(),
 
@@ -483,7 +481,6 @@ const others = {
     deviceId: v.optional(shortText),
     count: v.optional(whole(1, 100), 4),
   }).returns<measuring.TuningStep>(),
-  /** Returns the remaining measurements of a run whose target is `webgpu-page` or `caller:NAME`. */
   'bench.plan': procedure({ id }).returns<BenchPlan>(),
   /** Receives measurements of a page or a caller. Each batch is saved before the reply. */
   'bench.record': procedure({ id, records: v.pipe(v.array(v.unknown()), v.maxLength(10_000)) }).returns<null>(),
@@ -678,7 +675,6 @@ const others = {
   }).returns<{ readonly datasets: readonly DatasetEvidence[] }>(),
   'evidence.devices': procedure({}).returns<Readonly<Record<string, DeviceEvidence>>>(),
   'evidence.run': procedure({ runId: id }).returns<readonly TimedDevice[]>(),
-  /** Returns the times of one implementation on a GPU of a data set, by matrix. */
   'evidence.gpu': procedure({ dataset: shortText, gpu: shortText, implementation: shortText }).returns<GpuDetail>(),
 } as const;
 

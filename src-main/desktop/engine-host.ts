@@ -9,7 +9,6 @@ export interface EngineHostOptions {
   /** The Node executable that runs the engine; by default a utility process of Electron. */
   readonly node: string | undefined;
   readonly compileCacheFolder: string;
-  /** The engine ended unexpectedly. It is started again unless it has ended too often. */
   readonly onLost: (message: string, restarting: boolean) => void;
   readonly onFailed: (message: string) => void;
 }

@@ -7,7 +7,6 @@ const SCHEME = 'app';
 const HOST = 'lockstep';
 export const PAGE_ORIGIN = `${SCHEME}://${HOST}`;
 
-/** Links to these hosts open in the user's browser. */
 const LINK_HOSTS = ['doi.org', 'arxiv.org', 'github.com', 'docs.nvidia.com', 'www.w3.org'];
 
 export function registerPageScheme(): void {

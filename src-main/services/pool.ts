@@ -8,7 +8,6 @@ export type WorkerTasks = typeof tasks;
 /** The worker pool. Only this file and the worker itself use Piscina. */
 export interface Pool {
   readonly workers: number;
-  /** Returns how many tasks of a run can run at once, on the workers or on agents. */
   capacity(): number;
   /**
    * Rejects with the signal's reason when the signal fires, and with a `FailureError` if the task hangs. Tasks that the

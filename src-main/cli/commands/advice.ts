@@ -213,7 +213,6 @@ async function sensitivityCommand(
   else saySensitivity(terminal, found);
 }
 
-/** Whole numbers are counts, so all their digits are printed. */
 const figure = (value: number): string =>
   value.toLocaleString('en', Number.isInteger(value) ? {} : { maximumSignificantDigits: 3 });
 

@@ -62,7 +62,6 @@ interface TuneOptions
     GlobalOptions,
     Pick<BenchOptions, 'target' | 'exec' | 'build' | 'kernel' | 'device' | 'repeats' | 'warmUps' | 'caseLimit'> {
   readonly budget: TuningBudget;
-  /** Expected regret at which the tuning stops, a fraction. */
   readonly within: number;
 }
 

@@ -20,7 +20,6 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
   const turns = new Turns();
   /** A weighed answer follows an exact one, so it cancels only weighed ones. A newer recommendation cancels both. */
   const weighings = new Turns();
-  /** Relative files are in the folder of the saved study, unless the input names another folder. */
   const studyOf = async (input: {
     readonly studyId?: number | undefined;
     readonly study: Study;

@@ -31,7 +31,6 @@ import { listedTimes } from './uncertainty.ts';
 const MAX_SPACE = 2 ** 32;
 const MAX_COUNT = 2 ** 31 - 1;
 
-/** Maximum number of designs whose work is returned. Each is explained in full, which takes time. */
 const MAX_WORK_DESIGNS = 64;
 
 type Row = Readonly<Record<string, unknown>>;

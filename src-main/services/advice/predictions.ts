@@ -63,7 +63,6 @@ interface Kept extends Pick<AdvisedDevice, 'inputs'> {
 }
 
 interface Recalled {
-  /** The fastest of the earlier designs that still exist, ascending in time. */
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
   /** The new designs, if an exact answer needs only these; `null` if it must examine all designs. */

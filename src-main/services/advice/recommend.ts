@@ -225,7 +225,6 @@ function differences(picked: Breakdown, baseline: Breakdown): Recommendation['ca
     .sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms));
 }
 
-/** Causes below this fraction of the whole difference are left out of the sentence. */
 const WORTH_SAYING = 0.1;
 const MAX_CAUSES = 3;
 

@@ -19,11 +19,9 @@ export interface CodeSource {
   readonly from: string;
   readonly model: string;
   readonly inputs: readonly InputFact[];
-  /** How the design was picked, and a faster one that the format cannot express. Empty if the user chose the design. */
   readonly pick: string;
   readonly evidence: string;
   readonly law: LengthLaw;
-  /** Whether the design fixes the number of blocks. Otherwise the number follows from the units per slot. */
   readonly isGridFixed: boolean;
   readonly image: ImageOfUnits | null;
 }

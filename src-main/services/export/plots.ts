@@ -16,7 +16,6 @@ const RIGHT = 12;
 const FONT = { fontFamily: 'inherit', fontSize: 11 } as const;
 const colour = (name: string): string => `var(--${name})`;
 
-/** The marks of series 1–5: square, diamond, triangle, cross, disc. */
 const SYMBOLS = [
   'rect',
   'diamond',

@@ -20,7 +20,6 @@ export interface TunedDesign {
 export interface TunerSource extends CodeSource {
   readonly designs: readonly TunedDesign[];
   readonly of: number;
-  /** Sentences on designs that are left out, or listed although other designs are faster. Empty if there are none. */
   readonly leftOut: string;
 }
 

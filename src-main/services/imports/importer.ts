@@ -31,7 +31,6 @@ export interface Imported {
   readonly kind: ImportedFile['kind'];
   readonly cases: readonly CaseResult[];
   readonly devices: readonly string[] | null;
-  /** Null if the file does not describe the device completely. */
   readonly device: MeasuringDevice | null;
   /** The device that the user or the file names. `deviceGuess` is the device that the name of the file suggests. */
   readonly deviceName: string | null;

@@ -338,7 +338,6 @@ export function openBenchmarks(context: Context, targets: Targets, pageSilenceMs
 export type Benchmarks = ReturnType<typeof openBenchmarks>;
 
 function oneAtATime(context: Context) {
-  /** The number of the run that is being measured, or 'another run' while a run is being prepared. */
   let busy: number | 'another run' | null = null;
   return async <T>(begin: () => Promise<Result<T>>, runOf: (begun: T) => number | null): Promise<Result<T>> => {
     // A run leaves `running` before its end is announced, so that listeners can start the next one at once.

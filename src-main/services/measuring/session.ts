@@ -26,7 +26,6 @@ export interface MeasuringSession {
     readonly saved: number;
     readonly total: number;
   };
-  /** Returns the given failure, or a failure of the store. */
   finish(end: 'complete' | 'cancelled' | Failure): Promise<Result<RunRecord>>;
 }
 

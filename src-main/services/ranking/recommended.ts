@@ -21,7 +21,6 @@ export interface RecommendedDesign {
   readonly ties: number;
   readonly band: TieBand;
   readonly isPoint: boolean;
-  /** How the design was weighed over the assumed inputs. Empty if nothing is assumed. */
   readonly weighed: string;
 }
 
