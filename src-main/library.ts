@@ -1,4 +1,4 @@
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Device } from '../src-workers/domain/device.ts';
 import type { LossReport } from '../src-workers/domain/loss.ts';
 import { FailureError, unwrap, type FailureCode } from '../src-workers/domain/result.ts';
@@ -206,19 +206,12 @@ export async function openEngine({ database, workers }: EngineOptions = {}): Pro
 }
 
 /** Runs `Engine.sweep` with a temporary engine. */
-export async function sweep(
-  study: StudySource,
-  { database, workers, ...options }: SweepOptions & EngineOptions = {},
-): Promise<Sweep> {
-  await using engine = await openEngine({
-    ...(database !== undefined && { database }),
-    ...(workers !== undefined && { workers }),
-  });
+export async function sweep(study: StudySource, options: SweepOptions & EngineOptions = {}): Promise<Sweep> {
+  await using engine = await openEngine(options);
   return await engine.sweep(study, options);
 }
 
 async function studyInput(source: StudySource): Promise<{ readonly study: StudyFile; readonly folder: string }> {
   if (typeof source !== 'string') return { study: source, folder: process.cwd() };
-  const { study } = unwrap(await readStudyFile(source));
-  return { study, folder: dirname(resolve(source)) };
+  return unwrap(await readStudyFile(source));
 }

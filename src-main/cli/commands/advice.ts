@@ -115,15 +115,14 @@ interface Options {
 export async function advised(
   what: string,
   device: string | undefined,
-): Promise<Result<{ readonly runId: number } | { readonly study: Study; readonly folder?: string }>> {
+): Promise<Result<{ readonly runId: number } | { readonly study: Study; readonly folder: string }>> {
   const run = runId(what);
   if (run.ok) return ok({ runId: run.value });
-  const located = await readStudyFile(what);
-  if (!located.ok) return located;
-  const { baseFolder } = located.value;
-  const part = device !== undefined && findWhole(device) !== null;
-  const study = part ? { ...located.value.study, devices: [device] } : located.value.study;
-  return ok({ study, ...(baseFolder === null ? {} : { folder: baseFolder }) });
+  const read = await readStudyFile(what);
+  if (!read.ok) return read;
+  const { study, folder } = read.value;
+  const isPart = device !== undefined && findWhole(device) !== null;
+  return ok({ study: isPart ? { ...study, devices: [device] } : study, folder });
 }
 
 async function recommendCommand(engine: Engine, terminal: Terminal, what: string, options: Options): Promise<void> {

@@ -129,10 +129,9 @@ interface Saved {
 }
 
 async function importStudy(engine: Engine, file: string): Promise<Result<Saved>> {
-  const located = await readStudyFile(file);
-  if (!located.ok) return located;
-  const { study, baseFolder } = located.value;
-  const stored = await engine.call('studies.save', { study, ...(baseFolder === null ? {} : { folder: baseFolder }) });
+  const read = await readStudyFile(file);
+  if (!read.ok) return read;
+  const stored = await engine.call('studies.save', read.value);
   if (!stored.ok) return stored;
   const { id, name } = stored.value;
   return ok({ json: { kind: 'study', studyId: id, name }, text: `Study ${id}: ${name}.` });

@@ -24,7 +24,6 @@ import { accessesText } from '../../../src-workers/domain/provenance.ts';
 import { ok, type Result, unwrap, unsupported } from '../../../src-workers/domain/result.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import { parseJson } from '../../contract/json.ts';
-import { parseStudy } from '../../contract/parse.ts';
 import type { Engine } from '../../services/engine.ts';
 import { readBytes, readText } from '../../services/files/files.ts';
 import { studyAxes } from '../../services/studies/plan.ts';
@@ -164,11 +163,10 @@ async function lossOfStudy(
 ): Promise<{ readonly measured: number; readonly computed: number } | null> {
   const lanes = launch?.meanActiveLanes ?? null;
   if (lanes === null) return null;
-  const text = await readText(file, 'a study file (JSON)');
-  const study = text.ok ? parseStudy(text.value, file) : text;
-  if (!study.ok) return null;
-  const { lengths, truncation } = study.value.workload;
-  const folder = dirname(resolve(file));
+  const read = await readStudyFile(file);
+  if (!read.ok) return null;
+  const { study, folder } = read.value;
+  const { lengths, truncation } = study.workload;
   const losses = await engine.call('models.loss', {
     workload: { lengths, truncation },
     n: [CUDA_GROUP_WIDTH],
@@ -206,9 +204,9 @@ async function workOfStudy(
 ): Promise<readonly ComparedWork[] | null> {
   if (launch === null || launch.blockThreads === null || launch.gridBlocks === null) return null;
   const { launches, blockThreads, gridBlocks, issuedInstructions, executedInstructions, l2Sectors, dramBytes } = launch;
-  const located = await readStudyFile(file);
-  if (!located.ok) return null;
-  const { study, baseFolder } = located.value;
+  const read = await readStudyFile(file);
+  if (!read.ok) return null;
+  const { study, folder } = read.value;
   const gpus = (await readDevices(engine, file)).filter(({ kind }) => kind === 'gpu');
   const device = gpus.find((one) => chooseArchitecture([one]) === arch) ?? gpus[0];
   const axes = device && studyAxes(study, [device]);
@@ -216,7 +214,7 @@ async function workOfStudy(
   const { threadsPerUnit, loop, balancing, implementations } = axes.value;
   const asked = await engine.call('advice.predict', {
     study,
-    ...(baseFolder === null ? {} : { folder: baseFolder }),
+    folder,
     deviceId: device.id,
     // A profile shows neither the implementation nor the balancing, so the first ones of the study are used.
     designs: threadsPerUnit.map((threads) => ({

@@ -154,12 +154,11 @@ export async function sweepCommand(
   file: string,
   options: Options & { readonly top: number; readonly device?: readonly string[]; readonly best?: number },
 ): Promise<void> {
-  const located = unwrap(await readStudyFile(file));
-  const { baseFolder } = located;
-  const study = { ...located.study, ...(options.device && { devices: [...options.device] }) };
+  const { study: written, folder } = unwrap(await readStudyFile(file));
+  const study = { ...written, ...(options.device && { devices: [...options.device] }) };
   const start = performance.now();
   const started = await followRun(engine, terminal, 'Predicting', () =>
-    engine.call('runs.start', { study, ...(baseFolder === null ? {} : { folder: baseFolder }), best: options.best }),
+    engine.call('runs.start', { study, folder, best: options.best }),
   );
   return reportSweep(engine, terminal, unwrap(started), performance.now() - start, options);
 }

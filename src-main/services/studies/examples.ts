@@ -46,9 +46,10 @@ export async function seedExamples({ store, host, resourceFolder }: Context): Pr
   for (const file of added.reverse()) {
     const example = await readStudyFile(join(resourceFolder, EXAMPLES_FOLDER, file));
     if (!example.ok) return example;
-    firstId = there.get(example.value.study.name) ?? null;
+    const { study, folder } = example.value;
+    firstId = there.get(study.name) ?? null;
     if (firstId !== null) continue;
-    const stored = await saveStudy(store, { ...example.value, example: true });
+    const stored = await saveStudy(store, { study, baseFolder: folder, example: true });
     if (!stored.ok) return stored;
     firstId = stored.value.id;
   }

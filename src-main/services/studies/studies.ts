@@ -19,12 +19,12 @@ export interface RunStudy extends LocatedStudy {
   readonly workloadHash: string;
 }
 
-export async function readStudyFile(path: string): Promise<Result<LocatedStudy>> {
-  const file = resolve(path);
+/** Reads a study file. Its relative paths start in `folder`. */
+export async function readStudyFile(path: string): Promise<Result<{ readonly study: Study; readonly folder: string }>> {
   const text = await readText(path, 'a study file (JSON)');
   if (!text.ok) return text;
   const study = parseStudy(text.value, path);
-  return study.ok ? ok({ study: study.value, baseFolder: dirname(file), example: false }) : study;
+  return study.ok ? ok({ study: study.value, folder: dirname(resolve(path)) }) : study;
 }
 
 export function locatedStudy(spec: unknown, what: string): Result<LocatedStudy> {
