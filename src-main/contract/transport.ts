@@ -396,13 +396,13 @@ function pageToken({ location, history, localStorage }: PageLike): string | null
   return offered;
 }
 
+const CONNECT_MS = 15_000;
+
 /** Uses a MessagePort in the desktop app, a WebSocket in a browser. After `engine.lost`, a new call connects again. */
-export function connectEngine(page: PageLike, timeoutMs = 15_000): Promise<Result<Client>> {
+export function connectEngine(page: PageLike): Promise<Result<Client>> {
   const { promise, resolve } = Promise.withResolvers<Result<Client>>();
-  const timer = setTimeout(
-    () => resolve(fail('cancelled', `the engine did not answer within ${timeoutMs / 1000} seconds`)),
-    timeoutMs,
-  );
+  const late = fail('cancelled', `the engine did not answer within ${CONNECT_MS / 1000} seconds`);
+  const timer = setTimeout(() => resolve(late), CONNECT_MS);
   const bridge = page.lockstep;
   let tidy = () => {};
   if (bridge) {

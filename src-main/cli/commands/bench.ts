@@ -468,8 +468,8 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
 
 function rankCorrelation({ spearman, kendall, designs }: MeasuringComparison): string {
   if (Number.isFinite(spearman)) return `${spearman.toFixed(3)} (Spearman), ${kendall.toFixed(3)} (Kendall)`;
-  const alike = (name: 'medianMs' | 'predictedMs') => designs.every((one) => one[name] === designs[0][name]);
-  return `undefined, because all ${alike('medianMs') ? 'measured' : 'predicted'} times are equal`;
+  const isMeasuredAlike = designs.every(({ medianMs }) => medianMs === designs[0].medianMs);
+  return `undefined, because all ${isMeasuredAlike ? 'measured' : 'predicted'} times are equal`;
 }
 
 function printContention(terminal: Terminal, found: ContentionFindings): void {

@@ -17,15 +17,9 @@ import { webgpuTarget } from '../measuring/targets.ts';
 import { CHROMIUM_NAMES } from './chromium.mjs';
 import { makeDefaultFolder, migrationsIn } from '../files/data-folder.ts';
 
-function check(
-  id: string,
-  label: string,
-  found: string | null,
-  advice: string,
-  state: DoctorCheck['state'] = 'absent',
-): DoctorCheck {
+function check(id: string, label: string, found: string | null, advice = ''): DoctorCheck {
   return found === null
-    ? { id, label, state, found: 'not found', advice }
+    ? { id, label, state: 'absent', found: 'not found', advice }
     : { id, label, state: 'ok', found, advice: '' };
 }
 
@@ -34,14 +28,10 @@ async function cudaCompiler(): Promise<DoctorCheck> {
   const chosen = await findToolkit(process.env, await localCapabilities());
   const version = chosen.ok ? await nvccVersion(chosen.value.nvcc) : chosen;
   const found = chosen.ok && version.ok ? `nvcc ${version.value} (${chosen.value.nvcc})` : null;
-  if (found !== null && chosen.ok && chosen.value.lacking.length > 0)
-    return {
-      id,
-      label,
-      state: 'problem',
-      found,
-      advice: `This nvcc cannot compile for a GPU of this machine: ${lackingText(chosen.value.lacking)}.`,
-    };
+  if (found !== null && chosen.ok && chosen.value.lacking.length > 0) {
+    const advice = `This nvcc cannot compile for a GPU of this machine: ${lackingText(chosen.value.lacking)}.`;
+    return { id, label, state: 'problem', found, advice };
+  }
   return check(
     id,
     label,
@@ -80,12 +70,8 @@ function databaseCheck(file: string, resourceFolder: string): DoctorCheck {
     return { id: 'database', label: 'Database', state: 'problem', found: looked.error.message, advice };
   }
   const { bytes } = looked.value;
-  return check(
-    'database',
-    'Database',
-    `${file} (${bytes === null ? 'not created yet' : `${(bytes / 1e6).toFixed(1)} MB`})`,
-    '',
-  );
+  const size = bytes === null ? 'not created yet' : `${(bytes / 1e6).toFixed(1)} MB`;
+  return check('database', 'Database', `${file} (${size})`);
 }
 
 export async function doctorChecks(
@@ -106,15 +92,12 @@ export async function doctorChecks(
     webgpuTarget(programs, signal),
     cacheSizes(),
   ]);
+  const memory = `${(totalmem() / 2 ** 30).toFixed(1)} GiB`;
+  const processor = [cpus()[0]?.model ?? 'unknown', `${availableParallelism()} threads`, caches, memory];
   return [
     // An old Node is refused at every start, so this one is new enough.
-    check('node', 'Node', `${process.version} (${process.execPath})`, ''),
-    check(
-      'processor',
-      'Processor',
-      `${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} threads${caches === '' ? '' : `, ${caches}`}, ${(totalmem() / 2 ** 30).toFixed(1)} GiB`,
-      '',
-    ),
+    check('node', 'Node', `${process.version} (${process.execPath})`),
+    check('processor', 'Processor', processor.filter(Boolean).join(', ')),
     database,
     check(
       'electron',
@@ -142,7 +125,7 @@ export async function doctorChecks(
       'Measuring on AMD devices needs ROCm: hipcc in PATH, in ROCM_PATH, or named by HIPCC. Predictions work without it.',
     ),
     webgpu.available
-      ? check('webgpu', 'WebGPU', webgpu.label, '')
+      ? check('webgpu', 'WebGPU', webgpu.label)
       : { id: 'webgpu', label: 'WebGPU', state: 'absent', found: `not found (${webgpu.label})`, advice: webgpu.advice },
   ];
 }

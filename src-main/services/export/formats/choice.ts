@@ -38,8 +38,6 @@ const CANNOT_RUN = '1e30f';
 
 const DESIGNS_PER_LINE = 6;
 
-const float = (value: number, decimals: number): string => `${value.toFixed(decimals)}f`;
-
 /** Writes 0 for the number of blocks if it follows from the units per slot, and the reverse. */
 function designRow(design: ChoiceDesign, device: Device): string {
   const { threadsPerUnit, blockThreads, launch } = design;
@@ -148,7 +146,7 @@ function writeTables({ means, spreads, units, designs, logNs }: ChoiceTable, dev
   const points = means.length * spreads.length * units.length;
   const rows = Array.from({ length: points }, (_, point) => {
     const own = logNs.subarray(point * designs.length, (point + 1) * designs.length);
-    return `    ${Array.from(own, (log) => (Number.isNaN(log) ? CANNOT_RUN : float(log, 4))).join(', ')},`;
+    return `    ${Array.from(own, (log) => (Number.isNaN(log) ? CANNOT_RUN : `${log.toFixed(4)}f`)).join(', ')},`;
   });
   const all = designs.map((design) => designRow(design, device));
   const lines = Array.from(
