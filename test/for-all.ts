@@ -22,3 +22,9 @@ export const forAllAsync =
   (numRuns: number) =>
   <Values extends [unknown, ...unknown[]]>(...property: Property<Values, Promise<void>>): Promise<void> =>
     fc.assert(fc.asyncProperty(...property), { numRuns });
+
+/** Generates whole numbers from `min` to `max`. */
+export const whole = (min: number, max: number): fc.Arbitrary<number> => fc.integer({ min, max });
+
+/** Generates numbers from `min` to `max`. */
+export const real = (min: number, max: number): fc.Arbitrary<number> => fc.double({ min, max, noNaN: true });

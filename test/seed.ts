@@ -27,6 +27,8 @@ declare module 'vitest' {
   interface Matchers<R extends void | Promise<void>> {
     /** Expects a failure with a code (`null`: any code) and a message. A regular expression as message must match. */
     toFail(code: FailureCode | null, message?: string | RegExp): R;
+    /** Expects a number that differs from another one by less than a fraction of it. */
+    toBeNear(wanted: number, fraction: number): R;
     /** Expects a number above `low` and below `high`. */
     toBeBetween(low: number, high: number): R;
     /** Expects a number of at least `low` and at most `high`. */
@@ -34,6 +36,11 @@ declare module 'vitest' {
   }
 }
 expect.extend({
+  toBeNear: (found: number, wanted: number, fraction: number) => {
+    const difference = found / wanted - 1;
+    const message = () => `expected ${found} to differ from ${wanted} by less than ${fraction}, not by ${difference}`;
+    return { pass: Math.abs(difference) < fraction, message };
+  },
   toBeBetween: (found: number, low: number, high: number) => ({
     pass: found > low && found < high,
     message: () => `expected ${found} to be above ${low} and below ${high}`,
