@@ -7,6 +7,7 @@ import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import { KERNEL_INPUTS, withKernelValue, type KernelNumber } from '../../src-workers/domain/provenance.ts';
 import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder } from '../db/sample.ts';
+import { say } from './report.ts';
 
 /*
  * `npm run bench -- advice [EXAMPLE …]` measures the answers of the Study view after an edit, for each field of every
@@ -116,12 +117,12 @@ const write = (name: string, field: string, answers: Answers): void => {
     const { ms, processorMs } = answers[step];
     return `${ms.toFixed(0).padStart(7)} ${processorMs.toFixed(0).padStart(6)}${ms > STEPS[step] ? ' !' : '  '}`;
   });
-  process.stdout.write(`${name.padEnd(21)}${field.padEnd(29)}${figures.join('')}\n`);
+  say(`${name.padEnd(21)}${field.padEnd(29)}${figures.join('')}`);
 };
 
 const fields = options.fields?.split(',') ?? Object.keys(EDITS);
-process.stdout.write(`${''.padEnd(50)}${steps.map((step) => `${step}, ms`.padStart(10).padEnd(16)).join('')}\n`);
-process.stdout.write(`${''.padEnd(50)}${steps.map(() => '  clock   CPU  ').join(' ')}\n`);
+say(`${''.padEnd(50)}${steps.map((step) => `${step}, ms`.padStart(10).padEnd(16)).join('')}`);
+say(`${''.padEnd(50)}${steps.map(() => '  clock   CPU  ').join(' ')}`);
 const all: { readonly name: string; readonly field: string; readonly answers: Answers }[] = [];
 for (const name of positionals.length > 0 ? positionals : NAMES) {
   const { $schema: _schema, ...study } = JSON.parse(readFileSync(join(EXAMPLES, `${name}.json`), 'utf8'));
@@ -139,7 +140,7 @@ for (const name of positionals.length > 0 ? positionals : NAMES) {
         write(name, field, answers);
       } catch (error) {
         if (!(error instanceof FailureError)) throw error;
-        process.stdout.write(`${name.padEnd(21)}${field.padEnd(29)}${error.message}\n`);
+        say(`${name.padEnd(21)}${field.padEnd(29)}${error.message}`);
       }
     }
     await engine.close();
@@ -148,9 +149,7 @@ for (const name of positionals.length > 0 ? positionals : NAMES) {
 for (const step of steps) {
   const missed = all.filter(({ answers }) => answers[step].ms > STEPS[step]).length;
   const sure = all.filter(({ answers }) => answers[step].processorMs / 2 > STEPS[step]).length;
-  process.stdout.write(
-    `\n${step}: ${all.length} edits, ${missed} above ${STEPS[step]} ms, ${sure} of them even on two idle cores\n`,
-  );
+  say(`\n${step}: ${all.length} edits, ${missed} above ${STEPS[step]} ms, ${sure} of them even on two idle cores`);
   const slowest = all.toSorted((a, b) => b.answers[step].processorMs - a.answers[step].processorMs);
   for (const { name, field, answers } of slowest.slice(0, Number(options.worst))) write(name, field, answers);
 }

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mersenneTwister, type UniformSource } from '../../src-workers/numeric/random.ts';
 import { median, sortedQuantile } from '../../src-workers/numeric/statistics.ts';
+import { say } from './report.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const BENCH = 'test/bench/short.ts';
@@ -71,10 +72,9 @@ function timesIn(folder: string): ReadonlyMap<string, number> {
 
 /** @returns the exit code: 2 if the revision is unknown, or if the benchmark does not run there */
 export function benchAgainst(name: string, rounds: number): number {
-  const print = (line: string) => void process.stdout.write(`${line}\n`);
   const found = findRevision(name);
   if ('missing' in found) {
-    print(found.missing);
+    say(found.missing);
     return 2;
   }
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-against-'));
@@ -91,19 +91,19 @@ export function benchAgainst(name: string, rounds: number): number {
           times.get(what)![side].push(ms);
         }
     }
-    print(`this tree against ${found.commit.slice(0, 10)}, ${rounds} rounds`);
-    print(`${'case'.padEnd(38)} ${'before, ms'.padStart(12)} ${'now, ms'.padStart(12)}    ratio  95 % of resamples`);
+    say(`this tree against ${found.commit.slice(0, 10)}, ${rounds} rounds`);
+    say(`${'case'.padEnd(38)} ${'before, ms'.padStart(12)} ${'now, ms'.padStart(12)}    ratio  95 % of resamples`);
     const uniform = mersenneTwister(1);
     for (const [what, { earlier, later }] of times) {
       const [before, now] = [Float64Array.from(earlier), Float64Array.from(later)];
       const { ratio, low, high, isSlower } = compareTimes(before, now, uniform);
       const cells = [median(before), median(now)].map((ms) => ms.toPrecision(4).padStart(12)).join(' ');
       const interval = `${ratio.toFixed(2).padStart(8)}  ${low.toFixed(2)} to ${high.toFixed(2)}`;
-      print(`${what.padEnd(38)} ${cells} ${interval}${isSlower ? '  SLOWER' : ''}`);
+      say(`${what.padEnd(38)} ${cells} ${interval}${isSlower ? '  SLOWER' : ''}`);
     }
     return 0;
   } catch (error) {
-    print(
+    say(
       `The benchmark does not run in ${found.commit.slice(0, 10)}: ${error instanceof Error ? error.message : String(error)}`,
     );
     return 2;

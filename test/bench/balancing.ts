@@ -18,7 +18,7 @@ import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { seededRandom, type Random } from '../../src-workers/simulate/random.ts';
 import { planOf } from '../unit/sweep-plans.ts';
 import { pick } from './composite-designs.ts';
-import { printWorst, summarise } from './differences.ts';
+import { printWorst, reportErrors, say, type Compared } from './report.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -37,14 +37,11 @@ const { values: options } = parseArgs({
 const HALF_WIDTH = 0.0098;
 const MAX_REPLICATIONS = 400;
 
-interface Row {
+interface Row extends Compared {
   readonly label: string;
   readonly balancing: string;
   readonly regime: string;
   readonly waves: number;
-  readonly kernelMs: number;
-  readonly simulatedMs: number;
-  readonly difference: number;
 }
 
 const LAWS = ['geometric(0.05)', 'uniform(1, 100)', 'file:acts-propagation-steps.csv', 'zipf(1.6, 2000)'];
@@ -129,18 +126,18 @@ for (let seed = 0; rows.length < Number(options.designs); seed += 1) {
     `${design.device.id} c=${issueCycles.toFixed(1)} p=${kneeSoftness.toFixed(1)}`;
   const accuracy = { seed, halfWidth: HALF_WIDTH, maxReplications: MAX_REPLICATIONS };
   const simulated = unwrap(simulateDesign(predictor, 0, accuracy));
-  const simulatedMs = simulated.meanMs - design.balancingMs;
+  const actual = simulated.meanMs - design.balancingMs;
   // An imprecise simulation cannot judge a prediction.
-  if (!simulated.precise || !(simulatedMs > 0)) continue;
+  if (!simulated.precise || !(actual > 0)) continue;
   const start = performance.now();
-  const kernelMs = predictChunk(predictor, 0, 1).timeMs[0] - design.balancingMs;
+  const predicted = predictChunk(predictor, 0, 1).timeMs[0] - design.balancingMs;
   predictedMs += performance.now() - start;
   const regime = explainDesign(predictor, 0)!.regime.id;
-  rows.push({ label, balancing, regime, waves, kernelMs, simulatedMs, difference: kernelMs / simulatedMs - 1 });
+  rows.push({ label, balancing, regime, waves, predicted, actual });
 }
 
 const isSorted = ({ balancing }: Row): boolean => balancing !== 'none' && !balancing.startsWith('dynamic-fetch');
-const report = (name: string, of: (row: Row) => boolean): void => summarise(name, rows.filter(of));
+const report = (name: string, of: (row: Row) => boolean): void => reportErrors(name, rows.filter(of));
 report('all sorted', isSorted);
 for (const name of new Set(rows.map(({ balancing }) => balancing.replace(/\(.*/, ''))))
   report(`  ${name}`, ({ balancing }) => balancing.startsWith(name));
@@ -148,7 +145,7 @@ report('  at most one wave', (row) => isSorted(row) && row.waves <= 1);
 report('  1 to 4 waves', (row) => isSorted(row) && row.waves > 1 && row.waves <= 4);
 report('  more waves', (row) => isSorted(row) && row.waves > 4);
 for (const regime of new Set(rows.map((row) => row.regime))) report(`  ${regime}`, (row) => row.regime === regime);
-process.stdout.write(`${((predictedMs / rows.length) * 1e3).toFixed(0)} µs a prediction, nothing shared\n`);
+say(`${((predictedMs / rows.length) * 1e3).toFixed(0)} µs a prediction, nothing shared`);
 for (const name of ['dynamic-fetch', 'dynamic-fetch(group)', 'dynamic-fetch(4)', 'dynamic-fetch(16)'])
   report(`  ${name}`, ({ balancing }) => balancing === name);
 const judged = options.balancing === undefined && !isInOrder ? rows.filter(isSorted) : rows;

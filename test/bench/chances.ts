@@ -14,13 +14,13 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import { loadEvidence } from '../../src-workers/evidence/load.ts';
 import { readLaunches } from '../../src-workers/evidence/shapes.ts';
 import { LAUNCH_DATASETS } from '../../src-workers/models/launches/datasets.ts';
+import { percent, say } from './report.ts';
 import { MEASURED, measuredRows, tiledTimes } from './spaces.ts';
 import { kindOf, sweptTimes } from './tie-bands.ts';
 import { GPUS as devices, gpu as catalogueGpu } from '../catalogue.ts';
 
 const SAMPLES = 256;
 const FOLDER = join(import.meta.dirname, '../../db/evidence');
-const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Competing designs, and the properties that determine the errors of their predictions. */
 interface Contest {
@@ -67,13 +67,13 @@ const EDGES = [0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0001];
 /** Returns two texts: the mean chance stated for some designs, and the part of them within 3 % of the best. */
 function stated(list: readonly Statement[]): readonly string[] {
   const mean = (of: (one: Statement) => number): number => list.reduce((sum, one) => sum + of(one), 0) / list.length;
-  return [mean((one) => one.chance), mean((one) => Number(one.held))].map((value) => `${(100 * value).toFixed(0)} %`);
+  return [mean((one) => one.chance), mean((one) => Number(one.held))].map((value) => percent(value, 0));
 }
 
 function report(label: string, contests: readonly Contest[]): void {
   const all = contests.filter(({ designs }) => designs.length > 1).flatMap(statements);
   if (all.length === 0) return;
-  print(`\n${label}: ${contests.length} choices`);
+  say(`\n${label}: ${contests.length} choices`);
   for (const [title, some] of [
     ['all designs', all],
     ['the choice', all.filter(({ chosen }) => chosen)],
@@ -83,7 +83,7 @@ function report(label: string, contests: readonly Contest[]): void {
       return own.length === 0 ? [] : [`${stated(own).join(' → ')} (${own.length})`];
     });
     const [chance, held] = stated(some);
-    print(`  ${title}: stated ${chance}, held ${held}; ${cells.join(', ')}`);
+    say(`  ${title}: stated ${chance}, held ${held}; ${cells.join(', ')}`);
   }
 }
 

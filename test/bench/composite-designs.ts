@@ -18,7 +18,10 @@ import { prepareBlockLaw } from '../../src-workers/predict/time/block-law.ts';
 import { smoothRounds, type CycleTable, type Schedulers } from '../../src-workers/predict/time/cycles.ts';
 import { computeLaunchCycles, makePlainLaunch } from '../../src-workers/predict/time/regimes.ts';
 import { makeResidency } from '../../src-workers/predict/time/residency.ts';
+import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import type { Random } from '../../src-workers/simulate/random.ts';
+import { replicate, type ReplicationOptions } from '../../src-workers/simulate/replicate.ts';
+import { independentGroups } from '../../src-workers/simulate/samplers.ts';
 
 /** Computes the depth of a work group of n unsorted units, one unit per lane. This is the simplest `GroupDepth`. */
 export function unsortedDepth(law: LengthLaw, n: number): GroupDepth {
@@ -46,13 +49,21 @@ export const kneeRate = (
   groups: number,
 ): Float64Array => cycleTable({ latencyCycles, issueCycles, kneeSoftness, schedulers }, groups);
 
-export interface RandomDesign {
-  readonly label: string;
+/** A launch of independent work groups on an imaginary device. */
+export interface IndependentLaunch {
   readonly depth: GroupDepth;
+  /** W_b of the model; the next three fields are R, M and G. M and G are at least 1. */
   readonly groupsPerBlock: number;
   readonly residentBlocks: number;
   readonly multiprocessors: number;
   readonly gridBlocks: number;
+  /** t(w) in cycles, for w = 0…R·W_b groups or more. */
+  readonly cyclesPerIteration: CycleTable;
+  readonly schedulers?: Schedulers;
+}
+
+export interface RandomDesign extends IndependentLaunch {
+  readonly label: string;
   readonly cyclesPerIteration: Float64Array;
   readonly schedulers: Schedulers;
 }
@@ -125,22 +136,19 @@ export function randomDesign(random: Random, maxGroupEnds = 2e6): RandomDesign {
   }
 }
 
-/** A launch of independent work groups on an imaginary device. */
-export interface IndependentLaunch {
-  readonly depth: GroupDepth;
-  /** W_b of the model; the next three fields are R, M and G. M and G are at least 1. */
-  readonly groupsPerBlock: number;
-  readonly residentBlocks: number;
-  readonly multiprocessors: number;
-  readonly gridBlocks: number;
-  /** t(w) in cycles, for w = 0…R·W_b groups or more. */
-  readonly cyclesPerIteration: CycleTable;
-  readonly schedulers?: Schedulers;
-}
-
-/** Returns the expected time of a launch of independent work groups, in cycles. */
-export function predictCycles(launch: IndependentLaunch): number {
+/** Prepares the prediction of a launch of independent work groups. */
+export function prepareLaunch(launch: IndependentLaunch): ReturnType<typeof makePlainLaunch> {
   const block = prepareBlockLaw(launch.depth, launch.groupsPerBlock);
   const residency = makeResidency(block, launch.residentBlocks, launch.cyclesPerIteration, launch.schedulers);
-  return computeLaunchCycles(makePlainLaunch(residency, launch.gridBlocks, launch.multiprocessors));
+  return makePlainLaunch(residency, launch.gridBlocks, launch.multiprocessors);
 }
+
+/** Returns the expected time of a launch, in cycles. */
+export const predictCycles = (launch: IndependentLaunch): number => computeLaunchCycles(prepareLaunch(launch));
+
+/** Simulates a launch several times. */
+export const simulateCycles = (
+  { depth, ...device }: IndependentLaunch,
+  options: ReplicationOptions,
+  draw = independentGroups(depth),
+): ReturnType<typeof replicate> => replicate(prepareDevice(device, draw), options);

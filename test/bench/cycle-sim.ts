@@ -10,7 +10,8 @@ import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { validateDevice } from '../../src-workers/parse/device.ts';
 import { makeGivenLengths, type OrderedLengths } from '../../src-workers/predict/ordered.ts';
-import { once, percent, predictLaunch, profileOf, readLengths, readRows, reportLaunches, say, type Row } from './loop-launches.ts'; // prettier-ignore
+import { once, predictLaunch, profileOf, readLengths, readRows, type Row } from './loop-launches.ts';
+import { percent, reportErrors, say, type Compared } from './report.ts';
 
 const { values: options } = parseArgs({ options: { all: { type: 'boolean', default: false } } });
 const folder = join(import.meta.dirname, '..', 'data', 'cycle-sim');
@@ -29,20 +30,14 @@ function predict(row: Row): number {
   return predictLaunch(row, launch) * device.clockMhz * 1e3;
 }
 
-interface Launch {
+interface Launch extends Compared {
   readonly row: Row;
-  readonly simulated: number;
-  readonly predicted: number;
 }
 const launches: readonly Launch[] = ['designs.csv', 'spmv.csv']
   .flatMap((name) => readRows(join(folder, name)))
-  .map((row) => ({ row, simulated: Number(row.cycles), predicted: predict(row) }));
+  .map((row) => ({ row, actual: Number(row.cycles), predicted: predict(row) }));
 
-const report = (title: string, of: (launch: Launch) => boolean): void => {
-  const some = launches.filter(of);
-  const times = (name: 'predicted' | 'simulated') => Float64Array.from(some, (launch) => launch[name]);
-  reportLaunches(title, times('predicted'), times('simulated'));
-};
+const report = (title: string, of: (launch: Launch) => boolean): void => reportErrors(title, launches.filter(of), true);
 
 const isNested = ({ row }: Launch): boolean => /^(nested\d+|flat1)$/.test(row.kernel);
 const isOneLoop = ({ row }: Launch): boolean => /^(flatone|fetchone)1$/.test(row.kernel);
@@ -63,7 +58,7 @@ for (const law of ['geometric', 'pareto'])
 report('sparse products', ({ row }) => row.rows !== undefined);
 
 if (options.all)
-  for (const { row, simulated, predicted } of launches)
+  for (const { row, actual, predicted } of launches)
     say(
-      `${row.device} ${row.law} ${row.kernel} ${row.unitsPerThread || 'fetched'} × ${row.blockThreads} × ${row.gridBlocks} ${row.registers ?? ''}: ${simulated}, predicted ${predicted.toFixed(0)} (${percent(predicted / simulated - 1)})`,
+      `${row.device} ${row.law} ${row.kernel} ${row.unitsPerThread || 'fetched'} × ${row.blockThreads} × ${row.gridBlocks} ${row.registers ?? ''}: ${actual}, predicted ${predicted.toFixed(0)} (${percent(predicted / actual - 1)})`,
     );

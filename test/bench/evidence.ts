@@ -15,10 +15,10 @@ import { SPMV_DATASETS } from '../../src-workers/models/spmv/datasets.ts';
 import type { FittedImplementation, KeptParameters } from '../../src-workers/evidence/kept.ts';
 import { fitFolds, measuredTimes } from './evidence-fit.ts';
 import { predictedH100 } from './h100-launches.ts';
-import { measuredBands } from './tie-bands.ts';
+import { percent, say } from './report.ts';
+import { measuredBands, sweptParameters } from './tie-bands.ts';
 import { judgeEvidence } from '../../src-workers/evidence/judge-all.ts';
 import { makePair, unseenPairs, type Judged } from '../../src-workers/evidence/judge.ts';
-import { sweptParameters } from './swept-parameters.ts';
 import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts';
 import { PARAMETERS_FILE, PREDICTED_FILE, readMeasured } from '../../src-workers/evidence/load.ts';
 import { GPUS as devices } from '../catalogue.ts';
@@ -120,8 +120,6 @@ const UNSEEN_REGRET = 1.1;
 const mark = (value: number, limit: number, digits: number): string =>
   `${value.toFixed(digits)}${value <= limit ? ' ' : '!'}`;
 const figure = (value: number | null | undefined): string => value?.toFixed(3) ?? '–';
-const percent = (value: number, digits = 0): string => `${(100 * value).toFixed(digits)} %`;
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 function sayGpu({ device, column, implementations, choice: all, choiceLarge }: GpuEvidence, id: string): void {
   const choice = all!;
@@ -131,7 +129,7 @@ function sayGpu({ device, column, implementations, choice: all, choiceLarge }: G
     : '';
   const fixed = choice.bestFixed ? `${choice.bestFixed.name} ${figure(choice.bestFixed.regret)}` : '–';
   say(
-    `${column} (${device}): choice ${mark(choice.regret, target.regret, 3)} (p95 ${choice.regretP95.toFixed(2)}, hits ${percent(choice.hitRate)}, best fixed ${fixed}, four numbers ${figure(choice.fourNumbersRegret)})${large}`,
+    `${column} (${device}): choice ${mark(choice.regret, target.regret, 3)} (p95 ${choice.regretP95.toFixed(2)}, hits ${percent(choice.hitRate, 0)}, best fixed ${fixed}, four numbers ${figure(choice.fourNumbersRegret)})${large}`,
   );
   for (const one of implementations)
     say(

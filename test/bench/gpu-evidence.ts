@@ -22,6 +22,7 @@ import { TABLE_I } from '../../src-workers/models/imbalance/swatman-figures.ts';
 import { mean, sortedQuantile, spearman } from '../../src-workers/numeric/statistics.ts';
 import { readCsr } from '../../src-workers/parse/csr.ts';
 import { call as callEngine } from '../unit/engine-calls.ts';
+import { say } from './report.ts';
 
 /*
  * `npm run gpu-evidence -- --out DIR` collects in one command the evidence from a GPU that is available for twenty
@@ -85,7 +86,6 @@ if (unknown !== undefined) {
 }
 const out = resolve(options.out);
 mkdirSync(join(out, 'records'), { recursive: true });
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const SIZES = options.tiny
   ? { designs: 4, calibration: 4, repeats: 2, warmUps: 0, units: 256, tuned: 8 }

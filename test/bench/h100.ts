@@ -14,7 +14,8 @@ import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { H100_LOOPS, H100_PRODUCTS, readH100, type H100Launch } from '../../src-workers/evidence/h100.ts';
 import { H100, orderOf, predictH100 } from './h100-launches.ts';
-import { predictLaunch, readRows, reportLaunches, say, type LoopLaunch } from './loop-launches.ts';
+import { predictLaunch, readRows, type LoopLaunch } from './loop-launches.ts';
+import { reportErrors, say, type Compared } from './report.ts';
 
 const { values: options } = parseArgs({
   options: { all: { type: 'boolean', default: false }, ptx: { type: 'boolean', default: false } },
@@ -22,19 +23,18 @@ const { values: options } = parseArgs({
 const root = join(import.meta.dirname, '..', '..');
 const evidence = join(root, 'db/evidence');
 
-interface Launch<Row = H100Launch> {
+/** Times are in µs. */
+interface Launch<Row = H100Launch> extends Compared {
   readonly row: Row;
-  readonly us: number;
-  readonly predicted: number;
   /** The predicted time if the user also states how the gathers of a product behave. */
   readonly stated: number;
 }
 
 function predict(row: H100Launch): Launch {
   const from = options.ptx ? 'ptx' : 'sass';
-  const { columns, medianUs: us } = row;
+  const { columns, medianUs: actual } = row;
   const predicted = predictH100(row, from);
-  if (columns === null) return { row, us, predicted, stated: predicted };
+  if (columns === null) return { row, actual, predicted, stated: predicted };
   // Adds the gathers of a product to a profile. Columns are random, so every gather needs its own sector.
   const withGathers = (kernel: KernelProfile): KernelProfile => ({
     ...kernel,
@@ -42,12 +42,12 @@ function predict(row: H100Launch): Launch {
       access.pattern === 'scattered' ? { ...access, footprintBytes: 4 * columns, missFraction: 1 } : access,
     ),
   });
-  return { row, us, predicted, stated: predictH100(row, from, withGathers) };
+  return { row, actual, predicted, stated: predictH100(row, from, withGathers) };
 }
 
 function report(title: string, some: readonly Launch<LoopLaunch>[], which: 'predicted' | 'stated' = 'predicted'): void {
-  const column = (name: 'us' | typeof which): Float64Array => Float64Array.from(some, (launch) => launch[name]);
-  if (some.length > 2) reportLaunches(title, column(which), column('us'));
+  const rows = some.map((launch) => ({ predicted: launch[which], actual: launch.actual }));
+  if (rows.length > 2) reportErrors(title, rows, true);
 }
 
 const launches = [...(await readH100(evidence, H100_LOOPS)), ...(await readH100(evidence, H100_PRODUCTS))].map(predict);
@@ -75,10 +75,10 @@ const jagged = readRows(join(root, 'test/data/measured/h100-triton.csv')).map((r
   const kernel: KernelProfile = { ...KERNEL_DEFAULTS, ...study.kernel };
   const launch = { device: H100, kernel, units, ordered: orderOf('ca-GrQc', units) };
   const predicted = 1e3 * predictLaunch(design, launch);
-  return { row: design, us: Number(row.us), predicted, stated: predicted };
+  return { row: design, actual: Number(row.us), predicted, stated: predicted };
 });
 report('Triton: jagged sums', jagged);
 
 if (options.all)
-  for (const { row, us, predicted } of [...launches, ...jagged])
-    say(`${Object.values(row).join(' ')}: ${us.toFixed(1)} µs, predicted ${predicted.toFixed(1)}`);
+  for (const { row, actual, predicted } of [...launches, ...jagged])
+    say(`${Object.values(row).join(' ')}: ${actual.toFixed(1)} µs, predicted ${predicted.toFixed(1)}`);

@@ -7,7 +7,6 @@ import type { KernelProfile, LoopForm } from '../../src-workers/domain/kernel.ts
 import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inspectKernel } from '../../src-workers/inspect/inspect.ts';
-import { sortedQuantile, spearman } from '../../src-workers/numeric/statistics.ts';
 import { makeUnitLaw, type OrderedLengths } from '../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
@@ -88,18 +87,3 @@ export function launchPlan(row: LoopLaunch, { device, kernel, units, ordered }: 
 /** Returns the predicted time of one launch, ms. */
 export const predictLaunch = (row: LoopLaunch, launched: Launched): number =>
   predictChunk(createPredictor(launchPlan(row, launched)), 0, 1).timeMs[0];
-
-export const say = (line: string): void => void process.stdout.write(`${line}\n`);
-export const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
-
-/**
- * Prints the rank correlation, the errors, and the cost of the choice: the measured time of the design that is
- * predicted to be fastest, over the fastest measured time.
- */
-export function reportLaunches(title: string, predicted: Float64Array, measured: Float64Array): void {
-  const errors = predicted.map((time, at) => Math.abs(time / measured[at] - 1)).sort();
-  const choice = measured[predicted.indexOf(Math.min(...predicted))];
-  say(
-    `${title.padEnd(42)} ${String(predicted.length).padStart(3)}  rank ${spearman(predicted, measured).toFixed(3)}  median ${percent(sortedQuantile(errors, 0.5)).padStart(6)}  95 % ${percent(sortedQuantile(errors, 0.95)).padStart(6)}  choice ${(choice / Math.min(...measured)).toFixed(3)}`,
-  );
-}

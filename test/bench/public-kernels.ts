@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Inspection } from '../../src-workers/domain/inspection.ts';
 import type { Phase } from '../../src-workers/domain/kernel.ts';
 import { inspectKernel, sourceName } from '../../src-workers/inspect/inspect.ts';
+import { say } from './report.ts';
 import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
 
 const [folder] = process.argv.slice(2);
@@ -32,7 +33,7 @@ for (const name of readdirSync(folder).filter((one) => one.endsWith('.ptx'))) {
     found.push(inspected.value);
   }
 }
-process.stdout.write(`${found.length} kernels of ${files} files\n`);
+say(`${found.length} kernels of ${files} files`);
 
 const loopOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
 const phase = (name: 'prologue' | 'unit' | 'combine' | 'refill', of: (one: Phase) => number) => (one: Inspection) =>
@@ -63,5 +64,5 @@ for (const [name, figure] of Object.entries(figures)) {
   const quantiles = Array.from({ length: 11 }, (_, at) =>
     Number(sortedQuantile(values, 0.05 + 0.09 * at).toPrecision(3)),
   );
-  process.stdout.write(`${name.padEnd(26)} ${String(values.length).padStart(4)}  ${quantiles.join('  ')}\n`);
+  say(`${name.padEnd(26)} ${String(values.length).padStart(4)}  ${quantiles.join('  ')}`);
 }

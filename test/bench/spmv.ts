@@ -9,6 +9,7 @@ import { fitSpmv, measureSpmv, syntheticMatrices, type SpmvRow } from '../measur
 import { matrixFiles } from '../data/bench/spmv-reference.ts';
 import { inFolder } from '../db/sample.ts';
 import { lacks, TOOLS } from '../tools.mjs';
+import { say } from './report.ts';
 
 /*
  * `npm run bench -- spmv` measures the SpMV kernels of the examples on the software adapter, on every matrix of the
@@ -21,10 +22,9 @@ const EFFORT = { designs: 6, rounds: 10 };
 const MIN_SPEARMAN = 0.9;
 const MIN_CELLS = 60;
 
-const print = (line: string): void => void process.stdout.write(`${line}\n`);
 function hold(label: string, value: number, least: number): void {
   const holds = value >= least;
-  print(`${holds ? 'ok    ' : 'FAILED'}  ${label}: ${Number(value.toFixed(3))} (at least ${least})`);
+  say(`${holds ? 'ok    ' : 'FAILED'}  ${label}: ${Number(value.toFixed(3))} (at least ${least})`);
   if (!holds) process.exitCode = 1;
 }
 
@@ -34,9 +34,9 @@ const ofRows = (rows: readonly SpmvRow[], of: 'measuredMs' | 'predictedMs'): Flo
 const fit = (): Promise<void> =>
   inFolder(async (folder) => {
     const { study, meanError } = await fitSpmv(await measureSpmv(syntheticMatrices(folder), EFFORT));
-    print(`kernel ${JSON.stringify(study.kernel)}`);
-    for (const { name, kernel } of study.implementations!) print(`${name} ${JSON.stringify(kernel)}`);
-    print(`mean error of ln(time) ${meanError.toFixed(3)}`);
+    say(`kernel ${JSON.stringify(study.kernel)}`);
+    for (const { name, kernel } of study.implementations!) say(`${name} ${JSON.stringify(kernel)}`);
+    say(`mean error of ln(time) ${meanError.toFixed(3)}`);
   });
 
 async function judge(): Promise<void> {
@@ -46,11 +46,11 @@ async function judge(): Promise<void> {
   hold('cells of implementation, mapping and matrix', rows.length, MIN_CELLS);
   hold('Spearman of predicted and measured times', figures.spearman.value, MIN_SPEARMAN);
   const { interval } = figures.spearman;
-  if (interval) print(`        95 % interval over cells: ${interval.low.toFixed(3)} to ${interval.high.toFixed(3)}`);
+  if (interval) say(`        95 % interval over cells: ${interval.low.toFixed(3)} to ${interval.high.toFixed(3)}`);
   const byMatrix = Object.fromEntries(
     [...Map.groupBy(rows, ({ matrix }) => matrix)].map(([matrix, of]) => {
       const one = spearman(ofRows(of, 'measuredMs'), ofRows(of, 'predictedMs'));
-      print(`        ${matrix} alone: ${one.toFixed(3)} over ${of.length} cells`);
+      say(`        ${matrix} alone: ${one.toFixed(3)} over ${of.length} cells`);
       return [matrix, one];
     }),
   );
@@ -69,7 +69,7 @@ async function judge(): Promise<void> {
 }
 
 if (lacks('swiftshader')) {
-  print(`spmv: no SwiftShader. Get Chromium: ${TOOLS.chromium.get}`);
+  say(`spmv: no SwiftShader. Get Chromium: ${TOOLS.chromium.get}`);
   process.exitCode = 1;
 } else if (parseArgs({ options: { fit: { type: 'boolean' } } }).values.fit) await fit();
 else await judge();

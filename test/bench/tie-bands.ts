@@ -4,14 +4,15 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import type { KeptAgreement, KeptBand, KeptBands, MeasuredChip } from '../../src-workers/evidence/bands.ts';
 import { shapeTimes } from '../../src-workers/evidence/judge-shapes.ts';
 import { agreement, type Judged } from '../../src-workers/evidence/judge.ts';
-import { sweptParameters } from './swept-parameters.ts';
 import { loadEvidence } from '../../src-workers/evidence/load.ts';
+import type { SpmvParameter, SpmvParameters } from '../../src-workers/evidence/spmv-parameters.ts';
 import { readLaunches, type ShapeGpu } from '../../src-workers/evidence/shapes.ts';
 import { libraryTakesEvenShares } from '../../src-workers/evidence/spmv-designs.ts';
 import { LAUNCH_DATASETS, type LaunchDataset } from '../../src-workers/models/launches/datasets.ts';
 import type { MeasuredGpu } from '../../src-workers/models/spmv/datasets.ts';
 import type { MatrixSummary } from '../../src-workers/models/spmv/summary.ts';
-import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
+import { median, sortedQuantile } from '../../src-workers/numeric/statistics.ts';
+import { LAUNCH_FLOOR_MS } from '../../src-workers/predict/constants.ts';
 
 /**
  * Computes how far two predictions must differ for measurements to confirm their order. The error of a ratio of two
@@ -96,6 +97,36 @@ interface Launches extends Predicted<Float64Array> {
 }
 
 type Basis = 'catalogue' | 'assumed';
+
+/**
+ * Returns the parameters that a sweep uses to predict for a GPU. With `catalogue`, they come from the catalogue, and
+ * are `null` if the GPU has none there. With `assumed`, they are the medians of the other GPUs, as for a GPU without a
+ * measured bandwidth. The start time of a launch depends on the driver and the timing method, so it is always the
+ * median of the values fitted on this GPU.
+ */
+export function sweptParameters(
+  { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,
+  gpu: MeasuredGpu,
+  by: Basis,
+): (SpmvParameters & { readonly startMicroseconds: number }) | null {
+  const middle = (gpus: readonly MeasuredGpu[], name: SpmvParameter): number =>
+    median(
+      Float64Array.from(
+        gpus.flatMap(({ implementations }) => implementations),
+        ({ column }) => kept[dataset.id][column].values[name]!,
+      ),
+    );
+  const startMicroseconds = dataset.gpus.includes(gpu)
+    ? Number(middle([gpu], 'startMicroseconds').toPrecision(3))
+    : LAUNCH_FLOOR_MS * 1e3;
+  const { achievedBandwidthFraction: known } = devices.get(gpu.device)!;
+  if (by === 'assumed') {
+    const others = dataset.gpus.filter(({ device }) => device !== gpu.device);
+    return { bandwidthFraction: middle(others, 'bandwidthFraction'), startMicroseconds };
+  }
+  return known === undefined ? null : { bandwidthFraction: known, startMicroseconds };
+}
+
 /** Returns the times that a sweep predicts for an implementation, one per matrix. */
 export function sweptTimes({ dataset, predicted }: Judged, column: string, by: Basis): readonly (number | null)[] {
   const kept = predicted![dataset.id][column];

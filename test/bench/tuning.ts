@@ -19,6 +19,7 @@ import { tuningSpace } from '../../src-workers/tune/space.ts';
 import { makeAxis, createProcess, fitWidths, type Process } from '../../src-workers/tune/process.ts';
 import { createTuner, logImprovement, type Tuner, type TuningSpace } from '../../src-workers/tune/tuner.ts';
 import { planOf } from '../unit/sweep-plans.ts';
+import { percent, say } from './report.ts';
 import { MEASURED, measuredRows, tiledTimes } from './spaces.ts';
 import { exampleStudy, gpu } from '../catalogue.ts';
 
@@ -38,7 +39,6 @@ const BUDGET = 120;
 const MIN_KEPT = { each: 0.75, all: 0.9 };
 
 const ROOT = join(import.meta.dirname, '../..');
-const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** A space to tune, and its true times in ms. */
 interface Replay {
@@ -283,9 +283,9 @@ function report(label: string, replayOf: (seed: number) => Replay): void {
   const claimed =
     claims.length === 0
       ? `no claim within ${BUDGET}`
-      : `${kept} of ${claims.length} claims true, after ${ends} measurements, worst regret ${(100 * worst).toFixed(1)} %`;
+      : `${kept} of ${claims.length} claims true, after ${ends} measurements, worst regret ${percent(worst)}`;
   const verdict = isFewer && isKept ? 'ok    ' : 'below ';
-  print(`${verdict} ${label}${rank}: ${foundText(tuned)}; plain ${foundText(plain)}; random ${random}; ${claimed}`);
+  say(`${verdict} ${label}${rank}: ${foundText(tuned)}; plain ${foundText(plain)}; random ${random}; ${claimed}`);
 }
 
 const asked = process.argv.slice(2);
@@ -313,9 +313,9 @@ const spaces: readonly (readonly [string, () => Promise<(seed: number) => Replay
     ] as const
   ).map(([name, id]) => [`${name} on ${id}`, () => example(name, id)] as const),
 ];
-print(`Measurements until within 3 % (found of ${SEEDS}), at most ${BUDGET}, ${STEP} at a time:`);
+say(`Measurements until within 3 % (found of ${SEEDS}), at most ${BUDGET}, ${STEP} at a time:`);
 for (const [label, open] of spaces)
   if (asked.length === 0 || asked.some((one) => label.startsWith(one))) report(label, await open());
-print(
+say(
   `True claims: ${totals.kept} of ${totals.claims}${totals.kept >= MIN_KEPT.all * totals.claims ? '' : ', below 90 %'}.`,
 );

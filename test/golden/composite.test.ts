@@ -1,33 +1,30 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import { makeGroupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
 import * as laws from '../../src-workers/models/workload/laws.ts';
 import { smoothRounds } from '../../src-workers/predict/time/cycles.ts';
 import { spearman } from '../../src-workers/numeric/statistics.ts';
-import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
-import { replicate, type ReplicationOptions } from '../../src-workers/simulate/replicate.ts';
+import type { ReplicationOptions } from '../../src-workers/simulate/replicate.ts';
 import { indexSampler, independentGroups } from '../../src-workers/simulate/samplers.ts';
-import * as compositeDesigns from '../bench/composite-designs.ts';
+import {
+  type IndependentLaunch,
+  kneeRate,
+  predictCycles,
+  randomDesign,
+  simulateCycles,
+  unsortedDepth,
+} from '../bench/composite-designs.ts';
 import { categorical } from '../categorical.ts';
 
-const simulated = (
-  { depth, ...device }: compositeDesigns.IndependentLaunch,
-  options: ReplicationOptions,
-  draw = independentGroups(depth),
-) => replicate(prepareDevice(device, draw), options);
-
 function errorOf(
-  launch: compositeDesigns.IndependentLaunch,
+  launch: IndependentLaunch,
   options: ReplicationOptions,
   draw = independentGroups(launch.depth),
 ): number {
-  return Math.abs(compositeDesigns.predictCycles(launch) / simulated(launch, options, draw).meanCycles - 1);
+  const { meanCycles } = simulateCycles(launch, options, draw);
+  return Math.abs(predictCycles(launch) / meanCycles - 1);
 }
-
-/** Returns `count` schedulers whose groups compete only for issue. */
-const apart = (count: number) => ({ count, issueShare: 1 });
 
 /** This is a short form of test/bench/composite.ts, which judges 2,000 designs by the same figures. */
 describe('the composite prediction against the event simulation', () => {
@@ -35,12 +32,12 @@ describe('the composite prediction against the event simulation', () => {
     const random = seededRandom(11);
     const predicted: number[] = [];
     const measured: number[] = [];
-    while (predicted.length < 80) {
-      const { label, ...launch } = compositeDesigns.randomDesign(random, 5e4);
+    while (predicted.length < 48) {
+      const { label, ...launch } = randomDesign(random, 5e4);
       // For constant lengths, prediction and simulation are both exact (test/property/composite.test.ts).
       if (label.startsWith('constant')) continue;
       const groups = launch.gridBlocks * launch.groupsPerBlock;
-      const times = simulated(launch, {
+      const times = simulateCycles(launch, {
         seed: predicted.length,
         atLeast: Math.max(8, Math.ceil(1e5 / groups)),
         atMost: Math.max(16, Math.ceil(2e6 / groups)),
@@ -48,7 +45,7 @@ describe('the composite prediction against the event simulation', () => {
       });
       // So few replications do not determine the mean of a heavy tail, so designs with a heavy tail are left out.
       if (times.standardErrorCycles > 0.005 * times.meanCycles) continue;
-      predicted.push(compositeDesigns.predictCycles(launch));
+      predicted.push(predictCycles(launch));
       measured.push(times.meanCycles);
     }
     const errors = predicted.map((cycles, i) => Math.abs(cycles / measured[i] - 1)).sort((a, b) => a - b);
@@ -63,7 +60,7 @@ describe('the composite prediction against the event simulation', () => {
     const survival = new Float64Array(depth.values.length);
     depth.survivalInto(survival, 4);
     const index = indexSampler(survival.map((above, i) => (i === 0 ? 1 : survival[i - 1]) - above));
-    const cyclesPerIteration = compositeDesigns.kneeRate(400, 60, 4, 4, 16);
+    const cyclesPerIteration = kneeRate(400, 60, 4, 4, 16);
     const launch = { depth, multiprocessors: 20, residentBlocks: 4, groupsPerBlock: 4, gridBlocks, cyclesPerIteration };
     const options = { seed: 1, atLeast: 200, atMost: 2000, relativeStandardError: 0.005 };
     // The prediction assumes that the groups of a block end one by one, but here they end together.
@@ -83,15 +80,9 @@ describe('the composite prediction against the event simulation', () => {
     [18, 414, 0.00164, { n: 16, W: 18, R: 3, M: 46, grids: [474, 484, 550], knee: [510, 11.41, 2, 4] }],
   ] as const)('takes account of the few multiprocessors that hold several of the rare units: %i and %i', (...row) => {
     const [low, high, share, { n, W: groupsPerBlock, R: residentBlocks, M: multiprocessors, grids, knee }] = row;
-    const depth = compositeDesigns.unsortedDepth(categorical({ [low]: 1 - share, [high]: share }), n);
+    const depth = unsortedDepth(categorical({ [low]: 1 - share, [high]: share }), n);
     const [latency, issue, softness, schedulers] = knee;
-    const cyclesPerIteration = compositeDesigns.kneeRate(
-      latency,
-      issue,
-      softness,
-      schedulers,
-      residentBlocks * groupsPerBlock,
-    );
+    const cyclesPerIteration = kneeRate(latency, issue, softness, schedulers, residentBlocks * groupsPerBlock);
     for (const gridBlocks of grids) {
       const launch = { depth, multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, cyclesPerIteration };
       const error = errorOf(launch, { seed: 1, atLeast: 60, atMost: 200, relativeStandardError: 0.01 });
@@ -105,59 +96,21 @@ describe('the composite prediction against the event simulation', () => {
    * two groups; without that, the prediction was 10 % too short. Blocks of two groups run on two of four schedulers.
    * When all waited for the fullest scheduler, the prediction was 8 % too long.
    */
-  it.each<
-    [
-      string,
-      LengthLaw,
-      Omit<compositeDesigns.IndependentLaunch, 'depth' | 'cyclesPerIteration'>,
-      number,
-      [number, number, number],
-    ]
-  >([
-    [
-      'one block with rare long units',
-      categorical({ 9: 0.96959, 432: 0.03041 }),
-      { groupsPerBlock: 6, residentBlocks: 1, multiprocessors: 8, gridBlocks: 596, schedulers: apart(2) },
-      32,
-      [240, 358.05, 4.7],
-    ],
-    [
-      'four blocks on four schedulers',
-      unwrap(laws.geometricLaw(0.014977)),
-      { groupsPerBlock: 5, residentBlocks: 4, multiprocessors: 8, gridBlocks: 1420, schedulers: apart(4) },
-      1,
-      [150, 25.09, 6.8],
-    ],
-    [
-      'five blocks with a group on each scheduler',
-      unwrap(laws.geometricLaw(0.078696)),
-      { groupsPerBlock: 2, residentBlocks: 5, multiprocessors: 46, gridBlocks: 3419, schedulers: apart(2) },
-      2,
-      [589, 291.82, 3.5],
-    ],
-    [
-      'six blocks of one group at once',
-      unwrap(laws.binomialLaw(178, 0.4508)),
-      { groupsPerBlock: 1, residentBlocks: 15, multiprocessors: 132, gridBlocks: 731, schedulers: apart(4) },
-      8,
-      [11, 2.47, 4.2],
-    ],
-    [
-      'equal blocks that do not use all schedulers',
-      unwrap(laws.constantLaw(1)),
-      { groupsPerBlock: 2, residentBlocks: 9, multiprocessors: 8, gridBlocks: 566, schedulers: apart(4) },
-      16,
-      [16, 5.05, 4.8],
-    ],
-  ])('takes account of schedulers that finish a block late: %s', (_, law, launch, n, [latency, issue, softness]) => {
-    // prettier-ignore
-    const { count } = launch.schedulers!;
-    const groups = count * Math.ceil((launch.residentBlocks * launch.groupsPerBlock) / count);
-    const cyclesPerIteration = smoothRounds(compositeDesigns.kneeRate(latency, issue, softness, count, groups), count);
+  it.each([
+    ['rare long units', categorical({ 9: 0.96959, 432: 0.03041 }), 32, [6, 1, 8, 596], [240, 358.05, 4.7, 2]],
+    ['four blocks on four schedulers', unwrap(laws.geometricLaw(0.014977)), 1, [5, 4, 8, 1420], [150, 25.09, 6.8, 4]],
+    ['a group on each scheduler', unwrap(laws.geometricLaw(0.078696)), 2, [2, 5, 46, 3419], [589, 291.82, 3.5, 2]],
+    ['blocks of one group', unwrap(laws.binomialLaw(178, 0.4508)), 8, [1, 15, 132, 731], [11, 2.47, 4.2, 4]],
+    ['idle schedulers', unwrap(laws.constantLaw(1)), 16, [2, 9, 8, 566], [16, 5.05, 4.8, 4]],
+  ] as const)('takes account of schedulers that finish a block late: %s', (_, law, n, [W, R, M, G], knee) => {
+    const [latency, issue, softness, count] = knee;
+    const groups = count * Math.ceil((R * W) / count);
+    const cyclesPerIteration = smoothRounds(kneeRate(latency, issue, softness, count, groups), count);
+    const launch = { groupsPerBlock: W, residentBlocks: R, multiprocessors: M, gridBlocks: G, cyclesPerIteration };
+    const depth = unsortedDepth(law, n);
     const options = { seed: 1, atLeast: 8, atMost: 60, relativeStandardError: 0.005 };
-    expect(
-      errorOf({ ...launch, depth: compositeDesigns.unsortedDepth(law, n), cyclesPerIteration }, options),
-    ).toBeLessThanOrEqual(0.05);
+    const schedulers = { count, issueShare: 1 };
+    expect(errorOf({ ...launch, depth, schedulers }, options)).toBeLessThanOrEqual(0.05);
   });
 
   it.each([2, 3])('does not add a wave to exactly %i waves of nearly even blocks', (waves) => {
@@ -171,7 +124,7 @@ describe('the composite prediction against the event simulation', () => {
       const depth = makeGroupDepthLaw(unwrap(laws.poissonLaw(30)), 1, { kind: 'none' }, 'nested', rounds, {
         setupIterations: 0,
       });
-      const cyclesPerIteration = compositeDesigns.kneeRate(2240, 300, 6.5, 4, 2 * groupsPerBlock);
+      const cyclesPerIteration = kneeRate(2240, 300, 6.5, 4, 2 * groupsPerBlock);
       const device = { multiprocessors: 128, residentBlocks: 2, cyclesPerIteration };
       const launch = { ...device, depth, groupsPerBlock, gridBlocks: waves * 2 * 128 };
       const error = errorOf(launch, { seed: 1, atLeast: 16, atMost: 64, relativeStandardError: 0.005 });
@@ -191,9 +144,9 @@ describe('the composite prediction against the event simulation', () => {
     ['a narrow uniform law', unwrap(laws.uniformLaw(90, 100)), 5, 11],
     ['a narrow uniform law', unwrap(laws.uniformLaw(90, 100)), 46, 47],
   ] as const)('has the last block for certain: %s', (_, law, multiprocessors, gridBlocks) => {
-    const cyclesPerIteration = compositeDesigns.kneeRate(572, 45.5, 3.5, 4, 32);
+    const cyclesPerIteration = kneeRate(572, 45.5, 3.5, 4, 32);
     const device = { multiprocessors, residentBlocks: 1, groupsPerBlock: 32, cyclesPerIteration };
-    const launch = { ...device, depth: compositeDesigns.unsortedDepth(law, 32), gridBlocks };
+    const launch = { ...device, depth: unsortedDepth(law, 32), gridBlocks };
     expect(errorOf(launch, { seed: 1, atLeast: 30, atMost: 300, relativeStandardError: 0.004 })).toBeLessThan(0.06);
   });
 });
