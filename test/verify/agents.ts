@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder } from '../db/sample.ts';
 import { startAgent, startRedis, type CommandProcess } from '../redis.ts';
 import { findTool } from '../tools.mjs';
-import { expectSound, inStore, savedParts, work } from './kills.ts';
+import { expectSound, sweepIn, work } from './kills.ts';
 import { inSeconds, wholeBelow, type Report, type Section } from './report.ts';
 
 /** Ends agents, the engine that uses them, and the Redis between them at random moments. */
@@ -30,13 +29,8 @@ async function verifyAgents(report: Report, kills: number): Promise<void> {
   let complete = 0;
   await inFolder(async (folder) => {
     const file = (name: string): string => join(folder, `${name}.db`);
-    const partsIn = (name: string) =>
-      inStore(file(name), (store) => {
-        const run = unwrap(store.listRuns({})).rows.findLast(({ kind }) => kind === 'sweep');
-        return run ? { parts: savedParts(store, 'sweep', run.id), best: run.best } : null;
-      });
     const alone = await work('sweep', file('alone'));
-    const expected = partsIn('alone');
+    const expected = sweepIn(file('alone'));
     report.say(`sweep: ${expected?.parts.size} parts in ${inSeconds(alone.workMs)} without agents`);
 
     const redis = await startRedis(folder);
@@ -69,7 +63,7 @@ async function verifyAgents(report: Report, kills: number): Promise<void> {
         const name = `run-${run}`;
         const ms = alone.workMs * uniform();
         const kill = uniform() < 0.25 ? ({ after: 'ready', ms, whom: 'engine' } as const) : null;
-        const before = partsIn(name)?.parts ?? new Map<string, string>();
+        const before = sweepIn(file(name))?.parts ?? new Map<string, string>();
         let over = false;
         const working = work('sweep', file(name), { kill }).finally(() => (over = true));
         while (!over) {
@@ -80,7 +74,7 @@ async function verifyAgents(report: Report, kills: number): Promise<void> {
         struck['engine killed'] += Number(killed);
         const at = `run ${run}, seed ${report.seed}, strike ${strikes()}`;
         expectSound(report, at, file(name));
-        const now = partsIn(name);
+        const now = sweepIn(file(name));
         const lost = [...before].filter(([key, value]) => now?.parts.get(key) !== value);
         if (lost.length > 0) report.fail(`${at}: ${lost.length} parts saved before are gone or changed`);
         const done = lines.find((line) => line.startsWith('done '));

@@ -131,6 +131,20 @@ export function savedParts(store: Store, what: keyof typeof KIND, runId: number)
   return parts;
 }
 
+/** A saved sweep: its parts, its best design and its state. */
+export interface Swept {
+  readonly parts: ReadonlyMap<string, string>;
+  readonly best: unknown;
+  readonly state: string;
+}
+
+/** Returns the last sweep of a file. */
+export const sweepIn = (file: string): Swept | null =>
+  inStore(file, (store) => {
+    const run = unwrap(store.listRuns({})).rows.findLast(({ kind }) => kind === 'sweep');
+    return run ? { parts: savedParts(store, 'sweep', run.id), best: run.best, state: run.state } : null;
+  });
+
 /** Returns the output of Debian's `sqlite3` for a check of the file. It is `ok` if nothing is wrong. */
 export function soundBySqlite(file: string): string {
   if (findTool('sqlite3') === null) return 'ok\n';

@@ -239,16 +239,6 @@ export function readKernel(kind: keyof KernelTexts, bytes: Uint8Array): void {
   soundOrRefused(inspectKernel('hostile', texts, {}), soundInspection);
 }
 
-function readJson<T>(bytes: Uint8Array, then: (value: unknown) => Result<T>, names?: RegExp): void {
-  let value: unknown;
-  try {
-    value = JSON.parse(decode(bytes));
-  } catch {
-    return; // The reader has already refused invalid JSON.
-  }
-  soundOrRefused(then(value), anything, names);
-}
-
 const CACHE = sample('test/data/kernel-tuner/convolution-A100.json.gz');
 const T4 = sample('test/data/kernel-tuner/convolution-A100_T4.json.gz');
 const RESULTS = sample('test/data/measured/cpu-xeon-2-cores.jsonl');
@@ -397,7 +387,19 @@ export const PARSERS: readonly Parser[] = [
     filesOf(JSON_TOKENS, sample('db/examples/kernels/spmv/spmv.kernel.json')),
     (bytes, label) => parseKernelManifest(decode(bytes), label),
   ),
-  { name: 'device', files: filesOf(JSON_TOKENS, GPU), read: (bytes) => readJson(bytes, validateDevice, /./) },
+  {
+    name: 'device',
+    files: filesOf(JSON_TOKENS, GPU),
+    read(bytes) {
+      let value: unknown;
+      try {
+        value = JSON.parse(decode(bytes));
+      } catch {
+        return; // The reader has already refused invalid JSON.
+      }
+      soundOrRefused(validateDevice(value), anything, /./);
+    },
+  },
   {
     name: 'trace',
     files: fc.oneof(anyBytes, damaged(fc.constant(TRACE)), fc.constant(TRACE)),

@@ -19,7 +19,7 @@ import { openStore } from '../../db/store.ts';
 import type { Store } from '../../db/store-api.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from '../db/sample.ts';
-import { expectSound, goldenFile, inStore, savedParts, work } from './kills.ts';
+import { expectSound, goldenFile, inStore, savedParts, sweepIn, work, type Swept } from './kills.ts';
 import { wholeBelow, type Report, type Section } from './report.ts';
 
 const open = (file: string) => openStore({ file, migrationsFolder: MIGRATIONS, busyTimeoutMs: 100 });
@@ -131,18 +131,6 @@ function damagedFiles(report: Report, count: number, folder: string): void {
 }
 
 // A whole engine, and what happens around it.
-
-interface Swept {
-  readonly parts: ReadonlyMap<string, string>;
-  readonly best: unknown;
-  readonly state: string;
-}
-
-const sweepIn = (file: string): Swept | null =>
-  inStore(file, (store) => {
-    const run = unwrap(store.listRuns({})).rows.find((one) => one.name === 'Killed');
-    return run ? { parts: savedParts(store, 'sweep', run.id), best: run.best, state: run.state } : null;
-  });
 
 function expectSame(report: Report, at: string, file: string, expected: Swept): void {
   const swept = sweepIn(file);
