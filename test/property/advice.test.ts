@@ -7,7 +7,7 @@ import { stretchedLaw, stretchedOrder } from '../../src-workers/advise/change.ts
 import { axisCounts, decodeInto, type SpaceAxes } from '../../src-workers/domain/space.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import { moments } from '../../src-workers/models/workload/laws.ts';
-import { forAll } from '../for-all.ts';
+import { forAll, real, whole } from '../for-all.ts';
 
 const axes: SpaceAxes = {
   devices: [{ kind: 'gpu' } as Device],
@@ -47,8 +47,8 @@ it.each([
   const alike = axes.launch.length * axes.registerCap.length * axes.blockThreads.length;
   const entry = fc.record({
     design: fc.oneof(fc.nat(alike - 1), fc.nat(size - 1)),
-    blocks: fc.integer({ min: 1, max: 4 }),
-    timeMs: fc.integer({ min: 100, max: 101 }),
+    blocks: whole(1, 4),
+    timeMs: whole(100, 101),
   });
   forAll(fc.uniqueArray(entry, { selector: ({ design }) => design, minLength: 1, maxLength: 40 }), (tied) => {
     const of = new Map(tied.map((one) => [one.design, one]));
@@ -101,25 +101,23 @@ it('the designs that two spaces share have the same values, and are all designs 
 });
 
 describe('a stretched law', () => {
-  const law = fc.uniqueArray(fc.integer({ min: 1, max: 500 }), { minLength: 2, maxLength: 20 }).chain((lengths) =>
-    fc
-      .array(fc.integer({ min: 1, max: 50 }), { minLength: lengths.length, maxLength: lengths.length })
-      .map((weights) => {
-        const total = weights.reduce((sum, weight) => sum + weight, 0);
-        return {
-          label: 'law',
-          support: Float64Array.from(lengths).sort(),
-          probability: Float64Array.from(weights, (weight) => weight / total),
-          truncatedMass: 0,
-        };
-      }),
+  const law = fc.uniqueArray(whole(1, 500), { minLength: 2, maxLength: 20 }).chain((lengths) =>
+    fc.array(whole(1, 50), { minLength: lengths.length, maxLength: lengths.length }).map((weights) => {
+      const total = weights.reduce((sum, weight) => sum + weight, 0);
+      return {
+        label: 'law',
+        support: Float64Array.from(lengths).sort(),
+        probability: Float64Array.from(weights, (weight) => weight / total),
+        truncatedMass: 0,
+      };
+    }),
   );
 
   it('keeps the mean, whole lengths and the total probability', () =>
-    forAll(law, fc.double({ min: 0.25, max: 3, noNaN: true }), (one, factor) => {
+    forAll(law, real(0.25, 3), (one, factor) => {
       const { mean } = moments(one);
       const out = stretchedLaw(one, factor, mean);
-      expect(Math.abs(moments(out).mean / mean - 1)).toBeLessThan(1e-9);
+      expect(moments(out).mean).toBeNear(mean, 1e-9);
       expect(Math.abs(out.probability.reduce((sum, mass) => sum + mass, 0) - 1)).toBeLessThan(1e-9);
       for (const [at, length] of out.support.entries()) {
         expect(Number.isInteger(length) && length >= 0).toBe(true);
@@ -140,8 +138,8 @@ describe('a stretched law', () => {
 });
 
 it('a stretched order has whole lengths next to those of its law, and keeps their sum', () => {
-  const lengths = fc.array(fc.integer({ min: 0, max: 500 }), { minLength: 1, maxLength: 300 });
-  forAll(lengths, fc.double({ min: 0.25, max: 3, noNaN: true }), (given, factor) => {
+  const lengths = fc.array(whole(0, 500), { minLength: 1, maxLength: 300 });
+  forAll(lengths, real(0.25, 3), (given, factor) => {
     const before = Float64Array.from(given);
     const sum = before.reduce((total, length) => total + length, 0);
     const mean = sum / before.length;
@@ -164,10 +162,7 @@ describe('the least regret', () => {
   };
   const spaces = [space([64, 128, 256], [1, 2, 4]), space([128, 64, 512], [2, 1, 8])];
   const sizes = spaces.map((one) => axisCounts(one).reduce((product, count) => product * count, 1));
-  const time = fc.oneof(
-    { weight: 6, arbitrary: fc.integer({ min: 10, max: 40 }) },
-    { weight: 1, arbitrary: fc.constant(NaN) },
-  );
+  const time = fc.oneof({ weight: 6, arbitrary: whole(10, 40) }, { weight: 1, arbitrary: fc.constant(NaN) });
   const times = fc.tuple(...sizes.map((size) => fc.array(time, { minLength: size, maxLength: size })));
 
   it('equals the result of comparing all designs one by one, matched by the values of their axes', () =>

@@ -23,14 +23,12 @@ import { prepareDevice } from '../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { independentGroups } from '../../src-workers/simulate/samplers.ts';
 import { kneeRate, predictCycles, randomDesign, unsortedDepth, type RandomDesign } from '../bench/composite-designs.ts';
-import { forAll, forAllOf } from '../for-all.ts';
+import { forAll, forAllOf, real, whole } from '../for-all.ts';
 
 /** Generates designs of the benchmark's space, each from a seed. */
-const anyDesign = fc.integer({ min: 0, max: 2 ** 31 }).map((seed) => randomDesign(seededRandom(seed), 1e9));
-
-function predict(design: RandomDesign, change: Partial<RandomDesign> = {}): number {
-  return predictCycles({ ...design, ...change });
-}
+const anyDesign = whole(0, 2 ** 31).map((seed) => randomDesign(seededRandom(seed), 1e9));
+const predict = (design: RandomDesign, change: Partial<RandomDesign> = {}): number =>
+  predictCycles({ ...design, ...change });
 
 describe('the composite prediction', () => {
   it('is the mean of the longest block if each group has a multiprocessor of its own', () => {
@@ -62,19 +60,17 @@ describe('the composite prediction', () => {
           });
           // In the law's tail, lengths within a factor of e² become their mean, so the largest are not exact.
           const { label } = law;
-          expect(Math.abs(cycles / longest - 1), `${multiprocessors} groups of ${units} of ${label}`).toBeLessThan(
-            0.03,
-          );
+          expect(cycles, `${multiprocessors} groups of ${units} of ${label}`).toBeNear(longest, 0.03);
         }
   });
 
   it('equals the waves in step exactly if there is no imbalance, and so does the simulation', () => {
     forAll(
-      fc.integer({ min: 1, max: 500 }),
-      fc.integer({ min: 1, max: 8 }),
-      fc.integer({ min: 1, max: 8 }),
-      fc.integer({ min: 1, max: 20 }),
-      fc.integer({ min: 1, max: 400 }),
+      whole(1, 500),
+      whole(1, 8),
+      whole(1, 8),
+      whole(1, 20),
+      whole(1, 400),
       (length, groupsPerBlock, residentBlocks, multiprocessors, gridBlocks) => {
         // Whole numbers prevent differences by rounding.
         const cyclesPerIteration = kneeRate(40, 3, 2, 2, residentBlocks * groupsPerBlock).map(Math.round);
@@ -94,56 +90,44 @@ describe('the composite prediction', () => {
     );
   });
 
-  it('is the mean depth for a single group', () => {
-    forAll(anyDesign, (design) => {
-      const alone = { groupsPerBlock: 1, residentBlocks: 1, gridBlocks: 1 };
-      const expected = design.depth.meanDepth * design.cyclesPerIteration[1];
+  it('is the mean depth for a single group, and scales with the rate', () => {
+    forAll(anyDesign, real(0.01, 1), (design, factor) => {
+      const alone = predict(design, { groupsPerBlock: 1, residentBlocks: 1, gridBlocks: 1 });
       // The cells are means of the law, and are summed in another order.
-      expect(Math.abs(predict(design, alone) / expected - 1)).toBeLessThan(1e-9);
+      expect(alone).toBeNear(design.depth.meanDepth * design.cyclesPerIteration[1], 1e-9);
+      const scaled = predict(design, { cyclesPerIteration: design.cyclesPerIteration.map((t) => t * factor) });
+      expect(scaled).toBeNear(factor * predict(design), 1e-9);
     });
   });
 
-  it('scales with the rate: a faster clock never takes longer', () =>
-    forAll(anyDesign, fc.double({ min: 0.01, max: 1, noNaN: true }), (design, factor) => {
-      const faster = predict(design, { cyclesPerIteration: design.cyclesPerIteration.map((t) => t * factor) });
-      expect(Math.abs(faster / (factor * predict(design)) - 1)).toBeLessThan(1e-9);
-    }));
-
   it('grows with the grid', () => {
-    forAllOf(300)(anyDesign, fc.double({ min: 1.02, max: 3, noNaN: true }), (design, factor) => {
+    forAllOf(300)(anyDesign, real(1.02, 3), (design, factor) => {
       const more = Math.ceil(design.gridBlocks * factor);
       // The pieces agree within about 2 % below one wave, and where the renewal process becomes stationary.
       expect(predict(design, { gridBlocks: more })).toBeGreaterThan(0.97 * predict(design));
     });
   });
 
-  it('takes no less time than a launch that it contains: whole blocks on every multiprocessor, or one wave', () =>
-    forAllOf(300)(anyDesign, fc.double({ min: 0, max: 3, noNaN: true }), (design, waves) => {
-      const { residentBlocks: R, multiprocessors: M } = design;
+  it('is never faster than the device with all slots always full, nor than a launch that it contains', () => {
+    forAllOf(300)(anyDesign, real(0, 3), (design, waves) => {
+      const { groupsPerBlock: W, residentBlocks: R, multiprocessors: M, depth, cyclesPerIteration } = design;
+      let perGroup = Infinity;
+      for (let w = 1; w <= R * W; w++) perGroup = Math.min(perGroup, cyclesPerIteration[w] / w);
+      const least = ((design.gridBlocks * W) / M) * depth.meanDepth * perGroup;
+      // The prediction interpolates between whole numbers of groups, so a time may be up to 2 % below this bound.
+      expect(predict(design)).toBeBetween(0.98 * least, Infinity);
       const gridBlocks = Math.max(1, Math.round(waves * R * M));
+      const cycles = predict(design, { gridBlocks });
+      // The launch contains whole blocks on every multiprocessor, or one wave.
       const contained = Math.min(R, Math.floor(gridBlocks / M)) * M;
-      const least = predict(design, { gridBlocks: contained });
-      expect(predict(design, { gridBlocks })).toBeGreaterThanOrEqual(least * (1 - 1e-12));
+      expect(cycles).toBeGreaterThanOrEqual(predict(design, { gridBlocks: contained }) * (1 - 1e-12));
       if (gridBlocks > R * M) return;
-      const most = predict(design, { gridBlocks: Math.ceil(gridBlocks / M) * M });
-      expect(predict(design, { gridBlocks })).toBeLessThanOrEqual(most * (1 + 1e-12));
-    }));
-
-  it('takes no longer for one wave than the longest unit on the fullest multiprocessor', () => {
-    forAllOf(300)(anyDesign, fc.double({ min: 0, max: 1, noNaN: true }), (design, part) => {
-      const {
-        groupsPerBlock: W,
-        residentBlocks: R,
-        multiprocessors: M,
-        depth,
-        cyclesPerIteration,
-        schedulers,
-      } = design;
-      const gridBlocks = Math.max(1, Math.round(part * R * M));
-      const most = findMostCompeting(Math.ceil(gridBlocks / M) * W, schedulers, cyclesPerIteration);
+      const fullest = Math.ceil(gridBlocks / M);
+      expect(cycles).toBeLessThanOrEqual(predict(design, { gridBlocks: fullest * M }) * (1 + 1e-12));
+      const most = findMostCompeting(fullest * W, design.schedulers, cyclesPerIteration);
       const longest = depth.values[depth.values.length - 1];
       // The last row of a law contains its whole tail beyond a probability of one in ten million.
-      expect(predict(design, { gridBlocks })).toBeLessThan(1.05 * longest * cyclesPerIteration[most]);
+      expect(cycles).toBeLessThan(1.05 * longest * cyclesPerIteration[most]);
     });
   });
 
@@ -151,11 +135,11 @@ describe('the composite prediction', () => {
     const kinds = [{ kind: 'none' }, { kind: 'best-buckets', k: 2 }] as const;
     forAllOf(500)(
       fc.constantFrom(...kinds),
-      fc.integer({ min: 1, max: 60 }),
-      fc.double({ min: 0.05, max: 0.95, noNaN: true }),
-      fc.integer({ min: 1, max: 12 }),
-      fc.integer({ min: 1, max: 12 }),
-      fc.double({ min: 1, max: 30, noNaN: true }),
+      whole(1, 60),
+      real(0.05, 0.95),
+      whole(1, 12),
+      whole(1, 12),
+      real(1, 30),
       (balancing, short, share, groupsPerBlock, residentBlocks, waves) => {
         const points = [
           { length: short, probability: share },
@@ -176,21 +160,8 @@ describe('the composite prediction', () => {
     );
   });
 
-  it('is never faster than the device with all slots always full', () => {
-    forAllOf(300)(anyDesign, (design) => {
-      const { gridBlocks, groupsPerBlock, residentBlocks, multiprocessors, depth, cyclesPerIteration } = design;
-      let perGroup = Infinity;
-      for (let w = 1; w <= residentBlocks * groupsPerBlock; w++)
-        perGroup = Math.min(perGroup, cyclesPerIteration[w] / w);
-      const least = ((gridBlocks * groupsPerBlock) / multiprocessors) * depth.meanDepth * perGroup;
-      // The prediction interpolates between whole numbers of groups, so a time may be up to 2 % below this bound.
-      const cycles = predict(design);
-      expect(cycles).toBeBetween(0.98 * least, Infinity);
-    });
-  });
-
   it('lies between the times of fewer and of more units if only some blocks have more units', () => {
-    forAll(anyDesign, fc.double({ min: 1e-3, max: 2, noNaN: true }), (design, part) => {
+    forAll(anyDesign, real(1e-3, 2), (design, part) => {
       const { groupsPerBlock, residentBlocks, multiprocessors, gridBlocks, cyclesPerIteration } = design;
       if (part >= 1 && gridBlocks < 2) return;
       // Either a part of the first block has one more unit, or a whole number of blocks has.
@@ -214,9 +185,9 @@ describe('the composite prediction', () => {
 
 it('the law of blocks whose last group is partly empty has the moments of independent lanes', () => {
   forAll(
-    fc.integer({ min: 2, max: 12 }),
+    whole(2, 12),
     fc.constantFrom(4, 8, 32, 64),
-    fc.double({ min: 0.1, max: 0.9, noNaN: true }),
+    real(0.1, 0.9),
     fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
     (groupsPerBlock, lanes, probability, part) => {
       const law = unwrap(binomialLaw(24, probability));

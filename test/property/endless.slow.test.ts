@@ -26,6 +26,6 @@ async function predictAll(seeds: readonly number[]): Promise<{ readonly predicte
 }
 
 it('a prediction ends for all lengths, balancings and loops', async () => {
-  const seeds = Array.from({ length: 40 }, (_, seed) => seed);
+  const seeds = Array.from({ length: 24 }, (_, seed) => seed);
   expect(await predictAll(seeds)).toEqual({ predicted: seeds.length });
 });

@@ -4,14 +4,14 @@ import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts
 import { SPMV_PARAMETERS } from '../../src-workers/evidence/spmv-parameters.ts';
 import { summary } from './summaries.ts';
 import { GPUS } from '../catalogue.ts';
-import { forAllOf } from '../for-all.ts';
+import { forAllOf, real } from '../for-all.ts';
 
 const device = fc.constantFrom(...GPUS.filter(({ vendor }) => vendor === 'nvidia' || vendor === 'amd'));
 
 it('measured products take longer with a longer start of the launch, and never less with a lower bandwidth or a higher latency', () => {
   const values = Object.fromEntries(Object.entries(SPMV_PARAMETERS).map(([name, { initial }]) => [name, initial]));
 
-  forAllOf(40)(device, summary, fc.double({ min: 1.5, max: 5, noNaN: true }), (gpu, matrix, factor) => {
+  forAllOf(40)(device, summary, real(1.5, 5), (gpu, matrix, factor) => {
     for (const { id, microseconds } of SPMV_IMPLEMENTATIONS.values()) {
       const time = microseconds(gpu, matrix, values);
       expect(time, id).toBeGreaterThan(0);

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import type { MatrixSummary } from '../../src-workers/models/spmv/summary.ts';
+import { whole } from '../for-all.ts';
 
 /** Generates summaries of random lists of lengths. */
 export const summary: fc.Arbitrary<MatrixSummary> = fc
-  .array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 300 })
+  .array(whole(0, 400), { minLength: 1, maxLength: 300 })
   .filter((lengths) => lengths.some((length) => length > 0))
   .map((lengths) => {
     const sorted = [...lengths].sort((a, b) => a - b);
