@@ -199,7 +199,9 @@ function checkFieldCount(fields: readonly string[], expected: number, refuse: Re
 function readIndex(field: string, size: number, what: string, refuse: Refuse): number {
   const index = /^\d+$/.test(field) ? Number(field) : NaN;
   if (!(index >= 1 && index <= size))
-    refuse(`the ${what} index ${shown(field)} is not within 1…${size}${index === 0 ? ' (indices count from 1)' : ''}`);
+    refuse(
+      `the ${what} index ${shown(field)} is not within 1…${size}${index === 0 ? ' (indices count from 1, this file may count from 0)' : ''}`,
+    );
   return index;
 }
 

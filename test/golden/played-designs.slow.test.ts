@@ -131,5 +131,5 @@ it.each(DESIGNS)('$rule: $example $lengths, $units units, $balancing, $blockThre
   const isSorted = row['rule'] === 'sorted';
   const sortingMs = isSorted ? playableDesign(predictor, 0)!.balancingMs : 0;
   const unknown = isSorted ? (highMs - lowMs) / 2 / (meanMs - sortingMs) : 0;
-  expect(Math.abs((predictedMs - sortingMs) / (meanMs - sortingMs) - 1)).toBeLessThan(within + unknown);
+  expect(predictedMs - sortingMs).toBeNear(meanMs - sortingMs, within + unknown);
 });

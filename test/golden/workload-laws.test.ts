@@ -1,8 +1,15 @@
+import { createReadStream, existsSync, readFileSync, readdirSync } from 'node:fs';
+import * as v from 'valibot';
 import { expect, it } from 'vitest';
-import { unwrap } from '../../src-workers/domain/result.ts';
+import { studySchema } from '../../src-main/contract/study.ts';
+import { fail, ok, unwrap } from '../../src-workers/domain/result.ts';
 import { collatzLengths, countLengths, mandelbrotLengths } from '../../src-workers/models/workload/generated.ts';
 import * as laws from '../../src-workers/models/workload/laws.ts';
+import { moments } from '../../src-workers/models/workload/laws.ts';
 import { normalUpperTail } from '../../src-workers/models/workload/normal.ts';
+import { parseLengthsCsv } from '../../src-workers/parse/csv.ts';
+import { resolveWorkload } from '../../src-workers/parse/grammar.ts';
+import { parseMatrixMarket, type MatrixRows } from '../../src-workers/parse/matrix-market.ts';
 
 /**
  * Reference: exact rationals and 60-digit decimals of the definitions, P(k) before truncation, e.g. in Python
@@ -27,7 +34,7 @@ it.each([
   const law = unwrap(result);
   const ours = law.probability[law.support.indexOf(length)] * (1 - law.truncatedMass);
   // A walk from the mode rounds in each of up to 2700 steps. The truncated mass, 1e-6, has a relative error of 1e-9.
-  expect(Math.abs(ours / exact - 1)).toBeLessThan(1e-13);
+  expect(ours).toBeNear(exact, 1e-13);
 });
 
 it.each([
@@ -49,7 +56,7 @@ it.each([
   [5, 2.866515718791946e-7],
   [37, 5.725571222525139e-300],
 ])('the normal tail beyond %d equals the reference', (z, tail) => {
-  expect(Math.abs(normalUpperTail(z) / tail - 1)).toBeLessThan(5e-13);
+  expect(normalUpperTail(z)).toBeNear(tail, 5e-13);
   expect(Math.abs(normalUpperTail(-z) - (1 - tail))).toBeLessThanOrEqual(Number.EPSILON);
 });
 
@@ -91,4 +98,65 @@ it('the closed-form interior test changes no count', () => {
     const imaginary = 1.25 - (2.5 * (Math.floor(i / 64) + 0.5)) / 48;
     expect(lengths[i]).toBe(plain(real, imaginary, 300));
   }
+});
+
+const folder = new URL('../../db/examples/', import.meta.url);
+const studies = readdirSync(folder).filter((name) => name.endsWith('.json'));
+
+const openFile = async (path: string) => {
+  const url = new URL(path, folder);
+  return existsSync(url) ? ok(createReadStream(url)) : fail('not-found', `${path}: no such file beside the example`);
+};
+
+it.each(studies)('the example %s is a valid study with a description, and its workload is resolved', async (name) => {
+  const study = v.parse(studySchema, JSON.parse(readFileSync(new URL(name, folder), 'utf8')));
+  expect(study.description.length).toBeGreaterThan(100);
+  expect(moments(unwrap(await resolveWorkload(study.workload.lengths, { openFile }))).mean).toBeGreaterThan(0);
+});
+
+it('every data file of the example studies is listed with its source and licence', () => {
+  const readme = readFileSync(new URL('README.md', folder), 'utf8');
+  for (const file of readdirSync(folder)) if (file !== 'README.md') expect(readme).toContain(`\`${file}\``);
+});
+
+const own = new URL('../data/matrices/', import.meta.url);
+
+async function matrix(name: string, folder: URL): Promise<MatrixRows> {
+  return unwrap(await parseMatrixMarket(createReadStream(new URL(`${name}.mtx`, folder)), `mtx:${name}.mtx`));
+}
+
+/**
+ * Rows, columns and non-zeros are those that gunrock/loops (Apache-2.0) measured, in `spmv-times-ms.csv`. The longest
+ * and the shortest row come from `grep -v '^%' | awk` over the same files. In a symmetric file, every entry off the
+ * diagonal counts twice.
+ */
+it.each([
+  ['1138_bus', own, 1138, 1138, 4054, 2, 18],
+  ['ca-GrQc', folder, 5242, 5242, 28980, 1, 81],
+  ['cage8', folder, 1015, 1015, 11003, 5, 18],
+  ['lp_ship04l', own, 402, 2166, 6380, 0, 84],
+])('matrices of the SuiteSparse collection %s', async (name, folder, rows, columns, nonZeros, shortest, longest) => {
+  const read = await matrix(name, folder);
+  expect([read.rows, read.columns, read.nonZeros]).toEqual([rows, columns, nonZeros]);
+  const { mean, supportMin, supportMax } = moments(read.law);
+  expect([supportMin, supportMax]).toEqual([shortest, longest]);
+  // The tolerance covers the rounding in a sum of about a hundred terms.
+  expect(Math.abs(mean - nonZeros / rows)).toBeLessThan(1e-13 * longest);
+});
+
+it('EVA of the SuiteSparse collection is declared symmetric and read as such: 2 of its 6726 entries are on the diagonal', async () =>
+  expect((await matrix('EVA', own)).nonZeros).toBe(2 * 6726 - 2));
+
+it('netscience of the SuiteSparse collection counts indices from 0 and is refused', async () => {
+  const result = await parseMatrixMarket(createReadStream(new URL('netscience.mtx', own)), 'mtx:netscience.mtx');
+  expect(result.ok || result.error.message).toBe(
+    'mtx:netscience.mtx, line 3: the column index "0" is not within 1…379 (indices count from 1, this file may count from 0)',
+  );
+});
+
+it('the Acts propagation steps', async () => {
+  const stream = createReadStream(new URL('acts-propagation-steps.csv', folder));
+  const { law, form } = unwrap(await parseLengthsCsv(stream, 'file:acts'));
+  expect(form).toBe('probabilities');
+  expect([law.support[0], law.support[law.support.length - 1], law.support.length]).toEqual([13, 119, 107]);
 });

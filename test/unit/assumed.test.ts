@@ -1,16 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import type { Study, StudyFile } from '../../src-main/contract/study.ts';
 import { ASSUMED_LAWS, atMiddle, unknownOf, withRanges } from '../../src-main/services/studies/assumed.ts';
 import { predictionInputs, studyAxes } from '../../src-main/services/studies/plan.ts';
 import { locatedStudy } from '../../src-main/services/studies/studies.ts';
-import { drawnPlan, makeDraws, unknownPaths } from '../../src-workers/advise/unknown.ts';
-import { inputFacts, KERNEL_INPUTS } from '../../src-workers/domain/provenance.ts';
+import { designsToMeasure, notToldApart, withErrors } from '../../src-workers/advise/separation.ts';
+import { computeRegrets, gainOfKnowing } from '../../src-workers/advise/uncertainty.ts';
+import { drawnKernel, drawnPlan, makeDraws, unknownPaths } from '../../src-workers/advise/unknown.ts';
+import type { GpuDevice } from '../../src-workers/domain/device.ts';
+import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
+import { KERNEL_DEFAULTS, KERNEL_FIELDS, KERNEL_INPUTS, inputFacts } from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
+import { makeGivenLengths } from '../../src-workers/predict/ordered.ts';
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
-import { NOTHING_ELSE, smallStudy } from './export-runs.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
+import { launchPlan, readRows, type Row } from '../bench/loop-launches.ts';
 import { cpu, gpu } from '../catalogue.ts';
+import { NOTHING_ELSE, smallStudy } from './export-runs.ts';
 
 const a100 = gpu('nvidia-a100-sxm4-40gb');
 const little = { name: 'k', registersPerThread: 40, instructionsPerIteration: 60 };
@@ -114,5 +124,164 @@ describe('a study with the middle of each assumed input', () => {
     const kept = unwrap(locatedStudy({ study: { ...written, kernel: earlier } }, 'study 1')).study;
     expect(atMiddle(kept, [a100]).kernel.bytesPerIteration).toBe(middle('bytesPerIteration'));
     expect(unwrap(parseStudy(JSON.stringify(kept))).kernel).toEqual(kept.kernel);
+  });
+});
+
+const cycleSim = join(import.meta.dirname, '../data/cycle-sim');
+const device = JSON.parse(readFileSync(join(cycleSim, 'turing-2sm.device.json'), 'utf8')) as GpuDevice;
+const profile: KernelProfile = {
+  ...KERNEL_DEFAULTS,
+  name: 'k',
+  registersPerThread: 24,
+  instructionsPerIteration: 20,
+  sharing: 'deal',
+};
+
+it('the laws of assumed inputs are ascending, name existing inputs, and state their source', () => {
+  for (const [path, { quantiles, dependentLoads = [0], bytes = [0], source }] of Object.entries(ASSUMED_LAWS)) {
+    for (const law of [quantiles, dependentLoads, bytes]) expect([...law].sort((a, b) => a - b)).toEqual(law);
+    const [owner, field] = path.split('.');
+    if (owner === 'kernel') expect(KERNEL_FIELDS).toContain(field);
+    else expect(['achievedBandwidthFraction', 'memoryLatencyCycles', 'dependentIssueLatencyCycles']).toContain(field);
+    expect(source.length).toBeGreaterThan(10);
+  }
+});
+
+it('the laws of assumed inputs have a realistic middle, which is not zero', () => {
+  for (const field of ['unit', 'prologue', 'combine'] as const) {
+    const [from, to] = KERNEL_INPUTS[field].usual;
+    expect(middle(field)).toBeBetween(from, to);
+  }
+});
+
+it('the assumed inputs of a study are those that neither the user nor the example gave', () => {
+  const paths = unknownPaths(unknownOf({ kernel: profile }, device));
+  expect(paths).toEqual(expect.arrayContaining(['kernel.unit', 'kernel.prologue', 'kernel.chainInstructions']));
+  expect(paths).not.toContain('kernel.registersPerThread');
+  // A kernel that deals its iterations has neither a serial fraction nor a cost of cooperation.
+  expect(paths).not.toContain('kernel.serialFraction');
+  const more = { ...profile, unit: { instructions: 9 }, origins: { registersPerThread: 'example' } } as const;
+  const fewer = unknownPaths(unknownOf({ kernel: more }, device));
+  expect(fewer).toContain('kernel.registersPerThread');
+  expect(fewer).not.toContain('kernel.unit');
+});
+
+it('the assumed inputs of a study are none if all inputs are given', () => {
+  const origins = Object.fromEntries(KERNEL_FIELDS.map((field) => [field, 'given' as const]));
+  const known = { ...device, achievedBandwidthFraction: 0.8, sources: { '*': 'data sheet' } };
+  expect(unknownPaths(unknownOf({ kernel: { ...profile, origins } }, known))).toEqual([]);
+});
+
+it('the assumed inputs of a study have the laws that the study gives instead', () => {
+  const { laws } = unknownOf({ kernel: profile, assumed: { 'kernel.unit': [5, 7] } }, device);
+  expect(sortedQuantile(laws['kernel.unit'], 0.5)).toBe(6);
+});
+
+describe('draws', () => {
+  const unknown = unknownOf({ kernel: profile }, device);
+  const draws = makeDraws(unknown, 32);
+
+  it('take every part of each law once, and do not change for the other inputs if one becomes known', () => {
+    for (const path of unknownPaths(unknown))
+      expect(draws.map((draw) => draw[path]).sort((a, b) => a - b)).toEqual(draws.map((_, at) => (at + 0.5) / 32));
+    const fewer = makeDraws(unknownOf({ kernel: { ...profile, unit: { instructions: 9 } } }, device), 32);
+    expect(fewer.map((draw) => draw['kernel.prologue'])).toEqual(draws.map((draw) => draw['kernel.prologue']));
+    expect(fewer[0]).not.toHaveProperty(['kernel.unit']);
+  });
+
+  it('fill in missing values, and stay closer to stated ones', () => {
+    const at = (rank: number, kernel: KernelProfile, stated: boolean): KernelProfile =>
+      drawnKernel(kernel, [{ field: 'unit', of: -1, stated }], unknown.laws, () => rank);
+    const law = ASSUMED_LAWS['kernel.unit'];
+    expect(at(0.5, profile, false).unit).toMatchObject({
+      instructions: sortedQuantile(law.quantiles, 0.5),
+      bytes: sortedQuantile(law.bytes!, 0.5),
+    });
+    const stated = { ...profile, unit: { instructions: 10, dependentLoads: 1 } };
+    expect(at(0.5, stated, true).unit).toMatchObject({ instructions: 10, dependentLoads: 1 });
+    const high = sortedQuantile(law.quantiles, 1) / sortedQuantile(law.quantiles, 0.5);
+    expect(at(1, stated, true).unit!.instructions).toBeCloseTo(10 * Math.sqrt(high), 6);
+  });
+});
+
+describe('expected regret', () => {
+  // Two designs are the best in half of the draws each. A third design is never the best, but never far from it.
+  const timeMs = Array.from({ length: 32 }, (_, draw) =>
+    Float64Array.from(draw < 16 ? [1, 2, 1.1, NaN] : [2, 1, 1.1, 1]),
+  );
+
+  it('is least for a design that is never far from the best, even if it is the best in no draw', () => {
+    const regrets = computeRegrets(timeMs);
+    expect(regrets[2]!.expected).toBeCloseTo(Math.log(1.1), 9);
+    expect(regrets[0]!.expected).toBeCloseTo(Math.log(2) / 2, 9);
+    expect(regrets.map((one) => one?.chance)).toEqual([0.5, 0.5, 0, undefined]);
+    expect(regrets[0]!.worst90).toBeCloseTo(Math.log(2), 9);
+    expect(regrets[2]).toMatchObject({ lowMs: 1.1, highMs: 1.1 });
+  });
+
+  it('falls with knowledge of the inputs that are worth knowing, and of no others', () => {
+    const deciding = timeMs.map((_, draw) => (draw + 0.5) / 32);
+    const other = timeMs.map((_, draw) => (((draw * 13) % 32) + 0.5) / 32);
+    expect(gainOfKnowing(timeMs, 2, deciding)).toBeBetween(0.05, Math.log(1.1) + 0.05);
+    expect(gainOfKnowing(timeMs, 2, other)).toBeLessThan(0.03);
+  });
+});
+
+describe('a choice by registers, instructions per iteration and lengths alone', () => {
+  const launches = readRows(join(cycleSim, 'designs.csv')).filter(
+    (row) => row.device === 'turing-2sm' && row.kernel.startsWith('nested'),
+  );
+
+  it.each(['geometric', 'uniform', 'pareto'])('is good among the simulated launches of %s lengths', (law) => {
+    const own = launches.filter((row) => row.law === law);
+    const lengths = readFileSync(join(cycleSim, 'lengths', `${law}.csv`), 'utf8');
+    const ordered = makeGivenLengths(Float64Array.from(lengths.trim().split('\n').slice(1), Number));
+    const unknown = unknownOf({ kernel: profile }, device);
+    const draws = makeDraws(unknown, 16);
+    const timesOf = (row: Row): readonly number[] => {
+      // The loop of these kernels has 18 instructions.
+      const kernel = { ...profile, registersPerThread: Number(row.registers), instructionsPerIteration: 18 };
+      const plan = launchPlan(row, { device, kernel, units: Number(row.units), ordered });
+      return draws.map((draw) => predictChunk(createPredictor(drawnPlan(plan, unknown, draw, 'draw')), 0, 1).timeMs[0]);
+    };
+    const times = own.map(timesOf);
+    const regrets = computeRegrets(draws.map((_, draw) => Float64Array.from(times, (one) => one[draw])));
+    const chosen = regrets.reduce((best, one, at) => (one!.expected < regrets[best]!.expected ? at : best), 0);
+    const cycles = own.map((row) => Number(row.cycles));
+    expect(cycles[chosen] / Math.min(...cycles)).toBeLessThan(1.25);
+  });
+});
+
+describe('errors of pairs', () => {
+  const parts = (shared: string, own: string) => ({ texts: [shared, own], widths: [0.3, 0.05] });
+  const samples = withErrors(
+    [Float64Array.of(1, 1.02, 1.02, 2)],
+    [parts('a', '0'), parts('a', '1'), parts('b', '2'), parts('a', '3')],
+    1000,
+  );
+  const spread = (one: number, other: number): number => {
+    const logs = samples.map((times) => Math.log(times[one] / times[other]));
+    const mean = logs.reduce((sum, log) => sum + log, 0) / logs.length;
+    return Math.sqrt(logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / logs.length);
+  };
+
+  it('are as wide as the differences between two designs require', () => {
+    expect(spread(0, 1)).toBeCloseTo(0.05 * Math.SQRT2, 2);
+    expect(spread(0, 2)).toBeCloseTo(Math.sqrt(2 * (0.3 ** 2 + 0.05 ** 2)), 1);
+  });
+
+  it('leave the mean difference of two designs as predicted', () => {
+    const regrets = computeRegrets(samples);
+    expect(regrets[1]!.expected - regrets[0]!.expected).toBeCloseTo(Math.log(1.02), 12);
+    expect(regrets[2]!.expected - regrets[1]!.expected).toBeCloseTo(0, 12);
+  });
+
+  it('group designs that they cannot tell apart, and say how many to measure', () => {
+    expect(notToldApart(samples, 0)).toEqual([0, 1, 2]);
+    expect(designsToMeasure(samples, [0, 1, 2], 1, 3).designs).toHaveLength(1);
+    const close = designsToMeasure(samples, [0, 1, 2], 0.02, 3);
+    expect(close.designs.length).toBeGreaterThan(1);
+    expect(close.regret).toBeLessThan(0.02);
+    expect(designsToMeasure(samples, [0, 1, 2], 0, 3).regret).toBeCloseTo(0, 12);
   });
 });

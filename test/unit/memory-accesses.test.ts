@@ -30,14 +30,19 @@ const gather = (elementBytes: number, more: Partial<MemoryAccess> = {}) =>
   ({ pattern: 'scattered', elementBytes, ...more }) as const;
 
 describe('bytes of an iteration', () => {
-  it('are those of the profile if it lists no accesses', () =>
-    expect(bytesOfIteration(A100, { bytesPerIteration: 12 })).toBe(12));
+  it('are those of the profile if it lists no accesses, and the element across lanes', () => {
+    expect(bytesOfIteration(A100, { bytesPerIteration: 12 })).toBe(12);
+    for (const device of [A100, K20, MI210])
+      expect(bytes(device, [{ pattern: 'across-lanes', elementBytes: 4 }])).toBe(4);
+  });
 
-  it('along a unit are the sectors that its threads share, if nothing is reused', () => {
+  it('along a unit are the sectors that its threads share, and those of neighbours if units are short, if nothing is reused', () => {
     // A sector has 8 elements. u consecutive elements that begin anywhere touch (u + 7)/8 sectors on average.
-    const each = [1, 2, 4, 8, 32, 256].map((threadsPerUnit) => bytes(K20, [along(4)], { threadsPerUnit }));
-    expect(each).toEqual([1, 2, 4, 8, 32, 256].map((u) => (4 * (u + 7)) / u));
+    for (const u of [1, 2, 4, 8, 32, 256])
+      expect(bytes(K20, [along(4)], { threadsPerUnit: u })).toBe((4 * (u + 7)) / u);
     expect(bytes(K20, [along(8), along(4)])).toBe(64);
+    const short = [{ unitElements: 2 }, { unitElements: 2, threadsPerUnit: 2 }, { unitElements: 0.5 }];
+    expect(short.map((threads) => bytes(K20, [along(4)], threads))).toEqual([8, 4, 4]);
   });
 
   it('along a unit load fewer sectors twice if several iterations wait for their loads together', () => {
@@ -59,28 +64,17 @@ describe('bytes of an iteration', () => {
     expect(bytes(A100, [along(4)], { residentThreads: 32 })).toBeCloseTo(4 + 28 / (48 ** 3 + 1), 12);
     // 2,048 lines take 4/3 of the cache, so 27 of 27 + 64 reads hit.
     expect(bytes(A100, [along(4)])).toBeCloseTo((27 * 4 + 64 * 32) / 91, 12);
+    // A unit has 8 B. 2,048 units share lines and touch 16 KiB of the cache, so 1 in 12³ + 1 reads misses.
+    expect(bytes(A100, [along(4)], { unitElements: 2 })).toBeCloseTo(4 + (8 - 4) / (12 ** 3 + 1), 12);
     // The shared memory leaves no space for a first-level cache.
     expect(bytes(A100, [along(4)], { sharedMemoryBytes: 192 * 1024 })).toBe(32);
   });
 
-  it('are shared by neighbours if units are short', () => {
-    expect(bytes(K20, [along(4)], { unitElements: 2 })).toBe(8);
-    expect(bytes(K20, [along(4)], { unitElements: 2, threadsPerUnit: 2 })).toBe(4);
-    expect(bytes(K20, [along(4)], { unitElements: 0.5 })).toBe(4);
-  });
-
-  it('across lanes are the element, on any device', () => {
-    for (const device of [A100, K20, MI210])
-      expect(bytes(device, [{ pattern: 'across-lanes', elementBytes: 4 }])).toBe(4);
-  });
-
-  it('are whole sectors if all gathers miss: 32 B on NVIDIA, 64 B on AMD', () => {
-    expect(bytes(K20, [gather(8, { missFraction: 1 })])).toBe(32);
-    expect(bytes(MI210, [gather(8, { missFraction: 1 })])).toBe(64);
-    expect(bytes(K20, [gather(48, { missFraction: 1 })])).toBe(64);
-  });
-
-  it('are those of the gathers that miss, which are two in five unless the kernel states it', () => {
+  it('are whole sectors for the gathers that miss, which are two in five unless the kernel states it', () => {
+    // A sector has 32 B on NVIDIA and 64 B on AMD.
+    const missing = { missFraction: 1 };
+    expect([bytes(K20, [gather(8, missing)]), bytes(MI210, [gather(8, missing)])]).toEqual([32, 64]);
+    expect(bytes(K20, [gather(48, missing)])).toBe(64);
     expect(bytes(K20, [gather(8)])).toBeCloseTo(0.4 * 32, 12);
     // The level-2 cache serves √0.05 of the gathers, with 2.3 times the bandwidth, but is still the bottleneck.
     expect(bytes(K20, [gather(8, { missFraction: 0.05 })])).toBeCloseTo((Math.sqrt(0.05) * 32) / 2.3, 12);
@@ -110,27 +104,22 @@ describe('bytes of an iteration', () => {
     const reuse = 1 / (1 + ratio ** 3);
     expect(bytes(A100, [along(8), along(4), shared])).toBeCloseTo(reuse * 12 + (1 - reuse) * 64 + 0.25 * 32, 9);
   });
-
-  it('are reused more if units are short, because units share lines', () => {
-    // A unit has 8 B, and a line 128 B. 2,048 units touch 16 KiB of 192 KiB of cache, so 1 in 12³ + 1 reads misses.
-    expect(bytes(A100, [along(4)], { unitElements: 2 })).toBeCloseTo(4 + (8 - 4) / (12 ** 3 + 1), 12);
-  });
 });
 
-it('the first-level cache has the room that shared memory leaves, if both are one memory', () => {
-  expect(firstLevelCacheBytes(A100, 0)).toBe(192 * 1024);
-  expect(firstLevelCacheBytes(A100, 64 * 1024)).toBe(128 * 1024);
-  expect(firstLevelCacheBytes(MI210, 64 * 1024)).toBe(16 * 1024);
-  expect(firstLevelCacheBytes(K20, 0)).toBe(0);
-  // Turing keeps 32 KiB for shared memory, even if it is unused.
-  expect(firstLevelCacheBytes(gpu('nvidia-t4'), 0)).toBe(64 * 1024);
-  expect(firstLevelCacheBytes(gpu('nvidia-t4'), 48 * 1024)).toBe(48 * 1024);
-});
-
-it('the first-level cache is bypassed on Pascal, except on GP100', () => {
-  expect(firstLevelCacheBytes(gpu('nvidia-p100-pcie-16gb'), 48 * 1024)).toBe(24 * 1024);
-  expect(firstLevelCacheBytes(gpu('nvidia-gtx-1080-ti'), 0)).toBe(0);
-});
+// The first-level cache has the room that shared memory leaves, if both are one memory. Turing keeps 32 KiB for shared
+// memory, even if it is unused. Loads bypass the cache on Kepler and Pascal, except on GP100.
+it.each([
+  [A100, 0, 192],
+  [A100, 64, 128],
+  [MI210, 64, 16],
+  [K20, 0, 0],
+  [gpu('nvidia-t4'), 0, 64],
+  [gpu('nvidia-t4'), 48, 48],
+  [gpu('nvidia-p100-pcie-16gb'), 48, 24],
+  [gpu('nvidia-gtx-1080-ti'), 0, 0],
+])('the first-level cache of $0.name with $1 KiB of shared memory in use has $2 KiB', (device, sharedKib, kib) =>
+  expect(firstLevelCacheBytes(device, sharedKib * 1024)).toBe(kib * 1024),
+);
 
 const ACCESSES: NonNullable<StudyFile['kernel']['accesses']> = [
   { pattern: 'along-unit', elementBytes: 8 },
@@ -151,7 +140,8 @@ it('counts gathers first, in any order of the list, and a part of the last acces
 const predictedWith = (kernel: Partial<StudyFile['kernel']>, axes: Partial<StudyFile['axes']> = {}) =>
   predicted(
     oneDesign({
-      workload: { lengths: 'constant(256)', units: 1 << 22 },
+      // With one thread per unit, the blocks are four whole waves of 108 multiprocessors.
+      workload: { lengths: 'constant(256)', units: 4 * 108 * 2048 },
       kernel: { ...KERNEL, instructionsPerIteration: 4, ...kernel },
       axes: { threadsPerUnit: [1, 32], blockThreads: [256], ...axes },
     }),
@@ -172,19 +162,19 @@ describe('a sweep', () => {
     const plain = await predictedWith({ bytesPerIteration: BY_GROUP });
     const [thread, group] = plain.columns.timeMs;
     // All units have the same length and no serial part, so both ways to map a unit have the same work.
-    expect(Math.abs(thread / group - 1)).toBeLessThan(0.01);
+    expect(thread).toBeNear(group, 0.01);
     const { columns, predictor } = await predictedWith({ accesses: ACCESSES });
     const each = [0, 1].map((design) => describeDesign(predictor, design).bytesPerIteration!);
     expect(each[0]).toBeCloseTo(BY_THREAD, 9);
     expect(each[1]).toBeCloseTo(BY_GROUP, 9);
     // Memory limits the times, so they are proportional to the bytes.
-    expect(Math.abs(columns.timeMs[0] / columns.timeMs[1] / (BY_THREAD / BY_GROUP) - 1)).toBeLessThan(0.02);
+    expect(columns.timeMs[0] / columns.timeMs[1]).toBeNear(BY_THREAD / BY_GROUP, 0.02);
     expect(columns.timeMs[1]).toBeCloseTo(group, 9);
     const simulated = [0, 1].map(
       (design) => unwrap(simulateDesign(predictor, design, { seed: 1, halfWidth: 0.01, maxReplications: 8 })).meanMs,
     );
-    expect(Math.abs(simulated[0] / simulated[1] / (BY_THREAD / BY_GROUP) - 1)).toBeLessThan(0.02);
-    simulated.forEach((ms, design) => expect(Math.abs(ms / columns.timeMs[design] - 1)).toBeLessThan(0.02));
+    expect(simulated[0] / simulated[1]).toBeNear(BY_THREAD / BY_GROUP, 0.02);
+    simulated.forEach((ms, design) => expect(ms).toBeNear(columns.timeMs[design], 0.02));
   });
 
   it('is equal bit by bit if the accesses add up to the number of the profile', async () => {
@@ -225,7 +215,7 @@ describe('a study with accesses', () => {
   const axesOf = (study: StudyFile, devices: readonly Device[] = [A100]) =>
     studyAxes(unwrap(parseStudy(JSON.stringify(study))), devices);
 
-  it('is refused if it also has one number, with the field to remove', () => {
+  it('is refused if it also has one number, on a CPU, and with an unknown pattern', () => {
     const both = axesOf(oneDesign({ kernel: { ...KERNEL, accesses: ACCESSES, bytesPerIteration: 8 } }));
     const advice =
       'kernel has both accesses and bytesPerIteration (8 B). Remove bytesPerIteration: the traffic follows from the accesses.';
@@ -233,19 +223,11 @@ describe('a study with accesses', () => {
     const implementations = [{ name: 'a', kernel: { accesses: ACCESSES, bytesPerIteration: 8 } }];
     const field = 'implementations[0].kernel.bytesPerIteration';
     expect(axesOf(oneDesign({ implementations }))).toMatchObject({ error: { context: { field } } });
-  });
-
-  it('is refused on a CPU', () => {
-    const study = oneDesign({
-      kernel: { ...KERNEL, accesses: ACCESSES },
-      axes: { blockThreads: [1], cores: [4], balancing: ['row-split'] },
-    });
-    expect(axesOf(study, [cpu('amd-epyc-7302p')])).toMatchObject({ error: { context: { field: 'kernel.accesses' } } });
-  });
-
-  it('is refused with an unknown pattern, and the error lists the known ones', () => {
-    const kernel = { ...KERNEL, accesses: [{ pattern: 'strided', elementBytes: 4 }] };
-    const refused = parseStudy(JSON.stringify({ ...oneDesign(), kernel }));
+    const kernel = { ...KERNEL, accesses: ACCESSES };
+    const cores = oneDesign({ kernel, axes: { blockThreads: [1], cores: [4], balancing: ['row-split'] } });
+    expect(axesOf(cores, [cpu('amd-epyc-7302p')])).toMatchObject({ error: { context: { field: 'kernel.accesses' } } });
+    const strided = { ...KERNEL, accesses: [{ pattern: 'strided', elementBytes: 4 }] };
+    const refused = parseStudy(JSON.stringify({ ...oneDesign(), kernel: strided }));
     expect(refused).toFail(null, /kernel\.accesses\[0\]\.pattern.*along-unit.*across-lanes.*scattered/);
   });
 

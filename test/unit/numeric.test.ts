@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import * as statistics from '../../src-workers/numeric/statistics.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { FULL_RULE, QUICK_RULE } from '../../src-workers/models/imbalance/closed-form.ts';
 import { binomialLaw, categoricalLaw, geometricLaw, moments } from '../../src-workers/models/workload/laws.ts';
 import { createBudget, createSizedCache } from '../../src-workers/numeric/budget.ts';
 import { compactNumbers, copyCompactly } from '../../src-workers/numeric/compact.ts';
+import { computeAny, notAll } from '../../src-workers/numeric/exponential.ts';
 import { latticeStep, spreadOnLattice, sumWindow } from '../../src-workers/numeric/lattice.ts';
 import { lengthSampler, mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { createScratch } from '../../src-workers/numeric/scratch.ts';
+import { forAll, real } from '../for-all.ts';
 
 const EPS = Number.EPSILON;
 
@@ -18,7 +21,7 @@ it.each([FULL_RULE, QUICK_RULE])(
     for (let degree = 0; degree < 2 * nodes.length; degree++) {
       const exact = points.reduce((sum, x) => sum + step * x ** (degree + 1), 0);
       const integral = nodes.reduce((sum, x, i) => sum + weights[i] * x ** degree, 0);
-      expect(Math.abs(integral / exact - 1)).toBeLessThan(1e-13);
+      expect(integral).toBeNear(exact, 1e-13);
     }
   },
 );
@@ -63,7 +66,7 @@ it('lattices spread masses without moving the mean', () => {
   const law = unwrap(geometricLaw(0.05));
   const spread = spreadOnLattice(law, 1, 7);
   const mean = spread.support.reduce((sum, v, i) => sum + v * spread.probability[i], 0);
-  expect(Math.abs(mean / moments(law).mean - 1)).toBeLessThan(100 * EPS);
+  expect(mean).toBeNear(moments(law).mean, 100 * EPS);
 });
 
 it('lattices bound the sums by a window that leaves out at most the stated probability, and not much less', () => {
@@ -149,4 +152,72 @@ it('scratch memory is used again, and copies outlive it', () => {
   expect([...second]).toEqual([0, 0]);
   expect([...copy]).toEqual([1, 0.5, 2]);
   expect([...getScratch(1000)]).toEqual(new Array(1000).fill(0));
+});
+
+it('exponentials by table: 1 − e^x has a relative error below 2e-5, however small it is', () => {
+  forAll(real(-14, 1.5), (exponent) => {
+    const x = -(10 ** exponent);
+    expect(computeAny(x)).toBeNear(-Math.expm1(x), 2e-5);
+  });
+  expect(Math.abs(computeAny(0))).toBe(0);
+});
+
+it('exponentials by table: 1 − e^(−e^z) has a relative error below 5e-5', () => {
+  forAll(real(-39.9, 6), (z) => {
+    expect(notAll(z)).toBeNear(-Math.expm1(-Math.exp(z)), 5e-5);
+  });
+  expect([notAll(-60), notAll(-Infinity), notAll(50)]).toEqual([0, 0, 1]);
+});
+
+const of = (...values: number[]) => Float64Array.from(values);
+
+it('rank correlations by hand are 1 and −1 for the same and the opposite order, τ-b of a table if there are ties, and undefined if one side is constant', () => {
+  expect(statistics.kendall(of(1, 2, 3, 4), of(10, 20, 25, 90))).toBe(1);
+  expect(statistics.kendall(of(1, 2, 3, 4), of(4, 3, 2, 1))).toBe(-1);
+  expect(statistics.spearman(of(1, 2, 3, 4), of(4, 3, 2, 1))).toBe(-1);
+  // There are 6 pairs. Pair (1,2) is tied in a, and pair (3,4) in b. The other four are concordant.
+  expect(statistics.concordance(of(1, 1, 2, 3), of(5, 6, 7, 7))).toEqual({ score: 4, pairs: 6, tiedA: 1, tiedB: 1 });
+  expect(statistics.kendall(of(1, 1, 2, 3), of(5, 6, 7, 7))).toBe(4 / 5);
+  for (const correlation of [statistics.kendall, statistics.spearman, statistics.pearson])
+    expect(correlation(of(1, 1, 1), of(1, 2, 3))).toBeNaN();
+});
+
+describe('order statistics', () => {
+  it('interpolate quantiles', () => {
+    expect(statistics.sortedQuantile(of(1, 2, 4, 8), 0.5)).toBe(3);
+    expect(statistics.sortedQuantile(of(1, 2, 4, 8), 1)).toBe(8);
+    expect(statistics.sortedQuantile(of(7), 0.95)).toBe(7);
+    expect(statistics.median(of(9, 1, 5))).toBe(5);
+  });
+
+  it('contain the median as often as the tables of the sign test state', () => {
+    expect(statistics.medianInterval(5, 0.95)).toBeNull();
+    // The interval covers 1 − 2/64.
+    expect(statistics.medianInterval(6, 0.95)).toEqual({ low: 0, high: 5, coverageFraction: 0.96875 });
+    // Counted from 1, the positions are 2 and 9 of 10 (97.9 %), and 6 and 15 of 20 (95.9 %).
+    expect(statistics.medianInterval(10, 0.95)).toMatchObject({ low: 1, high: 8 });
+    expect(statistics.medianInterval(20, 0.95)).toMatchObject({ low: 5, high: 14 });
+    expect(statistics.medianInterval(20, 0.95)!.coverageFraction).toBeCloseTo(0.9586, 4);
+  });
+
+  it('contain it even for series whose 2⁻ⁿ is below the smallest double', () => {
+    const n = 5000;
+    const { low, high, coverageFraction } = statistics.medianInterval(n, 0.95)!;
+    expect(low + high).toBe(n - 1);
+    // In the normal approximation, half of the width is 1.96·√n/2, within one position.
+    expect(Math.abs((high - low) / 2 - 0.98 * Math.sqrt(n))).toBeLessThan(1);
+    expect(coverageFraction).toBeGreaterThanOrEqual(0.95);
+    expect(coverageFraction).toBeLessThan(0.952);
+  });
+
+  it('scale a median absolute deviation to a normal law', () => {
+    // The factor is 1/Φ⁻¹(¾), checked to 12 digits.
+    expect(Math.abs(statistics.MAD_TO_DEVIATION * 0.674489750196 - 1)).toBeLessThan(1e-11);
+  });
+});
+
+it('Theil–Sen finds a line even if one value is arbitrary', () => {
+  const y = Float64Array.from({ length: 20 }, (_, i) => 3 + 0.5 * i);
+  y[7] = 1e9;
+  expect(statistics.theilSenSlope(y)).toBe(0.5);
 });

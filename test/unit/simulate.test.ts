@@ -1,14 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { makeGroupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
 import { constantLaw, geometricLaw, uniformLaw } from '../../src-workers/models/workload/laws.ts';
+import { makeGroupDepthLaw } from '../../src-workers/predict/depth/group-depth.ts';
+import { explainDesign } from '../../src-workers/predict/explain.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { allocateTimeline, prepareDevice, type Launch } from '../../src-workers/simulate/device.ts';
-import { prepareFetchingDevice } from '../../src-workers/simulate/fetching.ts';
+import { prepareFetchingDevice, type FetchedWork } from '../../src-workers/simulate/fetching.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { replicate } from '../../src-workers/simulate/replicate.ts';
 import { independentGroups, type BlockSource } from '../../src-workers/simulate/samplers.ts';
+import { simulateDesign, simulateTimeline } from '../../src-workers/simulate/simulate-design.ts';
 import { dealtUnits } from '../../src-workers/simulate/units.ts';
+import { gpu } from '../catalogue.ts';
 import { categorical } from '../categorical.ts';
+import { playableDesign } from './designs.ts';
+import { KERNEL, oneDesign, planOf } from './sweep-plans.ts';
 
 /** Cycles of an iteration, which differ for every number of active groups. */
 const RATE = Float64Array.of(0, 7, 11, 17, 29, 43, 61, 83, 109);
@@ -142,15 +148,12 @@ describe('replications', () => {
 });
 
 describe('fetched work', () => {
-  const constant = unwrap(constantLaw(5));
-  const run = (
-    change: Partial<Launch>,
-    units: number,
-    lanesPerGroup: number,
-    law = constant,
-    setupIterations = 0,
-  ): number =>
-    prepareFetchingDevice(launchOf(change), { law, units, lanesPerGroup, setupIterations }).run(seededRandom(2));
+  const run = (change: Partial<Launch>, units: number, lanesPerGroup: number, work: Partial<FetchedWork> = {}) => {
+    const fetched = { law: unwrap(constantLaw(5)), units, lanesPerGroup, setupIterations: 0, ...work };
+    return prepareFetchingDevice(launchOf(change), fetched).run(seededRandom(2));
+  };
+  /** Each of two multiprocessors has four groups, which have 32 lanes together. */
+  const FULL = { multiprocessors: 2, residentBlocks: 2, groupsPerBlock: 2, gridBlocks: 4 };
 
   it('keeps every lane busy while there is work', () => {
     // Two groups have 8 lanes. 20 equal units make two full rounds, and then 4 lanes of one group run alone.
@@ -159,21 +162,43 @@ describe('fetched work', () => {
     expect(run({ gridBlocks: 7 }, 3, 1)).toBe(15 * RATE[1]);
   });
 
+  it('runs every unit, whether a lane, a chunk or a group takes it', () => {
+    const of = (fetch: number | 'group', units: number) => run(FULL, units, 4, { setupIterations: 1, fetch });
+    // Chunks of 3 units occupy 31 lanes if there are 93 units. One lane is then idle while its group continues.
+    expect([of(1, 96), of('group', 96), of(3, 96), of(3, 93)]).toEqual(Array(4).fill(3 * 6 * RATE[4]));
+  });
+
+  it('includes the cost of fetching until the queue is empty, and of the last fetches after it', () => {
+    const dry = (costs: Partial<FetchedWork>) => run(FULL, 64, 4, costs);
+    // Each of 32 lanes has two units. It fetches the second unit when the first one ends.
+    expect(dry({})).toBe(2 * 5 * RATE[4]);
+    expect(dry({ fetchingCyclesPerIteration: new Float64Array(5).fill(7) })).toBe(5 * 7 + 5 * RATE[4]);
+    expect(dry({ startCycles: 13 })).toBe(13 + 2 * 5 * RATE[4]);
+    // The last fetches are counted only if fetching has a rate of its own.
+    expect(dry({ fetchingCyclesPerIteration: RATE.slice(), lastCycles: 17 })).toBe(2 * 5 * RATE[4] + 17);
+  });
+
+  it('makes a group wait for the longest of its units, but not a lane', () => {
+    const law = categorical({ 1: 0.5, 9: 0.5 });
+    const [lane, group] = ([1, 'group'] as const).map((fetch) => run(FULL, 3200, 4, { law, fetch }));
+    expect(group).toBeGreaterThan(1.3 * lane);
+  });
+
   it('makes the lanes of a group wait for the setup of one of them', () => {
     // Two lanes have three units of 5 iterations with a set-up of 2. One of them fetches the last unit alone.
-    expect(run({}, 3, 2, constant, 2)).toBe(14 * RATE[1]);
-    expect(run({}, 6, 1, constant, 2)).toBe(42 * RATE[1]);
+    expect(run({}, 3, 2, { setupIterations: 2 })).toBe(14 * RATE[1]);
+    expect(run({}, 6, 1, { setupIterations: 2 })).toBe(42 * RATE[1]);
     // Lanes out of step run nearly all set-ups in turn: at least those of the longest lane, at most those of all units.
     const law = unwrap(uniformLaw(100, 1000));
-    const setups = (run({}, 400, 4, law, 1) - run({}, 400, 4, law)) / RATE[1];
+    const setups = (run({}, 400, 4, { law, setupIterations: 1 }) - run({}, 400, 4, { law })) / RATE[1];
     expect(setups).toBeGreaterThan(350);
     expect(setups).toBeLessThanOrEqual(400);
   });
 
   it('takes the sum of all units if one lane runs all of them', () => {
-    const cycles = run({}, 20_000, 1, unwrap(uniformLaw(0, 40)));
+    const cycles = run({}, 20_000, 1, { law: unwrap(uniformLaw(0, 40)) });
     // 20,000 draws have a mean of 20 and a standard deviation of 11.8, so five standard errors are 2.1 %.
-    expect(Math.abs(cycles / (20_000 * 20 * RATE[1]) - 1)).toBeLessThan(0.021);
+    expect(cycles).toBeNear(20_000 * 20 * RATE[1], 0.021);
   });
 });
 
@@ -212,7 +237,7 @@ describe('dealt units', () => {
         const expected = makeGroupDepthLaw(law, 16, balancing, loop, 3, { setupIterations }).meanDepth;
         const got = meanDepth(unwrap(dealtUnits({ ...dealing, loop, balancing, setupIterations })), 40);
         // The tolerance is five standard errors of 32,000 groups, whose deviation is at most half of the mean.
-        expect(Math.abs(got / expected - 1)).toBeLessThan(0.014);
+        expect(got).toBeNear(expected, 0.014);
       }
     },
   );
@@ -248,4 +273,117 @@ describe('dealt units', () => {
 
   it('are refused if there are too many to sort', () =>
     expect(dealtUnits({ ...dealing, balancing: { kind: 'full-sort' }, units: 1e9 })).toFail('unsupported'));
+});
+
+const OPTIONS = { seed: 7, halfWidth: 0.005, maxReplications: 30 };
+const WIDE = gpu('amd-mi250x-gcd');
+
+it('fills only lanes that a block has: 96 threads in groups of 64', async () => {
+  const gridBlocks = 2 * WIDE.multiprocessors;
+  for (const balancing of ['none', 'dynamic-fetch', 'full-sort']) {
+    const study = oneDesign({
+      workload: { lengths: 'constant(10)', units: gridBlocks * 96 * 4 },
+      devices: [WIDE.id],
+      kernel: { ...KERNEL, lengthsKnownBeforeLaunch: true },
+      axes: { blockThreads: [96], gridBlocks: [gridBlocks], balancing: [balancing] },
+    });
+    const predictor = createPredictor(await planOf(study));
+    const design = playableDesign(predictor, 0)!;
+    expect(design).toMatchObject({ groupsPerBlock: 2, unitsPerGroup: 64, slotsPerBlock: 96, unitsPerThread: 4 });
+    const { meanMs, standardDeviationMs } = unwrap(simulateDesign(predictor, 0, OPTIONS));
+    // A slot has four units of ten iterations in a row. Every multiprocessor has two blocks of two groups. If the lanes
+    // of all groups were used, a slot would have three units.
+    const { cyclesPerIteration, fetches } = design;
+    // Units are fetched after 0, 10, 20 and 30 iterations. Then nothing is left.
+    const cycles = fetches
+      ? fetches.startCycles + 30 * fetches.cyclesPerIteration[4] + 10 * cyclesPerIteration[4] + fetches.lastCycles
+      : 40 * cyclesPerIteration[4];
+    const kernelMs = cycles * design.msPerCycle;
+    expect(meanMs).toBeNear(kernelMs + design.balancingMs, 8 * Number.EPSILON);
+    expect(standardDeviationMs).toBe(0);
+  }
+});
+
+it('gives some slots one more unit if the grid does not divide the work', async () => {
+  const gridBlocks = WIDE.multiprocessors;
+  const times = [0, 1].map(async (more) => {
+    const study = oneDesign({
+      workload: { lengths: 'constant(10)', units: gridBlocks * 256 * 2 + more },
+      devices: [WIDE.id],
+      axes: { blockThreads: [256], gridBlocks: [gridBlocks] },
+    });
+    const predictor = createPredictor(await planOf(study));
+    const { cyclesPerIteration, msPerCycle } = playableDesign(predictor, 0)!;
+    return { meanMs: unwrap(simulateDesign(predictor, 0, OPTIONS)).meanMs, cyclesPerIteration, msPerCycle };
+  });
+  const [even, odd] = await Promise.all(times);
+  // One more unit keeps a single group active for ten more iterations, alone on its multiprocessor.
+  const moreMs = 10 * odd.cyclesPerIteration[1] * odd.msPerCycle;
+  expect(odd.meanMs - even.meanMs).toBeNear(moreMs, 1e-12);
+});
+
+it('draws the same work for the same seed and replication, and different work for others', async () => {
+  const predictor = createPredictor(
+    await planOf(oneDesign({ workload: { lengths: 'geometric(0.05)', units: 50_000 } })),
+  );
+  const play = (seed: number): readonly number[] => unwrap(simulateDesign(predictor, 0, { ...OPTIONS, seed })).timesMs;
+  expect(play(1)).toEqual(play(1));
+  expect(play(2)).not.toEqual(play(1));
+  expect(new Set(play(1)).size).toBe(play(1).length);
+  const kernelMs = (replication: number): number => unwrap(simulateTimeline(predictor, 0, 1, replication)).kernelMs;
+  expect([0, 1, 2].map(kernelMs)).toEqual(play(1).slice(0, 3));
+});
+
+it('keeps a timeline of very many blocks drawable, and refuses one that is too large to record', async () => {
+  const many = oneDesign({ workload: { lengths: 'geometric(0.5)', units: 4_000_000 }, axes: { blockThreads: [32] } });
+  const predictor = createPredictor(await planOf({ ...many, devices: ['nvidia-a100-sxm4-40gb'] }));
+  const timeline = unwrap(simulateTimeline(predictor, 0, 1, 0));
+  expect(timeline.gridBlocks).toBe(125_000);
+  expect(timeline.blockIndex.length).toBeLessThanOrEqual(20_000);
+  expect(timeline.shownMultiprocessors.length).toBeGreaterThan(1);
+  expect([...timeline.blockCount].every((count) => count === 1)).toBe(true);
+  const huge = oneDesign({ workload: { lengths: 'constant(1)', units: 300_000_000 }, axes: { blockThreads: [32] } });
+  expect(simulateTimeline(createPredictor(await planOf(huge)), 0, 1, 0)).toFail('unsupported');
+});
+
+it('is not certain after a few equal times if a rare length could change them', async () => {
+  const played = async (lengths: string, seed: number): Promise<readonly number[]> => {
+    const study = oneDesign({ workload: { lengths, units: 1024 }, axes: { blockThreads: [128], unitsPerThread: [1] } });
+    const options = { seed, halfWidth: 0.02, maxReplications: 100 };
+    return unwrap(simulateDesign(createPredictor(await planOf(study)), 0, options)).timesMs;
+  };
+  // One launch in ten has a unit of 100 iterations.
+  for (let seed = 1; seed <= 8; seed += 1) {
+    const times = await played('categorical(10:0.9999, 100:0.0001)', seed);
+    expect(times.length >= 30 || new Set(times).size > 1).toBe(true);
+    expect((await played('constant(10)', seed)).length).toBe(5);
+  }
+});
+
+it('continues if a unit that all five replications drew is missing in some launches', async () => {
+  // One launch in 27 has no unit of 4000 iterations.
+  const study = (lengths: string) => oneDesign({ workload: { lengths, units: 20_000 } });
+  const play = async (lengths: string): Promise<number> => {
+    const predictor = createPredictor(await planOf(study(lengths)));
+    return unwrap(simulateDesign(predictor, 0, { ...OPTIONS, halfWidth: 0.05, maxReplications: 100 })).timesMs.length;
+  };
+  expect(await play('categorical(10: 0.999835, 4000: 0.000165)')).toBeGreaterThanOrEqual(30);
+  expect(await play('uniform(5, 50)')).toBeLessThan(30);
+});
+
+it('counts sorting before the launch, and fetching within it', async () => {
+  for (const [balancing, before] of [
+    ['full-sort', true],
+    ['dynamic-fetch', false],
+  ] as const) {
+    const study = oneDesign({
+      kernel: { ...KERNEL, lengthsKnownBeforeLaunch: true },
+      axes: { blockThreads: [128], balancing: [balancing] },
+    });
+    const predictor = createPredictor(await planOf(study));
+    const { balancingMs } = playableDesign(predictor, 0)!;
+    if (before) expect(balancingMs).toBeGreaterThan(0);
+    else expect(balancingMs).toBe(0);
+    expect(explainDesign(predictor, 0)!.parts.balancing).toBeGreaterThan(balancingMs / 2);
+  }
 });

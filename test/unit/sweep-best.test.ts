@@ -20,7 +20,7 @@ const KERNEL = {
   lengthsKnownBeforeLaunch: true,
 };
 
-/** The studies have two devices, or three with a CPU, and 4,000 to 20,000 designs. */
+/** The studies have one or two devices, or three with a CPU, and 3,000 to 6,000 designs. */
 const STUDIES: Readonly<Record<string, StudyFile>> = {
   'draws, in every order': oneDesign({
     kernel: KERNEL,
@@ -29,7 +29,7 @@ const STUDIES: Readonly<Record<string, StudyFile>> = {
       threadsPerUnit: [1, 4, 32, 64],
       loop: ['nested', 'flattened'],
       balancing: 'none quantile-buckets(4) window-sort(4096) full-sort dynamic-fetch padded merge-path'.split(' '),
-      blockThreads: { from: 128, to: 1024, step: 128 },
+      blockThreads: { from: 256, to: 1024, step: 256 },
       unitsPerThread: [1, 2, 5, 16],
       blocksPerMultiprocessor: [1, 8],
       registerCap: [null, 40],
@@ -66,7 +66,7 @@ const STUDIES: Readonly<Record<string, StudyFile>> = {
       loop: ['nested', 'flattened'],
       balancing: ['none', 'shuffle', 'dynamic-fetch'],
       blockThreads: [32, 64, 96, 128, 256, 512],
-      unitsPerThread: { from: 1, to: 24 },
+      unitsPerThread: { from: 1, to: 8 },
       registerCap: [null, 32, 24],
     },
   }),
@@ -82,7 +82,7 @@ it.each(Object.keys(STUDIES))('the best designs of a space are the first of the 
   const inParts = Array.from({ length: parts.count }, (_, at) => parts.at(at));
   expect(inParts.reduce((sum, { first, count }) => (sum === first ? first + count : NaN), 0)).toBe(size);
   const bounds = shortestOfParts(predictor, inParts);
-  for (const wanted of [1, 100, 3000]) {
+  for (const wanted of [1, 100, 1000]) {
     const all = keepBest(wanted);
     let predicted = 0;
     // The parts are searched in reverse order, so that the limit does not come from the best part at once.

@@ -60,7 +60,7 @@ describe('one design of a constant workload, by hand', () => {
       length *
       (Math.floor(perMultiprocessor / resident) * rate(resident * groups) + (rest > 0 ? rate(rest * groups) : 0));
     // A power of 6.5 of a number near 1e3 has the error of a few dozen roundings.
-    expect(Math.abs(columns.timeMs[0] / (cycles / (a100.clockMhz * 1e3)) - 1)).toBeLessThan(64 * EPS);
+    expect(columns.timeMs[0]).toBeNear(cycles / (a100.clockMhz * 1e3), 64 * EPS);
     expect(columns.aggregateLoss[0]).toBe(1);
     expect(columns.meanLoss[0]).toBe(1);
   });
@@ -183,52 +183,30 @@ const space = (constraints: StudyFile['constraints']): StudyFile =>
   });
 const free = await predicted(space([]));
 
-describe('constraints', () => {
-  const waves = (i: number): number => free.columns.gridBlocks[i] / (108 * free.columns.residentBlocks[i]);
-  const value: Readonly<Record<string, (i: number) => number>> = {
-    threadsPerUnit: (i) => describeDesign(free.predictor, i).design.threadsPerUnit,
-    unitsPerThread: (i) => free.columns.unitsPerThread[i],
-    blockThreads: (i) => describeDesign(free.predictor, i).design.blockThreads,
-    gridBlocks: (i) => free.columns.gridBlocks[i],
-    registerCap: (i) => describeDesign(free.predictor, i).design.registerCap ?? 32,
-    occupancyFraction: (i) => free.columns.occupancyFraction[i],
-    residentBlocks: (i) => free.columns.residentBlocks[i],
-    waves,
-  };
-  it.each([
-    { quantity: 'threadsPerUnit', atLeast: 2 },
-    { quantity: 'unitsPerThread', atMost: 2 },
-    { quantity: 'blockThreads', multipleOf: 96 },
-    { quantity: 'gridBlocks', atLeast: 109, atMost: 999 },
-    { quantity: 'registerCap', atMost: 24 },
-    { quantity: 'occupancyFraction', atLeast: 0.75 },
-    { quantity: 'residentBlocks', atMost: 7 },
-    { quantity: 'waves', atLeast: 1.5 },
-  ] as const)('$quantity removes exactly the designs outside it', async (constraint) => {
-    const held = (await predicted(space([constraint]))).columns;
-    const code = INVALID_REASONS.findIndex((reason) => reason.code === 'constraint');
-    let kept = 0;
-    let removed = 0;
-    for (let i = 0; i < held.count; i += 1) {
-      if (free.columns.invalidReason[i] !== 0) {
-        expect(held.invalidReason[i]).toBe(free.columns.invalidReason[i]);
-        continue;
-      }
-      const x = value[constraint.quantity](i);
-      const {
-        atLeast = -Infinity,
-        atMost = Infinity,
-        multipleOf = 0,
-      } = constraint as { atLeast?: number; atMost?: number; multipleOf?: number };
-      const inside = x >= atLeast && x <= atMost && (multipleOf === 0 || x % multipleOf === 0);
-      expect(held.invalidReason[i]).toBe(inside ? 0 : code);
-      if (inside) kept += 1;
-      else removed += 1;
-      if (inside) expect(held.timeMs[i]).toBe(free.columns.timeMs[i]);
-    }
-    expect(kept).toBeGreaterThan(0);
-    expect(removed).toBeGreaterThan(0);
-  });
+type Constraint = NonNullable<StudyFile['constraints']>[number];
+const designAt = (i: number) => describeDesign(free.predictor, i).design;
+const { gridBlocks, residentBlocks, unitsPerThread, occupancyFraction } = free.columns;
+
+it.each<[Constraint, value: (i: number) => number]>([
+  [{ quantity: 'threadsPerUnit', atLeast: 2 }, (i) => designAt(i).threadsPerUnit],
+  [{ quantity: 'unitsPerThread', atMost: 2 }, (i) => unitsPerThread[i]],
+  [{ quantity: 'blockThreads', multipleOf: 96 }, (i) => designAt(i).blockThreads],
+  [{ quantity: 'gridBlocks', atLeast: 109, atMost: 999 }, (i) => gridBlocks[i]],
+  [{ quantity: 'registerCap', atMost: 24 }, (i) => designAt(i).registerCap ?? 32],
+  [{ quantity: 'occupancyFraction', atLeast: 0.75 }, (i) => occupancyFraction[i]],
+  [{ quantity: 'residentBlocks', atMost: 7 }, (i) => residentBlocks[i]],
+  [{ quantity: 'waves', atLeast: 1.5 }, (i) => gridBlocks[i] / (108 * residentBlocks[i])],
+])('the constraint $0 removes exactly the designs outside it', async (constraint, valueOf) => {
+  const held = (await predicted(space([constraint]))).columns;
+  const code = INVALID_REASONS.findIndex((reason) => reason.code === 'constraint');
+  const { atLeast = -Infinity, atMost = Infinity, multipleOf } = constraint;
+  const isInside = (x: number): boolean =>
+    x >= atLeast && x <= atMost && (multipleOf === undefined || x % multipleOf === 0);
+  const { invalidReason, timeMs } = free.columns;
+  const expected = invalidReason.map((reason, i) => (reason > 0 || isInside(valueOf(i)) ? reason : code));
+  expect(held.invalidReason).toEqual(expected);
+  expect(held.timeMs).toEqual(timeMs.map((time, i) => (expected[i] === 0 ? time : NaN)));
+  expect([...expected]).toEqual(expect.arrayContaining([0, code]));
 });
 
 describe('the reconvergence stack', () => {
@@ -247,7 +225,7 @@ describe('the reconvergence stack', () => {
       const breakdown = explainDesign(predictor, 0)!;
       const factor = 1 + 864 / (3.981 * 20 * 40 * k20.dependentIssueLatencyCycles);
       const share = breakdown.parts.divergence / columns.timeMs[0];
-      expect(Math.abs(share / (1 - 1 / factor) - 1)).toBeLessThan(0.01);
+      expect(share).toBeNear(1 - 1 / factor, 0.01);
     }
   });
 

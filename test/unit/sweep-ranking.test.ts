@@ -3,15 +3,19 @@ import { describe, expect, it } from 'vitest';
 import { allocateChunk, type PredictionColumns } from '../../src-workers/domain/columns.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { AXIS, type AxisName, type SpaceAxes } from '../../src-workers/domain/space.ts';
+import { bestCell, bestOfCells, NO_DESIGN, type CellAxis } from '../../src-workers/sweep/cells.ts';
+import { firstEquals, groupedDesigns } from '../../src-workers/sweep/equal.ts';
 import {
   axisPosition,
   createRanking,
   rankedDesigns,
   tieCount,
+  type Ranking,
   type RankingFilter,
   type SortColumn,
 } from '../../src-workers/sweep/ranking.ts';
-import { forAllOf } from '../for-all.ts';
+import { sortByKey, sortByValue } from '../../src-workers/sweep/sort.ts';
+import { forAll, forAllOf, real, whole } from '../for-all.ts';
 
 /** Makes a device that has only the fields that a ranking reads. */
 const device = (id: string, name: string, multiprocessors: number) =>
@@ -30,30 +34,38 @@ const AXES: SpaceAxes = {
   blockThreads: [32, 64, 128, 256],
 };
 const SIZE = 2 * 3 * 2 * 2 * 2 * 3 * 4;
+const EVERYTHING: RankingFilter = { positions: {}, ranges: [], validity: 'valid' };
 
-const columnsOf = fc
-  .array(
-    fc.record({
-      // There are few distinct values, so equal ones are common.
-      time: fc.oneof(fc.constant(NaN), fc.integer({ min: 1, max: 20 }), fc.double({ min: 0.1, max: 50, noNaN: true })),
-      loss: fc.integer({ min: 1, max: 6 }),
-      occupancy: fc.integer({ min: 0, max: 8 }),
-      resident: fc.integer({ min: 0, max: 32 }),
-      grid: fc.integer({ min: 1, max: 50 }),
-    }),
-    { minLength: SIZE, maxLength: SIZE },
-  )
-  .map((rows): PredictionColumns => ({
-    ...allocateChunk(0, SIZE),
-    timeMs: Float64Array.from(rows, (row) => row.time),
-    meanLoss: Float32Array.from(rows, (row) => 1 + row.loss / 7),
-    aggregateLoss: Float32Array.from(rows, (row) => 1 + row.loss / 3),
-    occupancyFraction: Float32Array.from(rows, (row) => row.occupancy / 8),
-    residentBlocks: Uint16Array.from(rows, (row) => row.resident),
-    invalidReason: Uint8Array.from(rows, (row) => (Number.isNaN(row.time) ? 1 + (row.loss % 3) : 0)),
-    unitsPerThread: Float64Array.from(rows, (row) => row.grid % 7),
-    gridBlocks: Float64Array.from(rows, (row) => row.grid),
+interface Row {
+  readonly time: number;
+  readonly loss: number;
+  readonly occupancy: number;
+  readonly resident: number;
+  readonly grid: number;
+}
+const columnsOf = (size: number, row: fc.Arbitrary<Row>): fc.Arbitrary<PredictionColumns> =>
+  fc.array(row, { minLength: size, maxLength: size }).map((rows) => ({
+    ...allocateChunk(0, size),
+    timeMs: Float64Array.from(rows, ({ time }) => time),
+    meanLoss: Float32Array.from(rows, ({ loss }) => 1 + loss / 7),
+    aggregateLoss: Float32Array.from(rows, ({ loss }) => 1 + loss / 3),
+    occupancyFraction: Float32Array.from(rows, ({ occupancy }) => occupancy / 8),
+    residentBlocks: Uint16Array.from(rows, ({ resident }) => resident),
+    invalidReason: Uint8Array.from(rows, ({ time, loss }) => (Number.isNaN(time) ? 1 + (loss % 3) : 0)),
+    unitsPerThread: Float64Array.from(rows, ({ grid }) => grid % 7),
+    gridBlocks: Float64Array.from(rows, ({ grid }) => grid),
   }));
+/** There are few distinct values, so equal ones are common. */
+const anyColumns = columnsOf(
+  SIZE,
+  fc.record({
+    time: fc.oneof(fc.constant(NaN), whole(1, 20), real(0.1, 50)),
+    loss: whole(1, 6),
+    occupancy: whole(0, 8),
+    resident: whole(0, 32),
+    grid: whole(1, 50),
+  }),
+);
 
 const filters: fc.Arbitrary<RankingFilter> = fc.record({
   positions: fc.record(
@@ -80,7 +92,7 @@ const SORTS: readonly SortColumn[] = [
 
 describe('rankedDesigns', () => {
   it('keeps exactly the designs that pass, valid ones before invalid ones', () =>
-    forAllOf(60)(columnsOf, filters, fc.constantFrom(...SORTS), (columns, filter, sort) => {
+    forAllOf(60)(anyColumns, filters, fc.constantFrom(...SORTS), (columns, filter, sort) => {
       const ranking = createRanking(AXES, columns);
       const list = Array.from(rankedDesigns(ranking, filter, sort));
       const wanted = Array.from({ length: SIZE }, (_, design) => design).filter((design) => {
@@ -99,9 +111,9 @@ describe('rankedDesigns', () => {
     }));
 
   it('sorts valid designs by the column, then by time, then by number', () =>
-    forAllOf(60)(columnsOf, fc.constantFrom(...SORTS), (columns, sort) => {
+    forAllOf(60)(anyColumns, fc.constantFrom(...SORTS), (columns, sort) => {
       const ranking = createRanking(AXES, columns);
-      const list = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, sort);
+      const list = rankedDesigns(ranking, EVERYTHING, sort);
       const key = (design: number): number | string => {
         if (sort === 'waves') return ranking.waves[design];
         if (!(sort in AXIS)) return columns[sort as 'timeMs'][design];
@@ -120,39 +132,205 @@ describe('rankedDesigns', () => {
     }));
 
   it('lists the designs with one reason of invalidity on request, by number', () =>
-    forAllOf(30)(columnsOf, (columns) => {
-      const list = rankedDesigns(
-        createRanking(AXES, columns),
-        { positions: {}, ranges: [], validity: 'valid', invalidReason: 2 },
-        'timeMs',
-      );
-      expect(Array.from(list)).toEqual(
-        [...columns.invalidReason.keys()].filter((design) => columns.invalidReason[design] === 2),
-      );
+    forAllOf(30)(anyColumns, (columns) => {
+      const list = rankedDesigns(createRanking(AXES, columns), { ...EVERYTHING, invalidReason: 2 }, 'timeMs');
+      const wanted = [...columns.invalidReason.keys()].filter((design) => columns.invalidReason[design] === 2);
+      expect(Array.from(list)).toEqual(wanted);
     }));
 
   it('keeps answers apart for filters that differ in one number', () => {
-    const [columns] = fc.sample(columnsOf, { numRuns: 1, seed: 7 });
+    const [columns] = fc.sample(anyColumns, { numRuns: 1, seed: 7 });
     const ranking = createRanking(AXES, columns);
-    const at = (to: number) =>
-      rankedDesigns(
-        ranking,
-        { positions: {}, ranges: [{ column: 'gridBlocks', from: 1, to }], validity: 'all' },
-        'timeMs',
-      ).length;
-    const counts = Array.from({ length: 50 }, (_, i) => at(i + 1));
-    expect(counts).toEqual(
-      Array.from({ length: 50 }, (_, i) => columns.gridBlocks.filter((grid) => grid <= i + 1).length),
-    );
+    for (let to = 1; to <= 50; to += 1) {
+      const ranges = [{ column: 'gridBlocks' as const, from: 1, to }];
+      const list = rankedDesigns(ranking, { ...EVERYTHING, ranges, validity: 'all' }, 'timeMs');
+      expect(list.length).toBe(columns.gridBlocks.filter((grid) => grid <= to).length);
+    }
   });
 });
 
 it('tieCount counts the leading designs within the band of the first', () =>
-  forAllOf(60)(columnsOf, fc.double({ min: 0, max: 0.5, noNaN: true }), (columns, fraction) => {
+  forAllOf(60)(anyColumns, real(0, 0.5), (columns, fraction) => {
     const ranking = createRanking(AXES, columns);
-    const list = rankedDesigns(ranking, { positions: {}, ranges: [], validity: 'valid' }, 'timeMs');
+    const list = rankedDesigns(ranking, EVERYTHING, 'timeMs');
     const limit = list.length ? columns.timeMs[list[0]] * (1 + fraction) : 0;
     expect(tieCount(ranking, list, fraction)).toBe(
       [...list].filter((design) => columns.timeMs[design] <= limit).length,
     );
+  }));
+
+const MULTIPROCESSORS = 2;
+const REGISTERS = 40;
+const FEW: SpaceAxes = {
+  ...AXES,
+  devices: [device('a', 'a', MULTIPROCESSORS), device('b', 'b', MULTIPROCESSORS)],
+  threadsPerUnit: [1, 2],
+  launch: [...AXES.launch, { kind: 'grid', value: 8 }],
+  blockThreads: [32, 64],
+};
+const fewColumns = columnsOf(
+  2 * 2 * 2 * 2 * 3 * 3 * 2,
+  fc.record({
+    // Some times differ only by rounding.
+    time: fc.constantFrom(NaN, 1, 1 + 1e-12, 1 + 1e-7, 2),
+    loss: fc.constant(1),
+    occupancy: fc.constant(8),
+    grid: fc.constantFrom(4, 8),
+    resident: fc.constantFrom(1, 2, 16),
+  }),
+);
+
+/** Compares two designs by the definition of equality, field by field. */
+function areEqual(ranking: Ranking, a: number, b: number): boolean {
+  const { columns } = ranking;
+  const at = (axis: number, design: number) => axisPosition(ranking, axis, design);
+  const cap = (design: number) => Math.min(FEW.registerCap[at(AXIS.registerCap, design)] ?? Infinity, REGISTERS);
+  // A launch that fetches has work only for the blocks that are resident at first.
+  const blocks = (design: number) =>
+    FEW.balancing[at(AXIS.balancing, design)] === 'dynamic-fetch'
+      ? Math.min(columns.gridBlocks[design], MULTIPROCESSORS * columns.residentBlocks[design])
+      : columns.gridBlocks[design];
+  return (
+    [AXIS.device, AXIS.threadsPerUnit, AXIS.balancing, AXIS.blockThreads].every(
+      (axis) => at(axis, a) === at(axis, b),
+    ) &&
+    blocks(a) === blocks(b) &&
+    cap(a) === cap(b) &&
+    Math.abs(columns.timeMs[a] / columns.timeMs[b] - 1) <= 1e-9
+  );
+}
+
+it('designs that differ only in irrelevant values are represented by the first of them, which has their row and their number', () =>
+  forAllOf(40)(fewColumns, fc.boolean(), (columns, fromEnd) => {
+    const ranking = createRanking(FEW, columns);
+    const first = firstEquals(ranking, REGISTERS);
+    const standing: number[] = [];
+    const wrong: number[] = [];
+    first.forEach((other, design) => {
+      if (other === design) standing.push(design);
+      else if (other > design || first[other] !== other || !areEqual(ranking, design, other)) wrong.push(design);
+    });
+    expect(wrong).toEqual([]);
+    const valid = standing.filter((design) => columns.invalidReason[design] === 0);
+    expect(valid.some((a) => valid.some((b) => a < b && areEqual(ranking, a, b)))).toBe(false);
+    const designs = rankedDesigns(ranking, EVERYTHING, 'blockThreads');
+    const { list, counts } = groupedDesigns(designs, (design) => first[design], first.length, fromEnd, new Set());
+    const read = (all: Uint32Array) => (fromEnd ? all.toReversed() : all);
+    const seen = new Set<number>();
+    const wanted = [...read(designs)].filter((design) => !seen.has(first[design]) && seen.add(first[design]));
+    expect([...read(list)]).toEqual(wanted);
+    expect(counts.reduce((sum, n) => sum + n, 0)).toBe(designs.length);
+  }));
+
+it('designs that differ only in irrelevant values are all listed after their row when it is opened', () => {
+  const first = Uint32Array.of(0, 0, 2, 0, 2);
+  const designs = Uint32Array.of(2, 0, 1, 4, 3);
+  const opened = groupedDesigns(designs, (design) => first[design], first.length, false, new Set([0]));
+  expect([...opened.list]).toEqual([2, 0, 1, 3]);
+  expect([...opened.counts]).toEqual([2, 3, 0, 0]);
+  const fromEnd = groupedDesigns(designs, (design) => first[design], first.length, true, new Set([0]));
+  expect([...fromEnd.list].reverse()).toEqual([3, 0, 1, 4]);
+  expect([...fromEnd.counts].reverse()).toEqual([3, 0, 0, 2]);
+});
+
+/** Generates axes in the order of their strides. An axis is either shown with a number of cells, or minimised over. */
+const space = fc
+  .array(fc.record({ count: whole(1, 4), drawn: whole(0, 4) }), {
+    minLength: 1,
+    maxLength: 4,
+  })
+  .chain((axes) => {
+    const size = axes.reduce((product, { count }) => product * count, 1);
+    // Generates few distinct times, so that many are equal.
+    const time = fc.constantFrom(NaN, 1, 2, 3);
+    return fc.record({
+      axes: fc.constant(axes),
+      first: whole(0, 3),
+      timeMs: fc.array(time, { minLength: size + 3, maxLength: size + 3 }).map((times) => Float64Array.from(times)),
+      turn: whole(0, 3),
+    });
+  });
+
+it('the best designs of cells are the first of the fastest designs in each cell, in any order of the axes', () => {
+  forAll(space, ({ axes, first, timeMs, turn }) => {
+    let cells = 1;
+    const cellAxes = axes.map(({ count, drawn }, at): CellAxis => {
+      const stride = axes.slice(at + 1).reduce((product, axis) => product * axis.count, 1);
+      if (drawn === 0) return { stride, count, cells: null };
+      const size = cells;
+      cells *= drawn;
+      return { stride, count, cells: Array.from({ length: count }, (_, i) => Math.floor((i * drawn) / count) * size) };
+    });
+    const expected = Array.from({ length: cells }, () => ({ time: NaN, design: NO_DESIGN }));
+    const size = axes.reduce((product, { count }) => product * count, 1);
+    for (let design = 0; design < size; design += 1) {
+      const cell = cellAxes.reduce(
+        (sum, axis) => sum + (axis.cells?.[Math.floor(design / axis.stride) % axis.count] ?? 0),
+        0,
+      );
+      const time = timeMs[first + design];
+      if (time < (Number.isNaN(expected[cell].time) ? Infinity : expected[cell].time))
+        expected[cell] = { time, design: first + design };
+    }
+    const listed = [...cellAxes.slice(turn), ...cellAxes.slice(0, turn)];
+    const found = bestOfCells(timeMs, null, first, listed, cells);
+    expect([...found.timeMs]).toEqual(expected.map(({ time }) => time));
+    expect([...found.designIndex]).toEqual(expected.map(({ design }) => design));
+
+    // If only some designs are given, they are identified by their indices.
+    const some = Uint32Array.from(timeMs.keys()).filter((design) => !Number.isNaN(timeMs[design]));
+    const times = timeMs.filter((time) => !Number.isNaN(time));
+    expect(bestOfCells(times, some, first, listed, cells)).toEqual(found);
+
+    const valid = expected.filter(({ design }) => design !== NO_DESIGN);
+    const [best] = valid.sort((a, b) => a.time - b.time || a.design - b.design);
+    expect(bestCell(found)).toEqual({ best: best?.time ?? NaN, bestDesign: best?.design ?? -1 });
+  });
+});
+
+/** Sorts by Array.sort, which is stable, as a reference for the radix sort. Minus zero equals zero in both. */
+function reference(items: Uint32Array, values: ArrayLike<number>): number[] {
+  return Array.from(items).sort((a, b) => values[a] - values[b]);
+}
+
+/** Generates neighbours that a float32 cannot separate, negative numbers, both zeros, infinities, and repeats. */
+const troublesome = fc.oneof(
+  fc.double({ noNaN: true }),
+  whole(0, 40).map((step) => 1 + step * Number.EPSILON),
+  fc.constantFrom(0, -0, 1, -1, Infinity, -Infinity, 2 ** 24 + 1, 2 ** 24),
+  fc.constantFrom(Number.MIN_VALUE, -Number.MIN_VALUE, Number.MAX_VALUE),
+  whole(-5, 5),
+);
+
+describe('sortByValue', () => {
+  it('equals Array.sort over float64 values, and is stable for equal ones', () => {
+    forAllOf(400)(fc.array(troublesome, { maxLength: 300 }), fc.infiniteStream(fc.nat()), (list, picks) => {
+      const values = Float64Array.from(list);
+      // The items are in random order, and some are left out.
+      const items = Uint32Array.from(
+        list.map((_, i) => i).sort((a, b) => ((a * 7919) % 311) - ((b * 7919) % 311) || a - b),
+      ).filter(() => picks.next().value % 8 !== 0);
+      const given = items.slice();
+      const got = Array.from(sortByValue(items, values));
+      expect(items).toEqual(given);
+      // Infinity − Infinity is NaN, so the reference compares instead of subtracting.
+      const wanted = Array.from(items).sort((a, b) => (values[a] < values[b] ? -1 : values[a] > values[b] ? 1 : 0));
+      expect(got).toEqual(wanted);
+    });
+  });
+
+  it('equals Array.sort over float32 and 16-bit columns', () =>
+    forAll(fc.array(fc.float({ noNaN: true, noDefaultInfinity: true })), fc.array(whole(0, 65535)), (floats, words) => {
+      for (const values of [Float32Array.from(floats), Uint16Array.from(words)]) {
+        const items = Uint32Array.from(values, (_, i) => i);
+        expect(Array.from(sortByValue(items, values))).toEqual(reference(items, values));
+      }
+    }));
+});
+
+it('sortByKey equals a stable Array.sort by the key of the item', () =>
+  forAll(fc.array(whole(0, 12), { minLength: 1 }), (list) => {
+    const keys = Uint16Array.from(list);
+    const items = Uint32Array.from(list, (_, i) => list.length - 1 - i);
+    expect(Array.from(sortByKey(items, keys, 13))).toEqual(reference(items, keys));
   }));

@@ -44,7 +44,7 @@ describe('a fit', () => {
   it('finds exact parameters exactly, and reports that they are determined', () => {
     const { values, standardErrors, held } = unwrap(fitParameters(lines(12, (x, z) => 3 + 0.2 * x + 0.7 * z)));
     // The fit ends at a step that changes the cost by less than 1e-7 of it.
-    [3, 0.2, 0.7].forEach((truth, j) => expect(Math.abs(values[j] / truth - 1)).toBeLessThan(1e-5));
+    [3, 0.2, 0.7].forEach((truth, j) => expect(values[j]).toBeNear(truth, 1e-5));
     expect(held).toEqual([false, false, false]);
     expect(standardErrors.every((error) => error! < 1e-3)).toBe(true);
   });
@@ -54,8 +54,8 @@ describe('a fit', () => {
     for (let i = 0; i < 40; i += 10) problem.measuredMs[i] *= 4;
     const { values } = unwrap(fitParameters(problem));
     // Least squares would be off by a tenth. The remaining error comes from the robust loss in the last round.
-    expect(Math.abs(values[0] / 3 - 1)).toBeLessThan(5e-3);
-    expect(Math.abs(values[1] / 0.2 - 1)).toBeLessThan(5e-3);
+    expect(values[0]).toBeNear(3, 5e-3);
+    expect(values[1]).toBeNear(0.2, 5e-3);
   });
 
   it('stops at a bound', () => {
@@ -71,7 +71,7 @@ describe('a fit', () => {
     expect(values[0]).toBe(1);
     expect(values[2]).toBe(0);
     expect(standardErrors[0]).toBeNull();
-    expect(Math.abs(values[1] / 2 - 1)).toBeLessThan(1e-6);
+    expect(values[1]).toBeNear(2, 1e-6);
   });
 
   it('holds the second of two parameters that only have a joint effect', () => {
@@ -85,7 +85,7 @@ describe('a fit', () => {
     const { values, held } = unwrap(fitParameters(product));
     expect(held).toEqual([false, true]);
     expect(values[1]).toBe(2);
-    expect(Math.abs(values[0] / 3 - 1)).toBeLessThan(1e-6);
+    expect(values[0]).toBeNear(3, 1e-6);
   });
 
   it('keeps a bound that the data imply, for a parameter that is neither determined nor held', () => {
@@ -104,7 +104,7 @@ describe('a fit', () => {
     expect(held).toEqual([false, false]);
     expect(standardErrors[1]).toBeNull();
     expect(values[1]).toBeLessThan(1);
-    expect(Math.abs(values[0] / 2 - 1)).toBeLessThan(1e-3);
+    expect(values[0]).toBeNear(2, 1e-3);
   });
 
   it('trusts precise times more', () => {
@@ -119,7 +119,7 @@ describe('a fit', () => {
     problem.measuredMs.forEach((time, i) => (problem.measuredMs[i] = time * (1 + 0.01 * standardNormal(uniform))));
     const weighted = unwrap(fitParameters({ ...problem, relativeErrors })).values[0];
     expect(Math.abs(weighted - 3)).toBeLessThan(Math.abs(unwrap(fitParameters(problem)).values[0] - 3));
-    expect(Math.abs(weighted / 3 - 1)).toBeLessThan(0.02);
+    expect(weighted).toBeNear(3, 0.02);
   });
 
   it('states standard errors that are correct', () => {
@@ -182,7 +182,7 @@ it('held-out error never predicts a design from its own time', () => {
   const problem = lines(20, (x) => 3 + 0.2 * x);
   problem.measuredMs[5] *= 1.5;
   const predicted = unwrap(heldOutPredictions(problem, 5, mersenneTwister(2)));
-  expect(Math.abs(predicted[5] / (3 + 0.2 * problem.x[5]) - 1)).toBeLessThan(1e-3);
+  expect(predicted[5]).toBeNear(3 + 0.2 * problem.x[5], 1e-3);
 });
 
 describe('divergent loops', () => {

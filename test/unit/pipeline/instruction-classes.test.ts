@@ -8,7 +8,7 @@ import { parseStudy } from '../../../src-main/contract/parse.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
 import { gpu } from '../../catalogue.ts';
-import { forAll } from '../../for-all.ts';
+import { forAll, real } from '../../for-all.ts';
 
 const [v100, a100, h100, ada, mi300] =
   'nvidia-v100-sxm2-16gb nvidia-a100-sxm4-40gb nvidia-h100-sxm5-80gb nvidia-rtx-4090 amd-mi300x'.split(' ').map(gpu);
@@ -48,16 +48,11 @@ describe('lanes for each class of instructions', () => {
   });
 
   it('are those of FP32 if nothing is stated, and no mix is faster than the issue rate', () =>
-    forAll(
-      fc.constantFrom(v100, a100, h100, ada, mi300),
-      fc.double({ min: 0, max: 1, noNaN: true }),
-      fc.double({ min: 0, max: 1, noNaN: true }),
-      (device, integerShare, rest) => {
-        expect(mixedLanes(device, {})).toBe(device.fp32LanesPerMultiprocessor);
-        const shares = { integerShare, fp64Share: (1 - integerShare) * rest };
-        expect(mixedLanes(device, shares)).toBeLessThanOrEqual(classLanes(device).issue);
-      },
-    ));
+    forAll(fc.constantFrom(v100, a100, h100, ada, mi300), real(0, 1), real(0, 1), (device, integerShare, rest) => {
+      expect(mixedLanes(device, {})).toBe(device.fp32LanesPerMultiprocessor);
+      const shares = { integerShare, fp64Share: (1 - integerShare) * rest };
+      expect(mixedLanes(device, shares)).toBeLessThanOrEqual(classLanes(device).issue);
+    }));
 });
 
 describe('a study with shares of instructions', () => {

@@ -1,15 +1,13 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { GpuDevice } from '../../../src-workers/domain/device.ts';
 import type { KernelProfile, PipelineParameters } from '../../../src-workers/domain/kernel.ts';
+import { KERNEL_DEFAULTS } from '../../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
+import { residentBlocks } from '../../../src-workers/models/occupancy/resident.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
-import {
-  brokenLimits,
-  functionalUnitCycles,
-  kimCycles,
-  residentBlockSlots,
-  type KimDevice,
-} from '../../../src-workers/models/pipeline/kim.ts';
+import { kimDevice, kimLaunch } from '../../../src-workers/models/pipeline/kim-catalogue.ts';
+import * as kim from '../../../src-workers/models/pipeline/kim.ts';
 import {
   cyclesPerIteration,
   fitSoftSaturation,
@@ -17,8 +15,8 @@ import {
   wavesTime,
 } from '../../../src-workers/models/pipeline/soft-saturation.ts';
 import { interpolateCycles } from '../../../src-workers/predict/time/cycles.ts';
-import { KERNEL_DEFAULTS } from '../../../src-workers/domain/provenance.ts';
-import { gpu } from '../../catalogue.ts';
+import { GPUS, gpu } from '../../catalogue.ts';
+import { forAllOf, whole } from '../../for-all.ts';
 
 const kepler: PipelineParameters = { latencyCycles: 14.6, issueCycles: 0.43, kneeSoftness: 6.5, schedulers: 4 };
 
@@ -53,9 +51,9 @@ describe('soft saturation', () => {
     const parameters = unwrap(fitSoftSaturation(rows, { schedulers: [1, 2, 4, 8] }));
     expect(parameters.schedulers).toBe(4);
     // The data are exact, so the values differ only by the stopping rule of the least squares.
-    expect(Math.abs(parameters.latencyCycles / kepler.latencyCycles - 1)).toBeLessThan(1e-5);
-    expect(Math.abs(parameters.issueCycles / kepler.issueCycles - 1)).toBeLessThan(1e-5);
-    expect(Math.abs(parameters.kneeSoftness / kepler.kneeSoftness - 1)).toBeLessThan(1e-3);
+    expect(parameters.latencyCycles).toBeNear(kepler.latencyCycles, 1e-5);
+    expect(parameters.issueCycles).toBeNear(kepler.issueCycles, 1e-5);
+    expect(parameters.kneeSoftness).toBeNear(kepler.kneeSoftness, 1e-3);
   });
 
   it('refuses too few launches and impossible times', () => {
@@ -108,7 +106,7 @@ describe('parameters derived from device and kernel', () => {
   });
 });
 
-const kim: KimDevice = {
+const DEVICE: kim.KimDevice = {
   threadGroupWidth: 32,
   multiprocessors: 2,
   maxThreadsPerBlock: 512,
@@ -129,28 +127,121 @@ const launch = { threadsPerBlock: 128, gridBlocks: 8, sharedMemoryBytesPerBlock:
 
 describe('Kim: structural model', () => {
   it('names the value that exceeds a limit', () => {
-    expect(brokenLimits(kim, launch)).toEqual([]);
-    expect(brokenLimits(kim, { ...launch, threadsPerBlock: 1024 })).toEqual([
+    expect(kim.brokenLimits(DEVICE, launch)).toEqual([]);
+    expect(kim.brokenLimits(DEVICE, { ...launch, threadsPerBlock: 1024 })).toEqual([
       'threads per block: 1024 exceeds the limit of 512',
     ]);
   });
 
   it('is limited by the smallest state buffer, with allocations rounded up', () => {
-    expect(residentBlockSlots(kim, launch)).toBe(6);
-    expect(residentBlockSlots(kim, { ...launch, sharedMemoryBytesPerBlock: 4000 })).toBe(4);
-    expect(residentBlockSlots(kim, { ...launch, registersPerThread: [41] })).toBe(2);
+    expect(kim.residentBlockSlots(DEVICE, launch)).toBe(6);
+    expect(kim.residentBlockSlots(DEVICE, { ...launch, sharedMemoryBytesPerBlock: 4000 })).toBe(4);
+    expect(kim.residentBlockSlots(DEVICE, { ...launch, registersPerThread: [41] })).toBe(2);
   });
 
   it('is limited by the slowest functional unit', () => {
-    expect(functionalUnitCycles(kim, 0)).toBe(0);
-    expect(functionalUnitCycles(kim, 3)).toBe(Math.max(5 * 3, 6 * 12));
+    expect(kim.functionalUnitCycles(DEVICE, 0)).toBe(0);
+    expect(kim.functionalUnitCycles(DEVICE, 3)).toBe(Math.max(5 * 3, 6 * 12));
   });
 
   it('adds the times of full waves and of the rest', () => {
-    expect(kimCycles(kim, launch)).toBe(functionalUnitCycles(kim, 16));
-    expect(kimCycles(kim, { ...launch, gridBlocks: 14 })).toBe(
-      functionalUnitCycles(kim, 24) + functionalUnitCycles(kim, 4),
+    expect(kim.kimCycles(DEVICE, launch)).toBe(kim.functionalUnitCycles(DEVICE, 16));
+    expect(kim.kimCycles(DEVICE, { ...launch, gridBlocks: 14 })).toBe(
+      kim.functionalUnitCycles(DEVICE, 24) + kim.functionalUnitCycles(DEVICE, 4),
     );
-    expect(kimCycles(kim, { ...launch, registersPerThread: [200] })).toBeNaN();
+    expect(kim.kimCycles(DEVICE, { ...launch, registersPerThread: [200] })).toBeNaN();
+  });
+});
+
+/** A kernel that also moves data. */
+const moving = { ...kernel, bytesPerIteration: 8 };
+
+describe('a device of the catalogue in Kim’s terms', () => {
+  it('never holds fewer blocks than the occupancy model, which has more limits, and usually as many', () => {
+    let equal = 0;
+    let runs = 0;
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...GPUS),
+        whole(1, 1024),
+        whole(1, 128),
+        fc.oneof(fc.constant(0), whole(0, 48_000)),
+        (device, blockThreads, registersPerThread, sharedMemoryBytesPerBlock) => {
+          const profile = { ...moving, registersPerThread, sharedMemoryBytesPerBlock };
+          const model = kimDevice(device, profile);
+          const launch = kimLaunch(device, profile, blockThreads, 1);
+          fc.pre(kim.brokenLimits(model, launch).length === 0);
+          const exact = residentBlocks(device, { blockThreads, registersPerThread, sharedMemoryBytesPerBlock });
+          const slots = kim.residentBlockSlots(model, launch);
+          expect(slots).toBeGreaterThanOrEqual(exact.blocksPerMultiprocessor);
+          runs++;
+          if (slots === exact.blocksPerMultiprocessor) equal++;
+        },
+      ),
+      { numRuns: 2000, seed: 7 },
+    );
+    expect(equal / runs).toBeGreaterThan(0.8);
+  });
+
+  it('takes the same time as the pipeline parameters when alone, and when full', () => {
+    for (const id of ['nvidia-a100-sxm4-40gb', 'amd-mi250x-gcd', 'nvidia-k20']) {
+      const device = gpu(id);
+      const arithmeticOnly = { ...kernel, dependentLoadsPerIteration: 0 };
+      const model = kimDevice(device, arithmeticOnly);
+      const { latencyCycles, issueCycles } = pipelineParameters(device, arithmeticOnly, { spilledRegisters: 0 });
+      expect(kim.functionalUnitCycles(model, 1), id).toBe(latencyCycles);
+      // Thread groups that fill whole widths leave no part of the unit idle.
+      const full = model.functionalUnits[0].widthThreadGroups * 10;
+      expect(kim.functionalUnitCycles(model, full), id).toBeCloseTo(issueCycles * full, 9);
+    }
+  });
+
+  it('has the width of four SIMDs on GCN, and a scalar register file', () => {
+    const fury = gpu('amd-r9-fury-x');
+    const model = kimDevice(fury, kernel);
+    expect(model.functionalUnits.map((unit) => unit.widthThreadGroups)).toEqual([4]);
+    expect(model.registerFiles.map((file) => file.granularity)).toEqual([4, 16]);
+    // There are four SIMDs with 256 vector and 800 scalar registers, and a block has four waves.
+    const slots = (vector: number, scalar: number) =>
+      kim.residentBlockSlots(model, kimLaunch(fury, { ...moving, registersPerThread: vector }, 256, 1, scalar));
+    expect(slots(24, 0)).toBe(10);
+    expect(slots(32, 0)).toBe(8);
+    expect(slots(24, 97)).toBe(7);
+    expect(slots(24, 96)).toBe(8);
+    expect(kim.brokenLimits(model, kimLaunch(fury, moving, 64, 1, 113))).toEqual([
+      'registers per thread, file 1: 113 exceeds the limit of 112',
+    ]);
+  });
+});
+
+describe('block allocation', () => {
+  it('refuses one block more than there are slots as a deadlock', () => {
+    const device = gpu('nvidia-a100-sxm4-40gb');
+    const model = kimDevice(device, moving);
+    const slots = kim.residentBlockSlots(model, kimLaunch(device, moving, 256, 1));
+    expect(kim.deadlocks(model, kimLaunch(device, moving, 256, slots * device.multiprocessors))).toBe(false);
+    expect(kim.deadlocks(model, kimLaunch(device, moving, 256, slots * device.multiprocessors + 1))).toBe(true);
+  });
+
+  it('wastes the part of the functional units that a wave leaves idle, and is never faster than they are', () => {
+    // A block has 3 groups, and the unit is 4 groups wide. Two resident blocks have 6 groups, which need 2 issues
+    // instead of 1.5.
+    const device = gpu('amd-r9-fury-x');
+    const profile = { ...kernel, sharedMemoryBytesPerBlock: 32768 };
+    const model = kimDevice(device, profile);
+    const series = kim.kimGridSeries(model, kimLaunch(device, profile, 192, 1), 6);
+    expect(series.residentBlocks).toBe(2);
+    const perIssue = 20 * 4;
+    expect(series.cycles).toEqual([1, 2, 3, 4, 5, 6].map((issues) => issues * perIssue));
+    expect(series.boundCycles).toEqual([1, 2, 3, 3, 4, 5].map((issues) => issues * perIssue));
+    expect(series.inefficiency[5]).toBe(6 / 5);
+  });
+
+  it('never has negative costs', () => {
+    forAllOf(200)(fc.constantFrom(...GPUS), whole(1, 1024), (device, blockThreads) => {
+      const model = kimDevice(device, moving);
+      const { inefficiency } = kim.kimGridSeries(model, kimLaunch(device, moving, blockThreads, 1), 40);
+      for (const value of inefficiency) expect(Number.isNaN(value) || value >= 1).toBe(true);
+    });
   });
 });

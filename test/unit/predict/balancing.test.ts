@@ -9,7 +9,7 @@ import { formatBalancing, parseBalancing } from '../../../src-workers/domain/bal
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { evenNonZeros, evenRows, loadImbalance, mergePath } from '../../../src-workers/models/partition/partition.ts';
 import { lockstep } from './oracle.ts';
-import { forAll } from '../../for-all.ts';
+import { forAll, whole } from '../../for-all.ts';
 
 const TEXTS = `none shuffle window-sort(4096) quantile-buckets(8) best-buckets(4) full-sort padded padded-slice(32)
   dynamic-fetch(group) dynamic-fetch(64) nonzero-split merge-path row-split
@@ -104,8 +104,8 @@ it('partitions of sparse rows compare the slowest worker with the mean', () => {
 });
 
 it('partitions of sparse rows lose no row and no entry, and the merge path is even within one item', () => {
-  const lengths = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 60 }).map((rows) => Float64Array.from(rows));
-  forAll(lengths, fc.integer({ min: 1, max: 16 }), (rows, workers) => {
+  const lengths = fc.array(whole(0, 50), { maxLength: 60 }).map((rows) => Float64Array.from(rows));
+  forAll(lengths, whole(1, 16), (rows, workers) => {
     const entries = rows.reduce((sum, length) => sum + length, 0);
     for (const cut of [evenRows, evenNonZeros, mergePath]) {
       const parts = cut(rows, workers);

@@ -2,20 +2,31 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../../src-main/contract/study.ts';
+import type { GpuDevice } from '../../../src-workers/domain/device.ts';
 import type { KernelProfile } from '../../../src-workers/domain/kernel.ts';
+import { unwrap } from '../../../src-workers/domain/result.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
 import { cycleTable, cyclesWithTraffic, marginalCycles } from '../../../src-workers/models/pipeline/soft-saturation.ts';
-import { smoothRounds } from '../../../src-workers/predict/time/cycles.ts';
+import { geometricLaw } from '../../../src-workers/models/workload/laws.ts';
 import { countActiveLanes } from '../../../src-workers/predict/cost/active-lanes.ts';
+import {
+  ADDITIONS_PER_CYCLE,
+  computeFetchCost,
+  computeFetchCycles,
+} from '../../../src-workers/predict/cost/fetch-cost.ts';
 import { getPace } from '../../../src-workers/predict/cost/pace.ts';
 import { computePhaseDemands } from '../../../src-workers/predict/cost/phases.ts';
+import { makeGroupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
 import { examine, type GpuCandidate } from '../../../src-workers/predict/design/candidate.ts';
+import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
 import type { Predictor } from '../../../src-workers/predict/tables.ts';
-import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
+import { smoothRounds } from '../../../src-workers/predict/time/cycles.ts';
+import { seededRandom } from '../../../src-workers/simulate/random.ts';
 import { gpu } from '../../catalogue.ts';
-import { forAll } from '../../for-all.ts';
+import { forAll, real, whole } from '../../for-all.ts';
+import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
 
 const A100 = gpu('nvidia-a100-sxm4-40gb');
 const UNITS = 1 << 18;
@@ -110,12 +121,12 @@ describe('the phases of a kernel', () => {
 });
 
 it('the cycles of a mean round are the sum of the parts of latency, issue and traffic', () => {
-  const above = fc.double({ min: 1, max: 1e5, noNaN: true });
-  forAll(above, above, fc.oneof(fc.constant(0), above), fc.integer({ min: 1, max: 64 }), (τ, c, moved, w) => {
+  const above = real(1, 1e5);
+  forAll(above, above, fc.oneof(fc.constant(0), above), whole(1, 64), (τ, c, moved, w) => {
     const pipeline = { latencyCycles: τ, issueCycles: c, kneeSoftness: 6.5, schedulers: 4 };
     const part = marginalCycles(pipeline, moved, w);
     const sum = part.latency * τ + part.issue * c + part.transfer * moved;
-    expect(Math.abs(sum / cyclesWithTraffic(pipeline, moved, w) - 1)).toBeLessThan(1e-12);
+    expect(sum).toBeNear(cyclesWithTraffic(pipeline, moved, w), 1e-12);
   });
 });
 
@@ -134,7 +145,7 @@ it('the cycles of a mean round make a launch of whole waves as long as the sum o
   expect([candidate.meanUnitsPerThread, candidate.shape.residentBlocks]).toEqual([rounds, blocksPerMultiprocessor]);
   const cycles = rounds * (32 + setupIterations) * getCycles()[blocksPerMultiprocessor * 8] * iterationFactor;
   const { timeMs } = predictChunk(createPredictor(plan), 0, 1);
-  expect(Math.abs(timeMs[0] / (cycles / (A100.clockMhz * 1e3)) - 1)).toBeLessThan(1e-9);
+  expect(timeMs[0]).toBeNear(cycles / (A100.clockMhz * 1e3), 1e-9);
 });
 
 it.each([1, 32, 64, 256])(
@@ -148,7 +159,7 @@ it.each([1, 32, 64, 256])(
         let best = Infinity;
         for (let w = 1; w < pace.getCycles().length; w += 1) {
           best = Math.min(best, pace.getCycles()[w] / w);
-          expect(Math.abs(pace.findBestRate(w) / best - 1), `${w} groups`).toBeLessThan(1e-12);
+          expect(pace.findBestRate(w), `${w} groups`).toBeNear(best, 1e-12);
         }
       }
   },
@@ -182,5 +193,161 @@ describe('the lanes of a group', () => {
     const kernel = { instructionsPerIteration: 1, bytesPerIteration: 512 };
     const even = await timeOf({ kernel, lengths: 'constant(20)' });
     expect((await timeOf({ kernel, lengths: 'categorical(1: 0.5, 39: 0.5)' })) / even).toBeLessThan(1.25);
+  });
+});
+
+const law = unwrap(geometricLaw(0.05));
+const depthOf = (fetch: number | 'group' | undefined, n = 32, rounds = 16) =>
+  makeGroupDepthLaw(law, n, { kind: 'dynamic-fetch', ...(fetch !== undefined && { fetch }) }, 'nested', rounds, {
+    setupIterations: 0,
+    poolGroups: 1024,
+  });
+
+describe('the number of fetches of a group', () => {
+  it('is once for each unit of each lane, in most iterations of a wide group', () => {
+    const { fetches } = depthOf(undefined);
+    // The first unit of each lane is fetched before the first iteration, so 15 of its 16 units are counted.
+    expect(fetches!.fetchers).toBe(32);
+    expect(fetches!.additions).toBe(32 * 15);
+    // In an iteration, a lane starts a unit with probability 1/20, and one of 32 lanes with 1 − 0.95³² = 0.81.
+    expect(fetches!.events / fetches!.iterations).toBeNear(1 - 0.95 ** 32, 0.01);
+    // A lane starts a unit every 20 iterations. After 16 units per lane, none is left.
+    expect(fetches!.iterations).toBeNear(15 * 20, 0.01);
+  });
+
+  it('falls with the units of a fetch, down to one in each round if a group fetches', () => {
+    const by = ([undefined, 2, 8] as const).map((fetch) => depthOf(fetch).fetches!);
+    for (let i = 1; i < by.length; i++) {
+      expect(by[i].additions).toBeLessThan(by[i - 1].additions);
+      expect(by[i].events).toBeLessThan(by[i - 1].events);
+    }
+    const group = depthOf('group').fetches!;
+    expect([group.fetchers, group.additions, group.events]).toEqual([1, 15, expect.closeTo(15, 9)]);
+  });
+
+  it('is 0 after the start if every lane has one unit', () => {
+    expect(depthOf(undefined, 32, 1).fetches).toMatchObject({ iterations: 0, events: 0, additions: 0 });
+    expect(depthOf(16, 32, 16).fetches).toMatchObject({ iterations: 0, events: 0, additions: 0 });
+  });
+
+  it('includes waiting for the longest unit of a round if a group fetches, and for the longest chunk at the end', () => {
+    const [lane, chunks, group] = ([undefined, 8, 'group'] as const).map((fetch) => depthOf(fetch).aggregateLoss);
+    const nested = makeGroupDepthLaw(law, 32, { kind: 'none' }, 'nested', 16, { setupIterations: 0 }).aggregateLoss;
+    expect(lane).toBeLessThan(chunks);
+    expect(chunks).toBeLessThan(group);
+    // The many groups of a pool begin their last rounds at different times, so only waiting within rounds loses time.
+    expect(group).toBeNear(nested, 0.03);
+  });
+});
+
+describe('the last fetches of a group', () => {
+  /** Simulates groups of 32 lanes until each lane has found the counter empty once. */
+  const play = (lengths: readonly number[], rounds: number): number => {
+    const random = seededRandom(5);
+    const groups = 400;
+    const left = Array.from({ length: groups }, () => new Float64Array(32));
+    let units = groups * 32 * rounds;
+    let last = 0;
+    for (let active = groups; active > 0;)
+      for (const lanes of left) {
+        if (lanes.every((lane) => lane === Infinity)) continue;
+        let isLast = false;
+        lanes.forEach((lane, at) => {
+          if (lane > 0) return;
+          if (units-- > 0) lanes[at] = lengths[Math.floor(random() * lengths.length)];
+          else {
+            lanes[at] = Infinity;
+            isLast = true;
+          }
+        });
+        if (isLast) last++;
+        if (lanes.every((lane) => lane === Infinity)) active--;
+        lanes.forEach((lane, at) => (lanes[at] = lane - 1));
+      }
+    return last / groups;
+  };
+
+  it.each([
+    ['two lengths', 'uniform(3,4)', [3, 4], [1, 16]],
+    ['lengths of one to nine', 'uniform(1,9)', [1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 16]],
+  ] as const)('are as many as in a played launch: %s', async (_, lengths, list, several) => {
+    const plan = await planOf(oneDesign({ workload: { lengths, units: 2 ** 16 } }));
+    for (const rounds of several) {
+      const own = makeGroupDepthLaw(plan.law, 32, { kind: 'dynamic-fetch' }, 'nested', rounds, {
+        setupIterations: 0,
+        poolGroups: 400,
+      }).fetches!.last.events;
+      const played = play(list, rounds);
+      expect(own, `${rounds}: ${own} and ${played}`).toBeNear(played, 0.1);
+    }
+  });
+});
+
+describe('the cost of a fetch', () => {
+  const device = { memoryLatencyCycles: 600, multiprocessors: 100 } as GpuDevice;
+  const pipeline = { latencyCycles: 500, issueCycles: 20, kneeSoftness: 1000, schedulers: 4 };
+  const fetches = { fetchers: 32, iterations: 100, events: 80, additions: 320, last: { iterations: 50, events: 16 } };
+
+  it('consists of latency if any lane fetches, and of a counter that serves one addition after another', () => {
+    const cost = computeFetchCost(device, fetches, 1000, 1);
+    const addition = 1 / ADDITIONS_PER_CYCLE;
+    expect(cost).toEqual({
+      startCycles: 32_000 * addition,
+      fetching: {
+        iterations: 100,
+        latencyCycles: 0.8 * 300,
+        counterCycles: expect.closeTo(3200 * addition, 9) as number,
+      },
+      // At the end, each of the 32 lanes fetches once more and finds nothing.
+      last: { iterations: 50, latencyCycles: 0.32 * 300, counterCycles: expect.closeTo(640 * addition, 9) as number },
+    });
+    expect(computeFetchCycles(pipeline, cost, 8)).toBeCloseTo(
+      32_000 * addition + 100 * (3200 * addition - 500) + 50 * (640 * addition - 500),
+      3,
+    );
+    // With few groups, the latency decides. If groups keep the issue busy, fetching costs nothing.
+    const few = computeFetchCost(device, fetches, 10, 1);
+    expect(computeFetchCycles(pipeline, few, 8)).toBeCloseTo(320 * addition + 100 * 240 + 50 * 96, 3);
+    expect(computeFetchCycles({ ...pipeline, issueCycles: 500 }, few, 8)).toBeCloseTo(320 * addition, 3);
+    // If threads share a unit, its iterations become shorter, but its fetch does not.
+    expect(computeFetchCost(device, fetches, 1000, 0.25).fetching.latencyCycles).toBe(4 * cost.fetching.latencyCycles);
+  });
+
+  it('is one addition for all lanes of a group that fetch at the same time, if the compiler merges them', () => {
+    const merged = computeFetchCost({ ...device, vendor: 'nvidia' }, fetches, 1000, 1);
+    const lanes = computeFetchCost({ ...device, vendor: 'intel' }, fetches, 1000, 1);
+    expect(merged.startCycles).toBe(lanes.startCycles / 32);
+    expect(merged.fetching.counterCycles).toBeCloseTo((lanes.fetching.counterCycles * 80) / 320, 9);
+    expect(merged.last.counterCycles).toBeCloseTo((lanes.last.counterCycles * 16) / 32, 9);
+    expect(merged.fetching.latencyCycles).toBe(lanes.fetching.latencyCycles);
+  });
+
+  it('is only the start if no iteration fetches', () => {
+    const none = { ...fetches, iterations: 0, events: 0, additions: 0 };
+    const expected = { iterations: 0, latencyCycles: 0, counterCycles: 0 };
+    expect(computeFetchCost(device, none, 1000, 1).fetching).toEqual(expected);
+  });
+
+  const timesOf = async (lengths: string, balancing: string[]) => {
+    const plan = await planOf(
+      oneDesign({
+        workload: { lengths, units: 2 ** 20 },
+        kernel: { ...KERNEL, instructionsPerIteration: 10, bytesPerIteration: 0 },
+        axes: { blockThreads: [256], balancing, blocksPerMultiprocessor: [4] },
+      }),
+    );
+    const predictor = createPredictor(plan);
+    return { predictor, times: [...predictChunk(predictor, 0, balancing.length).timeMs] };
+  };
+
+  it('does not let a launch end before its counter has served all units', async () => {
+    const { predictor, times } = await timesOf('uniform(1,3)', ['dynamic-fetch', 'dynamic-fetch(4)', 'none']);
+    // At best, all 32 lanes of a group fetch at the same time.
+    const served = 2 ** 20 / 32 / ADDITIONS_PER_CYCLE / (gpu('nvidia-a100-sxm4-40gb').clockMhz * 1e3);
+    expect(times[0]).toBeGreaterThan(served);
+    expect(times[1]).toBeLessThan(times[0]);
+    const parts = explainDesign(predictor, 0)!;
+    expect(parts.parts.balancing).toBeGreaterThan(0.25 * parts.timeMs);
+    expect(Object.values(parts.parts).reduce((sum, part) => sum + part, 0)).toBeCloseTo(parts.timeMs, 9);
   });
 });

@@ -55,7 +55,7 @@ describe('group depths compared with simulated launches', () => {
   const cases = Object.entries(laws).flatMap(([name, law]) =>
     ['none', 'quantile-buckets(3)', 'best-buckets(4)', 'window-sort(128)', 'full-sort'].flatMap((text) =>
       (['nested', 'flattened'] as const).flatMap((loop) =>
-        (text.includes('sort') ? [1] : [1, 2, 5, 24]).map((m) => ({ name, law, text, loop, m })),
+        (text.includes('sort') ? [1] : [1, 3, 24]).map((m) => ({ name, law, text, loop, m })),
       ),
     ),
   );
@@ -75,13 +75,13 @@ describe('group depths compared with simulated launches', () => {
   });
 
   it.each([
-    ['geometric', geometric, [0.015, 0.015, 0.015, 0.015]],
-    ['uniform', uniform, [0.015, 0.015, 0.015, 0.015]],
-    ['with empty units', withEmpty, [0.02, 0.02, 0.02, 0.02]],
-    ['two distant lengths, at most an eighth too short', twoLengths, [0.01, 0.125, 0.02, 0.01]],
+    ['geometric', geometric, [0.015, 0.015, 0.015]],
+    ['uniform', uniform, [0.015, 0.015, 0.015]],
+    ['with empty units', withEmpty, [0.02, 0.02, 0.02]],
+    ['two distant lengths, at most an eighth too short', twoLengths, [0.01, 0.125, 0.01]],
   ] as const)('dynamic fetch, %s, is within the stated error', (_, law, tolerances) => {
     for (const lanes of [8, 32])
-      for (const [at, m] of [1, 2, 5, 24].entries()) {
+      for (const [at, m] of [1, 2, 24].entries()) {
         const tolerance = tolerances[at];
         const balancing = { kind: 'dynamic-fetch' } as const;
         const depth = makeGroupDepthLaw(law, lanes, balancing, 'flattened', m, { setupIterations: 0 });
@@ -127,17 +127,14 @@ describe('group depths compared with simulated launches', () => {
       for (const m of [1, 2, 5, 24])
         computeIndependentStarts(law, sizes, m).forEach(({ starts }, i) => {
           const sampled = sampledStarts(unitsOf(law, m), sizes[i], 400, mersenneTwister(9));
-          expect(
-            Math.abs(starts / sampled - 1),
-            `${law.label} n=${sizes[i]} m=${m}: ${starts} ${sampled}`,
-          ).toBeLessThan(0.03);
+          expect(starts, `${law.label} n=${sizes[i]} m=${m}: ${starts} ${sampled}`).toBeNear(sampled, 0.03);
         });
     // These lengths do not fit the transform, and these rounds exceed the number that is computed directly.
     const long = unwrap(uniformLaw(1, 30_000));
     const many = sampledStarts(unitsOf(geometric, 150), 32, 40, mersenneTwister(3));
-    expect(Math.abs(computeIndependentStarts(geometric, [32], 150)[0].starts / many - 1)).toBeLessThan(0.03);
+    expect(computeIndependentStarts(geometric, [32], 150)[0].starts).toBeNear(many, 0.03);
     const few = sampledStarts(unitsOf(long, 6), 32, 40, mersenneTwister(3));
-    expect(Math.abs(computeIndependentStarts(long, [32], 6)[0].starts / few - 1)).toBeLessThan(0.03);
+    expect(computeIndependentStarts(long, [32], 6)[0].starts).toBeNear(few, 0.03);
     expect(computeIndependentStarts(unwrap(constantLaw(20)), [1, 32], 7).map(({ starts }) => starts)).toEqual([7, 7]);
   });
 
@@ -163,9 +160,7 @@ describe('group depths compared with simulated launches', () => {
             played += starts.size;
           }
           const model = fetched(taken / (groups * lanes)).starts[i];
-          expect(Math.abs((model * groups) / played - 1), `${law.label} n=${lanes} m=${rounds}: ${model}`).toBeLessThan(
-            0.03,
-          );
+          expect(model * groups, `${law.label} n=${lanes} m=${rounds}: ${model}`).toBeNear(played, 0.03);
         });
       }
     }
@@ -187,7 +182,7 @@ describe('group depths compared with simulated launches', () => {
       sizes.forEach((lanes, i) => {
         const units = [...unitsOf(short, few), ...unitsOf(long, many)];
         const sampled = sampledStarts(units, lanes, 800, mersenneTwister(9));
-        expect(Math.abs(model[at][i] / sampled - 1), `n=${lanes}, ${few} and ${many}`).toBeLessThan(0.02);
+        expect(model[at][i], `n=${lanes}, ${few} and ${many}`).toBeNear(sampled, 0.02);
       }),
     );
     // Every lane has a short unit and then a long one, which starts within six iterations.
@@ -284,8 +279,8 @@ describe('losses', () => {
       for (const text of ['none', 'quantile-buckets(1)', 'best-buckets(1)', `window-sort(${n})`, 'dynamic-fetch']) {
         const depth = depthOf(geometric, n, text);
         // Both values are sums of the same few hundred products, in different orders.
-        expect(Math.abs(depth.aggregateLoss / exact.aggregateLoss - 1), text).toBeLessThan(1e-9);
-        expect(Math.abs(depth.meanLoss / exact.meanLoss - 1), text).toBeLessThan(1e-9);
+        expect(depth.aggregateLoss, text).toBeNear(exact.aggregateLoss, 1e-9);
+        expect(depth.meanLoss, text).toBeNear(exact.meanLoss, 1e-9);
       }
     }
   });
@@ -295,7 +290,7 @@ describe('losses', () => {
     expect(long.support.length).toBeGreaterThan(2000);
     for (const n of [2, 32]) {
       const [exact] = lossMoments(long, [n]);
-      expect(Math.abs(depthOf(long, n, 'none').aggregateLoss / exact.aggregateLoss - 1)).toBeLessThan(1e-3);
+      expect(depthOf(long, n, 'none').aggregateLoss).toBeNear(exact.aggregateLoss, 1e-3);
     }
   });
 
@@ -326,7 +321,7 @@ describe('losses', () => {
       for (const n of [2, 32, 48]) {
         const [exact] = lossMoments({ support, probability }, [n]);
         const { meanLoss } = depthOf(law, n, 'none', 'flattened', m);
-        expect(Math.abs(meanLoss / exact.meanLoss - 1), `m = ${m}, n = ${n}`).toBeLessThan(1e-3);
+        expect(meanLoss, `m = ${m}, n = ${n}`).toBeNear(exact.meanLoss, 1e-3);
       }
     }
   });
@@ -372,7 +367,7 @@ it('best buckets are the cheapest cuts of all', () => {
   for (let a = 1; a < 5; a++)
     for (let b = a + 1; b < 6; b++) least = Math.min(least, cost(0, a) + cost(a, b) + cost(b, 6));
   // Both values are sums of the same few products.
-  expect(Math.abs(depthOf(law, n, 'best-buckets(3)').meanDepth / least - 1)).toBeLessThan(1e-12);
+  expect(depthOf(law, n, 'best-buckets(3)').meanDepth).toBeNear(least, 1e-12);
   const ranges = listBucketRanges(law, n, { kind: 'best-buckets', k: 3 });
   expect(ranges).toHaveLength(3);
   expect(ranges.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 12);

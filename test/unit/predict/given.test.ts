@@ -2,19 +2,27 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { workloadLoss } from '../../../src-main/services/models/loss.ts';
+import { unitOrder } from '../../../src-workers/bench/unit-loop.ts';
 import { isPadded } from '../../../src-workers/domain/design.ts';
-import { countSliceUnits } from '../../../src-workers/predict/depth/padded.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { countLengths } from '../../../src-workers/models/workload/generated.ts';
 import { empiricalLaw } from '../../../src-workers/models/workload/laws.ts';
-import { listBlocks } from '../../../src-workers/predict/dealing/blocks.ts';
-import { getDealingScratch, computeGroupDepth, type Dealing } from '../../../src-workers/predict/dealing/deal.ts';
+import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { arrangeUnits } from '../../../src-workers/predict/dealing/arrange.ts';
-import { computeLossInOrder, readGiven, type GivenBalancing } from '../../../src-workers/predict/dealing/given.ts';
+import { listBlocks } from '../../../src-workers/predict/dealing/blocks.ts';
+import { computeGroupDepth, getDealingScratch, type Dealing } from '../../../src-workers/predict/dealing/deal.ts';
+import { readFetchedOrder } from '../../../src-workers/predict/dealing/fetched-order.ts';
 import { computeGivenLaunch, hasTrend } from '../../../src-workers/predict/dealing/given-launch.ts';
-import { makeUnitLaw, makeGivenLengths, repeatUnits } from '../../../src-workers/predict/ordered.ts';
-import { unitOrder } from '../../../src-workers/bench/unit-loop.ts';
-import { forAll, forAllOf } from '../../for-all.ts';
+import {
+  computeLossInOrder,
+  readGiven,
+  type GivenBalancing,
+  type GivenOrder,
+} from '../../../src-workers/predict/dealing/given.ts';
+import { computeMean } from '../../../src-workers/predict/depth/discrete-law.ts';
+import { countSliceUnits } from '../../../src-workers/predict/depth/padded.ts';
+import { makeGivenLengths, makeUnitLaw, repeatUnits } from '../../../src-workers/predict/ordered.ts';
+import { forAll, forAllOf, whole } from '../../for-all.ts';
 import { dealingOf } from './oracle.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -42,8 +50,8 @@ it.each([
   ['example:mandelbrot(256,256,1000)', 1.466, 4.041],
 ])('losses in the given order for %s are %f, and %f if shuffled', async (workload, inOrder, shuffled) => {
   const [row] = unwrap(await workloadLoss(workload, [32], ROOT)).rows;
-  expect(Math.abs(row.givenOrder!.aggregateLoss / inOrder - 1)).toBeLessThan(0.015);
-  expect(Math.abs(row.aggregateLoss / shuffled - 1)).toBeLessThan(0.015);
+  expect(row.givenOrder!.aggregateLoss).toBeNear(inOrder, 0.015);
+  expect(row.aggregateLoss).toBeNear(shuffled, 0.015);
 });
 
 it('losses in the given order are null if the workload has no order', async () => {
@@ -53,37 +61,34 @@ it('losses in the given order are null if the workload has no order', async () =
 });
 
 it('losses in the given order equal those of the units one by one, whether repeated or cut off', () =>
-  forAll(lengthsOf(40), fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: 33 }), (lengths, units, n) => {
+  forAll(lengthsOf(40), whole(1, 400), whole(1, 33), (lengths, units, n) => {
     const expected = bruteForce(Array.from(repeatUnits(lengths, units)), n);
     const found = computeLossInOrder(lengths.subarray(0, units), units, n);
-    if (Number.isFinite(expected.aggregateLoss))
-      expect(Math.abs(found.aggregateLoss / expected.aggregateLoss - 1)).toBeLessThan(1e-12);
-    expect(Math.abs(found.meanLoss / expected.meanLoss - 1)).toBeLessThan(1e-12);
+    if (Number.isFinite(expected.aggregateLoss)) expect(found.aggregateLoss).toBeNear(expected.aggregateLoss, 1e-12);
+    expect(found.meanLoss).toBeNear(expected.meanLoss, 1e-12);
   }));
 
 function lengthsOf(maxLength: number) {
-  return fc
-    .array(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength })
-    .map((lengths) => Float64Array.from(lengths));
+  return fc.array(whole(0, 30), { minLength: 1, maxLength }).map((lengths) => Float64Array.from(lengths));
 }
 
 const balancing: fc.Arbitrary<GivenBalancing> = fc.oneof(
   fc.constant({ kind: 'none' } as const),
-  fc.integer({ min: 1, max: 50 }).map((units) => ({ kind: 'window-sort', units }) as const),
-  fc.integer({ min: 1, max: 5 }).map((k) => ({ kind: 'quantile-buckets', k }) as const),
-  fc.integer({ min: 1, max: 4 }).map((k) => ({ kind: 'best-buckets', k }) as const),
+  whole(1, 50).map((units) => ({ kind: 'window-sort', units }) as const),
+  whole(1, 5).map((k) => ({ kind: 'quantile-buckets', k }) as const),
+  whole(1, 4).map((k) => ({ kind: 'best-buckets', k }) as const),
   fc.constant({ kind: 'padded' } as const),
-  fc.integer({ min: 1, max: 50 }).map((units) => ({ kind: 'padded-slice', units }) as const),
+  whole(1, 50).map((units) => ({ kind: 'padded-slice', units }) as const),
 );
 
 const launch = fc
   .record({
     lengths: lengthsOf(60),
-    units: fc.integer({ min: 1, max: 500 }),
+    units: whole(1, 500),
     n: fc.constantFrom(1, 2, 4, 8),
-    W: fc.integer({ min: 1, max: 4 }),
+    W: whole(1, 4),
     missing: fc.constantFrom(0, 0, 0, 1),
-    rounds: fc.integer({ min: 1, max: 6 }),
+    rounds: whole(1, 6),
     loop: fc.constantFrom('nested' as const, 'flattened' as const),
     setupIterations: fc.constantFrom(0, 0, 2),
     balancing,
@@ -121,7 +126,7 @@ describe('a given order', () => {
   });
 
   it('has the law of its units', () =>
-    forAll(lengthsOf(30), fc.integer({ min: 1, max: 200 }), (lengths, units) => {
+    forAll(lengthsOf(30), whole(1, 200), (lengths, units) => {
       const expected = unwrap(empiricalLaw(countLengths(repeatUnits(lengths, units)), 'x'));
       const { support, probability } = makeUnitLaw('x', makeGivenLengths(lengths), units);
       expect(support).toEqual(expected.support);
@@ -190,9 +195,12 @@ describe('a given order', () => {
     expect(blocks.lives.length).toBeLessThan(600);
     expect(Math.max(...blocks.lives) / Math.max(...all.lives)).toBeGreaterThan(0.95);
     const total = weights!.reduce((a, b) => a + b);
-    expect(Math.abs(total / 1024 - 1)).toBeLessThan(1e-9);
+    expect(total).toBeNear(1024, 1e-9);
     const mean = blocks.means.reduce((sum, own, at) => sum + own * weights![at], 0) / total;
-    expect(Math.abs((mean * 1024) / all.means.reduce((a, b) => a + b) - 1)).toBeLessThan(0.01);
+    expect(mean * 1024).toBeNear(
+      all.means.reduce((a, b) => a + b),
+      0.01,
+    );
     // A launch scales the depths, and the cached order must not contain this scaling.
     const again = computeGivenLaunch(order, dealing, meanLength, true);
     expect(listBlocks(again.depths, 4).means).toEqual(blocks.means);
@@ -212,6 +220,136 @@ describe('a given order', () => {
       life += longest / dealing.gridBlocks;
     }
     const sampled = blocks.lives.reduce((sum, each) => sum + each, 0) / blocks.lives.length;
-    expect(Math.abs(sampled / life - 1)).toBeLessThan(0.05);
+    expect(sampled).toBeNear(life, 0.05);
+  });
+});
+
+function orderOf(lengths: readonly number[], units: number): GivenOrder {
+  const own = Float64Array.from(lengths);
+  return arrangeUnits(own, units, makeUnitLaw('lengths', makeGivenLengths(own), units), { kind: 'none' }, 1);
+}
+
+/** Simulates, iteration by iteration, groups of lanes that fetch until nothing is left. */
+function playedByIteration(
+  lengthOf: (unit: number) => number,
+  units: number,
+  { groups, lanes, perFetch, setup }: { groups: number; lanes: number; perFetch: number; setup: number },
+) {
+  const slots = Array.from({ length: groups }, () => {
+    return { wait: 0, lanes: Array.from({ length: lanes }, () => ({ left: 0, held: 0, next: 0 })) };
+  });
+  let [taken, starts, fetches, active] = [0, 0, 0, true];
+  while (active) {
+    active = false;
+    for (const group of slots) {
+      if (group.wait > 0) {
+        group.wait -= 1;
+        active = true;
+        continue;
+      }
+      let [begun, fetched] = [false, false];
+      for (const lane of group.lanes) {
+        if (lane.left > 0) continue;
+        if (lane.held === 0 && taken < units) {
+          lane.next = taken;
+          lane.held = Math.min(perFetch, units - taken);
+          taken += lane.held;
+          fetched = true;
+        }
+        if (lane.held === 0) continue;
+        lane.held -= 1;
+        lane.left = lengthOf(lane.next++);
+        begun = true;
+      }
+      starts += Number(begun);
+      fetches += Number(fetched);
+      if (begun) group.wait = setup;
+      if (group.wait > 0) {
+        group.wait -= 1;
+        active = true;
+        continue;
+      }
+      for (const lane of group.lanes) {
+        if (lane.left === 0) continue;
+        lane.left -= 1;
+        active = true;
+      }
+    }
+  }
+  return { starts, fetches };
+}
+
+describe('the units that groups fetch from a given order', () => {
+  it('are the same as those of lanes that fetch one after another', () =>
+    forAll(
+      fc.array(whole(1, 12), { minLength: 1, maxLength: 60 }),
+      whole(1, 6),
+      fc.constantFrom(1, 2, 8),
+      whole(1, 9),
+      fc.constantFrom(1, 3),
+      fc.constantFrom(0, 2),
+      (lengths, groups, lanes, fetchesPerLane, perFetch, setup) => {
+        const unitsPerLane = fetchesPerLane * perFetch;
+        const units = groups * lanes * unitsPerLane;
+        const group = readFetchedOrder(orderOf(lengths, units), perFetch, lanes).group(unitsPerLane, setup);
+        const device = { groups, lanes, perFetch, setup };
+        const { starts, fetches } = playedByIteration((unit) => lengths[unit % lengths.length], units, device);
+        expect(Math.abs(group.starts * groups - starts)).toBeLessThan(1e-6);
+        expect(Math.abs((group.events + 1) * groups - fetches)).toBeLessThan(1e-6);
+      },
+    ));
+
+  it('lose no work: it is either done or still left when the units run out', () => {
+    forAll(
+      fc.array(whole(0, 30), { minLength: 1, maxLength: 200 }),
+      whole(1, 40),
+      whole(1, 20),
+      (lengths, lanes, unitsPerLane) => {
+        const units = lanes * unitsPerLane * 16;
+        const { depth, iterations } = readFetchedOrder(orderOf(lengths, units), 1, lanes).group(unitsPerLane, 0);
+        const mean =
+          Array.from({ length: units }, (_, i) => lengths[i % lengths.length]).reduce((a, b) => a + b) / units;
+        const longest = Math.max(...lengths);
+        // The lanes of a group need at least the mean of their work, and at most one unit more.
+        expect(computeMean(depth.values, depth.survival)).toBeGreaterThanOrEqual(unitsPerLane * mean - 1e-6);
+        expect(depth.values.at(-1)).toBeLessThanOrEqual(unitsPerLane * mean + longest + 1e-6);
+        expect(iterations).toBeLessThanOrEqual(unitsPerLane * mean + 1e-6);
+        depth.survival.forEach((above, i) => expect(above).toBeWithin(0, i === 0 ? 1 : depth.survival[i - 1]));
+      },
+    );
+  });
+
+  it('end with those that are fetched last, so long units matter at the end of the order and not at its beginning', () => {
+    const short = Array.from({ length: 4000 }, () => 5);
+    const long = Array.from({ length: 100 }, () => 500);
+    const lanesOf = (lengths: number[]) => readFetchedOrder(orderOf(lengths, 4100), 1, 1).group(41, 0);
+    const last = lanesOf([...short, ...long]).depth;
+    // A lane runs 40 short units on average, and then one of the hundred long units, which takes 500 iterations.
+    expect(last.values.at(-1)! - last.values[0]).toBeGreaterThan(450);
+    const first = lanesOf([...long, ...short]).depth;
+    expect(first.values.at(-1)! - first.values[0]).toBeLessThanOrEqual(5);
+  });
+
+  it('start at different times less often if neighbours are alike, in a part of the groups as in all', () => {
+    const random = mersenneTwister(4);
+    const alike = Array.from({ length: 1 << 17 }, (_, i) => 10 + ((i >> 9) % 20));
+    const shuffled = alike
+      .map((length) => ({ length, at: random() }))
+      .sort((a, b) => a.at - b.at)
+      .map(({ length }) => length);
+    const startsOf = (lengths: number[], units: number): number =>
+      readFetchedOrder(orderOf(lengths, units), 1, 32).group(16, 2).starts;
+    expect(startsOf(alike, 1 << 17)).toBeLessThan(0.4 * startsOf(shuffled, 1 << 17));
+    // The simulation plays only a part of the groups of the longer order, but all groups of the shorter one.
+    expect(startsOf(shuffled, 1 << 17)).toBeNear(startsOf(shuffled, 1 << 15), 0.05);
+  });
+
+  it('have the mean loss of the order if a group fetches for all its lanes', () => {
+    const lengths = Array.from({ length: 1000 }, (_, i) => 1 + ((i * 37) % 90) + (i % 7));
+    const order = orderOf(lengths, 5000);
+    expect(readFetchedOrder(order, 'group', 16).meanLoss).toBe(
+      computeLossInOrder(Float64Array.from(lengths), 5000, 16).meanLoss,
+    );
+    expect(readFetchedOrder(order, 4, 16).meanLoss).toBeNull();
   });
 });

@@ -2,21 +2,25 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../../src-main/contract/study.ts';
+import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
 import { INVALID_REASONS, type EvenShareBalancing } from '../../../src-workers/domain/design.ts';
+import type { GpuDevice } from '../../../src-workers/domain/device.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
-import * as evenShare from '../../../src-workers/predict/dealing/even-share.ts';
-import type { Dealing } from '../../../src-workers/predict/dealing/deal.ts';
 import { createCaches } from '../../../src-workers/predict/caches.ts';
-import { playableDesign } from '../designs.ts';
+import type { Dealing } from '../../../src-workers/predict/dealing/deal.ts';
+import * as evenShare from '../../../src-workers/predict/dealing/even-share.ts';
+import { chooseClasses } from '../../../src-workers/predict/design/classes.ts';
+import { describeDesign, listPlayableLaunches } from '../../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { makeGivenLengths } from '../../../src-workers/predict/ordered.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
 import { prepareDevice } from '../../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../../src-workers/simulate/random.ts';
-import { simulateDesign } from '../../../src-workers/simulate/simulate-design.ts';
+import { simulateDesign, simulateTimeline } from '../../../src-workers/simulate/simulate-design.ts';
+import { forAll, whole } from '../../for-all.ts';
+import { playableDesign } from '../designs.ts';
 import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
-import { forAll } from '../../for-all.ts';
 import { dealingOf } from './oracle.ts';
 
 const KNOWN = { ...KERNEL, lengthsKnownBeforeLaunch: true };
@@ -61,12 +65,12 @@ describe('even shares', () => {
   it('are the same as for a kernel that walks over the items, for any lengths and launch', () => {
     forAll(
       fc.constantFrom('nonzero-split' as const, 'merge-path' as const),
-      fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 60 }),
+      fc.array(whole(0, 9), { minLength: 1, maxLength: 60 }),
       fc.constantFrom(1, 2, 4, 8),
-      fc.integer({ min: 1, max: 3 }),
-      fc.integer({ min: 1, max: 4 }),
+      whole(1, 3),
+      whole(1, 4),
       fc.constantFrom(0, 2),
-      fc.integer({ min: 1, max: 150 }),
+      whole(1, 150),
       (kind, lengths, n, groupsPerBlock, gridBlocks, setupIterations, units) => {
         const dealing: Dealing = { ...dealingOf(units, n, groupsPerBlock, 1), gridBlocks, setupIterations };
         // If there are more units than lengths, the lengths repeat.
@@ -131,8 +135,8 @@ describe('even shares', () => {
       (waves * cycles[design.residentBlocks * design.groupsPerBlock] +
         (rest > 0 ? cycles[rest * design.groupsPerBlock] : 0));
     expect(evenShare.countSearchSteps(200_000)).toBe(18);
-    expect(Math.abs(timeOf(predictor) / expected - 1)).toBeLessThan(1e-9);
-    expect(Math.abs(simulatedMs(predictor) / expected - 1)).toBeLessThan(1e-9);
+    expect(timeOf(predictor)).toBeNear(expected, 1e-9);
+    expect(simulatedMs(predictor)).toBeNear(expected, 1e-9);
     expect(explainDesign(predictor, 0)!.regime.id).toBe('equal-blocks');
   });
 
@@ -148,9 +152,9 @@ describe('even shares', () => {
     const { timeMs, order, parts } = explainDesign(predictor, 0)!;
     expect(order).toBe('given');
     // If units were independent draws, the predicted time of the image would be less than half as long.
-    expect(Math.abs(timeMs / simulatedMs(predictor) - 1)).toBeLessThan(0.01);
+    expect(timeMs).toBeNear(simulatedMs(predictor), 0.01);
     const sum = Object.values(parts).reduce((a, b) => a + b, 0);
-    expect(Math.abs(sum / timeMs - 1)).toBeLessThan(1e-12);
+    expect(sum).toBeNear(timeMs, 1e-12);
     expect(timeMs).toBe(timeOf(predictor));
   });
 
@@ -167,30 +171,20 @@ describe('even shares', () => {
     },
   );
 
-  it('do not depend on the spread of lengths if units need no set-up, even with very long units', async () => {
-    const axes = { balancing: ['nonzero-split'], blockThreads: [128], unitsPerThread: [10] };
-    const times = await Promise.all(
-      ['constant(50)', 'categorical(1: 0.99, 4901: 0.01)'].map(async (lengths) =>
-        timeOf(await predictorOf(axes, {}, { lengths, units: 100_000 })),
-      ),
-    );
-    expect(Math.abs(times[0] / times[1] - 1)).toBeLessThan(1e-9);
-  });
-
   it('have search and carry in the balancing part of the breakdown', async () => {
     const axes = { balancing: ['nonzero-split'], blockThreads: [128], unitsPerThread: [2] };
     const priced = await predictorOf(axes, { search: setup(1), carry: setup(3) });
     const free = await predictorOf(axes, { search: setup(0), carry: setup(0) });
     const [with_, without] = [explainDesign(priced, 0)!, explainDesign(free, 0)!];
     expect(without.parts.balancing).toBe(0);
-    expect(Math.abs((with_.timeMs - without.timeMs) / with_.parts.balancing - 1)).toBeLessThan(1e-9);
+    expect(with_.timeMs - without.timeMs).toBeNear(with_.parts.balancing, 1e-9);
     expect(with_.longestUnit).toBeUndefined();
     const sum = Object.values(with_.parts).reduce((a, b) => a + b, 0);
-    expect(Math.abs(sum / with_.timeMs - 1)).toBeLessThan(1e-12);
+    expect(sum).toBeNear(with_.timeMs, 1e-12);
   });
 
   it('contain every item, and only the last slot has fewer', () =>
-    forAll(fc.integer({ min: 1, max: 1e9 }), fc.integer({ min: 1, max: 1e6 }), (iterations, slots) => {
+    forAll(whole(1, 1e9), whole(1, 1e6), (iterations, slots) => {
       const { itemsPerSlot, workingSlots } = evenShare.computeEvenShares(iterations, slots);
       expect(workingSlots).toBeLessThanOrEqual(slots);
       expect(itemsPerSlot * workingSlots).toBeGreaterThanOrEqual(iterations);
@@ -214,18 +208,9 @@ it('padding makes every unit exactly as long as the longest of a list', async ()
   const even = await predictorOf({ ...axes, balancing: ['none'] }, {}, { lengths: 'constant(17)', units: 300_000 });
   const { balancingMs } = playableDesign(padded, 0)!;
   expect(balancingMs).toBeGreaterThan(0);
-  expect(Math.abs((timeOf(padded) - balancingMs) / timeOf(even) - 1)).toBeLessThan(1e-9);
+  expect(timeOf(padded) - balancingMs).toBeNear(timeOf(even), 1e-9);
   const { meanLoss, aggregateLoss } = predictChunk(padded, 0, 1);
   expect([meanLoss[0], aggregateLoss[0]]).toEqual([Math.fround(1.7), Math.fround(1.7)]);
-});
-
-it('padding takes no more time in slices of a group, and more in longer slices', async () => {
-  const slices = [32, 256, 4096].map((units) => `padded-slice(${units})`);
-  const predictor = await predictorOf({ balancing: ['none', ...slices, 'padded'], blockThreads: [256] });
-  const times = Array.from({ length: 5 }, (_, i) => timeOf(predictor, i) - playableDesign(predictor, i)!.balancingMs);
-  // The two laws are equal, but have their steps at different places.
-  expect(Math.abs(times[1] / times[0] - 1)).toBeLessThan(5e-3);
-  for (let i = 1; i + 1 < times.length; i += 1) expect(times[i + 1]).toBeGreaterThan(times[i]);
 });
 
 describe('threads per unit beyond a thread group', () => {
@@ -242,13 +227,8 @@ describe('threads per unit beyond a thread group', () => {
         for (let g = 0; g < 16; g += spans) out.fill(depths(random), g, g + spans);
       });
       const [together, apart] = [wide.run(seededRandom(5)), single.run(seededRandom(5))];
-      expect(Math.abs(together / apart - 1)).toBeLessThan(1e-12);
+      expect(together).toBeNear(apart, 1e-12);
     }
-  });
-
-  it.each([64, 128, 256])('has one unit in each group of %i threads', async (u) => {
-    const design = playableDesign(await predictorOf({ threadsPerUnit: [u], blockThreads: [256] }), 0)!;
-    expect(design).toMatchObject({ unitsPerGroup: 1, groupsPerBlock: 256 / u, slotsPerBlock: 256 / u });
   });
 
   it('are at most those of a block', async () => {
@@ -260,19 +240,94 @@ describe('threads per unit beyond a thread group', () => {
       predictChunk(await predictorOf({ blockThreads: [128] }), 0, 1).occupancyFraction[0],
     );
   });
+});
 
-  it('are faster than one thread group per unit for a few very long units, and slower for many short ones', async () => {
-    const best = async (lengths: string, units: number): Promise<number> => {
-      const threads = [1, 32, 256];
-      const predictor = await predictorOf(
-        { threadsPerUnit: threads, blockThreads: [256], unitsPerThread: [1] },
-        { serialFraction: 0.001, cooperationCost: 0.001 },
-        { lengths, units },
-      );
-      const times = threads.map((_, i) => timeOf(predictor, i));
-      return threads[times.indexOf(Math.min(...times))];
-    };
-    expect(await best('constant(20000)', 108)).toBe(256);
-    expect(await best('constant(4)', 4_000_000)).toBe(1);
+/** Predicts designs with these balancings, by default with one thread per unit. */
+const mixedOf = (lengths: string, balancing: string[], axes: object = {}, units = 1 << 16) =>
+  predictorOf(
+    { balancing, blockThreads: [128], ...axes },
+    { serialFraction: 0.05, cooperationCost: 0.02 },
+    { lengths, units },
+  );
+
+describe('a mixed design', () => {
+  it.each(['zipf(1.6, 2000)', 'mtx:ca-GrQc.mtx'])('is a launch for each class of its units: %s', async (lengths) => {
+    const predictor = await mixedOf(lengths, ['mixed(1:4,8:32,group:200,block)']);
+    const { design } = describeDesign(predictor, 0);
+    const classes = design.classes!;
+    expect(classes.reduce((sum, { units }) => sum + units, 0)).toBe(1 << 16);
+    expect(design.gridBlocks).toBe(classes.reduce((sum, { gridBlocks }) => sum + gridBlocks, 0));
+    expect(classes.map(({ threadsPerUnit }) => threadsPerUnit)).toEqual([1, 8, 32, 128].slice(0, classes.length));
+    const launches = listPlayableLaunches(predictor, 0);
+    expect(launches.map(({ predictor: own }) => own.plan.units)).toEqual(classes.map(({ units }) => units));
+    // All classes together have the whole work.
+    const work = launches.reduce((sum, { predictor: own }) => sum + own.plan.units * own.meanLength, 0);
+    expect(work).toBeNear(predictor.plan.units * predictor.meanLength, 1e-3);
+  });
+
+  it('takes the time of its launches one after another, whose parts add up', async () => {
+    const predictor = await mixedOf('zipf(1.6, 2000)', ['mixed(1:4,8:32,group)']);
+    const { timeMs, parts } = explainDesign(predictor, 0)!;
+    expect(timeMs).toBe(predictChunk(predictor, 0, 1).timeMs[0]);
+    const sum = BREAKDOWN_PARTS.reduce((total, { id }) => total + parts[id], 0);
+    expect(sum).toBeNear(timeMs, 1e-9);
+  });
+
+  it('shows its launches one after another in its timeline', async () => {
+    const predictor = await mixedOf('zipf(1.6, 2000)', ['mixed(1:8,block)', 'none']);
+    const timeline = unwrap(simulateTimeline(predictor, 0, 3, 0));
+    const [{ design }, { design: wide }] = listPlayableLaunches(predictor, 0);
+    expect(timeline.gridBlocks).toBe(design.gridBlocks + wide.gridBlocks);
+    const [first, second] = timeline.launchStartMs;
+    expect(first).toBe(0);
+    expect(timeline.launchStartMs).toHaveLength(2);
+    expect(second).toBeLessThan(timeline.kernelMs);
+    timeline.blockIndex.forEach((block, i) => {
+      // One bar may stand for several blocks of a slot.
+      if (block >= design.gridBlocks) expect(timeline.blockStartMs[i]).toBeGreaterThanOrEqual(second);
+      else if (timeline.blockCount[i] === 1) expect(timeline.blockEndMs[i]).toBeLessThanOrEqual(second);
+    });
+    expect(Math.max(...timeline.blockEndMs) / timeline.kernelMs).toBeCloseTo(1, 9);
+    // Blocks whose threads share a unit have as many thread groups as other blocks.
+    const most = timeline.residentBlocks * timeline.groupsPerBlock;
+    expect(timeline.groupsPerBlock).toBe(4);
+    const after = Math.ceil(second / timeline.binMs);
+    expect(Math.max(...timeline.activeMax.subarray(after))).toBeGreaterThan(0.9 * most);
+    expect(Math.max(...timeline.activeMax)).toBeLessThanOrEqual(most + 1e-9);
+    // The total time of the timeline is that of the replication that it shows.
+    const options = { seed: 3, halfWidth: 1e-9, maxReplications: 5 };
+    const { timesMs } = unwrap(simulateDesign(predictor, 0, options));
+    expect(timeline.kernelMs + design.balancingMs).toBeNear(timesMs[0], 1e-12);
+    expect(unwrap(simulateTimeline(predictor, 1, 3, 0)).launchStartMs).toEqual(Float64Array.of(0));
+  });
+
+  it('is allowed only with one thread per unit, and needs lengths', async () => {
+    const axes = { threadsPerUnit: [1, 2] };
+    const predictor = await mixedOf('geometric(0.05)', ['mixed(2)'], axes);
+    expect([0, 1].map((at) => describeDesign(predictor, at).invalid)).toEqual([null, 'classes']);
+    const unknown = createPredictor(
+      await planOf(oneDesign({ axes: { balancing: ['mixed(2)'], blockThreads: [128] } })),
+    );
+    expect(describeDesign(unknown, 0).invalid).toBe('lengths-unknown');
+  });
+
+  it('has blocks of a power of two if the block shares a unit', async () => {
+    const predictor = await mixedOf('geometric(0.05)', ['mixed(1:8,block)'], { blockThreads: [96, 128] });
+    expect([0, 1].map((at) => describeDesign(predictor, at).invalid)).toEqual(['block-not-multiple', null]);
+  });
+
+  it('has the classes with the least estimate, so more classes are never worse', async () => {
+    const predictor = await mixedOf('zipf(1.6, 2000)', ['none']);
+    const device = predictor.plan.axes.devices[0] as GpuDevice;
+    for (const most of [2, 3, 4]) {
+      const classes = chooseClasses(predictor, device, most);
+      expect(classes.length).toBeLessThanOrEqual(most);
+      expect(classes.at(-1)!.upTo).toBeUndefined();
+      const ends = classes.slice(0, -1).map(({ upTo }) => upTo!);
+      expect(ends).toEqual([...new Set(ends)].sort((a, b) => a - b));
+    }
+    // Units of one length cannot be divided into classes.
+    const same = await mixedOf('constant(20)', ['none']);
+    expect(chooseClasses(same, device, 3)).toHaveLength(1);
   });
 });

@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import type { CpuDevice } from '../../../src-workers/domain/device.ts';
-import { maxRateCurve } from '../../../src-workers/models/contention/bandwidth.ts';
-import { coreSweep, partitionLoads } from '../../../src-workers/models/contention/cores.ts';
+import type { CpuDevice } from '../../src-workers/domain/device.ts';
+import { maxRateCurve } from '../../src-workers/models/contention/bandwidth.ts';
+import { coreSweep, partitionLoads } from '../../src-workers/models/contention/cores.ts';
 import {
   amdahlLoads,
   indivisibleTaskLoads,
   totalLoad,
   triangularLoads,
-} from '../../../src-workers/models/contention/loads.ts';
-import { findRegime, regimeMap } from '../../../src-workers/models/contention/regimes.ts';
+} from '../../src-workers/models/contention/loads.ts';
+import { findRegime, regimeMap } from '../../src-workers/models/contention/regimes.ts';
 import {
   contentionMs,
   CONTENTION_MODELS,
   staircaseMs,
   staircaseSteps,
   twoPhases,
-} from '../../../src-workers/models/contention/time.ts';
+} from '../../src-workers/models/contention/time.ts';
 
 // One core alone has 10 GB/s. All cores together have 40 GB/s, so four cores saturate the memory.
 const cpu: CpuDevice = {

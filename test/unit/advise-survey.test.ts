@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { coarseAxes, coarseDesigns } from '../../src-workers/advise/coarse.ts';
 import { bestMaps, mapShape } from '../../src-workers/advise/maps.ts';
-import { surveyDesigns, predictTimes, type DesignPart } from '../../src-workers/advise/survey.ts';
+import { surveyDesigns, surveyFastest, predictTimes, type DesignPart } from '../../src-workers/advise/survey.ts';
 import { AXIS, decodeInto, spaceSize } from '../../src-workers/domain/space.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
@@ -11,7 +11,6 @@ import { oneDesign, planOf } from './sweep-plans.ts';
 /** Some of the designs are invalid: large blocks with over 64 registers per thread, and grids that exceed the units. */
 const AXES: StudyFile['axes'] = {
   threadsPerUnit: [1, 4, 32],
-  balancing: ['none', 'dynamic-fetch'],
   registerCap: [null, 40],
   unitsPerThread: [1, 4],
   blocksPerMultiprocessor: { from: 1, to: 43, step: 2 },
@@ -29,7 +28,8 @@ async function example(axes: StudyFile['axes'] = AXES) {
   const size = spaceSize(plan.axes);
   const ties = tieTable(plan.axes, () => AGREEMENT_FRACTION);
   const parts = (list: readonly DesignPart[]) => list.map((part) => surveyDesigns(predictor, part, ties).cells);
-  return { plan, predictor, size, parts };
+  const designs = Uint32Array.from({ length: size }, (_, design) => design);
+  return { plan, predictor, size, parts, designs };
 }
 
 /** Computes the cells by decoding every design. */
@@ -47,15 +47,12 @@ function brute(counts: readonly number[], times: Float64Array) {
 }
 
 it('small maps of the landscape contain the best design of each cell, however the space is cut into parts', async () => {
-  const { predictor, size, parts } = await example();
+  const { predictor, size, parts, designs } = await example();
   const { counts } = predictor;
-  const times = predictTimes(
-    predictor,
-    Uint32Array.from({ length: size }, (_, design) => design),
-  );
+  const times = predictTimes(predictor, designs);
   const expected = brute(counts, times);
   expect(mapShape(counts)).toEqual({ maps: 3, rows: 24, columns: 32 });
-  for (const step of [size, 1000, 333]) {
+  for (const step of [size, 333]) {
     const ranges = Array.from({ length: Math.ceil(size / step) }, (_, at) => {
       return { first: at * step, count: Math.min(step, size - at * step) };
     });
@@ -100,7 +97,7 @@ it('small maps of the landscape give each cell the time of the nearest predicted
     const times = near
       .filter(({ by }) => by[0] === rowsAway && by[1] === columnsAway)
       .map(({ other }) => Math.fround(known.get(other)!));
-    expect(times).toContain(time);
+    expect(times).toContainEqual(time);
   });
 });
 
@@ -112,4 +109,37 @@ it('small maps of the landscape have no times for an axis without a valid design
     expect(timeMs.every(Number.isNaN)).toBe(true);
     expect([best, bestMs]).toEqual([-1, NaN]);
   }
+});
+
+/** Says that the time is over, so the survey ends as soon as it has found a valid design. */
+const isOver = (isFound: boolean): boolean => isFound;
+
+it('a glance ends with the first valid design if its time has passed, and is exact if it has enough time', async () => {
+  const { predictor, designs } = await example({
+    threadsPerUnit: [1, 4, 32],
+    balancing: ['none', 'dynamic-fetch'],
+    unitsPerThread: [1, 4],
+    blockThreads: { from: 32, to: 1280, step: 32 },
+  });
+  const timeMs = predictTimes(predictor, designs);
+  const byTime = [...designs].filter((design) => timeMs[design] > 0).sort((a, b) => timeMs[a] - timeMs[b]);
+  const invalid = [...designs].filter((design) => Number.isNaN(timeMs[design]));
+  const glance = (first: readonly number[], options: { leading: number; isOver?: typeof isOver }) =>
+    surveyFastest(predictor, Uint32Array.from(new Set([...first, ...designs])), Infinity, { isOver, ...options });
+
+  const leading = [...invalid.slice(0, 2), byTime[7], byTime[0]];
+  const known = glance(leading, { leading: leading.length });
+  expect([...known.designs]).toEqual([byTime[7]]);
+  expect(known.columns.timeMs[0]).toBe(timeMs[byTime[7]]);
+  expect([known.predicted, known.invalid]).toEqual([3, 2]);
+  // If no valid design was known before, the glance finds one among the others.
+  const unknown = glance(invalid, { leading: 0 });
+  expect(unknown.designs).toHaveLength(1);
+  expect(unknown.columns.timeMs[0]).toBe(timeMs[unknown.designs[0]]);
+  expect(unknown.predicted).toBeLessThan(designs.length);
+
+  const exact = surveyFastest(predictor, designs, Infinity);
+  const found = glance(byTime.slice(5, 20), { leading: 15, isOver: () => false });
+  expect([found.predicted, found.invalid]).toEqual([designs.length, invalid.length]);
+  expect([...found.designs].sort((a, b) => a - b)).toEqual([...exact.designs]);
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { unwrap } from '../../../src-workers/domain/result.ts';
-import { deviceStack, runCycles, stackCycles, STACK_COSTS } from '../../../src-workers/models/divergence/costs.ts';
-import { runProgram } from '../../../src-workers/models/divergence/emulator.ts';
-import { expectedDivergence } from '../../../src-workers/models/divergence/expected.ts';
-import { loopTimings, runLoops } from '../../../src-workers/models/divergence/figures.ts';
-import type { Program } from '../../../src-workers/models/divergence/program.ts';
-import { devicesIn } from '../../catalogue.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
+import { deviceStack, runCycles, stackCycles, STACK_COSTS } from '../../src-workers/models/divergence/costs.ts';
+import { runProgram } from '../../src-workers/models/divergence/emulator.ts';
+import { expectedDivergence } from '../../src-workers/models/divergence/expected.ts';
+import { loopTimings, runLoops } from '../../src-workers/models/divergence/figures.ts';
+import type { Program } from '../../src-workers/models/divergence/program.ts';
+import { devicesIn } from '../catalogue.ts';
 
 /** This program is x < 3 ? y += 1 : y += 2, followed by z += 1 for all lanes. */
 const branches: Program = {
