@@ -31,25 +31,16 @@ it('the emulator runs both sides of a branch and joins all lanes after it, and d
 });
 
 it('the emulator refuses programs that cannot run', () => {
-  const pop: Program = { name: 'pop', instructions: [{ text: 'pop', op: 'work', pop: true }] };
-  expect(runProgram(pop, { x: [1] })).toFail(null, 'Instruction 0 of "pop" pops an empty stack.');
-  const endless: Program = {
-    name: 'endless',
-    instructions: [
-      { text: 'less', op: 'less', left: 0, right: 1 },
-      { text: 'branch', op: 'branch', target: 1 },
-    ],
-  };
-  expect(runProgram(endless, { x: [1] })).toMatchObject({ ok: false });
-  const outside: Program = { name: 'outside', instructions: [{ text: 'ssy', op: 'ssy', target: 9 }] };
-  expect(runProgram(outside, { x: [1] })).toFail(
-    null,
-    'Instruction 0: the target must be an integer from 0 to 1, not 9.',
-  );
-  const carrier: Program = { name: 'carrier', instructions: [{ text: 'x', op: 'ssy', target: 1, pop: true }] };
-  expect(runProgram(carrier, { x: [1] })).toMatchObject({ ok: false });
-  expect(runProgram(branches, { x: [1], y: [1, 2] })).toMatchObject({ ok: false });
-  expect(runProgram(branches, {})).toMatchObject({ ok: false });
+  const refused = (instructions: Program['instructions'], message: string | RegExp = /./) =>
+    expect(runProgram({ name: 'wrong', instructions }, { x: [1] })).toFail(null, message);
+  refused([{ text: 'pop', op: 'work', pop: true }], 'Instruction 0 of "wrong" pops an empty stack.');
+  const message = 'Instruction 0: the target must be an integer from 0 to 1, not 9.';
+  refused([{ text: 'ssy', op: 'ssy', target: 9 }], message);
+  refused([{ text: 'x', op: 'ssy', target: 1, pop: true }]);
+  const endless = { text: 'branch', op: 'branch', target: 1 } as const;
+  refused([{ text: 'less', op: 'less', left: 0, right: 1 }, endless]);
+  for (const registers of [{ x: [1], y: [1, 2] }, {}])
+    expect(runProgram(branches, registers)).toMatchObject({ ok: false });
 });
 
 describe('costs', () => {
@@ -80,14 +71,11 @@ describe('costs', () => {
   });
 });
 
-it('timings do not count the carrier of a divergent branch twice', () => {
+it('timings count the carrier of a divergent branch once, and spill from 15 divergent lanes on in the double loop', () => {
   const costs = STACK_COSTS.kepler;
   expect(runCycles(runLoops('single', 5), costs, 10)).toBe(runCycles(runLoops('single', 0), costs, 10) + 5 * 32);
-});
-
-it('timings spill from 15 divergent lanes on in the double loop, whose stack is one deeper', () => {
-  const { spills } = loopTimings('double', STACK_COSTS.kepler, 0);
-  expect(spills.findIndex((count) => count > 0)).toBe(15);
+  // The stack of the double loop is one deeper.
+  expect(loopTimings('double', costs, 0).spills.findIndex((count) => count > 0)).toBe(15);
 });
 
 it('expected divergence is 0 for one length whose probability is rounded to slightly more than 1', () => {

@@ -110,8 +110,9 @@ describe('closed form', () => {
   });
 
   it('refuses a group that is not a whole number of units', () => {
-    expect(() => lossMoments(unwrap(geometricLaw(0.05)), [2, 0])).toThrow('A group cannot have 0 units');
-    expect(() => lossMoments(unwrap(geometricLaw(0.05)), [2.5])).toThrow('A group cannot have 2.5 units');
+    const geometric = unwrap(geometricLaw(0.05));
+    expect(() => lossMoments(geometric, [2, 0])).toThrow('A group cannot have 0 units');
+    expect(() => lossMoments(geometric, [2.5])).toThrow('A group cannot have 2.5 units');
   });
 });
 
@@ -185,13 +186,11 @@ describe('binned distribution', () => {
   });
 
   it('fills the bins of a plot with all of the probability', () => {
-    const histogram = lossHistogram(affordableLossDistribution(unwrap(geometricLaw(0.05)), 8), 50);
-    expect(histogram.edges.length).toBe(51);
-    expect(histogram.edges[0]).toBe(1);
-    expect(Math.abs(histogram.probability.reduce((sum, p) => sum + p, 0) - 1)).toBeLessThan(1e-12);
-    expect([...lossHistogram(affordableLossDistribution(unwrap(constantLaw(3)), 8), 4).probability]).toEqual([
-      1, 0, 0, 0,
-    ]);
+    const plotted = (law: LengthLaw, bins: number) => lossHistogram(affordableLossDistribution(law, 8), bins);
+    const { edges, probability } = plotted(unwrap(geometricLaw(0.05)), 50);
+    expect([edges.length, edges[0]]).toEqual([51, 1]);
+    expect(probability.reduce((sum, p) => sum + p, 0)).toBeNear(1, 1e-12);
+    expect([...plotted(unwrap(constantLaw(3)), 4).probability]).toEqual([1, 0, 0, 0]);
   });
 });
 
@@ -230,20 +229,16 @@ it('granularity is exactly one iteration for a single lane, and follows Amdahl w
   expect(costFactor(8, 0.5, 0.1)).toBeCloseTo(0.5 / 8 + 0.5 + 0.3, 15);
 });
 
-it('granularity finds 8 units × 4 threads best for the Acts propagation', async () => {
+it('granularity finds 8 units × 4 threads best for the Acts propagation, and needs a width that can be halved', async () => {
   const { law } = await planOf(exampleStudy('acts'));
   const rows = granularityCurve(law, 32, 1 / 21, 0);
   expect(rows.map((row) => row.unitsPerGroup)).toEqual([32, 16, 8, 4, 2, 1]);
-  const expected = ['1.647', '1.516', '1.486', '1.591', '1.893'];
-  expect(rows.slice(0, 5).map((row) => row.laneCostMean.toFixed(3))).toEqual(expected);
-  const best = rows.reduce((a, b) => (b.laneCostMean < a.laneCostMean ? b : a));
-  expect(best).toMatchObject({ unitsPerGroup: 8, threadsPerUnit: 4 });
+  const costs = rows.map((row) => row.laneCostMean);
+  expect(costs.slice(0, 5).map((cost) => cost.toFixed(3))).toEqual(['1.647', '1.516', '1.486', '1.591', '1.893']);
+  expect(rows[costs.indexOf(Math.min(...costs))]).toMatchObject({ unitsPerGroup: 8, threadsPerUnit: 4 });
   // A whole thread group on one unit has no imbalance, but pays the full cost of the serial part.
   expect(rows[5]).toMatchObject({ meanLoss: 1, aggregateLoss: 1 });
-  expect(Math.abs(rows[5].laneCostMean - 32 * costFactor(32, 1 / 21, 0))).toBeLessThan(1e-14);
+  expect(Math.abs(costs[5] - 32 * costFactor(32, 1 / 21, 0))).toBeLessThan(1e-14);
+  const message = 'The width of a thread group must be a power of two, not 24.';
+  expect(() => granularityCurve(law, 24, 0, 0)).toThrow(message);
 });
-
-it('the granularity refuses a thread group that cannot be halved', () =>
-  expect(() => granularityCurve(unwrap(geometricLaw(0.5)), 24, 0, 0)).toThrow(
-    'The width of a thread group must be a power of two, not 24.',
-  ));

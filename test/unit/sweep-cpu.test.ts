@@ -121,16 +121,9 @@ it('invalid designs have a reason, for every invalid design of a mixed space', a
     const launch = plan.axes.launch[Math.floor(design / 4) % 4];
     const partition = d.balancing === 'row-split' || d.balancing === 'merge-path';
     const plain = d.threadsPerUnit === 1 && d.loop === 'nested' && d.registerCap === null && design % 2 === 0;
-    const expected =
-      device.kind === 'gpu'
-        ? d.balancing === 'row-split' || launch.kind === 'cores'
-          ? 'not-on-device'
-          : 'valid'
-        : !partition || !plain || launch.kind !== 'cores'
-          ? 'not-on-device'
-          : launch.value === 17
-            ? 'cores'
-            : 'valid';
+    const onCores = launch.kind === 'cores';
+    const isOnDevice = device.kind === 'gpu' ? d.balancing !== 'row-split' && !onCores : partition && plain && onCores;
+    const expected = !isOnDevice ? 'not-on-device' : onCores && launch.value === 17 ? 'cores' : 'valid';
     expect([design, INVALID_REASONS[columns.invalidReason[design]].code]).toEqual([design, expected]);
     expect(Number.isNaN(columns.timeMs[design])).toBe(expected !== 'valid');
   }
@@ -158,17 +151,16 @@ it.each([
 });
 
 it('ordered lengths can be read from the text in which they are stored', async () => {
-  for (const iterations of [Float64Array.of(3, 0, 2 ** 40, 1.5), Float64Array.of(3, 0, 2 ** 31)]) {
-    const ordered = makeGivenLengths(iterations);
-    expect(await unpackLengths({ order: JSON.parse(JSON.stringify(await packLengths(ordered))) as unknown })).toEqual(
-      ordered,
-    );
-  }
+  const given = [
+    [3, 0, 2 ** 40, 1.5],
+    [3, 0, 2 ** 31],
+  ].map((list) => makeGivenLengths(Float64Array.from(list)));
   // Entries of earlier versions contained several units each. No GPU runs such an entry as one unit.
   const bundled = { units: 9, iterations: Float64Array.of(3, 2 ** 40, 1.5), given: false };
-  expect(await unpackLengths({ order: JSON.parse(JSON.stringify(await packLengths(bundled))) as unknown })).toEqual(
-    bundled,
-  );
+  for (const ordered of [...given, bundled]) {
+    const order = JSON.parse(JSON.stringify(await packLengths(ordered))) as unknown;
+    expect(await unpackLengths({ order })).toEqual(ordered);
+  }
   for (const wrong of [null, {}, { order: 1 }, { order: { units: 1, iterations: 'no' } }])
     expect(await unpackLengths(wrong)).toBeNull();
 });

@@ -18,6 +18,7 @@ import { unwrap } from '../../src-workers/domain/result.ts';
 import type { KeptBands } from '../../src-workers/evidence/bands.ts';
 import { intervalsOf, measuredBands, sweptLaunches } from '../bench/tie-bands.ts';
 import { loadEvidence } from '../../src-workers/evidence/load.ts';
+import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
 import { createRanking, rankedDesigns } from '../../src-workers/sweep/ranking.ts';
 import { tieFraction, tiesOf } from '../../src-workers/sweep/ties.ts';
 import { GPUS as devices, cpu, gpu } from '../catalogue.ts';
@@ -89,12 +90,7 @@ describe('the tie bands', () => {
       of.length === 1 && kinds.length === 0;
     const known = (of: readonly { readonly fraction: number }[]): readonly number[] =>
       of.map(({ fraction }) => fraction).sort((a, b) => a - b);
-    // The upper quartile is interpolated linearly between order statistics.
-    const upperQuartile = (sorted: readonly number[]): number => {
-      const place = 0.75 * (sorted.length - 1);
-      const low = sorted[Math.floor(place)];
-      return low + (place % 1) * (sorted[Math.ceil(place)] - low);
-    };
+    const upperQuartile = (sorted: readonly number[]): number => sortedQuantile(sorted, 0.75);
     for (const device of [ADA, H100, V100, cpu('amd-epyc-7413')]) {
       const band = tieBand(device);
       expect(band).toMatchObject({ source: null, count: 0 });

@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import * as laws from '../../src-workers/models/workload/laws.ts';
-
-function probabilityOf(law: LengthLaw, length: number): number {
-  const i = law.support.indexOf(length);
-  return i < 0 ? 0 : law.probability[i];
-}
 
 /** Expects equal values, except for the rounding of a normalisation, which is a few units in the last place. */
 function expectNear(got: number, expected: number, roundings = 32): void {
@@ -24,15 +18,15 @@ describe('conventions', () => {
     expect(unwrap(laws.geometricLaw(0.05, 1e-9)).support.length).toBeGreaterThan(last);
   });
 
-  it('drops points of probability 0', () => {
-    const law = unwrap(
-      laws.categoricalLaw([
-        { length: 7, probability: 0 },
-        { length: 3, probability: 0.5 },
-        { length: 1, probability: 0.5 },
-      ]),
-    );
-    expect([...law.support]).toEqual([1, 3]);
+  it('drops points of probability 0, and makes proportions of empirical lengths', () => {
+    const points = Object.entries([0, 0.5, 0, 0.5]).map(([length, probability]) => ({
+      length: Number(length),
+      probability,
+    }));
+    expect([...unwrap(laws.categoricalLaw(points)).support]).toEqual([1, 3]);
+    const law = unwrap(laws.empiricalLaw(new Map([[9, 1]]).set(2, 3)));
+    expect([...law.support]).toEqual([2, 9]);
+    expect([...law.probability]).toEqual([0.75, 0.25]);
   });
 
   it('degenerate parameters give a single point', () => {
@@ -52,22 +46,15 @@ describe('conventions', () => {
   });
 
   it('a mixture weights its parts and their truncated mass', () => {
-    const geometric = unwrap(laws.geometricLaw(0.5));
-    const law = unwrap(
-      laws.mixtureLaw([
-        { weight: 0.25, law: unwrap(laws.constantLaw(100)) },
-        { weight: 0.75, law: geometric },
-      ]),
-    );
+    const [constant, geometric] = [laws.constantLaw(100), laws.geometricLaw(0.5)].map(unwrap);
+    const parts = [
+      { weight: 0.25, law: constant },
+      { weight: 0.75, law: geometric },
+    ];
+    const law = unwrap(laws.mixtureLaw(parts));
     expect(law.label).toBe('mixture(0.25*constant(100),0.75*geometric(0.5))');
-    expectNear(probabilityOf(law, 100), 0.25);
+    expectNear(law.probability[law.support.indexOf(100)], 0.25);
     expectNear(law.truncatedMass, 0.75 * geometric.truncatedMass);
-  });
-
-  it('empirical lengths become proportions', () => {
-    const law = unwrap(laws.empiricalLaw(new Map([[9, 1]]).set(2, 3)));
-    expect([...law.support]).toEqual([2, 9]);
-    expect([...law.probability]).toEqual([0.75, 0.25]);
   });
 });
 

@@ -139,22 +139,17 @@ describe('a fit', () => {
   });
 
   it('refuses too few designs, invalid times, and a model without a time', () => {
-    expect(fitParameters(lines(4, (x) => 1 + x))).toMatchObject({
-      ok: false,
-      error: {
-        code: 'bad-input',
-        message:
-          'The fit needs at least 5 measured designs (parameters: 3, measured designs: 4). Measure more designs, spread over the ranking.',
-      },
-    });
+    expect(fitParameters(lines(4, (x) => 1 + x))).toFail(
+      'bad-input',
+      'The fit needs at least 5 measured designs (parameters: 3, measured designs: 4). Measure more designs, spread over the ranking.',
+    );
     const broken = lines(10, (x) => 1 + x);
     broken.measuredMs[7] = 0;
     expect(fitParameters(broken)).toMatchObject({ ok: false, error: { context: { design: 7 } } });
     const silent = lines(10, (x) => 1 + x);
-    expect(fitParameters({ ...silent, predict: () => silent.x.map((_, i) => (i === 3 ? NaN : 1)) })).toFail(
-      null,
-      'The model predicts NaN ms for design 3, which is not a positive time.',
-    );
+    const predict = () => silent.x.map((_, i) => (i === 3 ? NaN : 1));
+    const message = 'The model predicts NaN ms for design 3, which is not a positive time.';
+    expect(fitParameters({ ...silent, predict })).toFail(null, message);
   });
 });
 
@@ -218,26 +213,19 @@ describe('divergent loops', () => {
     expect(Math.abs(fit.cyclesPerDivergentBranch - 40)).toBeLessThan(3 * fit.branchStandardError!);
   });
 
-  it('refuse points without a slope', () => {
-    expect(fitDivergence(lanes.map(() => ({ loops: 'single', divergentLanes: 3, cycles: 10 })))).toMatchObject({
-      ok: false,
-    });
-    const expected = { ok: false, error: { context: { run: 0 } } };
-    expect(fitDivergence([{ loops: 'single', divergentLanes: 40, cycles: 10 }])).toMatchObject(expected);
+  it('refuse points without a slope, and lanes that a group does not have', () => {
+    const point = (divergentLanes: number): DivergentRun => ({ loops: 'single', divergentLanes, cycles: 10 });
+    expect(fitDivergence(lanes.map(() => point(3)))).toMatchObject({ ok: false });
+    expect(fitDivergence([point(40)])).toMatchObject({ ok: false, error: { context: { run: 0 } } });
   });
 });
 
 it('bandwidth by cores equals the measured points, is linear between them, and determines β, ρ and K', () => {
-  const point = (cores: number, bandwidthGbS: number) => ({ cores, bandwidthGbS });
-  const found = unwrap(
-    calibrateBandwidth([point(4, 40), point(1, 14), point(1, 15), point(1, 16), point(2, 30), point(8, 41)]),
-  );
+  const measured = (...points: readonly (readonly [cores: number, bandwidthGbS: number])[]) =>
+    calibrateBandwidth(points.map(([cores, bandwidthGbS]) => ({ cores, bandwidthGbS })));
+  const found = unwrap(measured([4, 40], [1, 14], [1, 15], [1, 16], [2, 30], [8, 41]));
   expect([...found.curve]).toEqual([0, 15, 30, 35, 40, 40.25, 40.5, 40.75, 41]);
   expect(found).toMatchObject({ memory: { singleCoreBandwidthGbS: 15, fullBandwidthGbS: 41 }, saturatingCores: 3 });
-});
-
-it('bandwidth by cores needs a bandwidth of one core alone, and valid bandwidths', () => {
-  expect(calibrateBandwidth([])).toMatchObject({ ok: false });
-  expect(calibrateBandwidth([{ cores: 2, bandwidthGbS: 3 }])).toMatchObject({ ok: false });
-  expect(calibrateBandwidth([{ cores: 1, bandwidthGbS: 0 }])).toMatchObject({ ok: false });
+  // It needs a bandwidth of one core alone, and valid bandwidths.
+  for (const refused of [measured(), measured([2, 3]), measured([1, 0])]) expect(refused).toMatchObject({ ok: false });
 });

@@ -95,11 +95,8 @@ describe('parameters derived from device and kernel', () => {
     });
   });
 
-  it('count the instructions of spilled registers', () => {
+  it('count the instructions of spilled registers, and are bound by bandwidth if the traffic takes longer', () => {
     expect(pipelineParameters(device, kernel, { spilledRegisters: 5 }).issueCycles).toBe((30 * 32) / 64);
-  });
-
-  it('are bound by bandwidth if the traffic takes longer than the instructions', () => {
     // Per cycle, an SM of this device moves 10 bytes, and an iteration of the kernel moves 32 lanes × 8 bytes.
     const heavy = pipelineParameters(device, { ...kernel, bytesPerIteration: 8 }, { spilledRegisters: 0 });
     expect(heavy.issueCycles).toBeCloseTo(25.6, 12);
@@ -125,32 +122,23 @@ const DEVICE: kim.KimDevice = {
 };
 const launch = { threadsPerBlock: 128, gridBlocks: 8, sharedMemoryBytesPerBlock: 0, registersPerThread: [10] };
 
-describe('Kim: structural model', () => {
-  it('names the value that exceeds a limit', () => {
-    expect(kim.brokenLimits(DEVICE, launch)).toEqual([]);
-    expect(kim.brokenLimits(DEVICE, { ...launch, threadsPerBlock: 1024 })).toEqual([
-      'threads per block: 1024 exceeds the limit of 512',
-    ]);
-  });
+it('Kim’s model names the value that exceeds a limit', () => {
+  expect(kim.brokenLimits(DEVICE, launch)).toEqual([]);
+  const broken = kim.brokenLimits(DEVICE, { ...launch, threadsPerBlock: 1024 });
+  expect(broken).toEqual(['threads per block: 1024 exceeds the limit of 512']);
+});
 
-  it('is limited by the smallest state buffer, with allocations rounded up', () => {
-    expect(kim.residentBlockSlots(DEVICE, launch)).toBe(6);
-    expect(kim.residentBlockSlots(DEVICE, { ...launch, sharedMemoryBytesPerBlock: 4000 })).toBe(4);
-    expect(kim.residentBlockSlots(DEVICE, { ...launch, registersPerThread: [41] })).toBe(2);
-  });
-
-  it('is limited by the slowest functional unit', () => {
-    expect(kim.functionalUnitCycles(DEVICE, 0)).toBe(0);
-    expect(kim.functionalUnitCycles(DEVICE, 3)).toBe(Math.max(5 * 3, 6 * 12));
-  });
-
-  it('adds the times of full waves and of the rest', () => {
-    expect(kim.kimCycles(DEVICE, launch)).toBe(kim.functionalUnitCycles(DEVICE, 16));
-    expect(kim.kimCycles(DEVICE, { ...launch, gridBlocks: 14 })).toBe(
-      kim.functionalUnitCycles(DEVICE, 24) + kim.functionalUnitCycles(DEVICE, 4),
-    );
-    expect(kim.kimCycles(DEVICE, { ...launch, registersPerThread: [200] })).toBeNaN();
-  });
+it('Kim’s model is limited by the smallest state buffer, with allocations rounded up, and by the slowest functional unit', () => {
+  const slots = (change: object) => kim.residentBlockSlots(DEVICE, { ...launch, ...change });
+  expect([slots({}), slots({ sharedMemoryBytesPerBlock: 4000 }), slots({ registersPerThread: [41] })]).toEqual([
+    6, 4, 2,
+  ]);
+  const cycles = (groups: number) => kim.functionalUnitCycles(DEVICE, groups);
+  expect([cycles(0), cycles(3)]).toEqual([0, Math.max(5 * 3, 6 * 12)]);
+  // The times of full waves and of the rest are added.
+  expect(kim.kimCycles(DEVICE, launch)).toBe(cycles(16));
+  expect(kim.kimCycles(DEVICE, { ...launch, gridBlocks: 14 })).toBe(cycles(24) + cycles(4));
+  expect(kim.kimCycles(DEVICE, { ...launch, registersPerThread: [200] })).toBeNaN();
 });
 
 /** A kernel that also moves data. */

@@ -10,7 +10,13 @@ import { empiricalLaw } from '../../../src-workers/models/workload/laws.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { arrangeUnits } from '../../../src-workers/predict/dealing/arrange.ts';
 import { listBlocks } from '../../../src-workers/predict/dealing/blocks.ts';
-import { computeGroupDepth, getDealingScratch, type Dealing } from '../../../src-workers/predict/dealing/deal.ts';
+import {
+  computeGroupDepth,
+  getDealingScratch,
+  sumLongest,
+  type UnitOrder,
+  type Dealing,
+} from '../../../src-workers/predict/dealing/deal.ts';
 import { readFetchedOrder } from '../../../src-workers/predict/dealing/fetched-order.ts';
 import { computeGivenLaunch, hasTrend } from '../../../src-workers/predict/dealing/given-launch.ts';
 import {
@@ -28,18 +34,17 @@ import { dealingOf } from './oracle.ts';
 const ROOT = join(import.meta.dirname, '../../..');
 
 function bruteForce(lengths: readonly number[], n: number) {
-  let lockstep = 0;
-  let work = 0;
-  const losses: number[] = [];
+  let [lockstep, work, losses, groups] = [0, 0, 0, 0];
   for (let from = 0; from < lengths.length; from += n) {
     const group = lengths.slice(from, from + n);
     const sum = group.reduce((a, b) => a + b, 0);
-    const longest = Math.max(...group);
-    lockstep += group.length * longest;
+    const steps = group.length * Math.max(...group);
+    lockstep += steps;
     work += sum;
-    losses.push(sum > 0 ? (group.length * longest) / sum : 1);
+    losses += sum > 0 ? steps / sum : 1;
+    groups += 1;
   }
-  return { aggregateLoss: lockstep / work, meanLoss: losses.reduce((a, b) => a + b, 0) / losses.length };
+  return { aggregateLoss: lockstep / work, meanLoss: losses / groups };
 }
 
 // The expected values are published for 32 units, in order and shuffled.
@@ -142,17 +147,11 @@ describe('a given order', () => {
       const scratch = getDealingScratch(dealing);
       const { lengthAt } = readGiven(order, dealing);
       // This reader reads units one by one, and knows nothing about the order.
-      const plain = {
+      const longestOf = (position: number, count: number) =>
+        Math.max(...Array.from({ length: Math.min(count, units - position) }, (_, i) => lengthAt(position + i)));
+      const plain: UnitOrder = {
         lengthAt,
-        longestSum: (first: number, count: number, stride: number) => {
-          let sum = 0;
-          for (let position = first; position < units; position += stride) {
-            let longest = 0;
-            for (let i = 0; i < count && position + i < units; i++) longest = Math.max(longest, lengthAt(position + i));
-            sum += longest;
-          }
-          return sum;
-        },
+        longestSum: (first, count, stride) => sumLongest(longestOf, units, first, count, stride),
         ascends: () => false,
       };
       for (let block = 0; block < G; block++) {
