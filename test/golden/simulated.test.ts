@@ -58,7 +58,7 @@ it('takes the same time as in the event simulation, however alike the groups of 
   for (let index = 0; index < columns.count; index += 1) {
     const { design, invalid } = describeDesign(predictor, index);
     if (invalid) continue;
-    const ratio = predictedOverSimulated(predictor, index, { halfWidth: 0.01, maxReplications: 40 });
+    const ratio = predictedOverSimulated(predictor, index, { halfWidth: 0.01, maxReplications: 16 });
     expect(Math.abs(ratio - 1), JSON.stringify(design)).toBeLessThanOrEqual(0.1);
     designs += 1;
   }

@@ -43,9 +43,7 @@ it('the range of an assumed input is that of its law, around the value of the st
     [chain[0], chain.at(-1)!].map((part) => Number((60 * part).toPrecision(3))),
   );
   expect(rangeOf('device.clockMhz')).toBeNull();
-});
-
-it('the range of an assumed input is the same without an open study', () => {
+  // Without an open study, the ranges are the same.
   for (const [field, { usual }] of Object.entries(KERNEL_INPUTS)) {
     const law = ASSUMED_LAWS[`kernel.${field}`];
     if (law && field !== 'chainInstructions') expect(usual, field).toEqual([law.quantiles[0], law.quantiles.at(-1)]);
@@ -145,16 +143,11 @@ it('the laws of assumed inputs are ascending, name existing inputs, and state th
     else expect(['achievedBandwidthFraction', 'memoryLatencyCycles', 'dependentIssueLatencyCycles']).toContain(field);
     expect(source.length).toBeGreaterThan(10);
   }
+  for (const field of ['unit', 'prologue', 'combine'] as const)
+    expect(middle(field)).toBeBetween(...KERNEL_INPUTS[field].usual);
 });
 
-it('the laws of assumed inputs have a realistic middle, which is not zero', () => {
-  for (const field of ['unit', 'prologue', 'combine'] as const) {
-    const [from, to] = KERNEL_INPUTS[field].usual;
-    expect(middle(field)).toBeBetween(from, to);
-  }
-});
-
-it('the assumed inputs of a study are those that neither the user nor the example gave', () => {
+it('the assumed inputs of a study are those that neither the user nor the example gave, which may be none', () => {
   const paths = unknownPaths(unknownOf({ kernel: profile }, device));
   expect(paths).toEqual(expect.arrayContaining(['kernel.unit', 'kernel.prologue', 'kernel.chainInstructions']));
   expect(paths).not.toContain('kernel.registersPerThread');
@@ -164,15 +157,10 @@ it('the assumed inputs of a study are those that neither the user nor the exampl
   const fewer = unknownPaths(unknownOf({ kernel: more }, device));
   expect(fewer).toContain('kernel.registersPerThread');
   expect(fewer).not.toContain('kernel.unit');
-});
-
-it('the assumed inputs of a study are none if all inputs are given', () => {
   const origins = Object.fromEntries(KERNEL_FIELDS.map((field) => [field, 'given' as const]));
   const known = { ...device, achievedBandwidthFraction: 0.8, sources: { '*': 'data sheet' } };
   expect(unknownPaths(unknownOf({ kernel: { ...profile, origins } }, known))).toEqual([]);
-});
-
-it('the assumed inputs of a study have the laws that the study gives instead', () => {
+  // A study may give a law instead.
   const { laws } = unknownOf({ kernel: profile, assumed: { 'kernel.unit': [5, 7] } }, device);
   expect(sortedQuantile(laws['kernel.unit'], 0.5)).toBe(6);
 });

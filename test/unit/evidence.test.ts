@@ -190,10 +190,10 @@ describe('judging', () => {
   });
 
   it('refuses an unknown data set, and a file with other columns', async () => {
-    const unknown = await loadEvidence(folder, devices, { dataset: 'nothing' });
-    expect(unknown).toFail('not-found', /"nothing"\. Specify one of ginkgo, loops/);
     const data = { fileName: 'l.csv.gz', bytes: readFileSync(join(folder, 'loops.csv.gz')) };
-    expect(await loadEvidence(folder, devices, { dataset: 'ginkgo', data })).toFail('bad-input', /no column of times/);
+    const refused = (asked: object) => loadEvidence(folder, devices, asked);
+    expect(await refused({ dataset: 'nothing' })).toFail('not-found', /"nothing"\. Specify one of ginkgo, loops/);
+    expect(await refused({ dataset: 'ginkgo', data })).toFail('bad-input', /no column of times/);
   });
 
   it('uses only the data sheet of an unseen GPU', () => {

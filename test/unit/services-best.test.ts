@@ -87,15 +87,13 @@ describe('a sweep of the best designs', () => {
 
   it('predicts a requested design that was not kept, but neither simulates nor measures it', async () => {
     const { rows } = await call('ranking.page', { runId: all.id, offset: BEST, limit: 1 });
-    const designIndex = rows[0].designIndex;
+    const [{ designIndex, timeMs, design, waves }] = rows;
     const row = await call('ranking.design', { runId: best.id, designIndex });
-    expect(row).toMatchObject({ rank: 0, timeMs: rows[0].timeMs, design: rows[0].design, waves: rows[0].waves });
-    expect(await refusalOf('simulations.start', { runId: best.id, designs: [designIndex] })).toMatch(
-      `Design ${designIndex} is not among the ${BEST} best designs`,
-    );
-    expect(await refusalOf('ranking.design', { runId: best.id, designIndex: best.enumerated })).toMatch(
-      'has no design',
-    );
+    expect(row).toMatchObject({ rank: 0, timeMs, design, waves });
+    const message = `Design ${designIndex} is not among the ${BEST} best designs`;
+    expect(await refusalOf('simulations.start', { runId: best.id, designs: [designIndex] })).toMatch(message);
+    const beyond = { runId: best.id, designIndex: best.enumerated };
+    expect(await refusalOf('ranking.design', beyond)).toMatch('has no design');
   });
 
   it('is compared, exported and simulated', async () => {

@@ -130,11 +130,12 @@ describe('replications', () => {
   const options = { seed: 3, atLeast: 10, atMost: 400, relativeStandardError: 0.01 };
 
   it('are reproducible, and a longer run extends a shorter one', () => {
-    const short = replicate(device(), { ...options, atMost: 12, relativeStandardError: 0 });
-    const long = replicate(device(), { ...options, atMost: 40, relativeStandardError: 0 });
-    expect(short.cycles.length).toBe(12);
-    expect([...long.cycles.subarray(0, 12)]).toEqual([...short.cycles]);
-    expect(new Set(long.cycles).size).toBeGreaterThan(30);
+    const [short, long] = [12, 40].map((atMost) => {
+      return [...replicate(device(), { ...options, atMost, relativeStandardError: 0 }).cycles];
+    });
+    expect(short).toHaveLength(12);
+    expect(long.slice(0, 12)).toEqual(short);
+    expect(new Set(long).size).toBeGreaterThan(30);
   });
 
   it('stop as soon as the interval of the mean is narrow enough', () => {
@@ -323,15 +324,15 @@ it('gives some slots one more unit if the grid does not divide the work', async 
 });
 
 it('draws the same work for the same seed and replication, and different work for others', async () => {
-  const predictor = createPredictor(
-    await planOf(oneDesign({ workload: { lengths: 'geometric(0.05)', units: 50_000 } })),
-  );
+  const study = oneDesign({ workload: { lengths: 'geometric(0.05)', units: 50_000 } });
+  const predictor = createPredictor(await planOf(study));
   const play = (seed: number): readonly number[] => unwrap(simulateDesign(predictor, 0, { ...OPTIONS, seed })).timesMs;
-  expect(play(1)).toEqual(play(1));
-  expect(play(2)).not.toEqual(play(1));
-  expect(new Set(play(1)).size).toBe(play(1).length);
+  const times = play(1);
+  expect(play(1)).toEqual(times);
+  expect(play(2)).not.toEqual(times);
+  expect(new Set(times).size).toBe(times.length);
   const kernelMs = (replication: number): number => unwrap(simulateTimeline(predictor, 0, 1, replication)).kernelMs;
-  expect([0, 1, 2].map(kernelMs)).toEqual(play(1).slice(0, 3));
+  expect([0, 1, 2].map(kernelMs)).toEqual(times.slice(0, 3));
 });
 
 it('keeps a timeline of very many blocks drawable, and refuses one that is too large to record', async () => {
@@ -371,19 +372,14 @@ it('continues if a unit that all five replications drew is missing in some launc
   expect(await play('uniform(5, 50)')).toBeLessThan(30);
 });
 
-it('counts sorting before the launch, and fetching within it', async () => {
-  for (const [balancing, before] of [
-    ['full-sort', true],
-    ['dynamic-fetch', false],
-  ] as const) {
-    const study = oneDesign({
-      kernel: { ...KERNEL, lengthsKnownBeforeLaunch: true },
-      axes: { blockThreads: [128], balancing: [balancing] },
-    });
-    const predictor = createPredictor(await planOf(study));
-    const { balancingMs } = playableDesign(predictor, 0)!;
-    if (before) expect(balancingMs).toBeGreaterThan(0);
-    else expect(balancingMs).toBe(0);
-    expect(explainDesign(predictor, 0)!.parts.balancing).toBeGreaterThan(balancingMs / 2);
-  }
+it.each([
+  ['full-sort', true],
+  ['dynamic-fetch', false],
+])('counts the cost of %s before the launch: %s', async (balancing, before) => {
+  const kernel = { ...KERNEL, lengthsKnownBeforeLaunch: true };
+  const study = oneDesign({ kernel, axes: { blockThreads: [128], balancing: [balancing] } });
+  const predictor = createPredictor(await planOf(study));
+  const { balancingMs } = playableDesign(predictor, 0)!;
+  expect(balancingMs > 0).toBe(before);
+  expect(explainDesign(predictor, 0)!.parts.balancing).toBeGreaterThan(balancingMs / 2);
 });
