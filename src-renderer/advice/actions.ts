@@ -34,7 +34,6 @@ async function freshRun(app: App): Promise<RunSummary | null> {
   return null;
 }
 
-/** Copies the launch of the recommended design as a header or as Python, with its assumptions. No run is needed. */
 export async function copyCode(app: App, { answer, answered }: Advice, as: 'header' | 'Python'): Promise<void> {
   const studyId = app.editor.id;
   if (!answer || !answered || studyId === null) return;
@@ -54,7 +53,6 @@ export async function copyCode(app: App, { answer, answered }: Advice, as: 'head
   );
 }
 
-/** Returns the recommended design, then the designs that the model cannot tell apart from it. */
 export function toSimulate({ designIndex }: Recommendation, known: Uncertainty | null): number[] {
   return [...new Set([designIndex, ...(known?.separation?.designs ?? [])])].slice(0, MAX_SIMULATED);
 }
@@ -72,7 +70,6 @@ export async function simulate(app: App, { answer, uncertainty }: Advice): Promi
   app.location.go('ranking', { device: answer.device.id, sort: 'simulatedMs' });
 }
 
-/** Opens one of the advice's small maps in the Landscape view, where each cell has the best design over other axes. */
 export async function openLandscape(app: App, advice: Advice, map: number): Promise<void> {
   const { answer, answered } = advice;
   if (!answer || !answered) return;
@@ -94,7 +91,6 @@ export const LEARN = {
   ask: 'Enter it',
 } as const;
 
-/** Leads to where the user finds an input: a file of the kernel, a probe of the device, or the input's field. */
 export function learn(app: App, { learn: by, input }: WorthKnowing): void {
   if (by === 'inspect') return chooseKernelFile(app);
   if (by === 'probe') return app.location.go('measure');

@@ -49,7 +49,6 @@ export function balancingWords(text: string): string {
   }
 }
 
-/** Describes a design: the most decisive axes first, then the rest. */
 export function designWords(design: Design, say: Term): { readonly main: string; readonly rest: string } {
   const { threadsPerUnit, unitsPerThread, gridBlocks, loop, balancing, registerCap } = design;
   const named = design.implementation === undefined ? '' : `${design.implementation}, `;
@@ -77,7 +76,6 @@ function againstText(baseline: NonNullable<Recommendation['baseline']>, design: 
   return `${name} with one ${say('thread', 'one')} per unit`;
 }
 
-/** Returns the answer in a sentence: the design, how fast it is, how sure that is, and what decides it. */
 export function headline(
   { row: { design }, time, baseline }: Recommendation,
   known: Uncertainty | null,
@@ -116,7 +114,6 @@ export function whyNotFastest(
 
 export const intervalText = ({ lowMs, highMs }: Recommendation['time']): string => timeRange(lowMs, highMs);
 
-/** Returns the interval of a time along its bar, as fractions of `scaleMs`, and whether it exceeds the edge. */
 export function whisker(
   { lowMs, highMs }: Pick<Recommendation['time'], 'lowMs' | 'highMs'>,
   scaleMs: number,
@@ -124,7 +121,6 @@ export function whisker(
   return { from: lowMs / scaleMs, to: Math.min(1, highMs / scaleMs), beyond: highMs > scaleMs };
 }
 
-/** Returns the change of a time against a baseline: `−58.1 %`. */
 export function changeText({ ms }: Recommendation['time'], baseline: NonNullable<Recommendation['baseline']>): string {
   return `${change(ms, baseline.ms)}${NBSP}%`;
 }
@@ -149,21 +145,18 @@ const SHORT_UNITS: Readonly<Record<string, string>> = {
   'instructions per register': 'per reg.',
 };
 
-/** Formats a value for the card: `0.05`, `1,048,576`, `8 B`. */
 export function factValue({ value, unit: long }: Pick<InputFact, 'value' | 'unit'>): string {
   const unit = SHORT_UNITS[long] ?? long;
   const text = typeof value === 'number' ? plain(value, value >= 1000 ? 15 : 4) : value;
   return unit === '' ? text : `${text}${NBSP}${unit}`;
 }
 
-/** Returns the assumed inputs: first the inputs worth knowing, then the rest in their order. */
 export function assumptions(inputs: readonly InputFact[], worth: readonly WorthKnowing[]): readonly InputFact[] {
   const order = worth.map(({ input }) => input.label);
   const place = ({ label }: InputFact): number => (order.includes(label) ? order.indexOf(label) : order.length);
   return assumedFacts(inputs).toSorted((a, b) => place(a) - place(b));
 }
 
-/** The next step: reduce the expected loss, or else use the design. */
 export type NextStep =
   | { readonly kind: 'copy' }
   | { readonly kind: 'learn'; readonly worth: WorthKnowing }

@@ -6,7 +6,6 @@ export type Box = readonly [fromX: number, toX: number, fromY: number, toY: numb
 interface BoxStyle {
   /** A colour, or a gradient of ECharts. */
   readonly fill: string | object;
-  /** The opacity, 0…1. The default is 1. */
   readonly opacity?: number;
 }
 interface BoxesInput {
@@ -14,11 +13,9 @@ interface BoxesInput {
   readonly boxes: readonly Box[];
   readonly style: (index: number) => BoxStyle;
   readonly hover: string;
-  /** The gap at the right and the lower end of each box, px. */
   readonly gapPx?: number;
   /** Whether edges are on whole pixels, so that neighbours meet without a seam. */
   readonly crisp?: boolean;
-  /** The index of the axes, if several plots are stacked. */
   readonly axisIndex?: number;
 }
 

@@ -38,12 +38,10 @@ export interface CurvesInput {
   readonly curves: readonly Curve[];
   readonly xTitle: string;
   readonly yTitle: string;
-  /** Whether the x axis is logarithmic, with ticks at powers of two. */
   readonly log2?: boolean;
   readonly logY?: boolean;
   readonly yFrom?: number;
   readonly yTo?: number;
-  /** The distance between two ticks of a linear x axis. The default is a round number. */
   readonly xStep?: number;
   readonly at?: number | null;
   readonly mark?: { readonly x: number; readonly text: string } | null;
@@ -176,7 +174,6 @@ function drawLine({ name, points, colour, steps, dashed }: DrawnCurve, theme: Ch
   };
 }
 
-/** Returns the entry of a curve at the right edge, with the value at the chosen x or, by default, at its end. */
 function endOf(
   { name, drawn, colour, dots, dashed }: DrawnCurve,
   y: number,

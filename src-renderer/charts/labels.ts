@@ -22,7 +22,6 @@ export function freePlace(
   { left, right, top, widthPx }: Readonly<Record<'left' | 'right' | 'top' | 'widthPx', number>>,
 ): { readonly x: number; readonly above: boolean } {
   const HEIGHT_PX = 15;
-  /** A segment of the curve is sampled every `STEP_PX`, but at most this many times. */
   const MAX_STEPS = 8;
   const STEP_PX = 2;
   const dense: (readonly [number, number])[] = [];

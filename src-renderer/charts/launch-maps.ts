@@ -4,11 +4,9 @@ import type { ChartTheme } from './theme.svelte.ts';
 import { count } from '../format/numbers.ts';
 import { ramp } from '../views/landscape/colour.ts';
 
-/** The values of one quantity for every launch of a grid of blocks and threads per block. */
 export interface LaunchSurface {
   readonly blocks: readonly number[];
   readonly threadsPerBlock: readonly number[];
-  /** The values row by row of `blocks`; NaN if unknown. */
   readonly values: ArrayLike<number>;
 }
 export interface LaunchMaps {

@@ -105,7 +105,6 @@ export function ring(theme: ChartTheme, at: readonly [x: number, y: number], sym
   ];
 }
 
-/** The size of the drawing, px. */
 export interface ChartSize {
   readonly width: number;
   readonly height: number;
@@ -124,9 +123,7 @@ export interface Range {
   readonly log?: boolean;
 }
 
-/** A plot with its two axes. Builders use it to place words and lines that belong to no series. */
 export interface Plane {
-  /** The edges, px. */
   readonly left: number;
   readonly right: number;
   readonly top: number;

@@ -17,11 +17,8 @@ export interface SliceInput {
 }
 
 const RIGHT = 12;
-/** The height of a row of labels, px. */
 const ROW_PX = 12;
-/** Times above this multiple of the fastest are clipped, and a note says so. */
 const CLIP = 3;
-/** With more values than this, the line has no dots. */
 const MAX_DOTS = 40;
 
 /** Whether values are words. Words have no order, so a line between two of them would mean nothing. */
@@ -29,7 +26,6 @@ function areNames(values: readonly string[]): boolean {
   return values.some((value) => value !== 'none' && Number.isNaN(Number(value.replaceAll(',', ''))));
 }
 
-/** Draws predicted time along one axis of the space through a design: a line over numbers, dots over names. */
 export function sliceChart(
   { values, timeMs, at, baselineMs, times, axisTitle, labelBaseline }: SliceInput,
   theme: ChartTheme,
@@ -57,7 +53,6 @@ export function sliceChart(
   const plotPx = size.width - left - RIGHT;
   const stride = named && plotPx / values.length >= 34 ? 1 : labelStride(values.length, plotPx, 46);
   const roomPx = (stride * plotPx) / values.length;
-  // If the names do not fit in one row of labels, two rows are used.
   const rows = named && fitTexts(values, roomPx).some((text, i) => text !== values[i]) ? 2 : 1;
   const bottom = 32 + (rows - 1) * ROW_PX;
   const area = plane(size, { left, right: RIGHT, top: 6, bottom }, { low: ends[0], high: ends[1] }, bounds);

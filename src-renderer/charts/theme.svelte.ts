@@ -13,11 +13,9 @@ export interface ChartTheme {
   readonly colour: Readonly<Record<ColourToken, string>>;
   readonly series: readonly string[];
   readonly sequential: readonly string[];
-  /** The colours from faster to slower; the middle one means equal. */
   readonly diverging: readonly string[];
   readonly part: (id: string) => string;
   readonly font: string;
-  /** The duration of chart updates, ms: 0 if the user wants no motion. */
   readonly animationMs: number;
 }
 

@@ -1,4 +1,3 @@
-/** The visible part of an axis, as fractions of the whole. */
 export type Zoom = readonly [from: number, to: number];
 export const WHOLE: Zoom = [0, 1];
 export const CLOSEST = 1 / 64;

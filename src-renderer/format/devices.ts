@@ -10,7 +10,6 @@ export const VENDOR_NAMES: Readonly<Record<GpuVendor, string>> = {
   other: 'Other',
 };
 
-/** Returns the device with this id, or the part of a device that the id names. Undefined if there is none. */
 export function deviceOf<D extends Device>(devices: readonly D[], id: string): D | undefined {
   const found = deviceById(devices, id);
   return found?.ok ? found.value : undefined;

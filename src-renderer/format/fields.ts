@@ -118,7 +118,6 @@ function valueText(path: string, value: unknown, words: FieldWords): string {
     .join(', ');
 }
 
-/** Describes the changes between consecutive runs: `Registers per thread 72 → 64; Units 4,096 → 8,192`. */
 export function changesText(fields: readonly FieldChange[], words: FieldWords): string {
   const text = ({ field, was, is }: FieldChange) =>
     `${fieldLabel(field, words)} ${fieldValue(field, was, words)} → ${fieldValue(field, is, words)}`;

@@ -1,7 +1,6 @@
 import { LIMITING_FACTORS, type LimitingFactor } from '../../src-workers/domain/design.ts';
 import type { Term } from '../../src-workers/domain/terms.ts';
 
-/** Names a limit of residency in the chosen vocabulary: `warp slots`. */
 export function limitWord(code: LimitingFactor, term: Term): string {
   switch (code) {
     case 'warps':

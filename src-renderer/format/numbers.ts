@@ -28,7 +28,6 @@ function power(value: number): string {
   return withTrueMinus(value.toExponential(2).replace('e+', 'e'));
 }
 
-/** Formats a number with fixed decimals and grouped digits: `5,900`, `1.486`. */
 export function fixed(value: number, decimals: number): string {
   if (!Number.isFinite(value)) return '–';
   if (isHuge(value)) return power(value);
@@ -65,7 +64,6 @@ export function signed(value: number, decimals = 1): string {
   return `${value < 0 ? MINUS : '+'}${text}`;
 }
 
-/** Formats a fraction as a percentage: 0.131 → `13.1 %`. */
 export function percent(fraction: number, decimals = 1): string {
   return Number.isFinite(fraction) ? `${fixed(fraction * 100, decimals)}${NBSP}%` : '–';
 }
@@ -109,7 +107,6 @@ export function bytes(value: number): string {
   return `${fixed(size, step === 0 || size >= 100 ? 0 : 1)}${NBSP}${units[step]}`;
 }
 
-/** Formats a count with its noun: `1 design`, `20 designs`. */
 export function counted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }

@@ -22,12 +22,10 @@ export function predictText(size: SpaceSize | null, bestOnly: boolean): string {
   return bestOnly ? `Find the best ${count(BEST_DESIGNS)} of ${designs}` : `Predict ${designs}`;
 }
 
-/** Whether a run has measured times, from this machine or from a file. */
 export function isMeasuring({ kind }: { readonly kind: RunKind }): boolean {
   return kind === 'bench' || kind === 'import';
 }
 
-/** Whether a run has something to show. A measurement has at least its failures. */
 export function canOpen(run: Pick<RunSummary, 'kind' | 'valid'>): boolean {
   return run.valid > 0 || isMeasuring(run);
 }

@@ -7,17 +7,14 @@ export type Menu = (typeof MENUS)[number];
 
 /** A command of the user. Menus, palette, tooltips, shortcuts and the key sheet all read the list of commands. */
 export interface Command {
-  /** A unique id such as `run.start`. The contract's bridge lists the ids of the application menu. */
   readonly id: string;
   readonly label: string;
   readonly group?: 'Designs' | 'Go to' | 'Fields' | 'Glossary' | 'Devices' | 'Set' | undefined;
   readonly detail?: string | undefined;
-  /** The keys, in the notation of keys.ts. */
   readonly keys?: string | undefined;
   readonly menu?: Menu | undefined;
   readonly section?: boolean | undefined;
   readonly icon?: Icon | undefined;
-  /** More words by which the search finds the command. */
   readonly words?: string | undefined;
   readonly checked?: boolean | undefined;
   /** `false` hides the command from the palette and disables it in menus. */

@@ -29,12 +29,10 @@ const NAMES: Readonly<Record<string, string>> = {
   Delete: 'Del',
 };
 
-/** Returns the key caps to draw: `Mod+Enter` → `Ctrl`, `Enter`. */
 export function keyCaps(keys: string): string[] {
   return keys.split(/[+ ](?=.)/).map((key) => NAMES[key] ?? key);
 }
 
-/** Converts keys to `aria-keyshortcuts`: `Mod+Enter` → `Control+Enter`. */
 export function ariaKeys(keys: string): string {
   return keys.replace('Mod', IS_MAC ? 'Meta' : 'Control');
 }
@@ -47,7 +45,6 @@ export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLInputElement && !['checkbox', 'radio', 'range', 'button'].includes(target.type);
 }
 
-/** Whether an open menu, list or dialog owns the keyboard. */
 export function inOverlay(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement && target.closest('[role=menu],[role=menubar],[role=listbox],[role=dialog]') !== null

@@ -122,7 +122,6 @@ function runs(app: App): Command[] {
   }));
 }
 
-/** Finds a design of the shown run by its rank or its index: `rank 3`, `design 1,234`, `#12`, `12`. */
 function designs(app: App, query: string): Command[] {
   const { run } = app;
   const asked = /^(rank|design|#)?\s*#?\s*([\d,]+)$/i.exec(query.trim());

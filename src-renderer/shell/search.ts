@@ -1,13 +1,11 @@
 import fuzzysort from 'fuzzysort';
 
-/** An item for the search: its label, and hidden words that also find it. */
 export interface Searchable {
   readonly label: string;
   readonly words?: string | undefined;
 }
 interface Match {
   readonly score: number;
-  /** Positions of the matched characters of the label. */
   readonly at: readonly number[];
 }
 export interface Found<T> extends Match {

@@ -10,7 +10,6 @@ import Upload from '@lucide/svelte/icons/upload';
 
 export type Icon = Component<{ size?: number | string; strokeWidth?: number | string; class?: string }>;
 
-/** The views, in the order of the rail and of their number keys. Their components are in routes.svelte.ts. */
 export const VIEWS = [
   { id: 'study', label: 'Study', key: '1', icon: ChartColumn as Icon },
   { id: 'landscape', label: 'Landscape', key: '2', icon: Grid3x3 as Icon },

@@ -20,11 +20,9 @@ const DIM_AFTER_MS = 100;
 
 type State = 'none' | 'loading' | 'coarse' | 'exact' | 'failed';
 
-/** The recommendation for the shown study, in all views. Create it while the shell initialises. */
 export class Advice {
   #app: App;
   #answer = $state.raw<Recommendation | null>(null);
-  /** The newest answer. It may still be for the study as it was a moment ago. */
   readonly answer = $derived(this.#answer);
   #asked = $state.raw<Asked | null>(null);
   readonly answered = $derived(this.#asked?.study ?? null);
@@ -52,11 +50,9 @@ export class Advice {
   card: HTMLElement | null = null;
   line: HTMLElement | null = null;
 
-  /** The study of the advice: the shown study, when it is loaded. */
   readonly study: Study | null = $derived.by(() =>
     this.#app.editor.id === this.#app.location.studyId ? this.#app.editor.study : null,
   );
-  /** Whether the whole recommendation is shown, instead of a line. */
   readonly docked: boolean = $derived.by(() => this.#app.location.view === 'study');
   /** Whether the shown run belongs to the study, or no run is shown. A sweep of the command line may have no study. */
   readonly applies: boolean = $derived.by(() => {
@@ -69,14 +65,12 @@ export class Advice {
   readonly outdated = $derived(this.#isOutdated());
   /** Whether the answer has been outdated or inexact for a noticeable time. */
   readonly slow = $derived(this.#isSlow());
-  /** The certainty of the shown answer; `null` if it is not known yet. */
   readonly uncertainty = $derived(this.#weighed === this.#answer ? this.#uncertainty : null);
   readonly uncertaintyFailure = $derived(this.#weighed === this.#answer ? this.#uncertaintyFailure : null);
   /** Whether the answer may still change, because the draws of the assumed inputs are not all predicted. */
   readonly isWeighing = $derived(
     this.#state !== 'failed' && this.uncertainty === null && this.uncertaintyFailure === null,
   );
-  /** The device of the advice; null means the fastest of the study. */
   readonly deviceId = $derived.by(() => {
     const { device } = this.#app.location;
     return device !== null && this.study?.devices.includes(device) ? device : null;
@@ -200,7 +194,6 @@ export class Advice {
     this.#baselines = result.ok ? readBaselines(result.value) : null;
   }
 
-  /** Opens or closes the folded card, and moves the focus with it. An unfolded card gets the focus. */
   toggle(): void {
     if (this.docked) return this.card?.focus();
     this.open = !this.open;
@@ -219,7 +212,6 @@ export class Advice {
   }
 }
 
-/** Takes the maps and the counts of designs from another answer to the same question. */
 function withSpace(answer: Recommendation, other: Recommendation): Recommendation {
   const { landscape, devices, predicted, of, invalid } = other;
   return { ...answer, landscape: { ...answer.landscape, maps: landscape.maps }, devices, predicted, of, invalid };

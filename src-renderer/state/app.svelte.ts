@@ -26,7 +26,6 @@ declare global {
 const NARROW_PX = 1180;
 
 export interface Refusal {
-  /** What did not happen: `Nothing was predicted`. */
   readonly title: string;
   readonly failure: Failure;
   readonly retry?: () => void;
@@ -42,12 +41,10 @@ interface OpenTable extends OpenFile {
 }
 
 export interface OpenResults extends OpenFile {
-  /** The sweep that may contain the designs of the file. */
   readonly openRunId: number | null;
   readonly questions: ImportQuestions;
 }
 
-/** The shared state of the views. `useApp()` returns it in any component. */
 export class App {
   readonly engine: Engine;
   readonly preferences: Preferences;
@@ -68,7 +65,6 @@ export class App {
   #narrow = $state(false);
   readonly narrow = $derived(this.#narrow);
   #refusal = $state.raw<Refusal | null>(null);
-  /** The last refusal, until the user dismisses it or tries again. */
   readonly refusal = $derived(this.#refusal);
   #selection = $state('');
   /** The selection of the open view, such as `Rank 3 selected`, which the palette shows. */
@@ -77,7 +73,6 @@ export class App {
   readonly study: StudySummary | null = $derived.by(
     () => this.library.studies.find(({ id }) => id === this.location.studyId) ?? null,
   );
-  /** Runs of the open study, newest first. */
   readonly runs: readonly RunSummary[] = $derived.by(() =>
     this.library.runs.filter(({ studyId }) => studyId === this.location.studyId),
   );
@@ -94,7 +89,6 @@ export class App {
     return this.runs.find(({ state, kind }) => state === 'complete' && kind === 'sweep') ?? null;
   });
   readonly runId: number | null = $derived.by(() => this.run?.id ?? this.location.runId);
-  /** The active run of the open study, or an active run without a study. */
   readonly running: RunSummary | null = $derived.by(
     () =>
       this.library.runs.find(

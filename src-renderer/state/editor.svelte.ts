@@ -14,7 +14,6 @@ interface Step {
   readonly label: string;
 }
 
-/** The edited study: its current state, undo and redo, and automatic saving. */
 export class StudyEditor {
   #engine: Engine;
   #id = $state<number | null>(null);
@@ -53,7 +52,6 @@ export class StudyEditor {
   get saving(): 'saved' | 'dirty' | 'saving' | 'failed' {
     return this.#saving;
   }
-  /** Why the study could not be opened or saved. */
   get failure(): Failure | null {
     return this.#failure;
   }
@@ -146,7 +144,6 @@ export class StudyEditor {
     this.#become(step.study);
   }
 
-  /** Saves unsaved changes. Resolves when they are saved, or when saving failed. */
   async save(): Promise<boolean> {
     clearTimeout(this.#timer);
     if (this.#id === null || !this.#study || this.#saving === 'saved') return this.#saving !== 'failed';

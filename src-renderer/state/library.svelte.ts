@@ -20,7 +20,6 @@ export class Library {
   #studies = $state.raw<readonly StudySummary[]>([]);
   readonly studies = $derived(this.#studies);
   #runs = $state.raw<readonly RunSummary[]>([]);
-  /** The newest runs of the database, newest first. */
   readonly runs = $derived(this.#runs);
   #devices = $state.raw<readonly CatalogueDevice[]>([]);
   readonly devices = $derived(this.#devices);
@@ -80,14 +79,12 @@ export class Library {
     if (all && !isLost) this.#loaded = true;
   }
 
-  /** Reads the facts about the database, whose size changes with the runs. */
   async #readInfo(): Promise<void> {
     const result = await this.#engine.call('app.info', {});
     if (result.ok) this.#info = result.value;
   }
 }
 
-/** Returns the study that was changed last. */
 export function newestStudy(studies: readonly StudySummary[]): StudySummary | undefined {
   return studies.toSorted((a, b) => b.updatedAt.localeCompare(a.updatedAt))[0];
 }

@@ -43,7 +43,6 @@ export function jsonField<T>(fallback: T, check: (value: unknown) => T | undefin
 
 export type Address<C> = { readonly [Key in keyof C]: C[Key] extends Field<infer T> ? T : never };
 
-/** Reads every field of a codec. A missing or malformed field becomes its fallback. */
 export function readAddress<C>(codec: C, params: URLSearchParams): Address<C> {
   const out: Record<string, unknown> = {};
   for (const [key, field] of Object.entries(codec as Record<string, Field<unknown>>)) {
@@ -85,7 +84,6 @@ export class Location {
   readonly params = $derived(new URLSearchParams(this.#query));
   readonly studyId = $derived(positive(this.params.get('study')));
   readonly runId = $derived(positive(this.params.get('run')));
-  /** The device of every view of the study: its id, `ALL_DEVICES`, or `null` for the fastest. */
   readonly device = $derived(this.params.get('device'));
 
   constructor(views: readonly ViewId[]) {
@@ -150,7 +148,6 @@ export class Location {
     this.#write(this.#view, changed(new URLSearchParams(this.#query), { device }), true);
   }
 
-  /** Changes fields of the current view. With `push`, this is a step of the history. */
   set<C>(codec: C, change: Partial<Address<C>>, options: { readonly push?: boolean } = {}): void {
     const params = new URLSearchParams(this.#query);
     writeAddress(codec, change, params);
@@ -179,7 +176,6 @@ export function deviceInView(
   return devices.find(({ id }) => id === chosen)?.id ?? otherwise;
 }
 
-/** Sets fields of an address, and removes those that are null. */
 function changed(params: URLSearchParams, change: Change): URLSearchParams {
   for (const [key, value] of Object.entries(change)) {
     if (value === null) params.delete(key);

@@ -8,7 +8,6 @@ interface Stored {
   readonly theme: (typeof THEMES)[number];
   readonly density: (typeof DENSITIES)[number];
   readonly vocabulary: Vocabulary;
-  /** The size of each splitter in px, by its id. */
   readonly splits: Readonly<Record<string, number>>;
   readonly choices: Readonly<Record<string, string>>;
   readonly lastAddress: string;

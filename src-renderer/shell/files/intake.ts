@@ -47,7 +47,6 @@ export async function takeFile(app: App, file: File): Promise<void> {
     : inspected.value === null
       ? await useFile(app, { fileName: file.name, bytes })
       : null;
-  // The title already names the file, so the message does not repeat it.
   if (failure) return refuse(sentenceCase(failure.message.replace(`${file.name}: `, '')));
   if (!inspected.ok || inspected.value === null) return;
   app.refuse(null);

@@ -21,12 +21,10 @@ export type Meaning = (typeof MEANINGS)[number]['value'];
 
 export interface TableChoice {
   readonly meaning: Meaning;
-  /** Positions of columns, from 0. */
   readonly length: number;
   readonly weight: number | null;
 }
 
-/** The maximum number of units that a study accepts. */
 const MAX_UNITS = 2 ** 40;
 
 /** Words in the name of a column that suggest its content, the most likely first. */
@@ -40,7 +38,6 @@ const SOURCE_WORDS = /^(source|src|from|from_?node_?id)$/i;
 const TARGET_WORDS = /^(target|dst|destination|to|to_?node_?id)$/i;
 const PROBABILITY_WORDS = /^(p|prob|probability|share|fraction)$/i;
 
-/** Whether a column numbers the records: 0, 1, 2, … in any order. */
 function isIndex({ kind, distinct, min, max }: TableColumn, records: number): boolean {
   return kind === 'whole' && distinct === records && records > 2 && max - min + 1 === records;
 }
@@ -88,7 +85,6 @@ export function columnName({ columns }: TableSummary, at: number): string {
   return columns[at].name || `Column ${at + 1}`;
 }
 
-/** Describes the content of a column: `whole numbers 1 to 512, 229 distinct`. */
 export function columnText({ kind, distinct, min, max }: TableColumn): string {
   switch (kind) {
     case 'whole':

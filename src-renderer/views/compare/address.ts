@@ -4,12 +4,10 @@ export const compareAddress = {
   /** The reference device of old links. Newer links have it in `device`, which all views of the study share. */
   reference: textField<string | null>(null),
   mode: choiceField(['best', 'same', 'measured'], 'best'),
-  /** The design that mode `same` compares. By default, it is the best design of the reference device. */
   design: numberField<number | null>(null),
   /** The ids of hidden devices of the run (`without`) and of added devices (`also`), separated by commas. */
   without: textField(''),
   also: textField(''),
-  /** In mode `measured`: the ids of the runs, the reference first, and the difference that is ignored, %. */
   runs: textField(''),
   threshold: numberField(2),
   differing: flagField(),

@@ -15,7 +15,6 @@ export interface GranularityCurve {
 
 const RIGHT = 96;
 
-/** Draws the best predicted time of each device by threads per unit. A ring marks the fastest. */
 export function granularityChart(
   { curves, axisTitle }: { readonly curves: readonly GranularityCurve[]; readonly axisTitle: string },
   theme: ChartTheme,

@@ -10,7 +10,6 @@ export interface OccupancyCurve {
   readonly name: string;
   readonly series: number;
   readonly points: readonly OccupancyPoint[];
-  /** The value of the design on the x axis. */
   readonly at: number;
   readonly main: boolean;
 }
@@ -26,14 +25,12 @@ export function occupancyTick(x: number, inKib: boolean): string {
   return count(inKib ? x / 1024 : x);
 }
 
-/** Returns the occupancy of a curve at a value; NaN beyond its end. */
 export function occupancyAt(points: readonly OccupancyPoint[], x: number): number {
   const step = points.length > 1 ? points[1].x - points[0].x : 1;
   const at = Math.ceil((x - points[0].x) / step - 1e-9);
   return at < points.length ? points[Math.max(0, at)].y : NaN;
 }
 
-/** Draws occupancy in steps over one property of the launch. A mark shows the design of each device. */
 export function occupancyChart(
   { curves, axisTitle, inKib }: OccupancyInput,
   theme: ChartTheme,

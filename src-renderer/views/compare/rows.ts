@@ -18,7 +18,6 @@ export interface CompareRow {
   readonly id: string;
   readonly group: RowGroup;
   readonly label: string;
-  /** The secondary text after the label: unit or kind. */
   readonly unit: string;
   readonly hint: string;
   /** The texts of the cells, one per device; empty if the device has no such value. */
@@ -35,7 +34,6 @@ export interface CompareRow {
   readonly beside?: readonly string[];
 }
 
-/** A device of the comparison; `entry` is null if the run does not have it. */
 export interface Compared {
   readonly device: Device;
   readonly entry: DeviceBest | null;
@@ -57,7 +55,6 @@ export function kneeThreadGroups(
 
 type Best = NonNullable<DeviceBest['best']>;
 
-/** How the texts of a row's cells are made, for a device with a best design. */
 interface CellOptions {
   readonly unit?: string;
   readonly hint?: string;
@@ -75,7 +72,6 @@ interface Comparison {
   readonly ranges: ReadonlyMap<number, DesignRange>;
 }
 
-/** Returns all rows of the table. With `same`, all devices are compared at one design. */
 export function compareRows(
   compared: readonly Compared[],
   study: Study,
@@ -279,7 +275,6 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
   ];
 }
 
-/** Makes the rows with values from data sheets. */
 function limitRows(comparison: Comparison): readonly CompareRow[] {
   const has = (kind: Device['kind']): boolean => comparison.compared.some(({ device }) => device.kind === kind);
   return [
@@ -359,7 +354,6 @@ function estimateText<Kind extends Device>(device: Kind, value: (device: Kind) =
   );
 }
 
-/** Replaces a canonical label by the word of the chosen vocabulary. */
 function spoken(label: string, term: Term): string {
   const words: readonly (readonly [RegExp, TermKey])[] = [
     [/thread[- ]group(s?)/gi, 'threadGroup'],
@@ -380,7 +374,6 @@ function spoken(label: string, term: Term): string {
   return /^[A-Z]/.test(label) ? sentenceCase(text) : text;
 }
 
-/** Whether all devices that have a value in a row have the same value. */
 export function isEqualRow({ texts }: CompareRow): boolean {
   const said = texts.filter((text) => text !== '');
   return said.length > 0 && said.every((text) => text === said[0]);

@@ -1,5 +1,3 @@
-/** The colour and the shape of a device follow from its index, so they are the same in every chart. */
-
 /** The paths of the shapes in a box of 8 × 8: square, diamond, triangle, cross, disc. */
 const SERIES_PATHS = [
   'M.5.5h7v7h-7z',

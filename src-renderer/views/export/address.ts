@@ -3,15 +3,12 @@ import { choiceField, flagField, numberField, textField } from '../../state/loca
 
 export const ROW_LIMITS = ['20', '100', '1000', '10000', '100000', 'all'] as const;
 
-/** Returns the number of rows of a table. A saved file has all of them, the preview only the first. */
 export const rowLimit = (rows: (typeof ROW_LIMITS)[number]): number => (rows === 'all' ? MAX_LISTED : Number(rows));
 
 export const exportAddress = {
   format: textField('html'),
-  /** The exported design. The default is the recommended design of the device. */
   design: numberField<number | null>(null),
   rows: choiceField(ROW_LIMITS, '100'),
-  /** Whether tables include expected losses and chances. */
   weigh: flagField(),
   source: flagField(),
 };

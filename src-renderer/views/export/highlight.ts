@@ -16,7 +16,6 @@ const TOKEN = new RegExp(
   'gm',
 );
 
-/** Splits code and JSON into coloured pieces, whose concatenation is the text. */
 export function highlight(text: string): readonly Token[] {
   const out: Token[] = [];
   let from = 0;

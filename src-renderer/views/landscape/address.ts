@@ -4,7 +4,6 @@ import { explorationAddress } from '../ranking/address.ts';
 export const landscapeAddress = {
   ...explorationAddress,
   shape: choiceField(['map', 'slices', 'designs', 'roofline'], 'map'),
-  /** The axes of the map. By default, they depend on the space. */
   x: textField<string | null>(null),
   y: textField<string | null>(null),
   /** The axis of the small maps at the left; `-` means none. */

@@ -2,7 +2,6 @@
 
 type Triple = readonly [number, number, number];
 
-/** Reads a computed colour of a style: `rgb(1, 2, 3)`. */
 function parseRgb(text: string): Triple {
   const [r = 0, g = 0, b = 0] = (text.match(/[\d.]+/g) ?? []).map(Number);
   return [r, g, b];
@@ -72,7 +71,6 @@ function mapped({ css }: Ramp, change: (colour: Triple) => Triple): Ramp {
   return tableOf(css.map((colour) => change(parseRgb(colour))));
 }
 
-/** Returns a scale of greys with the same lightness, for outdated numbers. */
 export function greyed(scale: Ramp): Ramp {
   return mapped(scale, (colour) => srgb([oklab(colour)[0], 0, 0]));
 }
@@ -80,7 +78,6 @@ export function greyed(scale: Ramp): Ramp {
 /** The fraction of its own colour that a cell outside the filter keeps. The rest is the background. */
 const KEPT = 0.2;
 
-/** Returns a paler scale for cells outside the filter. */
 export function faded(scale: Ramp, canvas: string): Ramp {
   const ground = parseRgb(canvas);
   return mapped(scale, (colour) => {

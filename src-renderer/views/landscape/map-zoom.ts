@@ -4,14 +4,12 @@ export interface MapZoom {
   readonly x: Zoom;
   readonly y: Zoom;
 }
-/** The whole map. This value means that nothing is hidden. */
 export const WHOLE_MAP: MapZoom = { x: WHOLE, y: WHOLE };
 
 interface Cells {
   readonly nx: number;
   readonly ny: number;
 }
-/** The smallest number of cells that can fill a map. */
 const FEWEST = 4;
 
 /** An axis of which at most this fraction is hidden counts as wholly visible. */
@@ -47,7 +45,6 @@ export function showingCell(zoom: MapZoom, cell: number, { nx, ny }: Cells): Map
   return { x: shown(zoom.x, cell % nx, nx), y: shown(zoom.y, Math.floor(cell / nx), ny) };
 }
 
-/** Returns how much the map is magnified, along the axis with the larger factor. */
 export function magnification({ x, y }: MapZoom): number {
   return Math.max(1 / (x[1] - x[0]), 1 / (y[1] - y[0]));
 }

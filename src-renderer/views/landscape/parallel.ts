@@ -17,7 +17,6 @@ export interface ParallelAxis {
   readonly brushed: (filter: Narrowing) => Span | null;
   /** The number of equal parts of the axis. The keyboard moves the end of a brush by one part. */
   readonly parts: number;
-  /** Returns the text at a position: `128`, `0.91 ms`. */
   readonly text: (at: number) => string;
 }
 
@@ -81,7 +80,6 @@ export function axisNarrowing(
 
 function categoryAxis(id: string, label: string, categories: readonly string[]): ParallelAxis {
   const last = Math.max(1, categories.length - 1);
-  // Numbers are sorted in ascending order; other values keep their order.
   const labels = axisLabels(id, categories);
   const numbers = numbersOf(id, categories);
   const numeric = numbers.every((value) => !Number.isNaN(value));

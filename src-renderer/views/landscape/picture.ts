@@ -9,7 +9,6 @@ export interface Picture {
   readonly passing: Uint8Array | null;
 }
 
-/** Draws a picture on a canvas of the same size. Pixels without a time are transparent. */
 export function paintPicture(
   canvas: HTMLCanvasElement,
   { timeMs, columns: nx, rows: ny, passing }: Picture,

@@ -25,7 +25,6 @@ export interface RooflineInput {
 /** Returns the instructions per byte (of one thread) at which the two roofs meet. */
 const ridge = ({ peakIssueGips, peakBandwidthGbS }: Roofline): number => peakIssueGips / peakBandwidthGbS;
 
-/** Draws designs by instructions per byte and per second, below the two roofs. Colours show their times. */
 export function rooflineChart(
   { roofline, selected, scale }: RooflineInput,
   theme: ChartTheme,

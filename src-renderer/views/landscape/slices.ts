@@ -8,7 +8,6 @@ export interface Slice extends DesignSlice {
   readonly title: string;
 }
 
-/** Returns the unit of a value on the launch axis; '' for values of other axes. */
 export function launchUnit(text: string): 'SM' | 'slot' | 'grid' | 'cores' | '' {
   if (text.endsWith(' per SM')) return 'SM';
   if (text.endsWith(' per slot')) return 'slot';

@@ -11,7 +11,6 @@ export const measureAddress = {
   measured: numberField<number | null>(null),
   tab: choiceField(MEASURE_TABS, 'result'),
   design: numberField<number | null>(null),
-  /** The calibration profile that replaces the sweep's saved prediction. */
   profile: numberField<number | null>(null),
   sort: choiceField(MEASURED_COLUMNS, 'predictedRank'),
   descending: flagField(),
@@ -20,16 +19,12 @@ export const measureAddress = {
   suite: choiceField(BENCH_SUITES, 'designs'),
   choose: choiceField(CHOICES, 'best'),
   count: numberField(20),
-  /** Indices of designs that another view chose, separated by commas. */
   designs: textField(''),
   device: textField<string | null>(null),
   repeats: numberField(15),
   warmUps: numberField(3),
-  /** The limit of one design, seconds. */
   limit: numberField(60),
-  /** The limit of all designs together, seconds. */
   time: numberField(120),
-  /** When a tuning ends: the number of designs, and the expected regret in %. */
   budget: numberField(40),
   within: numberField(3),
 };

@@ -66,7 +66,6 @@ export function verdict(profile: CalibrationProfile): string {
   return `On designs left out of the fit, the median error falls from ${percent(before.medianError)} to ${percent(heldOut.medianError)} (${heldOut.folds} folds).${kept}`;
 }
 
-/** Returns the chosen profile, otherwise the newest profile of the run. */
 export function shownProfile(
   profiles: readonly SavedProfile[],
   wanted: number | null,

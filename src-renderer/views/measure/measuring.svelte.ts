@@ -91,7 +91,6 @@ export class Measuring {
     if (setUp.target === PAGE_TARGET) this.#measureHere(result.value.runId);
   }
 
-  /** Launches a few designs to find how much fits into the time. Returns null if no launch gave a time. */
   async #fittingTime(asked: ProcedureInput<'bench.start'>, timeS: number): Promise<Result<MeasuringProposal | null>> {
     const probe = new AbortController();
     this.#probe = probe;
@@ -119,7 +118,6 @@ export class Measuring {
     if (detail.request.target === PAGE_TARGET) this.#measureHere(run.id);
   }
 
-  /** Saves the set-up as files, for measuring on a machine without Lockstep. */
   async bundle(): Promise<void> {
     const { setup, sweepId } = this.now();
     const result = await this.#app.engine.call('bench.bundle', measuringInput(setup, sweepId));

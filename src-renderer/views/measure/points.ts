@@ -12,7 +12,6 @@ export interface MeasuredPoint extends ComparedDesign {
 
 export interface MeasuredPoints {
   readonly points: readonly MeasuredPoint[];
-  /** The median of measured over predicted time; NaN without points. */
   readonly scale: number;
 }
 
@@ -62,7 +61,6 @@ export function measuredPoints(detail: MeasuringDetail, comparison: MeasuringCom
   };
 }
 
-/** Doubts about a measured time, the most serious first. */
 export type Flag = 'failed' | 'wrong' | 'drift' | 'outliers' | 'few';
 export const FLAG_WORDS: Readonly<Record<Flag, { readonly short: string; readonly text: string }>> = {
   failed: { short: 'failed', text: 'no time was measured; the inspector says why' },

@@ -6,7 +6,6 @@ import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, change, count, timeText } from '../../format/numbers.ts';
 import { launchRange, launches } from './repeats.ts';
 
-/** Draws every launch in order, with median and interval. Arrows stand for launches beyond the scale. */
 export function repeatsChart(time: MeasuredTime, theme: ChartTheme, size: ChartSize): EChartsOption {
   const { colour } = theme;
   const all = launches(time);

@@ -17,7 +17,6 @@ const BOTTOM = 8;
 /** The height of the scale, px. The scale is at the top, because the list may be longer than the panel. */
 const TOP = 16;
 const [MIN_ROW, MAX_ROW] = [18, 26];
-/** The approximate width of a character, px. */
 const LETTER_PX = 6.4;
 
 const lineCount = (axes: readonly ResidualAxis[]) => axes.reduce((sum, { rows }) => sum + rows.length, 0);

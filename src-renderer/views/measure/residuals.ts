@@ -11,7 +11,6 @@ function valueOf(design: Design, axis: string): string | null {
   return value === null ? 'none' : String(value);
 }
 
-/** Sorts values by their leading number. If a value has none, all keep their order. */
 function inOrder(values: AxisResiduals['values']): AxisResiduals['values'] {
   const number = ({ value }: { readonly value: string }) => Number.parseFloat(value);
   return values.some((value) => Number.isNaN(number(value)))

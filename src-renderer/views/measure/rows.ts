@@ -22,7 +22,6 @@ const VALUES = {
 export type MeasuredColumn = keyof typeof VALUES;
 export const MEASURED_COLUMNS = Object.keys(VALUES) as MeasuredColumn[];
 
-/** Returns half the width of the 95 % interval over the median. */
 export function halfWidthFraction({ measured }: MeasuredCase): number | null {
   if (!measured || measured.lowMs === null || measured.highMs === null) return null;
   return (measured.highMs - measured.lowMs) / 2 / measured.medianMs;
@@ -34,7 +33,6 @@ function rowState(each: MeasuredCase, point: MeasuredPoint | null): MeasuredRow[
   return point ? 'compared' : 'measured';
 }
 
-/** Returns the cases in the chosen order. Cases without a value come last, in the order of the plan. */
 export function measuredRows(
   cases: readonly MeasuredCase[],
   points: readonly MeasuredPoint[],

@@ -27,10 +27,8 @@ export interface ScatterInput {
   readonly describe: (point: MeasuredPoint) => string;
 }
 
-/** The model's first designs are marked, up to this number. */
 export const MARKED = 5;
 
-/** With more points than this, only the selected design has an interval. */
 const MAX_BARS = 400;
 const WIDE_PX = 460;
 

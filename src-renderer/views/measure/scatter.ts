@@ -14,7 +14,6 @@ export interface ScatterFrame {
   readonly yTicksMs: readonly number[];
 }
 
-/** The margin around the points, a fraction of the (logarithmic) span. */
 const MARGIN = 0.07;
 /** The smallest ratio of a frame. In a smaller frame, noise would look like an effect. */
 const MIN_RATIO = 1.06;

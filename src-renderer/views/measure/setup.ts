@@ -107,7 +107,6 @@ export function pageLimits({ id, backend, device }: MeasuringTarget): Pick<Proce
   return { limits: { threadsPerUnit, blockThreads, bestBuckets } };
 }
 
-/** Returns the input of `bench.bundle`. `bench.start` takes the target and its limits too. */
 export function measuringInput(setup: MeasuringSetup, runId: number | null): ProcedureInput<'bench.bundle'> {
   const ofSweep = setup.suite === 'designs';
   const named = setup.choose === 'named';

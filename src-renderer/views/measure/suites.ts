@@ -12,7 +12,6 @@ import { median } from '../../../src-workers/numeric/statistics.ts';
 import { NBSP, bytes, count, plain, signed } from '../../format/numbers.ts';
 import { isSameDevice } from './setup.ts';
 
-/** Returns the median of several values; `null` if the case lacks the value. */
 export function valueOf(each: MeasuredCase, name: string): number | null {
   const value = each.values[name];
   if (value === undefined) return null;
@@ -119,7 +118,6 @@ export function loopFindings(cases: readonly MeasuredCase[], complete: boolean) 
   return { curves, fit, unit };
 }
 
-/** Returns the times row by row of `blocks`, ms; NaN if not measured. */
 export function launchTimes(cases: readonly MeasuredCase[]) {
   const own = casesOf(cases, 'launch-grid').filter(({ each }) => each.measured !== null);
   if (own.length === 0) return null;
@@ -180,7 +178,6 @@ const PROBED_CLASSES: Readonly<Record<string, 'fp32' | 'integer' | 'fp64' | 'spe
   special: 'special',
 };
 
-/** Returns the value that the predictions use, or null if they use none. */
 function catalogueValue(device: Device | null, probe: string, name: string): number | null {
   if (device?.kind !== 'gpu') return catalogueValues(device)[name] ?? null;
   const probed = PROBED_CLASSES[probe];

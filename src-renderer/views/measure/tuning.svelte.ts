@@ -10,9 +10,7 @@ import { PAGE_TARGET } from './setup.ts';
 export interface TuningRequest {
   readonly asked: Omit<ProcedureInput<'bench.next'>, 'count'>;
   readonly how: Pick<ProcedureInput<'bench.start'>, 'repeats' | 'warmUps' | 'caseTimeLimitMs'>;
-  /** The number of designs to measure, including the designs that earlier tunings measured. */
   readonly budget: number;
-  /** The tuning ends at this expected regret, a fraction. */
   readonly within: number;
 }
 

@@ -35,7 +35,6 @@ export interface Option<T extends string = string> {
 }
 interface Slider {
   readonly kind: 'slider';
-  /** Labels may contain terms in braces. */
   readonly label: string;
   readonly symbol?: string;
   readonly unit?: string;
@@ -49,7 +48,6 @@ interface Slider {
 export interface Choice<T extends string = string> {
   readonly kind: 'select' | 'segmented';
   readonly label: string;
-  /** The accessible name, if not the label. */
   readonly name?: string;
   readonly options: Live<readonly Option<T>[]>;
   readonly default: T;
@@ -67,10 +65,6 @@ export type ValuesOf<C extends Controls> = {
 
 export const slider = (label: string, rest: Omit<Slider, 'kind' | 'label'>): Slider => ({ kind: 'slider', label, ...rest }); // prettier-ignore
 export const draw = (label: string): Draw => ({ kind: 'draw', label, default: 1 });
-/**
- * @param labels the label of each value
- * @param name the accessible name, if not the label
- */
 export function segmented<T extends string>(
   label: string,
   labels: Readonly<Record<T, string>>,
@@ -218,7 +212,6 @@ export function curves({ label, name, heightPx = 230, ...input }: CurvesBlock): 
   };
 }
 
-/** The answers that come from the engine: a simulated launch, and predictions beside measurements. */
 const ENGINE_ANSWERS = ['models.play', 'evidence.gpu'] as const;
 type EngineAnswer = (typeof ENGINE_ANSWERS)[number];
 export const isEngineAnswer = (name: string): name is EngineAnswer =>

@@ -36,7 +36,6 @@ function lossDistribution({ law, n, seed }: { law: LawId; n: number; seed: numbe
   };
 }
 
-/** Computes Figs. 1, 2 and 7 of Bialas, Strzelecki 2015: the stack with 0 … 31 divergent lanes. */
 function stackByLanes(kernel: LoopKernel): readonly Divergence[] {
   return Array.from({ length: STACK_LANES }, (_, n) => {
     const { divergentBranches, spills } = runLoops(kernel, n);

@@ -9,7 +9,6 @@ export interface ObservedLoss {
   readonly probability: ArrayLike<number>;
 }
 export interface LossDistribution {
-  /** One more edge than there are bins. */
   readonly edges: Float64Array;
   readonly modelled: Float64Array;
   readonly observed: readonly ObservedLoss[];
@@ -17,7 +16,6 @@ export interface LossDistribution {
 
 const SYMBOLS = ['diamond', 'triangle', 'circle'];
 
-/** Draws a group's loss in bins: the model as an area, observations as marks by shape. */
 export function lossDistributionChart(
   { edges, modelled, observed }: LossDistribution,
   theme: ChartTheme,

@@ -8,7 +8,6 @@ export const rows = (table: TemplateStringsArray): readonly (readonly string[])[
     .split(/\n\s*/)
     .map((row) => row.split(' :: '));
 
-/** The content of a page. `names.ts` has its label, and its place in the list. */
 export interface PageContent {
   readonly group: 'Lockstep' | 'Device' | 'Whole' | 'Measured';
   readonly question: string;
@@ -22,7 +21,6 @@ export interface PageContent {
   readonly symbols: readonly (readonly string[])[];
   readonly validity: readonly string[];
   readonly contradictions?: readonly string[];
-  /** For each source: its citation and its DOI. */
   readonly sources: readonly (readonly string[])[];
   /** The paper's short name and, optionally, a pattern for the titles of its reproduction tables. */
   readonly tables?: { readonly paper: string; readonly title?: RegExp };

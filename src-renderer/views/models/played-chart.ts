@@ -10,13 +10,11 @@ import { plain } from '../../format/numbers.ts';
 
 export interface Played {
   readonly played: PlayedLaunch;
-  /** The end of the x axis at full zoom-out, cycles. */
   readonly endCycles: number;
   readonly marks: readonly { readonly cycles: number; readonly text: string; readonly dashed: boolean }[];
   readonly term: Term;
 }
 
-/** The distances of the plots from the left and the right edge of the chart, px. */
 export const PLAYED_PLOT_PX = [40, 12] as const;
 const [TOP, GAP, ACTIVITY, BOTTOM] = [30, 34, 64, 62];
 export const playedHeightPx = (rows: number): number =>
@@ -40,7 +38,6 @@ export function activity(played: PlayedLaunch): readonly (readonly [cycles: numb
   return corners;
 }
 
-/** Draws bars in the slots of each multiprocessor, and the active thread groups below them. */
 export function playedChart({ played, endCycles, marks, term }: Played, theme: ChartTheme, size: ChartSize, zoom: Zoom): EChartsOption {
   const { multiprocessors, residentBlocks, groupsPerBlock, blockStartCycles, blockEndCycles } = played;
   const rows = multiprocessors * residentBlocks;

@@ -44,7 +44,6 @@ function findRuns({ cores, imbalances, points }: RegimeMap, column: number) {
   return runs;
 }
 
-/** The opacity increases with the distance of `part`, a fraction of time, from one half. */
 const tone = (rgb: string, part: number): string =>
   rgb.replace(/^rgb\((.*)\)$/, `rgba($1, ${(0.3 + 0.45 * Math.abs(part - 0.5)).toFixed(3)})`);
 

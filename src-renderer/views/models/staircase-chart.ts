@@ -50,7 +50,6 @@ export function staircaseChart(
     series: [
       boxSeries({
         name: 'cores',
-        // Cores that stop at the same time share one bar.
         boxes: steps.map(({ activeCores, toMs }, i) => [0, toMs, fewerThan(i), activeCores]),
         style: () => ({ fill: coreColour, opacity: 0.55 }),
         gapPx: rowPx > 3 ? 1 : 0,

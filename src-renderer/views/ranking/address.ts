@@ -3,7 +3,6 @@ import { RANK_COLUMNS } from '../../../src-main/contract/api.ts';
 import { rankFilter, type RankFilter } from '../../../src-main/contract/procedures.ts';
 import { choiceField, flagField, jsonField, numberField } from '../../state/location.svelte.ts';
 
-/** A filter without its device. All views share the device. */
 export type Narrowing = Omit<RankFilter, 'deviceId'>;
 
 const narrowingSchema = v.omit(rankFilter, ['deviceId']);

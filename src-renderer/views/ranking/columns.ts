@@ -17,7 +17,6 @@ export type ColumnId =
 
 export interface CellContext {
   readonly baseline: RankRow | null;
-  /** All times of a column have the same decimals. */
   readonly times: TimeColumn;
   readonly simulated: SimulatedTimes;
   readonly uncertain?: ReadonlyMap<number, UncertainDesign>;
@@ -27,7 +26,6 @@ export interface CellContext {
 export interface Column {
   readonly id: ColumnId;
   readonly head: string;
-  /** The full name, for menus, if the head is an abbreviation. */
   readonly name?: string;
   readonly title: string;
   readonly width: number;
@@ -58,7 +56,6 @@ export interface ColumnWorld {
   readonly uncertain?: boolean;
 }
 
-/** Columns that are hidden unless the user chooses them. */
 const QUIET: ReadonlySet<ColumnId> = new Set(['meanLoss', 'aggregateLoss', 'waves']);
 
 const WITH_DIFFERENCE: ReadonlySet<ColumnId> = new Set(['timeMs', 'occupancyFraction', 'simulatedMs', 'measuredMs']);
@@ -71,7 +68,6 @@ const number = (read: (row: RankRow) => number, write: (value: number) => string
 
 const roomFor = (value: number): number => 14 + widthPx(count(value));
 
-/** The average width of a letter in a name, px. */
 const LETTER_PX = 6.4;
 function roomForNames(names: readonly string[]): number {
   const longest = Math.max(0, ...names.map(({ length }) => length));

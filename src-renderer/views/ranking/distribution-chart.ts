@@ -20,7 +20,6 @@ export interface DistributionInput {
   readonly baseline: { readonly timeMs: number; readonly rank: number } | null;
   readonly brush: { readonly from: number; readonly to: number } | null;
   readonly times: TimeColumn;
-  /** With a filter, designs outside it are pale; without one, designs slower than the baseline are. */
   readonly narrowed: boolean;
 }
 
@@ -32,10 +31,8 @@ const LINES = [8, 23, 38] as const;
 /** Labels closer than this are on different lines, px. */
 const LABEL_PX = 100;
 
-/** The distance from the baseline that the label of the median needs, px. */
 const MEDIAN_PX = 130;
 
-/** Returns a round step for about two gridlines. */
 function countStep(most: number): number {
   const size = 10 ** Math.floor(Math.log10(most / 2));
   const whole = [1, 2, 2.5, 5, 10].map((factor) => factor * size).filter(Number.isInteger);

@@ -62,7 +62,6 @@ export class Exploration {
       this.deviceOf(this.address.design) ?? this.#fastest.value?.rows[0]?.deviceId,
     ),
   );
-  /** The run, once its shown device is known. */
   readonly readyId = $derived.by(() => (this.deviceId === undefined ? null : this.runId));
   readonly whole: RankFilter = $derived.by(() => {
     const { deviceId } = this;
@@ -160,7 +159,6 @@ export class Exploration {
     this.app.location.set(explorationAddress, change as never);
   }
 
-  /** Returns a design's device, which follows from its number; null if the run does not have the design. */
   deviceOf(design: number | null): string | null {
     const { devices } = this;
     if (design === null || devices.length === 0) return null;
@@ -218,7 +216,6 @@ export class Exploration {
   clearFilter(): void {
     this.app.location.set(explorationAddress, { filter: {} });
   }
-  /** Makes a design the baseline of its device. A second call restores the plain design. */
   pin(design: number): void {
     const { studyId } = this.app.location;
     const before = { stored: this.#stored, baseline: this.address.baseline };
@@ -241,7 +238,6 @@ export class Exploration {
   show(view: ViewId): void {
     this.app.location.go(view);
   }
-  /** Opens the Measure view, ready to measure designs of one device. */
   measure(designs: readonly number[], deviceId: string): void {
     this.app.location.go('measure', {
       suite: null,

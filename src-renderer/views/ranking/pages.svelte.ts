@@ -48,7 +48,6 @@ export class RankPages {
   #asked = new Set<string>();
   #inFlight = 0;
   #list: ListInput | null = null;
-  /** The list's order in the engine, which new times do not change. */
   #order: number | null = null;
   #generation = 0;
   #readings = 0;
@@ -107,7 +106,6 @@ export class RankPages {
   get kept(): boolean {
     return this.#kept;
   }
-  /** Asks for the order of this list, so that an answer keeps it. */
   get standing(): { readonly order?: number } {
     return this.#order === null ? {} : { order: this.#order };
   }

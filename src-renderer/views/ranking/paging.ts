@@ -13,7 +13,6 @@ export function scrollHeightPx({ rowPx, count }: Geometry): number {
   return Math.min(rowPx * count, MAX_SCROLL_PX);
 }
 
-/** Returns the largest scroll position, in px of the rows. */
 export function lastTopPx({ rowPx, count, viewPx }: Geometry): number {
   return Math.max(0, rowPx * count - viewPx);
 }

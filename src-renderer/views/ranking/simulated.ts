@@ -46,7 +46,6 @@ export function isFindingOf(
   return run === undefined || run.sourceRunId === sweepRunId;
 }
 
-/** Writes the number of replications: `9 seeds`, `5–30 seeds`. */
 export function replicationsHead(times: SimulatedTimes): string | null {
   const counts = [...times.values()].map(({ replications }) => replications);
   if (counts.length === 0) return null;

@@ -18,14 +18,12 @@ export interface TimelineScene {
   readonly term: Term;
   /** The device's colour, for blocks that are not coloured by duration. */
   readonly own: string;
-  /** From the shortest to the longest duration; null if the colour does not show durations. */
   readonly colours: readonly string[] | null;
   readonly view: { readonly fromMs: number; readonly toMs: number };
   readonly width: number;
   readonly height: number;
   readonly plotPx: number;
   readonly roomPx: number;
-  /** How far the rows are scrolled, and the maximum, px. */
   readonly topPx: number;
   readonly lastTopPx: number;
   readonly geometry: RowGeometry;
@@ -38,7 +36,6 @@ export interface TimelineScene {
   readonly over: { readonly row: number; readonly bar: number } | null;
 }
 
-/** @param onScreen whether to draw the scroll bar too */
 export function drawTimeline(context: CanvasRenderingContext2D, scene: TimelineScene, onScreen: boolean): void {
   const { width, height, theme } = scene;
   context.fillStyle = theme.colour.raised;

@@ -34,7 +34,6 @@ export function barAt(timeline: SimulationTimeline, starts: Int32Array, row: num
   return -1;
 }
 
-/** Returns 0 or 1 for each bar, so that neighbours in a slot get different tones. */
 export function alternation({ blockRow, blockLane }: SimulationTimeline): Uint8Array {
   const turns = new Map<string, number>();
   return Uint8Array.from(blockRow, (row, i) => {

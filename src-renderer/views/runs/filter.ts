@@ -25,7 +25,6 @@ export function tagsInUse(runs: readonly RunSummary[]): readonly { readonly tag:
     .sort((a, b) => b.count - a.count || a.tag.localeCompare(b.tag));
 }
 
-/** Parses tags that are separated by commas. Spaces around them, repeated and empty tags are removed. */
 export function parseTags(text: string): readonly string[] {
   const tags = text.split(',').map((tag) => tag.trim());
   return [...new Set(tags)].filter(Boolean);

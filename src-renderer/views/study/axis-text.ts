@@ -69,10 +69,8 @@ export function parseAxis(text: string): Result<CountAxis> {
   return ok([...new Set(values)].sort((a, b) => a - b));
 }
 
-/** Parses register caps like `parseAxis`, with `none` for no cap. */
 export const parseCaps = (text: string): Result<(number | null)[]> => parseWith(text, 'none', 'cap');
 
-/** Parses widths of blocks like `parseAxis`, with `row` for blocks of one row. */
 export const parseWidths = (text: string): Result<(number | null)[]> => parseWith(text, 'row', 'width');
 
 function parseWith(text: string, word: string, what: string): Result<(number | null)[]> {

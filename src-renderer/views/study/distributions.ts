@@ -129,7 +129,6 @@ export interface WrittenDistribution {
   readonly values: readonly number[];
 }
 
-/** Parses `geometric(0.05)`. Returns null for another kind of workload. */
 export function readDistribution(text: string): WrittenDistribution | null {
   const match = /^\s*([a-z-]+)\s*\(([^()]*)\)\s*$/.exec(text);
   const distribution = DISTRIBUTIONS.find(({ id }) => id === match?.[1]);

@@ -58,7 +58,6 @@ export function withGiven<Field extends KernelField>(
 ): Study {
   return withOrigin(withKernel(study, { [field]: value }, at), field, 'given', at);
 }
-/** Sets a number of a kernel, or the instructions of a phase, and marks it as given. */
 export function withNumber(study: Study, field: KernelNumber, value: number, at: KernelPlace = null): Study {
   if (!isPhase(field)) return withGiven(study, field, value, at);
   const { chainInstructions, ...phase } = phaseOf(study, field, at);

@@ -19,7 +19,6 @@ export interface KernelField {
   readonly max: number;
   readonly step: number;
   readonly integer: boolean;
-  /** Whether the field is the size of a memory, bytes. */
   readonly memory: boolean;
   readonly slider: number | null;
 }

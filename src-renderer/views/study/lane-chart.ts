@@ -22,7 +22,6 @@ export interface LaneInput {
   readonly axisTitle: string;
 }
 
-/** Draws the lane cost of a unit over the threads that share it. The cheapest point is filled. */
 export function laneChart({ rows, before, axisTitle }: LaneInput, theme: ChartTheme, size: ChartSize): EChartsOption {
   const { height } = size;
   const costs = rows.map(({ laneCost }) => laneCost);

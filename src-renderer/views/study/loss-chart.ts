@@ -134,7 +134,6 @@ function endsOfLines(last: LossMoments, edge: Band | undefined, inOrder: OrderLo
   ];
 }
 
-/** Draws the band as an invisible line, and an area that is stacked on it. */
 function bandLines(band: readonly Band[], at: (n: number) => number, theme: ChartTheme) {
   if (band.length < 2) return [];
   const stacked = { stack: 'band', stackStrategy: 'all', symbol: 'none', lineStyle: { opacity: 0 } };

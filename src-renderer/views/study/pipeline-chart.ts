@@ -11,7 +11,6 @@ export interface PipelineInput {
   readonly groupWord: string;
 }
 
-/** Draws the cycles of an iteration over active thread groups: the cycles in use and, dashed, the derived cycles. */
 export function pipelineChart(
   { derived, shown, measured, groupWord }: PipelineInput,
   theme: ChartTheme,

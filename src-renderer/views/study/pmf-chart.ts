@@ -32,7 +32,6 @@ export interface PmfInput {
   readonly widthPx: number;
 }
 
-/** The tail of at most this probability is not drawn. */
 const TAIL = 1e-3;
 /**
  * If the longest unit exceeds the mean by this factor, the axis is logarithmic: a linear axis would have almost all
@@ -49,7 +48,6 @@ export interface PmfBins {
   /** The edges of the bars, halfway between lengths; one more than there are bars. */
   readonly edges: Float64Array;
   readonly probability: Float64Array;
-  /** The largest length of the axis, and the probability beyond it. */
   readonly to: number;
   readonly beyond: number;
 }
