@@ -11,12 +11,8 @@ class PageSession {
   #runId = $state<number | null>(null);
   #abort: AbortController | null = null;
 
-  get target(): MeasuringTarget | null {
-    return this.#target;
-  }
-  get runId(): number | null {
-    return this.#runId;
-  }
+  readonly target = $derived(this.#target);
+  readonly runId = $derived(this.#runId);
 
   async ask(): Promise<void> {
     this.#target = await pageTarget(navigator.gpu);

@@ -28,24 +28,12 @@ class Tuning {
   #stopped = $state<TuningStop | 'cancelled' | null>(null);
   #failure = $state.raw<Failure | null>(null);
 
-  get running(): boolean {
-    return this.#running;
-  }
-  get key(): string | null {
-    return this.#key;
-  }
-  get step(): TuningStep | null {
-    return this.#step;
-  }
-  get runId(): number | null {
-    return this.#runId;
-  }
-  get stopped(): TuningStop | 'cancelled' | null {
-    return this.#stopped;
-  }
-  get failure(): Failure | null {
-    return this.#failure;
-  }
+  readonly running = $derived(this.#running);
+  readonly key = $derived(this.#key);
+  readonly step = $derived(this.#step);
+  readonly runId = $derived(this.#runId);
+  readonly stopped = $derived(this.#stopped);
+  readonly failure = $derived(this.#failure);
 
   dismiss(): void {
     this.#failure = null;

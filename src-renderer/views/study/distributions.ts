@@ -138,6 +138,11 @@ export function readDistribution(text: string): WrittenDistribution | null {
   return { distribution, values };
 }
 
+/** Writes a distribution with its initial parameters. */
+export function startOf(distribution: Distribution): string {
+  return writeDistribution({ distribution, values: distribution.parameters.map(({ start }) => start) });
+}
+
 export function writeDistribution({ distribution, values }: WrittenDistribution): string {
   return `${distribution.id}(${values.join(',')})`;
 }

@@ -228,6 +228,13 @@ export function withCores(study: Study, cores: number): Study {
   };
 }
 
+/** Removes a device of the study, or adds it as `withDevice` does. */
+export function withDeviceSwitched(study: Study, id: string, device?: Device, listed: readonly string[] = []): Study {
+  return study.devices.includes(id)
+    ? { ...study, devices: study.devices.filter((other) => other !== id) }
+    : withDevice(study, id, device, listed);
+}
+
 /** Adds a device and, for a CPU, what it needs. `listed` is the order of the rows of devices, if they are shown. */
 export function withDevice(study: Study, id: string, device?: Device, listed: readonly string[] = []): Study {
   const added = { ...study, devices: withListed(study.devices, id, listed) };
