@@ -59,7 +59,7 @@ export function waterfallChart({ from, to, times }: WaterfallInput, theme: Chart
       return tooltipBody(bar.label, '', [
         ...(bar.mark
           ? [
-              { label: 'Change', value: `${bar.value}${NBSP}ms` },
+              { label: 'Change', value: `${bar.value}${NBSP}${times.unit.name}` },
               { label: 'of the baseline', value: percent(Math.abs(bar.toMs - bar.fromMs) / from.timeMs) },
             ]
           : []),

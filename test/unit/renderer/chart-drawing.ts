@@ -1,3 +1,4 @@
+import { vi } from 'vitest';
 import { init, type EChartsOption } from '../../../src-renderer/charts/echarts.ts';
 import type { ChartSize } from '../../../src-renderer/charts/parts.ts';
 import type { ChartTheme } from '../../../src-renderer/charts/theme.svelte.ts';
@@ -43,4 +44,19 @@ export function wordsOf(svg: string): readonly string[] {
 /** Counts the shapes whose fill or stroke has this colour. */
 export function countOf(svg: string, colour: string): number {
   return svg.split(`"${colour}"`).length - 1;
+}
+
+/** Returns the texts of the tooltip of one mark of a chart. */
+export function tipOf<Input>(
+  chart: (input: Input, theme: ChartTheme, size: ChartSize) => EChartsOption,
+  input: Input,
+  mark: { readonly dataIndex: number },
+): readonly string[] {
+  const texts: string[] = [];
+  const append = (...content: readonly unknown[]) => texts.push(...content.filter((part) => typeof part === 'string'));
+  vi.stubGlobal('document', { createElement: () => ({ append }) });
+  const { tooltip } = chart(input, THEME, { width: 480, height: 250 });
+  (tooltip as { formatter: (mark: object) => unknown }).formatter(mark);
+  vi.unstubAllGlobals();
+  return texts;
 }

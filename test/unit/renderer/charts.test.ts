@@ -14,7 +14,7 @@ import { waterfallChart } from '../../../src-renderer/views/ranking/waterfall-ch
 import { widthPx, timeColumn } from '../../../src-renderer/format/numbers.ts';
 import { BREAKDOWN_PARTS, type Breakdown, type BreakdownPart } from '../../../src-workers/domain/breakdown.ts';
 import { regimeInfo } from '../../../src-workers/domain/regime.ts';
-import { countOf, draw, wordsOf } from './chart-drawing.ts';
+import { countOf, draw, tipOf, wordsOf } from './chart-drawing.ts';
 
 const IN_MS = { ...timeColumn(1), decimals: 2 };
 
@@ -140,6 +140,11 @@ describe('the waterfall', () => {
       ['Baseline', '10.0', 'Imbalance', '−3.0', 'Ideal work', '−1.0', 'Latency', '+2.0', 'This design', '8.0'], // prettier-ignore
     );
     expect([countOf(svg, 'faster'), countOf(svg, 'slower'), countOf(svg, 'base')]).toEqual([2, 1, 1]);
+  });
+  it('gives a change in the unit of the times', () => {
+    const times = timeColumn(0.02);
+    const texts = tipOf(waterfallChart, { from, to, times }, { dataIndex: 1 });
+    expect(texts).toContain('−3,000.00\u00a0µs');
   });
   it('ends its longest bar before the widest value with its sign', () => {
     for (const decimals of [1, 4, 6]) {
