@@ -6,7 +6,7 @@ import { midSentence } from '../../src-workers/domain/text.ts';
 import { simplerSentence } from '../../src-workers/domain/times.ts';
 import type { Term } from '../../src-workers/domain/terms.ts';
 import { NBSP, change, count, counted, factor, plain, timeRange, timeText, percent } from '../format/numbers.ts';
-import { ORIGIN_NAMES } from '../format/origins.ts';
+import { originName } from '../format/origins.ts';
 
 /** Describes how units are balanced: `dynamic fetch`, `4 quantile buckets`; empty if they are not. */
 export function balancingWords(text: string): string {
@@ -197,7 +197,7 @@ export function sureText({ robust, within }: Uncertainty): string {
 export function originsText(inputs: readonly InputFact[]): string {
   const parts = ORIGINS.flatMap((origin) => {
     const of = inputs.filter((input) => input.origin === origin).length;
-    return of === 0 ? [] : [`${of} ${ORIGIN_NAMES[origin]}`];
+    return of === 0 ? [] : [`${of} ${originName(origin)}`];
   });
   return `${counted(inputs.length, 'input')}: ${parts.join(', ')}`;
 }

@@ -5,7 +5,6 @@ import {
   GraphicComponent,
   GridComponent,
   LegendPlainComponent,
-  MarkPointComponent,
   TooltipComponent,
   VisualMapComponent,
 } from 'echarts/components';
@@ -22,7 +21,6 @@ use([
   HeatmapChart,
   LegendPlainComponent,
   LineChart,
-  MarkPointComponent,
   ScatterChart,
   SVGRenderer,
   TooltipComponent,

@@ -1,8 +1,6 @@
-import { multiples, niceStep, stepDecimals } from '../../src-workers/numeric/ticks.ts';
+import { multiples, stepDecimals } from '../../src-workers/numeric/ticks.ts';
 import { fixed } from '../format/numbers.ts';
 import type { ChartTheme } from './theme.svelte.ts';
-
-export { niceStep, stepDecimals };
 
 const LABEL_SIZE = 11;
 export const MINOR_SIZE = 10.5;

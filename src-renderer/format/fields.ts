@@ -5,6 +5,7 @@ import type { MemoryAccess } from '../../src-workers/domain/kernel.ts';
 import { accessesText } from '../../src-workers/domain/provenance.ts';
 import type { Term } from '../../src-workers/domain/terms.ts';
 import { shortened } from '../../src-workers/domain/text.ts';
+import { PARAMETER_WORDS } from '../views/measure/calibration.ts';
 import { printAxis, printCaps } from '../views/study/axis-text.ts';
 import { printConstraint } from '../views/study/constraint-text.ts';
 import { kernelFields } from '../views/study/kernel-fields.ts';
@@ -17,12 +18,8 @@ export interface FieldWords {
   readonly devices: readonly Device[];
 }
 
-const PIPELINE: Readonly<Record<string, string>> = {
-  latencyCycles: 'Latency floor',
-  issueCycles: 'Issue cost',
-  kneeSoftness: 'Knee softness',
-  schedulers: 'Schedulers',
-};
+const parameterLabel = (key: string): string | undefined =>
+  Object.hasOwn(PARAMETER_WORDS, key) ? PARAMETER_WORDS[key as keyof typeof PARAMETER_WORDS].label : undefined;
 
 const PHASE: Readonly<Record<string, string>> = {
   instructions: 'Instructions',
@@ -48,7 +45,6 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
     'workload.width': 'Units per row',
     'workload.truncation': 'Probability cut',
     'kernel.name': 'Kernel name',
-    'kernel.serialFraction': 'Serial fraction σ',
     'kernel.accesses': 'Memory accesses',
     'kernel.sharing': 'Sharing of a unit',
     'kernel.lengthsKnownBeforeLaunch': 'Lengths known before launch',
@@ -70,10 +66,10 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
   if (first === 'axes') return rest.length === 1 ? quantityLabel(last, say) : path;
   if (first === 'pipeline') {
     // Ids of devices contain dots (`nvidia-h100-1.5`), so the last part may belong to the id.
-    const key = Object.hasOwn(PIPELINE, last) ? last : null;
-    const id = (key === null ? rest : rest.slice(0, -1)).join('.');
+    const figure = parameterLabel(last);
+    const id = (figure === undefined ? rest : rest.slice(0, -1)).join('.');
     const device = deviceOf(devices, id);
-    return `${key === null ? 'Calibration' : PIPELINE[key]} of ${device ? shortDeviceName(device.name) : id}`;
+    return `${figure ?? 'Calibration'} of ${device ? shortDeviceName(device.name) : id}`;
   }
   return path;
 }
@@ -113,7 +109,7 @@ function valueText(path: string, value: unknown, words: FieldWords): string {
   return Object.entries(value as object)
     .map(
       ([key, each]) =>
-        `${(PIPELINE[key] ?? PHASE[key] ?? key).toLowerCase()} ${typeof each === 'number' ? plain(each, 4) : String(each)}`,
+        `${(parameterLabel(key) ?? PHASE[key] ?? key).toLowerCase()} ${typeof each === 'number' ? plain(each, 4) : String(each)}`,
     )
     .join(', ');
 }

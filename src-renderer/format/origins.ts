@@ -12,14 +12,7 @@ export const ORIGIN_WORDS: Readonly<Record<Origin, string>> = {
   assumed: 'a usual value, because none was given',
 };
 
-export const ORIGIN_NAMES: Readonly<Record<Origin, string>> = {
-  measured: 'measured',
-  calibrated: 'calibrated',
-  imported: 'imported',
-  given: 'given',
-  example: 'from the example',
-  assumed: 'assumed',
-};
+export const originName = (origin: Origin): string => (origin === 'example' ? 'from the example' : origin);
 
 /** Formats a range with one unit: `0.01 to 0.25`. */
 export function rangeText([low, high]: readonly [number, number], unit = ''): string {
@@ -28,7 +21,7 @@ export function rangeText([low, high]: readonly [number, number], unit = ''): st
 
 /** Returns the tooltip of a mark: `Assumed: a usual value, because none was given. Usual: 0.01 to 0.25.` */
 export function originText(origin: Origin, usual: readonly [number, number] | null, unit = ''): string {
-  const name = sentenceCase(ORIGIN_NAMES[origin]);
+  const name = sentenceCase(originName(origin));
   const range = isAssumed(origin) && usual ? ` Usual: ${rangeText(usual, unit)}.` : '';
   return `${name}: ${ORIGIN_WORDS[origin]}.${range}`;
 }

@@ -23,8 +23,8 @@ export function numberField<T extends number | null>(fallback: T): Field<T | num
 export function choiceField<const T extends string>(choices: readonly T[], fallback: T): Field<T> {
   return { fallback, parse: (text) => choices.find((choice) => choice === text), print: (value) => value };
 }
-export function flagField(fallback = false): Field<boolean> {
-  return { fallback, parse: (text) => text === '1', print: (value) => (value ? '1' : '0') };
+export function flagField(): Field<boolean> {
+  return { fallback: false, parse: (text) => text === '1', print: (value) => (value ? '1' : '0') };
 }
 /** Makes a field for a structured value, such as a filter, as plain JSON. `check` narrows a value, or refuses it. */
 export function jsonField<T>(fallback: T, check: (value: unknown) => T | undefined): Field<T> {

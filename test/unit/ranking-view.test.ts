@@ -7,7 +7,7 @@ import { BREAKDOWN_PARTS, type Breakdown } from '../../src-workers/domain/breakd
 import { term } from '../../src-workers/domain/terms.ts';
 import { pinnedOn, readBaselines } from '../../src-renderer/state/baselines.ts';
 import { availableColumns, isShownAtFirst, placeColumns } from '../../src-renderer/views/ranking/columns.ts';
-import { logPlace, logValue } from '../../src-renderer/views/ranking/distribution.ts';
+import { logPlace, logValue } from '../../src-renderer/views/ranking/distribution-chart.ts';
 import { filterChips, passingText, rangeOf, toggled, UNBOUNDED } from '../../src-renderer/views/ranking/narrowing.ts';
 import {
   clampTopPx,
@@ -21,7 +21,7 @@ import {
   visibleRows,
   wantedPages,
 } from '../../src-renderer/views/ranking/paging.ts';
-import { waterfall } from '../../src-renderer/views/ranking/waterfall.ts';
+import { waterfall } from '../../src-renderer/views/ranking/waterfall-chart.ts';
 import { timeColumn } from '../../src-renderer/format/numbers.ts';
 import { forAll } from '../for-all.ts';
 

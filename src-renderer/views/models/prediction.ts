@@ -11,8 +11,6 @@ import { makeResidency } from '../../../src-workers/predict/time/residency.ts';
 import { cyclesPerIteration, cycleTable } from '../../../src-workers/models/pipeline/soft-saturation.ts';
 import { plain } from '../../format/numbers.ts';
 
-export { loadImbalance } from '../../../src-workers/models/partition/partition.ts';
-
 /** With sorted units, every round has the same loss, so one round is enough. */
 const depthOf = (law: LengthLaw, unitsPerGroup: number, balancing: WholeUnitBalancing, unitsPerThread: number) =>
   makeGroupDepthLaw(law, unitsPerGroup, balancing, 'nested', isSorted(balancing) ? 1 : unitsPerThread, {

@@ -164,3 +164,12 @@ function brushed(brush: NonNullable<DistributionInput['brush']>, area: Plane, wi
     style: { fill: hue, fillOpacity: 0.22, stroke: hue, lineWidth: 1 },
   };
 }
+
+/** Returns the position on a logarithmic axis: 0…1 between `low` and `high`. */
+export function logPlace(low: number, high: number, value: number): number {
+  return Math.log(value / low) / Math.log(high / low);
+}
+
+export function logValue(low: number, high: number, place: number): number {
+  return low * (high / low) ** place;
+}

@@ -1,6 +1,6 @@
 import type { SimulationTimeline } from '../../../src-main/contract/api.ts';
 import type { Term } from '../../../src-workers/domain/terms.ts';
-import { niceStep, stepDecimals } from '../../charts/parts.ts';
+import { niceStep, stepDecimals } from '../../../src-workers/numeric/ticks.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { count, fixed, timeUnit } from '../../format/numbers.ts';
 import type { RowGeometry } from './timeline.ts';

@@ -1,9 +1,8 @@
-import type { Breakdown } from '../../../src-workers/domain/breakdown.ts';
+import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import { plane, planeAxes, stroke, markTip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, percent, signed, widthPx, inColumn, type TimeColumn } from '../../format/numbers.ts';
-import { waterfall } from './waterfall.ts';
 
 /** The height of a line, px. The chart needs two lines more than it has steps. */
 export const WATERFALL_ROW_PX = 20;
@@ -11,6 +10,27 @@ const BAR_PX = 11;
 const LABEL_PX = 92;
 /** The distance between the longest bar and the widest value, px. */
 const VALUE_GAP_PX = 8;
+
+/** Changes smaller than this fraction of the first time are left out. */
+const NEGLIGIBLE = 5e-4;
+
+/** Returns the steps from one design's time to another's: savings first, then losses, each with the largest first. */
+export function waterfall(from: Breakdown, to: Breakdown) {
+  const changes = BREAKDOWN_PARTS.map(({ id, label }) => ({
+    id,
+    label,
+    changeMs: to.parts[id] - from.parts[id],
+  })).filter(({ changeMs }) => Math.abs(changeMs) >= NEGLIGIBLE * from.timeMs);
+  changes.sort((a, b) => a.changeMs - b.changeMs);
+  const faster = changes.filter(({ changeMs }) => changeMs < 0);
+  const slower = changes.filter(({ changeMs }) => changeMs > 0).reverse();
+  let at = from.timeMs;
+  return [...faster, ...slower].map((change) => {
+    const step = { ...change, fromMs: at, toMs: at + change.changeMs };
+    at = step.toMs;
+    return step;
+  });
+}
 
 export interface WaterfallInput {
   readonly from: Breakdown;

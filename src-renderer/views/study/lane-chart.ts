@@ -1,8 +1,8 @@
+import { niceStep } from '../../../src-workers/numeric/ticks.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import {
   axisTitles,
   label,
-  niceStep,
   plane,
   planeAxes,
   roundTicks,

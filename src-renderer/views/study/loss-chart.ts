@@ -1,10 +1,9 @@
 import type { LossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
-import { spreadLabels } from '../../../src-workers/numeric/ticks.ts';
+import { niceStep, spreadLabels } from '../../../src-workers/numeric/ticks.ts';
 import type { WorkloadOrder } from '../../../src-main/contract/api.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import {
   axisTitles,
-  niceStep,
   plane,
   planeAxes,
   roundTicks,

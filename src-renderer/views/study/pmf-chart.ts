@@ -1,11 +1,10 @@
-import { logTicks, multiples } from '../../../src-workers/numeric/ticks.ts';
+import { logTicks, multiples, niceStep } from '../../../src-workers/numeric/ticks.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import {
   axisTitles,
   markWords,
   MINOR_SIZE,
-  niceStep,
   plane,
   planeAxes,
   roundTicks,

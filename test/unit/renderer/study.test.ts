@@ -14,7 +14,7 @@ import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { pmfBins } from '../../../src-renderer/views/study/pmf-chart.ts';
 import { NBSP } from '../../../src-renderer/format/numbers.ts';
 import { laneWords, sharingCause, sharingCostText } from '../../../src-renderer/views/study/sharing-text.ts';
-import { niceStep, stepDecimals } from '../../../src-renderer/charts/parts.ts';
+import { niceStep, stepDecimals } from '../../../src-workers/numeric/ticks.ts';
 
 it('distributions of the editor start with parameters that their law accepts', () => {
   for (const distribution of DISTRIBUTIONS) {

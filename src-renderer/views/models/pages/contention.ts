@@ -14,6 +14,7 @@ import {
   effectiveBandwidthGbS,
   staircaseSteps,
 } from '../../../../src-workers/models/contention/time.ts';
+import { loadImbalance } from '../../../../src-workers/models/partition/partition.ts';
 import { change, commonUnit, counted, fixed, percent, plain, timeIn, timeText } from '../../../format/numbers.ts';
 import {
   controls,
@@ -30,7 +31,6 @@ import {
   type ValuesOf,
 } from '../demo.ts';
 import { rows, type PageContent } from '../page.ts';
-import { loadImbalance } from '../prediction.ts';
 import { regimesChart, regimesTable } from '../regimes-chart.ts';
 import { timedCurves } from '../../../charts/curves.ts';
 import { staircaseChart, staircaseTable } from '../staircase-chart.ts'; // prettier-ignore
