@@ -31,6 +31,8 @@ const NOTHING: Shared = { design: null, baseline: null, filter: {} };
 export class Exploration {
   readonly app: App;
   readonly axes;
+  /** The best design of the chosen device, in `rows`. */
+  readonly best;
   readonly selected;
   readonly baselineRow;
   readonly #view: ViewId;
@@ -99,6 +101,9 @@ export class Exploration {
       if (runId === null) return null;
       return typeof deviceId === 'string' ? { runId, deviceId } : { runId };
     });
+    this.best = new Query(engine, 'ranking.page', () =>
+      this.readyId === null ? null : { runId: this.readyId, filter: this.whole, limit: 1 },
+    );
     const design = (designIndex: number | null) =>
       this.readyId === null || designIndex === null ? null : { runId: this.readyId, designIndex, filter: this.whole };
     this.selected = new Query(engine, 'ranking.design', () => design(this.address.design));
