@@ -1,6 +1,8 @@
-import { expect } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { main } from '../src-main/cli/main.ts';
 import { reportError, type Streams, type Terminal, terminalOn } from '../src-main/cli/output.ts';
+import * as engines from '../src-main/services/engine.ts';
+import { ok, unwrap } from '../src-workers/domain/result.ts';
 
 export type Outcome = { readonly status: number; readonly out: string; readonly err: string };
 
@@ -23,6 +25,25 @@ export async function captured(
 
 /** Runs the whole command line in this process. */
 export const lockstep = (...args: readonly string[]): Promise<Outcome> => captured((terminal) => main(args, terminal));
+
+/**
+ * Lets all commands of a file on a database use one engine. It is opened by the first command, or given. Opening an
+ * engine takes most of the time of a short command.
+ */
+export function shareEngine(databaseFile: () => string, given?: engines.OpenEngine): void {
+  const { openEngine } = engines;
+  let shared: ReturnType<typeof openEngine> | undefined;
+  const opened = async (options: engines.EngineOptions): ReturnType<typeof openEngine> => {
+    if (options.databaseFile !== databaseFile()) return openEngine(options);
+    const engine = given ?? unwrap(await (shared ??= openEngine(options)));
+    return ok({ ...engine, context: engine.context, close: async () => null });
+  };
+  beforeAll(() => void vi.spyOn(engines, 'openEngine').mockImplementation(opened));
+  afterAll(async () => {
+    vi.mocked(engines.openEngine).mockRestore();
+    if (shared) await unwrap(await shared).close();
+  });
+}
 
 /** Returns the JSON document that a command prints. Fails if the command fails or prints anything else. */
 export function documentOf<T>({ status, out, err }: Outcome): T {

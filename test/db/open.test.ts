@@ -1,12 +1,21 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, cpSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 
 import { readMigrations } from '../../db/migrate.ts';
-import { openDatabase } from '../../db/open.ts';
+import { inspectDatabase, openDatabase } from '../../db/open.ts';
 import { openStore, storeOn } from '../../db/store.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from './sample.ts';
@@ -37,6 +46,7 @@ const expectRefused = (spoil: (file: string) => void, message: RegExp): Promise<
     spoil(file);
     const before = readFileSync(file);
     expect(refusal(file)).toMatch(message);
+    expect(messageOf(inspectDatabase({ file, migrationsFolder: MIGRATIONS }))).toMatch(message);
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
@@ -111,11 +121,15 @@ describe('opening', () => {
       mkdirSync(`${folder}/a.db`);
       writeFileSync(`${folder}/plain`, '');
       expect(refusal(`${folder}/a.db`)).toMatch(/is a folder/);
+      expect(messageOf(inspectDatabase({ file: folder, migrationsFolder: MIGRATIONS }))).toMatch(/is a folder/);
       expect(refusal(`${folder}/none/a.db`)).toMatch(/not a folder/);
       expect(refusal(`${folder}/plain/a.db`)).toMatch(/not a folder/);
     }));
-  it('treats an empty file as a new database', () =>
+  it('treats an empty file as a new database, and makes none by inspecting', () =>
     inFolder((folder) => {
+      const options = { file: `${folder}/none.db`, migrationsFolder: MIGRATIONS };
+      expect(unwrap(inspectDatabase(options))).toEqual({ bytes: null });
+      expect(existsSync(options.file)).toBe(false);
       writeFileSync(`${folder}/new.db`, '');
       opened(`${folder}/new.db`).close();
     }));

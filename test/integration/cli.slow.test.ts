@@ -8,16 +8,17 @@ import { followRun } from '../../src-main/cli/follow.ts';
 import { main } from '../../src-main/cli/main.ts';
 import { progressBar, showSeconds } from '../../src-main/cli/output.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
-import type { StudyFile } from '../../src-main/contract/study.ts';
-import { fail, type Result } from '../../src-workers/domain/result.ts';
+import { parseStudy } from '../../src-main/contract/parse.ts';
+import { fail, unwrap, type Result } from '../../src-workers/domain/result.ts';
 import { NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
-import { captured, documentOf, lockstep, type Outcome } from '../command-line.ts';
+import { captured, documentOf, lockstep, shareEngine, type Outcome } from '../command-line.ts';
 import { testFolder } from '../workplace.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const folder = testFolder();
 const at = (name: string): string => join(folder, name);
 const db = at('test.db');
+shareEngine(() => db);
 
 /** Runs a command line, on the database of these tests unless the line names another one. */
 const run = (line: string, interactive = false): Promise<Outcome> =>
@@ -80,29 +81,28 @@ beforeAll(async () => {
 
 describe('sweep', () => {
   it('--json has the promised shape', () => {
-    const { designs, best } = swept;
+    const { designs, best, inputs, recommended } = swept;
     expect(swept).toMatchObject({ runId: 1, study: 'Small', elapsedMs: expect.any(Number) as number, designs: { enumerated: 768 } }); // prettier-ignore
     expect(designs.valid + designs.invalid).toBe(designs.enumerated);
     expect(best.map(({ rank }) => rank)).toEqual(Array.from({ length: 10 }, (_, at) => at + 1));
     expect(best).toEqual(best.toSorted((a, b) => a.timeMs - b.timeMs));
-    for (const row of best) {
+    for (const row of best)
       expect(shapeOf(row)).toMatchObject({
         device: 'string',
-        design: { threadsPerUnit: 'number', unitsPerThread: 'number', balancing: 'string', blockThreads: 'number' },
+        design: {
+          threadsPerUnit: 'number',
+          unitsPerThread: 'number',
+          balancing: 'string',
+          blockThreads: 'number',
+          gridBlocks: 'number',
+        },
         timeMs: 'number',
         meanLoss: 'number',
         aggregateLoss: 'number',
         occupancyFraction: 'number',
         limitedBy: expect.any(Array) as string[],
-        regime: { accuracy: { median: 'number', p95: 'number', designs: 'number' } },
+        regime: { id: 'string', label: 'string', accuracy: { median: 'number', p95: 'number', designs: 'number' } },
       });
-      expect(row).toMatchObject({ regime: { id: /^[a-z-]+$/, label: /^[A-Z]/ } });
-      expect(row.design.gridBlocks).toBeGreaterThan(0);
-    }
-  });
-
-  it('--json gives the inputs of the times, and the recommended design', () => {
-    const { inputs, recommended, best } = swept;
     expect(Object.keys(inputs)).toEqual(['nvidia-a100-sxm4-40gb', 'nvidia-rtx-4090']);
     expect(Object.fromEntries(inputs['nvidia-rtx-4090'].map(({ field, origin }) => [field, origin]))).toMatchObject({
       'kernel.serialFraction': 'given',
@@ -115,11 +115,10 @@ describe('sweep', () => {
 
   it('prints a table without --json, and a progress bar only on a terminal', async () => {
     const { recommended, best, bestOfDevices } = swept;
-    const command = `sweep ${studyFile} --db ${at('bar.db')}`;
-    const piped = await run(`${command} --top 3`);
+    const piped = await run(`sweep ${studyFile} --top 3`);
     expect(piped).toMatchObject({ status: 0, err: '' });
     for (const words of [
-      `^Best with usual values on .*: \\d+ threads? per unit, blocks of .* \\(design ${recommended.designIndex}\\), predicted [\\d.]+.(µs|ms)\\.\\nRun 1, .*: 768 designs, `,
+      `^Best with usual values on .*: \\d+ threads? per unit, blocks of .* \\(design ${recommended.designIndex}\\), predicted [\\d.]+.(µs|ms)\\.\\nRun \\d+, .*: 768 designs, `,
       '\\nDesigns that are predicted within 20 % of one another may rank differently when measured\\.\\n',
       '\\n\\d+ inputs are assumed\\. lockstep recommend STUDY finds ',
       `\\n *1 +${best[0].designIndex}  [^]*\\nThe best design of each device:\\n`,
@@ -131,25 +130,24 @@ describe('sweep', () => {
     expect(namesOfDevices!.slice(0, 2)).toEqual(
       bestOfDevices.map(({ device }) => (device.includes('4090') ? 'GeForce RTX 4090' : 'A100 SXM4 40 GB')),
     );
-    const whole = await printed(`${command} --top 3 --verbose`);
+    const watched = await run(`sweep ${studyFile} --top 3 --verbose`, true);
+    expect(watched.err).toMatch(/Predicting █+ 768 of 768/);
+    expect(watched.err.endsWith('\r\x1b[2K')).toBe(true);
     for (const words of [
       /^Not valid: [a-z].* \([\d,]+\)/m,
       /Designs that are predicted within 20 %, the upper quartile of the bands of shapes on 4 other devices/,
       /\nCompared with the event simulation, half of the predictions/,
-      /\nNo public measurements of GeForce RTX 4090 and dynamic fetch on A100 SXM4 40 GB are known\. The possible errors of these times are taken from other devices\.\n/,
+      /\nNo public measurements of GeForce RTX 4090 and dynamic fetch on A100 SXM4 40 GB are known\. /,
       /\nAssumed for .*: .*Memory traffic per iteration = 8 B, .*Once per unit = 32 instructions,.*\.\n$/,
     ])
-      expect(whole).toMatch(words);
-    expect(whole).toContain(`\n${recommended.rule}\n`);
-    const watched = await run(command, true);
-    expect(watched.err).toMatch(/Predicting █+ 768 of 768/);
-    expect(watched.err.endsWith('\r\x1b[2K')).toBe(true);
+      expect(watched.out).toMatch(words);
+    expect(watched.out).toContain(`\n${recommended.rule}\n`);
     expect(watched.out).not.toContain('█');
   });
 
   it('explains why no design is valid', async () => {
     const kernel = { ...smallStudy().kernel, sharedMemoryBytesPerBlock: 1_000_000 };
-    expect(await run(`sweep ${write('too-much.json', smallStudy({ kernel }))} --db ${at('none.db')}`)).toMatchObject({
+    expect(await run(`sweep ${write('too-much.json', smallStudy({ kernel }))}`)).toMatchObject({
       status: 0,
       out: / 0 valid, .*\nNot valid: .*one block needs more shared memory than a multiprocessor has \([\d,]+\).*\.\n$/,
     });
@@ -157,23 +155,24 @@ describe('sweep', () => {
 
   it('says why the best design is not the one with the least time', async () => {
     const acts = join(ROOT, 'db/examples/acts.json');
-    const out = await printed(`sweep ${acts} --device nvidia-rtx-4090 --top 1 --db ${at('acts.db')}`);
+    const out = await printed(`sweep ${acts} --device nvidia-rtx-4090 --top 1`);
     const [, longer, design] =
       /\nIt takes ([\d.]+\s%) longer than design (\d+)\. The model cannot .*, and this one is simpler\.\n/.exec(out)!;
     expect(out).toMatch(new RegExp(`\n *1 +${design} `));
     expect(Number.parseFloat(longer)).toBeLessThanOrEqual(1.5);
   });
 
-  it.each<[string | Partial<StudyFile>, RegExp]>([
-    [{ devices: ['nvidia-a100'] }, /devices\[0\]: .*"nvidia-a100"\. Did you mean nvidia-a100-/],
-    [{ workload: { lengths: 'geometrik(0.05)', units: 5 } }, /workload\.lengths: .*geometrik/],
-    [{ workload: { lengths: 'file:none.csv', units: 5 } }, /none\.csv cannot be read \(no such file or folder, ENOENT\)/], // prettier-ignore
-    [{ constraints: [{ quantity: 'occupancyFraction', atLeast: 50 }] }, /constraints\[0\]\.atLeast .* from 0 to 1 \(50 % is 0\.5\), not 50/], // prettier-ignore
-    ['{"lockstep": 1,', /line 1, column 16/],
-  ])('names the error in a study and its place, and starts no run: %j', async (change, words) => {
-    const wrong = write('wrong.json', typeof change === 'string' ? change : smallStudy(change));
-    await fails(1, `sweep ${wrong} --db ${at('wrong.db')}`, words);
-    expect(await json(`runs list --db ${at('wrong.db')}`)).toMatchObject({ runs: [] });
+  it('names the error in a study and its place, and starts no run', async () => {
+    const total = async () => (await json<{ runs: readonly unknown[] }>('runs list')).runs.length;
+    const before = await total();
+    for (const [change, words] of [
+      [{ devices: ['nvidia-a100'] }, /devices\[0\]: .*"nvidia-a100"\. Did you mean nvidia-a100-/],
+      [{ workload: { lengths: 'geometrik(0.05)', units: 5 } }, /workload\.lengths: .*geometrik/],
+      [{ workload: { lengths: 'file:none.csv', units: 5 } }, /none\.csv cannot be read \(no such file or folder/],
+      ['{"lockstep": 1,', /line 1, column 16/],
+    ] as const)
+      await fails(1, `sweep ${write('wrong.json', typeof change === 'string' ? change : smallStudy(change))}`, words);
+    expect(await total()).toBe(before);
   });
 });
 
@@ -191,12 +190,9 @@ describe('loss', () => {
       workload: { standardDeviation: 'number', supportMax: 'number', truncatedMass: 'number' },
       rows: [{ standardDeviationLoss: 'number', quantiles: { p50: 'number', p95: 'number', p99: 'number' } }],
     });
-  });
-
-  it('marks a workload from figures as fitted to them', async () => {
-    const line = 'loss --workload summary(mean=20,sd=12,max=300) --n 2';
-    expect(await json(line)).toMatchObject({ workload: { fitted: true, supportMax: 300 } });
-    expect(await printed(line)).toContain('; the law is assumed, and fitted to these figures');
+    const figures = 'loss --workload summary(mean=20,sd=12,max=300) --n 2';
+    expect(await json(figures)).toMatchObject({ workload: { fitted: true, supportMax: 300 } });
+    await says(figures, /; the law is assumed, and fitted to these figures/);
   });
 
   it("shows the loss from a profile's active lanes beside the loss of the study", async () => {
@@ -252,21 +248,14 @@ describe('loss', () => {
 });
 
 describe('occupancy', () => {
-  it('prints the occupancy of one launch', async () => {
+  it('is printed for one launch, or the limit of the device if the launch cannot run', async () => {
     const found = { blocksPerSm: 6, warpsPerSm: 48, occupancyFraction: 0.75, limitedBy: ['registers'], refused: null };
     expect(await json('occupancy --cc 9.0 --block 256 --registers 40 --shared 0')).toMatchObject(found);
-  });
-
-  it('names the limit of the device if a launch cannot run', async () => {
-    for (const [launch, words] of [
-      ['2000', /^This block cannot run: 2000 threads per block, more than the 1024 that the device allows\.\n$/],
-      ['1024 --registers 64', /^1 block, 32 thread groups per multiprocessor, /],
-      ['32 --registers 300', /300 registers per thread, more than the 25\d that/],
-    ] as const)
-      await says(`occupancy --cc 9.0 --block ${launch}`, words);
+    await says('occupancy --cc 9.0 --block 1024 --registers 64', /^1 block, 32 thread groups per multiprocessor, /);
     const refused = '2000 threads per block, more than the 1024 that the device allows';
-    const found = { blocksPerSm: 0, limitedBy: ['warps'], refused };
-    expect(await json('occupancy --cc 9.0 --block 2000')).toMatchObject(found);
+    expect(await printed('occupancy --cc 9.0 --block 2000')).toBe(`This block cannot run: ${refused}.\n`);
+    const impossible = { blocksPerSm: 0, limitedBy: ['warps'], refused };
+    expect(await json('occupancy --cc 9.0 --block 2000')).toMatchObject(impossible);
   });
 
   it('equals the golden file', async () => {
@@ -335,27 +324,23 @@ describe('lists runs and ranks designs', () => {
     await fails(1, `predict 1 ${at('nowhere.csv')} --device ${device}`, /cannot be read/);
   });
 
-  it('runs can be listed, shown, deleted, restored and removed for good, which makes the file smaller', async () => {
-    const own = at('purged.db');
-    const runs = <T>(line: string): Promise<T> => json<T>(`runs ${line} --db ${own}`);
-    const ids = async () => (await runs<{ runs: readonly { id: number }[] }>('list')).runs.map(({ id }) => id);
-    for (const _ of [1, 2]) await json(`sweep ${studyFile} --db ${own}`);
-    expect(await ids()).toEqual([2, 1]);
-    expect(await runs('show 1')).toMatchObject({ id: 1, state: 'complete', study: { name: 'Small' } });
-    expect(await runs('delete 1')).toEqual({ runId: 1, deleted: true });
-    expect(await ids()).toEqual([2]);
-    expect(await runs('restore 1')).toEqual({ runId: 1, restored: true });
-    expect(await ids()).toEqual([2, 1]);
-    expect(await failure(1, `runs restore 1 --db ${own}`)).toBe('lockstep: Run 1 is not in the bin.\n');
-    expect(await runs('purge')).toMatchObject({ runs: 0, studies: 0 });
-    const before = statSync(own).size;
-    await runs('delete 1');
-    const { freedBytes, ...removed } = await runs<{ freedBytes: number }>('purge');
+  it('runs can be listed, shown, deleted, restored and removed for good, which frees space', async () => {
+    const { runId: id } = await json<Sweep>(`sweep ${studyFile}`);
+    const newest = async () => (await json<{ runs: readonly { id: number }[] }>('runs list')).runs[0].id;
+    expect(await newest()).toBe(id);
+    expect(await json(`runs show ${id}`)).toMatchObject({ id, state: 'complete', study: { name: 'Small' } });
+    expect(await json(`runs delete ${id}`)).toEqual({ runId: id, deleted: true });
+    expect(await newest()).toBeLessThan(id);
+    expect(await json(`runs restore ${id}`)).toEqual({ runId: id, restored: true });
+    expect(await newest()).toBe(id);
+    expect(await failure(1, `runs restore ${id}`)).toBe(`lockstep: Run ${id} is not in the bin.\n`);
+    expect(await json('runs purge')).toMatchObject({ runs: 0, studies: 0 });
+    await json(`runs delete ${id}`);
+    const { freedBytes, ...removed } = await json<{ freedBytes: number }>('runs purge');
     expect(removed).toEqual({ runs: 1, studies: 0 });
     expect(freedBytes).toBeGreaterThan(0);
-    expect(statSync(own).size).toBeLessThan(before);
-    await fails(1, `runs restore 1 --db ${own}`, /no run 1/);
-    expect(await printed(`runs purge --db ${own}`)).toBe('The bin is empty.\n');
+    await fails(1, `runs restore ${id}`, new RegExp(`no run ${id}`));
+    expect(await printed('runs purge')).toBe('The bin is empty.\n');
   });
 
   // unit/export.test.ts tests the content of every format.
@@ -447,17 +432,14 @@ describe('advice', () => {
   });
 
   it('sensitivity names what would change the recommendation', async () => {
-    const line = 'sensitivity 1 --device nvidia-rtx-4090';
+    const line = 'sensitivity 1 --device nvidia-rtx-4090 --input workload.units --input kernel.serialFraction';
     const { inputs } = await json<{ inputs: readonly { input: { field: string }; sentence: string }[] }>(line);
-    expect(inputs.map(({ input }) => input.field)).toContain('workload.spread');
-    // The table shows the two most decisive inputs.
-    const first = inputs.slice(0, 2);
-    const text = await printed([line, ...first.map(({ input }) => `--input ${input.field}`)].join(' '));
+    expect(inputs.map(({ input }) => input.field).sort()).toEqual(['kernel.serialFraction', 'workload.units']);
+    const text = await printed(line);
     expect(text).toMatch(/^input +value +tried +holds/m);
-    const said = first.map(({ sentence }) => sentence).filter((sentence) => sentence !== '');
+    const said = inputs.map(({ sentence }) => sentence).filter((sentence) => sentence !== '');
     expect(said.length).toBeGreaterThan(0);
     for (const sentence of said) expect(text).toContain(`\n${sentence}\n`);
-    expect(await json(`${line} --input kernel.serialFraction`)).toMatchObject({ inputs: { length: 1 } });
   });
 
   it('robust finds one design for all devices and values', async () => {
@@ -502,19 +484,15 @@ describe('devices', () => {
 });
 
 it('evidence: judges a data set, and another file with the same columns', async () => {
+  expect(await json('evidence loops')).toMatchObject({ datasets: [{ id: 'loops', unseen: [], gpus: { length: 1 } }] });
+  // For a file of the user, the predictor runs for every matrix, so this file has only a few.
+  const lines = gunzipSync(readFileSync(join(ROOT, 'db/evidence/loops.csv.gz'))).toString().split('\n'); // prettier-ignore
+  const judged = await json(`evidence --data ${write('few.csv', `${lines.slice(0, 30).join('\n')}\n`)}`);
   const figures = { count: 'number', medianError: 'number', p90Error: 'number', spearman: 'number' };
-  const judged = await json('evidence loops');
-  expect(judged).toMatchObject({
-    datasets: [{ id: 'loops', unseen: [], gpus: [{ device: 'nvidia-v100-sxm2-16gb' }] }],
-  });
   const choice = { count: 'number', regret: 'number', hitRate: 'number', bestFixed: { regret: 'number' } };
   expect(shapeOf(judged)).toMatchObject({
     datasets: [{ source: 'string', licence: 'string', gpus: [{ implementations: [figures], choice }] }],
   });
-  // For a file of the user, the predictor runs for every matrix, so this file has only a few.
-  const lines = gunzipSync(readFileSync(join(ROOT, 'db/evidence/loops.csv.gz'))).toString().split('\n'); // prettier-ignore
-  const file = write('few.csv', `${lines.slice(0, 30).join('\n')}\n`);
-  expect(await json(`evidence --data ${file}`)).toMatchObject({ datasets: [{ id: 'loops' }] });
   await fails(2, 'evidence nothing', /"nothing".*ginkgo, loops/);
 });
 
@@ -523,23 +501,19 @@ it('reproduces the tables of a paper', async () => {
 });
 
 it('doctor says whether a database can be used', async () => {
-  // With no compiler in PATH, doctor starts none.
-  const found = async (file: string) => {
-    vi.stubEnv('PATH', folder);
-    const { status, out } = await run(`doctor --json --db ${file}`);
-    vi.unstubAllEnvs();
-    const { checks } = JSON.parse(out) as { checks: readonly { id: string; state: string; found: string }[] };
-    return { status, ...checks.find(({ id }) => id === 'database') };
-  };
-  expect(await found(db)).toMatchObject({ status: 0, state: 'ok', found: /test\.db \(\d+\.\d MB\)$/ });
-  expect(await found(at('new.db'))).toMatchObject({ status: 0, state: 'ok', found: /not created yet/ });
-  expect(existsSync(at('new.db'))).toBe(false);
-  expect(await found(studyFile)).toMatchObject({ status: 1, state: 'problem', found: /is not a SQLite database/ });
-  expect(await found(folder)).toMatchObject({ status: 1, state: 'problem', found: /is a folder/ });
+  vi.stubEnv('PATH', folder); // With no compiler in PATH, doctor starts none.
+  const { status, out } = await run('doctor --json');
+  vi.unstubAllEnvs();
+  const { checks } = JSON.parse(out) as { checks: readonly { id: string; state: string; found: string }[] };
+  const database = { id: 'database', state: 'ok', found: expect.stringMatching(/test\.db \(\d+\.\d MB\)$/) as string };
+  expect({ status, checks }).toMatchObject({
+    status: 0,
+    checks: expect.arrayContaining([expect.objectContaining(database)]),
+  });
 });
 
 describe('a new study', () => {
-  const made = (name: string): StudyFile => JSON.parse(read(at(name))) as StudyFile;
+  const made = (name: string) => unwrap(parseStudy(read(at(name))));
 
   it('writes a study beside the file of its lengths, and the study gives an answer', async () => {
     const lengths = write('jobs.csv', `steps\n${'3\n1\n40\n7\n'.repeat(250)}`);
@@ -560,8 +534,6 @@ describe('a new study', () => {
     expect(implementations).toHaveLength(8);
     expect(workload).toMatchObject({ lengths: 'mtx:a.mtx', units: 3 });
     expect(kernel.accesses).toContainEqual(expect.objectContaining({ pattern: 'scattered', footprintBytes: 5 * 8 }));
-    const { runId } = await json<Sweep>(`sweep ${at('product.json')}`);
-    await says(`export ${runId} --format cuda`, /2\.500.[µu]s is the assumed time of the shortest launch/);
   });
 
   it.each([
@@ -669,24 +641,14 @@ it('a file in a missing folder is refused with the name of the folder, and a fol
   await failure(1, `runs list --db ${folder}`);
 });
 
-describe('a study with unusual content', () => {
-  it('a mistyped option with control characters is shown without their effect', async () => {
-    await fails(2, 'runs list --\u001b[2Jx', /^lockstep: unknown option '--\\u001b\[2Jx'/);
-  });
-
-  it('a name with control characters is shown without their effect', async () => {
-    const hostile = write('hostile.json', smallStudy({ name: 'a\u001b[2J\n\u202eb' }));
-    const shown = 'a\\u001b[2J\\u000a\\u202eb';
-    const { status, out } = await run(`sweep ${hostile} --top 1`);
-    expect([status, out.split('\n').find((line) => line.startsWith('Run'))]).toEqual([0, /^Run \d+, a.*b: /]);
-    expect(out).toContain(`, ${shown}: `);
-    expect(await printed('runs list')).toContain(shown);
-  });
-
-  it('a device that is named twice is predicted once', async () => {
-    const twice = write('twice.json', smallStudy({ devices: ['nvidia-rtx-4090', 'nvidia-rtx-4090'] }));
-    expect(await json(`sweep ${twice}`)).toMatchObject({ designs: { enumerated: 768 / 2 } });
-  });
+it('shows control characters of a name without their effect, and predicts a device that is named twice once', async () => {
+  await fails(2, 'runs list --\u001b[2Jx', /^lockstep: unknown option '--\\u001b\[2Jx'/);
+  const [device, shown] = ['nvidia-rtx-4090', 'a\\u001b[2J\\u000a\\u202eb'];
+  const hostile = write('hostile.json', smallStudy({ name: 'a\u001b[2J\n\u202eb', devices: [device, device] }));
+  const { status, out } = await run(`sweep ${hostile} --top 1`);
+  expect([status, out.split('\n').find((line) => line.startsWith('Run'))]).toEqual([0, /^Run \d+, a.*b: 384 designs/]);
+  expect(out).toContain(`, ${shown}: `);
+  expect(await printed('runs list')).toContain(shown);
 });
 
 it.runIf(process.platform === 'linux')('says that its own folder cannot be made', async () => {
@@ -696,7 +658,7 @@ it.runIf(process.platform === 'linux')('says that its own folder cannot be made'
   vi.unstubAllEnvs();
   const words = 'cannot be made \\(a part of the path is not a folder, ENOTDIR\\)';
   expect(listed).toEqual({ status: 1, out: '', err: new RegExp(`^lockstep: .*study\\.json.lockstep ${words}.*\\n$`) });
-  expect(doctor.out).toMatch(new RegExp(`^problem {2}Database .*${words}`, 'm'));
+  expect(doctor).toMatchObject({ status: 1, out: new RegExp(`^problem {2}Database .*${words}`, 'm') });
 });
 
 function watched(columns = 80) {

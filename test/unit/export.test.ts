@@ -246,6 +246,13 @@ describe('a report', () => {
     expect((await bench.render(run, 't4')).text).toMatch(/"block_width":\s*8/);
   });
 
+  it('names the assumed time of the shortest launch', async () => {
+    const axes = { blockThreads: [64], unitsPerThread: [1] };
+    const run = await bench.run(smallStudy({ workload: { lengths: 'constant(1)', units: 3 }, axes }));
+    const words = /2\.500 us is the assumed time of the shortest launch/;
+    expect((await bench.render(run, 'cuda')).text).toMatch(words);
+  });
+
   it('explains the chosen design, not only the best', async () => {
     const page = await bench.call('ranking.page', { runId: plain, offset: 40, limit: 1 });
     const { designIndex, rank } = page.rows[0];
