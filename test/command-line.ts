@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { main } from '../src-main/cli/main.ts';
 import { reportError, type Streams, type Terminal, terminalOn } from '../src-main/cli/output.ts';
 import * as engines from '../src-main/services/engine.ts';
+import type { EngineOptions } from '../src-main/services/engine.ts';
 import { ok, unwrap } from '../src-workers/domain/result.ts';
 
 export type Outcome = { readonly status: number; readonly out: string; readonly err: string };
@@ -27,15 +28,15 @@ export async function captured(
 export const lockstep = (...args: readonly string[]): Promise<Outcome> => captured((terminal) => main(args, terminal));
 
 /**
- * Lets all commands of a file on a database use one engine. It is opened by the first command, or given. Opening an
- * engine takes most of the time of a short command.
+ * Lets all commands of a file on a database use one engine, which the first of them opens. Opening an engine takes most
+ * of the time of a short command.
  */
-export function shareEngine(databaseFile: () => string, given?: engines.OpenEngine): void {
+export function shareEngine(databaseFile: () => string, more: Partial<EngineOptions> = {}): void {
   const { openEngine } = engines;
   let shared: ReturnType<typeof openEngine> | undefined;
-  const opened = async (options: engines.EngineOptions): ReturnType<typeof openEngine> => {
+  const opened = async (options: EngineOptions): ReturnType<typeof openEngine> => {
     if (options.databaseFile !== databaseFile()) return openEngine(options);
-    const engine = given ?? unwrap(await (shared ??= openEngine(options)));
+    const engine = unwrap(await (shared ??= openEngine({ ...options, ...more })));
     return ok({ ...engine, context: engine.context, close: async () => null });
   };
   beforeAll(() => void vi.spyOn(engines, 'openEngine').mockImplementation(opened));

@@ -6,11 +6,12 @@ import type { SimulatedTime } from '../../src-main/contract/api.ts';
 import { contradictedCell, sayContradicted } from '../../src-main/cli/design-columns.ts';
 import { terminalOn } from '../../src-main/cli/output.ts';
 import { smallStudy } from '../unit/export-runs.ts';
-import { documentOf, lockstep, type Outcome } from '../command-line.ts';
+import { documentOf, lockstep, shareEngine, type Outcome } from '../command-line.ts';
 import { testFolder } from '../workplace.ts';
 
 const folder = testFolder();
 const db = join(folder, 'test.db');
+shareEngine(() => db);
 
 interface Rows {
   readonly rows: readonly {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Verdict } from '../../src-workers/domain/benchmark.ts';
 import { compareTimes } from '../../src-workers/models/calibration/verdict.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
-import { lockstep } from '../command-line.ts';
+import { lockstep, shareEngine } from '../command-line.ts';
 import { encode } from '../data.ts';
 import { useBench } from '../workplace.ts';
 
@@ -50,6 +50,7 @@ it('two measurements have an interval that contains the ratio of medians in 95 %
 describe('measured runs', () => {
   const bench = useBench();
   const { call } = bench;
+  shareEngine(() => bench.engine.context.databaseFile);
   /** Imports a cache of Kernel Tuner with the times of each block size. A size with null has failed. */
   const measured = async (
     device: string,

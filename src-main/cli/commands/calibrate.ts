@@ -39,7 +39,7 @@ interface CalibrateOptions extends GlobalOptions {
   readonly undo?: string;
 }
 
-export async function calibrateCommand(
+async function calibrateCommand(
   engine: Engine,
   terminal: Terminal,
   run: string,
