@@ -182,14 +182,7 @@ async function sweepOf(study: StudyFile, deviceId: string) {
  * ranges.
  */
 export async function agreesWithSweep(name: string, deviceId: string): Promise<void> {
-  const study = example(name);
-  const { workload, axes } = study;
-  const one: StudyFile = {
-    ...study,
-    devices: [deviceId],
-    workload: { ...workload, units: Math.min(workload.units, 2 ** 15) },
-    axes: { ...axes, ...(!Array.isArray(axes.blockThreads) && { blockThreads: { from: 256, to: 1024, step: 256 } }) },
-  };
+  const one: StudyFile = { ...small(example(name), 2 ** 14), devices: [deviceId] };
   const found = await call(engine, 'advice.sensitivity', { study: one, folder: examples });
   const sweepAt = await sweepOf(one, one.devices[0]);
   let ends = 0;

@@ -5,7 +5,7 @@ import type { ImportedFile, MeasuringComparison } from '../../src-main/contract/
 import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { smallStudy } from './export-runs.ts';
-import { documentOf, lockstep, type Outcome } from '../command-line.ts';
+import { documentOf, lockstep, shareEngine, type Outcome } from '../command-line.ts';
 import { testFolder, useBench } from '../workplace.ts';
 import { encode } from '../data.ts';
 
@@ -72,7 +72,7 @@ const exported = async (limit: number): Promise<T4> =>
 
 describe("configurations of a user's own kernel", () => {
   it('are linked to the named sweep: compared with it, used for calibration, and shown in its ranking', async () => {
-    const chosen = ofDevice(DEVICE, 20);
+    const chosen = ofDevice(DEVICE, 9);
     const text = cache(
       chosen.map((row) => [parametersOf(row), measuredMs(row)]),
       { device_name: 'NVIDIA GeForce RTX 4090' },
@@ -81,9 +81,9 @@ describe("configurations of a user's own kernel", () => {
     expect(imported).toEqual({
       runId: imported.runId,
       kind: 'kernel-tuner-cache',
-      cases: 20,
+      cases: 9,
       failed: 0,
-      linked: { runId: sweepId, deviceId: DEVICE, designs: 20 },
+      linked: { runId: sweepId, deviceId: DEVICE, designs: 9 },
       warnings: [],
     });
     const records = await measurementsOf(imported.runId);
@@ -103,7 +103,7 @@ describe("configurations of a user's own kernel", () => {
     expect(detail.cases[0].label).toMatch(/^u=\d+ m=\d+ block=\d+ grid=\d+ order=/);
 
     const compared = await call('bench.compare', { id: imported.runId });
-    expect(compared.designs).toHaveLength(20);
+    expect(compared.designs).toHaveLength(9);
     expect(compared).toMatchObject({ sourceRunId: sweepId, deviceId: DEVICE, measuredOn: 'NVIDIA GeForce RTX 4090' });
     expect(compared.scale).toBeBetween(1.2, 1.4);
 
@@ -387,7 +387,9 @@ it('a CSV of measured times is imported without predicted times, and refused wit
 
 describe('the command line', () => {
   const folder = testFolder();
-  const run = (...args: readonly string[]): Promise<Outcome> => lockstep(...args, '--db', join(folder, 'test.db'));
+  const database = join(folder, 'test.db');
+  shareEngine(() => database);
+  const run = (...args: readonly string[]): Promise<Outcome> => lockstep(...args, '--db', database);
   const json = async <T>(...args: readonly string[]): Promise<T> => documentOf(await run(...args, '--json'));
   const fileOf = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text);
