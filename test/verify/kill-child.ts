@@ -28,7 +28,7 @@ const SWEEP = smallStudy({
     threadsPerUnit: [1, 2, 4, 8],
     balancing: ['none', 'window-sort(4096)', 'dynamic-fetch'],
     blockThreads: { from: 32, to: 1024, step: 32 },
-    unitsPerThread: { from: 1, to: 24 },
+    unitsPerThread: { from: 1, to: 8 },
     registerCap: [null, 32],
   },
 });

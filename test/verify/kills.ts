@@ -18,7 +18,7 @@ const WORKS = ['sweep', 'simulate', 'measure', 'import', 'migrate'] as const;
 type Work = (typeof WORKS)[number];
 
 const KIND = { sweep: 'sweep', simulate: 'simulate', measure: 'bench' } as const;
-const IMPORTED_ROWS = 30_000;
+const IMPORTED_ROWS = 10_000;
 const GOLDEN = join(import.meta.dirname, '../data/store');
 /** Time within which a measuring program must end after its engine, ms. */
 const ORPHAN_LIMIT_MS = 20_000;

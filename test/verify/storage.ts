@@ -154,7 +154,7 @@ const isError = (line: string): boolean => /^(error|failed) /.test(line);
 async function fullDisk(report: Report, folder: string, expected: Swept): Promise<void> {
   const disk = join(folder, 'disk');
   mkdirSync(disk);
-  const lacking = smallDisk(disk, 3, false);
+  const lacking = smallDisk(disk, 1, false);
   if (lacking) return report.figure('disk full', `skipped: ${lacking}`);
   try {
     const file = join(disk, 'full.db');
