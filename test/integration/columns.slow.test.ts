@@ -10,7 +10,7 @@ import { findTool, lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
 
 /*
- * Tests Parquet and Arrow files that were written by the usual programs. They cover each codec with each encoding that
+ * Tests Parquet and Arrow files that were written by the usual programs. They cover each codec, each encoding that
  * these programs choose, columns of every type that may contain lengths, and lists, whose sizes are lengths.
  */
 
@@ -77,19 +77,19 @@ describe.skipIf(lacks('duckdb'))('DuckDB itself', () => {
     const columns = names.map((name) => `${DUCKDB_COLUMNS[name][0]} as ${name}`).join(', ');
     const nulls = 'if(range % 5 = 4, null, range % 13) as holes, if(range = 2, null, [range]) as missing';
     const written = new Set<string>();
-    for (const codec of ['uncompressed', 'snappy', 'gzip', 'zstd', 'brotli', 'lz4', 'lz4_raw'])
-      for (const version of ['V1', 'V2']) {
-        const file = join(folder, `${codec}-${version}.parquet`);
-        const options = `format parquet, codec '${codec}', parquet_version ${version}, row_group_size 4096`;
-        await connection.run(`copy (select ${columns}, ${nulls} from range(${ROWS})) to '${file}' (${options})`);
-        const bytes = new Uint8Array(readFileSync(file));
-        for (const one of writtenIn(bytes)) written.add(one);
-        for (const name of names) expect(await lengthsOf(bytes, name), `${file} ${name}`).toEqual(wanted.get(name));
-        for (const [name, row] of Object.entries({ holes: 5, missing: 3 }))
-          expect(await lengthsOf(bytes, name)).toBe(
-            `x, row ${row}, column "${name}": the value is missing (null). Fill it in, or leave out the row`,
-          );
-      }
+    // A reader unpacks a page before it decodes the page, so each codec needs only one of the two versions of encodings.
+    for (const [at, codec] of ['uncompressed', 'snappy', 'gzip', 'zstd', 'brotli', 'lz4', 'lz4_raw'].entries()) {
+      const file = join(folder, `${codec}.parquet`);
+      const options = `format parquet, codec '${codec}', parquet_version V${1 + (at % 2)}, row_group_size 4096`;
+      await connection.run(`copy (select ${columns}, ${nulls} from range(${ROWS})) to '${file}' (${options})`);
+      const bytes = new Uint8Array(readFileSync(file));
+      for (const one of writtenIn(bytes)) written.add(one);
+      for (const name of names) expect(await lengthsOf(bytes, name), `${file} ${name}`).toEqual(wanted.get(name));
+      for (const [name, row] of Object.entries({ holes: 5, missing: 3 }))
+        expect(await lengthsOf(bytes, name)).toBe(
+          `x, row ${row}, column "${name}": the value is missing (null). Fill it in, or leave out the row`,
+        );
+    }
     connection.closeSync();
     const codecs =
       'UNCOMPRESSED SNAPPY GZIP ZSTD BROTLI LZ4_RAW PLAIN PLAIN_DICTIONARY RLE_DICTIONARY DELTA_BINARY_PACKED BYTE_STREAM_SPLIT';
@@ -183,22 +183,22 @@ describe.skipIf(lacks('arrow'))('Arrow and the Rust library of Parquet', () => {
     ];
     const codecs = ['UNCOMPRESSED', 'SNAPPY', 'GZIP', 'BROTLI', 'ZSTD', 'LZ4', 'LZ4_RAW'];
     const written = new Set<string>();
-    for (const codec of codecs)
-      for (const version of [0, 1])
-        for (const [encoding, suits] of encodings) {
-          let builder = new wasm.WriterPropertiesBuilder()
-            .setCompression(Compression[codec])
-            .setWriterVersion(version)
-            .setDictionaryEnabled(encoding === Encoding.RLE_DICTIONARY)
-            .setMaxRowGroupSize(600)
-            .setDataPageSizeLimit(1000);
-          for (const name of Object.keys(columns))
-            if (suits.test(name)) builder = builder.setColumnEncoding(name, encoding);
-          const bytes = wasm.writeParquet(wasm.Table.fromIPCStream(table), builder.build());
-          for (const one of writtenIn(bytes)) written.add(one);
-          for (const [name, column] of Object.entries(columns))
-            expect(await lengthsOf(bytes, name), `${codec} ${version} ${encoding} ${name}`).toEqual(lengthsIn(column));
-        }
+    // The layout of a page depends on the version. Each codec has each version, and they take turns at the encodings.
+    for (const [at, [codec, version]] of codecs.flatMap((one) => [[one, 0] as const, [one, 1] as const]).entries()) {
+      const [encoding, suits] = encodings[at % encodings.length];
+      let builder = new wasm.WriterPropertiesBuilder()
+        .setCompression(Compression[codec])
+        .setWriterVersion(version)
+        .setDictionaryEnabled(encoding === Encoding.RLE_DICTIONARY)
+        .setMaxRowGroupSize(600)
+        .setDataPageSizeLimit(1000);
+      for (const name of Object.keys(columns))
+        if (suits.test(name)) builder = builder.setColumnEncoding(name, encoding);
+      const bytes = wasm.writeParquet(wasm.Table.fromIPCStream(table), builder.build());
+      for (const one of writtenIn(bytes)) written.add(one);
+      for (const [name, column] of Object.entries(columns))
+        expect(await lengthsOf(bytes, name), `${codec} ${version} ${encoding} ${name}`).toEqual(lengthsIn(column));
+    }
     const other = ['PLAIN', 'RLE_DICTIONARY', 'DELTA_BINARY_PACKED', 'BYTE_STREAM_SPLIT', 'RLE'];
     expect(written).toEqual(new Set([...codecs, ...other]));
   });

@@ -254,11 +254,7 @@ it('a measured run can be exported and imported with every repeat and every fail
     expect(again).toMatchObject({ linked: { runId: sweepId, deviceId: DEVICE, designs: 5 }, cases: 6, failed: 1 });
     expect(await timesOf(again.runId)).toEqual(await timesOf(imported.runId));
   }
-});
-
-it('a measured run is not mistaken for another kind of document', async () => {
-  const { runId } = await importText('own.json', cache([[parametersOf(rows[0]), 1]]));
-  const refused = await bench.engine.call('export.render', { runId, format: 'csv' });
+  const refused = await bench.engine.call('export.render', { runId: imported.runId, format: 'csv' });
   expect(refused).toFail(null, /is exported as t4 or kernel-tuner \(a cache\)/);
 });
 
@@ -442,14 +438,13 @@ describe('the command line', () => {
     expect(lines.filter((line) => Number(line.split(',').at(-3)) > 0)).toHaveLength(2);
 
     const list = (await run('rank', id, '--top', '1000')).out;
-    expect(list).toMatch(/predicted, ms +kernel, ms +measured, ms|predicted, µs +kernel, µs +measured, µs/);
+    expect(list).toMatch(/predicted, (ms|µs) +kernel, \1 +measured, \1/);
     expect(list).toContain('The columns "measured" and "kernel" are for the kernel alone');
     expect((await run('bench', '--compare', measured)).out).toContain(
       'The column "predicted" has the time of the kernel alone, because only the kernel is timed. The rank also includes the time of balancing: up to ',
     );
     // In run 1, nothing is balanced, so one column is enough.
-    const plainList = (await run('rank', '1', '--top', '1000')).out;
-    expect(plainList).toMatch(/measured, (ms|µs)/);
-    expect(plainList).not.toContain('kernel');
+    const plain = (await run('rank', '1', '--top', '1000')).out;
+    expect([plain.includes('measured, '), plain.includes('kernel')]).toEqual([true, false]);
   });
 });
