@@ -9,13 +9,15 @@ import { gpu } from '../catalogue.ts';
 import { useBench } from '../workplace.ts';
 
 const { engine, call, run: sweep } = useBench();
+/** A simulation of so few units takes milliseconds. */
+const STUDY = smallStudy({ workload: { lengths: 'geometric(0.05)', units: 10_000 } });
 const simulate = (input: object): Promise<RunSummary> => ended(engine, 'simulations.start', input);
 const list = (runId: number): Promise<readonly SimulatedDesign[]> => call('simulations.list', { runId });
 const page = (input: object): Promise<RankPage> => call('ranking.page', input);
 
 describe('simulating the best of a sweep', () => {
   it('marks each time as predicted or simulated, and ranks simulated designs first on request', async () => {
-    const runId = await sweep(smallStudy());
+    const runId = await sweep(STUDY);
     const before = await page({ runId, limit: 8 });
     expect(before.simulated).toBe(0);
     for (const row of before.rows)
@@ -62,7 +64,7 @@ describe('simulating the best of a sweep', () => {
   });
 
   it('keeps the order of an open list, and says when it is outdated', async () => {
-    const runId = await sweep(smallStudy());
+    const runId = await sweep(STUDY);
     const predicted = (await page({ runId, limit: 12 })).rows.map(({ designIndex }) => designIndex);
     await simulate({ runId, designs: predicted.slice(4, 8), maxReplications: 5 });
     const sort = { column: 'simulatedMs', descending: false };
@@ -91,7 +93,7 @@ describe('simulating the best of a sweep', () => {
   });
 
   it('shows the newest of two simulations of a design, and none of a deleted run', async () => {
-    const runId = await sweep(smallStudy());
+    const runId = await sweep(STUDY);
     const first = await simulate({ runId, top: 2, maxReplications: 5 });
     const second = await simulate({ runId, top: 3, halfWidth: 0.5 });
     const shown = async () => (await list(runId)).map(({ simulated }) => simulated.runId);
@@ -202,14 +204,14 @@ async function bestOf(units: number) {
 }
 
 it('a timeline ends when its page closes or requests a newer one, and frees the worker', async () => {
-  const design = await bestOf(100_000_000);
+  const design = await bestOf(20_000_000);
   const gone = new AbortController();
   const play = (client: string) => engine.dispatch('simulations.timeline', { ...design, client }, gone.signal);
   const [older, newer] = [play('page'), play('page')];
   expect(await older).toFail('cancelled');
   gone.abort();
   expect(await newer).toFail('cancelled');
-  await sweep(smallStudy());
+  await sweep(STUDY);
 });
 
 it('a timeline is refused for more units than one worker can simulate in seconds', async () => {
