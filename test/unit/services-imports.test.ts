@@ -11,7 +11,7 @@ import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 import { smallStudy } from './export-runs.ts';
 import { sampleDraft } from '../db/sample.ts';
 import { cpu } from '../catalogue.ts';
-import { documentOf, lockstep, type Outcome } from '../command-line.ts';
+import { documentOf, lockstep, shareEngine, type Outcome } from '../command-line.ts';
 import { testFolder, useBench } from '../workplace.ts';
 import { measuringDevice } from '../measuring.ts';
 import { encode } from '../data.ts';
@@ -283,8 +283,9 @@ describe('the kind of a file', () => {
 
 describe('the command line', () => {
   const folder = testFolder();
-  const run = (...args: readonly string[]): Promise<Outcome> =>
-    lockstep('import', ...args, '--db', join(folder, 'test.db'));
+  const database = join(folder, 'test.db');
+  shareEngine(() => database);
+  const run = (...args: readonly string[]): Promise<Outcome> => lockstep('import', ...args, '--db', database);
   const path = (name: string): string => join(import.meta.dirname, '..', name);
 
   it('prints the result of an import', async () => {
@@ -314,17 +315,14 @@ describe('the command line', () => {
     expect(JSON.parse((await run(device, '--json')).out)).toEqual(added);
   });
 
-  it('names the file of an invalid device', async () => {
-    const device = join(folder, 'half.json');
-    writeFileSync(device, JSON.stringify({ kind: 'gpu', id: 'half', sources: {} }));
-    const err = /^lockstep: .*half\.json: name: is missing\n$/;
-    expect(await run(device, '--json')).toMatchObject({ status: 1, out: '', err });
-  });
-
-  it('refuses an unknown file in one line with the known formats', async () => {
-    const err = /^lockstep: package\.json: .*a result file .*Kernel Tuner.*loops.*SMITE.*\n$/;
-    expect(await run(path('../package.json'))).toMatchObject({ status: 1, out: '', err });
-    const missing = /cannot be read \(no such file or folder, ENOENT\)\. Specify a file\.\n$/;
-    expect((await run(join(folder, 'missing.json'))).err).toMatch(missing);
+  it('names the file of an invalid device, and refuses an unknown file in one line with the known formats', async () => {
+    const half = join(folder, 'half.json');
+    writeFileSync(half, JSON.stringify({ kind: 'gpu', id: 'half', sources: {} }));
+    for (const [file, err] of [
+      [half, /^lockstep: .*half\.json: name: is missing\n$/],
+      [path('../package.json'), /^lockstep: package\.json: .*a result file .*Kernel Tuner.*loops.*SMITE.*\n$/],
+      [join(folder, 'missing.json'), /cannot be read \(no such file or folder, ENOENT\)\. Specify a file\.\n$/],
+    ] as const)
+      expect(await run(file, '--json')).toMatchObject({ status: 1, out: '', err });
   });
 });
