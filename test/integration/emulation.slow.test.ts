@@ -18,20 +18,24 @@ beforeAll(() => {
 afterAll(() => vi.unstubAllEnvs());
 
 const app = join(folder, 'app');
-function emulate(source: string, ...more: readonly string[]): Promise<Outcome> {
-  const file = join(folder, 'app.cu');
-  writeFileSync(file, source);
-  return lockstep('emulate', file, '-o', app, ...more);
+/** Compiles a source as the program `name` in the folder of the tests. */
+function emulate(name: string, source: string, ...more: readonly string[]): Promise<Outcome> {
+  const program = join(folder, name);
+  writeFileSync(`${program}.cu`, source);
+  return lockstep('emulate', `${program}.cu`, '-o', program, ...more);
 }
 
 /** This program uses every feature of launches, shared memory, groups and the runtime. The test knows its result. */
 const PROGRAM = dataText('cuda/every-feature.cu');
 
 describe.skipIf(lacks('g++') || process.platform !== 'linux')('a CUDA program without a GPU', () => {
-  it('runs its launches, and says that it has no times', async () => {
-    const { status, out, err } = await emulate(PROGRAM);
+  beforeAll(async () => {
+    const { status, out, err } = await emulate('app', PROGRAM);
     expect([status, err]).toEqual([0, '']);
     expect(out).toMatch(/its times mean nothing/);
+  });
+
+  it('runs its launches, and says that it has no times', () => {
     const ran = spawnSync(app, { encoding: 'utf8' });
     expect(ran.stderr).toBe(`${EMULATION_NOTE}\n`);
     expect(ran.stdout).toBe('sum 9900 counted 100 ms 0 <<<1, 2>>>(0)\nvotes 249 up 4 4\ninvalid configuration argument\n{"timeNs": 5}\n'); // prettier-ignore
@@ -39,9 +43,9 @@ describe.skipIf(lacks('g++') || process.platform !== 'linux')('a CUDA program wi
 
   it('writes the lengths of its units', async () => {
     const source = dataText('cuda/steps.cu');
-    expect((await emulate(source, '-DLOCKSTEP_TRACE', '-D', 'UNITS=50')).err).toBe('');
+    expect((await emulate('steps', source, '-DLOCKSTEP_TRACE', '-D', 'UNITS=50')).err).toBe('');
     const lengths = join(folder, 'lengths.csv');
-    const traced = await lockstep('trace', '--json', '-o', lengths, '--', app);
+    const traced = await lockstep('trace', '--json', '-o', lengths, '--', join(folder, 'steps'));
     expect(JSON.parse(traced.out)).toMatchObject({
       units: 50,
       meanLength: 2,
@@ -51,24 +55,23 @@ describe.skipIf(lacks('g++') || process.platform !== 'linux')('a CUDA program wi
   });
 
   it.each([
-    ['int main() { asm volatile("bar.sync 0;"); }', /app\.cu has inline PTX \(bar\.sync\), which the emulation cannot run\. Put it between #ifndef LOCKSTEP_EMULATION and #endif/], // prettier-ignore
+    ['int main() { asm volatile("bar.sync 0;"); }', /wrong\.cu has inline PTX \(bar\.sync\), which the emulation cannot run\. Put it between #ifndef LOCKSTEP_EMULATION and #endif/], // prettier-ignore
     [
       '#include <mma.h>\nint main() {}',
-      /app\.cu includes mma\.h, which was not found\. .* has only these headers of CUDA: cooperative_groups\.h/,
+      /wrong\.cu includes mma\.h, which was not found\. .* has only these headers of CUDA: cooperative_groups\.h/,
     ],
-    ['int main() { cudaGraph_t graph; }', /app\.cu:1:\d+: error: .*cudaGraph_t.* the emulation lacks it: exclude it in app\.cu/], // prettier-ignore
+    ['int main() { cudaGraph_t graph; }', /wrong\.cu:1:\d+: error: .*cudaGraph_t.* the emulation lacks it: exclude it in wrong\.cu/], // prettier-ignore
     ['__global__ void f();\nint main() { f<<<1, 2>>>; }', /a launch cannot be read: f<<<1, 2>>>; .*\. Write kernel<<</],
   ])('is refused with advice: %s', async (source, words) => {
-    const { status, out, err } = await emulate(source);
+    const { status, out, err } = await emulate('wrong', source);
     expect([status, out]).toEqual([1, '']);
     expect(err).toMatch(words);
   });
 
   it('cannot be measured', async () => {
     const database = join(folder, 'test.db');
-    writeFileSync(join(folder, 'study.json'), JSON.stringify(smallStudy()));
+    writeFileSync(join(folder, 'study.json'), JSON.stringify(smallStudy({ axes: { blockThreads: [64] } })));
     expect((await lockstep('sweep', join(folder, 'study.json'), '--db', database)).status).toBe(0);
-    expect((await emulate(PROGRAM)).status).toBe(0);
     const { status, out, err } = await lockstep('bench', '1', '--exec', app, '--device', 'nvidia-rtx-4090', '--top', '1', '--repeats', '1', '--warm-ups', '0', '--units', 'all', '--db', database, '--json'); // prettier-ignore
     expect([status, err]).toEqual([1, expect.not.stringContaining('lockstep: Run')]);
     const [one] = (JSON.parse(out) as { cases: { medianMs: number | null; failure: string }[] }).cases;
