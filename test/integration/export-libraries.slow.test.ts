@@ -66,42 +66,35 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
         (designIndex % 3 === 2) === isGridFixed,
     )!;
 
-  const KINDS = ([4, 'mixed'] as const).flatMap((threads) => [[threads, false] as const, [threads, true] as const]);
-  describe.each(KINDS)('a design of %s threads per unit, with a fixed grid: %s', (threads, isGridFixed) => {
-    it('Kokkos and SYCL launch every unit once, with the blocks of the prediction', async () => {
-      const { designIndex, design } = designOf(threads, isGridFixed);
-      const launches = design.classes ?? [design];
-      const blocks = launches.map(({ threadsPerUnit, gridBlocks }) =>
-        isGridFixed ? gridBlocks : Math.ceil(999 / ((design.blockThreads / threadsPerUnit) * design.unitsPerThread)),
-      );
-      const kokkos = await bench.render(run, 'kokkos', { designIndex });
-      const vectors = launches.map(({ threadsPerUnit }) => Math.min(32, threadsPerUnit));
-      expect(ran(kokkos.text, program('kokkos.cpp'))).toBe(
-        vectors.map((vector, at) => `${blocks[at]} ${design.blockThreads / vector} ${vector}\n`).join(''),
-      );
-      const sycl = await bench.render(run, 'sycl', { designIndex });
-      expect(ran(sycl.text, program('sycl.cpp'))).toBe(
-        blocks.map((groups) => `${groups * design.blockThreads} ${design.blockThreads}\n`).join(''),
-      );
-    });
+  it.each([
+    [4, false],
+    [4, true],
+    ['mixed', false],
+    ['mixed', true],
+  ] as const)('launch every unit once, with %s threads per unit and a fixed grid: %s', async (threads, isGridFixed) => {
+    const { designIndex, design } = designOf(threads, isGridFixed);
+    const header = async (format: string): Promise<string> => (await bench.render(run, format, { designIndex })).text;
+    const launches = design.classes ?? [design];
+    const blocks = launches.map(({ threadsPerUnit, gridBlocks }) =>
+      isGridFixed ? gridBlocks : Math.ceil(999 / ((design.blockThreads / threadsPerUnit) * design.unitsPerThread)),
+    );
+    const vectors = launches.map(({ threadsPerUnit }) => Math.min(32, threadsPerUnit));
+    expect(ran(await header('kokkos'), program('kokkos.cpp'))).toBe(
+      vectors.map((vector, at) => `${blocks[at]} ${design.blockThreads / vector} ${vector}\n`).join(''),
+    );
+    expect(ran(await header('sycl'), program('sycl.cpp'))).toBe(
+      blocks.map((groups) => `${groups * design.blockThreads} ${design.blockThreads}\n`).join(''),
+    );
 
-    it('grid_for returns the blocks of the prediction', async () => {
-      const { designIndex, design } = designOf(threads, isGridFixed);
-      const own = (name: string): string => `lockstep_walk::${name}`;
-      const ofClass = (which: number) => [
-        `${own(`class_units[${which}]`)}, ${which}`,
-        own(`class_grid_blocks[${which}]`),
-      ];
-      const pairs = design.classes?.map((_, which) => ofClass(which)) ?? [['100000', own('grid_blocks')]];
-      const prints = pairs.map(
-        ([of, predicted]) => `std::printf("%u %u\\n", ${own('grid_for')}(${of}), ${predicted});`,
-      );
-      const printing = `#include "exported.hpp"\n#include <cstdio>\nint main() { ${prints.join(' ')} }`;
-      const cuda = await bench.render(run, 'cuda', { designIndex });
-      expect(ran(cuda.text, printing)).toBe(
-        (design.classes ?? [design]).map(({ gridBlocks }) => `${gridBlocks} ${gridBlocks}\n`).join(''),
-      );
-    });
+    // In CUDA, the program asks for the blocks of a launch, and gets those of the prediction.
+    const pairs = design.classes?.map((_, at) => [`class_units[${at}], ${at}`, `class_grid_blocks[${at}]`]);
+    const prints = (pairs ?? [['100000', 'grid_blocks']]).map(
+      ([of, predicted]) => `std::printf("%u %u\\n", grid_for(${of}), ${predicted});`,
+    );
+    const printing = `#include "exported.hpp"\n#include <cstdio>\nusing namespace lockstep_walk;\nint main() { ${prints.join(' ')} }`;
+    expect(ran(await header('cuda'), printing)).toBe(
+      launches.map(({ gridBlocks }) => `${gridBlocks} ${gridBlocks}\n`).join(''),
+    );
   });
 
   it('CUB reduces segments of every class as the host does', async () => {
