@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RunProgress, RunSummary } from '../../src-main/contract/api.ts';
+import type { RunSummary } from '../../src-main/contract/api.ts';
 import { agentsText } from '../../src-main/cli/agents.ts';
 import { openAgents } from '../../src-main/services/agents/agents.ts';
 import { openAgent, type RunningAgent } from '../../src-main/services/agents/agent.ts';
@@ -14,15 +15,15 @@ import { announce, openOwner } from '../../src-main/services/agents/owner.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { isDone } from '../../src-main/services/measuring/measured.ts';
 import { programsIn } from '../../src-main/services/measuring/programs.ts';
-import { openPool } from '../../src-main/services/pool.ts';
+import { openPool, type Pool } from '../../src-main/services/pool.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { lockstep } from '../command-line.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
-import { REDIS_PASSWORD, redisArgs, startAgent, startCommand, startRedis, type TestRedis } from '../redis.ts';
+import { REDIS_PASSWORD, redisArgs, startCommand, startRedis, type TestRedis } from '../redis.ts';
 import { findTool, lacks } from '../tools.mjs';
-import { call, ended, finished } from '../unit/engine-calls.ts';
+import { call, ended, finished, progressed } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
-import { testEngine, testFolder } from '../workplace.ts';
+import { sweep, testEngine, testFolder } from '../workplace.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FAKE = join(ROOT, 'test', 'data', 'bench', 'fake-child.ts');
@@ -56,13 +57,13 @@ describe('the address of a Redis', () => {
   // These tests wait for time limits, so they run concurrently.
   it.concurrent('is refused if nothing answers there, with advice on what to check', async () => {
     const connected = await connect({ url: 'redis://127.0.0.1:1' });
-    expect(connected).toMatchObject({ ok: false, error: { code: 'not-found', message: expect.stringContaining('ECONNREFUSED') } }); // prettier-ignore
+    expect(connected).toFail('not-found', /ECONNREFUSED/);
   });
 
   it.concurrent.each([
-    { after: 'nothing', answers: [], message: 'no answer within 4 s' },
+    { after: 'nothing', answers: [], message: /no answer within 4 s/ },
     // The first text replies to HELLO 3 and to the name of the client. The second text replies to INFO.
-    { after: 'its version', answers: ['%0\r\n+OK\r\n+OK\r\n', '$19\r\nredis_version:7.0.0\r\n'], message: 'did not answer within 4 s' }, // prettier-ignore
+    { after: 'its version', answers: ['%0\r\n+OK\r\n+OK\r\n', '$19\r\nredis_version:7.0.0\r\n'], message: /did not answer within 4 s/ }, // prettier-ignore
   ])('is refused if it says $after and then nothing', async ({ answers, message }) => {
     const server = createServer((socket) => {
       const left = [...answers];
@@ -71,10 +72,37 @@ describe('the address of a Redis', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
     const opened = await openOwner({ url: `redis://127.0.0.1:${port}` }, 'store');
-    expect(opened).toMatchObject({ ok: false, error: { code: 'not-found', message: expect.stringContaining(message) } }); // prettier-ignore
+    expect(opened).toFail('not-found', message);
     server.close();
   });
 });
+
+const open: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+  delete process.env.FAKE_BENCH;
+});
+let databases = 0;
+/** Opens an engine whose work agents do if a Redis is named. The test closes it at its end. */
+async function engineOf(redis?: RedisSettings): Promise<Engine> {
+  const engine = await testEngine(join(folder, `${(databases += 1)}.db`), { ...(redis && { redis }) });
+  open.push(() => engine.close());
+  return engine;
+}
+const device = (id: string) => ({ id, backend: 'cpu', available: true, label: 'Fake device', device: null, advice: '' }) as const; // prettier-ignore
+/** All agents in this process use these worker threads. */
+let pool: Pool;
+beforeAll(() => void (pool = openPool(join(SOURCES, 'worker.ts'), 1, 0)));
+afterAll(() => pool.close());
+/** Starts an agent in this process. */
+async function openAgentOn(redis: RedisSettings, name: string, say: (line: string) => void = () => {}) {
+  const programs = { ...programsIn(SOURCES), cpuChildFile: FAKE };
+  const agent = unwrap(
+    await openAgent({ ...redis, name, pool, programs, devices: [device('cpu')], silenceMs: 1000, say }),
+  );
+  open.push(() => agent.close());
+  return agent;
+}
 
 describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
   let redis: TestRedis;
@@ -83,41 +111,22 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
   let expected: RunSummary;
   beforeAll(async () => {
     redis = await startRedis(folder);
-    alone = await engineOf(false);
+    alone = await engineOf();
     open.pop();
-    expected = await sweep(alone);
+    expected = await sweep(alone, study);
   });
   afterAll(async () => {
     await alone.close();
     await redis.kill();
   });
 
-  const open: (() => Promise<unknown>)[] = [];
-  afterEach(async () => {
-    for (const close of open.splice(0).reverse()) await close();
-    delete process.env.FAKE_BENCH;
-  });
-  let databases = 0;
   // Each test has its own prefix of keys, so that it never uses another test's agent.
   let prefix = '';
   beforeEach(({ task }) => void (prefix = `test-${task.id}`));
   const settings = (): RedisSettings => ({ url: redis.url, passwordFile: redis.passwordFile, prefix });
-  async function engineOf(agents: boolean): Promise<Engine> {
-    const engine = await testEngine(join(folder, `${(databases += 1)}.db`), { ...(agents && { redis: settings() }) });
-    open.push(() => engine.close());
-    return engine;
-  }
-  const device = (id: string) => ({ id, backend: 'cpu', available: true, label: 'Fake device', device: null, advice: '' }) as const; // prettier-ignore
-  /** Starts an agent in this process. */
-  async function agentHere(name: string, say: (line: string) => void = () => {}): Promise<RunningAgent> {
-    const pool = openPool(join(SOURCES, 'worker.ts'), 1, 0);
-    const programs = { ...programsIn(SOURCES), cpuChildFile: FAKE };
-    const agent = unwrap(
-      await openAgent({ ...settings(), name, pool, programs, devices: [device('cpu')], silenceMs: 1000, say }),
-    );
-    open.push(() => agent.close().then(() => pool.close()));
-    return agent;
-  }
+  const owned = (): Promise<Engine> => engineOf(settings());
+  const agentHere = (name: string, say?: (line: string) => void): Promise<RunningAgent> =>
+    openAgentOn(settings(), name, say);
   // The study has many parts, so that the agent is stopped before it has done all of them.
   const axes = {
     ...smallStudy().axes,
@@ -130,26 +139,12 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     const { id } = await call(engine, 'studies.save', { study });
     return (await call(engine, 'runs.start', { studyId: id })).runId;
   }
-  async function sweep(engine: Engine): Promise<RunSummary> {
-    const { id } = await call(engine, 'studies.save', { study });
-    return ended(engine, 'runs.start', { studyId: id });
-  }
   const columns = async (engine: Engine, id: number) => unwrap(await engine.context.store.loadRunColumns(id));
-  /** Resolves when the run has saved something. */
-  const begun = (engine: Engine): Promise<void> =>
-    new Promise((resolve) => {
-      const off = engine.subscribe((event, payload) => {
-        if (event !== 'run.progress' || (payload as RunProgress).done === 0) return;
-        off();
-        resolve();
-      });
-    });
-
   it('saves the results that this machine would compute, each of them once, and stores no secret', async () => {
-    const owner = await engineOf(true);
+    const owner = await owned();
     await agentHere('first');
     await agentHere('second');
-    const run = await sweep(owner);
+    const run = await sweep(owner, study);
     expect(run).toMatchObject({ state: 'complete', bestTimeMs: expected.bestTimeMs });
     expect(await columns(owner, run.id)).toEqual(await columns(alone, expected.id));
     const chunks = unwrap(await owner.context.store.listChunks(run.id));
@@ -167,56 +162,40 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     expect(Buffer.concat(files).includes(REDIS_PASSWORD)).toBe(false);
   });
 
-  it('continues if an agent is killed or hangs, and if Redis forgets everything', async () => {
-    const owner = await engineOf(true);
-    const quick = ['--silence', '1'];
-    const agents = [await startAgent(redis, prefix, 'killed', ...quick), await startAgent(redis, prefix, 'hangs', ...quick)]; // prettier-ignore
-    open.push(...agents.map(({ kill }) => kill));
+  // Redis answers only after all processes have ended. A process that waited for Redis would never end.
+  it('continues if an agent hangs and Redis forgets everything, and everything closes if Redis hangs', async () => {
+    const owner = await owned();
+    const bin = mkdtempSync(join(folder, 'bin-'));
+    const asked = join(bin, 'asked');
+    writeFileSync(join(bin, 'nvcc'), `#!/bin/sh\necho "$@" >> '${asked}'\n`, { mode: 0o755 });
+    const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
+    const words = ['agent', '--json', '--workers', '1', '--silence', '1', '--devices', 'cpu'];
+    const hangs = await startCommand([...words, ...redisArgs(redis, prefix)], env);
+    open.push(() => hangs.kill());
+    // The agent does not look for devices that it does not offer.
+    expect(existsSync(asked)).toBe(false);
+
     const runId = await start(owner);
     const done = finished(owner, runId);
-    await begun(owner);
-    await agents[0].kill();
-    agents[1].child.kill('SIGSTOP');
+    await progressed(owner);
+    hangs.child.kill('SIGSTOP');
     await redis.kill();
     await redis.start();
-    await agentHere('third');
+    const agent = await agentHere('other');
     expect(await done).toMatchObject({ state: 'complete' });
-    agents[1].child.kill('SIGCONT');
+    hangs.child.kill('SIGCONT');
     expect(await columns(owner, runId)).toEqual(await columns(alone, expected.id));
-  });
 
-  it('answers, cancels a measurement and closes while Redis is unreachable', async () => {
-    const [owner, agent] = [await engineOf(true), await agentHere('first')];
-    process.env.FAKE_BENCH = JSON.stringify({ pauseMs: 150 } satisfies FakeBench);
-    const ask = { target: 'cpu@first', suite: 'contention', repeats: 3, warmUps: 0 };
-    const { runId } = await call(owner, 'bench.start', ask);
-    const done = finished(owner, runId);
-    await begun(owner);
-    await redis.kill();
-    try {
-      expect(await call(owner, 'agents.state', {})).toMatchObject({
-        kind: 'failed',
-        message: expect.stringContaining('does not answer'),
-      });
-      await call(owner, 'runs.cancel', { id: runId });
-      expect(await done).toMatchObject({ state: 'cancelled' });
-      await Promise.all([owner.close(), agent.close()]);
-    } finally {
-      await redis.start();
-    }
-  });
-
-  // Redis answers only after all processes have ended. A process that waited for Redis would never end.
-  it('the engine, an agent and both commands close if Redis hangs, and say why', async () => {
-    const [owner, agent] = [await engineOf(true), await agentHere('first')];
     const file = join(folder, 'hangs.json');
     writeFileSync(file, JSON.stringify(study));
-    // No agent accepts this work.
     const sweepArgs = ['sweep', file, '--db', join(folder, 'hangs.db'), ...redisArgs(redis, `${prefix}-alone`)];
-    const commands = [await startAgent(redis, prefix, 'other'), await startCommand(sweepArgs)];
-    open.push(...commands.map(({ kill }) => kill));
+    const waits = await startCommand(sweepArgs);
+    open.push(() => waits.kill());
+    expect(waits.said()).toContain('The run waits: no agent is connected');
+    await expect.poll(() => call(owner, 'agents.state', {})).toMatchObject({ agents: { length: 2 } });
     redis.hang(true);
     try {
+      const commands = [hangs, waits];
       for (const { child } of commands) child.kill('SIGINT');
       const ended = commands.map(({ child }) => once(child, 'exit'));
       const said = await Promise.all([owner.close(), agent.close()]);
@@ -225,6 +204,24 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
         expect(text).toMatch(/The Redis at .* did not answer within 4 s/);
     } finally {
       redis.hang(false);
+    }
+  });
+
+  it('answers, cancels a measurement and closes while Redis is unreachable', async () => {
+    const [owner, agent] = [await owned(), await agentHere('first')];
+    process.env.FAKE_BENCH = JSON.stringify({ pauseMs: 150 } satisfies FakeBench);
+    const ask = { target: 'cpu@first', suite: 'contention', repeats: 3, warmUps: 0 };
+    const { runId } = await call(owner, 'bench.start', ask);
+    const done = finished(owner, runId);
+    await progressed(owner);
+    await redis.kill();
+    try {
+      expect(await call(owner, 'agents.state', {})).toMatchObject({ kind: 'failed', message: /does not answer/ });
+      await call(owner, 'runs.cancel', { id: runId });
+      expect(await done).toMatchObject({ state: 'cancelled' });
+      await Promise.all([owner.close(), agent.close()]);
+    } finally {
+      await redis.start();
     }
   });
 
@@ -263,19 +260,17 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     const agents = openAgents(alone.context.store);
     open.push(() => agents.close());
     expect(await agents.use(asReader)).toMatchObject(refused);
-    const pool = openPool(join(SOURCES, 'worker.ts'), 1, 0);
-    open.push(() => pool.close());
     const options = { pool, programs: programsIn(SOURCES), devices: [], silenceMs: 1000, say: () => {} };
     expect(await openAgent({ ...asReader, ...options, name: 'first' })).toMatchObject(refused);
     expect(await openAgent({ ...settings(), ...options, name: 'a b' })).toFail('bad-input');
   });
 
   it('cancels the work of agents, and resumes with the saved results', async () => {
-    const owner = await engineOf(true);
+    const owner = await owned();
     await agentHere('first');
     const runId = await start(owner);
     const done = finished(owner, runId);
-    await begun(owner);
+    await progressed(owner);
     await call(owner, 'runs.cancel', { id: runId });
     expect(await done).toMatchObject({ state: 'cancelled' });
     expect(await ended(owner, 'runs.resume', { id: runId })).toMatchObject({ state: 'complete' });
@@ -298,7 +293,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     const record = { name: 'old', host: 'old-host', versions: other, workers: 4, devices: [], runs: [], done: 0 };
     await announce(connection, 'agent', 'old', record);
     await announce(connection, 'owner', 'old', { host: 'old-host', versions: other, waiting: 3 });
-    const owner = await engineOf(true);
+    const owner = await owned();
     const text = agentsText(await call(owner, 'agents.state', {}));
     expect(text).toContain(`agents must have ${VERSIONS}, but old has ${other}`);
     const said: string[] = [];
@@ -328,13 +323,13 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
       },
     },
   ])('measures every case once on a device of an agent that $what', async ({ away }) => {
-    const owner = await engineOf(true);
+    const owner = await owned();
     const agent = await agentHere('bench');
     const ask = { target: 'cpu@bench', suite: 'contention', repeats: 3, warmUps: 0 };
     process.env.FAKE_BENCH = JSON.stringify({ pauseMs: 1000 } satisfies FakeBench);
     const { runId: benchId } = await call(owner, 'bench.start', ask);
     const done = finished(owner, benchId);
-    await begun(owner);
+    await progressed(owner);
     process.env.FAKE_BENCH = '{}';
     await away(agent);
     expect(await done).toMatchObject({ state: 'complete' });
@@ -345,31 +340,15 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     expect(await call(owner, 'bench.targets', {})).toContainEqual(expect.objectContaining({ id: 'cpu@bench' }));
   });
 
-  it('does not look for devices that it does not offer', async () => {
-    const bin = mkdtempSync(join(folder, 'bin-'));
-    const asked = join(bin, 'asked');
-    writeFileSync(join(bin, 'nvcc'), `#!/bin/sh\necho "$@" >> '${asked}'\n`, { mode: 0o755 });
-    const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
-    const agent = await startCommand(['agent', '--json', '--devices', 'cpu', ...redisArgs(redis, prefix)], env);
-    open.push(() => agent.kill());
-    expect(existsSync(asked)).toBe(false);
-  });
-
-  it('works from the command line: a sweep with --redis, and a target whose agent is missing', async () => {
+  it('measures from the command line on the only agent with a device, and says if an agent is missing', async () => {
     await agentHere('first');
     const where = ['--db', join(folder, 'commands.db'), ...redisArgs(redis, prefix)];
-    const file = join(folder, 'study.json');
-    writeFileSync(file, JSON.stringify(study));
-    const swept = await lockstep('sweep', file, '--json', ...where);
-    expect(swept).toMatchObject({ status: 0, err: expect.stringContaining('1 agent with 1 worker: first.') });
     process.env.FAKE_BENCH = '{}';
     const measured = await lockstep(...'bench --suite contention --target cpu --repeats 3 --json'.split(' '), ...where);
+    expect(measured).toMatchObject({ status: 0, err: /1 agent with 1 worker: first\./ });
     expect(JSON.parse(measured.out)).toMatchObject({ target: 'cpu@first', failed: 0 });
     const absent = await lockstep('bench', '1', '--target', 'cuda:0', ...where);
-    expect(absent).toMatchObject({
-      status: 2,
-      err: expect.stringContaining('No connected agent measures on cuda:0'),
-    });
+    expect(absent).toMatchObject({ status: 2, err: /No connected agent measures on cuda:0/ });
   });
 });
 
@@ -389,30 +368,35 @@ describe.skipIf(lacks('redis-server', 'openssl'))('a Redis with TLS and users', 
       user: `worker on >${REDIS_PASSWORD} ~lockstep:* &lockstep:* +@all -@dangerous +info +client`,
     });
   });
-  afterAll(() => redis.kill());
-  const asWorker = (): TestRedis => ({ ...redis, url: redis.url.replace('://', '://worker@') });
-  const trusting = (name: string): NodeJS.ProcessEnv => ({ ...process.env, NODE_EXTRA_CA_CERTS: at(`${name}.pem`) });
-
-  it('lets agents do the work of a sweep if its certificate authority is trusted', async () => {
-    writeFileSync(at('tls.json'), JSON.stringify(smallStudy()));
-    const where = redisArgs(asWorker(), 'lockstep');
-    const agent = await startCommand(['agent', '--json', '--name', 'safe', '--workers', '1', ...where], trusting('authority')); // prettier-ignore
-    const sweep = await startCommand(['sweep', at('tls.json'), '--db', at('tls.db'), ...where], trusting('authority'));
-    expect([await once(sweep.child, 'exit'), sweep.said()]).toEqual([[0, null], expect.stringContaining('1 agent with 1 worker: safe.')]); // prettier-ignore
-    await agent.kill();
+  const before = getCACertificates('default');
+  // A process trusts these authorities, as if NODE_EXTRA_CA_CERTS named them.
+  const trust = (name: string): void => setDefaultCACertificates([readFileSync(at(`${name}.pem`), 'utf8')]);
+  afterAll(async () => {
+    setDefaultCACertificates(before);
+    await redis.kill();
   });
 
-  it('is refused with another certificate authority, under another host name, and without TLS', async () => {
-    const byAddress = { ...redis, url: redis.url.replace('localhost', '127.0.0.1') };
-    for (const [authority, place, reason] of [
-      ['other', redis, /is not trusted: self-signed certificate.*NODE_EXTRA_CA_CERTS/],
-      ['authority', byAddress, /is not trusted: .*does not match certificate/],
-    ] as const) {
-      const agent = await startCommand(['agent', '--json', ...redisArgs(place, 'lockstep')], trusting(authority));
-      expect(await once(agent.child, 'exit')).toEqual([1, null]);
-      expect(agent.said()).toMatch(reason);
-    }
-    const plainly = { url: redis.url.replace('rediss', 'redis'), passwordFile: redis.passwordFile };
-    expect(await connect(plainly)).toFail('not-found');
+  it('lets agents do the work of a sweep if its certificate authority is trusted', async () => {
+    trust('authority');
+    const asWorker = { url: redis.url.replace('://', '://worker@'), passwordFile: redis.passwordFile };
+    await openAgentOn(asWorker, 'safe');
+    const owner = await engineOf(asWorker);
+    expect(await sweep(owner, smallStudy())).toMatchObject({ state: 'complete' });
+    const agents = [{ name: 'safe', fits: true }];
+    expect(await call(owner, 'agents.state', {})).toMatchObject({ kind: 'connected', place: redis.url, agents });
+  });
+
+  it.each([
+    ['with another certificate authority', 'other', 'rediss://localhost', /is not trusted: self-signed certificate.*NODE_EXTRA_CA_CERTS/], // prettier-ignore
+    ['under another host name', 'authority', 'rediss://127.0.0.1', /is not trusted: .*does not match certificate/],
+  ])('is refused %s', async (_what, authority, place, reason) => {
+    trust(authority);
+    const url = redis.url.replace('rediss://localhost', place);
+    expect(await connect({ url, passwordFile: redis.passwordFile })).toFail('unsupported', reason);
+  });
+
+  it('is refused without TLS', async () => {
+    const url = redis.url.replace('rediss', 'redis');
+    expect(await connect({ url, passwordFile: redis.passwordFile })).toFail('not-found');
   });
 });
