@@ -25,7 +25,7 @@ const LOOP_ARCHITECTURES = ['sm_80', 'sm_120'];
 /** `-O3` matters only for the host's code. The emulation compiles that code with an optimiser's warnings. */
 const FLAGS = COMPILE_FLAGS.filter((flag) => flag !== '-O3');
 const CAP = 24;
-/** A short kernel with loads. With several threads per unit, a pass of its loop must contain several iterations. */
+/** A short kernel with loads. */
 const KERNEL: KernelProfile = {
   ...KERNEL_DEFAULTS,
   name: 'short',
@@ -38,8 +38,6 @@ const KERNEL: KernelProfile = {
   bytesPerIteration: 12,
 };
 const PROFILE = unitLoopProfile(KERNEL, 'cuda');
-/** Other numbers of threads are compiled in stand-in-nvcc.slow.test.ts. */
-const THREADS = [1, 8];
 
 describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
   const folder = testFolder();
@@ -52,10 +50,8 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
   let objects: readonly CudaObject[];
 
   beforeAll(async () => {
-    const cases = [
-      ...THREADS.map((threadsPerUnit) => unitLoop(`free-${threadsPerUnit}`, { threadsPerUnit })),
-      unitLoop('capped', { registerCap: CAP }),
-    ];
+    // stand-in-nvcc.slow.test.ts compiles other numbers of threads.
+    const cases = [unitLoop('free', {}), unitLoop('capped', { registerCap: CAP })];
     const workload = { ...WORKLOAD, lengths: Uint32Array.of(1), profile: PROFILE };
     objects = unwrap(await cudaPlan(planOf(cases, { workload }), NO_FILES)).objects;
     // Two compilations run side by side, because the host program takes as long to compile as all unit loops.
@@ -86,20 +82,20 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
   });
 
   it('hold a register cap by spilling in the loop, and keep everything in registers without one', () => {
-    const free = THREADS.flatMap((u) => kernels.get(`unit-loop-u${u}`)!);
+    const free = kernels.get('unit-loop-u1')!;
     const capped = kernels.get(`unit-loop-u1-${CAP}`)!;
     // Each program has four kinds of loops.
-    expect(free.length).toBe(4 * THREADS.length * LOOP_ARCHITECTURES.length);
+    expect(free.length).toBe(4 * LOOP_ARCHITECTURES.length);
     for (const { kernel, spillStoreBytes } of free) expect(spillStoreBytes, kernel).toBe(0);
     for (const { kernel, registersPerThread } of capped) expect(registersPerThread, kernel).toBeLessThanOrEqual(CAP);
-    const [one] = THREADS.map((u) => nestedLoops(`unit-loop-u${u}`));
+    const uncapped = nestedLoops('unit-loop-u1');
     for (const [at, { local }] of nestedLoops(`unit-loop-u1-${CAP}`).entries()) {
-      expect(one[at].local).toBe(0);
+      expect(uncapped[at].local).toBe(0);
       // Each missing register costs a load and a store per pass. The factor allows for registers that are needed only
       // outside the loop, and for registers that spilling itself needs.
       const isOwn = ({ kernel, architecture }: KernelUsage): boolean =>
         NESTED.test(kernel) && architecture === LOOP_ARCHITECTURES[at];
-      const registers = kernels.get('unit-loop-u1')!.find(isOwn)!.registersPerThread;
+      const registers = free.find(isOwn)!.registersPerThread;
       expect(local / 2, LOOP_ARCHITECTURES[at]).toBeGreaterThan(0.75 * (registers - CAP));
       expect(local / 2, LOOP_ARCHITECTURES[at]).toBeLessThan(1.5 * (registers - CAP));
     }

@@ -26,32 +26,21 @@ const MIXES: readonly Partial<KernelProfile>[] = [
   { specialShare: 0.02, integerShare: 0.9 },
 ];
 const INSTRUCTIONS = [60, 24, 130, 40, 300, 90, 16];
-/**
- * Combines each mix of instructions with both ways to share a unit. Architecture, threads per unit and lengths of loops
- * vary from case to case.
- */
-const CASES = MIXES.flatMap((mix, at) =>
-  (['deal', 'split'] as const).flatMap((sharing, way) =>
-    ARCHITECTURES.flatMap((architecture, place) =>
-      (at + way + place) % 2 === 0
-        ? {
-            threads: THREADS[(at + 2 * way) % THREADS.length],
-            architecture,
-            kernel: {
-              ...KERNEL_DEFAULTS,
-              name: 'k',
-              registersPerThread: 32 + 8 * (at % 3),
-              instructionsPerIteration: INSTRUCTIONS[(2 * at + way + 3 * place) % INSTRUCTIONS.length],
-              serialFraction: 0.1,
-              cooperationCost: 0.03,
-              sharing,
-              ...mix,
-            } satisfies KernelProfile,
-          }
-        : [],
-    ),
-  ),
-);
+/** Every number of threads with each architecture and each way to share a unit. Mixes and lengths of loops vary. */
+const CASES = Array.from({ length: 12 }, (_, at) => ({
+  threads: THREADS[at % 6],
+  architecture: ARCHITECTURES[(at + Math.floor(at / 6)) % 2],
+  kernel: {
+    ...KERNEL_DEFAULTS,
+    name: 'k',
+    registersPerThread: 32 + 8 * (at % 3),
+    instructionsPerIteration: INSTRUCTIONS[(3 * at) % INSTRUCTIONS.length],
+    serialFraction: 0.1,
+    cooperationCost: 0.03,
+    sharing: at < 6 ? 'deal' : 'split',
+    ...MIXES[at % MIXES.length],
+  } satisfies KernelProfile,
+}));
 
 describe.skipIf(lacks('nvcc'))('the loop that stands in for a kernel, as nvcc compiles it', () => {
   const folder = testFolder();

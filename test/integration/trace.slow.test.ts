@@ -166,11 +166,7 @@ describe('a file that a program writes itself', () => {
       [0x5254534c, 7, 0, 0, 0, 0, 0, 0],
       /version 7, not 1\. Use the header of lockstep trace --header/,
     ],
-    [
-      'is cut short',
-      [...HEAD, 5, 5, 1, 0],
-      /^The trace has 48 bytes, but its 2 units need 64\. Write all bytes of the trace buffer\.$/,
-    ],
+    ['is cut short', [...HEAD, 5, 5, 1, 0], /^The trace has 48 bytes, but its 2 units need 64\. Write all bytes of/],
     ['has no unit', [...HEAD, ...Array<number>(8).fill(0)], /^The kernel ran no unit .* Place LOCKSTEP_TRACE_UNITS/],
     [
       'has a full counter',
@@ -189,21 +185,23 @@ describe('a file that a program writes itself', () => {
 });
 
 describe.skipIf(lacks('nvcc'))('a CUDA kernel under nvcc', () => {
-  // The first architecture is the oldest that nvcc 13 knows. The second one belongs to its newer compiler.
-  it.each(['sm_75', 'sm_120'])('compiles for %s, without tracing to the code without macros', async (name) => {
+  it('compiles for old and new devices, without tracing to the code without macros', async () => {
     const plain = join(folder, 'plain.cu');
     writeFileSync(plain, readFileSync(source, 'utf8').replaceAll(/^.*(LOCKSTEP_|lockstep\.cuh).*\n/gm, ''));
-    const always = ['-std=c++17', `-arch=${name}`, '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra,-Werror'];
+    const always = ['-std=c++17', '-Werror', 'all-warnings', '-Xcompiler', '-Wall,-Wextra,-Werror'];
     const compile = (...args: readonly string[]) => runToEnd(findTool('nvcc')!, [...always, ...args], folder);
     const code = async (file: string, ...flags: readonly string[]): Promise<string> => {
-      expect(await compile(...flags, '-ptx', file, '-o', 'app.ptx')).toEqual({ code: 0, stdout: '', stderr: '' });
+      const compiled = await compile('-arch=sm_120', ...flags, '-ptx', file, '-o', 'app.ptx');
+      expect(compiled).toEqual({ code: 0, stdout: '', stderr: '' });
       return readFileSync(join(folder, 'app.ptx'), 'utf8');
     };
     const without = await code(plain);
     expect(without).toContain('.entry');
     expect(await code(source)).toBe(without);
     expect(await code(source, '-DLOCKSTEP_TRACE')).toMatch(/activemask\.b32[^]*st\.(global\.)?v4/);
-    const { code: status, stderr } = await compile('-DLOCKSTEP_TRACE', '-c', source, '-o', 'app.o');
+    // The first architecture is the oldest that nvcc 13 knows. The second one belongs to its newer compiler.
+    const both = [75, 120].flatMap((name) => ['-gencode', `arch=compute_${name},code=sm_${name}`]);
+    const { code: status, stderr } = await compile('-DLOCKSTEP_TRACE', ...both, '-c', source, '-o', 'app.o');
     expect([status, stderr]).toEqual([0, '']);
   });
 });
