@@ -13,7 +13,6 @@ import {
   HOST_OBJECT,
   type CudaObject,
 } from '../../src-workers/bench/cuda/cuda-plan.ts';
-import { ARCHIVE_FOLDER, tarArchive } from '../../src-workers/bench/cuda/tar.ts';
 import { cudaCommand, writeCudaPlan } from '../../src-workers/bench/cuda/write.ts';
 import type {
   BenchCase,
@@ -647,6 +646,17 @@ describe('compiling', () => {
   });
 });
 
+/** Unpacks the bundle of a plan into a new folder, and returns the folder. unit/bench-cuda.test.ts unpacks an archive. */
+async function bundleIn(name: string, plan: BenchPlan, slurmTasks?: number): Promise<string> {
+  const place = join(folder, name);
+  const contents = { sourcesFolder: SOURCES, source: null, context: NO_FILES, ...(slurmTasks && { slurmTasks }) };
+  for (const { path, bytes, executable } of unwrap(await makeBundle(plan, contents))) {
+    await mkdir(dirname(join(place, path)), { recursive: true });
+    await writeFile(join(place, path), bytes, { mode: executable ? 0o755 : 0o644 });
+  }
+  return place;
+}
+
 describe('a bundle on a machine without Lockstep', () => {
   const cases = [
     unitLoop('a', {}),
@@ -666,15 +676,7 @@ describe('a bundle on a machine without Lockstep', () => {
   };
 
   beforeAll(async () => {
-    const files = unwrap(
-      await makeBundle(plan, { sourcesFolder: SOURCES, source: null, context: NO_FILES, slurmTasks: 3 }),
-    );
-    const archive = join(folder, 'bundle.tar');
-    await writeFile(archive, unwrap(tarArchive(files)));
-    const unpacked = join(folder, 'a place with spaces');
-    await mkdir(unpacked);
-    expect((await runToEnd('tar', ['-xf', archive, '-C', unpacked], folder)).code).toBe(0);
-    place = join(unpacked, ARCHIVE_FOLDER);
+    place = await bundleIn('a place with spaces', plan, 3);
   });
 
   it('builds, measures, and writes a file with the results', async () => {
@@ -779,19 +781,16 @@ describe('a bundle on a machine without Lockstep', () => {
 });
 
 describe('a bundle for HIP', () => {
-  const place = (): string => join(folder, 'hip-bundle');
-  const script = (HIPCC: string): Promise<Ended> => runToEnd(join(place(), 'run.sh'), [], place(), { HIPCC });
+  let place: string;
+  const script = (HIPCC: string): Promise<Ended> => runToEnd(join(place, 'run.sh'), [], place, { HIPCC });
   beforeAll(async () => {
     const plan = planOf([unitLoop('a', { threadsPerUnit: 4 })], HIP);
-    for (const file of unwrap(await makeBundle(plan, { sourcesFolder: SOURCES, source: null, context: NO_FILES }))) {
-      await mkdir(dirname(join(place(), file.path)), { recursive: true });
-      await writeFile(join(place(), file.path), file.bytes, { mode: file.executable ? 0o755 : 0o644 });
-    }
+    place = await bundleIn('hip-bundle', plan);
   });
 
   it('says that hipcc is needed, and measures with it', async () => {
     expect((await script(join(folder, 'no-such-hipcc'))).stderr).toMatch(/^hipcc was not found\. Install ROCm/);
-    expect(await readFile(join(place(), 'README.txt'), 'utf8')).toMatch(/lanes, and ROCm \(hipcc\)(?![^]*nvcc)/);
+    expect(await readFile(join(place, 'README.txt'), 'utf8')).toMatch(/lanes, and ROCm \(hipcc\)(?![^]*nvcc)/);
     const ended = await script(EMULATING_HIPCC);
     expect(ended.stderr).toBe('');
     expect(ended.stdout).toContain('1 cases measured, 0 failed');

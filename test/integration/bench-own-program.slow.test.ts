@@ -35,8 +35,7 @@ const study: StudyFile = smallStudy({
   axes: { threadsPerUnit: [1, 2, 4], blockThreads: [32, 64], gridBlocks: [4, 8] },
 });
 
-const open = async (host: 'cli' | 'serve', databaseFile = file): Promise<Engine> =>
-  await testEngine(databaseFile, { host });
+const open = (host: 'cli' | 'serve'): Promise<Engine> => testEngine(file, { host });
 
 beforeAll(async () => {
   vi.stubEnv('XDG_CACHE_HOME', cacheIn(folder));
@@ -84,12 +83,8 @@ it.skipIf(lacks('g++'))('measures a C program that is built once for each block 
   const cache = join(folder, 'cache', 'lockstep', 'programs');
   const { run, found } = await measured({ exec, build, folder: sources });
   expect(run).toMatchObject({ state: 'complete', valid: 12, invalid: 0 });
-  expect(found.request).toMatchObject({
-    target: 'program',
-    backend: 'program',
-    deviceId: DEVICE,
-    program: { exec, build },
-  });
+  const { request } = found;
+  expect(request).toMatchObject({ target: 'program', backend: 'program', deviceId: DEVICE, program: { exec, build } });
   // The program does not say where it ran.
   expect(found.device).toMatchObject({ backend: 'program', timer: null });
   expect(found.warnings.join('\n')).toMatch(/did not name its device/);
@@ -118,15 +113,11 @@ it.skipIf(lacks('g++'))('measures a C program that is built once for each block 
 it.skipIf(lacks('python3'))(
   'measures a Python program, accepts its statement that results are right, and shows it in the ranking',
   async () => {
-    const wrapper = join(folder, 'wrapper.py');
-    writeFileSync(
-      wrapper,
-      `import json, runpy\nprint(json.dumps({"device": "${NAME}", "multiprocessors": 128}))\nrunpy.run_path(${JSON.stringify(join(KERNELS, 'divergent.py'))})\n`,
-    );
-    const { run, found } = await measured(
-      { exec: 'python3 wrapper.py {lengthsFile} --group {blockThreads}' },
-      { count: 4, repeats: 1, warmUps: 0 },
-    );
+    const device = `{"device": "${NAME}", "multiprocessors": 128}`;
+    const path = JSON.stringify(join(KERNELS, 'divergent.py'));
+    writeFileSync(join(folder, 'wrapper.py'), `import runpy\nprint('${device}')\nrunpy.run_path(${path})\n`);
+    const exec = 'python3 wrapper.py {lengthsFile} --group {blockThreads}';
+    const { run, found } = await measured({ exec }, { count: 4, repeats: 1, warmUps: 0 });
     expect(run).toMatchObject({ state: 'complete', valid: 4 });
     expect(found.device).toMatchObject({ name: NAME, multiprocessors: 128 });
     expect(found.warnings.join('\n')).not.toMatch(/device/);
@@ -142,14 +133,9 @@ it.skipIf(lacks('python3'))(
 it('fails a design whose result is wrong, that crashes or prints nothing, and continues with the others', async () => {
   const page = await call(engine, 'ranking.page', { runId, limit: 20 });
   const [wrong, crash, silent, garbage, unsteady] = page.rows.map(({ designIndex }) => designIndex);
-  const { run, found } = await measured(
-    {
-      exec: own(
-        `--wrong ${wrong} --crash ${crash} --silent ${silent} --garbage ${garbage} --unsteady ${unsteady} --device '${NAME}'`,
-      ),
-    },
-    { warmUps: 0 },
-  );
+  const faults = { wrong, crash, silent, garbage, unsteady };
+  const options = Object.entries(faults).map(([fault, design]) => `--${fault} ${design}`);
+  const { run, found } = await measured({ exec: own(`${options.join(' ')} --device '${NAME}'`) }, { warmUps: 0 });
   expect(run.state).toBe('complete');
   const reason = (index: number): string => ofDesign(found.cases, index).failure!;
   expect(reason(wrong)).toBe('The result has the digest beef, but the digest of 7 of 9 designs is cafe.');
@@ -213,46 +199,35 @@ it('passes arguments on unchanged, without a shell', async () => {
 
 it('measures designs of several implementations, and passes each its name', async () => {
   const kernel = { registersPerThread: 32, instructionsPerIteration: 30 };
-  const twoFile = join(folder, 'two.db');
-  const other = await open('cli', twoFile);
-  try {
-    const implementations = [
-      { name: 'row per thread', kernel, axes: { threadsPerUnit: [1] } },
-      { name: 'wide', kernel, axes: { threadsPerUnit: [4] } },
-    ];
-    const { id } = await call(other, 'studies.save', { study: { ...study, implementations } });
-    const sweep = await ended(other, 'runs.start', { studyId: id });
-    const log = join(folder, 'implementations.log');
-    const start = asked({ exec: own(`--log '${log}' {implementation} {threadsPerUnit}`) }, { runId: sweep.id, count: 40, repeats: 1, warmUps: 0 }); // prettier-ignore
-    const run = await ended(other, 'bench.start', start);
-    expect(run.state).toBe('complete');
-    const seen = new Set(logged(log).map(({ positionals }) => positionals.join(' ')));
-    expect(seen).toContain('row per thread 1');
-    expect(seen).toContain('wide 4');
-    const refused = await other.dispatch('bench.start', { target: 'cpu', runId: sweep.id });
-    expect(refused).toFail(null, /your own program or kernel \(lockstep bench --exec or --kernel\)/);
-    expect((await call(other, 'bench.compare', { id: run.id })).designs.length).toBe(run.valid);
-    const fit = await other.dispatch('calibration.fit', { id: run.id });
-    expect(fit).toFail(null, /fits a single kernel\. Calibrate a study without implementations/);
-  } finally {
-    await other.close();
-  }
+  const implementations = [
+    { name: 'row per thread', kernel, axes: { threadsPerUnit: [1] } },
+    { name: 'wide', kernel, axes: { threadsPerUnit: [4] } },
+  ];
+  const { id: studyId } = await call(engine, 'studies.save', { study: { ...study, implementations } });
+  const sweep = await ended(engine, 'runs.start', { studyId });
+  const log = join(folder, 'implementations.log');
+  const exec = own(`--log '${log}' {implementation} {threadsPerUnit}`);
+  const { run } = await measured({ exec }, { runId: sweep.id, count: 40, repeats: 1, warmUps: 0 });
+  expect(run.state).toBe('complete');
+  const seen = new Set(logged(log).map(({ positionals }) => positionals.join(' ')));
+  expect(seen).toEqual(new Set(['row per thread 1', 'wide 4']));
+  const refused = await engine.dispatch('bench.start', { target: 'cpu', runId: sweep.id });
+  expect(refused).toFail(null, /your own program or kernel \(lockstep bench --exec or --kernel\)/);
+  expect((await call(engine, 'bench.compare', { id: run.id })).designs.length).toBe(run.valid);
+  const fit = await engine.dispatch('calibration.fit', { id: run.id });
+  expect(fit).toFail(null, /fits a single kernel\. Calibrate a study without implementations/);
 });
 
-/** Returns a run that was cancelled while its program hung. */
-async function cancelled(): Promise<number> {
+/** A run that was cancelled while its program hung. */
+let cancelledId: number;
+it('ends the program and everything that it started when the run is cancelled', async () => {
   const page = await call(engine, 'ranking.page', { runId, limit: 1 });
   const exec = own(`--hang ${page.rows[0].designIndex}`);
-  const { runId: id } = await call(engine, 'bench.start', asked({ exec }, { count: 1 }));
+  cancelledId = (await call(engine, 'bench.start', asked({ exec }, { count: 1 }))).runId;
   await expect.poll(() => processesThatRun('sleep 602'), { timeout: 60_000 }).toHaveLength(1);
-  await call(engine, 'runs.cancel', { id });
-  return id;
-}
-
-it('ends the program and everything that it started when the run is cancelled', async () => {
-  const id = await cancelled();
+  await call(engine, 'runs.cancel', { id: cancelledId });
   await expect.poll(() => processesThatRun('sleep 602'), { timeout: 60_000 }).toEqual([]);
-  expect((await call(engine, 'runs.wait', { id })).state).toBe('cancelled');
+  expect((await call(engine, 'runs.wait', { id: cancelledId })).state).toBe('cancelled');
 });
 
 it('resumes after kill -9 with the remaining designs, and leaves no process behind', async () => {
@@ -301,12 +276,8 @@ it("calibrates with a program's measurements", async () => {
   writeFileSync(times, JSON.stringify(Object.fromEntries(entries)));
   const { run } = await measured({ exec: own(`--times '${times}' --device '${NAME}'`) }, { repeats: 1, warmUps: 0 });
   const saved = await call(engine, 'calibration.save', { id: run.id, name: 'own' });
-  expect(saved.profile).toMatchObject({
-    deviceId: DEVICE,
-    deviceName: NAME,
-    backend: 'program',
-    sourceRunIds: [run.id],
-  });
+  const fitted = { deviceId: DEVICE, deviceName: NAME, backend: 'program', sourceRunIds: [run.id] };
+  expect(saved.profile).toMatchObject(fitted);
   const error = async (more: object): Promise<number> =>
     (await call(engine, 'bench.compare', { id: run.id, ...more })).unscaledMedianError;
   expect(await error({ profileId: saved.id })).toBeLessThan(0.1);
@@ -320,53 +291,39 @@ it("calibrates with a program's measurements", async () => {
   });
   const one = { name: 'one', kernel: { registersPerThread: 32, instructionsPerIteration: 30 } };
   const { id: severalId } = await call(engine, 'studies.save', { study: { ...study, implementations: [one, { ...one, name: 'two' }] } }); // prettier-ignore
-  const several = await engine.dispatch('calibration.use', {
-    studyId: severalId,
-    deviceId: DEVICE,
-    profileId: saved.id,
-  });
+  const use = { studyId: severalId, deviceId: DEVICE, profileId: saved.id };
+  const several = await engine.dispatch('calibration.use', use);
   expect(several).toFail(null, /A calibration is for one kernel\. Use it in a study without implementations/);
 });
 
 it('measures designs of a CPU, which is this machine unless the program names another', async () => {
-  const other = await open('cli', join(folder, 'cpu.db'));
-  try {
-    const example = exampleStudy('spmv-cpu');
-    const lengths = `mtx:${join(ROOT, 'db/examples/ca-GrQc.mtx')}`;
-    const ofCpu = { ...example, workload: { ...example.workload, lengths }, devices: ['amd-epyc-7302p'], axes: { ...example.axes, cores: [1, 2] } }; // prettier-ignore
-    const { id } = await call(other, 'studies.save', { study: ofCpu });
-    const sweep = await ended(other, 'runs.start', { studyId: id });
-    const log = join(folder, 'cpu.log');
-    const exec = own(`--log '${log}' {units} {gridBlocks} {balancing}`);
-    const run = await ended(other, 'bench.start', asked({ exec }, { runId: sweep.id, repeats: 1, warmUps: 0 }));
-    expect(run).toMatchObject({ state: 'complete', invalid: 0 });
-    const { device } = await call(other, 'bench.detail', { id: run.id });
-    expect(device).toMatchObject({ name: cpus()[0].model.trim(), properties: { deviceFrom: 'cpu' } });
-    const said = logged(log).map(({ positionals }) => positionals.join(' '));
-    expect(said).toContain(`${example.workload.units} 2 row-split`);
-  } finally {
-    await other.close();
-  }
+  const example = exampleStudy('spmv-cpu');
+  const lengths = `mtx:${join(ROOT, 'db/examples/ca-GrQc.mtx')}`;
+  const ofCpu = { ...example, workload: { ...example.workload, lengths }, devices: ['amd-epyc-7302p'], axes: { ...example.axes, cores: [1, 2] } }; // prettier-ignore
+  const { id: studyId } = await call(engine, 'studies.save', { study: ofCpu });
+  const sweep = await ended(engine, 'runs.start', { studyId });
+  const log = join(folder, 'cpu.log');
+  const exec = own(`--log '${log}' {units} {gridBlocks} {balancing}`);
+  const { run, found } = await measured({ exec }, { runId: sweep.id, repeats: 1, warmUps: 0 });
+  expect(run).toMatchObject({ state: 'complete', invalid: 0 });
+  expect(found.device).toMatchObject({ name: cpus()[0].model.trim(), properties: { deviceFrom: 'cpu' } });
+  const said = logged(log).map(({ positionals }) => positionals.join(' '));
+  expect(said).toContain(`${example.workload.units} 2 row-split`);
 });
 
 it('is never started by a page', async () => {
-  const id = await cancelled();
-  await call(engine, 'runs.wait', { id });
   await engine.close();
-  const serve = await open('serve');
-  try {
-    for (const [name, input] of [
-      ['bench.start', asked({ exec: own('') })],
-      ['bench.probe', asked({ exec: own('') })],
-      ['runs.resume', { id }],
-    ] as const) {
-      const refused = await serve.dispatch(name, input);
-      expect([name, refused.ok ? '' : refused.error.message]).toEqual([name, expect.stringMatching(/^Only the command line starts your own program, .* Use lockstep (bench RUN --exec COMMAND|runs resume \d+)\.$/)]); // prettier-ignore
-    }
-  } finally {
-    await serve.close();
-    engine = await open('cli');
+  engine = await open('serve');
+  for (const [name, input] of [
+    ['bench.start', asked({ exec: own('') })],
+    ['bench.probe', asked({ exec: own('') })],
+    ['runs.resume', { id: cancelledId }],
+  ] as const) {
+    const refused = /^Only the command line starts your own program, .* Use lockstep (bench RUN --exec COMMAND|runs resume \d+)\.$/; // prettier-ignore
+    expect(await engine.dispatch(name, input), name).toFail(null, refused);
   }
+  await engine.close();
+  engine = await open('cli');
 });
 
 it.each([

@@ -24,15 +24,15 @@ it.skipIf(lacks('swiftshader'))('sweeps, measures with WebGPU, ranks the times a
   const study: StudyFile = {
     lockstep: 1,
     name: 'Software',
-    workload: { lengths: 'geometric(0.02)', units: 8192 },
+    workload: { lengths: 'geometric(0.02)', units: 2048 },
     kernel: { name: 'loop', registersPerThread: 32, instructionsPerIteration: 60, lengthsKnownBeforeLaunch: true },
     devices: [DEVICE],
-    axes: { balancing: ['none', 'full-sort', 'window-sort(256)'], blockThreads: [16, 64], gridBlocks: [2, 8, 32] },
+    axes: { balancing: ['none', 'full-sort', 'window-sort(256)'], blockThreads: [16, 64], gridBlocks: [8] },
   };
   const { id: studyId } = await call('studies.save', { study });
   const sweep = await ended('runs.start', { studyId });
   expect(sweep.state).toBe('complete');
-  const run = await ended('bench.start', { target: 'webgpu', runId: sweep.id, choose: 'random', count: 18, repeats: 7, warmUps: 1 }); // prettier-ignore
+  const run = await ended('bench.start', { target: 'webgpu', runId: sweep.id, choose: 'random', count: 6, repeats: 3, warmUps: 1 }); // prettier-ignore
   expect(run).toMatchObject({ state: 'complete', invalid: 0 });
   const detail = await call('bench.detail', { id: run.id });
   for (const one of detail.cases) expect([one.label, one.correct]).toEqual([one.label, true]);
