@@ -14,7 +14,7 @@ import { isDone } from '../../src-main/services/measuring/measured.ts';
 import { designCases, standInOf, spreadOver } from '../../src-main/services/measuring/plans.ts';
 import type { BenchRecord } from '../../src-workers/domain/benchmark.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
+import { fail, unwrap } from '../../src-workers/domain/result.ts';
 import type { FakeBench } from '../data/bench/fake-child.ts';
 import { call, ended, finished, heard, progressed, refusal as failure } from '../unit/engine-calls.ts';
 import { NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
@@ -186,11 +186,8 @@ describe('measuring designs of a sweep', () => {
     const after = await rows();
     expect(after.map(({ fidelity }) => fidelity)).toEqual(['measured', 'measured', ...Array(3).fill('predicted')]);
     const found = await detail(engine, run.id);
-    expect(after[0]).toMatchObject({
-      timeMs: found.cases[0].measured!.medianMs,
-      tied: true,
-      measured: { runId: run.id, repeats: 7, measuredOn: 'NVIDIA GeForce RTX 4090' },
-    });
+    const measured = { runId: run.id, repeats: 7, measuredOn: 'NVIDIA GeForce RTX 4090' };
+    expect(after[0]).toMatchObject({ timeMs: found.cases[0].measured!.medianMs, tied: true, measured });
     const sort = { column: 'measuredMs', descending: false };
     const byMeasured = await call(engine, 'ranking.page', { runId, sort, limit: 10 });
     expect(byMeasured.measured).toBe(2);
@@ -306,12 +303,8 @@ describe('a target that cannot run all of a sweep', () => {
     const engine = await engineOn();
     const runId = await sweep(engine, smallStudy({ axes: { ...smallStudy().axes, registerCap: [32, 64] } }));
     const { length } = await ranked(engine, runId);
-    await refuses(
-      engine,
-      'bench.start',
-      ask(runId),
-      new RegExp(`^The target supports no register cap, .* none of the ${length} designs of run ${runId} on ${DEVICE}`),
-    );
+    const none = `^The target supports no register cap, .* none of the ${length} designs of run ${runId} on ${DEVICE}`;
+    await refuses(engine, 'bench.start', ask(runId), new RegExp(none));
     expect(await call(engine, 'runs.list', {})).toHaveLength(1);
   });
 
@@ -380,12 +373,12 @@ describe('predictions beside measurements', () => {
     expect(found.axes.map(({ axis }) => axis)).toContain('blockThreads');
 
     await refuses(engine, 'bench.compare', { id: runId }, /Specify a measurement/);
-    const one = await measure(engine, runId, { count: 1 });
+    const { id } = await measure(engine, runId, { count: 1 });
     await refuses(
       engine,
       'bench.compare',
-      { id: one.id },
-      /at least 2 designs with a time and a correct result, but run \d+ has 0\./,
+      { id },
+      /at least 2 designs with a time and a correct result, but .* has 0\./,
     );
     await refuses(engine, 'bench.compare', { id: run.id, profileId: 7 }, /no calibration 7/);
   });
@@ -409,12 +402,8 @@ describe('predictions beside measurements', () => {
     expect(compared.unscaledMedianError).toBeCloseTo(fitted.fit.medianError, 9);
     expect(compared.warnings.join('\n')).toMatch(/fitted to these measurements/);
 
-    await refuses(
-      engine,
-      'calibration.use',
-      { studyId, deviceId: DEVICE, profileId: saved.id },
-      /fitted to the loop that stands in for a kernel/,
-    );
+    const use = { studyId, deviceId: DEVICE, profileId: saved.id };
+    await refuses(engine, 'calibration.use', use, /fitted to the loop that stands in for a kernel/);
     // Older versions used the parameters of a stand-in for the kernel.
     const { latencyCycles, issueCycles, kneeSoftness } = fitted.parameters;
     const { study } = await call(engine, 'studies.get', { id: studyId });
@@ -459,9 +448,8 @@ describe('a measurement that is stopped', () => {
     expect(before.length).toBeGreaterThanOrEqual(2);
     expect(before.length).toBeLessThan(12);
     const waiting = (await detail(engine, id)).cases.slice(before.length);
-    expect(waiting).toHaveLength(12 - before.length);
-    for (const one of waiting)
-      expect(one).toMatchObject({ measured: null, failure: null, values: {}, deviceId: DEVICE });
+    const none = { measured: null, failure: null, values: {}, deviceId: DEVICE };
+    expect(waiting).toMatchObject(Array(12 - before.length).fill(none));
 
     fake({});
     const resumed = await ended(engine, 'runs.resume', { id });
@@ -549,12 +537,9 @@ describe('a measurement that is stopped', () => {
     const { store } = engine.context;
     let left = 2;
     const save = store.saveMeasurements;
-    Object.assign(store, {
-      saveMeasurements: (...args: Parameters<typeof save>) =>
-        left-- > 0
-          ? save(...args)
-          : Promise.resolve({ ok: false, error: { code: 'storage', message: 'the disk is full' } }),
-    });
+    const full: typeof save = (...args) =>
+      left-- > 0 ? save(...args) : Promise.resolve(fail('storage', 'the disk is full'));
+    Object.assign(store, { saveMeasurements: full });
     const run = await measure(engine, runId);
     expect(run).toMatchObject({ state: 'failed', error: /the disk is full/ });
     Object.assign(store, { saveMeasurements: save });
@@ -641,11 +626,8 @@ describe('a probe before measuring', () => {
     fake({ name: 'NVIDIA GeForce RTX 4090', fingerprint: 'real' });
     const run = await measure(engine, runId, { repeats: 15, ...startOf(tight) });
     const found = await detail(engine, run.id);
-    expect(found.request).toMatchObject({
-      repeats: 7,
-      part: { units, ofUnits: 100_000 },
-      probe: { ofRepeats: 15, estimateMs, fullMs },
-    });
+    const part = { units, ofUnits: 100_000 };
+    expect(found.request).toMatchObject({ repeats: 7, part, probe: { ofRepeats: 15, estimateMs, fullMs } });
     expect(found.warnings[0]).toMatch(
       /^Measured on [\d,]+ of 100,000 units, because all would take about \d+ (s|min)\./,
     );
@@ -698,11 +680,12 @@ describe('a probe before measuring', () => {
     const engine = await engineOn(copied());
     fake({ absent: true });
     expect(await probe(engine, runId)).toEqual({ kind: 'done', proposal: null });
+    const suite = { target: 'webgpu', suite: 'probes' };
     await refuses(
       engine,
       'bench.probe',
-      { target: 'webgpu', suite: 'probes' },
-      'A probe is for designs of a sweep. Measure a suite without a probe.',
+      suite,
+      /^A probe is for designs of a sweep\. Measure a suite without a probe\.$/,
     );
     await refuses(engine, 'bench.start', ask(runId, { target: 'cpu', units: 10 }), /CPU/);
   });
