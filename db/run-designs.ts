@@ -75,7 +75,7 @@ export function runDesigns({ all, get, run, insert, write, db }: Statements, { r
   }
 
   function loadRunColumns(runId: number): RunColumns {
-    // One transaction reads chunks and columns at the same moment, even while other processes write.
+    // Chunks and columns are read in one transaction, so that they match even while other processes write.
     const { columns, rebuilt } = db.transaction(() => {
       const row = rowOf(runId);
       if (row.bestWanted !== null) return { columns: predictions.loadBest(runId, row.validCount), rebuilt: [] };

@@ -46,7 +46,7 @@ export interface Store {
   saveBestDesigns(runId: number, best: BestDesigns): Result<null>;
   /** In a run of kind `simulate`, the records also count as valid designs. */
   saveSimulations(runId: number, records: readonly SimulationRecord[]): Result<null>;
-  /** Measurements with a failure count as invalid designs, the others as valid designs. */
+  /** A design whose measurement failed counts as invalid. Every other measured design counts as valid. */
   saveMeasurements(runId: number, records: readonly MeasurementRecord[]): Result<null>;
   /** `device` is any JSON value. Fails with `conflict` if the run already has a device. */
   saveMeasuringDevice(runId: number, device: unknown): Result<null>;

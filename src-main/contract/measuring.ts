@@ -61,7 +61,7 @@ export interface MeasuredPart {
 
 export interface MeasuringProbe {
   readonly ofRepeats: number;
-  /** Chosen designs, over which the measured ones are spread evenly. Absent in runs of earlier versions. */
+  /** Number of chosen designs. Those to measure are spread evenly over them. Absent in runs of earlier versions. */
   readonly ofDesigns?: number | undefined;
   /** Estimated time of the reduced run. `fullMs` is the time of the whole request. */
   readonly estimateMs: number;

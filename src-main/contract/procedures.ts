@@ -76,7 +76,7 @@ const compilerFlag = v.pipe(
   v.maxLength(1000),
   v.regex(
     /^-[DU]\w+(=[\w.+:,-]*)?$|^-(I|include=)[\p{L}\p{N}_./:+@-]+$|^--?(use_fast_math|(ftz|fmad|prec-div|prec-sqrt)=(true|false)|std=[\w+]+|expt-relaxed-constexpr|extended-lambda)$/u,
-    'must be one of -DNAME, -DNAME=VALUE, -UNAME, -IFOLDER, -include=FILE, -std=…, -use_fast_math, -ftz=…, -fmad=…, -prec-div=…, -prec-sqrt=…, --expt-relaxed-constexpr, --extended-lambda, of letters, digits and . / : + - @',
+    'must be one of -DNAME, -DNAME=VALUE, -UNAME, -IFOLDER, -include=FILE, -std=…, -use_fast_math, -ftz=…, -fmad=…, -prec-div=…, -prec-sqrt=…, --expt-relaxed-constexpr, --extended-lambda; a FOLDER or FILE may contain only letters, digits and _ . / : + - @',
   ),
 );
 const whole = (from: number, to: number) => v.pipe(v.number(), v.integer(), v.minValue(from), v.maxValue(to));
@@ -402,7 +402,8 @@ const others = {
   /**
    * Simulates designs of a sweep in a new run of kind `simulate`: the named designs, or the best by prediction (of one
    * device if one is named). Each design is replicated until the 95 % confidence interval of its mean is within ±
-   * `halfWidth`. Progress, cancelling and resuming work as for any run. Fails if a design is invalid or not in the run.
+   * `halfWidth`. Like any run, it reports progress and can be cancelled and resumed. Fails if a design is invalid or not
+   * in the run.
    */
   'simulations.start': procedure({
     runId: id,

@@ -120,16 +120,16 @@ const accessSchema = v.strictObject(
 
 const integerShare = described(
   between(0, 1),
-  'Part of the instructions that are 32-bit integer or logic, 0 to 1; the instructions of no class are assumed to be FP32',
+  'Fraction of all instructions that are 32-bit integer or logic, 0 to 1; the instructions of no class are assumed to be FP32',
 );
-const fp64Share = described(between(0, 1), 'Part of the instructions that are FP64, 0 to 1');
+const fp64Share = described(between(0, 1), 'Fraction of all instructions that are FP64, 0 to 1');
 const specialShare = described(
   between(0, 1),
-  'Part of the instructions that are special functions (reciprocal, square root, exponential, sine), 0 to 1',
+  'Fraction of all instructions that are special functions (reciprocal, square root, exponential, sine), 0 to 1',
 );
 const threeRegisterShare = described(
   between(0, 1),
-  'Part of the instructions that are FP32 and read three different registers (a multiply-add without a constant), 0 to 1; above one half, it slows down recent NVIDIA devices',
+  'Fraction of all instructions that are FP32 and read three different registers (a multiply-add without a constant), 0 to 1; above one half, it slows down recent NVIDIA devices',
 );
 
 function phase(when: string, traffic: 'thread' | 'unit') {

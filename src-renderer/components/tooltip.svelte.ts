@@ -9,7 +9,7 @@ interface Shown {
 }
 
 const FIRST_DELAY_MS = 450;
-/** If the pointer reaches another element within this time, ms, its tooltip appears at once. */
+/** For this time after a tooltip has disappeared, the next one appears without a delay. */
 const WARM_MS = 400;
 
 let shown = $state.raw<Shown | null>(null);

@@ -17,7 +17,7 @@ export interface BestMaps {
   }[];
 }
 
-/** If no design of a cell is valid, the cell has any of them with the time NaN. */
+/** The fastest design of each cell. A cell without a valid design has one of its invalid designs, with the time NaN. */
 export interface CellBests {
   readonly designs: Uint32Array;
   readonly timeMs: Float64Array;

@@ -42,7 +42,9 @@ export async function readPlanFolder(folder: string): Promise<Result<BenchPlan>>
   const { workload } = stored;
   if (!workload) return ok({ ...stored, workload: null });
   if (!(Number.isInteger(workload.units) && workload.units >= 1 && workload.units <= MAX_MEASURED_UNITS))
-    return badInput(`${file}: ${workload.units} units are not within 1 to ${MAX_MEASURED_UNITS}`);
+    return badInput(
+      `${file}: the number of units must be an integer from 1 to ${MAX_MEASURED_UNITS}, not ${workload.units}`,
+    );
   const path = join(folder, LENGTHS_FILE);
   let bytes: Buffer;
   try {

@@ -98,7 +98,8 @@ function overhead(profile: UnitLoopProfile, u: number) {
     // Instructions that add to the result, count down to 0 and, for dealt units, find the lane's iteration.
     (u === 1 ? OWN.one : profile.sharing === 'deal' ? OWN.dealt : OWN.split) +
     exchanges +
-    // Each load has a 64-bit address. The chain adds two links, and a check if only some passes have another load.
+    // One instruction computes the 64-bit address of each load. Two make the loads wait for the result, and the result
+    // for the loads. If only some passes have one more load, three decide whether this pass has it.
     (loadCount > 0 ? loadCount + 2 : 0) +
     (loads.rate > 0 ? 3 : 0) +
     // Each streamed load computes and advances its address, wraps at the end of the table, and links the value.

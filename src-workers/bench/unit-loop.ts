@@ -64,7 +64,7 @@ export function unitOrder(
 ): Result<Uint32Array> {
   const units = lengths.length;
   if (units < 1 || units > MAX_MEASURED_UNITS)
-    return badInput(`${units} units of work are not within 1 to ${MAX_MEASURED_UNITS}`);
+    return badInput(`The number of units must be from 1 to ${MAX_MEASURED_UNITS}, not ${units}.`);
   switch (balancing.kind) {
     case 'none':
     case 'dynamic-fetch':

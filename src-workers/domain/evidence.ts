@@ -158,7 +158,7 @@ export interface ImplementationEvidence extends TimeErrors {
   readonly name: string;
   readonly implementation: string;
   readonly takes: string;
-  /** The same errors for matrices with at least 10⁶ non-zeros, whose launch takes little of the time. */
+  /** The same errors for matrices with at least 10⁶ non-zeros. Starting a launch is a small part of their time. */
   readonly large: TimeErrors | null;
   /** Errors with four fitted times: start, per byte, per row, per element of the longest row; `null` if no matrices. */
   readonly fourNumbers: { readonly medianError: number; readonly spearman: number } | null;
@@ -189,7 +189,10 @@ export interface ChoiceEvidence {
   /** The implementation with the least regret if one is always chosen. Null if none was measured for every matrix. */
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
   readonly fourNumbersRegret: number | null;
-  /** Regret of a random choice among the designs that the tie band for 80 % of pairs cannot tell from the fastest. */
+  /**
+   * Regret of a random choice among designs that are almost as fast as the best by prediction. They differ from it by
+   * at most the error of the predicted ratio in 80 % of pairs.
+   */
   readonly randomRegret?: number;
 }
 
@@ -207,7 +210,7 @@ export interface UnseenEvidence {
   readonly count: number;
   readonly medianError: number;
   readonly regret: number;
-  /** For matrices with at least 10⁶ non-zeros, whose launch takes little of the time. */
+  /** For matrices with at least 10⁶ non-zeros. Starting a launch is a small part of their time. */
   readonly medianErrorLarge: number | null;
   readonly regretLarge: number | null;
 }

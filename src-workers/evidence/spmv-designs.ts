@@ -92,7 +92,10 @@ function withMasses(lengths: ArrayLike<number>, probability: ArrayLike<number>):
   return { label: '', truncatedMass: 0, support, probability: support.map((length) => masses.get(length)!) };
 }
 
-/** Shuffles within windows and then slices, so that slices lose as much as the matrix's. Wider windows lose more. */
+/**
+ * Finds an order whose slices lose about as much as the slices of the matrix. Lengths are shuffled within windows, and
+ * then whole slices are shuffled. With a wider window, slices lose more.
+ */
 function inOrder(ascending: Float64Array, loss: number): Float64Array {
   let best = ascending;
   let nearest = Infinity;

@@ -4,7 +4,7 @@ export interface Region {
   /** In reverse postorder: apart from backward branches, a block comes after all its predecessors. */
   readonly blocks: readonly number[];
   readonly head: number;
-  /** An instruction that does not count only provides values. */
+  /** Whether the time of an instruction counts. Other instructions only provide their results, in no time. */
   readonly counts: (at: number) => boolean;
 }
 

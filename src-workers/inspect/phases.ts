@@ -13,7 +13,7 @@ export interface KernelPhases {
   /** Whether an iteration needs the previous result, so that every thread that shares the unit runs all iterations. */
   readonly serial: boolean;
   readonly accesses: readonly MemoryAccess[];
-  /** Threads whose results the unrolled tree combines; 1 if there is no tree. */
+  /** Threads whose results an unrolled tree of shuffles combines; 1 if there is no such tree. */
   readonly threadsPerUnit: number;
   readonly others: readonly number[];
 }
@@ -82,7 +82,8 @@ export function findPhases(
   const tree = makeTree(code, [...listInstructions(graph, around.blocks)], unit);
   const serial = !cooperates(code, own) && loop.refill.size === 0 && waitsForBefore(graph, loop, sums);
   const sharing = serial || cooperates(code, own) ? 'split' : 'deal';
-  // If iterations are split, another loop with exchanges may be an unrolled copy of this loop instead of a tree.
+  // If threads split each iteration, another loop that exchanges values may be an unrolled copy of this loop. Otherwise
+  // it is the tree that combines results.
   const treeLoop =
     sharing === 'split'
       ? -1

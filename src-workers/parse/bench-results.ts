@@ -31,10 +31,10 @@ interface Attempt extends GatheredCase {
 }
 
 /**
- * Reads a plan and the records of the program that measured. A file may stop anywhere and continue after the stop,
- * where a repeated case replaces the earlier one. A truncated last line, and records of an unknown type or case, are
- * dropped with a warning. Fails, with line and field, also if the plan or the device changes, since results of two
- * devices are never mixed.
+ * Reads a plan and the records of the program that measured. The program may have been stopped at any point and started
+ * again. If it repeated a case, the later records replace the earlier ones. A truncated last line, and records of an
+ * unknown type or case, are dropped with a warning. If the plan or the device changes within a file, reading fails,
+ * because results of two devices are never mixed. A failure names line and field.
  */
 export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Result<BenchResults>> {
   return caught<BenchResults>(async () => {

@@ -120,7 +120,7 @@ function describe(issue: v.BaseIssue<unknown>): string {
   return `${place}: must be ${expected}, not ${got}`;
 }
 
-/** Lowers a limit of files of version 0.1: the allocator's 256 registers per thread, of which compilers use 255. */
+/** Lowers a limit that files of version 0.1 state: 256 registers per thread. Compilers use at most 255 of them. */
 function withCompilerLimit(candidate: GpuDevice): GpuDevice {
   const { limits, occupancy } = candidate;
   return occupancy.family === 'nvidia' && limits.maxRegistersPerThread === 256

@@ -225,7 +225,7 @@ function lockstepCase(
       typeof value === 'number' && value >= 0 ? value : null,
     ),
     loop: read('loop', 'nested or flattened', (value) => (value === 'nested' || value === 'flattened' ? value : null)),
-    balancing: read('balancing', 'a balancing such as none', (value) =>
+    balancing: read('balancing', 'a balancing such as none or window-sort(4096)', (value) =>
       typeof value === 'string' && parseBalancing(value).ok ? value : null,
     ),
     blockThreads: read('block_size_x', 'a whole number ≥ 1', whole(1)),

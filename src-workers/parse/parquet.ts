@@ -19,7 +19,7 @@ export const isParquet = (head: Uint8Array): boolean => String.fromCharCode(...h
 
 const CODECS: readonly string[] = ['UNCOMPRESSED', 'SNAPPY', ...Object.keys(COMPRESSORS)];
 
-/** Whether each row holds a list: of the current form, a map, or a repeated value of the old form. */
+/** Whether each row holds several values: as a list or a map, or as a repeated value (an older form of a list). */
 const isList = ({ element, children }: SchemaTree): boolean =>
   element.repetition_type === 'REPEATED' ||
   (children.length === 1 && children[0].element.repetition_type === 'REPEATED');

@@ -138,9 +138,12 @@ test('shares follow one another within one memory, in arrays that do not overlap
   const wide = { cores: 2, bytesPerCore: MAX_MEMORY_BYTES };
   refused({ id: 'a', benchmark: 'stream', parameters: wide }, /^The case needs \d+ bytes, more than the limit of 4294901760\.$/); // prettier-ignore
   const triangular = { id: 'a', benchmark: 'triangular', parameters: { cores: 8, rows: 7 } } as const;
-  refused(triangular, '7 rows are not within 8 (one per core) to 65536');
+  refused(triangular, 'The number of rows must be an integer from 8 (one per core) to 65536, not 7.');
   const few = { cores: 0.5, bytesPerCore: 1e6 };
-  refused({ id: 'a', benchmark: 'stream', parameters: few }, '0.5 cores are not within 1 to 1024');
+  refused(
+    { id: 'a', benchmark: 'stream', parameters: few },
+    'The number of cores must be an integer from 1 to 1024, not 0.5.',
+  );
 });
 
 test('the suite goes from one core to all of them, with the same bytes in every case', () => {

@@ -108,7 +108,10 @@ export async function importFile(context: Context, input: ImportInput): Promise<
 
 const SHOWN_VALUES = 6;
 
-/** Returns what the user must state: nothing if a file names its designs or has no other program's parameters. */
+/**
+ * Returns the questions that the user must answer before an import. There are none (`null`) if the file names its
+ * designs, or if it has no parameters of another program.
+ */
 export async function inspectImport(
   context: Context,
   { fileName, bytes, openRunId, studyName }: ProcedureArguments<'import.inspect'>,

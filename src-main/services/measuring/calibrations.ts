@@ -218,9 +218,9 @@ function hasDevice(study: Study, deviceId: string): Result<null> {
 }
 
 /**
- * Returns a study that predicts a device with a profile of its own kernel. The measured serial fraction, cost of
- * cooperation and setup of the kernel apply to all devices of the study. Fails with `unsupported` for a profile of the
- * loop that stands in for a kernel, and for a study of several kernels.
+ * Returns the study with a calibration of its kernel for one device. The measured serial fraction, cost of cooperation
+ * and setup of the kernel apply to all devices of the study. Fails with `unsupported` for a profile of the loop that
+ * stands in for a kernel, and for a study of several kernels.
  */
 export function studyWithProfile(study: Study, deviceId: string, profile: CalibrationProfile): Result<Study> {
   const known = hasDevice(study, deviceId);

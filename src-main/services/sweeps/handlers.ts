@@ -58,7 +58,7 @@ async function readLaw(context: Context, studyId: number | undefined, study: Stu
   return found.ok ? found.value.law : null;
 }
 
-/** Stands for any law: the validity of designs of the other balancings does not depend on the lengths. */
+/** Stands for the lengths if they are unreadable, or if no balancing of the study needs them (`needsLaw`). */
 const ANY_LAW: LengthLaw = {
   label: 'constant(1)',
   support: Float64Array.of(1),

@@ -87,7 +87,7 @@ export interface MeasuringSetup {
 }
 
 /**
- * Returns `null` for suites whose cases are planned later.
+ * Returns the number of designs to measure, or `null` for suites whose cases are planned later.
  * @param runnable designs of the sweep that the target can run, if known
  */
 function plannedDesigns(setup: MeasuringSetup, runnable: number | null): number | null {

@@ -93,7 +93,10 @@ export function printCaps(caps: readonly (number | null)[], none = 'none'): stri
   return [caps.includes(null) ? none : '', numbers.length > 0 ? printAxis(numbers) : ''].filter(Boolean).join(', ');
 }
 
-/** Splits a list. `1,024` and `32,128` are one number each, three or more ascending numbers (`64,128,256`) a list. */
+/**
+ * Splits a list. In `1,024` and `32,128`, the comma separates thousands, so each is one number. Three or more ascending
+ * numbers (`64,128,256`) are a list.
+ */
 function listWords(text: string): string[] {
   if (/\s/.test(text)) return text.split(/\s*,\s+|\s+|\s*;\s*/).filter(Boolean);
   const groups = text.split(',');

@@ -45,7 +45,7 @@ const GAP_BYTES = 1024 + 64;
 export function caseShares({ benchmark, parameters }: ContentionCase): Result<CaseShares> {
   const { cores } = parameters;
   if (!(Number.isSafeInteger(cores) && cores >= 1 && cores <= MAX_CORES))
-    return badInput(`${cores} cores are not within 1 to ${MAX_CORES}`);
+    return badInput(`The number of cores must be an integer from 1 to ${MAX_CORES}, not ${cores}.`);
   const shares = new Array<number>(cores).fill(1);
   switch (benchmark) {
     case 'triangular':
@@ -80,7 +80,7 @@ export function designShares(design: Design, loads: CpuLoads, machine: DesignMac
   if (!isPartition(balancing.value))
     return unsupported(`The balancing ${design.balancing} is for a GPU. Use a balancing for the cores of a CPU.`);
   if (!(Number.isSafeInteger(cores) && cores >= 1 && cores <= MAX_CORES))
-    return badInput(`${cores} cores are not within 1 to ${MAX_CORES}`);
+    return badInput(`The number of cores must be an integer from 1 to ${MAX_CORES}, not ${cores}.`);
   if (cores > machine.maxThreads)
     return unsupported(`The design uses ${cores} cores, but this machine has only ${machine.maxThreads} threads.`);
   const bytes = computeCoreLoads(loads, balancing.value, cores);
@@ -124,7 +124,7 @@ export function packedStart(row: number): number {
 
 function triangularShares(cores: number, rows: number): Result<CaseShares> {
   if (!(Number.isSafeInteger(rows) && rows >= cores && rows <= 2 ** 16))
-    return badInput(`${rows} rows are not within ${cores} (one per core) to ${2 ** 16}`);
+    return badInput(`The number of rows must be an integer from ${cores} (one per core) to ${2 ** 16}, not ${rows}.`);
   const { rows: rowsOf, nonZeros } = evenRows(
     Float64Array.from({ length: rows }, (_, row) => row + 1),
     cores,

@@ -63,7 +63,7 @@ const MIN_STEADY = 6;
 export function summariseRepeats(timesNs: ArrayLike<number>, warmUp: ArrayLike<boolean>): Result<RepeatsSummary> {
   if (warmUp.length !== timesNs.length)
     return badInput(
-      `The number of times is ${timesNs.length}, and the number of warm-up marks ${warmUp.length}. Specify one mark for each time.`,
+      `There are ${timesNs.length} measured times and ${warmUp.length} warm-up marks. Specify one mark for each time.`,
     );
   const positions: number[] = [];
   for (let i = 0; i < timesNs.length; i += 1) {

@@ -32,10 +32,10 @@ export function affordableLossDistribution(law: LengthLaw, n: number): LossDistr
  * Computes the distribution of the loss in 65,536 logarithmic bins. The loss of a bin is the mean of its outcomes.
  *
  * P(longest ≤ a, sum = x) is the n-th power of a discrete Fourier transform (Eq. 9, Swatman et al. 2022,
- * doi:10.1109/MASCOTS56607.2022.00026). Differences in a give the joint law of longest and sum (Eq. 10) with an
- * absolute error below 1e-15 each. If the lengths span too wide a range, they are handled octave by octave, each on the
- * finest lattice that the budget allows. `resolution` is then the largest lattice step relative to the longest unit, or
- * the bin width if that is larger.
+ * doi:10.1109/MASCOTS56607.2022.00026). The differences between successive a are the joint law of longest and sum
+ * (Eq. 10), each with an absolute error below 1e-15. If the lengths span too wide a range, they are handled octave by
+ * octave, each on the finest lattice that the budget allows. `resolution` is then the largest lattice step relative to
+ * the longest unit, or the bin width if that is larger.
  * @param n integer ≥ 1; a RangeError otherwise
  */
 export function binnedLossDistribution(law: LengthLaw, n: number): LossDistribution {

@@ -121,7 +121,7 @@ export function kimCycles(device: KimDevice, launch: KimLaunch): number {
   );
 }
 
-/** Blocks that wait for all others deadlock if g > N_slot, which shows the poster the sizes of the state buffers. */
+/** Blocks that wait for all others deadlock if g > N_slot. The poster finds the sizes of state buffers with this. */
 export function deadlocks(device: KimDevice, launch: KimLaunch): boolean {
   return blocksPerMultiprocessor(device, launch) > residentBlockSlots(device, launch);
 }

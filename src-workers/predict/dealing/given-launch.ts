@@ -33,7 +33,7 @@ const LANES_AT_ONCE = 2 ** 11;
 const MIN_GIVEN_BLOCKS = 48;
 /** Lengths, or longest lengths of n units, that are read for a law of known blocks. */
 const LAW_LOOKUPS = 2 ** 13;
-/** A round of a flattened group takes about as long to add up as this many look-ups of the longest of n units. */
+/** Adding up a round of a flattened group takes about this many times as long as finding the longest of n units. */
 const LANES_OF_LOOKUP = 8;
 /** An order has one running sum for each stretch of this many units. Shorter stretches would take more memory. */
 const SUMMED_UNITS = 32;

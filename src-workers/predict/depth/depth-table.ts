@@ -53,7 +53,10 @@ function makeTable(source: StepLaw): DepthTable {
   return { edges, doublings, logs: [], valueAt, lattice: isLattice(edges), source };
 }
 
-/** Picks values in even steps of a sum: the laws of one and of many groups, the log tail and half the value. */
+/**
+ * Picks values in even steps of a sum of four terms: the laws of one and of many groups, the logarithm of the survival
+ * of many, and half the value.
+ */
 function pickValues(values: Float64Array): Int32Array {
   const n = values.length;
   const one = survivals[0];

@@ -511,8 +511,8 @@ function joinInto(both: Float64Array, one: Float64Array, other: Float64Array): v
 }
 
 /**
- * Returns a distance from the mean of the sum, above it (`sign` 1) or below it (−1), that the sum exceeds with
- * negligible probability: Chernoff's bound, minimised over exponents that are powers of √2.
+ * Returns a distance above the mean of the sum (`sign` 1) or below it (−1). The probability that the sum is farther
+ * from its mean is negligible by Chernoff's bound, which is minimised over exponents that are powers of √2.
  */
 function boundTail(terms: readonly SumTerm[], counts: readonly number[], sign: 1 | -1): number {
   let longest = 0;

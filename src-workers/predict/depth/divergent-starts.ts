@@ -23,7 +23,7 @@ const DAMPED_SPECTRUM = 1e-7;
  * as soon as its last one ends. A lane starts round j + 1 after the sum S_j of j lengths. With a(t) = Σ_{j<m} P(S_j =
  * t), none of the n lanes starts a unit at iteration t with probability (1 − a(t))ⁿ. This is exact if each lane takes m
  * units of independent lengths.
- * @param sizes n ≥ 1 of each wanted result, ascending
+ * @param sizes numbers of lanes n ≥ 1, ascending; each gets a result
  * @param rounds m ≥ 1, whole: units per lane
  * @returns for each n, a number between 1 and n·m, and the part of it that the last round adds
  */
@@ -49,7 +49,7 @@ interface RoundStarts {
 /**
  * Counts starts of units if every lane takes `counts[b]` units of `laws[b]`, one law after another, for example from
  * buckets.
- * @param sizes n ≥ 1 of each wanted result, ascending
+ * @param sizes numbers of lanes n ≥ 1, ascending; each gets a result
  * @returns for each pattern of counts and each n, a number between 1 and n·m
  */
 export function computeOrderedStarts(
@@ -144,7 +144,7 @@ function countStarts(starts: Float64Array, sizes: readonly number[], step: numbe
 /**
  * Counts starts of units if lanes fetch their units and all stop together, after m units each on average. u(t) = Σ_j
  * P(S_j = t) over all j is the renewal density of the lengths.
- * @param sizes n ≥ 1 of each wanted result, ascending
+ * @param sizes numbers of lanes n ≥ 1, ascending; each gets a result
  * @returns the number of starts for each n and the number of iterations, as functions of m ≥ 1
  */
 export function computeFetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds: number) => FetchedStarts {

@@ -117,7 +117,8 @@ export function computeWindowSteps(
 ): StepLaws {
   const { values, survival } = law;
   const perBlock = groups * window.n;
-  // A step ends when the laws of groups and of blocks and the log tail together have changed enough.
+  // A step ends when three values together have changed enough: the laws of groups and of blocks, and the logarithm of
+  // the survival.
   const monitor = (i: number): number =>
     GROUP_EDGES * (2 - survival[i] - Math.min(1, survival[i] + perBlock / window.units)) -
     TAIL_EDGES * Math.log(Math.max(survival[i], NEGLIGIBLE_LIFE));

@@ -36,7 +36,7 @@ const ALL_BUT_CERTAIN = 20.7;
 /** Below this probability that any block of the device is active, two blocks are assumed never to be active at once. */
 const AT_MOST_ONE_ACTIVE = 1e-2;
 
-/** Blocks of a launch whose lives are certain and whose starts are random. */
+/** Blocks of a launch. How long each one is active is certain, but its start is random. */
 export interface ExactLives {
   /** Activity of a block from its start, on the cells of the profiles. */
   readonly fresh: ActivityProfile;
@@ -51,7 +51,7 @@ export interface ExactLives {
  * The slowest one takes longer for two independent reasons, whose effects add as squares: it has the longest block of
  * all, or it has more work in total. With several schedulers, the slowest scheduler counts instead.
  * @param slots block slots in use per multiprocessor
- * @param lives of the launch, if they are exact; `null` if blocks are draws
+ * @param lives how long the blocks of the launch are active, if this is certain; `null` if it is random
  */
 export function computeDrainCycles(
   profile: ActivityProfile,

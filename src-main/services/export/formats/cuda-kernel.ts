@@ -58,7 +58,7 @@ constexpr unsigned group_width = ${width}u;
 // Your work is a type with these members, on the device:
 //   using value = ...;                             what iterations add up to
 //   unsigned iterations(unsigned unit) const;      how long the unit is
-//   value step(unsigned unit, unsigned i) const;   what its iteration i adds; the threads of a unit take one each, side by side
+//   value step(unsigned unit, unsigned i) const;   what its iteration i adds; neighbouring threads of a unit run neighbouring iterations
 //   void end(unsigned unit, value sum) const;      ${several ? 'takes a part of the sum of a unit; it must add atomically to a result that is initially 0' : 'takes the sum, once for each unit'}
 
 /// Lists that a launch reads besides the work. Lists that a design does not need are null.

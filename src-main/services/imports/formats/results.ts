@@ -7,7 +7,7 @@ export const results: Importer = {
   text: 'a result file of a measurement (JSON lines, the plan first)',
   help: [
     'results.jsonl of a bundle',
-    'JSON lines: the plan first, then a record per line; a folder may hold several slices',
+    'JSON lines: the plan first, then a record per line; a folder may hold several such files',
   ],
   matches: ({ head }) => /^\{\s*"type"\s*:/.test(head),
   async read(input) {

@@ -128,7 +128,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
             ends: [`+${spread} points, predicted too fast`, `−${spread} points, too slow`],
             format: (value) => `${signed(value)} points`,
           }),
-          `Predicted minus measured efficiency. Equations: **${fixed(meanSize(equationErrorPoints.values), 1)} points** on average, at most ${fixed(largestSize(equationErrorPoints.values), 0)}. Soft waves (${FITTED}): **${fixed(meanSize(softErrorPoints.values), 1)}** on average, at most ${fixed(largestSize(softErrorPoints.values), 0)}. Only these 160 of the measured launches are printed.`,
+          `Predicted minus measured efficiency. Equations: **${fixed(meanSize(equationErrorPoints.values), 1)} points** on average, at most ${fixed(largestSize(equationErrorPoints.values), 0)}. Soft waves (${FITTED}): **${fixed(meanSize(softErrorPoints.values), 1)}** on average, at most ${fixed(largestSize(softErrorPoints.values), 0)}. Of the measured launches, the paper prints only these 160.`,
         ],
       };
     },

@@ -50,7 +50,7 @@ export const softSaturation: PageContent = {
   group: 'Device',
   question: 'How fast is a multiprocessor with w active thread groups?',
   text: [
-    'With few thread groups, an iteration takes its latency, whatever their number. With many, the multiprocessor issues for each in turn, and the time grows with their number. The knee between the two is soft. Four numbers describe a kernel on a device. They are derived from data sheets or fitted to a measured grid of launches.',
+    'With few thread groups, an iteration takes its latency, whatever their number. With many, the multiprocessor issues instructions for each in turn, and the time grows with their number. The knee between the two is soft. Four numbers describe a kernel on a device. They are derived from data sheets or fitted to a measured grid of launches.',
   ],
   equations: rows`
     fu(w) = \Bigl( \tau^p + \bigl( c \, q \lceil w / q \rceil \bigr)^p \Bigr)^{1/p} :: Cycles in which each of w active thread groups advances by one iteration.
