@@ -4,7 +4,7 @@ import { WIDE, isOutlined, offered, predicted, rankRows, readCount, statusBar, t
 
 // The first use of Lockstep with the keyboard only. newcomer.test.ts does the same by pointer.
 
-test.use({ viewport: WIDE, contextOptions: { reducedMotion: 'no-preference' } });
+test.use({ viewport: WIDE });
 
 test('a new user does everything with the keyboard alone, and the focus is always visible', async ({ page, own }) => {
   await open(page, own);

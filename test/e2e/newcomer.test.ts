@@ -1,17 +1,13 @@
-import { join } from 'node:path';
-import { expect, startHost, test } from './fixtures/browser.ts';
+import { expect, test } from './fixtures/browser.ts';
 import { expectReport, lengths, losses, textOf, theory, unwantedDevices } from './fixtures/newcomer.ts';
 import { WIDE, offered, predicted, rankRows, readCount, statusBar } from './fixtures/page.ts';
-import { temporaryFolder } from './fixtures/program.ts';
 
 // The first use of Lockstep by pointer, through every view. It is the only browser test of npm test.
 
 test.use({ viewport: WIDE, contextOptions: { reducedMotion: 'no-preference' } });
 
-test('by pointer, a new user goes from the example through every view to a report', async ({ page }) => {
-  const folder = temporaryFolder();
-  const host = await startHost(join(folder.path, 'first.db'));
-  await page.goto(host.address);
+test('by pointer, a new user goes from the example through every view to a report', async ({ page, first }) => {
+  await page.goto(first.address);
 
   await expect(page.getByRole('heading', { name: 'Study', level: 1 })).toBeVisible();
   await expect(page.getByRole('button', { name: 'Acts propagation Example study' })).toBeVisible();
@@ -105,8 +101,4 @@ test('by pointer, a new user goes from the example through every view to a repor
   const report = await saving;
   expect(report.suggestedFilename()).toMatch(/\.html$/);
   expectReport(await textOf(report), 'RTX 4090');
-
-  await page.close();
-  await host.interrupt();
-  folder.remove();
 });
