@@ -1,7 +1,7 @@
 import { startAgent, startRedis } from '../redis.ts';
 import { lacks } from '../tools.mjs';
 import { expect, open, test } from './fixtures/browser.ts';
-import { predicted } from './fixtures/page.ts';
+import { predicted, smallStudy } from './fixtures/page.ts';
 import { temporaryFolder } from './fixtures/program.ts';
 
 test.skip(lacks('redis-server'), 'redis-server is missing');
@@ -26,8 +26,7 @@ test('the settings take the Redis of agents, and the Runs view shows which agent
     await expect(page.getByText(/^Connected to redis:\/\/127\.0\.0\.1:\d+, 1 agent\./)).toBeVisible();
     await page.keyboard.press('Escape');
 
-    await page.keyboard.press('Control+Enter');
-    await predicted(page, 2);
+    await smallStudy(page);
     await page.keyboard.press('6');
     const agents = page.getByRole('region', { name: 'Agents' });
     const idle = /^1 agent at redis:\/\/127\.0\.0\.1:\d+; tasks under way: 0, waiting: 0$/;

@@ -17,7 +17,7 @@ const LARGE = JSON.stringify({
     threadsPerUnit: [1, 4, 8, 32],
     balancing: ['none', 'best-buckets(8)', 'window-sort(4096)', 'full-sort', 'dynamic-fetch'],
     blockThreads: { from: 32, to: 1024, step: 32 },
-    blocksPerMultiprocessor: { from: 1, to: 32 },
+    blocksPerMultiprocessor: { from: 1, to: 12 },
   },
 });
 

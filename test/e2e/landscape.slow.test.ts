@@ -1,34 +1,44 @@
+import { exampleStudy } from '../catalogue.ts';
 import { expect, open, test } from './fixtures/browser.ts';
-import { predicted, tabTo } from './fixtures/page.ts';
+import { drop, predicted, tabTo } from './fixtures/page.ts';
 
-async function landscapeOf(page: Parameters<typeof open>[0], name: string, runId: number): Promise<void> {
-  await page.keyboard.press('Control+k');
-  await page.keyboard.type(name);
-  await page.getByRole('option', { name: new RegExp(`^Study: .*${name}`) }).click();
-  await expect(page).toHaveTitle(new RegExp(name));
-  await page.keyboard.press('Control+Enter');
-  await predicted(page, runId);
-  await page.keyboard.press('2');
-}
+/** A GPU whose launches have both kinds of values, and a CPU. */
+const MIXED = {
+  ...exampleStudy('spmv-cpu'),
+  name: 'Mixed',
+  workload: { lengths: 'geometric(0.05)', units: 65_536 },
+  devices: ['nvidia-a100-sxm4-40gb', 'nvidia-grace-gh200'],
+  axes: {
+    threadsPerUnit: [1, 2],
+    balancing: ['none', 'row-split', 'merge-path'],
+    blockThreads: [64, 128, 256],
+    unitsPerThread: [1, 4],
+    blocksPerMultiprocessor: [1, 4],
+    cores: { from: 1, to: 72, step: 8 },
+  },
+};
 
 test('a map shows the launches of its own device, and keeps launches of one number apart', async ({ page, own }) => {
   await open(page, own);
-  await landscapeOf(page, 'on CPUs and a GPU', 2);
+  await drop(page.getByRole('region', { name: 'Workload' }), 'mixed.json', JSON.stringify(MIXED));
+  await expect(page).toHaveTitle(/^Mixed –/);
+  await page.keyboard.press('Control+Enter');
+  await predicted(page, 2);
+  await page.keyboard.press('2');
   const map = page.getByRole('application', { name: /^Predicted time over/ });
-  await expect(map).toHaveAccessibleName(/over block size, threads and units per slot/);
+  await expect(map).toHaveAccessibleName(/over block size, threads and launch/);
+  await page.getByRole('radio', { name: 'Slices' }).click();
+  const launches = page.getByRole('region', { name: 'Along launch' });
+  await expect(launches.getByText('1/SM', { exact: true })).toBeVisible();
+  await expect(launches.getByText(/^1\/s/)).toBeVisible();
+
+  await page.getByRole('radio', { name: 'Heat map' }).click();
   await page.getByRole('combobox', { name: /^Device: / }).click();
   await page.getByRole('option', { name: 'Grace GH200' }).click();
   await expect(map).toHaveAccessibleName(/over balancing and cores; best [\d.]+\s[mµ]s/);
   const numbers = page.getByRole('table', { name: 'The design against the baseline' });
   // The baseline is a design of the same device.
   await expect(numbers.getByRole('row', { name: /^Cores \d+ \d+/ })).toBeVisible();
-
-  await landscapeOf(page, 'Mandelbrot', 3);
-  await expect(map).toHaveAccessibleName(/over block size, threads and launch/);
-  await page.getByRole('radio', { name: 'Slices' }).click();
-  const launches = page.getByRole('region', { name: 'Along launch' });
-  await expect(launches.getByText('1/SM', { exact: true })).toBeVisible();
-  await expect(launches.getByText(/^1\/s/)).toBeVisible();
 });
 
 test('ranges and a map filter every view, by keys and pointer, and can be cleared', async ({ page, host }) => {

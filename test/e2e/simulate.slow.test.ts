@@ -6,7 +6,7 @@ test('the key S simulates designs, the ranking sorts them, and T shows one over 
   await page.setViewportSize({ width: 1440, height: 900 });
   await open(page, own);
   await predicted(page, 1);
-  await smallStudy(page, [1, 2, 4], 65_536);
+  await smallStudy(page, [1, 2, 4], 8192);
   await page.keyboard.press('3');
   await rankRows(page).first().click();
   const order = page.getByRole('combobox', { name: /^Sorted by/ });
