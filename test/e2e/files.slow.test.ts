@@ -14,7 +14,10 @@ const sheet = (page: Page) => page.getByRole('dialog', { name: /^Import / });
 const inSheet = (page: Page, role: Parameters<Page['getByRole']>[0], name: string | RegExp) =>
   sheet(page).getByRole(role, { name });
 
-test('a dropped, chosen or pasted table and a graph become the workload, until undone', async ({ page, own }) => {
+test('dropped, chosen and pasted tables and graphs become the workload, by chosen columns, until undone', async ({
+  page,
+  own,
+}) => {
   // The listener is set before the page answers, because a key may reach a busy page too early.
   const chooser = page.waitForEvent('filechooser');
   await open(page, own);
@@ -54,10 +57,8 @@ test('a dropped, chosen or pasted table and a graph become the workload, until u
   await drop(editor(page), 'web.txt', '# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n0\t1\n0\t2\n0\t3\n2\t0\n3\t0\n');
   await expect(statusBar(page)).toContainText('web.txt imported: 4 units. Each vertex of the edge list is a unit');
   await expect(law(page)).toHaveAccessibleName(/web\.txt: mean 1\.3/);
-});
 
-test('the user chooses the columns of an unknown table, and the workload follows the file', async ({ page, own }) => {
-  await open(page, own);
+  // The user chooses the columns of an unknown table.
   await page.keyboard.press('8');
   await drop(page.getByRole('main'), 'jobs.tsv', 'job\thops\tms\n7\t5\t0.5\n9\t5\t0.25\n4\t9\t1\n');
   await expect(sheet(page).getByText('3 units, 3 distinct lengths')).toBeVisible();
@@ -65,14 +66,6 @@ test('the user chooses the columns of an unknown table, and the workload follows
   await sheet(page).getByRole('button', { name: 'ms', exact: true }).click();
   await expect(sheet(page).getByRole('alert')).toContainText('Line 2 of ms has 0.5. Lengths are whole numbers');
   await expect(inSheet(page, 'button', /^Use/)).toBeDisabled();
-  await sheet(page).getByRole('button', { name: 'job', exact: true }).click();
-  await inSheet(page, 'radio', 'Counted lengths').click();
-  await expect(sheet(page).getByText('19 units, 3 distinct lengths')).toBeVisible();
-  await inSheet(page, 'radio', 'One unit').click();
-  await sheet(page).getByRole('button', { name: 'hops', exact: true }).click();
-  await inSheet(page, 'radio', 'Data').click();
-  await expect(sheet(page).getByRole('alert')).toContainText('has the text “job”');
-  await inSheet(page, 'radio', 'Names').click();
   await sheet(page).getByRole('button', { name: 'hops', exact: true }).click();
   await inSheet(page, 'button', 'Use 3 units').click();
   await expect(page).toHaveURL(/#\/study/);
@@ -97,7 +90,69 @@ test('the user chooses the columns of an unknown table, and the workload follows
   await expect(page.getByRole('spinbutton', { name: 'Number of units' })).toHaveValue('2');
 });
 
-test('the import of an Optuna storage asks for time unit and axes, and remembers them', async ({ page, own }) => {
+test('wrong files and hostile studies are refused, and a chart is saved as PNG, SVG and CSV', async ({
+  page,
+  host,
+}) => {
+  await open(page, host);
+  const before = await offered(page);
+  await drop(editor(page), 'wrong.csv', 'length,probability\n10,0.5\n20,many\n');
+  await inSheet(page, 'radio', 'Probabilities').click();
+  await inSheet(page, 'combobox', /^Column of probabilities/).click();
+  await page.getByRole('option', { name: /^probability/ }).click();
+  await expect(sheet(page).getByRole('alert')).toHaveText(
+    'Line 3 of probability has the text “many”. Choose a column of numbers.',
+  );
+  await page.keyboard.press('Escape');
+  await drop(editor(page), 'wrong.xlsx', 'PK');
+  const refusal = page.getByRole('alert').filter({ hasText: 'wrong.xlsx could not be imported' });
+  await expect(refusal).toContainText('Save it as CSV');
+  await expect(law(page)).toHaveAccessibleName(/acts-propagation-steps\.csv: mean 38\.6/);
+  expect(await offered(page)).toBe(before);
+  await refusal.getByRole('button', { name: 'Dismiss' }).click();
+  await expect(refusal).toBeHidden();
+
+  const study = JSON.parse(readFileSync(join(ROOT, 'db/examples/geometric.json'), 'utf8')) as object;
+  const hostile = JSON.stringify({ ...study, name: 'Intruder' }).replace('{', '{"__proto__":{"polluted":true},');
+  await drop(editor(page), 'intruder.json', hostile);
+  await expect(page.getByRole('alert').filter({ hasText: 'intruder.json was not opened' })).toContainText('__proto__');
+  await expect(page).toHaveTitle(/^Acts propagation/);
+  expect(await page.evaluate(() => 'polluted' in {})).toBe(false);
+  await page.getByRole('navigation', { name: 'Views' }).getByRole('button').first().click();
+  await expect(page.getByRole('menuitem', { name: /^Acts propagation/ })).toBeVisible();
+  await expect(page.getByRole('menuitem', { name: /Intruder/ })).toHaveCount(0);
+
+  await page.keyboard.press('Escape');
+  await theory(page).click();
+  const chart = page.getByRole('figure', { name: /^Performance loss/ });
+  const save = async (item: string) => {
+    await chart.hover();
+    await chart.getByRole('button', { name: 'Export this chart' }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: item }).click(),
+    ]);
+    return { name: download.suggestedFilename(), content: readFileSync(await download.path()) };
+  };
+  const png = await save('Save as PNG');
+  expect(png.name).toBe('performance-loss.png');
+  expect(png.content.subarray(0, 8)).toEqual(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]));
+  const width = png.content.readUInt32BE(16);
+  expect(width).toBeGreaterThan(400); // The picture is twice as large as the chart on screen.
+  const svg = await save('Save as SVG');
+  expect(svg.name).toBe('performance-loss.svg');
+  expect(svg.content.toString()).toMatch(/^<svg[^>]*>[^]*aggregate[^]*<\/svg>$/);
+  const csv = await save('Save data as CSV');
+  expect(csv.name).toBe('performance-loss.csv');
+  const rows = csv.content.toString().split('\n');
+  expect(rows[0]).toBe('n,mean loss,aggregate loss,standard deviation');
+  expect(rows[1]).toMatch(/^1,1,1,/);
+});
+
+test('an import of times remembers its choices, and compiled code fills chosen fields of a profile', async ({
+  page,
+  own,
+}) => {
   const trials = [8_590, 8_638].map((number) => ({ values: [number], parameters: { number, BLOCK: 896 } }));
   const storage = optunaStorage([{ name: 'walk', trials }]);
   const axis = (parameter: string) => sheet(page).getByRole('combobox', { name: new RegExp(`^Axis of ${parameter}:`) });
@@ -126,79 +181,11 @@ test('the import of an Optuna storage asks for time unit and axes, and remembers
     await expect(sheet(page)).toBeHidden();
     await expect(statusBar(page)).toContainText(`${time}.db: study of Optuna, 2 cases; 2 designs of run 1`);
   }
-});
 
-test('a wrong file is refused with its line, a hostile study with its field', async ({ page, host }) => {
-  await open(page, host);
-  const before = await offered(page);
-  await drop(editor(page), 'wrong.csv', 'length,probability\n10,0.5\n20,many\n');
-  await inSheet(page, 'radio', 'Probabilities').click();
-  await inSheet(page, 'combobox', /^Column of probabilities/).click();
-  await page.getByRole('option', { name: /^probability/ }).click();
-  await expect(sheet(page).getByRole('alert')).toHaveText(
-    'Line 3 of probability has the text “many”. Choose a column of numbers.',
-  );
-  await page.keyboard.press('Escape');
-  await drop(editor(page), 'wrong.xlsx', 'PK');
-  const refusal = page.getByRole('alert').filter({ hasText: 'wrong.xlsx could not be imported' });
-  await expect(refusal).toContainText('Save it as CSV');
-  await expect(law(page)).toHaveAccessibleName(/acts-propagation-steps\.csv: mean 38\.6/);
-  expect(await offered(page)).toBe(before);
-  await refusal.getByRole('button', { name: 'Dismiss' }).click();
-  await expect(refusal).toBeHidden();
-
-  const study = JSON.parse(readFileSync(join(ROOT, 'db/examples/geometric.json'), 'utf8')) as Record<string, unknown>;
-  const hostile = (change: Record<string, unknown>) => JSON.stringify({ ...study, name: 'Intruder', ...change });
-  const bad: readonly (readonly [string, RegExp])[] = [
-    [hostile({ kernel: { ...(study['kernel'] as object), registersPerThread: -4 } }), /kernel\.registersPerThread/],
-    [hostile({ axes: { ...(study['axes'] as object), blockThreads: { from: 1, to: 1e12, step: 1 } } }), /blockThreads/],
-    [hostile({}).replace('{', '{"__proto__":{"polluted":true},'), /__proto__/],
-    ['{"lockstep": 1, "name": ', /line 1/i],
-  ];
-  for (const [text, expected] of bad) {
-    await drop(editor(page), 'intruder.json', text);
-    await expect(page.getByRole('alert').filter({ hasText: 'intruder.json was not opened' })).toContainText(expected);
-    await expect(page).toHaveTitle(/^Acts propagation/);
-  }
-  expect(await page.evaluate(() => 'polluted' in {})).toBe(false);
-  await page.getByRole('navigation', { name: 'Views' }).getByRole('button').first().click();
-  await expect(page.getByRole('menuitem', { name: /^Acts propagation/ })).toBeVisible();
-  await expect(page.getByRole('menuitem', { name: /Intruder/ })).toHaveCount(0);
-});
-
-test('a chart is saved as PNG, as SVG and as a table of its numbers', async ({ page, host }) => {
-  await open(page, host);
-  await theory(page).click();
-  const chart = page.getByRole('figure', { name: /^Performance loss/ });
-  const save = async (item: string) => {
-    await chart.hover();
-    await chart.getByRole('button', { name: 'Export this chart' }).click();
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('menuitem', { name: item }).click(),
-    ]);
-    return { name: download.suggestedFilename(), content: readFileSync(await download.path()) };
-  };
-  const png = await save('Save as PNG');
-  expect(png.name).toBe('performance-loss.png');
-  expect(png.content.subarray(0, 8)).toEqual(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]));
-  const width = png.content.readUInt32BE(16);
-  expect(width).toBeGreaterThan(400); // The picture is twice as large as the chart on screen.
-  const svg = await save('Save as SVG');
-  expect(svg.name).toBe('performance-loss.svg');
-  expect(svg.content.toString()).toMatch(/^<svg[^>]*>[^]*aggregate[^]*<\/svg>$/);
-  const csv = await save('Save data as CSV');
-  expect(csv.name).toBe('performance-loss.csv');
-  const rows = csv.content.toString().split('\n');
-  expect(rows[0]).toBe('n,mean loss,aggregate loss,standard deviation');
-  expect(rows[1]).toMatch(/^1,1,1,/);
-});
-
-test('compiled code fills chosen fields of a profile, and a log without a kernel is refused', async ({ page, own }) => {
+  await page.keyboard.press('1');
   const profile = page.getByRole('region', { name: 'Kernel profile' });
   const instructions = profile.getByRole('spinbutton', { name: 'Instructions per iteration' });
   const registers = profile.getByRole('spinbutton', { name: 'Registers per thread' });
-  await open(page, own);
   const before = await registers.inputValue();
   await drop(profile, 'kernels.ptx', readFileSync(join(ROOT, 'test/data/inspect/kernels.ptx'), 'utf8'));
   await expect(inSheet(page, 'combobox', /^Kernel: csr/)).toBeVisible();

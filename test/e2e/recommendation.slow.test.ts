@@ -49,7 +49,7 @@ async function tieBand(host: Host, run: number): Promise<readonly RankedRow[]> {
   return all.filter(({ tied }) => tied);
 }
 
-test('the answer to an earlier version of the study is dimmed and cannot be copied', async ({ page, own }) => {
+test('the card answers the study as it is edited, and dims the answer to an earlier version', async ({ page, own }) => {
   // While `holds` is true, the page receives no answer.
   const held: (() => void)[] = [];
   let holds = false;
@@ -75,14 +75,11 @@ test('the answer to an earlier version of the study is dimmed and cannot be copi
   await expect(card(page).locator('.columns')).toHaveCSS('opacity', '1');
   await expect(card(page).locator('.rest.selectable')).not.toHaveText(before!);
   await expect(picked).toBeVisible();
-});
 
-test('after edits the card shows a tied best design of the full ranking, with its time', async ({ page, own }) => {
-  await open(page, own);
-  await predicted(page, 1);
+  // After edits the card shows a tied best design of the full ranking, with its time.
   const edits = [['Serial fraction', '0.2'], ['Once per unit', '1500'], ['Memory traffic per iteration', '16'], ['Dependent loads per iteration', '2'], ['Number of units', '50000']] as const; // prettier-ignore
   for (const [name, value] of edits) await fill(page, name, value);
-  const shown = await settled(page);
+  await settled(page);
   const [main, rest] = await shown.locator('.main, .rest.selectable').allTextContents();
   const time = await shown.locator('.time b').textContent();
   await page.keyboard.press('Escape');
@@ -94,23 +91,18 @@ test('after edits the card shows a tied best design of the full ranking, with it
   const blocks = /^[\d,]+/.exec(rest)![0];
   const cap = /at most (\d+)/.exec(rest)?.[1] ?? null;
   const number = (text: string) => Number(text.replaceAll(',', ''));
-  const picked = tied.find(
+  const chosen = tied.find(
     ({ design }) =>
       design.threadsPerUnit === number(said['u']) &&
       design.blockThreads === number(said['block']) &&
       design.gridBlocks === number(blocks) &&
       design.registerCap === (cap === null ? null : number(cap)),
   );
-  expect(picked, `${main}; ${rest}`).toBeDefined();
-  expect(time).toBe(timeText(picked!.timeMs));
-});
+  expect(chosen, `${main}; ${rest}`).toBeDefined();
+  expect(time).toBe(timeText(chosen!.timeMs));
 
-test('the card follows σ while it is dragged, and an origin each edit', async ({ page, own }) => {
-  await open(page, own);
-  await predicted(page, 1);
-  await settled(page);
-  const time = card(page).locator('.time b');
-  const before = (await time.textContent())!;
+  // The card and its maps follow σ while it is dragged.
+  const timeShown = card(page).locator('.time b');
   const maps = card(page).getByRole('toolbar', { name: 'Landscape by threads per unit' });
   const map = maps.getByRole('button', { name: /^4 threads per unit, best [\d.]+ [mµ]s/ });
   const nameBefore = (await map.getAttribute('aria-label'))!;
@@ -120,7 +112,7 @@ test('the card follows σ while it is dragged, and an origin each edit', async (
   await page.mouse.move(track.x + track.width * 0.1, y);
   await page.mouse.down();
   await page.mouse.move(track.x + track.width * 0.9, y, { steps: 12 });
-  await expect(time).not.toHaveText(before); // The user still holds the slider.
+  await expect(timeShown).not.toHaveText(time!); // The user still holds the slider.
   await expect(map).not.toHaveAccessibleName(nameBefore);
   await page.mouse.up();
 
@@ -144,9 +136,13 @@ test('the card follows σ while it is dragged, and an origin each edit', async (
   await expect(card(page).getByRole('heading', { name: 'No design can run' })).toBeVisible();
 });
 
-test('a key copies the header, and a small map opens the whole map', async ({ page, host, context }) => {
+test('keys copy the header, open a map, and unfold the recommendation in other views', async ({
+  page,
+  own,
+  context,
+}) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  await open(page, host);
+  await open(page, own);
   await predicted(page, 1);
   const answered = await settled(page);
   await page.keyboard.press('h');
@@ -168,11 +164,9 @@ test('a key copies the header, and a small map opens the whole map', async ({ pa
   const map = page.getByRole('application', { name: /^Predicted time over block size/ });
   await expect(map).toHaveAccessibleName(new RegExp(`best ${said.groups!['best'].slice(0, 5)}`));
   await expect(page.getByRole('heading', { name: `${said.groups!['u']} threads per unit`, exact: true })).toBeVisible();
-});
 
-test('in other views the recommendation is one line, which a key opens and Escape closes', async ({ page, own }) => {
-  await open(page, own, '#/ranking');
-  await predicted(page, 1);
+  // In other views the recommendation is one line, which a key opens and Escape closes.
+  await page.keyboard.press('3');
   await expect(rankRows(page).first()).toBeVisible();
   const line = page.getByRole('button', { name: /^Recommendation\. .* threads? per unit, .* [mµ]s, .* best$/ });
   await expect(line).toBeVisible();

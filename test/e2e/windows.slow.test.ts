@@ -39,15 +39,16 @@ async function openSmall(page: Page, host: Host): Promise<void> {
   await expect(page).toHaveTitle(/^Any machine –/);
 }
 
-async function expectEditsAgree(first: Page, second: Page): Promise<void> {
-  await expect(second).toHaveTitle(/^Any machine –/);
-  await rename(first, 'Shared');
-  await expect(rail(second).getByRole('button', { name: /^Shared/ })).toBeVisible();
-  await expect(second).toHaveTitle(/^Shared –/);
-  await second.getByRole('spinbutton', { name: 'Registers per thread' }).fill('80');
+/** Renames the study in the first window, and sets its registers in the second one. */
+async function expectEditsAgree(first: Page, second: Page, name: string, registers: string): Promise<void> {
+  await expect(second).not.toHaveTitle(new RegExp(`^${name} –`));
+  await rename(first, name);
+  await expect(rail(second).getByRole('button', { name: new RegExp(`^${name} `) })).toBeVisible();
+  await expect(second).toHaveTitle(new RegExp(`^${name} –`));
+  await second.getByRole('spinbutton', { name: 'Registers per thread' }).fill(registers);
   for (const key of ['Enter', 'Escape']) await second.keyboard.press(key);
-  await expect(first.getByRole('spinbutton', { name: 'Registers per thread' })).toHaveValue('80');
-  await expect(first).toHaveTitle(/^Shared –/);
+  await expect(first.getByRole('spinbutton', { name: 'Registers per thread' })).toHaveValue(registers);
+  await expect(first).toHaveTitle(new RegExp(`^${name} –`));
 }
 
 async function expectStudiesAgree(first: Page, second: Page): Promise<void> {
@@ -63,11 +64,11 @@ async function expectStudiesAgree(first: Page, second: Page): Promise<void> {
   await expect(first).toHaveTitle(/^Shared –/);
 }
 
-async function expectRunsAgree(first: Page, second: Page): Promise<void> {
+async function expectRunsAgree(first: Page, second: Page, runId: number): Promise<void> {
   await first.keyboard.press('Control+Enter');
-  await predicted(first, 2);
-  await expect(rail(second).getByRole('button', { name: /^Run 2,/ })).toBeVisible();
-  await predicted(second, 2);
+  await predicted(first, runId);
+  await expect(rail(second).getByRole('button', { name: new RegExp(`^Run ${runId},`) })).toBeVisible();
+  await predicted(second, runId);
 }
 
 async function expectHistoriesAgree(first: Page, second: Page): Promise<void> {
@@ -88,24 +89,27 @@ async function expectHistoriesAgree(first: Page, second: Page): Promise<void> {
   await expect(seen).toBeVisible();
 }
 
-test('two tabs of one host', async ({ page, own }) => {
+test('two tabs of one host agree, and so does another process on the same database file', async ({
+  page,
+  browser,
+  own,
+}) => {
   await openSmall(page, own);
-  const second = await page.context().newPage();
-  await second.goto(page.url());
-  await expectEditsAgree(page, second);
-  await expectStudiesAgree(page, second);
-  await expectRunsAgree(page, second);
-  await expectHistoriesAgree(page, second);
-});
+  const tab = await page.context().newPage();
+  await tab.goto(page.url());
+  await expectEditsAgree(page, tab, 'Shared', '80');
+  await expectStudiesAgree(page, tab);
+  await expectRunsAgree(page, tab, 2);
+  await expectHistoriesAgree(page, tab);
+  await tab.close();
 
-// Between two processes the only message is that the file has changed, so an edit and a run are enough to test.
-test('two processes on one database file', async ({ page, browser, own }) => {
+  // Between two processes the only message is that the file has changed, so an edit and a run are enough to test.
   const other = await startHost(own.databaseFile);
-  await openSmall(page, own);
-  const second = await (await browser.newContext()).newPage();
-  await open(second, other, new URL(page.url()).hash);
-  await expectEditsAgree(page, second);
-  await expectRunsAgree(page, second);
-  await second.context().close();
+  await page.keyboard.press('1');
+  const window = await (await browser.newContext()).newPage();
+  await open(window, other, new URL(page.url()).hash);
+  await expectEditsAgree(page, window, 'Common', '96');
+  await expectRunsAgree(page, window, 3);
+  await window.context().close();
   await other.interrupt();
 });
