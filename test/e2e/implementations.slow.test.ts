@@ -38,7 +38,7 @@ test('a second implementation is added, predicted, ranked, compared and removed'
   await list.getByRole('radio', { checked: true }).press('ArrowUp');
   await expect(list.getByRole('radio', { checked: true })).toHaveAccessibleName(/^propagate/);
   await expect(instructions).toHaveValue('560');
-  await expectAccessible(page, 'study with two implementations', 'both');
+  await expectAccessible(page, 'study with two implementations', 'main');
 
   await page.keyboard.press('Control+Enter');
   await predicted(page, 3);
