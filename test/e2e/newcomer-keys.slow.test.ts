@@ -55,17 +55,19 @@ test('a new user does everything with the keyboard alone, and the focus is alway
   await expect(form).toBeHidden();
   const chips = page.getByRole('group', { name: 'Filter', exact: true });
   await expect.poll(async () => readCount((await chips.locator('.hint').textContent())!)).toBeLessThan(fewer);
-  await keys.press('Control+k');
-  await expect(page.getByRole('combobox', { name: 'Search or run a command' })).toBeFocused();
-  await keys.type('sort by waves');
-  await keys.press('Enter');
+  const command = async (words: string) => {
+    const palette = page.getByRole('combobox', { name: 'Search or run a command' });
+    await keys.press('Control+k');
+    await expect(palette).toBeFocused();
+    await keys.type(words);
+    await keys.press('Enter');
+    // The palette takes the next key until it has closed.
+    await expect(palette).toBeHidden();
+  };
+  await command('sort by waves');
   await expect(page.getByRole('combobox', { name: 'Sorted by: waves' })).toBeVisible();
-  await keys.press('Control+k');
-  await keys.type('sort by predicted');
-  await keys.press('Enter');
-  await keys.press('Control+k');
-  await keys.type('clear the filter');
-  await keys.press('Enter');
+  await command('sort by predicted');
+  await command('clear the filter');
   await expect(chips).toBeHidden();
 
   await keys.press('l');
