@@ -10,7 +10,9 @@ const keyOf = (id: number): string => `draft.${id}`;
 export function keepDraft(drafts: Drafts, id: number, saved: Study, draft: Study): void {
   try {
     drafts.setItem(keyOf(id), JSON.stringify({ saved, draft }));
-  } catch {}
+  } catch {
+    // The storage is full or forbidden, so the draft is not kept.
+  }
 }
 
 export function dropDraft(drafts: Drafts, id: number): void {

@@ -5,7 +5,7 @@ import { expect, open, test } from './fixtures/browser.ts';
 import { drop, predicted, WIDE } from './fixtures/page.ts';
 import { ROOT } from './fixtures/program.ts';
 
-// A new user needs few actions from a file to an answer. Each step below is one action: a dropped file, a click or a key.
+// A new user needs few actions from a file to an answer. Each step below is one action: a dropped file, a click, a key.
 // wayfinding.slow.test.ts does the same from a table of lengths.
 
 test.use({ viewport: WIDE });
