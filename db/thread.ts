@@ -51,6 +51,7 @@ function serve(open: OpenStore): void {
 }
 
 function answer({ store }: OpenStore, { id, method, args }: Extract<ToThread, { kind: 'call' }>): void {
+  // Client and thread share the type of `Store`, so the arguments fit. The type of a message cannot express this.
   const run = store[method] as (...args: readonly unknown[]) => Result<unknown>;
   let result: Result<unknown>;
   try {

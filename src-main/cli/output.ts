@@ -12,6 +12,7 @@ import { messageText } from '../../src-workers/domain/text.ts';
 export interface Streams {
   out(text: string): void;
   err(text: string): void;
+  /** Resolves when all written text has left the process. It is absent if writing is never delayed. */
   drained?(): Promise<void>;
   readonly interactive: boolean;
   readonly columns: number;

@@ -5,6 +5,7 @@ interface ExportDoor {
   call(name: 'export.next', input: { readonly part: number }): Promise<Result<ExportPart>>;
 }
 
+/** Yields a document in parts, because the whole may exceed the longest string. Throws a `FailureError`. */
 export async function* documentParts(engine: ExportDoor, document: ExportDocument): AsyncGenerator<string, void> {
   let part: ExportPart = document;
   while (part.next !== undefined) {

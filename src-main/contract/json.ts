@@ -29,6 +29,7 @@ function matchAt(expression: RegExp, text: string, offset: number): string {
 interface Fault {
   readonly offset: number;
   readonly expected: string;
+  /** A field that occurs a second time. JSON allows this, but JavaScript silently keeps only the last one. */
   readonly again?: string;
 }
 

@@ -32,6 +32,7 @@ const LIMITS = {
 /** A property of designs that a target does not support, or supports only up to a limit. */
 export interface TargetLimit {
   readonly quantity: keyof typeof LIMITS;
+  /** Null if the target does not support the property at all. */
   readonly atMost: number | null;
 }
 

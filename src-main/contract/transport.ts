@@ -177,6 +177,7 @@ export interface Connection {
   close(): void;
 }
 
+/** Serves one page. `send` may throw on a message that it cannot carry. */
 export function serveConnection(engine: EngineDoor, send: (message: ServerMessage) => void): Connection {
   const gone = new AbortController();
   let inFlight = 0;

@@ -244,6 +244,7 @@ export type BenchRecord =
   /** After a failed case, later cases still run while the device works. */
   | { readonly type: 'failed'; readonly case: string; readonly message: string }
   | { readonly type: 'lost'; readonly message: string }
+  /** The last line of a run that was not interrupted. */
   | { readonly type: 'done'; readonly elapsedMs: number };
 
 /** A value that was not read is absent. */

@@ -253,6 +253,7 @@ export function unseenParameters(
   );
 }
 
+/** Predicts as if the GPU had not been measured. */
 export function unseenPairs(
   judged: Judged,
   gpu: MeasuredGpu,

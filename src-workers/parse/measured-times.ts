@@ -25,6 +25,7 @@ export const TIME = new RegExp(`^(?:${WORDS})[ _]*[([]?(s|ms|us|µs|ns)[)\\]]?$`
 const WITHOUT_UNIT = new RegExp(`^(?:${WORDS})$`, 'i');
 const EXPECTED = 'a column of times such as time_ms or time_us';
 
+/** Columns of an exported ranking that are not parameters of a design. */
 const OF_RANKING: ReadonlySet<string> = new Set([
   'rank', 'time_ms', 'mean_loss', 'aggregate_loss', 'occupancy_fraction', 'resident_blocks', 'waves', 'limited_by', 'fidelity',
   'predicted_ms', 'simulated_ms', 'simulated_low_ms', 'simulated_high_ms', 'simulated_median_ms', 'replications', 'measured_ms',

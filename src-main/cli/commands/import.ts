@@ -72,6 +72,7 @@ interface ImportOptions extends GlobalOptions {
   readonly study?: string;
 }
 
+/** A study is saved with the path of its folder, because paths in the study are relative to that folder. */
 async function importCommand(engine: Engine, terminal: Terminal, file: string, options: ImportOptions): Promise<void> {
   const bytes = unwrap(await readImportFile(file));
   const { kind } = fileKind(bytes);

@@ -44,6 +44,7 @@ const LEADING = 4;
 const VARIANTS_OF_DRAW = 3;
 const MAX_LISTED = 40;
 const MAX_EQUAL = 16;
+/** Inputs with a smaller gain are not listed as worth knowing. */
 const LEAST_GAIN = 0.001;
 
 export async function uncertainty(
@@ -73,6 +74,7 @@ export async function uncertainty(
   const promising = await promisingDesigns(device, groups, draws, times);
   const rivals = new Set([picked, ...prediction.equal.slice(0, MAX_EQUAL), ...promising]);
   const competing = rivals.size;
+  // Designs that the caller adds must not change the results of the other designs.
   const designs = Uint32Array.from(new Set([...rivals, ...asked])).filter(
     (design) => design >= 0 && design < device.size,
   );

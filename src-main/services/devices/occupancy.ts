@@ -10,6 +10,7 @@ export interface OccupancyReport {
   readonly warpsPerSm: number;
   readonly occupancyFraction: number;
   readonly limitedBy: readonly LimitingFactor[];
+  /** The blocks that each resource alone would allow; null if the launch does not use the resource. */
   readonly limits: Readonly<Record<LimitingFactor, number | null>>;
   /** The limit that a single block exceeds; null if it exceeds none, even if all its resources together do not fit. */
   readonly refused: string | null;

@@ -245,6 +245,7 @@ interface LinkedCase {
   readonly index: number;
   readonly device: Device;
   readonly result: CaseResult;
+  /** Whether the time equals the prediction, and so was not measured. */
   readonly predicted: boolean;
 }
 

@@ -57,6 +57,7 @@ export function scriptProgram(file: string, args: readonly string[], cwd: string
   return { program: process.execPath, args: [file, ...args], cwd, env };
 }
 
+/** Runs a program. All records are processed when the call resolves. It rejects only if `take` has a bug. */
 export async function runProgram(
   program: Program,
   limits: ProgramLimits,

@@ -366,6 +366,7 @@ async function emulationTarget(): Promise<MeasuringTarget> {
   return { id: EMULATION_TARGET, backend: 'program', available: emulator.ok, label, device: null, advice: emulator.ok ? 'This target checks results, but measures no times.' : '' }; // prettier-ignore
 }
 
+/** Lists the targets of the kind of `id`. Listing all kinds would take time, because CUDA needs a compiler. */
 export async function targetsLike(
   id: string,
   programs: MeasuringPrograms,

@@ -29,6 +29,7 @@ export interface ScatterInput {
 
 export const MARKED = 5;
 
+/** With more points than this, only the selected design has an interval. */
 const MAX_BARS = 400;
 const WIDE_PX = 460;
 

@@ -31,6 +31,7 @@ export interface PmfInput {
   readonly widthPx: number;
 }
 
+/** The tail of at most this probability is not drawn. */
 const TAIL = 1e-3;
 /**
  * If the longest unit exceeds the mean by this factor, the axis is logarithmic: a linear axis would have almost all

@@ -175,6 +175,7 @@ export function nvidiaResidency(
   });
 }
 
+/** @returns 0 blocks for a launch that cannot run; a failure for an unknown capability or an invalid usage */
 export function nvidiaResidentBlocks(computeCapability: string, usage: BlockUsage): Result<Residency> {
   const rules = nvidiaOccupancyRules(computeCapability);
   if (!rules.ok) return rules;
