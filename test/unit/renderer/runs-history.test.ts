@@ -2,28 +2,14 @@ import { expect, it } from 'vitest';
 import type { RunSummary } from '../../../src-main/contract/api.ts';
 import * as filter from '../../../src-renderer/views/runs/filter.ts';
 
+const RUN = { kind: 'sweep', state: 'complete', studyId: 1, sourceRunId: null, note: '', tags: [], bestDesign: '' };
 const run = (id: number, change: Partial<RunSummary> = {}) =>
-  ({
-    id,
-    kind: 'sweep',
-    state: 'complete',
-    studyId: 1,
-    sourceRunId: null,
-    bestTimeMs: 10 / id,
-    name: `Run ${id}`,
-    note: '',
-    tags: [],
-    bestDesign: '',
-    ...change,
-  }) as RunSummary;
+  ({ ...RUN, id, bestTimeMs: 10 / id, name: `Run ${id}`, ...change }) as RunSummary;
 
 it('the run that a run is compared with is the previous prediction of the same study, or else the next one', () => {
   const runs = [run(5), run(4, { kind: 'bench' }), run(3, { state: 'failed' }), run(2), run(1, { studyId: 2 })];
-
-  expect(filter.comparedRun(runs[0], runs)?.id).toBe(2);
-  expect(filter.comparedRun(runs[3], runs)?.id).toBe(5);
-  expect(filter.comparedRun(runs[4], runs)).toBeNull();
-  expect(filter.comparedRun(runs[1], runs)).toBeNull();
+  const compared = [0, 3, 4, 1].map((at) => filter.comparedRun(runs[at], runs)?.id);
+  expect(compared).toEqual([2, 5, undefined, undefined]);
 });
 
 it('the best time of each run is listed separately for predictions and measurements, oldest first', () => {
@@ -44,30 +30,23 @@ it('the best time of each run is joined only with runs of the same kernel and wo
   expect(ids(1)).toEqual([['predicted', [2]], ['simulated', [4]]]); // prettier-ignore
 });
 
-it('the history is filtered by words, state and tag together', () => {
-  const runs = [
-    run(1, { tags: ['keep'], note: 'first look' }),
-    run(2, { state: 'failed' }),
-    run(3, { tags: ['keep'] }),
-  ];
-  const any = { find: '', state: 'any', tag: '' } as const;
-  expect(filter.filterRuns(runs, { ...any, find: 'LOOK first' }).map(({ id }) => id)).toEqual([1]);
-  expect(filter.filterRuns(runs, { ...any, find: 'failed' }).map(({ id }) => id)).toEqual([2]);
-  expect(filter.filterRuns(runs, { ...any, find: '#2' }).map(({ id }) => id)).toEqual([2]);
-  expect(filter.filterRuns(runs, { ...any, tag: 'keep' }).map(({ id }) => id)).toEqual([1, 3]);
-  expect(filter.filterRuns(runs, { find: 'run', state: 'complete', tag: 'keep' })).toHaveLength(2);
+it.each([
+  [{ find: 'LOOK first' }, [1]],
+  [{ find: 'failed' }, [2]],
+  [{ find: '#2' }, [2]],
+  [{ tag: 'keep' }, [1, 3]],
+  [{ find: 'run', state: 'complete', tag: 'keep' } as const, [1, 3]],
+])('the history is filtered by words, state and tag together: %j', (wanted, ids) => {
+  const noted = run(1, { tags: ['keep'], note: 'first look' });
+  const runs = [noted, run(2, { state: 'failed' }), run(3, { tags: ['keep'] })];
+  expect(filter.filterRuns(runs, { find: '', state: 'any', tag: '', ...wanted }).map(({ id }) => id)).toEqual(ids);
 });
-it('the history has counted tags, and reads typed ones', () => {
-  expect(filter.tagsInUse([run(1, { tags: ['b', 'a'] }), run(2, { tags: ['a'] })])).toEqual([
-    { tag: 'a', count: 2 },
-    { tag: 'b', count: 1 },
-  ]);
+
+it('the history has counted tags, reads typed ones, and says when a run was', () => {
+  const tags = filter.tagsInUse([run(1, { tags: ['b', 'a'] }), run(2, { tags: ['a'] })]);
+  expect(tags.map(({ tag, count }) => `${tag} ${count}`)).toEqual(['a 2', 'b 1']);
   expect(filter.parseTags(' a, b ,,a')).toEqual(['a', 'b']);
-});
-it('the history says when a run was', () => {
-  const now = new Date('2026-03-04T12:00:00');
-  expect(filter.when('2026-03-04T10:05:00', now)).toBe('10:05');
-  expect(filter.when('2026-03-03T23:05:00', now)).toBe('yesterday 23:05');
-  expect(filter.when('2026-02-01T09:00:00', now)).toBe('1 Feb 09:00');
-  expect(filter.when('2025-02-01T09:00:00', now)).toBe('1 Feb 2025');
+  const times = ['2026-03-04T10:05:00', '2026-03-03T23:05:00', '2026-02-01T09:00:00', '2025-02-01T09:00:00'];
+  const said = times.map((time) => filter.when(time, new Date('2026-03-04T12:00:00')));
+  expect(said).toEqual(['10:05', 'yesterday 23:05', '1 Feb 09:00', '1 Feb 2025']);
 });

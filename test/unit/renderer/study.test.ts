@@ -17,7 +17,6 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import { term, VOCABULARIES, type Term } from '../../../src-workers/domain/terms.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { geometricLaw, moments, uniformLaw, zipfLaw } from '../../../src-workers/models/workload/laws.ts';
-import { niceStep, stepDecimals } from '../../../src-workers/numeric/ticks.ts';
 import { forAll, whole } from '../../for-all.ts';
 
 const say: Term = (key, form) => term(key, 'cuda', form);
