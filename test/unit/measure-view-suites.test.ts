@@ -35,76 +35,54 @@ it('tables of contention mark the nearest model of every row, and list both work
   expect(tablesOf()).toEqual([]);
 });
 
-describe('matrix power', () => {
-  const at = (n: number, values: MeasuredCase['values']) =>
-    suiteCase(n, {
-      case: {
-        id: `m${n}`,
-        benchmark: 'matrix-power',
-        parameters: { lengths: 'geometric(0.05)', unitsPerGroup: n, workGroups: 4096, execution: 'lockstep', synchronised: false },
-      },
-      values,
-    }); // prettier-ignore
-
-  it('shows the losses of the law beside it: 1.4762 and 1.4872 for geometric(0.05), n = 2', () => {
-    const law = unwrap(geometricLaw(0.05));
-    const [row] = suites.matrixPowerRows([at(2, { meanLoss: [1.47, 1.48, 1.46], aggregateLoss: 1.49 })], {
-      'geometric(0.05)': law,
-    });
-    expect(row).toMatchObject({ n: 2, measuredMean: 1.47, measuredAggregate: 1.49 });
-    expect(row.modelMean).toBeCloseTo(1.4762, 4);
-    expect(row.modelAggregate).toBeCloseTo(1.4872, 4);
-  });
-
-  it('waits for the law, and leaves out cases without a loss', () =>
-    expect(suites.matrixPowerRows([at(2, { meanLoss: 1.4 }), at(4, {})], {})).toMatchObject([{ modelMean: null }]));
+it('the rows of a matrix power have the losses of the law, once it is known, and leave out cases without a loss', () => {
+  const at = (unitsPerGroup: number, values: MeasuredCase['values']) => {
+    const parameters = { lengths: 'geometric(0.05)', unitsPerGroup, workGroups: 4096, execution: 'lockstep' as const };
+    const each = { id: 'm', benchmark: 'matrix-power' as const, parameters: { ...parameters, synchronised: false } };
+    return suiteCase(unitsPerGroup, { case: each, values });
+  };
+  const cases = [at(2, { meanLoss: [1.47, 1.48, 1.46], aggregateLoss: 1.49 }), at(4, {})];
+  const [row, ...others] = suites.matrixPowerRows(cases, { 'geometric(0.05)': unwrap(geometricLaw(0.05)) });
+  expect(row).toMatchObject({ n: 2, measuredMean: 1.47, measuredAggregate: 1.49 });
+  expect(row.modelMean).toBeCloseTo(1.4762, 4);
+  expect(row.modelAggregate).toBeCloseTo(1.4872, 4);
+  expect(others).toEqual([]);
+  expect(suites.matrixPowerRows(cases, {})).toMatchObject([{ modelMean: null }]);
 });
 
-describe('divergent loops', () => {
-  const cases = (cyclesOf: (loops: 'single' | 'double', n: number) => number) =>
-    (['single', 'double'] as const).flatMap((loops) =>
-      Array.from({ length: 32 }, (_, n) =>
-        suiteCase(n, {
-          case: { id: `${loops}${n}`, benchmark: 'divergent-loops', parameters: { loops, divergentLanes: n, iterations: 8 } },
-          values: { cycles: [cyclesOf(loops, n)] },
-        }),
-      ),
-    ); // prettier-ignore
-
-  it('finds the stack that explains the cycles, and draws its line through them', () => {
-    const { fit, curves, unit } = suites.loopFindings(
-      cases((loops, n) => {
-        const { divergentBranches, spills } = runLoops(loops, n);
-        return 500 + 32 * divergentBranches + 84 * spills;
-      }),
-      true,
-    );
-    expect(unit).toBe('cycles');
-    expect(fit!.cyclesPerDivergentBranch).toBeCloseTo(32, 6);
-    expect(fit!.cyclesPerSpillAndLoad).toBeCloseTo(84, 6);
-    for (const { points, model } of curves)
-      for (const [i, [, cycles]] of points.entries()) expect(model[i][1]).toBeCloseTo(cycles, 5);
-  });
-
-  it('uses nanoseconds if the device counts no cycles', () => {
-    const timed = cases(() => 0).map((each) => ({ ...each, values: {}, measured: sampleTime(0.01) }));
-    const { unit, curves, fit } = suites.loopFindings(timed, false);
-    expect(fit).toBeNull();
-    expect(unit).toBe('ns');
-    expect(curves[0].points[0][1] / 1e4).toBeCloseTo(1, 1);
-  });
+it('finds the stack that explains the cycles of divergent loops, and draws its line through them', () => {
+  const cases = (['single', 'double'] as const).flatMap((loops) =>
+    Array.from({ length: 32 }, (_, divergentLanes) => {
+      const { divergentBranches, spills } = runLoops(loops, divergentLanes);
+      const parameters = { loops, divergentLanes, iterations: 8 };
+      return suiteCase(divergentLanes, {
+        case: { id: `${loops}${divergentLanes}`, benchmark: 'divergent-loops', parameters },
+        values: { cycles: [500 + 32 * divergentBranches + 84 * spills] },
+      });
+    }),
+  );
+  const { fit, curves, unit } = suites.loopFindings(cases, true);
+  expect(unit).toBe('cycles');
+  expect(fit!.cyclesPerDivergentBranch).toBeCloseTo(32, 6);
+  expect(fit!.cyclesPerSpillAndLoad).toBeCloseTo(84, 6);
+  for (const { points, model } of curves)
+    for (const [i, [, cycles]] of points.entries()) expect(model[i][1]).toBeCloseTo(cycles, 5);
+  // A device that counts no cycles has nanoseconds.
+  const timed = cases.map((each) => ({ ...each, values: {}, measured: sampleTime(0.01) }));
+  const found = suites.loopFindings(timed, false);
+  expect([found.unit, found.fit]).toEqual(['ns', null]);
+  expect(found.curves[0].points[0][1] / 1e4).toBeCloseTo(1, 1);
 });
 
 it('arranges a launch grid by blocks and threads, with gaps where nothing was measured', () => {
-  const launch = (blocks: number, threads: number, ms: number) =>
-    suiteCase(blocks, {
-      case: { id: `${blocks}-${threads}`, benchmark: 'launch-grid', parameters: { blocks, threads, elements: 1e6 } },
-      measured: sampleTime(5, { medianMs: ms }),
-    });
+  const launch = (blocks: number, threads: number, medianMs: number) => {
+    const parameters = { blocks, threads, elements: 1e6 };
+    const each = { id: `${blocks}-${threads}`, benchmark: 'launch-grid' as const, parameters };
+    return suiteCase(blocks, { case: each, measured: sampleTime(5, { medianMs }) });
+  };
   const grid = suites.launchTimes([launch(112, 64, 4), launch(16, 32, 1), launch(112, 32, 3)])!;
-  expect(grid).toMatchObject({ blocks: [16, 112], threadsPerBlock: [32, 64] });
+  expect(grid).toMatchObject({ blocks: [16, 112], threadsPerBlock: [32, 64], bestMs: 1, worstMs: 4 });
   expect([...grid.values]).toEqual([1, NaN, 3, 4]);
-  expect([grid.bestMs, grid.worstMs]).toEqual([1, 4]);
   expect(suites.launchTimes([])).toBeNull();
 });
 
@@ -115,14 +93,16 @@ describe('probes', () => {
   const onH100 = (name: string, values: MeasuredCase['values']) =>
     suites.probeRows([probe(name, { values })], gpu('nvidia-h100-sxm5-80gb'))[0];
 
-  it('are shown beside the values of the catalogue, if it has any', () => {
-    const rows = suites.probeRows([probe('slots', { values: { blockSlots: 32, registers: [1, 2], oddity: 7 } })], A100);
-    expect(rows).toEqual([
+  it('are shown beside the values of the catalogue, if it has any, and say why they have no result', () => {
+    const slots = probe('slots', { values: { blockSlots: 32, registers: [1, 2], oddity: 7 } });
+    const schedulers = probe('schedulers', { values: { schedulers: 2 } });
+    const failed = probe('l2', { failure: 'no time left' });
+    expect(suites.probeRows([slots, schedulers, failed], A100)).toEqual([
       { probe: 'slots', property: 'block slots', found: '32', catalogue: '32', agrees: true, note: '' },
       { probe: 'slots', property: 'oddity', found: '7', catalogue: '', agrees: null, note: '' },
+      { probe: 'schedulers', property: 'schedulers', found: '2', catalogue: '4', agrees: false, note: '' },
+      { probe: 'l2', property: '', found: 'no time left', catalogue: '', agrees: null, note: '' },
     ]);
-    const [off] = suites.probeRows([probe('schedulers', { values: { schedulers: 2 } })], A100);
-    expect(off).toMatchObject({ found: '2', catalogue: '4', agrees: false });
   });
 
   it.each([
@@ -159,11 +139,6 @@ describe('probes', () => {
   ])('a half of a cache or a part of the peak bandwidth is no disagreement: %s %j', (name, values, agrees, note) =>
     expect(onH100(name, values)).toMatchObject({ agrees, note }),
   );
-
-  it('say why they have no result', () =>
-    expect(suites.probeRows([probe('l2', { failure: 'no time left' })], null)).toEqual([
-      { probe: 'l2', property: '', found: 'no time left', catalogue: '', agrees: null, note: '' },
-    ]));
 
   it('recognise the device by its name', () => {
     expect(suites.catalogueDevice([A100], 'NVIDIA A100-SXM4-40GB')).toBe(A100);

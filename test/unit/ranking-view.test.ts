@@ -1,82 +1,66 @@
-import type { UncertainDesign } from '../../src-main/contract/advice.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { UncertainDesign } from '../../src-main/contract/advice.ts';
 import type { RankRow, SimulatedTime } from '../../src-main/contract/api.ts';
-import { regimeInfo } from '../../src-workers/domain/regime.ts';
-import { BREAKDOWN_PARTS, type Breakdown } from '../../src-workers/domain/breakdown.ts';
-import { term } from '../../src-workers/domain/terms.ts';
+import { drawnMs, isRecomputedApart } from '../../src-renderer/format/breakdowns.ts';
+import { NBSP, timeColumn } from '../../src-renderer/format/numbers.ts';
 import { pinnedOn, readBaselines } from '../../src-renderer/state/baselines.ts';
-import { availableColumns, isShownAtFirst, placeColumns } from '../../src-renderer/views/ranking/columns.ts';
+import * as table from '../../src-renderer/views/ranking/columns.ts';
 import { logPlace, logValue } from '../../src-renderer/views/ranking/distribution-chart.ts';
 import { filterChips, passingText, rangeOf, toggled, UNBOUNDED } from '../../src-renderer/views/ranking/narrowing.ts';
-import {
-  clampTopPx,
-  isScaled,
-  lastTopPx,
-  MAX_SCROLL_PX,
-  revealPx,
-  scrollHeightPx,
-  scrollOfTopPx,
-  topOfScrollPx,
-  visibleRows,
-  wantedPages,
-} from '../../src-renderer/views/ranking/paging.ts';
+import * as paging from '../../src-renderer/views/ranking/paging.ts';
 import { waterfall } from '../../src-renderer/views/ranking/waterfall-chart.ts';
-import { timeColumn } from '../../src-renderer/format/numbers.ts';
-import { forAll } from '../for-all.ts';
+import * as breakdown from '../../src-workers/domain/breakdown.ts';
+import { REGIME_INFO, regimeInfo } from '../../src-workers/domain/regime.ts';
+import { term, type Term } from '../../src-workers/domain/terms.ts';
+import { REGIMES } from '../../src-workers/predict/time/regimes.ts';
+import { forAll, real, whole } from '../for-all.ts';
 
 const IN_MS = { ...timeColumn(1), decimals: 4 };
-
-const geometries = fc.record({
-  rowPx: fc.constantFrom(26, 30),
-  count: fc.oneof(fc.integer({ min: 0, max: 500 }), fc.integer({ min: 100_000, max: 64_000_000 })),
-  viewPx: fc.integer({ min: 100, max: 2000 }),
-});
+const plainSpaces = (text: string) => text.replaceAll(NBSP, ' ');
 
 it('pinned baselines are read as they were saved; earlier versions saved one for all devices', () => {
-  expect(readBaselines({ enumerated: 90, designs: [4, 70] })).toEqual({ enumerated: 90, designs: [4, 70] });
+  const baselines = { enumerated: 90, designs: [4, 70] };
+  expect(readBaselines(baselines)).toEqual(baselines);
   expect(readBaselines({ enumerated: 90, designIndex: 4 })).toEqual({ enumerated: 90, designs: [4] });
-  expect([0, 1, 2].map((device) => pinnedOn({ enumerated: 90, designs: [4, 70] }, 90, 3, device))).toEqual([
-    4,
-    null,
-    70,
-  ]);
-  expect(pinnedOn({ enumerated: 90, designs: [4] }, 60, 3, 0)).toBeNull();
+  expect([0, 1, 2].map((device) => pinnedOn(baselines, 90, 3, device))).toEqual([4, null, 70]);
+  expect(pinnedOn(baselines, 60, 3, 0)).toBeNull();
   for (const other of [null, 7, { designs: [4] }, { enumerated: 90 }]) expect(readBaselines(other)).toBeNull();
 });
 
 describe('scrolling', () => {
-  it('never makes an element taller than browsers allow, and reaches the last row', () => {
-    forAll(geometries, (geometry) => {
-      expect(scrollHeightPx(geometry)).toBeLessThanOrEqual(MAX_SCROLL_PX);
+  const geometries = fc.record({
+    rowPx: fc.constantFrom(26, 30),
+    count: fc.oneof(whole(0, 500), whole(100_000, 64_000_000)),
+    viewPx: whole(100, 2000),
+  });
+  const { lastTopPx, scrollHeightPx, topOfScrollPx, wantedPages } = paging;
+
+  it('never makes an element taller than browsers allow, reaches the last row, and converts positions back', () => {
+    forAll(geometries, real(0, 1), (geometry, part) => {
+      expect(scrollHeightPx(geometry)).toBeLessThanOrEqual(paging.MAX_SCROLL_PX);
+      const last = lastTopPx(geometry);
       const end = topOfScrollPx(geometry, Math.max(0, scrollHeightPx(geometry) - geometry.viewPx));
+      const top = part * last;
+      const back = topOfScrollPx(geometry, paging.scrollOfTopPx(geometry, top));
       // The tolerance covers the rounding of a product and a quotient.
-      expect(Math.abs(end - lastTopPx(geometry))).toBeLessThanOrEqual(1e-6 * Math.max(1, lastTopPx(geometry)));
-      expect(visibleRows(geometry, lastTopPx(geometry)).last).toBe(geometry.count);
-    });
-  });
-
-  it('converts rows to positions of the scrollbar and back', () => {
-    forAll(geometries, fc.double({ min: 0, max: 1, noNaN: true }), (geometry, part) => {
-      const top = part * lastTopPx(geometry);
-      const back = topOfScrollPx(geometry, scrollOfTopPx(geometry, top));
+      expect(Math.abs(end - last)).toBeLessThanOrEqual(1e-6 * Math.max(1, last));
       expect(Math.abs(back - top)).toBeLessThanOrEqual(1e-6 * Math.max(1, top));
+      expect(paging.visibleRows(geometry, last).last).toBe(geometry.count);
     });
-  });
-
-  it('scales positions only beyond the limit', () => {
-    expect(isScaled({ rowPx: 26, count: 461_538, viewPx: 600 })).toBe(false);
-    expect(isScaled({ rowPx: 26, count: 1_000_000, viewPx: 600 })).toBe(true);
+    // Positions are scaled only beyond the limit.
+    const scaled = [461_538, 1_000_000].map((count) => paging.isScaled({ rowPx: 26, count, viewPx: 600 }));
+    expect(scaled).toEqual([false, true]);
   });
 
   it('scrolls until a row is completely visible, and not if it is visible already', () => {
-    forAll(geometries, fc.nat(), fc.double({ min: 0, max: 1, noNaN: true }), (geometry, at, part) => {
+    forAll(geometries, fc.nat(), real(0, 1), (geometry, at, part) => {
       fc.pre(geometry.count > 0);
       const row = at % geometry.count;
-      const top = revealPx(geometry, clampTopPx(geometry, part * lastTopPx(geometry)), row);
+      const top = paging.revealPx(geometry, paging.clampTopPx(geometry, part * lastTopPx(geometry)), row);
       expect(row * geometry.rowPx).toBeGreaterThanOrEqual(top - 1e-6);
       expect((row + 1) * geometry.rowPx).toBeLessThanOrEqual(top + geometry.viewPx + 1e-6);
-      expect(revealPx(geometry, top, row)).toBe(top);
+      expect(paging.revealPx(geometry, top, row)).toBe(top);
     });
   });
 
@@ -91,7 +75,7 @@ describe('scrolling', () => {
 
 /** Context of the columns in a list for a GPU, if no design has been simulated or measured. */
 const WORLD = {
-  term: (key: Parameters<typeof term>[0], form?: Parameters<typeof term>[2]) => term(key, 'cuda', form),
+  term: ((key, form) => term(key, 'cuda', form)) satisfies Term,
   validity: 'valid' as const,
   replications: null,
   measured: false,
@@ -99,159 +83,146 @@ const WORLD = {
 };
 /** Context that a column needs to write its cells. */
 const CONTEXT = { baseline: null, times: IN_MS, simulated: new Map(), stripScale: null };
+type World = Parameters<typeof table.availableColumns>[0];
+const varying = (...varies: readonly string[]) => ({ varies: new Set(varies) });
 
 describe('columns', () => {
-  it('leave out axes that do not vary', () => {
-    const ids = availableColumns({ ...WORLD, varies: new Set(['blockThreads']) }).map(({ id }) => id);
-    expect(ids).not.toContain('device');
-    expect(ids).not.toContain('registerCap');
+  const available = (world: Partial<World> = {}) => table.availableColumns({ ...WORLD, ...world });
+  const idsOf = (world: Partial<World>) => available(world).map(({ id }) => id);
+  const find = (columns: ReturnType<typeof available>, id: string) => columns.find((each) => each.id === id)!;
+  const everyAxis = varying('device', 'balancing', 'registerCap', 'blockThreads');
+  type Context = Parameters<ReturnType<typeof available>[number]['text']>[1];
+
+  it('leave out axes that do not vary, and figures that nobody computed', () => {
+    const ids = idsOf(varying('blockThreads'));
     expect(ids).toContain('alongBlock');
+    for (const id of ['device', 'registerCap', 'simulatedMs', 'measuredMs', 'regret']) expect(ids).not.toContain(id);
   });
 
   it('fill their width, and never overflow it while a column can be dropped', () => {
-    const all = availableColumns({ ...WORLD, varies: new Set(['device', 'balancing', 'registerCap', 'blockThreads']) });
-    forAll(fc.integer({ min: 500, max: 2400 }), (px) => {
-      const placed = placeColumns(all, 'both', px, 'timeMs');
+    const all = available(everyAxis);
+    const widthOf = (columns: typeof all) => columns.reduce((sum, { width }) => sum + width, 0);
+    forAll(whole(500, 2400), (px) => {
+      const placed = table.placeColumns(all, 'both', px, 'timeMs');
       const sum = placed.reduce((total, { widthPx }) => total + widthPx, 0);
-      const essential = all.filter(({ drop }) => drop === 0).reduce((total, { width }) => total + width, 0);
-      expect(sum).toBeLessThanOrEqual(Math.max(px, essential));
+      expect(sum).toBeLessThanOrEqual(Math.max(px, widthOf(all.filter(({ drop }) => drop === 0))));
       expect(sum).toBeGreaterThan(Math.min(px, 900) - 140);
     });
-  });
-
-  it('drop the sparkline first, then the occupancy difference, then occupancy', () => {
-    const all = availableColumns({ ...WORLD, varies: new Set(['blockThreads']) });
+    // The sparkline is dropped first.
+    const block = available(varying('blockThreads'));
     const gone = (px: number) => {
-      const kept = new Set(placeColumns(all, 'both', px, 'timeMs').map(({ column }) => column.id));
-      return all.filter(({ id }) => !kept.has(id)).map(({ id }) => id);
+      const kept = new Set(table.placeColumns(block, 'both', px, 'timeMs').map(({ column }) => column.id));
+      return block.filter(({ id }) => !kept.has(id)).map(({ id }) => id);
     };
-    const full = all.reduce((sum, { width }) => sum + width, 0);
-    expect(gone(full)).toEqual([]);
-    expect(gone(full - 1)).toEqual(['alongBlock']);
+    expect([gone(widthOf(block)), gone(widthOf(block) - 1)]).toEqual([[], ['alongBlock']]);
   });
 
   it('with simulated times replace only the sparkline', () => {
-    const varies = new Set(['blockThreads', 'registerCap']);
     const placed = (replications: string | null, px: number) => {
-      const all = availableColumns({ ...WORLD, varies, replications, ranked: 21_542, units: 1_048_576 });
-      const shown = all.filter(({ id }) => isShownAtFirst(id));
-      return placeColumns(shown, 'both', px, 'timeMs').map(({ column }) => column.id);
+      const all = available({
+        ...varying('blockThreads', 'registerCap'),
+        replications,
+        ranked: 21_542,
+        units: 1_048_576,
+      });
+      const shown = all.filter(({ id }) => table.isShownAtFirst(id));
+      return table.placeColumns(shown, 'both', px, 'timeMs').map(({ column }) => column.id);
     };
-    for (let px = 500; px <= 1600; px += 10)
-      expect(placed('9 seeds', px)).toEqual(
-        expect.arrayContaining(placed(null, px).filter((id) => id !== 'alongBlock')),
-      );
-    expect(placed('9 seeds', 936)).toEqual(
-      expect.arrayContaining([...placed(null, 936), 'simulatedMs', 'replications']),
-    );
+    for (let px = 500; px <= 1600; px += 10) {
+      const others = placed(null, px).filter((id) => id !== 'alongBlock');
+      expect(placed('9 seeds', px)).toEqual(expect.arrayContaining(others));
+    }
+    const both = [...placed(null, 936), 'simulatedMs', 'replications'];
+    expect(placed('9 seeds', 936)).toEqual(expect.arrayContaining(both));
   });
 
   it('show either values or differences, but never both for one figure', () => {
-    const all = availableColumns(WORLD);
-    const ids = (mode: 'values' | 'differences') =>
-      placeColumns(all, mode, 5000, 'timeMs').map(({ column }) => column.id);
-    expect(ids('values')).not.toContain('timeChange');
-    expect(ids('differences')).not.toContain('timeMs');
-    expect(ids('differences')).toContain('timeChange');
-  });
-
-  it('show the cores and the partition of a design for a CPU, and no blocks or threads', () => {
-    const design = { threadsPerUnit: 1, unitsPerThread: 20, blockThreads: 1, gridBlocks: 42, balancing: 'row-split' };
-    const texts = (balancing: string) =>
-      Object.fromEntries(
-        availableColumns({ ...WORLD, varies: new Set(['balancing']), cores: true })
-          .filter(({ id }) =>
-            ['threadsPerUnit', 'unitsPerThread', 'balancing', 'blockThreads', 'gridBlocks'].includes(id),
-          )
-          .map(({ id, text }) => [id, text({ design: { ...design, balancing }, invalid: null } as RankRow, CONTEXT)]),
-      );
-    expect(texts('row-split')).toEqual({ threadsPerUnit: '–', unitsPerThread: '–', balancing: 'row-split', blockThreads: '–', gridBlocks: '42 cores' }); // prettier-ignore
-    expect(texts('none')).toEqual({ threadsPerUnit: '1', unitsPerThread: '20', balancing: 'none', blockThreads: '1', gridBlocks: '42' }); // prettier-ignore
-  });
-
-  it('show the expected loss of a weighed design', () => {
-    const all = availableColumns({ ...WORLD, uncertain: true });
-    const known = { expectedRegret: Math.log(1.04), chanceBest: 0.8 } as UncertainDesign;
-    const context = { ...CONTEXT, uncertain: new Map([[7, known]]) };
-    const written = (designIndex: number) =>
-      ['regret', 'chance'].map((id) => all.find((each) => each.id === id)!.text({ designIndex } as RankRow, context));
-    expect(written(7)).toEqual(['4.0', '80']);
-    expect(written(8)).toEqual(['–', '–']);
-    expect(availableColumns(WORLD).some(({ id }) => id === 'regret')).toBe(false);
-  });
-
-  it('write times of one list with the same decimals', () => {
-    expect([0.8334, 4.118, 41.2, 412, 9999].map((ms) => [timeColumn(ms).unit.name, timeColumn(ms).decimals])).toEqual([
-      ['µs', 1], ['ms', 3], ['ms', 2], ['ms', 1], ['s', 3],
-    ]); // prettier-ignore
-    const time = availableColumns(WORLD).find(({ id }) => id === 'timeMs')!;
-    const row = { designIndex: 3, timeMs: 11, predictedMs: 12.5, invalid: null } as RankRow;
-    expect(time.text(row, CONTEXT)).toBe('12.5000');
-  });
-
-  it('show simulated times beside predictions once there are any', () => {
-    const columns = availableColumns({ ...WORLD, replications: '9 seeds' });
-    const [simulated, difference] = (['simulatedMs', 'simulatedChange'] as const).map((id) =>
-      columns.find((column) => column.id === id)!,
-    );
-    expect(availableColumns(WORLD).map(({ id }) => id)).not.toContain('simulatedMs');
-    expect(columns.find(({ id }) => id === 'replications')?.head).toBe('9 seeds');
-    const row = (designIndex: number) => ({ designIndex, predictedMs: 12.5, invalid: null }) as RankRow;
-    const times = new Map([1, 2].map((design) => [design, { meanMs: 10 * design } as SimulatedTime]));
-    const context = { ...CONTEXT, baseline: row(2), times: { ...IN_MS, decimals: 1 }, simulated: times };
-    expect(simulated.text(row(1), context)).toBe('10.0');
-    expect(difference.text(row(1), context)).toBe('−50.0');
-    expect(simulated.text(row(3), context)).toBe('');
-    expect(difference.text(row(3), context)).toBe('');
-    // Without a simulated baseline, there is nothing to compare with.
-    expect(difference.text(row(1), { ...context, baseline: row(3) })).toBe('–');
-  });
-});
-
-describe('measured times', () => {
-  const world = {
-    ...WORLD,
-    replications: '9 seeds',
-    measured: true,
-    varies: new Set(['device', 'balancing', 'registerCap', 'blockThreads']),
-  };
-  const row = (designIndex: number, medianMs: number | null) =>
-    ({ designIndex, invalid: null, measured: medianMs === null ? null : { medianMs } }) as RankRow;
-
-  it('have a separate column once there are any, with the difference to the baseline', () => {
-    const all = availableColumns(world);
-    expect(availableColumns({ ...world, measured: false }).map(({ id }) => id)).not.toContain('measuredMs');
-    const [value, difference] = (['measuredMs', 'measuredChange'] as const).map((id) =>
-      all.find((column) => column.id === id)!,
-    );
-    const context = { ...CONTEXT, baseline: row(1, 8), times: { ...IN_MS, decimals: 2 } };
-    expect([value.text(row(2, 6), context), difference.text(row(2, 6), context)]).toEqual(['6.00', '−25.0']);
-    expect([value.text(row(3, null), context), difference.text(row(3, null), context)]).toEqual(['', '']);
-    expect(difference.text(row(2, 6), { ...context, baseline: row(1, null) })).toBe('–');
+    const has = (mode: 'values' | 'differences') => {
+      const ids = table.placeColumns(available(), mode, 5000, 'timeMs').map(({ column }) => column.id);
+      return [ids.includes('timeMs'), ids.includes('timeChange')];
+    };
+    expect([has('values'), has('differences')]).toEqual([
+      [true, false],
+      [false, true],
+    ]);
   });
 
   it('stay visible while a table of any width is sorted by them', () => {
-    const all = availableColumns(world);
+    const all = available({ ...everyAxis, replications: '9 seeds', measured: true });
     const has = (sorted: 'timeMs' | 'measuredMs') =>
-      placeColumns(all, 'both', 620, sorted).some(({ column }) => column.id === 'measuredMs');
-    expect(has('timeMs')).toBe(false);
-    expect(has('measuredMs')).toBe(true);
+      table.placeColumns(all, 'both', 620, sorted).some(({ column }) => column.id === 'measuredMs');
+    expect([has('timeMs'), has('measuredMs')]).toEqual([false, true]);
+  });
+
+  it('show the cores and the partition of a design for a CPU, and no blocks or threads', () => {
+    const columns = available({ ...varying('balancing'), cores: true });
+    const design = { threadsPerUnit: 1, unitsPerThread: 20, blockThreads: 1, gridBlocks: 42 };
+    const texts = (balancing: string) =>
+      ['threadsPerUnit', 'unitsPerThread', 'balancing', 'blockThreads', 'gridBlocks'].map((id) =>
+        find(columns, id).text({ design: { ...design, balancing }, invalid: null } as RankRow, CONTEXT),
+      );
+    expect(texts('row-split')).toEqual(['–', '–', 'row-split', '–', '42 cores']);
+    expect(texts('none')).toEqual(['1', '20', 'none', '1', '42']);
+  });
+
+  it('show the expected loss of a weighed design, and times with the decimals of their list', () => {
+    const all = available({ uncertain: true });
+    const known = { expectedRegret: Math.log(1.04), chanceBest: 0.8 } as UncertainDesign;
+    const context = { ...CONTEXT, uncertain: new Map([[7, known]]) };
+    const row = (designIndex: number) => ({ designIndex, timeMs: 11, predictedMs: 12.5, invalid: null }) as RankRow;
+    const written = (at: number) => ['regret', 'chance', 'timeMs'].map((id) => find(all, id).text(row(at), context));
+    expect(written(7)).toEqual(['4.0', '80', '12.5000']);
+    expect(written(8)).toEqual(['–', '–', '12.5000']);
+    const decimals = [0.8334, 4.118, 41.2, 412, 9999].map((ms) => [timeColumn(ms).unit.name, timeColumn(ms).decimals]);
+    expect(decimals.join(' ')).toBe('µs,1 ms,3 ms,2 ms,1 s,3');
+  });
+
+  it('show simulated and measured times beside predictions, with their difference to the baseline, once there are any', () => {
+    const columns = available({ replications: '9 seeds', measured: true });
+    expect(find(columns, 'replications').head).toBe('9 seeds');
+    const texts = (kind: 'simulated' | 'measured', row: RankRow, context: Context) =>
+      [`${kind}Ms`, `${kind}Change`].map((id) => find(columns, id).text(row, context));
+    const row = (designIndex: number, medianMs: number | null = null) =>
+      ({ designIndex, predictedMs: 12.5, invalid: null, measured: medianMs === null ? null : { medianMs } }) as RankRow;
+    const times = new Map([1, 2].map((design) => [design, { meanMs: 10 * design } as SimulatedTime]));
+    const context = { ...CONTEXT, baseline: row(2, 8), times: { ...IN_MS, decimals: 1 }, simulated: times };
+    expect(texts('simulated', row(1), context)).toEqual(['10.0', '−50.0']);
+    expect(texts('simulated', row(3), context)).toEqual(['', '']);
+    expect(texts('measured', row(1, 6), context)).toEqual(['6.0', '−25.0']);
+    expect(texts('measured', row(1), context)).toEqual(['', '']);
+    // If the baseline has no such time, there is nothing to compare with.
+    const unknown = { ...context, baseline: row(3) };
+    expect(texts('simulated', row(1), unknown)).toEqual(['10.0', '–']);
+    expect(texts('measured', row(1, 6), unknown)).toEqual(['6.0', '–']);
   });
 });
 
-describe('waterfall', () => {
-  const breakdowns = fc
-    .tuple(...BREAKDOWN_PARTS.map(() => fc.double({ min: 0, max: 5, noNaN: true })))
-    .map((values): Breakdown => ({
-      regime: regimeInfo('one-wave'),
-      achieved: { issueFraction: 0.6, bandwidthGbS: null, bandwidthFraction: null, limit: 'issue' },
-      timeMs: 0.1 + values.reduce((sum, value) => sum + value, 0),
-      parts: Object.fromEntries(
-        BREAKDOWN_PARTS.map(({ id }, i) => [id, values[i] + (i === 0 ? 0.1 : 0)]),
-      ) as Breakdown['parts'],
-    }));
+describe('parts of a time', () => {
+  const { BREAKDOWN_PARTS } = breakdown;
+  const achieved: breakdown.Achieved = {
+    issueFraction: 0.6,
+    bandwidthGbS: null,
+    bandwidthFraction: null,
+    limit: 'issue',
+  };
+  const made = (timeMs: number, parts: object): breakdown.Breakdown =>
+    ({ regime: regimeInfo('one-wave'), achieved, timeMs, parts }) as breakdown.Breakdown;
 
-  it('leads from one time to the other, with faster parts before slower ones', () => {
+  it('are marked if they were computed by another model than the time they explain: their sum differs by more than 0.5 %', () => {
+    const marked = [1.006, 0.994, 1.004, 0.996, null].map((timeMs) =>
+      isRecomputedApart({ predictedMs: 1, breakdown: timeMs === null ? null : made(timeMs, {}) }),
+    );
+    expect(marked).toEqual([true, true, false, false, false]);
+  });
+
+  it('are drawn if they exist, and a negative part shortens the time, not the bar', () =>
+    expect([drawnMs(made(2.5, { idealWork: 2, imbalance: 1, lastWave: -0.5 })), drawnMs(null)]).toEqual([3, 0]));
+
+  it('lead from one time to another in a waterfall, with faster parts before slower ones', () => {
+    const breakdowns = fc.tuple(...BREAKDOWN_PARTS.map(() => real(0, 5))).map((values) => {
+      const parts = Object.fromEntries(BREAKDOWN_PARTS.map(({ id }, i) => [id, values[i] + (i === 0 ? 0.1 : 0)]));
+      return made(0.1 + values.reduce((sum, value) => sum + value, 0), parts);
+    });
     forAll(breakdowns, breakdowns, (from, to) => {
       const steps = waterfall(from, to);
       const end = steps.at(-1)?.toMs ?? from.timeMs;
@@ -261,6 +232,37 @@ describe('waterfall', () => {
       expect(signs).toEqual([...signs].sort((a, b) => a - b));
       steps.forEach((step, i) => expect(step.fromMs).toBe(i === 0 ? from.timeMs : steps[i - 1].toMs));
     });
+  });
+
+  it.each<[Partial<breakdown.Achieved>, string]>([
+    [{}, '60 % of peak instruction issue, which limits it'],
+    [
+      { bandwidthGbS: 1234.5, bandwidthFraction: 0.8, limit: 'bandwidth' },
+      '60 % of peak instruction issue; 1,230 GB/s, 80 % of peak bandwidth, which limits it',
+    ],
+    [
+      { issueFraction: 0.041, bandwidthGbS: 3, bandwidthFraction: 0.02, limit: null },
+      '4.1 % of peak instruction issue; 3 GB/s, 2.0 % of peak bandwidth; neither limits it',
+    ],
+    [{ issueFraction: null, bandwidthGbS: 90, bandwidthFraction: 0.9, limit: null }, '90 GB/s, 90 % of peak bandwidth'],
+  ])('have the fractions of the peaks that are reached, and the peak that limits: %j', (change, said) =>
+    expect(plainSpaces(breakdown.achievedText({ ...achieved, ...change }))).toBe(said),
+  );
+
+  it.each([
+    [0.00512, 0.0531, 1775, '0.5 % in the median, 5.3 % at the 95th percentile (1,775 designs)'],
+    [0.0004, 0.0006, 20, 'less than 0.1 % in the median, 0.1 % at the 95th percentile (20 designs)'],
+    // Both figures are the same.
+    [0, 0, 206, 'less than 0.1 % (206 designs)'],
+  ])('have a regime with its accuracy: %f, %f of %i designs', (median, p95, designs, said) => {
+    const text = breakdown.regimeText({ label: 'A few waves', accuracy: { median, p95, designs } });
+    expect(plainSpaces(text)).toBe(`Predicted as: A few waves. Such predictions differ from simulation by ${said}.`);
+  });
+
+  it('have a regime without an accuracy if none is known, and regimes are listed as they are tried', () => {
+    const text = breakdown.regimeText({ label: 'A few waves', accuracy: null });
+    expect(plainSpaces(text)).toBe('Predicted as: A few waves.');
+    expect(REGIME_INFO.map(({ id }) => id).slice(0, REGIMES.length)).toEqual(REGIMES.map(({ id }) => id));
   });
 });
 
@@ -276,42 +278,30 @@ describe('filters', () => {
       },
       words,
     );
-    expect(chips.map(({ label, value }) => `${label} ${value}`)).toEqual([
-      'threads per unit 2, 4',
-      'cap none, 64',
-      'grid ≥ 1,000',
-      'time ≤ 4.530\u00a0ms',
-    ]);
+    const said = chips.map(({ label, value }) => plainSpaces(`${label} ${value}`));
+    expect(said).toEqual(['threads per unit 2, 4', 'cap none, 64', 'grid ≥ 1,000', 'time ≤ 4.530 ms']);
     expect(filterChips({}, words)).toEqual([]);
   });
 
-  it('drop a list that contains all of its values or none', () => {
+  it('drop a list that contains all of its values or none, and leave an end of a range open', () => {
     expect(toggled(undefined, [1, 2, 4], 4)).toEqual([4]);
     expect(toggled([4], [1, 2, 4], 4)).toBeUndefined();
     expect(toggled([2, 4], [1, 2, 4], 1)).toBeUndefined();
     expect(toggled([4], [1, 2, 4], 1)).toEqual([1, 4]);
-  });
-
-  it('leave an end of a range open', () => {
     expect(rangeOf(null, null)).toBeNull();
     expect(rangeOf(null, 50, 0.01)).toEqual({ from: 0, to: 0.5 });
     expect(rangeOf(3, null)).toEqual({ from: 3, to: UNBOUNDED });
+    // On the logarithmic axis, a value passes through a logarithm and a power.
+    expect(logValue(2, 16, logPlace(2, 16, 5))).toBeCloseTo(5, 12);
   });
-});
 
-it('the logarithmic axis converts values to positions and back', () => {
-  // The value passes through a logarithm and a power.
-  expect(logValue(2, 16, logPlace(2, 16, 5))).toBeCloseTo(5, 12);
-});
-
-describe('the number of designs that pass a filter', () => {
-  const run = { total: 122_880, valid: 112_808, bestOf: null, devices: 5 };
-  it('is shown with the number of all valid designs, or of all designs including those that cannot run', () => {
+  it('are shown with the number of all valid designs, or of all designs including those that cannot run', () => {
+    const run = { total: 122_880, valid: 112_808, bestOf: null, devices: 5 };
+    const best = { ...run, total: 10_000, valid: 10_000, bestOf: 2e9 };
     expect(passingText(1204, undefined, run)).toBe('1,204 of 112,808 valid designs of 5 devices');
     expect(passingText(9, 'all', run)).toBe('9 of 122,880 designs of 5 devices; 10,072 of all designs cannot run');
     expect(passingText(1, 'valid', { ...run, valid: 1, devices: 1 })).toBe('1 of 1 valid design');
-    expect(passingText(7, undefined, { ...run, total: 10_000, valid: 10_000, bestOf: 2e9 })).toBe(
-      '7 of the best 10,000 of 2,000,000,000 designs of 5 devices',
-    );
+    const ofBest = '7 of the best 10,000 of 2,000,000,000 designs of 5 devices';
+    expect(passingText(7, undefined, best)).toBe(ofBest);
   });
 });
