@@ -70,6 +70,8 @@ export interface KernelInput {
   readonly assumed: number;
   /** The range that covers most kernels: 5 to 95 % of the law in `db/assumed.json`, if the field has a law. */
   readonly usual: readonly [number, number];
+  /** Where the value and its range come from, if the field has no law. */
+  readonly source?: string;
 }
 
 export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
@@ -98,28 +100,73 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
   carry: { label: 'Carry of a cut unit', unit: 'instructions', assumed: 15, usual: [4, 60] },
   // Chosen: every instruction waits for the one before, because their dependencies are unknown.
   chainInstructions: { label: 'Longest chain', unit: 'instructions', assumed: 30, usual: [4, 100] },
-  // Chosen: none in most loops; a shuffle for each halving of a sum.
-  dependentExchanges: { label: 'Exchanges per iteration', unit: '', assumed: 0, usual: [0, 8] },
+  dependentExchanges: {
+    label: 'Exchanges per iteration',
+    unit: '',
+    assumed: 0,
+    usual: [0, 8],
+    source: 'chosen: none in most loops; a shuffle for each halving of a sum',
+  },
   // Chosen: a shuffle and an addition, two instructions of an iteration of 10 to 200.
   cooperationCost: { label: 'Cooperation step κ', unit: 'iterations', assumed: 0.05, usual: [0.01, 0.2] },
   // Chosen; 0.43 was fitted on a software adapter (db/examples/software.json).
   flattenedCost: { label: 'One loop over units', unit: 'iterations', assumed: 0.1, usual: [0, 0.43] },
-  // Chosen: in most kernels, some instructions count loops and compute addresses.
-  integerShare: { label: 'Integer share', unit: '', assumed: 0, usual: [0, 0.6] },
-  // Chosen: none in most kernels, all of the arithmetic in some.
-  fp64Share: { label: 'FP64 share', unit: '', assumed: 0, usual: [0, 0.5] },
-  // Chosen: an occasional reciprocal or exponential.
-  specialShare: { label: 'Special-function share', unit: '', assumed: 0, usual: [0, 0.1] },
-  // Chosen: no effect up to one half, which only long chains of multiply-adds exceed.
-  threeRegisterShare: { label: 'Three-register share', unit: '', assumed: 0, usual: [0, 0.5] },
-  // Chosen: irregular loops seldom use it.
-  sharedMemoryBytesPerBlock: { label: 'Shared memory', unit: 'B per block', assumed: 0, usual: [0, 16_384] },
-  // Chosen: from one value to the state of a particle.
-  bytesPerUnit: { label: 'Size of a unit', unit: 'B', assumed: 64, usual: [8, 256] },
-  // Fitted on 5 rows of Hasan's Table 2 (doi:10.1007/978-3-662-44917-2_65); range chosen.
-  kneeSoftness: { label: 'Knee softness', unit: '', assumed: 6.5, usual: [2, 20] },
-  // Chosen: one store and one load; fewer if a spilled register is seldom used.
-  spillInstructionsPerRegister: { label: 'Spill cost', unit: 'instructions per register', assumed: 2, usual: [0.5, 4] },
+  integerShare: {
+    label: 'Integer share',
+    unit: '',
+    assumed: 0,
+    usual: [0, 0.6],
+    source: 'chosen: in most kernels, some instructions count loops and compute addresses',
+  },
+  fp64Share: {
+    label: 'FP64 share',
+    unit: '',
+    assumed: 0,
+    usual: [0, 0.5],
+    source: 'chosen: none in most kernels, all of the arithmetic in some',
+  },
+  specialShare: {
+    label: 'Special-function share',
+    unit: '',
+    assumed: 0,
+    usual: [0, 0.1],
+    source: 'chosen: an occasional reciprocal or exponential',
+  },
+  threeRegisterShare: {
+    label: 'Three-register share',
+    unit: '',
+    assumed: 0,
+    usual: [0, 0.5],
+    source: 'chosen: no effect up to one half, which only long chains of multiply-adds exceed',
+  },
+  sharedMemoryBytesPerBlock: {
+    label: 'Shared memory',
+    unit: 'B per block',
+    assumed: 0,
+    usual: [0, 16_384],
+    source: 'chosen: irregular loops seldom use it',
+  },
+  bytesPerUnit: {
+    label: 'Size of a unit',
+    unit: 'B',
+    assumed: 64,
+    usual: [8, 256],
+    source: 'chosen: from one value to the state of a particle',
+  },
+  kneeSoftness: {
+    label: 'Knee softness',
+    unit: '',
+    assumed: 6.5,
+    usual: [2, 20],
+    source: 'fitted on 5 rows of Table 2 of Hasan et al. (doi:10.1007/978-3-662-44917-2_65); range chosen',
+  },
+  spillInstructionsPerRegister: {
+    label: 'Spill cost',
+    unit: 'instructions per register',
+    assumed: 2,
+    usual: [0.5, 4],
+    source: 'chosen: one store and one load; fewer if a spilled register is seldom used',
+  },
 };
 
 /** The fields that decide most studies. All others have defaults that few users change. */
@@ -455,9 +502,9 @@ export function accessesText(accesses: readonly MemoryAccess[]): string {
     .join(', ');
 }
 
-function kernelNote(origin: Origin, isStated: boolean): string {
+function kernelNote(origin: Origin, isStated: boolean, source = isStated ? 'a usual value' : 'default'): string {
   if (origin === 'example') return EXAMPLE_NOTE;
-  return origin === 'assumed' ? (isStated ? 'a usual value' : 'default') : '';
+  return origin === 'assumed' ? source : '';
 }
 const EXAMPLE_NOTE = 'from the example';
 
@@ -473,7 +520,8 @@ const makeFact = (
 
 function kernelFact({ input, field, kernel, of }: DecidingField): InputFact {
   const origin = kernelOrigin(kernel, field);
-  const note = kernelNote(origin, kernel.origins?.[field] !== undefined);
+  const source = field in KERNEL_INPUTS ? KERNEL_INPUTS[field as KernelNumber].source : undefined;
+  const note = kernelNote(origin, kernel.origins?.[field] !== undefined, source);
   const fact = (label: string, value: number | string, unit = '', usual: InputFact['usual'] = null): InputFact =>
     makeFact(input, of === null ? label : `${label} of ${of}`, value, unit, origin, note, usual);
   switch (field) {

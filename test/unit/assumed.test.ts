@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import type { Study, StudyFile } from '../../src-main/contract/study.ts';
-import { ASSUMED_LAWS, atMiddle, unknownOf, withRanges } from '../../src-main/services/studies/assumed.ts';
+import { ASSUMED_LAWS, atMiddle, unknownOf, withLaws } from '../../src-main/services/studies/assumed.ts';
 import { predictionInputs, studyAxes } from '../../src-main/services/studies/plan.ts';
 import { locatedStudy } from '../../src-main/services/studies/studies.ts';
 import { designsToMeasure, notToldApart, withErrors } from '../../src-workers/advise/separation.ts';
@@ -28,9 +28,9 @@ const read = (kernel: StudyFile['kernel'], more: Partial<StudyFile> = {}): Study
   unwrap(parseStudy(JSON.stringify(smallStudy({ kernel, ...more }))));
 const middle = (field: string): number => sortedQuantile(ASSUMED_LAWS[`kernel.${field}`].quantiles, 0.5);
 
-it('the range of an assumed input is that of its law, around the value of the study', () => {
+it('the range of an assumed input is that of its law, around the value of the study, and its source is named', () => {
   const filled = atMiddle(read({ ...little, origins: { registersPerThread: 'assumed' } }), [a100]);
-  const facts = withRanges(inputFacts(predictionInputs(filled, unwrap(studyAxes(filled, [a100]))), a100), filled, a100);
+  const facts = withLaws(inputFacts(predictionInputs(filled, unwrap(studyAxes(filled, [a100]))), a100), filled, a100);
   const rangeOf = (field: string) => facts.find((fact) => fact.field === field)!.usual;
   const { quantiles } = ASSUMED_LAWS['kernel.prologue'];
   expect(rangeOf('kernel.prologue')).toEqual([quantiles[0], quantiles.at(-1)]);
@@ -43,9 +43,16 @@ it('the range of an assumed input is that of its law, around the value of the st
     [chain[0], chain.at(-1)!].map((part) => Number((60 * part).toPrecision(3))),
   );
   expect(rangeOf('device.clockMhz')).toBeNull();
+  const notes = Object.fromEntries(facts.map(({ field, note }) => [field, note]));
+  expect(notes).toMatchObject({
+    'kernel.prologue': ASSUMED_LAWS['kernel.prologue'].source,
+    'kernel.kneeSoftness': KERNEL_INPUTS.kneeSoftness.source,
+    'kernel.instructionsPerIteration': '',
+  });
   // Without an open study, the ranges are the same.
-  for (const [field, { usual }] of Object.entries(KERNEL_INPUTS)) {
+  for (const [field, { usual, source }] of Object.entries(KERNEL_INPUTS)) {
     const law = ASSUMED_LAWS[`kernel.${field}`];
+    expect(law?.source ?? source, field).toMatch(/chosen|fitted|loops/);
     if (law && field !== 'chainInstructions') expect(usual, field).toEqual([law.quantiles[0], law.quantiles.at(-1)]);
   }
 });

@@ -123,9 +123,22 @@ export function assumedRange(
     : null;
 }
 
-export function withRanges(facts: readonly InputFact[], inputs: AdvisedInputs, device: Device): readonly InputFact[] {
+/** Adds the range and the source of its law to each assumed input. */
+export function withLaws(facts: readonly InputFact[], inputs: AdvisedInputs, device: Device): readonly InputFact[] {
   const unknown = unknownOf(inputs, device);
-  return facts.map((fact) => ({ ...fact, usual: assumedRange(inputs, device, unknown, fact.field) ?? fact.usual }));
+  return facts.map((fact) => ({
+    ...fact,
+    usual: assumedRange(inputs, device, unknown, fact.field) ?? fact.usual,
+    note: (fact.origin === 'assumed' && kernelSource(inputs, fact.field)) || fact.note,
+  }));
+}
+
+/** Returns the source of the law of a kernel's field; '' if it has none. */
+function kernelSource({ assumed }: AdvisedInputs, path: string): string {
+  const field = kernelInput(path)?.field;
+  if (field === undefined || field === 'accesses') return ''; // The law of accesses is for their misses alone.
+  const law = `kernel.${field}`;
+  return assumed?.[law] ? 'the study' : (ASSUMED_LAWS[law]?.source ?? '');
 }
 
 function isUnknown(kernel: KernelWithOrigins, field: KernelField, laws: Laws): boolean {

@@ -4,7 +4,7 @@ import { decidingFields, inputFacts, type InputFact } from '../../../src-workers
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 import { ACHIEVED_BANDWIDTH } from '../../../src-workers/predict/constants.ts';
 import type { Study } from '../../contract/study.ts';
-import { ASSUMED_LAWS, assumedRange, unknownOf, withRanges } from './assumed.ts';
+import { ASSUMED_LAWS, assumedRange, unknownOf, withLaws } from './assumed.ts';
 import { predictionInputs } from './plan.ts';
 
 export function decidingUnknown(study: Study, axes: SpaceAxes, device: Device): Unknown {
@@ -42,7 +42,7 @@ export function listInputs(
   device: Device,
   implementation?: string,
 ): readonly InputFact[] {
-  const facts = withRanges(inputFacts(predictionInputs(study, axes), device, implementation), study, device);
+  const facts = withLaws(inputFacts(predictionInputs(study, axes), device, implementation), study, device);
   const unknown = decidingUnknown(study, axes, device);
   const assumed = (path: string, field: string, label: string, value: number | string): InputFact => ({
     ...{ field, label, value, unit: '', origin: 'assumed', note: ASSUMED_LAWS[path].source },
