@@ -5,10 +5,10 @@ import { parseBenchResults } from '../../src-workers/parse/bench-results.ts';
 import { encode } from '../data.ts';
 import { benchPlan, measuringDevice, planLine } from '../measuring.ts';
 
-const CORES = [1, 2, 4].map((cores): BenchCase => {
+const streamOf = (cores: number): BenchCase => {
   return { id: `stream-${cores}`, benchmark: 'stream', parameters: { cores, bytesPerCore: 1024 } };
-});
-const PLAN = planLine(benchPlan(CORES, { repeats: 3 }));
+};
+const PLAN = planLine(benchPlan([1, 2, 4].map(streamOf), { repeats: 3 }));
 const DEVICE = measuringDevice();
 const DONE: BenchRecord = { type: 'done', elapsedMs: 12 };
 
@@ -36,20 +36,10 @@ it('a whole file returns every case with every number', async () => {
   const { plan, cases, ...others } = await results(...whole());
   expect(others).toMatchObject({ warnings: [], device: DEVICE, done: true, elapsedMs: 12 });
   expect(plan).toEqual(PLAN);
-  expect(cases).toEqual(
-    PLAN.plan.cases.map((one) => ({
-      case: one,
-      timesMs: [1, 2, 3],
-      warmUpMs: [9],
-      clockMhz: 1401,
-      conditions: { minClockMhz: 1400, maxClockMhz: 1402 },
-      compiled: null,
-      correct: true,
-      checkMessage: '',
-      failure: null,
-      values: {},
-    })),
-  );
+  const clocks = { clockMhz: 1401, conditions: { minClockMhz: 1400, maxClockMhz: 1402 } };
+  const right = { correct: true, checkMessage: '', failure: null, compiled: null, values: {} };
+  const expected = { timesMs: [1, 2, 3], warmUpMs: [9], ...clocks, ...right };
+  expect(cases).toEqual(PLAN.plan.cases.map((one) => ({ case: one, ...expected })));
 });
 
 it('a whole file may have any number of samples of a case', async () => {
@@ -86,8 +76,7 @@ it('a whole file keeps compiler messages, values, and the reasons why cases fail
 describe('a file of an interrupted measurement', () => {
   it('returns the cases that it has, and says that it was interrupted', async () => {
     const { cases, warnings, done } = await results(...whole().slice(0, 7));
-    expect(done).toBe(false);
-    expect(ids(cases)).toEqual(['stream-1']);
+    expect([done, ids(cases)]).toEqual([false, ['stream-1']]);
     expect(warnings).toEqual(['The measurement was interrupted: the file has 1 of 3 cases.']);
   });
 
@@ -103,8 +92,7 @@ describe('a file of an interrupted measurement', () => {
     const cut = `{"type":"sample","case":"stre${JSON.stringify(PLAN)}`;
     const again = [DEVICE, ...samples('stream-1', [4e6, 5e6, 6e6]), check('stream-1')];
     const { cases, warnings } = await results(...first, cut, ...again, DONE);
-    expect(cases[0].timesMs).toEqual([4, 5, 6]);
-    expect(cases[0].warmUpMs).toEqual([9]);
+    expect(cases).toMatchObject([{ timesMs: [4, 5, 6], warmUpMs: [9] }]);
     expect(warnings).toEqual([
       'Line 6 begins with a record that is cut off and was left out.',
       'Repeated cases, of which only the last measurement counts: stream-1.',
@@ -143,29 +131,26 @@ describe('records that do not belong to the plan', () => {
   it('are all missing from an empty file', async () =>
     expect(await read([])).toFail(null, 'results.jsonl: the file is empty. It must hold a plan and its results'));
 
-  const ofPlan = (change: object): unknown[] => [{ ...PLAN, plan: { ...PLAN.plan, ...change } }];
-  const twice = [PLAN.plan.cases[0], PLAN.plan.cases[0]];
-  it.each<[string, readonly unknown[]]>([
-    ['line 1: the file begins with a record of type "device". It must begin with the plan', [DEVICE]],
-    ['line 1: the file begins with "[]". It must begin with the plan', ['[]']],
-    ['line 1: "hello" is not a JSON object', ['hello']],
-    ['line 3: "hello" is not a JSON object', [PLAN, DEVICE, 'hello', DONE]],
-    [
-      'line 2: a record of type "sample" precedes the device, which must come first',
-      [PLAN, ...samples('stream-1', [1])],
-    ],
-    ['line 5: timeNs: must be a number ≥ 0, not -1', [PLAN, DEVICE, ...samples('stream-1', [1, -1])]],
-    [
-      'line 19: device "Other, driver 2" follows device "Test GPU, driver 1". A file holds the results of one device and driver',
-      [...whole(), { ...DEVICE, name: 'Other', fingerprint: 'Other, driver 2' }],
-    ],
-    [
-      'line 19: this plan differs from the plan of line 1. A file holds the results of one plan',
-      [...whole(), ...ofPlan({ seed: 8 })],
-    ],
-    ['line 1: plan.version: must be 1, the only version there is, not 2', ofPlan({ version: 2 })],
-    ['line 1: plan.cases.1.id: two cases have the id "stream-1"', ofPlan({ cases: twice })],
-  ])('refuse the file: %s', async (message, lines) =>
-    expect(await read(lines)).toFail(null, `results.jsonl, ${message}`),
+  const ofPlan = (change: object): unknown => ({ ...PLAN, plan: { ...PLAN.plan, ...change } });
+  const other = { ...DEVICE, name: 'Other', fingerprint: 'Other, driver 2' };
+  it.each(
+    Object.entries<readonly unknown[]>({
+      '1: the file begins with a record of type "device". It must begin with the plan': [DEVICE],
+      '1: the file begins with "[]". It must begin with the plan': ['[]'],
+      '1: "hello" is not a JSON object': ['hello'],
+      '3: "hello" is not a JSON object': [PLAN, DEVICE, 'hello', DONE],
+      '2: a record of type "sample" precedes the device, which must come first': [PLAN, ...samples('stream-1', [1])],
+      '5: timeNs: must be a number ≥ 0, not -1': [PLAN, DEVICE, ...samples('stream-1', [1, -1])],
+      '19: device "Other, driver 2" follows device "Test GPU, driver 1". A file holds the results of one device and driver':
+        [...whole(), other],
+      '19: this plan differs from the plan of line 1. A file holds the results of one plan': [
+        ...whole(),
+        ofPlan({ seed: 8 }),
+      ],
+      '1: plan.version: must be 1, the only version there is, not 2': [ofPlan({ version: 2 })],
+      '1: plan.cases.1.id: two cases have the id "stream-1"': [ofPlan({ cases: [streamOf(1), streamOf(1)] })],
+    }),
+  )('refuse the file: line %s', async (message, lines) =>
+    expect(await read(lines)).toFail(null, `results.jsonl, line ${message}`),
   );
 });

@@ -4,12 +4,12 @@ import { parseLengthsCsv } from '../../src-workers/parse/csv.ts';
 import { chunks, encode } from '../data.ts';
 
 /** Parses a text in small chunks, which split numbers, line ends and characters. */
-async function read(text: string): Promise<readonly [string, number | null, Record<string, number>]> {
-  const { law, form, units } = unwrap(await parseLengthsCsv(chunks(text), 'file:x.csv'));
-  return [form, units, Object.fromEntries(Array.from(law.support, (length, i) => [length, law.probability[i]]))];
+const parsed = (text: string | Uint8Array) => parseLengthsCsv(chunks(text), 'file:x.csv');
+async function read(text: string | Uint8Array) {
+  const { law, form, units } = unwrap(await parsed(text));
+  const shares = Object.fromEntries(Array.from(law.support, (length, i) => [length, law.probability[i]]));
+  return [form, units, shares] as const;
 }
-
-const parsed = (text: string) => parseLengthsCsv(chunks(text), 'file:x.csv');
 
 it.each([
   ['plain', '12\n3\n3\n12'],
@@ -22,24 +22,18 @@ it.each([
   expect(await read(text)).toEqual(['lengths', 4, { 3: 0.5, 12: 0.5 }]),
 );
 
-it('lengths, one per line: UTF-16 with its byte-order mark, as spreadsheets save it', async () => {
-  const utf16 = async function* (): AsyncGenerator<Uint8Array> {
-    yield new Uint8Array(Buffer.from('\ufeffn\tp\r\n3\t0.5\r\n12\t0.5\r\n', 'utf16le'));
-  };
-  const { form, law } = unwrap(await parseLengthsCsv(utf16(), 'file:x.csv'));
-  expect([form, ...law.support]).toEqual(['probabilities', 3, 12]);
+it('lengths may be 0, and in UTF-16 with its byte-order mark, as spreadsheets save it', async () => {
+  expect(await read('0\n0\n1\n1\n')).toEqual(['lengths', 4, { 0: 0.5, 1: 0.5 }]);
+  const utf16 = new Uint8Array(Buffer.from('\ufeffn\tp\r\n3\t0.5\r\n12\t0.5\r\n', 'utf16le'));
+  expect(await read(utf16)).toEqual(['probabilities', null, { 3: 0.5, 12: 0.5 }]);
 });
-
-it('lengths, one per line, may be 0', async () =>
-  expect(await read('0\n0\n1\n1\n')).toEqual(['lengths', 4, { 0: 0.5, 1: 0.5 }]));
 
 describe('pairs', () => {
   it('probabilities, with and without a header, in any order and with any delimiter', async () => {
     const expected = ['probabilities', null, { 3: 0.25, 12: 0.75 }];
-    expect(await read('n,p\n3,0.25\n12,0.75\n')).toEqual(expected);
-    expect(await read('3,0.25\n12,0.75\n')).toEqual(expected);
-    expect(await read('Probability;Length\n.25;3\n.75;12\n')).toEqual(expected);
-    expect(await read('n\tp\n3\t0.25\n12\t0.75\n')).toEqual(expected);
+    const plain = '3,0.25\n12,0.75\n';
+    for (const text of [plain, `n,p\n${plain}`, 'Probability;Length\n.25;3\n.75;12\n', 'n\tp\n3\t0.25\n12\t0.75\n'])
+      expect(await read(text), text).toEqual(expected);
   });
 
   it('uses the column with the right header, beside any others', async () => {

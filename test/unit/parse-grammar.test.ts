@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fail, ok, unwrap } from '../../src-workers/domain/result.ts';
 import { moments } from '../../src-workers/models/workload/laws.ts';
-import {
-  formatWorkload,
-  parseWorkload,
-  resolveWorkload,
-  type WorkloadContext,
-} from '../../src-workers/parse/grammar.ts';
+import * as grammar from '../../src-workers/parse/grammar.ts';
 import { chunks } from '../data.ts';
 
 const files: Readonly<Record<string, string>> = {
@@ -14,12 +9,13 @@ const files: Readonly<Record<string, string>> = {
   'odd, (name).csv': 'n,p\n5,1\n',
   'm.mtx': '%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n1 2\n2 2\n',
 };
-const context: WorkloadContext = {
-  openFile: async (path) =>
-    Object.hasOwn(files, path)
-      ? ok(chunks(files[path]))
-      : fail('not-found', `no file ${path}; expected one of the test's`),
+const context: grammar.WorkloadContext = {
+  openFile: async (path) => (Object.hasOwn(files, path) ? ok(chunks(files[path])) : fail('not-found', `no ${path}`)),
 };
+const { parseWorkload } = grammar;
+const canonical = (text: string): string => grammar.formatWorkload(unwrap(parseWorkload(text)));
+const resolved = async (text: string, more: object = {}) =>
+  unwrap(await grammar.resolveWorkload(text, { ...context, ...more }));
 
 describe('parseWorkload', () => {
   // property/parse-fuzz writes any workload and reads it back. The texts here are short forms, or not in the canonical
@@ -40,9 +36,7 @@ describe('parseWorkload', () => {
     ['summary( sd = 12, mean=20,max=300)', 'summary(max=300,mean=20,sd=12)'],
     ['example:mandelbrot', 'example:mandelbrot'],
     ['example:mandelbrot(64, 32, 100)', 'example:mandelbrot(64,32,100)'],
-  ])('%s', (text, canonical) => {
-    expect(formatWorkload(unwrap(parseWorkload(text)))).toBe(canonical);
-  });
+  ])('%s', (text, expected) => expect(canonical(text)).toBe(expected));
 
   it.each([
     ['', 1, 'the text ends too early. Use a workload: binomial(trials,p), geometric(p), poisson(mean), uniform(a,'],
@@ -79,49 +73,40 @@ describe('parseWorkload', () => {
   });
 
   it('reads columns after the name of any file', () => {
-    expect(unwrap(parseWorkload('file:../web.edgelist#1&target=2'))).toEqual({
-      kind: 'file',
-      path: '../web.edgelist',
-      columns: { length: '1', target: '2' },
-    });
+    const columns = { length: '1', target: '2' };
+    const edges = { kind: 'file', path: '../web.edgelist', columns };
+    expect(unwrap(parseWorkload('file:../web.edgelist#1&target=2'))).toEqual(edges);
     expect(unwrap(parseWorkload('file:run#2/lengths'))).toEqual({ kind: 'file', path: 'run#2/lengths' });
   });
 });
 
 describe('resolveWorkload', () => {
-  it('gives every law its canonical label', async () => {
-    for (const text of [
-      'geometric( 0.05 )',
-      'mixture(0.5*poisson(3), 0.5*file:a.csv)',
-      'example:collatz( 9 )',
-      'mtx: m.mtx',
-    ]) {
-      const law = unwrap(await resolveWorkload(text, context));
-      expect(law.label).toBe(formatWorkload(unwrap(parseWorkload(text))));
-    }
-  });
+  it.each(['geometric( 0.05 )', 'mixture(0.5*poisson(3), 0.5*file:a.csv)', 'example:collatz( 9 )', 'mtx: m.mtx'])(
+    'gives every law its canonical label: %s',
+    async (text) => expect((await resolved(text)).label).toBe(canonical(text)),
+  );
 
   it('reads files through the context', async () => {
-    expect(moments(unwrap(await resolveWorkload('file:a.csv', context))).mean).toBe(2);
-    expect(moments(unwrap(await resolveWorkload('file:odd, (name).csv', context))).mean).toBe(5);
-    expect([...unwrap(await resolveWorkload('mtx:m.mtx', context)).support]).toEqual([1, 2]);
-    const mixed = unwrap(await resolveWorkload('mixture(0.5*file:a.csv,0.5*file:"odd, (name).csv")', context));
-    expect(moments(mixed).mean).toBe(3.5);
+    const meanOf = async (text: string) => moments(await resolved(text)).mean;
+    expect(await meanOf('file:a.csv')).toBe(2);
+    expect(await meanOf('file:odd, (name).csv')).toBe(5);
+    expect(await meanOf('mixture(0.5*file:a.csv,0.5*file:"odd, (name).csv")')).toBe(3.5);
+    expect([...(await resolved('mtx:m.mtx')).support]).toEqual([1, 2]);
   });
 
   it('passes on errors of the context and of laws', async () => {
-    expect(await resolveWorkload('mixture(1*file:../secret)', context)).toFail('not-found');
+    expect(await grammar.resolveWorkload('mixture(1*file:../secret)', context)).toFail('not-found');
     for (const [text, message] of [
       ['geometric(2)', /^geometric\(2\): p must be a probability above 0, up to 1, not 2$/],
       ['example:collatz(1e9)', /collatz: count must be an integer from 1 to 10000000, not 1000000000/],
       ['example:mandelbrot(1e6,1e6,10)', /mandelbrot: width and .* product up to 16777216, not 1000000 × 1000000/],
       ['example:mandelbrot(1000,1000,1e6)', /maxIterations must be a positive integer/],
     ] as const)
-      expect(await resolveWorkload(text, context)).toFail(null, message);
+      expect(await grammar.resolveWorkload(text, context)).toFail(null, message);
   });
 
   it('cuts infinite supports at the truncation of the context', async () => {
-    const coarse = unwrap(await resolveWorkload('geometric(0.5)', { ...context, truncation: 0.01 }));
+    const coarse = await resolved('geometric(0.5)', { truncation: 0.01 });
     expect(coarse.support.length).toBe(7);
     expect(Math.abs(coarse.truncatedMass * 128 - 1)).toBeLessThanOrEqual(8 * Number.EPSILON);
   });

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { CsvColumns } from '../../src-workers/parse/csv.ts';
 import { inspectLengths, readLengths } from '../../src-workers/parse/length-file.ts';
+import { unpackLz4Block, unpackLz4Frame, unpackLz4Hadoop } from '../../src-workers/parse/lz4.ts';
 import { bytesSource } from '../../src-workers/parse/source.ts';
-import { chunks, encode } from '../data.ts';
+import { chunks, dataFile, encode } from '../data.ts';
 
 /** Reads a file of NumPy, SciPy, networkx or DuckDB. make-lengths.py beside these files made them. */
-const made = (name: string): Uint8Array => readFileSync(join(import.meta.dirname, '../data/lengths', name));
+const made = (name: string): Uint8Array => readFileSync(dataFile(`lengths/${name}`));
 const LENGTHS = [3, 0, 12, 3, 7];
 
 /** Reads the lengths from a stream of small chunks, which split numbers and headers. */
@@ -29,20 +29,13 @@ function parquet(
   const columnData = Object.entries(columns).map(([name, data]) => ({ name, data: [...data] }));
   return new Uint8Array(parquetWriteBuffer({ columnData, rowGroupSize, codec }));
 }
-const npy = (header: string, values: Uint8Array): Uint8Array => {
-  const padded = `${header}\n`;
-  return Buffer.concat([
-    Buffer.from('\x93NUMPY\x01\0', 'latin1'),
-    new Uint8Array(Uint16Array.of(padded.length).buffer),
-    encode(padded),
-    values,
-  ]);
-};
-const int32 = (shape: string, ...values: number[]) =>
-  npy(
-    `{'descr': '<i4', 'fortran_order': False, 'shape': (${shape}), }`,
-    new Uint8Array(Int32Array.from(values).buffer),
-  );
+function npy(header: string, values: Uint8Array): Uint8Array {
+  const size = new Uint8Array(Uint16Array.of(header.length + 1).buffer);
+  return Buffer.concat([Buffer.from('\x93NUMPY\x01\0', 'latin1'), size, encode(`${header}\n`), values]);
+}
+const int32Of = (shape: string, values: Int32Array<ArrayBuffer>) =>
+  npy(`{'descr': '<i4', 'fortran_order': False, 'shape': (${shape}), }`, new Uint8Array(values.buffer));
+const int32 = (shape: string, ...values: number[]) => int32Of(shape, Int32Array.from(values));
 
 const read = async (bytes: Uint8Array, columns?: CsvColumns) =>
   unwrap(await readLengths(bytesSource(bytes), 'x', columns));
@@ -59,11 +52,7 @@ describe('files of lengths, recognised by their content', () => {
     ['NPZ of several arrays, one named', made('several.npz'), { length: 'first' }],
     ['Parquet of one column', parquet({ anything: LENGTHS })],
     ['Parquet of several columns', parquet({ vertex: ['a', 'b', 'c', 'd', 'e'], degree: LENGTHS.map(BigInt) }, 3)],
-    [
-      'Parquet of a chosen column, not compressed',
-      parquet({ n: [1, 2, 3, 4, 5], x: LENGTHS }, 1000, 'UNCOMPRESSED'),
-      { length: 'x' },
-    ],
+    ['Parquet of a chosen column', parquet({ n: [1, 2, 3, 4, 5], x: LENGTHS }, 1000, 'UNCOMPRESSED'), { length: 'x' }],
     ['Arrow, the first column of lengths', made('polars-lz4.arrow')],
     ['Arrow of lists', made('polars-lz4.arrow'), { length: 'events' }],
     ['a stream of Arrow', made('arrow-stream.arrow')],
@@ -87,9 +76,9 @@ describe('files of lengths, recognised by their content', () => {
     const edges = '4 1\n0 1\n0 4\n1 0\n0 5\n';
     const expected = [3, 1, 1, 0];
     const head = '# Directed graph: x.txt\n# Nodes: 4 Edges: 5\n# FromNodeId\tToNodeId\n';
-    expect(await lengthsOf(encode(head + edges))).toEqual(expected);
-    expect(await lengthsOf(encode(head + edges.replaceAll(' ', '\t')))).toEqual(expected);
-    expect(await lengthsOf(encode(`source,target\n${edges.replaceAll(' ', ',')}`))).toEqual(expected);
+    const byCommas = `source,target\n${edges.replaceAll(' ', ',')}`;
+    for (const text of [head + edges, head + edges.replaceAll(' ', '\t'), byCommas])
+      expect(await lengthsOf(encode(text))).toEqual(expected);
     expect(await lengthsOf(encode(edges), { length: '1', target: '2', delimiter: 'space' })).toEqual(expected);
     expect(await lengthsOf(parquet({ src: [4, 0, 0, 1, 0], dst: [1, 1, 4, 0, 5] }))).toEqual(expected);
     // An undirected edge counts for both of its ends. A loop counts once.
@@ -107,10 +96,9 @@ describe('files of lengths, recognised by their content', () => {
     expect((await inspected(made('networkx-data.edgelist')))?.delimiter).toBeUndefined();
   });
 
-  it('Parquet of DuckDB, whose last run is padded to 256 values, and whose pages are LZ4', async () => {
+  it('Parquet of DuckDB, whose last run is padded to 256 values, and whose pages may be LZ4', async () => {
     const expected = Array.from({ length: 1000 }, (_, at) => Math.round(20 + 10 * Math.sin(at)));
-    expect(await lengthsOf(made('duckdb.parquet'))).toEqual(expected);
-    expect(await lengthsOf(made('duckdb-lz4.parquet'))).toEqual(expected);
+    for (const name of ['duckdb.parquet', 'duckdb-lz4.parquet']) expect(await lengthsOf(made(name))).toEqual(expected);
   });
 
   it('Parquet of ragged arrays: the sizes of the lists, and booleans as 0 and 1', async () => {
@@ -154,14 +142,17 @@ describe('files of lengths, recognised by their content', () => {
 
   it('closes a file that was not read to its end', async () => {
     // The file contains noise, most of it beyond the part that is examined.
-    const values = Int32Array.from({ length: 200_000 }, (_, at) => (at * 2_654_435_761) | 0);
-    const header = "{'descr': '<i4', 'fortran_order': False, 'shape': (200000,), }";
-    const packed = gzipSync(npy(header, new Uint8Array(values.buffer)));
+    const packed = gzipSync(
+      int32Of(
+        '200000,',
+        Int32Array.from({ length: 200_000 }, (_, at) => (at * 2_654_435_761) | 0),
+      ),
+    );
     let open = 0;
     const file = async function* (): AsyncGenerator<Uint8Array> {
       open++;
       try {
-        for (let at = 0; at < packed.length; at += 4096) yield packed.subarray(at, at + 4096);
+        yield* chunks(packed, 4096);
       } finally {
         open--;
       }
@@ -236,3 +227,112 @@ it.each<[what: string, bytes: Uint8Array, message: RegExp, columns?: CsvColumns]
 ])('unreadable files are refused with the place of the error: %s', async (_what, bytes, message, columns) => {
   expect(await readLengths(bytesSource(bytes), 'x', columns)).toFail(null, message);
 }); // prettier-ignore
+
+const degreesOf = (text: string) => lengthsOf(encode(text));
+const graphMl = (edgedefault: string, body: string): string =>
+  `<?xml version='1.0' encoding='utf-8'?>\n<!-- a > b -->\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n<key id="d0" for="edge"/>\n<graph edgedefault="${edgedefault}">\n${body}\n</graph>\n</graphml>\n`;
+const NODES = `<node id="a"/><node id="b>c"><data key="d0">1 > 0</data></node>\n<node\n  id='d'/>`;
+const EDGES = `<edge source="a" target="b>c"/>\n<!-- <edge source="a" target="d"/> --><edge target='d' source='a'></edge><edge source="d" target="d"/>`;
+
+describe('graphs', () => {
+  it('from GraphML are the degrees of the vertices, or their out-degrees', async () => {
+    expect(await degreesOf(graphMl('undirected', NODES + EDGES))).toEqual([2, 1, 2]);
+    expect(await degreesOf(graphMl('directed', NODES + EDGES))).toEqual([2, 0, 1]);
+    const directed = EDGES.replaceAll('<edge ', '<edge directed="true" ');
+    expect(await degreesOf(graphMl('undirected', NODES + directed))).toEqual([2, 0, 1]);
+  });
+
+  it('from METIS are the degrees of the vertices, whatever weights the file has', async () => {
+    // The graph is the triangle 1 2 3 with a tail 4, and an isolated vertex.
+    expect(await degreesOf('% of a test\n5 4\n2 3\n1 3\n1 2 4\n3\n\n')).toEqual([2, 2, 3, 1, 0]);
+    const weighted = '5 4 011 2\n9 9 2 5 3 5\n1 1 1 5 3 5\n1 1 1 5 2 5 4 5\n0 0 3 5\n7 7\n';
+    expect(await degreesOf(weighted)).toEqual([2, 2, 3, 1, 0]);
+    expect(await degreesOf('3 2 100\n4 2\n4 1 3\n4 2\n')).toEqual([1, 2, 1]);
+    // The graph is a ring and a hub joined to all vertices, and longer than the part that determines the format.
+    const size = 20_000;
+    const vertices = Array.from({ length: size }, (_, at) => at + 1);
+    const ring = vertices.map((at) => `${((at + size - 2) % size) + 1} ${(at % size) + 1} ${size + 1}`);
+    const degrees = (await degreesOf([`${size + 1} ${2 * size}`, ...ring, vertices.join(' '), ''].join('\n')))!;
+    expect([degrees.length, degrees[0], degrees.at(-1)]).toEqual([size + 1, 3, size]);
+  });
+
+  it('from adjacency lists count both ends of an edge that is listed once, or else the lines of the vertices', async () => {
+    const once = '#script.py\n# GMT Tue Nov 24 10:00:00 2026\n# \na b c\nb c\nc\nalone\nd d\n';
+    expect(await degreesOf(once)).toEqual([2, 2, 2, 0, 1]);
+    expect(await degreesOf('0 1 2 3\n1 0\n2 0\n3 0\n4\n')).toEqual([3, 1, 1, 1, 0]);
+    expect(await degreesOf('0 1 2 3\n1 2\n2\n3\n')).toEqual([3, 2, 2, 1]);
+  });
+
+  it('are not read from files that only resemble graphs', async () => {
+    // This is an edge list, although its first edge could be the first line of a METIS file.
+    expect(await degreesOf('3 3\n1 2\n2 3\n3 1\n')).toEqual([1, 1, 2]);
+    expect((await read(encode('4\n7\n1\n'))).form).toBe('lengths');
+  });
+
+  it.each([
+    ['an edge with an unknown vertex', graphMl('directed', `${NODES}\n<edge source="a" target="z"/>`), /line 9: no <node> before this edge has the id .?z/],
+    ['a vertex twice', graphMl('directed', `<node id="a"/>\n<node id="a"/>`), /line 7: the vertex .?a.? is declared twice/],
+    ['both kinds of edges', graphMl('directed', `${NODES}\n${EDGES}\n<edge directed="false" source="a" target="d"/>`), /line 11: some edges have a direction/],
+    ['a hyperedge', graphMl('directed', '<hyperedge/>'), /line 6: a hyperedge/],
+    ['a file that ends early', graphMl('directed', NODES).slice(0, -12), /ends before <\/graphml>/],
+    ['a neighbour out of range', '5 4\n2 3\n1 3\n1 2 9\n3\n\n', /line 4: the neighbour .?9.? is not within 1…5/],
+    ['a graph of too few edges', '5 5\n2 3\n1 3\n1 2 4\n3\n\n', /the lines name 8 neighbours\. The 5 edges/],
+    ['a loop', '3 2\n1 2\n1 3\n2\n', /line 2: the vertex 1 is a neighbour of itself/],
+    ['a vertex with two lines', '#a\n# GMT now\n# \n1 2 3\n2 3\n3\n2\n', /line 7: the vertex .?2.? already has a line/],
+  ])('are refused with the line of %s', async (_, text, message) => expect(await readLengths(bytesSource(encode(text)), 'x')).toFail(null, message)); // prettier-ignore
+});
+
+/** The block has three letters, a match that overlaps itself and exceeds a token, and two more letters. */
+const BLOCK = Uint8Array.from([0x3f, 97, 98, 99, 3, 0, 255, 2, 0x20, 120, 121]);
+const TEXT = `${'abc'.repeat(93)}xy`;
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
+/** Puts a block after its big-endian lengths. */
+const ofHadoop = (length: number, block: Uint8Array): Uint8Array => {
+  const head = Buffer.alloc(8);
+  head.writeUInt32BE(length);
+  head.writeUInt32BE(block.length, 4);
+  return Buffer.concat([head, block]);
+};
+
+it('LZ4 unpacks blocks, alone and as Hadoop writes them', () => {
+  const length = TEXT.length;
+  expect(textOf(unpackLz4Block(BLOCK, length))).toBe(TEXT);
+  expect(textOf(unpackLz4Hadoop(BLOCK, length))).toBe(TEXT);
+  const twice = Buffer.concat([ofHadoop(length, BLOCK), ofHadoop(length, BLOCK)]);
+  expect(textOf(unpackLz4Hadoop(twice, 2 * length))).toBe(TEXT + TEXT);
+  expect(unpackLz4Block(Uint8Array.of(0), 0)).toHaveLength(0);
+});
+
+/** Makes a frame with the length and the checksum of its content. The reader does not compare the checksum. */
+function frame(...blocks: readonly Uint8Array[]): Uint8Array {
+  const length = Buffer.alloc(4);
+  const parts = blocks.flatMap((block) => {
+    length.writeUInt32LE(block.length);
+    return [Buffer.from(length), block];
+  });
+  return Buffer.concat([Buffer.from('04224d184c40', 'hex'), Buffer.alloc(9), ...parts, Buffer.alloc(8)]);
+}
+
+it('LZ4 unpacks frames, whose blocks may refer to earlier ones', () => {
+  expect(textOf(unpackLz4Frame(frame(BLOCK), TEXT.length))).toBe(TEXT);
+  // The block has a match of four bytes at a distance of two, and then one literal.
+  const again = Uint8Array.from([0x00, 2, 0, 0x10, 122]);
+  expect(textOf(unpackLz4Frame(frame(BLOCK, again), TEXT.length + 5))).toBe(`${TEXT}xyxyz`);
+  expect(() => unpackLz4Frame(frame(BLOCK), TEXT.length + 1)).toThrow(/LZ4 that unpacks to 281 bytes instead of 282/);
+  expect(() => unpackLz4Frame(frame(BLOCK).subarray(0, 20), TEXT.length)).toThrow(/a truncated block/);
+  expect(() => unpackLz4Frame(BLOCK, TEXT.length)).toThrow(/without a frame/);
+});
+
+it('LZ4 refuses a block that is cut off, or that writes or reads outside its bounds', () => {
+  const length = TEXT.length;
+  for (let end = 0; end < BLOCK.length; end++)
+    expect(() => unpackLz4Block(BLOCK.subarray(0, end), length)).toThrow(/LZ4/);
+  expect(() => unpackLz4Block(BLOCK, length - 1)).toThrow(/LZ4 with 2 literals, which exceed its block/);
+  expect(() => unpackLz4Block(BLOCK, length + 1)).toThrow(/LZ4 that unpacks to 281 bytes instead of 282/);
+  for (const distance of [0, 4]) {
+    const block = BLOCK.slice();
+    block[4] = distance;
+    expect(() => unpackLz4Block(block, length)).toThrow(`at a distance of ${distance}`);
+  }
+  expect(() => unpackLz4Hadoop(ofHadoop(length, BLOCK).subarray(0, -1), length)).toThrow(/truncated block of 11 bytes/);
+});
