@@ -1,16 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parseStudy } from '../../src-main/contract/parse.ts';
-import type { Failure } from '../../src-workers/domain/result.ts';
-import { oneDesign } from './sweep-plans.ts';
+import { parseJson } from '../../src-main/contract/json.ts';
+import { studyJsonSchema } from '../../src-main/contract/json-schema.ts';
+import { newerInput } from '../../src-main/contract/older-kernels.ts';
+import { parseStudy, validate } from '../../src-main/contract/parse.ts';
+import { procedures } from '../../src-main/contract/procedures.ts';
+import { type Failure, unwrap } from '../../src-workers/domain/result.ts';
+import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import { cpuTimeMs } from '../cpu-time.ts';
+import { KERNEL, oneDesign, planOf } from './sweep-plans.ts';
 
 type Json = Record<string, unknown>;
-
-function failureOf(change: (study: Json & { kernel: Json }) => void): Failure {
-  const study = structuredClone(oneDesign()) as unknown as Json & { kernel: Json };
-  change(study);
-  return textFailure(JSON.stringify(study));
-}
 
 function textFailure(text: string): Failure {
   const result = parseStudy(text, 's.json');
@@ -31,11 +33,7 @@ describe('the error of a wrong study names the field, and what it must be', () =
     ['lockstep', 2, VERSION],
     ['lockstep', undefined, VERSION],
     ['zzzzzzzz', {}, 'not a known field'],
-    [
-      'kernel.cyclesPerIteration',
-      40,
-      '"pipeline": {"DEVICE ID": {"latencyCycles": …, "issueCycles": …, "kneeSoftness": …}}',
-    ],
+    ['kernel.cyclesPerIteration', 40, '{"DEVICE ID": {"latencyCycles": …, "issueCycles": …, "kneeSoftness": …}}'],
     ['kernel.bytesPerIterations', 40, 'did you mean "bytesPerIteration"?'],
     ['kernel.instructionsPerIteration', 1e308, 'a number above 0, at most 1000000000000'],
     ['kernel.instructionsPerIteration', NaN, 'a number above 0'],
@@ -56,28 +54,23 @@ describe('the error of a wrong study names the field, and what it must be', () =
     ['constraints', [{ quantity: 'time', atMost: 1 }], QUANTITIES, 'constraints[0].quantity'],
     ['devices', [], '1 to 64 device ids'],
   ])('%s: %j', (path, value, must, field = path) => {
-    const { message, context } = failureOf((study) => {
-      const [name, inner] = path.split('.');
-      if (inner === undefined) study[name] = value;
-      else (study[name] as Json)[inner] = value;
-    });
+    const study = structuredClone(oneDesign()) as unknown as Json;
+    const [name, inner] = path.split('.');
+    if (inner === undefined) study[name] = value;
+    else (study[name] as Json)[inner] = value;
+    const { message, context } = textFailure(JSON.stringify(study));
     expect(context).toEqual({ field });
     expect(message).toContain(field);
     expect(message).toContain(must);
   });
 
-  it('says what a study is', () =>
-    expect(textMessage('[]')).toContain(
-      'a study: an object with "lockstep", "name", "workload", "kernel", "devices" and "axes"',
-    ));
-
-  it('names three wrong fields and counts the rest', () => {
-    const { message } = failureOf((s) => {
-      Object.assign(s, { name: '', devices: 'a100', seed: -1 });
-      s.kernel.registersPerThread = 0;
-    });
+  it('says what a study is, or names three wrong fields and counts the rest', () => {
+    const what = 'a study: an object with "lockstep", "name", "workload", "kernel", "devices" and "axes"';
+    expect(textMessage('[]')).toContain(what);
+    const kernel = { ...oneDesign().kernel, registersPerThread: 0 };
+    const four = { ...oneDesign(), name: '', devices: 'a100', seed: -1, kernel };
     const three = /name .*, not ""; kernel\.registersPerThread .*, not 0; devices .*, not "a100" \(and 1 more\)/;
-    expect(message).toMatch(three);
+    expect(textMessage(JSON.stringify(four))).toMatch(three);
   });
 });
 
@@ -90,7 +83,10 @@ describe('text that is not a study', () => {
     ['{"a": 1,}', [1, 9], 'a field name in quotes'],
     ['{"a": NaN}', [1, 7], 'a value'],
     ['{"a": 01}', [1, 8], '"," or "}"'],
-    ['{"a": "b\n"}', [1, 7], `a value`],
+    ['{"a": "b\n"}', [1, 7], 'a value'],
+    ['["\\x"]', [1, 2], 'a value or "]"'],
+    ['["a\\u12g4"]', [1, 2], 'a value or "]"'],
+    ['["a', [1, 2], 'a value or "]"'],
     ['{"a": 1,\n "b": [{"a": 2}], "\\u0061": 3}', [2, 19], '"a"'],
     ['{} {}', [1, 4], 'the end of the text'],
     ['lockstep: 1', [1, 1], 'a value'],
@@ -129,5 +125,164 @@ describe('text that is not a study', () => {
   it('refuses 5 MB, and does not repeat a long text back', () => {
     expect(textMessage(' '.repeat(5_000_000))).toMatch(/5000000.* 4000000/);
     expect(textMessage(JSON.stringify({ ...oneDesign(), name: 'x'.repeat(3_000_000) })).length).toBeLessThan(300);
+  });
+});
+
+it('a text of only brackets is refused if it is nested too deeply', () => {
+  const message = 'a.json, line 1, column 101: JSON needs at most 100 levels of brackets here, not "[".';
+  expect(parseJson('['.repeat(1_000_000), 'a.json')).toFail(null, message);
+  const deepest = '['.repeat(100) + ']'.repeat(100);
+  expect(parseJson(deepest, 'a.json')).toStrictEqual({ ok: true, value: JSON.parse(deepest) as unknown });
+});
+
+it('a string may have any number of escapes', () => {
+  const text = `{"${'\\n'.repeat(4_000_000)}":"\\u00e9\\"x"}`;
+  expect(parseJson(text, 'a.json')).toStrictEqual({ ok: true, value: JSON.parse(text) as unknown });
+});
+
+interface Schema {
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | Schema;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+}
+
+const file = readFileSync(join(import.meta.dirname, '../../db/study.schema.json'), 'utf8');
+const schema = JSON.parse(file) as Schema;
+
+it('the study schema for editors agrees with the contract (npm run schema writes it), and describes every field', () => {
+  expect(file).toBe(studyJsonSchema());
+  const visit = (node: Schema, path: string): void => {
+    if (node.properties) expect(node.additionalProperties, path).toBe(false);
+    for (const [name, field] of Object.entries(node.properties ?? {})) {
+      expect(field.description ?? '', `${path}/${name}`).not.toBe('');
+      visit(field, `${path}/${name}`);
+    }
+    for (const below of [node.items, node.additionalProperties, ...(node.anyOf ?? [])])
+      if (typeof below === 'object') visit(below, path);
+  };
+  visit(schema, '');
+});
+
+it('the study schema for editors requires only fields without a default, and has the bounds of their values', () => {
+  const blockThreads = { type: 'integer', minimum: 1 };
+  expect(schema).toMatchObject({
+    required: ['lockstep', 'name', 'workload', 'kernel', 'devices', 'axes'],
+    properties: {
+      lockstep: { const: 1 },
+      kernel: {
+        required: ['name', 'registersPerThread', 'instructionsPerIteration'],
+        properties: { registersPerThread: { type: 'integer' }, serialFraction: { minimum: 0, maximum: 1 } },
+      },
+      devices: { minItems: 1 },
+      axes: {
+        required: ['blockThreads'],
+        properties: {
+          blockThreads: { anyOf: [{ items: blockThreads }, { required: ['from', 'to'] }] },
+          loop: { items: { enum: ['nested', 'flattened'] } },
+        },
+      },
+    },
+  });
+});
+
+const olderStudy = (kernel: object, more: object = {}): object => {
+  return { ...oneDesign(), kernel: { ...KERNEL, ...kernel }, ...more };
+};
+const opened = (...of: Parameters<typeof olderStudy>) => unwrap(parseStudy(JSON.stringify(olderStudy(...of))));
+const refusal = (...of: Parameters<typeof olderStudy>) => textFailure(JSON.stringify(olderStudy(...of)));
+
+describe('a kernel of a study from before kernels had phases', () => {
+  it('has a set-up as a phase of the same number of iterations, with their loads, bytes and classes', () => {
+    const { kernel } = opened({
+      setupIterationsPerUnit: 2,
+      dependentLoadsPerIteration: 1,
+      bytesPerIteration: 8,
+      integerShare: 0.5,
+      origins: { setupIterationsPerUnit: 'measured', registersPerThread: 'given' },
+    });
+    expect(kernel.unit).toEqual({ instructions: 80, integerShare: 0.5, dependentLoads: 2, bytes: 16 });
+    expect(kernel.origins).toMatchObject({ registersPerThread: 'given', unit: 'measured' });
+    expect(kernel.sharing).toBeUndefined();
+  });
+
+  it('has searches, carries and reductions as phases', () => {
+    const { kernel } = opened({ searchStepIterations: 0.25, carryIterations: 3, blockReductionIterations: 4 });
+    const phases = { search: { instructions: 10 }, carry: { instructions: 120 }, combine: { instructions: 20 } };
+    expect(kernel).toMatchObject(phases);
+    expect(kernel.unit).toBeUndefined();
+  });
+
+  it('leaves fields with their default unknown, and keeps given ones', () => {
+    const own = { setupIterationsPerUnit: 0, carryIterations: 1 };
+    const defaults = { ...own, blockReductionIterations: 0.5, searchStepIterations: 0.5 };
+    expect(opened(defaults)).toEqual(opened({}));
+    expect(opened({ ...defaults, origins: { setupIterationsPerUnit: 'assumed' } })).toEqual(opened({}));
+    const { kernel } = opened({ ...defaults, origins: { setupIterationsPerUnit: 'given' } });
+    expect(kernel).toMatchObject({ unit: { instructions: 0 }, origins: { unit: 'given' } });
+  });
+
+  it('is the same after this version has written and read it', () => {
+    const study = opened({ setupIterationsPerUnit: 2, carryIterations: 3, origins: { carryIterations: 'measured' } });
+    expect(unwrap(parseStudy(JSON.stringify(study)))).toEqual(study);
+  });
+
+  it('is relative to the kernel of an implementation', () => {
+    const own = [
+      { name: 'own', kernel: { setupIterationsPerUnit: 3 } },
+      { name: 'shorter', kernel: { instructionsPerIteration: 10 } },
+      { name: 'as the study', kernel: { registersPerThread: 20 } },
+      { name: 'none', kernel: { setupIterationsPerUnit: 0 } },
+      { name: 'newer', kernel: { instructionsPerIteration: 10, unit: { instructions: 7 } } },
+      { name: 'bare' },
+    ];
+    const kernel = { setupIterationsPerUnit: 2, origins: { setupIterationsPerUnit: 'measured' } };
+    const { implementations } = opened(kernel, { implementations: own });
+    expect(implementations!.map(({ kernel }) => kernel.unit?.instructions)).toEqual([120, 20, undefined, 0, 7, undefined]); // prettier-ignore
+    expect(implementations![1].kernel.origins).toEqual({ unit: 'measured' });
+  });
+
+  it.each<readonly [kernel: object, field: string, must: string, more?: object]>([
+    [{ setupIterationsPerUnit: -1 }, 'kernel.setupIterationsPerUnit', 'must be a number ≥ 0, not -1.'],
+    [{ carryIterations: 'many' }, 'kernel.carryIterations', 'must be a number ≥ 0, not "many".'],
+    [
+      { setupIterationsPerUnit: 1, unit: { instructions: 3 } },
+      'kernel.setupIterationsPerUnit',
+      'must be left out where "unit" is given, not 1.',
+    ],
+    [{ setupIterationsPerUnit: 1, instructionsPerIteration: 'x' }, 'kernel.instructionsPerIteration', 'must be'],
+    [{ setupIterations: 1 }, 'kernel.setupIterations', 'is not a known field'],
+    [
+      {},
+      'implementations[0].kernel.setupIterationsPerUnit',
+      'must be',
+      { implementations: [{ name: 'a', kernel: { setupIterationsPerUnit: null } }] },
+    ],
+  ])('%j is refused with the name of its field: %s', (kernel, field, must, more) => {
+    const { message, context } = refusal(kernel, more);
+    expect(context).toMatchObject({ field });
+    expect(message).toContain(`s.json: ${field} ${must}`);
+  });
+
+  it('is read by every command that takes a study', () => {
+    const study = olderStudy({ setupIterationsPerUnit: 1 });
+    const sent = validate(procedures['studies.save'].input, { study }, 'call');
+    expect(unwrap(sent)).toMatchObject({ study: { kernel: { unit: { instructions: 40 } } } });
+    const asked = { runIds: [1], vary: [{ input: 'kernel.setupIterationsPerUnit', values: [1] }] };
+    expect(unwrap(validate(procedures['advice.robust'].input, asked, 'call')).vary[0].input).toBe('kernel.unit');
+    expect(newerInput('kernel.carryIterations')).toBe('kernel.carry');
+    expect(newerInput('workload.units')).toBe('workload.units');
+  });
+
+  it('takes as long as a longer unit with one thread per unit', async () => {
+    const time = async (kernel: object, lengths: string): Promise<number> => {
+      const study = { ...olderStudy(kernel), workload: { lengths, units: 3 << 18 } } as ReturnType<typeof oneDesign>;
+      return predictChunk(createPredictor(await planOf(study)), 0, 1).timeMs[0];
+    };
+    const iteration = { dependentLoadsPerIteration: 1 };
+    const longer = await time(iteration, 'constant(23)');
+    expect(await time({ ...iteration, setupIterationsPerUnit: 3 }, 'constant(20)')).toBeCloseTo(longer, 9);
   });
 });

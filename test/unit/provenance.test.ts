@@ -18,6 +18,8 @@ function example(name: string) {
 
 describe('origins of a kernel', () => {
   it('are assumed for default values of a study, and given for others, unless the study states them', () => {
+    const { name: _name, registersPerThread: _r, instructionsPerIteration: _i, ...rest } = minimal;
+    expect(rest).toEqual(provenance.KERNEL_DEFAULTS);
     expect(provenance.kernelOrigin(minimal, 'serialFraction')).toBe('assumed');
     expect(provenance.kernelOrigin({ ...minimal, serialFraction: 0.1 }, 'serialFraction')).toBe('given');
     expect(provenance.kernelOrigin(minimal, 'registersPerThread')).toBe('given');
@@ -27,16 +29,13 @@ describe('origins of a kernel', () => {
     expect(provenance.kernelOrigin(kernel, 'registersPerThread')).toBe('assumed');
   });
 
-  it('are refused if a field or an origin is unknown', () => {
-    const refused = (origins: unknown) => validate(kernelSchema, { ...minimal, origins }, 'kernel');
-    expect(refused({ serialFractoin: 'given' })).toMatchObject({ ok: false });
-    expect(refused({ serialFraction: 'guessed' })).toMatchObject({ ok: false });
-    expect(refused({ serialFraction: 'imported' })).toMatchObject({ ok: true });
-  });
-
-  it('have one default for each field that a study may leave out', () => {
-    const { name: _name, registersPerThread: _r, instructionsPerIteration: _i, ...rest } = minimal;
-    expect(rest).toEqual(provenance.KERNEL_DEFAULTS);
+  it('are marked in the study format, and refused if a field or an origin is unknown', () => {
+    const isRead = (origins: unknown) => validate(kernelSchema, { ...minimal, origins }, 'kernel').ok;
+    const origins = [{ serialFractoin: 'given' }, { serialFraction: 'guessed' }, { serialFraction: 'imported' }];
+    expect(origins.map(isRead)).toEqual([false, false, true]);
+    const study = exampleStudy('acts');
+    const kernel = { ...study.kernel, origins: { registersPerThread: 'assumed' } };
+    expect(unwrap(validate(studySchema, { ...study, kernel }, 'study'))).toMatchObject({ kernel });
   });
 });
 
@@ -54,9 +53,8 @@ it('usual values have defaults in their usual ranges, which the study format all
 it('usual values make a kernel in which every field is marked as assumed', () => {
   const kernel = unwrap(validate(kernelSchema, { name: 'kernel', ...provenance.assumedKernel() }, 'kernel'));
   for (const field of provenance.KERNEL_FIELDS) expect(provenance.kernelOrigin(kernel, field), field).toBe('assumed');
-  expect(kernel.serialFraction).toBeGreaterThan(0);
-  expect(kernel.cooperationCost).toBeGreaterThan(0);
-  expect(kernel.bytesPerIteration).toBeGreaterThan(0);
+  for (const field of ['serialFraction', 'cooperationCost', 'bytesPerIteration'] as const)
+    expect(kernel[field], field).toBeGreaterThan(0);
   expect(kernel.unit!.instructions).toBeGreaterThan(0);
   expect(kernel.sharing).toBe('deal');
 });
@@ -67,42 +65,31 @@ describe('facts of a prediction', () => {
     const names = provenance.assumedFacts(facts).map(({ field }) => field);
     expect(names).toContain('kernel.kneeSoftness');
     // A zero in the file counts as a given value.
-    expect(names).not.toContain('kernel.cooperationCost');
-    expect(names).not.toContain('kernel.serialFraction');
-    expect(names).not.toContain('kernel.bytesPerUnit');
+    for (const given of ['cooperationCost', 'serialFraction', 'bytesPerUnit'])
+      expect(names).not.toContain(`kernel.${given}`);
     expect(facts.find(({ field }) => field === 'workload.lengths')).toMatchObject({ origin: 'imported' });
     expect(provenance.assumedPhrase(facts)).toMatch(/Knee softness = 6.5/);
   });
 
   it('mark an estimate of a device as assumed, with its note', () => {
     const facts = provenance.inputFacts(example('collatz'), gpu('amd-rx-7900-xtx'));
-    const latency = facts.find(({ field }) => field === 'device.memoryLatencyCycles')!;
-    expect(latency.origin).toBe('assumed');
-    expect(latency.note).toMatch(/^estimate/);
+    const latency = facts.find(({ field }) => field === 'device.memoryLatencyCycles');
+    expect(latency).toMatchObject({ origin: 'assumed', note: /^estimate/ });
   });
 
   it('leave out inputs that a measured pipeline replaces', () => {
     const study = example('acts');
     const device = gpu('nvidia-a100-sxm4-40gb');
-    const pipeline = {
-      [device.id]: { latencyCycles: 2000, issueCycles: 280, kneeSoftness: 6, origin: 'calibrated' as const },
-    };
-    const facts = provenance.inputFacts({ ...study, pipeline }, device);
-    expect(facts.find(({ field }) => field === 'pipeline')).toMatchObject({ origin: 'calibrated' });
-    expect(facts.some(({ field }) => field === 'device.memoryLatencyCycles')).toBe(false);
-    expect(facts.some(({ field }) => field === 'kernel.kneeSoftness')).toBe(false);
+    const measured = { latencyCycles: 2000, issueCycles: 280, kneeSoftness: 6, origin: 'calibrated' } as const;
+    const facts = provenance.inputFacts({ ...study, pipeline: { [device.id]: measured } }, device);
+    const fields = ['pipeline', 'device.memoryLatencyCycles', 'kernel.kneeSoftness'];
+    const origins = fields.map((name) => facts.find(({ field }) => field === name)?.origin);
+    expect(origins).toEqual(['calibrated', undefined, undefined]);
   });
 
   it('are only those of the memory traffic for a CPU', () => {
     const study = example('spmv-cpu');
     const expected = ['bytesPerIteration', 'bytesPerUnit', 'lengthsKnownBeforeLaunch'];
     expect(provenance.decidingFields(study, cpu('amd-epyc-7302p')).map(({ field }) => field)).toEqual(expected);
-  });
-
-  it('are marked in the study format', () => {
-    const study = exampleStudy('acts');
-    const origins = { registersPerThread: 'assumed' } as const;
-    const { kernel } = unwrap(validate(studySchema, { ...study, kernel: { ...study.kernel, origins } }, 'study'));
-    expect(kernel.origins).toMatchObject(origins);
   });
 });

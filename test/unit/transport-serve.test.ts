@@ -1,4 +1,4 @@
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import {
   type EngineDoor,
   type WebSocketLike,
 } from '../../src-main/contract/transport.ts';
+import { keptToken, TOKEN_PATTERN } from '../../src-main/serve/kept-token.ts';
 import { serve, type BrowserHost } from '../../src-main/serve/serve.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { testFolder } from '../workplace.ts';
@@ -47,13 +48,11 @@ function ask(path: string, headers: Record<string, string> = {}, method = 'GET')
 
 beforeAll(async () => {
   const page = join(folder, 'renderer');
-  await mkdir(join(page, 'assets'), { recursive: true });
-  await writeFile(join(page, 'index.html'), '<!doctype html><title>Lockstep</title>');
-  await writeFile(join(page, 'assets', 'index-Abcd1234.js'), 'export {};');
-  await writeFile(join(page, '.env'), 'secret');
-  await writeFile(join(page, 'notes.txt'), 'secret');
-  await writeFile(join(folder, 'outside.js'), 'secret');
-  await symlink(join(folder, 'outside.js'), join(page, 'link.js'));
+  mkdirSync(join(page, 'assets'), { recursive: true });
+  writeFileSync(join(page, 'index.html'), '<!doctype html><title>Lockstep</title>');
+  writeFileSync(join(page, 'assets', 'index-Abcd1234.js'), 'export {};');
+  for (const path of ['.env', 'notes.txt', '../outside.js']) writeFileSync(join(page, path), 'secret');
+  symlinkSync(join(folder, 'outside.js'), join(page, 'link.js'));
   host = unwrap(await serve({ engine, rendererFolder: page, port: 0, token: TOKEN, maxIncompleteBytes: 1e6 }));
 });
 
@@ -64,14 +63,12 @@ test('the token is in the address, from which the page takes it', async () => {
   const first = await ask(`/?token=${TOKEN}`);
   expect(first).toMatchObject({ status: 200, body: expect.stringContaining('<title>Lockstep') });
   expect(first.headers['set-cookie']).toBeUndefined(); // A cookie would also be sent to servers on all other ports.
+  expect(await serve({ engine, rendererFolder: folder, port: 0, token: 'short' })).toFail('bad-input');
 });
 
 test.each(['/?token=wrong', '/?token=', '/index.html?token=wrong'])('a wrong token is refused: %s', async (path) =>
   expect(await ask(path)).toMatchObject({ status: 403 }),
 );
-
-test('a weak token is refused', async () =>
-  expect(await serve({ engine, rendererFolder: folder, port: 0, token: 'short' })).toFail('bad-input'));
 
 describe('requests', () => {
   const strange = 'evil.example evil.example:80 127.0.0.1.evil.example localhost.evil.example:1 10.0.0.1 x@localhost';
@@ -93,30 +90,25 @@ describe('requests', () => {
     expect(answer.body).not.toContain('secret');
   });
 
-  test.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('%s is refused', async (method) =>
-    expect(await ask('/', {}, method)).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } }),
-  );
-
-  test('an absolute target is refused', async () => {
+  test('other methods than GET and HEAD are refused, and an absolute target', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'])
+      expect(await ask('/', {}, method), method).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
     expect(await ask('http://evil.example/')).toMatchObject({ status: 400 });
+    const head = await ask('/', {}, 'HEAD');
+    expect(head).toMatchObject({ status: 200, body: '' });
+    expect(Number(head.headers['content-length'])).toBeGreaterThan(0);
   });
 
   test('every answer has strict headers, and only hashed files may be cached', async () => {
     const script = await ask('/assets/index-Abcd1234.js');
     expect(script.headers['cache-control']).toBe('public, max-age=31536000, immutable');
     expect((await ask('/')).headers['cache-control']).toBe('no-cache');
-    for (const answer of [script, await ask('/nothing'), await ask('/')]) {
-      expect(answer.headers['content-security-policy']).toMatch(
-        /^default-src 'none'; script-src 'self'; style-src 'self';/,
-      );
-      expect(answer.headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' });
-    }
-  });
-
-  test('HEAD returns the headers and no body', async () => {
-    const answer = await ask('/', {}, 'HEAD');
-    expect(answer).toMatchObject({ status: 200, body: '' });
-    expect(Number(answer.headers['content-length'])).toBeGreaterThan(0);
+    for (const { headers } of [script, await ask('/nothing'), await ask('/')])
+      expect(headers).toMatchObject({
+        'content-security-policy': /^default-src 'none'; script-src 'self'; style-src 'self';/,
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+      });
   });
 });
 
@@ -125,17 +117,12 @@ describe('the WebSocket', () => {
   const origin = () => `http://127.0.0.1:${host.port}`;
   const own = ['lockstep', TOKEN];
   const open = (headers: Record<string, string>, protocols = own, url = address()) =>
-    new Promise<WebSocket | string>((resolve) => {
+    new Promise<WebSocket>((resolve, reject) => {
       const socket = new WebSocket(url, protocols, { headers });
       socket.on('open', () => resolve(socket));
-      socket.on('error', (error) => resolve(error.message));
+      socket.on('error', reject);
     });
-
-  const connected = async (): Promise<WebSocket> => {
-    const socket = await open({ origin: origin() });
-    if (typeof socket === 'string') throw new Error(socket);
-    return socket;
-  };
+  const connected = () => open({ origin: origin() });
 
   test.each<[string, () => Record<string, string>, string[]?]>([
     ['no token', () => ({ origin: origin() }), ['lockstep']],
@@ -146,7 +133,7 @@ describe('the WebSocket', () => {
     ['another local server’s origin', () => ({ origin: 'http://127.0.0.1:1' })],
     ['the opaque origin', () => ({ origin: 'null' })],
     ['a rebound name', () => ({ origin: 'http://evil.example:80', host: 'evil.example:80' })],
-  ])('is refused with %s', async (_, headers, protocols) => expect(await open(headers(), protocols)).toMatch(/403/));
+  ])('is refused with %s', (_, headers, protocols) => expect(open(headers(), protocols)).rejects.toThrow(/403/));
 
   test('a refused connection ends, even if the other side does not', async () => {
     const half = connect({ port: host.port, host: '127.0.0.1', allowHalfOpen: true });
@@ -172,19 +159,16 @@ describe('the WebSocket', () => {
     await vi.waitFor(() => expect(pages).toBe(0));
   });
 
-  test('is served at one path only', async () => {
-    expect(await open({ origin: origin() }, own, `ws://127.0.0.1:${host.port}/`)).toMatch(/404/);
-  });
+  test('is served at one path only', () =>
+    expect(open({ origin: origin() }, own, `ws://127.0.0.1:${host.port}/`)).rejects.toThrow(/404/));
 
   test('carries calls, typed arrays and events', async () => {
     const socket = await connected();
     const client = createClient(webSocketChannel(socket as unknown as WebSocketLike));
     const heard = vi.fn();
     client.on('store.changed', heard);
-    expect(await client.call('runs.get', { id: 3 })).toStrictEqual({
-      ok: true,
-      value: { name: 'runs.get', input: { id: 3 }, column: Float64Array.of(NaN, 2) },
-    });
+    const value = { name: 'runs.get', input: { id: 3 }, column: Float64Array.of(NaN, 2) };
+    expect(await client.call('runs.get', { id: 3 })).toStrictEqual({ ok: true, value });
     tell('store.changed', { what: 'runs' });
     await vi.waitFor(() => expect(heard).toHaveBeenCalledExactlyOnceWith({ what: 'runs' }));
     client.close();
@@ -211,6 +195,32 @@ describe('the WebSocket', () => {
       raw.on('close', resolve);
     });
     expect(await ask('/')).toMatchObject({ status: 200 });
+  });
+});
+
+describe('the token of a database', () => {
+  test('is the same at every start, different for another database, and readable only by its owner', async () => {
+    const [a, b] = [join(folder, 'a.db'), join(folder, 'b.db')];
+    const token = await keptToken(a);
+    expect(token).toMatch(TOKEN_PATTERN);
+    expect(await keptToken(a)).toBe(token);
+    expect(await keptToken(b)).not.toBe(token);
+    if (process.platform !== 'win32') expect(statSync(`${a}.token`).mode & 0o777).toBe(0o600);
+    // If it cannot be saved, it is new at every start.
+    const nowhere = join(folder, 'missing', 'd.db');
+    expect(await keptToken(nowhere)).toMatch(TOKEN_PATTERN);
+    expect(await keptToken(nowhere)).not.toBe(await keptToken(nowhere));
+  });
+
+  test.skipIf(process.platform === 'win32')('is replaced if others can read it or if it is invalid', async () => {
+    const file = join(folder, 'c.db');
+    const token = await keptToken(file);
+    chmodSync(`${file}.token`, 0o644);
+    expect(await keptToken(file)).not.toBe(token);
+    expect(statSync(`${file}.token`).mode & 0o777).toBe(0o600);
+    writeFileSync(`${file}.token`, 'short');
+    expect(await keptToken(file)).toMatch(TOKEN_PATTERN);
+    expect(readFileSync(`${file}.token`, 'utf8')).not.toBe('short');
   });
 });
 

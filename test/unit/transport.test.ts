@@ -1,6 +1,8 @@
 import fc from 'fast-check';
+import { PassThrough } from 'node:stream';
 import { MessageChannel } from 'node:worker_threads';
 import { describe, expect, test, vi } from 'vitest';
+import { serveLines } from '../../src-main/cli/commands/rpc.ts';
 import * as transport from '../../src-main/contract/transport.ts';
 import { fail, ok, unwrap } from '../../src-workers/domain/result.ts';
 import { forAll } from '../for-all.ts';
@@ -21,8 +23,7 @@ describe('codec', () => {
 
   test('decodes a frame that starts at an odd byte of a larger buffer', () => {
     const frame = transport.encodeMessage({ x: Float64Array.of(1, 2) });
-    const larger = new Uint8Array(frame.length + 3);
-    larger.set(frame, 3);
+    const larger = Buffer.concat([new Uint8Array(3), frame]);
     expect(unwrap(transport.decodeMessage(larger.subarray(3)))).toStrictEqual({ x: Float64Array.of(1, 2) });
   });
 
@@ -102,20 +103,19 @@ describe('codec', () => {
   });
 });
 
-function fakeEngine(call: transport.EngineDoor['dispatch']) {
+type Dispatch = transport.EngineDoor['dispatch'];
+function fakeEngine(dispatch: Dispatch) {
   const listeners = new Set<Parameters<transport.EngineDoor['subscribe']>[0]>();
-  const engine: transport.EngineDoor = {
-    dispatch: call,
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+  const subscribe: transport.EngineDoor['subscribe'] = (listener) => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
   };
-  return { engine, listeners };
+  return { engine: { dispatch, subscribe }, listeners };
 }
+const NOTHING: Dispatch = async () => ok(null);
 
 /** Connects a client and an engine in one process by a real MessagePort. */
-function joined(call: transport.EngineDoor['dispatch']) {
+function joined(call: Dispatch) {
   const { port1, port2 } = new MessageChannel();
   const { engine, listeners } = fakeEngine(call);
   const connection = transport.serveConnection(engine, (message) => port2.postMessage(message));
@@ -132,7 +132,7 @@ describe('client and engine', () => {
         await new Promise((resolve) => setTimeout(resolve, 20));
         return fail('not-found', 'no run 7', { id: 7 });
       }
-      return { ok: true, value: { echo: input, times: Float64Array.of(NaN, 1) } };
+      return ok({ echo: input, times: Float64Array.of(NaN, 1) });
     });
     const [missing, echoed] = await Promise.all([client.call('runs.get', { id: 7 }), client.call('app.info', {})]);
     expect(missing).toStrictEqual({ ok: false, error: { code: 'not-found', message: 'no run 7', context: { id: 7 } } });
@@ -143,7 +143,7 @@ describe('client and engine', () => {
   test('an exception in a service, or an answer that cannot be sent, is a failure', async () => {
     const { client } = joined(async (name) => {
       if (name === 'app.doctor') throw new Error('boom');
-      return { ok: true, value: () => 1 };
+      return ok(() => 1);
     });
     expect(await client.call('app.doctor', {})).toFail('internal', 'app.doctor: boom');
     expect(await client.call('app.info', {})).toFail('internal');
@@ -151,22 +151,24 @@ describe('client and engine', () => {
   });
 
   test('an argument that cannot be sent is a failure and leaves the connection usable', async () => {
-    const { client } = joined(async () => ({ ok: true, value: null }));
+    const { client } = joined(NOTHING);
     expect(await client.call('settings.set', { key: 'k', value: () => 1 })).toFail('bad-input');
     expect(await client.call('settings.set', { key: 'k', value: 1 })).toStrictEqual({ ok: true, value: null });
     client.close();
   });
 
   test('delivers events until the page unsubscribes or closes', async () => {
-    const { client, listeners } = joined(async () => ({ ok: true, value: null }));
+    const { client, listeners } = joined(NOTHING);
     const heard = vi.fn();
     const off = client.on('store.changed', heard);
-    for (const listener of listeners) listener('store.changed', { what: 'runs' });
-    await client.call('app.info', {});
+    const tell = async () => {
+      for (const listener of listeners) listener('store.changed', { what: 'runs' });
+      await client.call('app.info', {});
+    };
+    await tell();
     expect(heard).toHaveBeenCalledExactlyOnceWith({ what: 'runs' });
     off();
-    for (const listener of listeners) listener('store.changed', { what: 'runs' });
-    await client.call('app.info', {});
+    await tell();
     expect(heard).toHaveBeenCalledTimes(1);
     client.close();
     await vi.waitFor(() => expect(listeners.size).toBe(0));
@@ -199,20 +201,15 @@ describe('client and engine', () => {
 
   test('messages that are not replies are ignored', () => {
     let deliver: (message: unknown) => void = () => {};
-    const channel: transport.Channel = {
-      send: () => {},
-      onMessage: (listener) => void (deliver = listener),
-      onClose: () => {},
-      close: () => {},
-    };
-    transport.createClient(channel);
+    const onMessage: transport.Channel['onMessage'] = (listener) => void (deliver = listener);
+    transport.createClient({ send: () => {}, onMessage, onClose: () => {}, close: () => {} });
     for (const message of [null, 1, 'x', {}, { id: 99, ok: true }, { event: 5 }, []])
       expect(() => deliver(message)).not.toThrow();
   });
 });
 
 test('the engine’s edge ignores messages that are not requests', async () => {
-  const call = vi.fn<transport.EngineDoor['dispatch']>(async () => ({ ok: true, value: null }));
+  const call = vi.fn(NOTHING);
   const send = vi.fn();
   const connection = transport.serveConnection(fakeEngine(call).engine, send);
   const wrong = [{ id: 'x', name: 'app.info' }, { id: 1.5, name: 'a' }, { id: 1, name: 'a'.repeat(101) }]; // prettier-ignore
@@ -225,7 +222,7 @@ test('the engine’s edge ignores messages that are not requests', async () => {
 test('the engine’s edge limits the unanswered calls of one connection', async () => {
   const release: (() => void)[] = [];
   const sent: unknown[] = [];
-  const { engine } = fakeEngine(() => new Promise((resolve) => release.push(() => resolve({ ok: true, value: null }))));
+  const { engine } = fakeEngine(() => new Promise((resolve) => release.push(() => resolve(ok(null)))));
   const connection = transport.serveConnection(engine, (message) => void sent.push(message));
   for (let id = 1; id <= 300; id++) connection.receive({ id, name: 'app.info', input: {} });
   await vi.waitFor(() => expect(release).toHaveLength(256));
@@ -235,3 +232,91 @@ test('the engine’s edge limits the unanswered calls of one connection', async 
   connection.receive({ id: 301, name: 'app.info', input: {} });
   await vi.waitFor(() => expect(release).toHaveLength(257));
 });
+
+describe('a page whose connection is refused', () => {
+  let asked = '';
+  /** Returns what the user is told if the server answers a request with this status. With null, no server runs. */
+  async function told(status: number | null, protocol = 'http:') {
+    class Refused {
+      constructor(address: string) {
+        asked = address;
+      }
+      addEventListener(type: string, listener: (event: object) => void): void {
+        if (type === 'close') setTimeout(() => listener({ reason: '' }));
+      }
+      send(): void {}
+      close(): void {}
+    }
+    const page = {
+      location: { host: 'localhost', protocol, origin: '', search: '', hash: '' },
+      localStorage: { getItem: () => 'an-old-token-of-it', setItem: () => {} },
+      fetch: () => (status === null ? Promise.reject(new TypeError('no')) : Promise.resolve({ status })),
+      WebSocket: Refused,
+    } as unknown as transport.PageLike;
+    return transport.connectEngine(page);
+  }
+
+  test('distinguishes a server that refuses the token from one that does not run', async () => {
+    expect(await told(403)).toFail('conflict', /Open the address that "lockstep serve" printed/);
+    expect(await told(null)).toFail('cancelled', 'The server is not running');
+    expect(await told(200)).toFail('cancelled', 'The engine refused the connection');
+    expect(new URL(asked).protocol).toBe('ws:');
+    await told(200, 'https:');
+    expect(new URL(asked).protocol).toBe('wss:');
+  });
+});
+
+/**
+ * Returns the replies of lines of JSON to the input in these chunks. The engine answers `echo` with its argument, and
+ * `slow` only when the input has ended.
+ */
+async function answers(chunks: readonly string[], events = false): Promise<readonly unknown[]> {
+  const output = new PassThrough();
+  const slow = Promise.withResolvers<void>();
+  const { engine, listeners } = fakeEngine(async (name, input) => {
+    if (name === 'slow') await slow.promise;
+    if (name === 'arrays') return ok({ times: Float64Array.of(1, NaN), bytes: Uint8Array.of(7) });
+    return name === 'missing' ? fail('not-found', 'There is none.', { field: 'id' }) : ok(input ?? {});
+  });
+  async function* input(): AsyncGenerator<Buffer> {
+    for (const chunk of chunks) yield Buffer.from(chunk);
+    if (events) for (const listener of listeners) listener('store.changed', { what: 'runs' });
+    setImmediate(slow.resolve);
+  }
+  await serveLines(engine, input(), output, { events, maxLineBytes: 200 });
+  expect(listeners.size).toBe(0);
+  const lines = String(output.read() ?? '').split('\n');
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as unknown);
+}
+
+const echo = (id: number, given: object): string => JSON.stringify({ id, call: 'echo', arguments: given });
+const refused = (id: number | null, message: RegExp): unknown => ({
+  id,
+  error: expect.objectContaining({ code: 'bad-input', message: expect.stringMatching(message) as string }) as object,
+});
+
+const answer = (id: number, result: object = {}): unknown => ({ id, result });
+const none = { code: 'not-found', message: 'There is none.', context: { field: 'id' } };
+test.each<[string, readonly string[], ...expected: unknown[]]>([
+  ['a call', [`${echo(1, { a: [1.5, 'é'] })}\n`], answer(1, { a: [1.5, 'é'] })],
+  ['no arguments', ['{"id":1,"call":"echo"}\n'], answer(1)],
+  ['lines in pieces', [echo(1, {}).slice(0, 9), `${echo(1, {}).slice(9)}\n\n${echo(2, {})}`], answer(1), answer(2)],
+  ['a failure', ['{"id":3,"call":"missing"}\n'], { id: 3, error: none }],
+  ['bytes', [`${echo(1, { bytes: { base64: 'AAH/' } })}\n`], answer(1, { bytes: { base64: 'AAH/' } })],
+  ['an object beside its base64', [`${echo(1, { base64: 'x', b: 1 })}\n`], answer(1, { base64: 'x', b: 1 })],
+  ['typed arrays', ['{"id":1,"call":"arrays"}'], answer(1, { times: [1, null], bytes: { base64: 'Bw==' } })],
+  ['text that is not JSON, and then a call', [`nonsense\n${echo(2, {})}\n`], refused(null, /not JSON/), answer(2)],
+  ['a misspelt member', ['{"id":4,"cal":"echo"}\n'], refused(4, /call is missing/)],
+  ['no object', ['7\n', 'null\n'], refused(null, /line/), refused(null, /line/)],
+  ['an id that is not a whole number', ['{"id":1.5,"call":"echo"}\n'], refused(null, /id must be a whole number/)],
+  [
+    'a line beyond the limit',
+    ['x'.repeat(150), 'x'.repeat(150), `x\n${echo(2, {})}\n`],
+    refused(null, /more than 200 bytes/),
+    answer(2),
+  ],
+  ['a call that ends after the input', ['{"id":1,"call":"slow"}\n', echo(2, {})], answer(2), answer(1)],
+])('lines of JSON answer %s', async (_name, lines, ...expected) => expect(await answers(lines)).toEqual(expected));
+
+test('lines of JSON send events on request', async () =>
+  expect(await answers(['\n'], true)).toEqual([{ event: 'store.changed', payload: { what: 'runs' } }]));
