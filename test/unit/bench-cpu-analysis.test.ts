@@ -61,10 +61,8 @@ test('on the max-rate curve the two-phase formula equals the staircase if the co
 test('β needs a measurement of one core, and cases without a time or with nonsense are left out', () => {
   const cases = measuredBy(SOFT);
   const without = contentionFromStream(cases.filter(({ case: each }) => each.id !== 'stream-1'));
-  expect(without).toFail(
-    null,
-    /The bandwidth of a single core is missing \(measured numbers of cores: 2, 3, 4, 5, 6\)/,
-  );
+  const missing = /The bandwidth of a single core is missing \(measured numbers of cores: 2, 3, 4, 5, 6\)/;
+  expect(without).toFail(null, missing);
   const odd: MeasuredContentionCase[] = [
     { ...cases[0], timesMs: [] },
     { case: { id: 'odd', benchmark: 'triangular', parameters: { cores: 2, rows: 2 ** 40 } }, timesMs: [1], values: {} },
@@ -73,22 +71,14 @@ test('β needs a measurement of one core, and cases without a time or with nonse
   expect(compareContention(unwrap(contentionFromStream(cases)), [...odd, ...cases])).toHaveLength(2 * (CORES - 1));
 });
 
-const DEVICE = measuringDevice({
-  backend: 'cpu',
-  name: 'Intel(R) Core(TM) i7',
-  driver: 'Linux 6.1',
-  threadGroupWidth: null,
-  multiprocessors: CORES,
-  timer: 'host',
-  properties: { startedAt: '2026-11-21T00:00:00Z' },
-});
-
 test('the device made from a measured machine is valid in the catalogue', () => {
   const measured = unwrap(contentionFromStream(measuredBy(SOFT)));
-  const device = unwrap(measuredCpu(DEVICE, measured));
+  const properties = { startedAt: '2026-11-21T00:00:00Z' };
+  const machine = measuringDevice({ backend: 'cpu', name: 'Intel(R) Core(TM) i7', multiprocessors: CORES, properties });
+  const device = unwrap(measuredCpu(machine, measured));
   expect(unwrap(validateDevice(device))).toEqual(device);
   expect(device).toMatchObject({ id: 'measured-intel-r-core-tm-i7-6', vendor: 'Intel', cores: 6, kneeCores: 4 });
   expect([device.singleCoreBandwidthGbS, device.fullBandwidthGbS]).toEqual([10, 34]);
-  const part = measuredCpu({ ...DEVICE, multiprocessors: 8 }, measured);
+  const part = measuredCpu({ ...machine, multiprocessors: 8 }, measured);
   expect(part).toFail(null, 'Only 6 of the 8 cores were measured. Measure with all of them.');
 });

@@ -40,17 +40,10 @@ describe('times of a round', () => {
     at(894, check('b')),
   ];
 
-  it('are the times between the records, including waiting', () =>
-    expect(probeTimes(1000, records)).toEqual({
-      units: 1000,
-      startMs: 400,
-      onceMs: 300,
-      prepareMs: 52,
-      launchMs: 15,
-      slowestLaunchMs: 20,
-    }));
-
-  it('are those of the device if all records come at once, and missing if no design ran', () => {
+  it('are the times between the records, including waiting', () => {
+    const times = { startMs: 400, onceMs: 300, prepareMs: 52, launchMs: 15, slowestLaunchMs: 20 };
+    expect(probeTimes(1000, records)).toEqual({ units: 1000, ...times });
+    // They are those of the device if all records come at once, and missing if no design ran.
     const together = records.map(({ record }) => at(900, record));
     expect(probeTimes(1000, together)).toMatchObject({ launchMs: 13.5, slowestLaunchMs: 18 });
     expect(probeTimes(1000, [at(1, DEVICE), at(2, { type: 'failed', case: 'a', message: 'too large' })])).toBeNull();
@@ -69,13 +62,11 @@ const round = (units: number, launchMs: number, more: Partial<ProbeTimes> = {}):
 };
 
 it('units of the next round are few at first and grow until a launch is long, at most to all units', () => {
-  expect(nextProbeUnits([], 1_000_000, true)).toBe(1024);
-  expect(nextProbeUnits([], 300, true)).toBe(300);
+  expect([300, 1_000_000].map((units) => nextProbeUnits([], units, true))).toEqual([300, 1024]);
   expect(nextProbeUnits([], 1_000_000, false)).toBe(1_000_000);
   expect(nextProbeUnits([round(1024, 1)], 1_000_000, true)).toBe(153_600);
   expect(nextProbeUnits([round(1024, 1)], 200_000, true)).toBe(200_000);
-  expect(nextProbeUnits([round(1024, 60)], 1_000_000, true)).toBeNull();
-  expect(nextProbeUnits([round(1_000_000, 1)], 1_000_000, true)).toBeNull();
+  for (const last of [round(1024, 60), round(1_000_000, 1)]) expect(nextProbeUnits([last], 1_000_000, true)).toBeNull();
 });
 
 describe('a measurement that fits the time', () => {
@@ -95,14 +86,11 @@ describe('a measurement that fits the time', () => {
     return [units, designs, repeats];
   };
 
-  it('is complete if that is quick', () => {
+  it('is complete if that is quick, and first has fewer repeats, because these change only the interval', () => {
     const rounds = [round(100_000, 10, { startMs: 500, onceMs: 100, prepareMs: 30 })];
     // The expected time is 500 + 100 + 20 · (30 + 18 · 10) = 4800 ms.
     const wanted = { units: 100_000, designs: 20, repeats: 15, estimateMs: 4800, fullMs: 4800 };
     expect(fittingMeasurement(rounds, asked)).toEqual(wanted);
-  });
-
-  it('first has fewer repeats, because these change only the interval', () => {
     // With 15 repeats, 20 designs have 18 launches of 400 ms and take 144 s. With 12 repeats, 15 launches take 120 s.
     const expected = { units: 100_000, designs: 20, repeats: 12, estimateMs: 120_000, fullMs: 144_000 };
     expect(fittingMeasurement([round(100_000, 400)], asked)).toEqual(expected);
@@ -183,13 +171,11 @@ describe('the words for what is left out', () => {
   const proposal = { units: 1000, ofUnits: 1000, designs: 99, ofDesigns: 200, repeats: 7, ofRepeats: 15, estimateMs: 7600, fullMs: 20_000 }; // prettier-ignore
 
   it('name designs, units and repeats, and are empty if nothing is', () => {
-    expect(reducedText(proposal)).toBe(
-      'A full measurement would take about 20 s. Measuring 99 of the 200 chosen designs (spread evenly over them) and 7 of 15 repeats, in about 8 s.',
-    );
-    expect(reducedText({ ...proposal, designs: 200, units: 500, repeats: 15 })).toBe(
-      'A full measurement would take about 20 s. Measuring 500 of 1,000 units, in about 8 s.',
-    );
-    expect(reducedText({ ...proposal, designs: 200, repeats: 15 })).toBe('');
+    const said = (words: string) => `A full measurement would take about 20 s. Measuring ${words}, in about 8 s.`;
+    const few = said('99 of the 200 chosen designs (spread evenly over them) and 7 of 15 repeats');
+    expect(reducedText(proposal)).toBe(few);
+    const all = { ...proposal, designs: 200, repeats: 15 };
+    expect([reducedText(all), reducedText({ ...all, units: 500 })]).toEqual(['', said('500 of 1,000 units')]);
   });
 
   it('become a request that measures what is left', () => {

@@ -2,27 +2,18 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { knownByRelease, neededToolkit, findReleases } from '../../src-workers/bench/cuda/releases.ts';
-import {
-  askNvidiaSmi,
-  chooseToolkit,
-  findNvcc,
-  findToolkit,
-  hostCompilerFlags,
-  knownCapabilities,
-  lackingText,
-  readCapabilities,
-} from '../../src-workers/bench/cuda/toolkit.ts';
+import * as toolkit from '../../src-workers/bench/cuda/toolkit.ts';
 import { cudaAdvice } from '../../src-main/services/measuring/targets.ts';
 import { isSameDevice } from '../../src-main/services/measuring/device.ts';
-import type { MeasuringDevice } from '../../src-workers/domain/benchmark.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { measuringDevice } from '../measuring.ts';
 import { testFolder } from '../workplace.ts';
 
 const folder = testFolder();
 
 /** Makes a toolkit whose nvcc lists these architectures. If the list is empty, nvcc only prints its release. */
-function toolkit(name: string, codes: readonly string[], release = '13.0.88'): string {
+function makeToolkit(name: string, codes: readonly string[], release = '13.0.88'): string {
   const nvcc = join(folder, name, 'bin', 'nvcc');
   mkdirSync(dirname(nvcc), { recursive: true });
   const list = codes.length > 0 ? `echo "${codes.join('\n')}"` : 'exit 1';
@@ -35,7 +26,7 @@ esac`;
 }
 
 describe('the compiler for the GPUs of a machine', () => {
-  const KNOWN = knownCapabilities('sm_75\nsm_80\nsm_86\nsm_90\nsm_90a\nsm_120\n');
+  const KNOWN = toolkit.knownCapabilities('sm_75\nsm_80\nsm_86\nsm_90\nsm_90a\nsm_120\n');
   it.each<[string, string, readonly number[], readonly string[], readonly number[]]>([
     ['several GPUs, each kind once', '9.0\n8.6\n9.0\n', KNOWN, ['sm_86', 'sm_90'], []],
     ['a GPU between those that nvcc knows', '8.9\n', KNOWN, ['compute_86'], []],
@@ -46,7 +37,7 @@ describe('the compiler for the GPUs of a machine', () => {
     ['a GPU that does not report its capability', '[N/A]\n', KNOWN, ['native'], []],
     ['a driver that has failed', 'No devices were found\n', KNOWN, ['native'], []],
   ])('has the right flags for %s', (_what, said, known, architectures, lacking) => {
-    const chosen = chooseToolkit([{ nvcc: 'nvcc', known }], readCapabilities(said));
+    const chosen = toolkit.chooseToolkit([{ nvcc: 'nvcc', known }], toolkit.readCapabilities(said));
     expect(chosen).toEqual({ nvcc: 'nvcc', architectures, lacking });
   });
 
@@ -56,17 +47,17 @@ describe('the compiler for the GPUs of a machine', () => {
       { nvcc: 'old', known: [70, 75, 90] },
       { nvcc: 'between', known: [70, 90, 120] },
     ];
-    expect(chooseToolkit(toolkits, [90]).nvcc).toBe('new');
-    expect(chooseToolkit(toolkits, [70, 90]).nvcc).toBe('old');
-    const both = { nvcc: 'between', architectures: ['sm_120', 'sm_70'], lacking: [] };
-    expect(chooseToolkit(toolkits, [70, 120])).toEqual(both);
-    expect(chooseToolkit(toolkits, [35, 120])).toMatchObject({ nvcc: 'new', lacking: [35] });
+    const chosen = (...capabilities: number[]) => toolkit.chooseToolkit(toolkits, capabilities);
+    expect([chosen(90).nvcc, chosen(70, 90).nvcc]).toEqual(['new', 'old']);
+    expect(chosen(70, 120)).toEqual({ nvcc: 'between', architectures: ['sm_120', 'sm_70'], lacking: [] });
+    expect(chosen(35, 120)).toMatchObject({ nvcc: 'new', lacking: [35] });
   });
 
   it('is searched where the user says, in PATH, then under CUDA_HOME, CUDA_PATH and the paths of other versions', async () => {
-    const home = toolkit('home', ['sm_75', 'sm_90']);
-    const old = toolkit('old', ['sm_70', 'sm_90']);
-    const older = toolkit('older', [], '11.8.89');
+    const { findNvcc } = toolkit;
+    const home = makeToolkit('home', ['sm_75', 'sm_90']);
+    const old = makeToolkit('old', ['sm_70', 'sm_90']);
+    const older = makeToolkit('older', [], '11.8.89');
     const homeOf = (nvcc: string): string => dirname(dirname(nvcc));
     const empty = join(folder, 'empty');
     mkdirSync(join(empty, 'nvcc'), { recursive: true });
@@ -82,9 +73,10 @@ describe('the compiler for the GPUs of a machine', () => {
     // This nvcc does not list its architectures, so its release determines them.
     expect(unwrap(await findNvcc(several, 'compute_35'))).toBe(older);
     // If the user names a toolkit, it is used, and the architectures that it lacks are reported.
-    const named = unwrap(await findToolkit({ ...several, NVCC: home }, [70, 90]));
+    const named = unwrap(await toolkit.findToolkit({ ...several, NVCC: home }, [70, 90]));
     expect(named).toEqual({ nvcc: home, architectures: ['sm_90'], lacking: [70] });
-    expect(lackingText(named.lacking)).toBe('compute capability 7.0 needs CUDA 12.9 or older; set NVCC=/path/to/nvcc');
+    const lacking = 'compute capability 7.0 needs CUDA 12.9 or older; set NVCC=/path/to/nvcc';
+    expect(toolkit.lackingText(named.lacking)).toBe(lacking);
   });
 });
 
@@ -92,17 +84,13 @@ it('asks the nvidia-smi of the driver if WSL does not have it in PATH', async ()
   const [none, wsl] = [join(folder, 'none'), join(folder, 'wsl')];
   mkdirSync(wsl, { recursive: true });
   writeFileSync(join(wsl, 'nvidia-smi'), '#!/bin/sh\necho "$1"\n', { mode: 0o755 });
-  expect(await askNvidiaSmi('compute_cap', { PATH: none }, wsl)).toBe('--query-gpu=compute_cap\n');
-  expect(await askNvidiaSmi('compute_cap', { PATH: none }, none)).toBeNull();
+  const asked = (folder: string) => toolkit.askNvidiaSmi('compute_cap', { PATH: none }, folder);
+  expect([await asked(wsl), await asked(none)]).toEqual(['--query-gpu=compute_cap\n', null]);
 });
 
 it('a slice of a multi-instance GPU has a name, and is the device that a study names as a part of the whole', () => {
-  const device = {
-    name: 'NVIDIA A100-SXM4-40GB MIG 1g.5gb',
-    multiprocessors: 14,
-    properties: { ordinal: 0, launchTimeLimit: 0 },
-  } as unknown as MeasuringDevice;
-
+  const name = 'NVIDIA A100-SXM4-40GB MIG 1g.5gb';
+  const device = measuringDevice({ name, multiprocessors: 14, properties: { ordinal: 0, launchTimeLimit: 0 } });
   expect(cudaAdvice(device)).toMatch(/^This is a slice \(MIG\) of a GPU, which a study names DEVICE:14:slice\./);
   expect(cudaAdvice({ ...device, name: 'NVIDIA A100-SXM4-40GB' })).toBe('');
   const whole = { kind: 'gpu', id: 'a100', name: 'NVIDIA A100 SXM4 40 GB', multiprocessors: 108 } as GpuDevice;
@@ -112,38 +100,29 @@ it('a slice of a multi-instance GPU has a name, and is the device that a study n
 });
 
 it("the host's compiler is chosen by nvcc, and on Windows it is named, in PATH, or where Visual Studio is installed", async () => {
+  const { hostCompilerFlags } = toolkit;
+  const programs = { 'ProgramFiles(x86)': folder };
   expect(unwrap(await hostCompilerFlags({}, 'linux'))).toEqual([]);
   expect(unwrap(await hostCompilerFlags({ NVCC_CCBIN: 'C:\\vs' }, 'win32'))).toEqual([]);
-  expect(await hostCompilerFlags({ 'ProgramFiles(x86)': folder }, 'win32')).toFail('not-found', /NVCC_CCBIN/);
+  expect(await hostCompilerFlags(programs, 'win32')).toFail('not-found', /NVCC_CCBIN/);
   const installer = join(folder, 'Microsoft Visual Studio', 'Installer');
   mkdirSync(installer, { recursive: true });
-  const cl = 'C:\\VS\\VC\\Tools\\MSVC\\14.4\\bin\\Hostx64\\x64\\cl.exe';
-  writeFileSync(join(installer, 'vswhere.exe'), `#!/bin/sh\nprintf '%s\\r\\n' '${cl}'\n`, { mode: 0o755 });
-  const expected = ['-ccbin', 'C:\\VS\\VC\\Tools\\MSVC\\14.4\\bin\\Hostx64\\x64'];
-  expect(unwrap(await hostCompilerFlags({ 'ProgramFiles(x86)': folder }, 'win32'))).toEqual(expected);
+  const tools = 'C:\\VS\\VC\\Tools\\MSVC\\14.4\\bin\\Hostx64\\x64';
+  const script = `#!/bin/sh\nprintf '%s\\r\\n' '${tools}\\cl.exe'\n`;
+  writeFileSync(join(installer, 'vswhere.exe'), script, { mode: 0o755 });
+  expect(unwrap(await hostCompilerFlags(programs, 'win32'))).toEqual(['-ccbin', tools]);
   writeFileSync(join(folder, 'cl.exe'), '#!/bin/sh\n', { mode: 0o755 });
   expect(unwrap(await hostCompilerFlags({ PATH: folder }, 'win32'))).toEqual([]);
 });
 
-it.each([
-  [70, 'CUDA 12.9 or older'],
-  [37, 'CUDA 11.8 or older'],
-  [30, 'CUDA 10.2 or older'],
-  [75, 'CUDA 10.0 or newer'],
-  [121, 'CUDA 12.9 or newer'],
-  [999, null],
-])('the releases that know a compute capability %d: %s', (capability, expected) =>
-  expect(findReleases(capability)).toBe(expected),
-);
-
-it('the compute capabilities of a release are listed', () => {
+it('the releases that know a compute capability are named, and the compute capabilities of a release are listed', () => {
+  const older = ['CUDA 10.2 or older', 'CUDA 11.8 or older', 'CUDA 12.9 or older'];
+  expect([30, 37, 70].map(findReleases)).toEqual(older);
+  expect([75, 121, 999].map(findReleases)).toEqual(['CUDA 10.0 or newer', 'CUDA 12.9 or newer', null]);
   expect(knownByRelease('12.9.86')).toEqual(expect.arrayContaining([50, 70, 75, 90, 120, 121]));
   expect(knownByRelease('12.9.86')).not.toContain(110);
   expect(knownByRelease('13.0.88').slice(0, 2)).toEqual([75, 80]);
   expect(knownByRelease('0.0.0')).toEqual([]);
+  const none = 'compute capability 3.0 needs CUDA 10.2 or older, which does not compile these C++17 kernels';
+  expect(neededToolkit(30)).toBe(none);
 });
-
-it('the text of a compute capability says if no release can compile our kernels', () =>
-  expect(neededToolkit(30)).toBe(
-    'compute capability 3.0 needs CUDA 10.2 or older, which does not compile these C++17 kernels',
-  ));

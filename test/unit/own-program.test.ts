@@ -24,12 +24,10 @@ describe('a command line', () => {
     ['a; rm -rf $(b) | c * > d & `e`', ['a;', 'rm', '-rf', '$(b)', '|', 'c', '*', '>', 'd', '&', '`e`']],
   ])('%s is split without a shell', (line, words) => expect(unwrap(commandLine.splitCommand(line))).toEqual(words));
 
-  it.each([
-    ['', /no program/],
-    ['   ', /no program/],
-    [`'' a`, /no program/],
-    [`a "b`, /quotation mark " that is never closed/],
-  ])('%j is refused', (line, words) => expect(refusal(commandLine.splitCommand(line))).toMatch(words));
+  it('is refused without a program, or with a quotation mark that is not closed', () => {
+    for (const none of ['', '   ', `'' a`]) expect(commandLine.splitCommand(none)).toFail(null, /no program/);
+    expect(commandLine.splitCommand(`a "b`)).toFail(null, /quotation mark " that is never closed/);
+  });
 
   it('is the only target for blocks that are tiles, because kernels and stand-ins have blocks of one row', () => {
     const can = (['program', 'cuda', 'hip', 'webgpu', 'cpu'] as const).filter((name) => findAbility(name, null).tiles);
@@ -76,11 +74,8 @@ describe('a command line', () => {
 
   it('lists the placeholders that it has', () => {
     const task = { exec: 'p {lengthsFile}', build: 'cc {{units}} -o p' };
-    expect([
-      commandLine.names(task, 'lengthsFile'),
-      commandLine.names(task, 'units'),
-      commandLine.names(task, 'binary'),
-    ]).toEqual([true, false, false]);
+    const named = (['lengthsFile', 'units', 'binary'] as const).map((name) => commandLine.names(task, name));
+    expect(named).toEqual([true, false, false]);
   });
 });
 
@@ -88,19 +83,15 @@ describe('the output of a program', () => {
   const read = (...lines: readonly string[]) => readOutput(lines.join('\n'), '');
 
   it('is read from JSON lines, and all other lines are ignored', () => {
-    const lines = [
-      'hello',
-      '{"timeNs": 12}',
-      '{ not JSON',
-      '{"other": 1}',
-      '  {"timeNs":13, "digest": 7}',
-      '[1]',
-      '{"correct":true}',
-      '{"maxError":0.5,"device":"GPU","driver":"1.2","multiprocessors":3}',
-    ];
-    expect(unwrap(read(...lines))).toEqual({ timesNs: [12, 13], correct: true, maxError: 0.5, digest: '7', device: 'GPU', driver: '1.2', multiprocessors: 3 }); // prettier-ignore
+    const ignored = ['hello', '{ not JSON', '{"other": 1}', '[1]'];
+    const lines = ['{"timeNs": 12}', '  {"timeNs":13, "digest": 7}', '{"correct":true}'];
+    const device = '{"maxError":0.5,"device":"GPU","driver":"1.2","multiprocessors":3}';
+    expect(unwrap(read(...ignored, ...lines, ...ignored, device))).toEqual({ timesNs: [12, 13], correct: true, maxError: 0.5, digest: '7', device: 'GPU', driver: '1.2', multiprocessors: 3 }); // prettier-ignore
     expect(unwrap(read('{"timeNs":0}'))).toEqual({ timesNs: [0], correct: null, maxError: null, digest: null, device: null, driver: null, multiprocessors: null }); // prettier-ignore
-    expect(unwrap(read('{"timeNs":1}', '{"correct":false,"maxError":3}', '{"correct":true,"maxError":1}'))).toMatchObject({ correct: false, maxError: 3 }); // prettier-ignore
+    const twice = read('{"timeNs":1}', '{"correct":false,"maxError":3}', '{"correct":true,"maxError":1}');
+    expect(unwrap(twice)).toMatchObject({ correct: false, maxError: 3 });
+    // The message about a missing time ends with the last line of standard error, if there is one.
+    expect(readOutput('out', 'x\nbad luck\n')).toFail(null, /Its last line: bad luck$/);
   });
 
   it.each([
@@ -115,9 +106,6 @@ describe('the output of a program', () => {
     ['{"digest":"a"}', /no time.*\{"timeNs": 1234\}.*Its last line: \{"digest":"a"\}/],
     ['', /no time.*printed nothing/],
   ])('%s is refused with the reason', (line, words) => expect(refusal(read(line))).toMatch(words));
-
-  it('ends with the last line of standard error, if there is one', () =>
-    expect(refusal(readOutput('out', 'x\nbad luck\n'))).toMatch(/Its last line: bad luck$/));
 });
 
 it('builds all designs at once before the first launch, in the order of the launches by the seed', async () => {

@@ -17,22 +17,19 @@ it('requires the same version of Node in its package and at its start', () =>
   expect(NODE_NEEDED).toContain(`Node ${manifest.engines.node.replace('>=', '')} or newer`));
 
 describe('the pace of predictions', () => {
+  const run = (designs: number, elapsedMs: number): FinishedSweep => ({ designs, elapsedMs });
   const after = (...runs: readonly FinishedSweep[]): number =>
     designsPerMs(runs.reduce<readonly FinishedSweep[]>(withSweep, []));
-  const large = { designs: 1_000_000, elapsedMs: 5000 };
+  const [large, slow] = [run(1_000_000, 5000), run(2000, 4000)];
 
   it('does not come from a small run, which mostly consists of starting', () => {
-    const small = { designs: 840, elapsedMs: 500 };
+    const small = run(840, 500);
     expect(after(small)).toBe(after());
-    expect(after(large, small)).toBe(200);
-    expect(after(small, large)).toBe(200);
+    expect([after(large, small), after(small, large)]).toEqual([200, 200]);
   });
 
   it('comes from the largest of the last runs', () => {
-    expect(after(large, { designs: 2000, elapsedMs: 4000 })).toBe(200);
-    expect(after({ designs: 2000, elapsedMs: 4000 })).toBe(0.5);
-    expect(after(large, { designs: 1_000_000, elapsedMs: 10_000 })).toBe(100);
-    const five = Array.from({ length: 5 }, () => ({ designs: 400_000, elapsedMs: 4000 }));
-    expect(after(large, ...five)).toBe(100);
+    expect([after(large, slow), after(slow), after(large, run(1_000_000, 10_000))]).toEqual([200, 0.5, 100]);
+    expect(after(large, ...Array.from({ length: 5 }, () => run(400_000, 4000)))).toBe(100);
   });
 });
