@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 
 import { openStoreClient } from '../../db/client.ts';
-import type { PredictionChunk, RunAxes } from '../../db/records.ts';
+import type { PredictionChunk } from '../../db/records.ts';
 import type { StoreClient } from '../../db/store-api.ts';
 import { NOT_SAVED } from '../../src-workers/domain/columns.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
@@ -96,12 +96,11 @@ it('reports the changes of other processes, and not its own', () =>
 
 /** Generates any columns that satisfy the contract of a chunk. */
 function anyChunk(count: number): fc.Arbitrary<Omit<PredictionChunk, 'firstDesign'>> {
-  const whole = fc.oneof(fc.nat(), fc.constantFrom(NaN, Number.MAX_SAFE_INTEGER, 2 ** 40));
-  // SQLite does not keep the sign of zero.
-  const losses = fc
-    .float32Array({ minLength: count, maxLength: count })
-    .map((values) => values.map((value) => value + 0));
   const sized = { minLength: count, maxLength: count };
+  const whole = fc.oneof(fc.nat(), fc.constantFrom(NaN, Number.MAX_SAFE_INTEGER, 2 ** 40));
+  const wholes = fc.array(whole, sized).map((values) => Float64Array.from(values));
+  // SQLite does not keep the sign of zero.
+  const losses = fc.float32Array(sized).map((values) => values.map((value) => value + 0));
   return fc
     .record({
       timeMs: fc.float64Array({ ...sized, min: 0, max: Number.MAX_VALUE, noNaN: true }),
@@ -111,8 +110,8 @@ function anyChunk(count: number): fc.Arbitrary<Omit<PredictionChunk, 'firstDesig
       residentBlocks: fc.uint16Array(sized),
       limitedBy: fc.uint8Array(sized),
       invalidReason: fc.uint8Array({ ...sized, max: INVALID_REASONS.length - 1 }),
-      unitsPerThread: fc.array(whole, sized).map((values) => Float64Array.from(values)),
-      gridBlocks: fc.array(whole, sized).map((values) => Float64Array.from(values)),
+      unitsPerThread: wholes,
+      gridBlocks: wholes,
     })
     .map((columns) => ({
       ...columns,
@@ -124,28 +123,18 @@ function anyChunk(count: number): fc.Arbitrary<Omit<PredictionChunk, 'firstDesig
 it('returns any columns as they were saved, from the packed copy and from the rows', () =>
   withClient(async (client, file) => {
     const one = [null] as const;
-    await forAllAsync(40)(
-      fc.integer({ min: 1, max: 150 }).chain((count) => anyChunk(count)),
-      async (columns) => {
-        const axes: RunAxes = {
-          device: ['slow'],
-          threadsPerUnit: one,
-          loop: one,
-          balancing: one,
-          launch: one,
-          registerCap: one,
-          blockThreads: Array.from({ length: columns.count }, (_, i) => i),
-        };
-        const { id } = unwrap(await client.createRun(sampleDraft(axes)));
-        unwrap(await client.savePredictionChunk(id, structuredClone({ ...columns, firstDesign: 0 })));
-        unwrap(await client.finishRun(id, { state: 'complete', elapsedMs: 1 }));
-        expect(unwrap(await client.loadRunColumns(id))).toEqual({ ...columns, designs: null });
-        const db = new Database(file);
-        expect(db.prepare('DELETE FROM run_columns WHERE run_id = ?').run(id).changes).toBeGreaterThan(0);
-        db.close();
-        expect(unwrap(await client.loadRunColumns(id))).toEqual({ ...columns, designs: null });
-      },
-    );
+    const single = { device: ['slow'], threadsPerUnit: one, loop: one, balancing: one, launch: one, registerCap: one };
+    await forAllAsync(40)(fc.integer({ min: 1, max: 150 }).chain(anyChunk), async (columns) => {
+      const blockThreads = Array.from({ length: columns.count }, (_, i) => i);
+      const { id } = unwrap(await client.createRun(sampleDraft({ ...single, blockThreads })));
+      unwrap(await client.savePredictionChunk(id, structuredClone({ ...columns, firstDesign: 0 })));
+      unwrap(await client.finishRun(id, { state: 'complete', elapsedMs: 1 }));
+      expect(unwrap(await client.loadRunColumns(id))).toEqual({ ...columns, designs: null });
+      const db = new Database(file);
+      expect(db.prepare('DELETE FROM run_columns WHERE run_id = ?').run(id).changes).toBeGreaterThan(0);
+      db.close();
+      expect(unwrap(await client.loadRunColumns(id))).toEqual({ ...columns, designs: null });
+    });
   }));
 
 it('notices flipped bits in packed columns, reads the rows instead, and fails if rows are missing', () =>
@@ -155,21 +144,14 @@ it('notices flipped bits in packed columns, reads the rows instead, and fails if
     unwrap(await client.finishRun(id, { state: 'cancelled', elapsedMs: 1 }));
     const saved = unwrap(await client.loadRunColumns(id));
     const db = new Database(file);
-    const packed = () =>
-      db.prepare('SELECT first_design, name, data FROM run_columns ORDER BY first_design, name').all() as {
-        first_design: number;
-        name: string;
-        data: Buffer;
-      }[];
+    const select = 'SELECT first_design, name, data FROM run_columns ORDER BY first_design, name';
+    const packed = () => db.prepare<[], { first_design: number; name: string; data: Buffer }>(select).all();
+    const change = db.prepare('UPDATE run_columns SET data = ? WHERE first_design = ? AND name = ?');
     const asWritten = packed();
     for (const [at, { first_design, name, data }] of asWritten.entries()) {
       const flipped = Buffer.from(data);
       for (let bit = 0; bit < 8; bit += 1) flipped[(at * 31 + bit * 57) % flipped.length] ^= 1 << bit;
-      db.prepare('UPDATE run_columns SET data = ? WHERE first_design = ? AND name = ?').run(
-        flipped,
-        first_design,
-        name,
-      );
+      change.run(flipped, first_design, name);
       expect(unwrap(await client.loadRunColumns(id))).toEqual(saved);
     }
     // Both chunks were written again.

@@ -3,21 +3,28 @@ import { describe, expect, it } from 'vitest';
 
 import { openStore } from '../../db/store.ts';
 import type { Store } from '../../db/store-api.ts';
-import type { MeasurementRecord, RunSummary, SimulationRecord } from '../../db/records.ts';
+import type { AxisValue, MeasurementRecord, SimulationRecord } from '../../db/records.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { inFolder, MIGRATIONS, sampleBest, sampleChunk, sampleDraft } from './sample.ts';
+import { AXIS_ORDER } from '../../src-workers/domain/space.ts';
+import { inFolder, MIGRATIONS, SAMPLE_AXES, sampleBest, sampleChunk, sampleDraft } from './sample.ts';
 
-function withStore(body: (store: Store) => void): Promise<void> {
-  return inFolder((folder) => {
-    const file = `${folder}/lockstep.db`;
-    const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+const storeIn = (folder: string, more: object = {}) =>
+  unwrap(openStore({ file: `${folder}/lockstep.db`, migrationsFolder: MIGRATIONS, ...more }));
+const withStore = (body: (store: Store) => void): Promise<void> =>
+  inFolder((folder) => {
+    const open = storeIn(folder);
     try {
       body(open.store);
     } finally {
       open.close();
     }
   });
-}
+const DONE = { state: 'complete', elapsedMs: 1 } as const;
+const CANCELLED = { state: 'cancelled', elapsedMs: 1 } as const;
+/** A draft of a run without predictions. */
+const withoutDesigns = (kind: 'sweep' | 'simulate' | 'bench') => {
+  return { ...sampleDraft(), axes: null, enumeratedCount: 0, kind };
+};
 
 describe('runs', () => {
   it('keeps everything that a run was started with', () =>
@@ -33,7 +40,7 @@ describe('runs', () => {
       const { id } = unwrap(store.createRun({ ...sampleDraft(), bestWanted: 3 }));
       const best = sampleBest();
       expect(unwrap(store.getRun(id)).kept).toEqual({ wanted: 3, predicted: null, picked: null });
-      expect(store.finishRun(id, { state: 'complete', elapsedMs: 1 })).toFail('conflict');
+      expect(store.finishRun(id, DONE)).toFail('conflict');
       expect(store.savePredictionChunk(id, sampleChunk(0, 10))).toFail('conflict');
       const { designs } = best;
       for (const wrong of [
@@ -47,7 +54,7 @@ describe('runs', () => {
       for (let time = 0; time < 2; time += 1) unwrap(store.saveBestDesigns(id, best));
       const { predicted, picked, ...columns } = best;
       expect(unwrap(store.loadRunColumns(id))).toEqual({ ...columns, count: 3 });
-      const run = unwrap(store.finishRun(id, { state: 'complete', elapsedMs: 1 }));
+      const run = unwrap(store.finishRun(id, DONE));
       expect(run).toMatchObject({ validCount: 3, invalidCount: 0, kept: { wanted: 3, predicted, picked } });
       const { id: fewer } = unwrap(store.createRun({ ...sampleDraft(), bestWanted: 2 }));
       expect(store.saveBestDesigns(fewer, best)).toFail('conflict');
@@ -57,7 +64,7 @@ describe('runs', () => {
     withStore((store) => {
       const run = unwrap(store.createRun(sampleDraft()));
       unwrap(store.savePredictionChunk(run.id, sampleChunk(0, 100)));
-      expect(store.finishRun(run.id, { state: 'complete', elapsedMs: 1 })).toFail('conflict');
+      expect(store.finishRun(run.id, DONE)).toFail('conflict');
       expect(store.savePredictionChunk(run.id, sampleChunk(99, 10))).toFail('conflict');
       expect(store.savePredictionChunk(run.id, sampleChunk(run.enumeratedCount - 5, 6))).toFail('bad-input');
       unwrap(store.savePredictionChunk(run.id, sampleChunk(100, run.enumeratedCount - 100)));
@@ -99,23 +106,20 @@ describe('runs', () => {
   it('lists the newest runs first, and selects them by study and kind', () =>
     withStore((store) => {
       const study = unwrap(store.createStudy({ name: 's', spec: {} }));
-      const draft = { ...sampleDraft(), axes: null, enumeratedCount: 0 };
-      const ids = ['beta', 'Alpha', 'gamma_1', 'gammaX1'].map((name, i) => {
-        const kind = i === 3 ? ('bench' as const) : ('sweep' as const);
-        return unwrap(store.createRun({ ...draft, name, kind, studyId: i < 2 ? study.id : null })).id;
+      const [id] = ['beta', 'Alpha', 'gamma_1', 'gammaX1'].map((name, i) => {
+        const draft = withoutDesigns(i === 3 ? 'bench' : 'sweep');
+        return unwrap(store.createRun({ ...draft, name, studyId: i < 2 ? study.id : null })).id;
       });
-      for (const id of ids) unwrap(store.finishRun(id, { state: 'cancelled', elapsedMs: 0 }));
-      unwrap(store.tagRun(ids[0], ['b', 'a', 'b']));
-      const names = (rows: readonly RunSummary[]): string[] => rows.map((row) => row.name);
-      const list = (query: Parameters<Store['listRuns']>[0]): string[] => names(unwrap(store.listRuns(query)).rows);
+      const list = (query: Parameters<Store['listRuns']>[0]) =>
+        unwrap(store.listRuns(query)).rows.map(({ name }) => name);
       expect(list({})).toEqual(['gammaX1', 'gamma_1', 'Alpha', 'beta']);
       expect(list({ studyId: study.id })).toEqual(['Alpha', 'beta']);
       expect(list({ kind: 'bench' })).toEqual(['gammaX1']);
       expect(unwrap(store.listRuns({ limit: 1 }))).toMatchObject({ total: 4, rows: [{ name: 'gammaX1' }] });
       expect(store.listRuns({ limit: 0 })).toFail('bad-input');
-      expect(unwrap(store.getRun(ids[0])).tags).toEqual(['a', 'b']);
-      expect(unwrap(store.renameRun(ids[0], 'new')).name).toBe('new');
-      expect(unwrap(store.noteRun(ids[0], 'why')).note).toBe('why');
+      unwrap(store.tagRun(id, ['b', 'a', 'b']));
+      unwrap(store.renameRun(id, 'new'));
+      expect(unwrap(store.noteRun(id, 'why'))).toMatchObject({ name: 'new', note: 'why', tags: ['a', 'b'] });
     }));
 
   it('deletes runs so that they can be restored, and removes them for good only when purged', () =>
@@ -123,7 +127,7 @@ describe('runs', () => {
       const run = unwrap(store.createRun(sampleDraft()));
       unwrap(store.savePredictionChunk(run.id, sampleChunk(0, run.enumeratedCount)));
       expect(store.deleteRuns([run.id])).toFail('conflict');
-      unwrap(store.finishRun(run.id, { state: 'complete', elapsedMs: 1 }));
+      unwrap(store.finishRun(run.id, DONE));
       expect(store.deleteRuns([run.id, 999])).toFail('not-found');
       expect(unwrap(store.listRuns({})).total).toBe(1);
       unwrap(store.deleteRuns([run.id]));
@@ -156,11 +160,10 @@ describe('runs', () => {
 
 it('a second store on the file leaves the runs of a live store alone, and takes over those of a dead one', () =>
   inFolder((folder) => {
-    const options = { file: `${folder}/lockstep.db`, migrationsFolder: MIGRATIONS };
-    const first = unwrap(openStore(options));
+    const first = storeIn(folder);
     const { id } = unwrap(first.store.createRun(sampleDraft()));
     unwrap(first.store.savePredictionChunk(id, sampleChunk(0, 50)));
-    const second = unwrap(openStore(options));
+    const second = storeIn(folder);
     expect(unwrap(second.store.getRun(id)).state).toBe('running');
     expect(second.store.savePredictionChunk(id, sampleChunk(50, 50))).toFail('conflict');
     expect(second.store.resumeRun(id)).toFail('conflict');
@@ -176,9 +179,8 @@ it('a second store on the file leaves the runs of a live store alone, and takes 
 
 it('a store without runs closes while another process writes', () =>
   inFolder((folder) => {
-    const file = `${folder}/lockstep.db`;
-    const { close } = unwrap(openStore({ file, migrationsFolder: MIGRATIONS, busyTimeoutMs: 2000 }));
-    const writer = new Database(file);
+    const { close } = storeIn(folder, { busyTimeoutMs: 2000 });
+    const writer = new Database(`${folder}/lockstep.db`);
     writer.exec('BEGIN IMMEDIATE');
     const started = performance.now();
     close();
@@ -187,35 +189,19 @@ it('a store without runs closes while another process writes', () =>
   }));
 
 describe('results of simulations and measurements', () => {
-  const reference = { designIndex: 17, deviceId: 'fast', design: { blockThreads: 64 }, predictedMs: 1.25 };
-  const simulation: SimulationRecord = {
-    ...reference,
-    sourceRunId: null,
-    meanMs: 2,
-    standardDeviationMs: 1,
-    minMs: 1,
-    medianMs: 2,
-    maxMs: 3,
-    timesMs: [1, 2, 3],
-    detail: { events: 5 },
-  };
-  const measurement: MeasurementRecord = {
-    ...reference,
-    sourceRunId: null,
-    backend: 'cpu',
-    timesMs: [0.1 + 0.2, 1e-9],
-    correct: true,
-    failure: null,
-    detail: { clockMhz: 1410 },
-  };
+  const design = { designIndex: 17, deviceId: 'fast', design: { blockThreads: 64 } };
+  const reference = { ...design, predictedMs: 1.25, sourceRunId: null };
+  const times = { meanMs: 2, standardDeviationMs: 1, minMs: 1, medianMs: 2, maxMs: 3, timesMs: [1, 2, 3] };
+  const simulation: SimulationRecord = { ...reference, ...times, detail: { events: 5 } };
+  const right = { backend: 'cpu', correct: true, failure: null } as const;
+  const measured = { timesMs: [0.1 + 0.2, 1e-9], detail: { clockMhz: 1410 } };
+  const measurement: MeasurementRecord = { ...reference, ...right, ...measured };
 
   it('returns results as they were saved, with every repeat', () =>
     withStore((store) => {
-      const draft = { ...sampleDraft(), axes: null, enumeratedCount: 0, kind: 'bench' as const };
-      const { id } = unwrap(store.createRun(draft));
+      const { id } = unwrap(store.createRun(withoutDesigns('bench')));
       const failed = { ...measurement, timesMs: [], correct: null, failure: 'too many registers' };
-      unwrap(store.saveSimulations(id, [simulation]));
-      unwrap(store.saveSimulations(id, [simulation]));
+      for (let time = 0; time < 2; time += 1) unwrap(store.saveSimulations(id, [simulation]));
       unwrap(store.saveMeasurements(id, [measurement, failed]));
       expect(unwrap(store.listSimulations(id))).toEqual([simulation, simulation]);
       expect(unwrap(store.listMeasurements(id))).toEqual([measurement, failed]);
@@ -231,27 +217,26 @@ describe('results of simulations and measurements', () => {
       unwrap(store.saveMeasuringDevice(id, { name: 'gpu' }));
       expect(store.saveMeasuringDevice(id, { name: 'other' })).toFail('conflict');
       expect(unwrap(store.getRun(id)).measuringDevice).toEqual({ name: 'gpu' });
-      unwrap(store.finishRun(id, { state: 'cancelled', elapsedMs: 1 }));
+      unwrap(store.finishRun(id, CANCELLED));
       expect(store.saveMeasuringDevice(id, { name: 'gpu' })).toFail('conflict');
     }));
 
   it('keeps results when the sweep that they came from is removed', () =>
     withStore((store) => {
       const sweep = unwrap(store.createRun(sampleDraft()));
-      unwrap(store.finishRun(sweep.id, { state: 'cancelled', elapsedMs: 1 }));
-      const { id } = unwrap(store.createRun({ ...sampleDraft(), axes: null, enumeratedCount: 0, kind: 'simulate' }));
-      unwrap(store.saveSimulations(id, [{ ...simulation, sourceRunId: sweep.id }]));
-      expect(unwrap(store.listSimulationsOf(sweep.id))).toEqual([{ ...simulation, sourceRunId: sweep.id, runId: id }]);
-      const measured = { ...measurement, sourceRunId: sweep.id };
-      unwrap(store.saveMeasurements(id, [measurement, measured]));
-      expect(unwrap(store.listMeasurementsOf(sweep.id))).toEqual([{ ...measured, runId: id }]);
-      unwrap(store.finishRun(id, { state: 'complete', elapsedMs: 1 }));
+      unwrap(store.finishRun(sweep.id, CANCELLED));
+      const { id } = unwrap(store.createRun(withoutDesigns('simulate')));
+      const ofSweep = { sourceRunId: sweep.id };
+      unwrap(store.saveSimulations(id, [{ ...simulation, ...ofSweep }]));
+      unwrap(store.saveMeasurements(id, [measurement, { ...measurement, ...ofSweep }]));
+      const listed = () => [unwrap(store.listSimulationsOf(sweep.id)), unwrap(store.listMeasurementsOf(sweep.id))];
+      const both = [[{ ...simulation, ...ofSweep, runId: id }], [{ ...measurement, ...ofSweep, runId: id }]];
+      expect(listed()).toEqual(both);
+      unwrap(store.finishRun(id, DONE));
       unwrap(store.deleteRuns([id]));
-      expect(unwrap(store.listSimulationsOf(sweep.id))).toEqual([]);
-      expect(unwrap(store.listMeasurementsOf(sweep.id))).toEqual([]);
+      expect(listed()).toEqual([[], []]);
       unwrap(store.restoreRuns([id]));
-      expect(unwrap(store.listSimulationsOf(sweep.id))).toHaveLength(1);
-      expect(unwrap(store.listMeasurementsOf(sweep.id))).toHaveLength(1);
+      expect(listed()).toEqual(both);
       unwrap(store.deleteRuns([sweep.id]));
       unwrap(store.purgeDeleted());
       expect(unwrap(store.listSimulations(id))).toEqual([simulation]);
@@ -278,15 +263,10 @@ it('returns studies, devices, workloads and settings as they were saved', () =>
     unwrap(store.deleteDevice(device.id));
     expect(store.deleteDevice(device.id)).toFail('not-found');
 
-    const law = {
-      label: 'x',
-      support: Float64Array.of(9, 1, 2).subarray(1),
-      probability: Float64Array.of(0.1, 0.9),
-      truncatedMass: 1e-7,
-    };
-    const record = { hash: 'h', law, provenance: { file: 'lengths.csv' } };
+    const law = { label: 'x', probability: Float64Array.of(0.1, 0.9), truncatedMass: 1e-7 };
+    const record = { hash: 'h', provenance: { file: 'lengths.csv' } };
     expect(unwrap(store.getWorkload('h'))).toBeNull();
-    unwrap(store.saveWorkload(record));
+    unwrap(store.saveWorkload({ ...record, law: { ...law, support: Float64Array.of(9, 1, 2).subarray(1) } }));
     expect(unwrap(store.getWorkload('h'))).toEqual({ ...record, law: { ...law, support: Float64Array.of(1, 2) } });
 
     const [a, b, c] = ['gpu', 'other', 'gpu'].map((deviceId, at) =>
@@ -305,4 +285,57 @@ it('returns studies, devices, workloads and settings as they were saved', () =>
       ['__proto__', { a: 1 }],
       ['theme', 'dark'],
     ]);
+  }));
+
+function decode(index: number): Record<string, AxisValue> {
+  let rest = index;
+  const values: Record<string, AxisValue> = {};
+  for (const axis of AXIS_ORDER.toReversed()) {
+    if (axis === 'implementation' || axis === 'blockWidth') continue;
+    const { length } = SAMPLE_AXES[axis];
+    // SQL columns have the names of the axes in snake case.
+    values[axis.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] = SAMPLE_AXES[axis][rest % length];
+    rest = Math.floor(rest / length);
+  }
+  return values;
+}
+
+it('plain SQL shows designs and their ranking', () =>
+  inFolder((folder) => {
+    const open = storeIn(folder);
+    // The second run reveals a view that ignores which run a row belongs to.
+    for (let k = 0; k < 2; k++) {
+      const run = unwrap(open.store.createRun(sampleDraft()));
+      unwrap(open.store.savePredictionChunk(run.id, sampleChunk(0, run.enumeratedCount)));
+      unwrap(open.store.finishRun(run.id, DONE));
+    }
+    open.close();
+
+    const db = new Database(`${folder}/lockstep.db`, { readonly: true });
+    const chunk = sampleChunk(0, sampleDraft().enumeratedCount);
+    const designs = db.prepare('SELECT * FROM designs WHERE run_id = 2 ORDER BY design_index').all();
+    const known = (value: number) => (Number.isNaN(value) ? null : value);
+    const expected = Array.from({ length: chunk.count }, (_, i) => {
+      const launch = { units_per_thread: known(chunk.unitsPerThread[i]), grid_blocks: known(chunk.gridBlocks[i]) };
+      return { run_id: 2, design_index: i, ...decode(i), ...launch };
+    });
+    expect(designs).toEqual(expected);
+
+    type Ranked = Readonly<Record<'rank' | 'design_index' | 'time_ms' | 'block_threads' | 'invalid_reason', unknown>>;
+    const ranking = db.prepare<[], Ranked>('SELECT * FROM ranking WHERE run_id = 2').all();
+    expect(ranking).toHaveLength(chunk.count);
+    for (const row of ranking) {
+      const design = Number(row.design_index);
+      const time = chunk.timeMs[design];
+      expect(row.block_threads).toBe(decode(design).block_threads);
+      if (Number.isNaN(time)) {
+        expect([row.rank, row.time_ms, row.invalid_reason]).toEqual([null, null, 'registers']);
+      } else {
+        expect(row.rank).toBe(1 + chunk.timeMs.filter((other) => other < time).length);
+        expect([row.time_ms, row.invalid_reason]).toEqual([time, 'valid']);
+      }
+    }
+    const best = db.prepare<[], Ranked>('SELECT * FROM ranking WHERE run_id = 2 AND rank <= 3 ORDER BY rank').all();
+    expect(best[0].time_ms).toBe(Math.min(...chunk.timeMs.filter((time) => !Number.isNaN(time))));
+    db.close();
   }));

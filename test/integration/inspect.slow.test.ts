@@ -33,6 +33,9 @@ function saidOf(log: string): ReadonlyMap<string, readonly number[]> {
   );
 }
 
+type Study = { readonly kernel: Readonly<Record<string, unknown>> & { readonly origins?: object } };
+const readStudy = (file: string) => JSON.parse(readFileSync(file, 'utf8')) as Study;
+
 describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
   const folder = testFolder();
   const compile = (...args: readonly string[]): string => {
@@ -60,10 +63,9 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
     const words = '-O3 -lineinfo -arch=sm_90 -Xptxas -v -cubin -o'.split(' ');
     const log = compile(...words, join(folder, 'lines.cubin'), SOURCE);
     for (const entry of ENTRIES) {
-      const found = await inspect('build.log', Buffer.from(log), entry);
-      const { registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes } = found;
-      const figures = [registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes];
-      expect([entry, ...figures]).toEqual([entry, ...said.get(entry)!]);
+      const [registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes] = said.get(entry)!;
+      const figures = { registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes };
+      expect(await inspect('build.log', Buffer.from(log), entry), entry).toMatchObject(figures);
     }
     expect(said.get('spilling')![2]).toBeGreaterThan(0);
   });
@@ -147,31 +149,28 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
 
   it('fills a study that lacks the fields of the kernel, and a study with a CPU, for the first GPU', async () => {
     const study = join(folder, 'lacking.json');
-    const given = JSON.parse(readFileSync('db/examples/spmv-cpu.json', 'utf8')) as { kernel: object };
-    writeFileSync(study, JSON.stringify({ ...given, kernel: { name: 'mine' } }));
+    writeFileSync(study, JSON.stringify({ ...readStudy('db/examples/spmv-cpu.json'), kernel: { name: 'mine' } }));
     const { arch, unknown } = await inspectInto<Inspection & { readonly unknown: readonly string[] }>(study, SOURCE);
     // The study has one GPU, and this is its architecture.
     expect(arch).toBe('sm_80');
     expect(unknown.join(' ')).toContain('lengths');
-    const { kernel } = JSON.parse(readFileSync(study, 'utf8')) as { kernel: Record<string, unknown> };
+    const { kernel } = readStudy(study);
     expect(kernel).toMatchObject({ name: 'mine', bytesPerIteration: 12, origins: { bytesPerIteration: 'imported' } });
     expect(kernel).not.toHaveProperty('accesses');
   });
 
   it('writes its results into a study, and leaves all else unchanged', async () => {
     const study = join(folder, 'study.json');
-    const before = JSON.parse(readFileSync('db/examples/spmv-uniform.json', 'utf8')) as {
-      kernel: { origins?: object };
-    };
+    const before = readStudy('db/examples/spmv-uniform.json');
     writeFileSync(study, JSON.stringify(before));
     const { loops, chosen, from, phases } = await inspectInto(study, join(folder, 'all.ptx'));
     expect(from).toMatch(/^(ptx|sass)$/);
-    const after = JSON.parse(readFileSync(study, 'utf8')) as { kernel: Record<string, unknown> };
-    expect(after.kernel['instructionsPerIteration']).toBe(loops[chosen!.loop].instructionsPerIteration);
-    expect(after.kernel['registersPerThread']).toBe(said.get('csr')![0]);
-    expect(after.kernel).toMatchObject({ ...phases, sharing: 'deal', bytesPerIteration: 0 });
+    const after = readStudy(study);
+    const { instructionsPerIteration } = loops[chosen!.loop];
+    const found = { instructionsPerIteration, registersPerThread: said.get('csr')![0], ...phases };
+    const origins = { ...before.kernel.origins, registersPerThread: 'imported' };
+    expect(after.kernel).toMatchObject({ ...found, sharing: 'deal', bytesPerIteration: 0, origins });
     expect(after.kernel).not.toHaveProperty('setupIterationsPerUnit');
-    expect(after.kernel['origins']).toMatchObject({ ...before.kernel.origins, registersPerThread: 'imported' });
     expect({ ...after, kernel: null }).toEqual({ ...before, kernel: null });
   });
 });

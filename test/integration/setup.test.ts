@@ -1,22 +1,13 @@
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { hash } from 'node:crypto';
+import * as fs from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import electron from '../../node_modules/electron/package.json' with { type: 'json' };
 import { ensureBuilt, fetchElectron } from '../../src-main/hosts/setup.mjs';
 
 /*
@@ -25,24 +16,20 @@ import { ensureBuilt, fetchElectron } from '../../src-main/hosts/setup.mjs';
  * their run.
  */
 const ROOT = join(import.meta.dirname, '../..');
-const electron = JSON.parse(readFileSync(join(ROOT, 'node_modules/electron/package.json'), 'utf8')) as {
-  version: string;
-};
-const { version } = electron;
 
 let root: string;
 let server: Server | null;
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'lockstep-setup-'));
+  root = fs.mkdtempSync(join(tmpdir(), 'lockstep-setup-'));
   server = null;
   for (const file of ['start.mjs', 'hosts/setup.mjs', 'hosts/runtimes.mjs'])
-    cpSync(join(ROOT, 'src-main', file), join(root, 'src-main', file));
+    fs.cpSync(join(ROOT, 'src-main', file), join(root, 'src-main', file));
   for (const file of ['install.js', 'package.json', 'checksums.json'])
-    cpSync(join(ROOT, 'node_modules/electron', file), join(root, 'node_modules/electron', file));
+    fs.cpSync(join(ROOT, 'node_modules/electron', file), join(root, 'node_modules/electron', file));
   for (const scope of ['@electron', '@electron-internal'])
-    symlinkSync(join(ROOT, 'node_modules', scope), join(root, 'node_modules', scope));
-  mkdirSync(join(root, 'node_modules/electron-vite/bin'), { recursive: true });
-  writeFileSync(
+    fs.symlinkSync(join(ROOT, 'node_modules', scope), join(root, 'node_modules', scope));
+  fs.mkdirSync(join(root, 'node_modules/electron-vite/bin'), { recursive: true });
+  fs.writeFileSync(
     join(root, 'node_modules/electron-vite/bin/electron-vite.js'),
     `const { mkdirSync, writeFileSync, appendFileSync } = require('node:fs');
      appendFileSync('builds', process.argv.slice(2).join(' ') + '\\n');
@@ -55,7 +42,7 @@ afterEach(async () => {
   vi.unstubAllEnvs();
   server?.closeAllConnections();
   await new Promise((resolve) => (server ? server.close(resolve) : resolve(null)));
-  rmSync(root, { recursive: true, force: true });
+  fs.rmSync(root, { recursive: true, force: true });
 });
 
 /** Makes a ZIP archive of executable files, without compression. */
@@ -68,8 +55,7 @@ function zip(files: Readonly<Record<string, string>>): Buffer {
     const common = Buffer.alloc(26);
     common.writeUInt16LE(20, 0); // Version needed.
     common.writeUInt32LE(crc32(data), 10);
-    common.writeUInt32LE(data.length, 14);
-    common.writeUInt32LE(data.length, 18);
+    for (const place of [14, 18]) common.writeUInt32LE(data.length, place);
     common.writeUInt16LE(name.length, 22);
     const tail = Buffer.alloc(14);
     tail.writeUInt32LE((0o100755 << 16) >>> 0, 6); // Permissions.
@@ -83,13 +69,13 @@ function zip(files: Readonly<Record<string, string>>): Buffer {
   const directory = Buffer.concat(central);
   const end = Buffer.alloc(22);
   end.write('PK\u0005\u0006', 'latin1');
-  end.writeUInt16LE(Object.keys(files).length, 8);
-  end.writeUInt16LE(Object.keys(files).length, 10);
+  for (const place of [8, 10]) end.writeUInt16LE(Object.keys(files).length, place);
   end.writeUInt32LE(directory.length, 12);
   end.writeUInt32LE(offset, 16);
   return Buffer.concat([...local, directory, end]);
 }
 
+const { version } = electron;
 const RUNTIME = zip({ electron: '#!/bin/sh\necho "window $*"\n', version });
 
 /** Starts a server of Electron releases that counts the requests for the archive. */
@@ -99,7 +85,7 @@ async function mirror(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 const releases =
-  (asked: string[], digest = createHash('sha256').update(RUNTIME).digest('hex')): RequestListener =>
+  (asked: string[], digest = hash('sha256', RUNTIME)): RequestListener =>
   (request, response) => {
     asked.push(request.url!);
     if (request.url!.endsWith('.zip')) response.end(RUNTIME);
@@ -150,7 +136,7 @@ describe.runIf(process.platform === 'linux')('the first start', () => {
     expect(why).toMatch(reason);
     expect(rest).toEqual(['browser host --port 0']);
     expect(code).toBe(0);
-    expect(existsSync(join(root, 'node_modules/electron/path.txt'))).toBe(false);
+    expect(fs.existsSync(join(root, 'node_modules/electron/path.txt'))).toBe(false);
   });
 
   it('downloads nothing without a screen, or with --browser', async () => {
@@ -172,28 +158,28 @@ describe.runIf(process.platform === 'linux')('the first start', () => {
 describe('the build', () => {
   const said: string[] = [];
   const build = () => ensureBuilt(root, process.execPath, (line) => void said.push(line));
-  const builds = () => readFileSync(join(root, 'builds'), 'utf8').trimEnd().split('\n');
+  const builds = () => fs.readFileSync(join(root, 'builds'), 'utf8').trimEnd().split('\n');
 
   it('is made only if it is missing or older than a source', async () => {
     const made = { failed: null, stopped: false };
     expect([await build(), await build()]).toEqual([made, made]);
     expect(builds()).toEqual(['build']);
     const later = new Date(Date.now() + 60_000);
-    utimesSync(join(root, 'src-main/start.mjs'), later, later);
+    fs.utimesSync(join(root, 'src-main/start.mjs'), later, later);
     expect(await build()).toEqual(made);
-    rmSync(join(root, 'out/renderer'), { recursive: true });
+    fs.rmSync(join(root, 'out/renderer'), { recursive: true });
     expect(await build()).toEqual(made);
     expect(builds()).toHaveLength(3);
     expect(said).toHaveLength(3);
   });
 
   it("that fails shows the bundler's message", async () => {
-    writeFileSync(join(root, 'node_modules/electron-vite/bin/electron-vite.js'), 'throw new Error("no such file")');
+    fs.writeFileSync(join(root, 'node_modules/electron-vite/bin/electron-vite.js'), 'throw new Error("no such file")');
     expect((await build()).failed).toMatch(/Error: no such file[^]*\nThe build failed\.$/);
   });
 
   it('needs the dependencies', async () => {
-    rmSync(join(root, 'node_modules/electron-vite'), { recursive: true });
+    fs.rmSync(join(root, 'node_modules/electron-vite'), { recursive: true });
     expect((await build()).failed).toBe('The dependencies are not installed. Run: npm ci');
   });
 });

@@ -54,14 +54,16 @@ describe('plan folders', () => {
 
 describe('suites on a software adapter', () => {
   const device = { backend: 'webgpu', threadGroupWidth: 4, multiprocessors: null } as const;
-  const parametersOn = <Suite extends 'matrix-power' | 'launch-grid'>(suite: Suite, software: number) => {
-    const cases = unwrap(suiteCases(suite, 'webgpu', measuringDevice({ ...device, properties: { software } })));
-    return (cases as CaseOf<Suite>[]).map(({ parameters }) => parameters as CaseOf<Suite>['parameters']);
-  };
+  const casesOn = (suite: 'matrix-power' | 'launch-grid', software: number) =>
+    unwrap(suiteCases(suite, 'webgpu', measuringDevice({ ...device, properties: { software } })));
+  const powers = (software: number) =>
+    (casesOn('matrix-power', software) as CaseOf<'matrix-power'>[]).map(({ parameters }) => parameters);
+  const grids = (software: number) =>
+    (casesOn('launch-grid', software) as CaseOf<'launch-grid'>[]).map(({ parameters }) => parameters);
 
   it('have the same cases as on a GPU, each with at most a 32nd of the work', () => {
-    const groups = (software: number) => parametersOn('matrix-power', software).map(({ workGroups }) => workGroups);
-    const elements = (software: number) => parametersOn('launch-grid', software).map(({ elements }) => elements);
+    const groups = (software: number) => powers(software).map(({ workGroups }) => workGroups);
+    const elements = (software: number) => grids(software).map((one) => one.elements);
     for (const size of [groups, elements]) {
       const [large, small] = [size(0), size(1)];
       expect(small).toHaveLength(large.length);
@@ -70,10 +72,10 @@ describe('suites on a software adapter', () => {
   });
 
   it('begin with the cases that Table I needs, and have no case wider than the device', () => {
-    const executions = parametersOn('matrix-power', 0).map(({ execution }) => execution);
+    const executions = powers(0).map(({ execution }) => execution);
     expect(executions.lastIndexOf('lockstep')).toBe(executions.length / 2 - 1);
     expect(executions.indexOf('independent')).toBe(executions.length / 2);
-    for (const { unitsPerGroup } of parametersOn('matrix-power', 1)) expect(unitsPerGroup).toBeLessThanOrEqual(4);
+    for (const { unitsPerGroup } of powers(1)) expect(unitsPerGroup).toBeLessThanOrEqual(4);
   });
 });
 

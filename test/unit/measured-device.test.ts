@@ -17,32 +17,30 @@ const folder = testFolder();
 
 interface Recorded {
   readonly device: MeasuringDevice;
-  readonly cases: readonly { readonly case: object; readonly values: Readonly<Record<string, number>> }[];
+  readonly cases: readonly {
+    readonly case: { readonly probe: string };
+    readonly values: Readonly<Record<string, number>>;
+  }[];
 }
 const [recorded] = JSON.parse(dataText('measured/h100-suites.json')) as readonly Recorded[];
 
 /** Makes a results file of the recorded probes, with a changed device if one is given. */
 function resultsOf(change: Partial<MeasuringDevice> = {}, kept: (probe: string) => boolean = () => true): string {
   const device = { ...recorded.device, ...change };
-  const cases = recorded.cases
-    .map(({ case: parameters, values }) => ({ parameters: parameters as { probe: string }, values }))
-    .filter(({ parameters }) => kept(parameters.probe));
-  const plan = benchPlan(
-    cases.map(({ parameters }) => ({ id: parameters.probe, benchmark: 'probe', parameters }) as BenchCase),
-    { backend: device.backend as 'cuda' },
-  );
-  const records = cases.flatMap(({ parameters: { probe }, values }) => [
+  const cases = recorded.cases.filter((one) => kept(one.case.probe));
+  const planned = cases.map(({ case: parameters }) => ({ id: parameters.probe, benchmark: 'probe', parameters }));
+  const plan = benchPlan(planned as BenchCase[], { backend: device.backend as 'cuda' });
+  const records = cases.flatMap(({ case: { probe }, values }) => [
     { type: 'values', case: probe, values },
     { type: 'check', case: probe, correct: true, message: '' },
   ]);
-  return [planLine(plan), device, ...records, { type: 'done', elapsedMs: 20 }]
-    .map((line) => JSON.stringify(line))
-    .join('\n');
+  const lines = [planLine(plan), device, ...records, { type: 'done', elapsedMs: 20 }];
+  return lines.map((line) => JSON.stringify(line)).join('\n');
 }
 
-async function imported(...of: Parameters<typeof resultsOf>): Promise<number> {
-  return (await bench.call('import.file', { fileName: 'probes.jsonl', bytes: encode(resultsOf(...of)) })).runId;
-}
+const importText = async (fileName: string, text: string) =>
+  (await bench.call('import.file', { fileName, bytes: encode(text) })).runId;
+const imported = (...of: Parameters<typeof resultsOf>) => importText('probes.jsonl', resultsOf(...of));
 const failureOf = (id: number, device?: object) =>
   bench.engine.call('bench.measuredDevice', { id, ...(device && { device }) });
 
@@ -61,9 +59,9 @@ it('the device that probes measured gets the measured fields with their sources,
   const { sources, ...fields } = device;
   const measured = { achievedBandwidthFraction: 0.8748, randomSectorsGbS: 1068 };
   expect(fields).toEqual({ ...before, sources: undefined, ...measured });
-  expect(sources.achievedBandwidthFraction).toMatch(
-    /^measured by the probe bandwidth \(2932 of 3352 GB\/s\) on NVIDIA H100 80GB HBM3, driver [\d.]+, imported \d{4}-\d\d-\d\d$/,
-  );
+  const source =
+    /^measured by the probe bandwidth \(2932 of 3352 GB\/s\) on NVIDIA H100 80GB HBM3, driver [\d.]+, imported \d{4}-\d\d-\d\d$/;
+  expect(sources.achievedBandwidthFraction).toMatch(source);
   const ofProbes = Object.fromEntries(changes.map(({ field, source }) => [field, source]));
   expect(sources).toEqual({ ...before.sources, ...ofProbes });
   // If no device is named, the catalogue's device is the starting point.
@@ -90,8 +88,7 @@ it('the device that probes measured is not another device, and not a CPU that em
     'not-found',
     /NVIDIA X1\. Add the device first/,
   );
-  const cpu = { fileName: 'cpu.jsonl', bytes: encode(dataText('measured/cpu-xeon-2-cores.jsonl')) };
-  const ofCpu = await failureOf((await bench.call('import.file', cpu)).runId);
+  const ofCpu = await failureOf(await importText('cpu.jsonl', dataText('measured/cpu-xeon-2-cores.jsonl')));
   expect(ofCpu).toFail('unsupported', /measured the suite contention\. Specify a run of the suite probes/);
 });
 

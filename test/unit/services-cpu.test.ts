@@ -12,22 +12,16 @@ import { term } from '../../src-workers/domain/terms.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { EXPORTERS } from '../../src-main/services/export/formats.ts';
 import { finished, progressed } from './engine-calls.ts';
+import { smallStudy } from './export-runs.ts';
 import { useBench } from '../workplace.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
-const matrix = readFileSync(join(ROOT, 'db/examples/ca-GrQc.mtx'));
+const MATRIX = join(import.meta.dirname, '../../db/examples/ca-GrQc.mtx');
 const DEVICES = ['amd-epyc-7302p', 'nvidia-a100-sxm4-40gb', 'nvidia-grace-gh200'];
 const mixed = (change: Partial<StudyFile> = {}): StudyFile => ({
   lockstep: 1,
   name: 'Mixed',
   workload: { lengths: 'geometric(0.05)', units: 100_000 },
-  kernel: {
-    name: 'walk',
-    registersPerThread: 40,
-    instructionsPerIteration: 60,
-    bytesPerIteration: 12,
-    lengthsKnownBeforeLaunch: true,
-  },
+  kernel: { ...smallStudy().kernel, bytesPerIteration: 12, serialFraction: 0, lengthsKnownBeforeLaunch: true },
   devices: DEVICES,
   axes: {
     threadsPerUnit: [1, 4],
@@ -70,23 +64,17 @@ describe('a study of CPUs and a GPU', () => {
     }
     const detail = await call('runs.get', { id: run.id });
     expect(detail.machine).toMatch(/, \d+ cores?, Node \d+\.\d+\.\d+$/);
-    expect(detail.devices.map(({ id, kind }) => [id, kind])).toEqual([
-      ['amd-epyc-7302p', 'cpu'],
-      ['nvidia-a100-sxm4-40gb', 'gpu'],
-      ['nvidia-grace-gh200', 'cpu'],
-    ]);
+    expect(detail.devices.map(({ id, kind }) => [id, kind])).toEqual(
+      DEVICES.map((id) => [id, id.startsWith('nvidia-a100') ? 'gpu' : 'cpu']),
+    );
 
     const compared = await call('compare.devices', { runId: run.id });
     compared.devices.forEach(({ best }, i) => expect(compared.cross[i][i]).toBe(best!.timeMs));
     // No design is valid on a CPU and on a GPU.
     expect(compared.cross[0][1]).toBeNaN();
     for (const sentence of compared.reasons) expect(sentence).toMatch(/^[A-Z].*\.$/);
-    const table = compareRows(
-      compared.devices.map((entry) => ({ device: entry.device, entry })),
-      detail.study!,
-      false,
-      (key, form) => term(key, 'cuda', form),
-    );
+    const entries = compared.devices.map((entry) => ({ device: entry.device, entry }));
+    const table = compareRows(entries, detail.study!, false, (key, form) => term(key, 'cuda', form));
     const texts = (id: string) => table.find((row) => row.id === id)!.texts;
     expect(texts('cores')).toEqual(['16', '', '72']);
     expect(texts('multiprocessors')).toEqual(['', '108', '']);
@@ -115,8 +103,7 @@ describe('a study of CPUs and a GPU', () => {
     const run = await sweep(mixed());
     const map = (hold: object) => call('landscape.grid', { runId: run.id, x: 'launch', y: 'balancing', hold });
     const both = await map({});
-    expect(both.xValues).toHaveLength(22);
-    expect(both.xValues[2]).toBe('1 core');
+    expect([both.xValues.length, both.xValues[2]]).toEqual([22, '1 core']);
     expect((await map({ device: 1 })).xValues).toEqual(both.xValues.slice(0, 2));
     const grid = await map({ device: 0 });
     expect(grid.xValues).toEqual(both.xValues.slice(2));
@@ -125,10 +112,8 @@ describe('a study of CPUs and a GPU', () => {
     expect(three).toMatchObject({ deviceId: DEVICES[0], predictedMs: grid.timeMs[20 + 2] });
     expect(`${three.design.gridBlocks} cores`).toBe(grid.xValues[2]);
     const slices = await call('ranking.slices', { runId: run.id, designIndex: three.designIndex });
-    const launches = slices.find(({ axis }) => axis === 'launch')!;
-    expect(launches.values).toEqual(grid.xValues);
-    expect(launches.designIndex[launches.at]).toBe(three.designIndex);
-    expect(launches.timeMs[launches.at]).toBe(three.predictedMs);
+    const { at: place, values, designIndex, timeMs } = slices.find(({ axis }) => axis === 'launch')!;
+    expect([values, designIndex[place], timeMs[place]]).toEqual([grid.xValues, three.designIndex, three.predictedMs]);
     const sample = await call('landscape.parallel', { runId: run.id, filter: { deviceId: three.deviceId } });
     const at = sample.axes.findIndex(({ id }) => id === 'launch');
     expect(sample.axes[at].categories).toEqual(grid.xValues);
@@ -137,16 +122,15 @@ describe('a study of CPUs and a GPU', () => {
     const small = { x: 'launch', y: 'blockThreads', facet: 'balancing', hold: { device: 0 } };
     const facets = await call('landscape.facets', { runId: run.id, ...small });
     expect(facets.columns).toBe(20);
-    expect(facets.facets.map(({ best }) => best)).toEqual(
-      Array.from({ length: facets.facets.length }, (_, y) => {
-        const times = grid.timeMs.slice(20 * y, 20 * y + 20).filter(Number.isFinite);
-        return times.length > 0 ? Math.min(...times) : NaN;
-      }),
-    );
+    for (const [y, { best }] of facets.facets.entries()) {
+      const times = grid.timeMs.slice(20 * y, 20 * y + 20).filter(Number.isFinite);
+      expect(best).toBe(times.length > 0 ? Math.min(...times) : NaN);
+    }
   });
 
   it('predicts with the rows of an uploaded matrix in their order, and resumes with them', async () => {
-    const uploaded = await call('workload.upload', { fileName: 'rows.mtx', bytes: new Uint8Array(matrix) });
+    const bytes = new Uint8Array(readFileSync(MATRIX));
+    const uploaded = await call('workload.upload', { fileName: 'rows.mtx', bytes });
     const study = mixed({
       workload: { lengths: uploaded.lengths, units: uploaded.units! },
       devices: ['amd-epyc-7302p', 'intel-xeon-platinum-8360y'],
@@ -166,8 +150,7 @@ describe('a study of CPUs and a GPU', () => {
     expect(await columns(runId)).toEqual(await columns(whole.id));
 
     // The file itself gives the same shares. Draws from its law would give others.
-    const path = join(ROOT, 'db/examples/ca-GrQc.mtx');
-    const file = await sweep({ ...study, workload: { lengths: `mtx:${path}`, units: uploaded.units! } });
+    const file = await sweep({ ...study, workload: { lengths: `mtx:${MATRIX}`, units: uploaded.units! } });
     expect((await columns(file.id)).timeMs).toEqual((await columns(whole.id)).timeMs);
     // A run that is opened explains its designs by the order that it has saved.
     const best = (await page(file.id)).rows[0];
@@ -179,9 +162,8 @@ describe('a study of CPUs and a GPU', () => {
     const expected = { ok: false, error: { code: 'bad-input', context: { field: 'axes.cores' } } };
     expect(await engine.call('space.size', { study: mixed({ axes }) })).toMatchObject(expected);
     // The Study view adds the axes that a CPU needs.
-    const gpus = unwrap(
-      parseStudy(JSON.stringify(mixed({ devices: ['nvidia-a100-sxm4-40gb'], axes: { blockThreads: [128] } }))),
-    );
+    const ofGpu = mixed({ devices: ['nvidia-a100-sxm4-40gb'], axes: { blockThreads: [128] } });
+    const gpus = unwrap(parseStudy(JSON.stringify(ofGpu)));
     const withCpu = withCores({ ...gpus, devices: [...gpus.devices, 'amd-epyc-7302p'] }, 16);
     expect((await call('space.size', { study: withCpu })).valid).toBe(3 + 3 * 16);
     expect(withCores(withCpu, 64)).toEqual(withCpu);

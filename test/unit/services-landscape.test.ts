@@ -19,7 +19,9 @@ const SPACE = { x: 'blockThreads', y: 'launch' } as const;
 const facetsOf = (more: object) => call('landscape.facets', { ...SPACE, facet: 'device', ...more });
 const gridOf = (device: number) => call('landscape.grid', { ...SPACE, hold: { device } });
 
-it('small maps show the same as the map of their value', async () => {
+it('small maps show the same as the map of their value, and need an axis that it does not use', async () => {
+  const refused = await bench.engine.call('landscape.facets', { runId, ...SPACE, facet: 'launch' });
+  expect(refused).toFail('bad-input', /^facet must be .*"launch"/);
   const { columns, rows, facets } = await facetsOf({});
   expect([columns, rows]).toEqual([5, 4]);
   expect(facets.length).toBeGreaterThan(1);
@@ -37,21 +39,12 @@ it('small maps show the best cell in each pixel if there are fewer pixels than c
   for (const [device, { timeMs, best }] of facets.entries()) {
     const grid = await gridOf(device);
     expect(best).toBe(grid.best);
+    const pixelOf = (at: number) => 3 * [0, 0, 1, 2][Math.floor(at / 5)] + [0, 0, 1, 1, 2][at % 5];
     timeMs.forEach((time, pixel) => {
-      const cells = [...grid.timeMs].filter(
-        (cell, at) =>
-          !Number.isNaN(cell) &&
-          [0, 0, 1, 1, 2][at % 5] === pixel % 3 &&
-          [0, 0, 1, 2][Math.floor(at / 5)] === Math.floor(pixel / 3),
-      );
+      const cells = [...grid.timeMs].filter((cell, at) => !Number.isNaN(cell) && pixelOf(at) === pixel);
       expect(time).toBe(cells.length > 0 ? Math.fround(Math.min(...cells)) : NaN);
     });
   }
-});
-
-it('small maps need an axis that the map does not use', async () => {
-  const refused = await bench.engine.call('landscape.facets', { runId, ...SPACE, facet: 'launch' });
-  expect(refused).toFail('bad-input', /^facet must be .*"launch"/);
 });
 
 describe('a roofline', () => {
@@ -74,14 +67,14 @@ describe('a roofline', () => {
     const phases = { unit: { instructions: 0 }, prologue: { instructions: 0 } };
     const still = await bench.run(smallStudy({ kernel: { ...kernel, ...phases } }));
     const { designIndex, sampledFrom } = await call('landscape.roofline', { ...DEVICE, runId: still });
-    expect(designIndex.length).toBe(0);
+    expect(designIndex).toHaveLength(0);
     expect(sampledFrom).toBeGreaterThan(0);
   });
 });
 
 describe('a filter', () => {
-  const filter = { deviceId: 'nvidia-rtx-4090', threadsPerUnit: [4], blockThreads: { from: 64, to: 128 } };
   const whole = { deviceId: 'nvidia-rtx-4090' };
+  const filter = { ...whole, threadsPerUnit: [4], blockThreads: { from: 64, to: 128 } };
   const pageOf = (more: object) => call('ranking.page', { limit: 1000, ...more });
 
   it('shortens a list without changing ranks and ties, which count all designs of the device', async () => {
