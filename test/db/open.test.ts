@@ -17,20 +17,19 @@ import { describe, expect, it } from 'vitest';
 import { readMigrations } from '../../db/migrate.ts';
 import { inspectDatabase, openDatabase } from '../../db/open.ts';
 import { openStore, storeOn } from '../../db/store.ts';
-import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+import type { Store } from '../../db/store-api.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from './sample.ts';
 import { lacks } from '../tools.mjs';
 import { checkGolden, goldenFile, goldenVersions, soundBySqlite } from '../verify/kills.ts';
 
-function messageOf(result: Result<unknown>): string {
-  if (result.ok) return 'ok';
-  expect(result.error.code).toBe('storage');
-  return result.error.message;
+const openOn = (file: string, migrationsFolder = MIGRATIONS) => openStore({ file, migrationsFolder });
+const inspected = (file: string) => inspectDatabase({ file, migrationsFolder: MIGRATIONS });
+function withStore(file: string, body: (store: Store) => void, migrationsFolder = MIGRATIONS): void {
+  const open = unwrap(openOn(file, migrationsFolder));
+  body(open.store);
+  open.close();
 }
-
-const opened = (file: string, migrationsFolder = MIGRATIONS) => unwrap(openStore({ file, migrationsFolder }));
-const refusal = (file: string, migrationsFolder = MIGRATIONS): string =>
-  messageOf(openStore({ file, migrationsFolder }));
 
 /** Runs a test on a database that an earlier version of Lockstep wrote. */
 const withGolden = (version: number, body: (file: string, folder: string) => void): Promise<void> =>
@@ -45,8 +44,8 @@ const expectRefused = (spoil: (file: string) => void, message: RegExp): Promise<
   withGolden(1, (file) => {
     spoil(file);
     const before = readFileSync(file);
-    expect(refusal(file)).toMatch(message);
-    expect(messageOf(inspectDatabase({ file, migrationsFolder: MIGRATIONS }))).toMatch(message);
+    expect(openOn(file)).toFail('storage', message);
+    expect(inspected(file)).toFail('storage', message);
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
@@ -63,23 +62,17 @@ const after = (sql: string) => (file: string) => {
 };
 
 describe('opening', () => {
+  const truncate = (file: string) => truncateSync(file, statSync(file).size - 1500);
+  const second = after(readMigrations(MIGRATIONS)[1].sql);
   it.each<[string, (file: string) => void, RegExp]>([
     ['a file that is not SQLite', (file) => writeFileSync(file, 'name,value\n'.repeat(50)), /not a SQLite database/],
     ['a file shorter than a header', (file) => writeFileSync(file, 'SQLite'), /not a SQLite database/],
-    [
-      'a truncated file',
-      (file) => truncateSync(file, statSync(file).size - 1500),
-      /damaged: it has \d+ bytes, but its header says \d+/,
-    ],
+    ['a truncated file', truncate, /damaged: it has \d+ bytes, but its header says \d+/],
     ['a damaged schema', (file) => patch(file, 100, new Uint8Array(300).fill(0xa5)), /damaged/],
     ['a damaged page', (file) => patch(file, 1024 * 40, new Uint8Array(1024).fill(0x5a)), /damaged/],
     ['a database of a newer program', after('PRAGMA user_version = 999'), /version 999.*newer Lockstep/],
     ['a version that no program writes', after('PRAGMA user_version = -5'), /damaged: its version is -5/],
-    [
-      'a version to which its tables do not belong',
-      after(readMigrations(MIGRATIONS)[1].sql),
-      /damaged: its tables are not those of version 1/,
-    ],
+    ['a version to which its tables do not belong', second, /damaged: its tables are not those of version 1/],
     ['a database of another program', after('PRAGMA application_id = 252006673'), /belongs to another program/],
   ])('refuses %s', (_what, spoil, message) => expectRefused(spoil, message));
   it('undoes the unfinished work of a killed process, and opens the file', () =>
@@ -96,7 +89,7 @@ describe('opening', () => {
       db.exec('ROLLBACK');
       db.close();
       expect(readFileSync(left).equals(readFileSync(file))).toBe(false);
-      opened(left).close();
+      withStore(left, () => {});
       const mended = new Database(left, { readonly: true });
       expect(mended.prepare('SELECT count(*) FROM runs').pluck().get()).toBe(before);
       mended.close();
@@ -113,25 +106,20 @@ describe('opening', () => {
       db.close();
       const before = readFileSync(file);
       expect(before.readInt32BE(60)).toBe(1);
-      expect(refusal(file)).toMatch(/version 999/);
+      expect(openOn(file)).toFail('storage', /version 999/);
       expect(readFileSync(file).equals(before)).toBe(true);
     }));
-  it('refuses a folder, a missing folder, and a file in place of a folder', () =>
+  it('refuses a folder, a missing folder and a file in place of a folder, but takes an empty file', () =>
     inFolder((folder) => {
       mkdirSync(`${folder}/a.db`);
       writeFileSync(`${folder}/plain`, '');
-      expect(refusal(`${folder}/a.db`)).toMatch(/is a folder/);
-      expect(messageOf(inspectDatabase({ file: folder, migrationsFolder: MIGRATIONS }))).toMatch(/is a folder/);
-      expect(refusal(`${folder}/none/a.db`)).toMatch(/not a folder/);
-      expect(refusal(`${folder}/plain/a.db`)).toMatch(/not a folder/);
-    }));
-  it('treats an empty file as a new database, and makes none by inspecting', () =>
-    inFolder((folder) => {
-      const options = { file: `${folder}/none.db`, migrationsFolder: MIGRATIONS };
-      expect(unwrap(inspectDatabase(options))).toEqual({ bytes: null });
-      expect(existsSync(options.file)).toBe(false);
-      writeFileSync(`${folder}/new.db`, '');
-      opened(`${folder}/new.db`).close();
+      expect(openOn(`${folder}/a.db`)).toFail('storage', /is a folder/);
+      expect(inspected(folder)).toFail('storage', /is a folder/);
+      for (const path of ['none/a.db', 'plain/a.db'])
+        expect(openOn(`${folder}/${path}`)).toFail('storage', /not a folder/);
+      expect(unwrap(inspected(`${folder}/none.db`))).toEqual({ bytes: null });
+      expect(existsSync(`${folder}/none.db`)).toBe(false);
+      withStore(`${folder}/plain`, () => {});
     }));
 });
 
@@ -148,12 +136,12 @@ describe('migrating', () => {
     expect(goldenVersions()).toEqual(readMigrations(MIGRATIONS).map(({ version }) => version)));
 
   it.each(goldenVersions())('opens a file of version %i with all its content', (version) =>
-    withGolden(version, (file) => {
-      const open = opened(file);
-      expect(unwrap(open.store.getRun(1))).toMatchObject({ ...sampleDraft(), studyId: 1, kept: null });
-      expect(checkGolden(open.store, version)).toEqual([]);
-      open.close();
-    }),
+    withGolden(version, (file) =>
+      withStore(file, (store) => {
+        expect(unwrap(store.getRun(1))).toMatchObject({ ...sampleDraft(), studyId: 1, kept: null });
+        expect(checkGolden(store, version)).toEqual([]);
+      }),
+    ),
   );
 
   it('finds the sweeps of older runs, and how many designs were simulated', () =>
@@ -174,28 +162,18 @@ describe('migrating', () => {
       );
       for (const position of [0, 1]) simulation.run(simulated, position);
       old.close();
-      const open = opened(file);
-      const found = unwrap(open.store.listRuns({}))
-        .rows.filter(({ name }) => name === 'old')
-        .reverse();
-      expect(found.map(({ id, sourceRunId, validCount }) => [id, sourceRunId, validCount])).toEqual([
-        [simulated, 1, 2],
-        [measured, 1, 0],
-        [alone, null, 0],
-      ]);
-      expect(unwrap(open.store.getRun(1)).sourceRunId).toBeNull();
-      open.close();
+      withStore(file, (store) => {
+        const found = [simulated, measured, alone, 1].map((id) => unwrap(store.getRun(id)));
+        expect(found.map(({ sourceRunId }) => sourceRunId)).toEqual([1, 1, null, null]);
+        expect(found.slice(0, 3).map(({ validCount }) => validCount)).toEqual([2, 0, 0]);
+        expect(unwrap(store.listRuns({})).rows.filter(({ name }) => name === 'old')).toHaveLength(3);
+      });
     }));
 
   it('does not use the id of a removed run again', () =>
     withGolden(3, (file) => {
-      const old = new Database(file);
-      old.pragma('foreign_keys = ON');
-      old.exec('DELETE FROM runs');
-      old.close();
-      const open = opened(file);
-      expect(unwrap(open.store.createRun(sampleDraft())).id).toBe(3);
-      open.close();
+      after('PRAGMA foreign_keys = ON; DELETE FROM runs')(file);
+      withStore(file, (store) => expect(unwrap(store.createRun(sampleDraft())).id).toBe(3));
     }));
 
   it('leaves a file whole if the process is killed after any statement of the newest migration', () =>
@@ -206,60 +184,46 @@ describe('migrating', () => {
       for (let statement = 1; statement <= count; statement++) {
         const file = `${folder}/${statement}.db`;
         copyFileSync(goldenFile(newest.version - 1), file);
-        const child = spawnSync(process.execPath, [
-          join(import.meta.dirname, 'migrate-child.ts'),
-          file,
-          `${statement}`,
-        ]);
-        expect(child.signal).toBe('SIGKILL');
-        const open = opened(file);
-        expect(unwrap(open.store.listRuns({})).total).toBe(newest.version > 5 ? 3 : 2);
-        expect(unwrap(open.store.loadRunColumns(1)).timeMs.length).toBe(unwrap(open.store.getRun(1)).enumeratedCount);
-        expect(unwrap(open.store.checkIntegrity())).toEqual([]);
-        open.close();
+        const child = [join(import.meta.dirname, 'migrate-child.ts'), file, `${statement}`];
+        expect(spawnSync(process.execPath, child).signal).toBe('SIGKILL');
+        withStore(file, (store) => {
+          expect(unwrap(store.listRuns({})).total).toBe(newest.version > 5 ? 3 : 2);
+          expect(unwrap(store.loadRunColumns(1)).timeMs).toHaveLength(unwrap(store.getRun(1)).enumeratedCount);
+          expect(unwrap(store.checkIntegrity())).toEqual([]);
+        });
       }
     }));
 
   it('keeps the content, and a copy of the file in its old version', () =>
     withGolden(1, (file, folder) => {
-      opened(file).close();
-      const current = new Database(file);
-      const version = current.pragma('user_version', { simple: true });
-      current.close();
-      const open = opened(file, withNext(folder, 'ALTER TABLE runs ADD COLUMN mood TEXT;'));
-      expect(unwrap(open.store.getRun(1)).name).toBe('sample');
-      open.close();
-      expect(refusal(file)).toMatch(/newer Lockstep/);
-      const copy = opened(`${file}.v${version}.backup`);
-      expect(unwrap(copy.store.getRun(1)).name).toBe('sample');
-      copy.close();
+      withStore(file, () => {});
+      const hasRun = (store: Store) => expect(unwrap(store.getRun(1)).name).toBe('sample');
+      withStore(file, hasRun, withNext(folder, 'ALTER TABLE runs ADD COLUMN mood TEXT;'));
+      expect(openOn(file)).toFail('storage', /newer Lockstep/);
+      withStore(`${file}.v${readMigrations(MIGRATIONS).length}.backup`, hasRun);
     }));
 
   it('applies a migration completely or not at all', () =>
     withGolden(1, (file, folder) => {
-      opened(file).close();
-      expect(refusal(file, withNext(folder, 'DROP TABLE settings; CREATE TABLE oops (;'))).toMatch(/syntax error/);
-      const open = opened(file);
-      expect(unwrap(open.store.listSettings())).toEqual({ theme: 'dark' });
-      open.close();
+      withStore(file, () => {});
+      const broken = withNext(folder, 'DROP TABLE settings; CREATE TABLE oops (;');
+      expect(openOn(file, broken)).toFail('storage', /syntax error/);
+      withStore(file, (store) => expect(unwrap(store.listSettings())).toEqual({ theme: 'dark' }));
     }));
 
   it('refuses a migration after which rows would refer to missing rows', () =>
     withGolden(1, (file, folder) => {
       const migrationsFolder = withNext(folder, 'DELETE FROM runs;');
-      expect(refusal(file, migrationsFolder)).toMatch(/references to missing rows would remain \(/);
-      const open = opened(file);
-      expect(unwrap(open.store.listRuns({})).total).toBe(1);
-      open.close();
+      expect(openOn(file, migrationsFolder)).toFail('storage', /references to missing rows would remain \(/);
+      withStore(file, (store) => expect(unwrap(store.listRuns({})).total).toBe(1));
     }));
 });
 
 it('the schema has no check that fails for NULL in older versions of SQLite, on a column that may be NULL', () =>
   inFolder((folder) => {
     const db = unwrap(openDatabase({ file: `${folder}/new.db`, migrationsFolder: MIGRATIONS }));
-    const tables = db
-      .prepare<[], { name: string; sql: string }>("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")
-      .all();
+    const select = "SELECT name, sql FROM sqlite_schema WHERE type = 'table'";
+    const tables = db.prepare<[], { name: string; sql: string }>(select).all();
     const checked = tables.flatMap(({ name, sql }) => {
       const columns = db.pragma(`table_info(${name})`) as readonly { name: string; notnull: number }[];
       return columns
@@ -277,12 +241,12 @@ it.skipIf(lacks('sqlite3')).each(['new', ...goldenVersions()])(
     inFolder((folder) => {
       const file = `${folder}/lockstep.db`;
       if (version !== 'new') copyFileSync(goldenFile(version as number), file);
-      const open = opened(file);
-      const failed = unwrap(open.store.createRun(sampleDraft()));
-      const failure = { code: 'internal', message: 'no memory', context: {} } as const;
-      unwrap(open.store.finishRun(failed.id, { state: 'failed', elapsedMs: 1, failure }));
-      unwrap(open.store.createRun({ ...sampleDraft(), kind: 'bench', axes: null }));
-      open.close();
+      withStore(file, (store) => {
+        const failed = unwrap(store.createRun(sampleDraft()));
+        const failure = { code: 'internal', message: 'no memory', context: {} } as const;
+        unwrap(store.finishRun(failed.id, { state: 'failed', elapsedMs: 1, failure }));
+        unwrap(store.createRun({ ...sampleDraft(), kind: 'bench', axes: null }));
+      });
       expect(soundBySqlite(file)).toBe('ok\n');
     }),
 );
@@ -296,13 +260,12 @@ it('a full disk is reported, and the store keeps everything that was saved', () 
     unwrap(open.store.savePredictionChunk(id, sampleChunk(0, 40)));
     const pages = db.pragma('page_count', { simple: true }) as number;
     db.pragma(`max_page_count = ${pages}`);
-    expect(messageOf(open.store.savePredictionChunk(id, sampleChunk(40, enumeratedCount - 40)))).toMatch(
-      /No space is left/,
-    );
+    const rest = sampleChunk(40, enumeratedCount - 40);
+    expect(open.store.savePredictionChunk(id, rest)).toFail('storage', /No space is left/);
     expect(unwrap(open.store.listChunks(id))).toEqual([{ firstDesign: 0, count: 40 }]);
     expect(unwrap(open.store.loadRunColumns(id)).timeMs.subarray(0, 40)).toEqual(sampleChunk(0, 40).timeMs);
     db.pragma('max_page_count = 1000000');
-    unwrap(open.store.savePredictionChunk(id, sampleChunk(40, enumeratedCount - 40)));
+    unwrap(open.store.savePredictionChunk(id, rest));
     open.close();
   }));
 
@@ -312,7 +275,7 @@ it('the store reports that another program holds the lock, and works again when 
     const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS, busyTimeoutMs: 30 }));
     const other = new Database(file);
     other.exec('BEGIN IMMEDIATE');
-    expect(messageOf(open.store.createRun(sampleDraft()))).toMatch(/locked by another program/);
+    expect(open.store.createRun(sampleDraft())).toFail('storage', /locked by another program/);
     // A writer does not make readers wait.
     expect(unwrap(open.store.listRuns({})).total).toBe(0);
     other.exec('ROLLBACK');

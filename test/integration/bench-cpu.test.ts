@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -259,22 +259,6 @@ test('a case that exceeds its time is stopped, and its threads end', async () =>
     { type: 'failed', case: 'stream-1', message: 'stopped, because it took longer than the limit of 200 ms' },
     { type: 'done' },
   ]);
-});
-
-test('all threads end if the program is ended during a launch', async () => {
-  const path = await planFolder('endless', { ...SMALL, repeats: 1e6, cases: [SMALL.cases[2]] });
-  const child = spawn(process.execPath, [fileURLToPath(CHILD), path], { stdio: ['ignore', 'pipe', 'ignore'] });
-  let output = '';
-  await new Promise<void>((resolve) =>
-    child.stdout.on('data', (bytes: Buffer) => {
-      output += bytes.toString();
-      if (output.includes('"warmUp":false')) resolve();
-    }),
-  );
-  const ended = new Promise((resolve) => child.once('exit', (_code, signal) => resolve(signal)));
-  child.kill('SIGTERM');
-  expect(await ended).toBe('SIGTERM');
-  expect(output).not.toContain('"done"');
 });
 
 const cpuDesign = (balancing: string, gridBlocks: number): Design =>

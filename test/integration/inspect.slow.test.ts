@@ -44,6 +44,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
     return stdout + stderr;
   };
   const { engine } = useBench();
+  let log: string;
   let said: ReadonlyMap<string, readonly number[]>;
   const inspect = async (fileName: string, bytes: Uint8Array, entry: string, more: object = {}): Promise<Inspection> =>
     unwrap(await engine.call('kernel.inspect', { fileName, bytes, entry, ...more }));
@@ -54,14 +55,13 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
 
   beforeAll(async () => {
     // A user compiles the source this way, without the line information that an inspection requests.
-    said = saidOf(compile('-O3', '-arch=sm_90', '-Xptxas', '-v', '-cubin', '-o', join(folder, 'all.cubin'), SOURCE));
+    log = compile('-O3', '-arch=sm_90', '-Xptxas', '-v', '-cubin', '-o', join(folder, 'all.cubin'), SOURCE);
+    said = saidOf(log);
     compile('-O3', '-lineinfo', '-arch=sm_90', '-ptx', '-o', join(folder, 'all.ptx'), SOURCE);
   });
 
   it('reports the registers, shared memory and spills of ptxas -v for ten kernels', async () => {
     expect([...said.keys()].sort()).toEqual([...ENTRIES].sort());
-    const words = '-O3 -lineinfo -arch=sm_90 -Xptxas -v -cubin -o'.split(' ');
-    const log = compile(...words, join(folder, 'lines.cubin'), SOURCE);
     for (const entry of ENTRIES) {
       const [registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes] = said.get(entry)!;
       const figures = { registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes };

@@ -126,7 +126,6 @@ describe.runIf(process.platform === 'linux')('the first start', () => {
 
   it.each([
     ['no server answers', () => Promise.resolve('http://127.0.0.1:9/'), /TypeError: fetch failed/],
-    ['the release is missing', () => mirror((_, response) => response.writeHead(404).end()), /Response code 404/],
     ['the archive has another checksum', () => mirror(releases([], '0'.repeat(64))), /[Cc]hecksum|sum/],
   ])('serves the browser host if %s, and says why in one line', async (_, from, reason) => {
     const { out, code } = await start(environment(await from()), '--port', '0');
