@@ -42,14 +42,10 @@ describe('runs', () => {
       expect(unwrap(store.getRun(id)).kept).toEqual({ wanted: 3, predicted: null, picked: null });
       expect(store.finishRun(id, DONE)).toFail('conflict');
       expect(store.savePredictionChunk(id, sampleChunk(0, 10))).toFail('conflict');
-      const { designs } = best;
-      for (const wrong of [
-        { ...best, designs: designs.toReversed() },
-        { ...best, predicted: 2 },
-        { ...best, timeMs: best.timeMs.slice(1) },
-        { ...best, invalidReason: Uint8Array.of(0, 99, 0) },
-      ])
-        expect(store.saveBestDesigns(id, wrong)).toFail('bad-input');
+      const reversed = { designs: best.designs.toReversed() };
+      const invalidReason = Uint8Array.of(0, 99, 0);
+      for (const wrong of [reversed, { predicted: 2 }, { timeMs: best.timeMs.slice(1) }, { invalidReason }])
+        expect(store.saveBestDesigns(id, { ...best, ...wrong })).toFail('bad-input');
       // The best designs are saved again, as after a kill and a resumed run. The later values replace the earlier ones.
       for (let time = 0; time < 2; time += 1) unwrap(store.saveBestDesigns(id, best));
       const { predicted, picked, ...columns } = best;
@@ -80,16 +76,16 @@ describe('runs', () => {
     withStore((store) => {
       const run = unwrap(store.createRun(sampleDraft()));
       const good = sampleChunk(0, 8);
-      const wrong = [
-        { ...good, timeMs: good.timeMs.with(3, 5) }, // Design 3 is invalid.
-        { ...good, timeMs: good.timeMs.with(0, NaN) },
-        { ...good, timeMs: good.timeMs.with(0, Infinity) },
-        { ...good, timeMs: good.timeMs.subarray(1) },
-        { ...good, invalidReason: good.invalidReason.with(3, 200) },
-        { ...good, gridBlocks: good.gridBlocks.with(0, 1.5) },
-        { ...good, firstDesign: -1 },
-      ];
-      for (const chunk of wrong) expect(store.savePredictionChunk(run.id, chunk)).toFail('bad-input');
+      const { timeMs, invalidReason, gridBlocks } = good;
+      // Design 3 is invalid.
+      const wrongTimes = [timeMs.with(3, 5), timeMs.with(0, NaN), timeMs.with(0, Infinity), timeMs.subarray(1)];
+      for (const wrong of [
+        ...wrongTimes.map((times) => ({ timeMs: times })),
+        { invalidReason: invalidReason.with(3, 200) },
+        { gridBlocks: gridBlocks.with(0, 1.5) },
+        { firstDesign: -1 },
+      ])
+        expect(store.savePredictionChunk(run.id, { ...good, ...wrong })).toFail('bad-input');
       expect(unwrap(store.listChunks(run.id))).toEqual([]);
       unwrap(store.savePredictionChunk(run.id, good));
     }));

@@ -104,12 +104,9 @@ describe('a measurement that fits the time', () => {
     expect(found.estimateMs).toBeCloseTo(118_800, 6);
   });
 
-  it('keeps the slowest design within half of its own limit', () => {
+  it('keeps the slowest design within half of its own limit, and all units of a CPU, with fewer designs', () => {
     const rounds = [round(1000, 1, { slowestLaunchMs: 60 }), round(100_000, 100, { slowestLaunchMs: 6000 })];
     expect(fitting(rounds, { timeLimitMs: 3_600_000 })).toEqual([50_000, 20, 7]);
-  });
-
-  it('keeps all units of a CPU, and measures fewer designs', () => {
     // Three designs of 10 launches of 3.3 s take 99 s, but the six designs of the probe are measured anyway.
     expect(fitting([round(100_000, 3300)], { parts: false })).toEqual([100_000, 6, 7]);
     expect(fitting([round(100_000, 1000)], { parts: false })).toEqual([100_000, 12, 7]);
@@ -136,18 +133,16 @@ describe('a measurement that fits the time', () => {
     expect(fitting(slowStart, { designs: 200, timeLimitMs: 60_000 })).toEqual([100_000, 30, 7]);
   });
 
-  it('counts the builds of all designs, several at a time', () => {
+  it('counts the builds of all designs, several at a time, and time that does not grow with the units', () => {
     // The probe built 6 designs at once in 5 s. On 16 cores, 200 designs need 13 such builds, and 100 designs need 7.
     const rounds = [round(100_000, 10, { startMs: 5000 })];
     const built = { ...asked, designs: 200, repeats: 7, parts: false, buildsAtOnce: 16 };
     expect(fittingMeasurement(rounds, built).fullMs).toBe(13 * 5000 + 200 * 100);
     expect(fitting(rounds, { ...built, timeLimitMs: 45_000 })).toEqual([100_000, 100, 7]);
-  });
-
-  it('recognises time that does not grow with the units', () => {
-    // A launch takes 40 ms with 10,000 units and 44 ms with 20,000, so with 100,000 it takes 76 ms, not 220 ms.
-    const rounds = [round(10_000, 40), round(20_000, 44)];
-    expect(fittingMeasurement(rounds, asked).fullMs).toBeCloseTo(20 * 18 * 76, 6);
+    // Time may not grow with the units. A launch takes 40 ms with 10,000 units and 44 ms with 20,000, so with 100,000
+    // it takes 76 ms, not 220 ms.
+    const slow = [round(10_000, 40), round(20_000, 44)];
+    expect(fittingMeasurement(slow, asked).fullMs).toBeCloseTo(20 * 18 * 76, 6);
   });
 
   it('fits the time, or is the smallest possible measurement', () => {

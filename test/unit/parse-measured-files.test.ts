@@ -95,28 +95,20 @@ describe('a file of Kernel Tuner', () => {
   });
 
   it('says why a configuration has no time, in each form that files use', async () => {
-    const text = cache(
-      { time: 1e20 },
-      { time: 'InvalidConfig' },
-      { time: { __error__: 'RuntimeFailedConfig' } },
-      { __error__: 'CompilationFailedConfig' },
-      { time: 'SomethingNew' },
-      { time: 1, times: [1, 1e20] },
-      { time: -1 },
-      {},
-    );
+    const entries: readonly (readonly [entry: object, failure: string])[] = [
+      [{ time: 1e20 }, 'invalid: its time is written as 1e20'],
+      [{ time: 'InvalidConfig' }, 'InvalidConfig: refused by a restriction, or more than the device allows'],
+      [{ time: { __error__: 'RuntimeFailedConfig' } }, 'RuntimeFailedConfig: failed when it ran'],
+      [{ __error__: 'CompilationFailedConfig' }, 'CompilationFailedConfig: did not compile'],
+      [{ time: 'SomethingNew' }, 'SomethingNew'],
+      [{ time: 1, times: [1, 1e20] }, 'a time is 100000000000000000000, not a number ≥ 0'],
+      [{ time: -1 }, 'a time is null, not a number ≥ 0'],
+      [{}, 'the file gives no time for this case'],
+    ];
+    const text = cache(...entries.map(([entry]) => entry));
     // Python writes NaN for a float that is not a number.
     const file = unwrap(await read(text.replace('"time":-1', '"time":NaN, "note":"NaN \\"Infinity"')));
-    expect(file.cases.map((one) => one.failure)).toEqual([
-      'invalid: its time is written as 1e20',
-      'InvalidConfig: refused by a restriction, or more than the device allows',
-      'RuntimeFailedConfig: failed when it ran',
-      'CompilationFailedConfig: did not compile',
-      'SomethingNew',
-      'a time is 100000000000000000000, not a number ≥ 0',
-      'a time is null, not a number ≥ 0',
-      'the file gives no time for this case',
-    ]);
+    expect(file.cases.map((one) => one.failure)).toEqual(entries.map(([, failure]) => failure));
     for (const one of file.cases) expect([one.timesMs, one.values.time === 1e20]).toEqual([[], false]);
   });
 
