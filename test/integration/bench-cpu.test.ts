@@ -179,10 +179,8 @@ test('shares follow one another within one memory, in arrays that do not overlap
 test('the suite goes from one core to all of them, with the same bytes in every case', () => {
   const totalBytes = 100e6;
   const cases = contentionCases({ cores: 4, totalBytes });
-  expect(cases.map(({ id }) => id).join(' ')).toBe(
-    'stream-1 stream-2 stream-3 stream-4 triangular-2 triangular-3 triangular-4 ' +
-      'imbalanced-stream-2 imbalanced-stream-3 imbalanced-stream-4',
-  );
+  const unequal = ['triangular', 'imbalanced-stream'].flatMap((name) => [2, 3, 4].map((cores) => `${name}-${cores}`));
+  expect(cases.map(({ id }) => id)).toEqual(['stream-1', 'stream-2', 'stream-3', 'stream-4', ...unequal]);
   for (const each of cases) {
     const bytes = total(unwrap(caseShares(each)).loadBytes);
     // The bytes may be slightly less. Shares are rounded down to whole passes of 192 bytes, and a triangle to whole

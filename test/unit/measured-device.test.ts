@@ -78,10 +78,8 @@ it('the device that probes measured gets only the fields whose probes have a res
 
 it('the device that probes measured is not another device, and not a CPU that emulates one', async () => {
   const id = await imported();
-  expect(await failureOf(id, gpu('nvidia-h100-pcie-80gb'))).toFail(
-    'conflict',
-    /measured NVIDIA H100 80GB HBM3 with 132 multiprocessors, which is not H100 PCIe 80 GB with 114\./,
-  );
+  const other = /measured NVIDIA H100 80GB HBM3 with 132 multiprocessors, which is not H100 PCIe 80 GB with 114\./;
+  expect(await failureOf(id, gpu('nvidia-h100-pcie-80gb'))).toFail('conflict', other);
   const software = { name: 'SwiftShader', backend: 'webgpu', properties: { software: 1 } } as const;
   expect(await failureOf(await imported(software), gpu(H100))).toFail('unsupported', /SwiftShader.*, which is a CPU/);
   const unknown = await failureOf(await imported({ name: 'NVIDIA X1' }));

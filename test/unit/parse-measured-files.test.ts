@@ -113,9 +113,8 @@ describe('a file of Kernel Tuner', () => {
   });
 
   it('may have single times instead of repeats, and the names of parameters in tune_params', async () => {
-    const { cases, warnings } = unwrap(
-      await read(cache({ time: 2.5 }, { time: 3, times: [] }, { time: 4, times: [4, 4] })),
-    );
+    const text = cache({ time: 2.5 }, { time: 3, times: [] }, { time: 4, times: [4, 4] });
+    const { cases, warnings } = unwrap(await read(text));
     expect(times(cases)).toEqual([[2.5], [3], [4, 4]]);
     expect(warnings).toEqual(['Configurations with a single time instead of repeats: 2.']);
     const named = unwrap(await read('{"tune_params":{"x":[1]},"cache":{"1":{"x":1,"time":2,"GFLOP/s":3}}}')).cases;
