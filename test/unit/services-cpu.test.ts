@@ -134,7 +134,7 @@ describe('a study of CPUs and a GPU', () => {
     const study = mixed({
       workload: { lengths: uploaded.lengths, units: uploaded.units! },
       devices: ['amd-epyc-7302p', 'intel-xeon-platinum-8360y'],
-      axes: { balancing: ['row-split'], blockThreads: { from: 1, to: 64 }, cores: { from: 1, to: 2048 } },
+      axes: { balancing: ['row-split'], blockThreads: { from: 1, to: 64 }, cores: { from: 1, to: 1024 } },
     });
     const runId = await start(study);
     await progressed(engine);
