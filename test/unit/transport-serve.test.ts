@@ -66,11 +66,12 @@ test('the token is in the address, from which the page takes it', async () => {
   expect(await serve({ engine, rendererFolder: folder, port: 0, token: 'short' })).toFail('bad-input');
 });
 
-test.each(['/?token=wrong', '/?token=', '/index.html?token=wrong'])('a wrong token is refused: %s', async (path) =>
-  expect(await ask(path)).toMatchObject({ status: 403 }),
-);
-
 describe('requests', () => {
+  test.each(['/?token=wrong', '/?token=', '/index.html?token=wrong'])(
+    'the wrong token of %s is refused',
+    async (path) => expect(await ask(path)).toMatchObject({ status: 403 }),
+  );
+
   const strange = 'evil.example evil.example:80 127.0.0.1.evil.example localhost.evil.example:1 10.0.0.1 x@localhost';
   test.each(strange.split(' '))('the Host %j is refused, with the token and without', async (name) => {
     expect(await ask('/', { host: name })).toMatchObject({ status: 403 });
