@@ -137,7 +137,7 @@ function checkDraft({ name, enumeratedCount, bestWanted, axes, devices, ...draft
   const { implementations = 1, blockWidths = 1 } = draft;
   const product = Object.values(axes).reduce((size, values) => size * values.length, implementations * blockWidths);
   if (product !== enumeratedCount)
-    refuse('bad-input', `A run of ${enumeratedCount} designs cannot have axes that span ${product}.`);
+    refuse('bad-input', `The run has ${enumeratedCount} designs, but its axes make ${product}.`);
   const described = new Set(devices.map((device) => device.id));
   const missing = axes.device.find((id) => typeof id !== 'string' || !described.has(id));
   if (missing !== undefined)

@@ -22,7 +22,7 @@ export interface Agent {
   readonly versions: string;
   readonly fits: boolean;
   readonly workers: number;
-  /** Their ids are like `cuda:0@HOST`. */
+  /** The ids of these targets are like `cuda:0@HOST`. */
   readonly devices: readonly MeasuringTarget[];
   readonly runs: readonly number[];
   readonly done: number;

@@ -221,8 +221,8 @@ const advice = {
   }).returns<Sensitivity>(),
   /**
    * Recommends a design when some inputs are unknown: the design with the least expected regret under draws of their
-   * laws. It also names the input that is most worth knowing. The default device is the fastest. The answer also lists
-   * the designs in `designs`.
+   * laws. It also names the input that is most worth knowing. The default device is the fastest. The expected loss is
+   * also given for the designs in `designs`.
    */
   'advice.uncertainty': procedure({
     ...advisedInput,

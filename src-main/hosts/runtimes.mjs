@@ -26,7 +26,10 @@ export const ENGINE_ARGUMENTS = ['--max-semi-space-size=2', '--heap-growing-perc
  */
 const ENGINE_MALLOC = { MALLOC_ARENA_MAX: '1' };
 
-/** Keeps the user's values. `LOCKSTEP_ENGINE_ONLY` names the variables that programs must not get. */
+/**
+ * Adds the memory settings to an environment, except those that the user has set. `LOCKSTEP_ENGINE_ONLY` names the
+ * added variables, because the programs that the engine starts must not get them.
+ */
 export function engineEnvironment(environment) {
   const added = Object.entries(ENGINE_MALLOC).filter(([name]) => environment[name] === undefined);
   const names = added.map(([name]) => name).join(' ');

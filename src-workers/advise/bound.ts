@@ -23,9 +23,9 @@ import { AXIS, decodeInto } from '../domain/space.ts';
  * enough for the designs of 335 random studies (`test/unit/random-studies.ts`) and of the examples, but not proven.
  */
 const SLACK = 0.005;
-/** Slack of a single loop over sorted units, of which only a sample is counted; enough in 480 random studies. */
+/** Slack of a single loop over sorted units, because only a sample of them is counted. Enough in 480 random studies. */
 const SORTED_SLACK = 0.015;
-/** Slack of a family, whose pace is rounded differently from the paces of its launches. */
+/** Slack of a family: its pace is rounded differently from the paces of its launches. */
 const FAMILY_SLACK = 0.04;
 /** Slack of a family whose single loop moves data. */
 const MOVING_FAMILY_SLACK = 0.12;

@@ -10,7 +10,7 @@ import { AXIS, axisCounts, type AxisName, type SpaceAxes, axisStrides } from '..
 export const PICK_RULE =
   'Picks the simplest design within 1.5 % of the fastest. It prefers, in this order: no register cap, no balancing, nested loops, the fewest threads per unit, blocks of one row, and blocks of 128 or 256 threads (then other powers of two, then multiples of 64). Among equally simple designs, it picks the fastest.';
 export const CORES_RULE =
-  'Picks the simplest design within 1.5 % of the fastest. It prefers even rows, then the fewest cores. Among equally simple designs, it picks the fastest.';
+  'Picks the simplest design within 1.5 % of the fastest. It prefers even rows (as many rows for each core), then the fewest cores. Among equally simple designs, it picks the fastest.';
 
 /** Returns how unusual a block size is, 0 to 3. */
 export function blockOddity(blockThreads: number): number {

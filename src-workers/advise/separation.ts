@@ -95,8 +95,8 @@ export interface Measuring {
 }
 
 /**
- * Finds few designs, the best of which is expected to be near the best of all. Each next design gains the most after
- * the designs before it. Measurements count as exact.
+ * Finds a few designs, such that the best of them is expected to be near the best of all. Each further design is the
+ * one that gains the most after those before it. Measurements count as exact.
  */
 export function designsToMeasure(
   samples: readonly Float64Array[],

@@ -28,7 +28,7 @@ export interface CalibratedParameters extends PipelineParameters {
   readonly launchOverheadMs: number | null;
 }
 
-/** The fields of a kernel for the parameters that belong to the kernel alone, so that all devices share them. */
+/** Parameters that depend on the kernel alone, and their fields in it. All devices share these values. */
 export const KERNEL_PARAMETERS = {
   serialFraction: 'serialFraction',
   cooperationCost: 'cooperationCost',

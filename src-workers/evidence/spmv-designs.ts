@@ -50,7 +50,7 @@ interface Workload {
 
 // -- Rows --
 
-/** Number of quantiles that represent the rows of a matrix of which only summary figures are known. */
+/** Number of quantiles that represent the rows of a matrix if only its summary figures are known. */
 const QUANTILES = 4096;
 const MOST_ROWS = 1 << 15;
 const SEED = 7;

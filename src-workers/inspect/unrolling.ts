@@ -102,7 +102,7 @@ function findStreams(code: readonly Instruction[], own: ReadonlySet<number>, sum
   return [...streams.values()].map(({ step, low, high, places }) => ({ step, span: high - low, places }));
 }
 
-/** Returns a constant step, or the constant factor of a step that stays the same: 4 for `k += 4 * blockDim.x`. */
+/** Returns the step if it is a constant, or its constant factor if it is one product: 4 for `k += 4 * blockDim.x`. */
 function wholeStep(grown: Sum): number | null {
   const times = [...grown.terms.values()];
   const step = isConstant(grown)

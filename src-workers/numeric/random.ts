@@ -7,7 +7,7 @@ export type UniformSource = () => number;
 /**
  * MT19937 with 53 random bits per double (two 32-bit outputs each). Source: Matsumoto and Nishimura, ACM TOMACS 8
  * (1998), doi:10.1145/272991.272995.
- * @param seed an integer, of which the low 32 bits are used
+ * @param seed an integer; only its low 32 bits are used
  */
 export function mersenneTwister(seed: number): UniformSource {
   const generator = mersenne(seed);

@@ -17,7 +17,7 @@ export interface BenchResults {
 
 /** A line may hold a plan with all its cases, or one number per group. */
 const MAX_LINE_BYTES = 64 * 2 ** 20;
-/** Times of all cases: 64 MB of numbers. */
+/** Limit of the times of all cases together, which then take 64 MB. */
 const MAX_SAMPLES = 2 ** 23;
 const NEWLINE = 0x0a;
 /** Cases that a warning names. Further cases are only counted. */
@@ -187,7 +187,7 @@ function leftOutWarnings(
   unknownTypes: ReadonlyMap<string, number>,
 ): readonly string[] {
   const warnings: string[] = [];
-  if (again.size > 0) warnings.push(`Repeated cases, of which only the last measurement counts: ${named(again)}.`);
+  if (again.size > 0) warnings.push(`Repeated cases: ${named(again)}. Only the last measurement of each counts.`);
   if (unknownCases.size > 0)
     warnings.push(`Records of cases that are not in the plan were left out: ${named(unknownCases)}.`);
   for (const [type, count] of unknownTypes)

@@ -5,7 +5,10 @@ import { DECIMAL, readBytes, refuse, shown, type ByteSource } from './source.ts'
 /** Far above real records. It limits the memory for a file without line ends. */
 const MAX_RECORD_BYTES = 4096;
 
-/** Returns the number of lines. Throws a `FailureError` with the line. `expected` describes the required form. */
+/**
+ * Calls `take` for each record of a CSV file and returns the number of lines. Throws a `FailureError` that names the
+ * wrong line. `expected` says which form the file must have.
+ */
 export async function eachCsvLine(
   source: ByteSource,
   label: string,
@@ -43,7 +46,7 @@ export interface CsvRecord {
   number(column: string): number;
 }
 
-/** Reads CSV whose header names at least `columns`, in any order. Throws a `FailureError` with the line. */
+/** Reads CSV whose header names at least `columns`, in any order. Throws a `FailureError` that names the line. */
 export async function eachCsvRecord(
   source: ByteSource,
   label: string,

@@ -66,8 +66,8 @@ const SLICE_ENTRY_BYTES = 8;
 
 /**
  * In Ginkgo's file, most rows have a twelfth of the number of stored cells, rounded; the other rows have the cells plus
- * the arrays that describe the slices, in units of a cell. A number of cells is a multiple of 64, at least the number
- * of non-zeros, and at most that of equally long rows, which tells the figures apart.
+ * the arrays that describe the slices, in units of a cell. The figures can be told apart: a number of cells is a
+ * multiple of 64, at least the number of non-zeros, and at most the number of cells if all rows were equally long.
  */
 function withCells(matrices: readonly MatrixSummary[]): readonly MatrixSummary[] {
   // Padding never makes a matrix smaller, so a value far below the non-zeros is not a number of cells.

@@ -13,7 +13,7 @@ import type { Caches, DepthLaws, LawCaches, LawKey } from './tables.ts';
 /** When this many slabs are in use, block laws of other designs are dropped. So the slabs fit in a core's cache. */
 const MAX_SLABS = 8;
 const DEPTH_LAW_BYTES = 16 * 2 ** 10;
-/** Usual time to make a depth law. The times in `_MS` decide which values a full cache drops. */
+/** Usual times to make a depth law and a launch. A full cache first drops values that are quick to make. */
 const DEPTH_LAW_MS = 2;
 const LAUNCH_MS = 0.3;
 

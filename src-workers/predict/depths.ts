@@ -145,7 +145,8 @@ function getDepthLaws(candidate: GpuCandidate, { units, key: unitsKey }: Tabulat
   if (isEvenShare(balancing))
     throw new TypeError(`The balancing ${balancing.kind} cuts units, so no depth follows from their law.`);
   const loop = plan.axes.loop[loopAt];
-  // A full sort's law does not depend on the group size. With sorted, fetched or single units, both loops are alike.
+  // A full sort's law does not depend on the group size. With sorted, fetched or single units, a nested and a
+  // flattened loop are alike.
   const group = balancing.kind === 'full-sort' ? 0 : unitsPerGroup;
   const isLoopAlike = isSorted(balancing) || balancing.kind === 'dynamic-fetch' || units === 1;
   const key = (unitsKey * 128 + group) * 2 + Number(loop === 'flattened' && !isLoopAlike);

@@ -105,7 +105,8 @@ export function getDealtLaunch(candidate: GpuCandidate): DealtLaunch {
   // Whether all blocks fit the device at once matters only for blocks that start in random order.
   const everyBlock =
     !(isInOrder && !startsAtRandom(balancing)) && gridBlocks <= shape.residentBlocks * device.multiprocessors;
-  // With one unit per slot, with even shares, or if lanes keep their places without setup, both loops are alike.
+  // A nested and a flattened loop are alike with one unit per slot, with even shares, or if lanes keep their places
+  // without setup.
   const isLoopAlike = isInOrder
     ? gridBlocks * dealing.slotsPerBlock >= plan.units || isEvenShare(balancing)
     : dealing.setupIterations === 0 &&

@@ -61,8 +61,8 @@ export function countFewestIterations(candidate: GpuCandidate): number {
 }
 
 /**
- * Counts the iterations of all work groups if no lane waits for another. Setups are left out with even shares, whose
- * lanes may run them at the same time, and for units fetched in a given order, whose last starts are only estimated.
+ * Counts the iterations of all work groups if no lane waits for another. Setups are left out in two cases: lanes with
+ * even shares may run them at the same time, and the last starts of units fetched in a given order are only estimated.
  */
 export function countLosslessIterations(candidate: GpuCandidate): number {
   const { balancing, unitsPerGroup } = candidate;

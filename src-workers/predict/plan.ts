@@ -11,7 +11,10 @@ export interface SweepPlan {
   readonly axes: SpaceAxes;
   readonly law: LengthLaw;
   readonly units: number;
-  /** In shared memory: the workload's lengths, or draws for CPUs. `null` without either, or for mere classification. */
+  /**
+   * The lengths of the workload or, for CPUs, lengths drawn from its law. They are in shared memory. `null` if there
+   * are none, or if designs are only checked for validity.
+   */
   readonly ordered: CompactOrder | null;
   /** Units of a row, if the units form an image or a grid. */
   readonly width?: number | undefined;
@@ -32,7 +35,7 @@ export function getGivenOrder({ ordered }: Pick<SweepPlan, 'ordered'>): CompactN
   return ordered?.given ? ordered.iterations : null;
 }
 
-/** Changes the number of units. The designs stay the same, with the blocks that these units need. */
+/** Changes the number of units. The designs stay the same, but may need another number of blocks. */
 export function replanUnits(plan: SweepPlan, units: number): SweepPlan {
   const { law, ordered } = plan;
   const own = ordered?.given ? makeUnitLaw(law.label, ordered, units) : law;

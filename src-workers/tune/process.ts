@@ -54,7 +54,7 @@ export function makeAxis(values: Float64Array, isNamed: boolean): Axis {
 const COMMON = 1;
 /** Added to the diagonal. Without it, the factorisation fails for designs that are nearly equal. */
 const JITTER = 1e-6;
-/** Priors of the natural logarithms of the widths: mean and standard deviation. */
+/** Priors of ln(width) of g, e and b, and of ln(length) of an axis: mean and standard deviation. */
 const PRIOR = {
   smooth: [0, 0.7],
   own: [Math.log(0.03), 1],

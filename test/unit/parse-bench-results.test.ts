@@ -95,7 +95,7 @@ describe('a file of an interrupted measurement', () => {
     expect(cases).toMatchObject([{ timesMs: [4, 5, 6], warmUpMs: [9] }]);
     expect(warnings).toEqual([
       'Line 6 begins with a record that is cut off and was left out.',
-      'Repeated cases, of which only the last measurement counts: stream-1.',
+      'Repeated cases: stream-1. Only the last measurement of each counts.',
       'The file has 1 of 3 cases.',
     ]);
   });

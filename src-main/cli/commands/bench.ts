@@ -297,7 +297,7 @@ export async function checkResumable(engine: Engine, terminal: Terminal, id: num
       `lockstep: this run starts ${[program.build, program.exec].filter((line) => line !== null).join(' and ')}\n`,
     );
   return target === PAGE_TARGET
-    ? unsupported(`Run ${id} is measured by the GPU of a page. Resume it in the app, under Measure.`)
+    ? unsupported(`Run ${id} is measured by WebGPU in a page. Resume it in the app, under Measure.`)
     : ok(null);
 }
 

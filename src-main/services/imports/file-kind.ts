@@ -20,7 +20,7 @@ export type FileKind =
 const MAX_STUDY_BYTES = 4_000_000;
 const HEAD_BYTES = 65_536;
 
-/** Reads a file to import, or from a folder the results of all slices of a bundle. Fails above the size limit. */
+/** Reads a file to import or, in the folder of a bundle, the results of all its parts. Fails above the size limit. */
 export async function readImportFile(path: string): Promise<Result<Uint8Array>> {
   const names = await readdir(path).catch(() => null);
   if (!names) return readBytes(path, MAX_IMPORT_BYTES);

@@ -51,7 +51,10 @@ const MAX_SHOWN_CHARACTERS = 300;
 const LAST_WORDS_MS = 200;
 const TERM_GRACE_MS = 2000;
 
-/** Makes a program of a script, which ends with this process. Under Electron, Electron's own Node runs the script. */
+/**
+ * Returns the program that runs a script. The script ends when this process ends. Under Electron, Electron's own Node
+ * runs it.
+ */
 export function scriptProgram(file: string, args: readonly string[], cwd: string): Program {
   const env = { ...ownNode(), [PARENT_VARIABLE]: String(process.pid) };
   return { program: process.execPath, args: [file, ...args], cwd, env };

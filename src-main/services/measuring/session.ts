@@ -166,7 +166,7 @@ function sameDevice(
   if (here.backend !== backend) return conflict(`A ${here.backend} device answered instead of a ${backend} device.`);
   if (device && device.fingerprint !== here.fingerprint)
     return conflict(
-      `Run ${runId} was measured on ${deviceText(device)}, and ${deviceText(here)} answered. A run has results of one device only. Start a new run.`,
+      `Run ${runId} was measured on ${deviceText(device)}, but the device is now ${deviceText(here)}. A run has results of one device only. Start a new run.`,
     );
   return ok(null);
 }

@@ -23,7 +23,7 @@ let remembered = 0;
 
 export function repeatsOf(record: Times): Repeats | null {
   const { warmUpMs = [], clockMhz = null } = (record.detail ?? {}) as Partial<MeasuredCaseDetail>;
-  // A case with equal numbers has the same statistics.
+  // Cases with equal times and clocks have equal statistics, so these are computed once.
   const of = [record.timesMs.length, clockMhz ?? NaN, ...record.timesMs, ...warmUpMs];
   const key = `${of.length} ${of[0]} ${of[2]} ${of.at(-1)}`;
   const known = summaries.get(key);

@@ -26,7 +26,7 @@ import { checkLimits, EMULATION_TARGET, targetAbility, targetBackend, type Targe
 
 /** A step chooses among at most this many designs. Its duration is proportional to this number. */
 const MAX_CONSIDERED = 16_384;
-/** Until the skill of the prediction is known, this share of the considered designs are the best by prediction. */
+/** The share of the considered designs that are the best by prediction, until it is known how good predictions are. */
 const BEST_SHARE = 0.5;
 /**
  * The smallest assumed standard deviation of ln(time), because repeats within a minute show too little noise.

@@ -133,7 +133,7 @@ function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[
               simulated
                 ? `${timeText(simulated.meanMs)}${isContradicted(predictedMs, simulated) ? `, ${contradictionText(predictedMs, simulated)}` : ''}`
                 : '–',
-            hint: 'Mean time of the replications of the event simulation. If it contradicts the prediction by more than 10 %, a text in the cell says so. – means that the design was not simulated',
+            hint: 'Mean time of the replications of the event simulation. If its 95 % interval is more than 10 % away from the prediction, a text in the cell says so. – means that the design was not simulated',
           }),
         ]
       : []),

@@ -12,7 +12,7 @@ interface Cells {
 }
 const FEWEST = 4;
 
-/** An axis of which at most this fraction is hidden counts as wholly visible. */
+/** An axis counts as wholly visible if at most this fraction of it is hidden. */
 const ROUNDING = 1e-9;
 const isWhole = ([from, to]: Zoom): boolean => to - from >= 1 - ROUNDING;
 const known = (zoom: MapZoom): MapZoom => (isWhole(zoom.x) && isWhole(zoom.y) ? WHOLE_MAP : zoom);

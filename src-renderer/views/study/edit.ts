@@ -33,7 +33,7 @@ export type KernelPlace = number | null;
 export function kernelAt(study: Study, at: KernelPlace): Study['kernel'] {
   return at === null ? study.kernel : implementationKernel(study.kernel, study.implementations![at]);
 }
-/** Returns a kernel with the values that it does not share. */
+/** Returns the kernel as the study states it: an implementation states only its own values. */
 function ownKernel(study: Study, at: KernelPlace) {
   return at === null ? study.kernel : study.implementations![at].kernel;
 }

@@ -29,7 +29,7 @@ const REASONS: Readonly<Record<InvalidReason, (say: Term) => string>> = {
   registers: (say) => `Too many ${say('register', 'many')} in a ${say('block')}`,
   'shared-memory': (say) => `Too much ${say('sharedMemory')} in a ${say('block')}`,
   'grid-blocks': (say) => `More ${say('block', 'many')} than can be launched`,
-  'block-not-multiple': (say) => `${say('block')} no multiple of ${say('thread', 'many')} per unit`,
+  'block-not-multiple': (say) => `${say('block')} is not a multiple of ${say('thread', 'many')} per unit`,
   'lengths-unknown': () => 'Lengths unknown before launch',
   'group-width': (say) => `Units do not divide a ${say('threadGroup')}`,
   constraint: () => 'Removed by constraints',

@@ -22,7 +22,7 @@ export interface FitParameter {
 }
 
 export interface FitProblem {
-  /** By descending importance: if the data cannot separate several, the later ones keep their initial values. */
+  /** The most important comes first. If the data cannot separate some, the later ones keep their initial values. */
   readonly parameters: readonly FitParameter[];
   /** Returns the times of all designs, ms, for values in the order of `parameters`. */
   readonly predict: (values: readonly number[]) => Float64Array;

@@ -2,7 +2,7 @@ import type { GpuDevice, OccupancyRules } from '../../domain/device.ts';
 
 const KIB = 1024;
 
-/** With `withShared`, shared memory takes part of the data cache, of which at most `largestKib` remain. */
+/** With `withShared`, shared memory takes part of the data cache. At most `largestKib` of the cache remain. */
 interface FirstLevelCache {
   readonly kib: number;
   readonly withShared: boolean;
@@ -14,8 +14,9 @@ const withShared = (kib: number, largestKib = kib): FirstLevelCache => ({ kib, w
 const NONE = own(0);
 
 /**
- * Source: CUDA C++ Programming Guide, "Compute capabilities", which lists the shared memory of each. 7.5 reserves at
- * least 32 KiB for shared memory. 2.x has two splits of 64 KiB; the default leaves 16. 1.3 has no cache for loads.
+ * Cache sizes by compute capability, from the CUDA C++ Programming Guide, "Compute capabilities". Capability 7.5
+ * reserves at least 32 KiB for shared memory. 2.x can split 64 KiB in two ways; the default leaves 16 KiB for the
+ * cache. 1.3 has no cache for loads.
  *
  * Kepler, Maxwell and Pascal other than GP100 (6.0) load from device memory through the level-2 cache alone, unless
  * code opts in or marks data read-only (Kepler, Maxwell and Pascal Tuning Guides).

@@ -244,7 +244,7 @@ function kimMicrobenchmarks(): ReproductionTable {
   const found = grid({ threadsPerBlock: 32 * threadGroupSlots });
   const time = (b: number) => kimCycles(KIM_ALL, { ...SMALL, threadsPerBlock: 32 * b });
   const rows = [
-    reproductionRow('multiprocessors, counted with blocks that fill one', multiprocessors, found, 0),
+    reproductionRow('multiprocessors, counted with blocks that each fill a multiprocessor', multiprocessors, found, 0),
     reproductionRow('block slots, counted with blocks of one thread group', blockSlots, grid({}) / found, 0),
     reproductionRow(
       'thread-group slots, counted with blocks of two thread groups',

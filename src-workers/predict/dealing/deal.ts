@@ -32,7 +32,10 @@ export interface UnitOrder {
   lengthAt(position: number): number;
   readonly lengthsInto?: (out: Float64Array, position: number, count: number) => void;
   longestSum(first: number, count: number, stride: number): number;
-  /** Whether lengths never decrease in a run of `count` units. Apart from setup, both loops then take equally long. */
+  /**
+   * Whether the lengths of `count` units never decrease. A nested and a flattened loop then take equally long, apart
+   * from setup.
+   */
   ascends(first: number, count: number, stride: number): boolean;
 }
 

@@ -179,8 +179,8 @@ function computeLastLives(
   const skip = Math.max(1, Math.ceil(underWay / LAST_LIVES));
   const lives: number[] = [];
   let workLeft = 0;
-  // Only one in `skip` unfinished fetches is examined. `next` is the next one to examine. `passed` is the number of
-  // unfinished fetches before those that the current played fetch represents.
+  // One of every `skip` unfinished fetches is examined; `next` is the number of the next one. A played fetch stands for
+  // `count` unfinished fetches, which are numbered from `passed` on.
   let passed = 0;
   let looked = 0;
   let next = 0;

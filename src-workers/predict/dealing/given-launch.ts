@@ -69,7 +69,7 @@ export function computeGivenLaunch(
   isSample = false,
 ): GivenLaunch {
   const { units, unitsPerGroup: n, slotsPerBlock, gridBlocks: G, setupIterations } = dealing;
-  // With a single round or a single lane, both loops take the same time.
+  // With a single round or a single lane, a nested and a flattened loop take the same time.
   const isNested = dealing.loop === 'nested' || units <= slotsPerBlock * G || n === 1;
   const loop = isNested ? 'nested' : 'flattened';
   const plain = getKeptLaunch(order, `${isSample ? 'some' : 'all'} ${loop} ${n} ${slotsPerBlock} ${G}`, () =>

@@ -4,15 +4,15 @@ import { getOrMake, kept, keptFor } from '../../numeric/kept.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
 import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
 
-/** Lengths that are kept of a sorted order: all, or evenly spaced ranks of as many windows as fit. */
+/** Maximum number of lengths that are kept of a sorted order (see `SortedOrder`). */
 const ORDER_LENGTHS = 2 ** 18;
 /** The longest units that are kept if not every length of a sorted order is kept. */
 const LONGEST_UNITS = 4096;
 
 /**
  * Units sorted by length, the shortest first, within windows of M consecutive units. The lengths are an even sample of
- * the law: the k-th of N units has the (k + ½)/N quantile. If there are more units than can be kept, as many windows as
- * fit represent all windows, or evenly spaced ranks all ranks of a single window.
+ * the law: the k-th of N units has the (k + ½)/N quantile. If there are too many units to keep, as many windows as fit
+ * stand for all windows. In a single window, evenly spaced ranks stand for all ranks.
  */
 export interface SortedOrder {
   readonly law: LengthLaw;

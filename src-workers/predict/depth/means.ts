@@ -3,7 +3,7 @@ import type { GroupDepth } from '../../domain/depth.ts';
 export type DepthMeans = Pick<GroupDepth, 'meanDepth' | 'meanWork' | 'aggregateLoss' | 'meanLoss' | 'fetches'>;
 
 /**
- * Computes the means over two kinds of group, of which one has one more unit per slot.
+ * Computes the means over two kinds of group: groups of one kind have one unit more per slot.
  * @param share share of the groups with more units, 0…1
  */
 export function mixMeans(fewer: DepthMeans, more: DepthMeans, share: number): DepthMeans {

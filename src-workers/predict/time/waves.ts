@@ -162,9 +162,10 @@ function computeUntiedCycles(wave: Wave): number {
 }
 
 /**
- * Computes the probability that all multiprocessors end the waves before the last one at the same instant, because all
- * their groups have the longest life, or so few a shorter one that t(w) is the same. The blocks of the last wave are
- * then distributed evenly. Otherwise, the multiprocessors that are free first take all the blocks that they can hold.
+ * Computes the probability that all multiprocessors end the waves before the last one at the same instant. They do if
+ * all groups have the longest life, or if so few have a shorter one that t(w) is the same. The blocks of the last wave
+ * are then distributed evenly. Otherwise, the multiprocessors that are free first take all the blocks that they can
+ * hold.
  */
 function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
