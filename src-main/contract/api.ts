@@ -203,7 +203,7 @@ export interface BestRow extends ExportRow, Explained {}
 export interface BestDesigns {
   readonly study: string;
   readonly devices: readonly TimedDevice[];
-  /** The tie band for designs that differ only in shape, relative. */
+  /** A design that differs from the best only in shape is tied if its predicted time is at most this fraction longer. */
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly rows: readonly BestRow[];
