@@ -12,7 +12,7 @@ import { SECTOR_WORDS } from './unit-loop.ts';
 
 /**
  * The loop that stands in for a kernel. The steps of a pass follow the profile. The other instructions of a pass were
- * counted in the machine code of compute capabilities 8.0 to 12.0 (test/integration/stand-in-nvcc.slow.test.ts).
+ * counted in the machine code of compute capabilities 8.0 to 12.0 (test/integration/bench-cuda-nvcc.slow.test.ts).
  */
 
 type StandInBackend = 'cuda' | 'webgpu';

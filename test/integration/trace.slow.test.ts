@@ -207,7 +207,7 @@ describe.skipIf(lacks('nvcc'))('a CUDA kernel under nvcc', () => {
 });
 
 describe.skipIf(lacks('swiftshader'))('a WGSL kernel on a software adapter', () => {
-  const CHILD = join(import.meta.dirname, 'trace-webgpu-child.ts');
+  const CHILD = join(import.meta.dirname, 'wgsl-child.ts');
   const run = (...args: readonly string[]): Promise<Ended> =>
     runToEnd(process.execPath, args, folder, swiftShaderEnvironment() as Record<string, string>);
   const traceChild = (units: number, room: number): Promise<Ended> =>

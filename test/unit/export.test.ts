@@ -260,7 +260,7 @@ describe('a report', () => {
   });
 });
 
-// Making a table of choices takes seconds, so export-choice.slow.test.ts does that.
+// Making a table of choices takes seconds, so export-compiled.slow.test.ts does that.
 it.each(EXPORTERS.map(({ id }) => id).filter((format) => format !== 'choice'))(
   'hostile names are harmless in %s',
   async (format) => {

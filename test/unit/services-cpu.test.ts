@@ -81,7 +81,7 @@ describe('a study of CPUs and a GPU', () => {
     expect(texts('coresUsed')).toEqual([expect.stringContaining(' of 16'), '–', expect.stringContaining(' of 72')]);
     expect(texts('block')).toEqual(['–', expect.stringMatching(/^\d/), '–']);
     for (const { id: format } of EXPORTERS) {
-      // Making a table of choices takes seconds, so export-choice.slow.test.ts does that.
+      // Making a table of choices takes seconds, so export-compiled.slow.test.ts does that.
       if (format === 'choice') continue;
       expect((await call('export.render', { runId: run.id, format, limit: 50 })).text.length).toBeGreaterThan(100);
     }
