@@ -4,21 +4,24 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } fro
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { processLives } from '../../db/ownership.ts';
 import type { RunSummary } from '../../src-main/contract/api.ts';
-import type { MeasuredCase, MeasuringDetail } from '../../src-main/contract/measuring.ts';
+import type { MeasuredCase, MeasuringDetail, TuningStep } from '../../src-main/contract/measuring.ts';
+import { main } from '../../src-main/cli/main.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
 import { call, ended } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
-import { lockstep } from '../command-line.ts';
+import { captured, documentOf, lockstep, type Outcome } from '../command-line.ts';
 import { lacks } from '../tools.mjs';
-import { cacheIn, processesThatRun, testEngine, testFolder } from '../workplace.ts';
+import { cacheIn, processesThatRun, sweep, testEngine, testFolder } from '../workplace.ts';
 import { exampleStudy } from '../catalogue.ts';
 
 // In these tests, a user's own program runs for each launch of a design.
 const ROOT = join(import.meta.dirname, '..', '..');
+const COMMAND = join(ROOT, 'src-main/cli/lockstep.mjs');
 const PROGRAM = join(ROOT, 'test', 'data', 'bench', 'own-program.ts');
 const KERNELS = join(ROOT, 'db', 'examples', 'kernels');
 const DEVICE = 'nvidia-rtx-4090';
@@ -40,8 +43,7 @@ const open = (host: 'cli' | 'serve'): Promise<Engine> => testEngine(file, { host
 beforeAll(async () => {
   vi.stubEnv('XDG_CACHE_HOME', cacheIn(folder));
   engine = await open('cli');
-  const { id } = await call(engine, 'studies.save', { study });
-  runId = (await ended(engine, 'runs.start', { studyId: id })).id;
+  runId = await swept(study);
 });
 afterAll(async () => {
   await engine.close();
@@ -63,6 +65,9 @@ async function measured(program: object, more: object = {}): Promise<{ run: RunS
   const run = await ended(engine, 'bench.start', asked(program, more));
   return { run, found: await call(engine, 'bench.detail', { id: run.id }) };
 }
+const swept = async (study: StudyFile): Promise<number> => (await sweep(engine, study)).id;
+/** Designs of the study, best first. */
+const ranked = async () => (await call(engine, 'ranking.page', { runId, limit: 20 })).rows;
 const ofDesign = (cases: readonly MeasuredCase[], index: number): MeasuredCase =>
   cases.find(({ designIndex }) => designIndex === index)!;
 
@@ -89,9 +94,11 @@ it.skipIf(lacks('g++'))('measures a C program that is built once for each block 
   expect(found.device).toMatchObject({ backend: 'program', timer: null });
   expect(found.warnings.join('\n')).toMatch(/did not name its device/);
   for (const one of found.cases) {
-    expect([one.label, one.failure, one.correct]).toEqual([one.label, null, true]);
-    expect(one.measured!.timesMs).toHaveLength(2);
-    expect(one.measured!.warmUpMs).toHaveLength(1);
+    expect(one).toMatchObject({
+      failure: null,
+      correct: true,
+      measured: { timesMs: { length: 2 }, warmUpMs: { length: 1 } },
+    });
     expect(one.measured!.minMs).toBeGreaterThan(0);
   }
   expect(new Set(found.cases.map(({ digest }) => digest)).size).toBe(1);
@@ -122,17 +129,16 @@ it.skipIf(lacks('python3'))(
     expect(found.device).toMatchObject({ name: NAME, multiprocessors: 128 });
     expect(found.warnings.join('\n')).not.toMatch(/device/);
     for (const one of found.cases) expect(one).toMatchObject({ correct: true, failure: null, values: { maxError: 0 } });
-    const page = await call(engine, 'ranking.page', { runId, limit: 20 });
+    const rows = await ranked();
     for (const one of found.cases) {
-      const row = page.rows.find(({ designIndex }) => designIndex === one.designIndex)!;
+      const row = rows.find(({ designIndex }) => designIndex === one.designIndex)!;
       expect(row.measured).toMatchObject({ runId: run.id, measuredOn: NAME, medianMs: one.measured!.medianMs });
     }
   },
 );
 
 it('fails a design whose result is wrong, that crashes or prints nothing, and continues with the others', async () => {
-  const page = await call(engine, 'ranking.page', { runId, limit: 20 });
-  const [wrong, crash, silent, garbage, unsteady] = page.rows.map(({ designIndex }) => designIndex);
+  const [wrong, crash, silent, garbage, unsteady] = (await ranked()).map(({ designIndex }) => designIndex);
   const faults = { wrong, crash, silent, garbage, unsteady };
   const options = Object.entries(faults).map(([fault, design]) => `--${fault} ${design}`);
   const { run, found } = await measured({ exec: own(`${options.join(' ')} --device '${NAME}'`) }, { warmUps: 0 });
@@ -150,8 +156,7 @@ it('fails a design whose result is wrong, that crashes or prints nothing, and co
 });
 
 it('fails a design that hangs, and continues with the other design', async () => {
-  const page = await call(engine, 'ranking.page', { runId, limit: 2 });
-  const [hang, other] = page.rows.map(({ designIndex }) => designIndex);
+  const [hang, other] = (await ranked()).map(({ designIndex }) => designIndex);
   const log = join(folder, 'hang.log');
   const limits = { count: 2, caseTimeLimitMs: 8000, warmUps: 0 };
   const { found } = await measured({ exec: own(`--log '${log}' --hang ${hang}`) }, limits);
@@ -203,15 +208,14 @@ it('measures designs of several implementations, and passes each its name', asyn
     { name: 'row per thread', kernel, axes: { threadsPerUnit: [1] } },
     { name: 'wide', kernel, axes: { threadsPerUnit: [4] } },
   ];
-  const { id: studyId } = await call(engine, 'studies.save', { study: { ...study, implementations } });
-  const sweep = await ended(engine, 'runs.start', { studyId });
+  const several = await swept({ ...study, implementations });
   const log = join(folder, 'implementations.log');
   const exec = own(`--log '${log}' {implementation} {threadsPerUnit}`);
-  const { run } = await measured({ exec }, { runId: sweep.id, count: 40, repeats: 1, warmUps: 0 });
+  const { run } = await measured({ exec }, { runId: several, count: 40, repeats: 1, warmUps: 0 });
   expect(run.state).toBe('complete');
   const seen = new Set(logged(log).map(({ positionals }) => positionals.join(' ')));
   expect(seen).toEqual(new Set(['row per thread 1', 'wide 4']));
-  const refused = await engine.dispatch('bench.start', { target: 'cpu', runId: sweep.id });
+  const refused = await engine.dispatch('bench.start', { target: 'cpu', runId: several });
   expect(refused).toFail(null, /your own program or kernel \(lockstep bench --exec or --kernel\)/);
   expect((await call(engine, 'bench.compare', { id: run.id })).designs.length).toBe(run.valid);
   const fit = await engine.dispatch('calibration.fit', { id: run.id });
@@ -221,8 +225,7 @@ it('measures designs of several implementations, and passes each its name', asyn
 /** A run that was cancelled while its program hung. */
 let cancelledId: number;
 it('ends the program and everything that it started when the run is cancelled', async () => {
-  const page = await call(engine, 'ranking.page', { runId, limit: 1 });
-  const exec = own(`--hang ${page.rows[0].designIndex}`);
+  const exec = own(`--hang ${(await ranked())[0].designIndex}`);
   cancelledId = (await call(engine, 'bench.start', asked({ exec }, { count: 1 }))).runId;
   await expect.poll(() => processesThatRun('sleep 602'), { timeout: 60_000 }).toHaveLength(1);
   await call(engine, 'runs.cancel', { id: cancelledId });
@@ -238,7 +241,7 @@ it('resumes after kill -9 with the remaining designs, and leaves no process behi
   database.close();
   const command = own(`--log '${log}' --device '${NAME}'`);
   const words = ['bench', String(runId), '--exec', command, ...'--units all --repeats 2 --warm-ups 0 --db'.split(' ')];
-  const measuring = spawn(process.execPath, [join(ROOT, 'src-main/cli/lockstep.mjs'), ...words, copy], {
+  const measuring = spawn(process.execPath, [COMMAND, ...words, copy], {
     cwd: folder,
     stdio: 'ignore',
   });
@@ -270,9 +273,8 @@ it('resumes after kill -9 with the remaining designs, and leaves no process behi
 });
 
 it("calibrates with a program's measurements", async () => {
-  const page = await call(engine, 'ranking.page', { runId, limit: 20 });
   const times = join(folder, 'times.json');
-  const entries = page.rows.map(({ designIndex, predictedMs }) => [designIndex, 3 * predictedMs + 0.5]);
+  const entries = (await ranked()).map(({ designIndex, predictedMs }) => [designIndex, 3 * predictedMs + 0.5]);
   writeFileSync(times, JSON.stringify(Object.fromEntries(entries)));
   const { run } = await measured({ exec: own(`--times '${times}' --device '${NAME}'`) }, { repeats: 1, warmUps: 0 });
   const saved = await call(engine, 'calibration.save', { id: run.id, name: 'own' });
@@ -300,11 +302,9 @@ it('measures designs of a CPU, which is this machine unless the program names an
   const example = exampleStudy('spmv-cpu');
   const lengths = `mtx:${join(ROOT, 'db/examples/ca-GrQc.mtx')}`;
   const ofCpu = { ...example, workload: { ...example.workload, lengths }, devices: ['amd-epyc-7302p'], axes: { ...example.axes, cores: [1, 2] } }; // prettier-ignore
-  const { id: studyId } = await call(engine, 'studies.save', { study: ofCpu });
-  const sweep = await ended(engine, 'runs.start', { studyId });
   const log = join(folder, 'cpu.log');
   const exec = own(`--log '${log}' {units} {gridBlocks} {balancing}`);
-  const { run, found } = await measured({ exec }, { runId: sweep.id, repeats: 1, warmUps: 0 });
+  const { run, found } = await measured({ exec }, { runId: await swept(ofCpu), repeats: 1, warmUps: 0 });
   expect(run).toMatchObject({ state: 'complete', invalid: 0 });
   expect(found.device).toMatchObject({ name: cpus()[0].model.trim(), properties: { deviceFrom: 'cpu' } });
   const said = logged(log).map(({ positionals }) => positionals.join(' '));
@@ -359,4 +359,93 @@ it.skipIf(lacks('nvcc'))('compiles its example in CUDA', async () => {
   const words = ['-arch=sm_90', '-DBLOCK=128', '-c', join(KERNELS, 'divergent.cu'), '-o', join(folder, 'divergent.o')];
   const nvcc = spawn('nvcc', words, { stdio: 'inherit' });
   expect(((await once(nvcc, 'exit')) as [number])[0]).toBe(0);
+});
+
+describe('tuning with a program that reports a known time for each design', () => {
+  const [db, file, times, log] = ['tune.db', 'tune.json', 'true-times.json', 'tune.jsonl'].map((name) =>
+    join(folder, name),
+  );
+  /** Predicted times by design, true times by design, and the best design. */
+  let predicted: ReadonlyMap<number, number>;
+  let trueMs: Readonly<Record<number, number>>;
+  let best: number;
+
+  const run = (...args: readonly string[]): Promise<Outcome> =>
+    captured((terminal) => main([...args, '--db', db], terminal), { columns: 200 });
+  const tune = (more: string, limits: string): readonly string[] => [
+    ...['tune', '1', '--repeats', '2', '--warm-ups', '0', '--exec'],
+    ...[own(`--times '${times}' --log '${log}' ${more}`), '--budget', ...limits.split(' ')],
+  ];
+
+  beforeAll(async () => {
+    const axes = { threadsPerUnit: [1, 2, 4, 8, 16], blockThreads: [32, 64, 128, 256], gridBlocks: [4, 8, 16] };
+    const workload = { lengths: 'geometric(0.05)', units: 8000 };
+    writeFileSync(file, JSON.stringify(smallStudy({ devices: [DEVICE], workload, axes })));
+    expect((await run('sweep', file)).status).toBe(0);
+    const engine = await testEngine(db);
+    const view = unwrap(await engine.context.views.open(1));
+    const valid = [...view.ranking.columns.timeMs.entries()].filter(([, time]) => time > 0);
+    predicted = new Map(valid);
+    // True times differ less than predicted times. The block size of the best prediction is made slower than the others,
+    // so that this prediction is wrong.
+    const blocks = axes.blockThreads.length;
+    const wrong = Math.min(...valid.map(([, time]) => time));
+    const worst = valid.find(([, time]) => time === wrong)![0] % blocks;
+    trueMs = Object.fromEntries(
+      valid.map(([design, time]) => [design, 5 * time ** 0.2 * (design % blocks === worst ? 1.5 : 1)]),
+    );
+    best = Number(Object.entries(trueMs).reduce((one, other) => (other[1] < one[1] ? other : one))[0]);
+    writeFileSync(times, JSON.stringify(trueMs));
+    await engine.close();
+  });
+
+  interface Answer extends TuningStep {
+    readonly stopped: string;
+    readonly steps: readonly { readonly runId: number; readonly designs: readonly number[] }[];
+  }
+
+  it('finds a design near the fastest despite a wrong prediction, repeats no measurement after a kill, and makes none beyond the budget', async () => {
+    const words = [...tune('', '24 --within 0.1%'), '--db', db];
+    const cli = spawn(process.execPath, [COMMAND, ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const exited = once(cli, 'exit');
+    for await (const text of cli.stdout.setEncoding('utf8'))
+      if (/Step 1/.test(text as string)) {
+        setTimeout(() => cli.kill('SIGKILL'), 100);
+        break;
+      }
+    await exited;
+    expect(cli.signalCode).toBe('SIGKILL');
+    const database = new Database(db, { readonly: true });
+    const saved = database.prepare<[], { design_index: number }>('SELECT design_index FROM measured_designs').all();
+    database.close();
+    expect(saved.length).toBeGreaterThanOrEqual(4);
+
+    // So few measurements do not reach the goal. Otherwise, tuning would report the goal instead of the budget.
+    const spent = await run(...tune('', '3 --within 0.1%'));
+    expect(spent).toMatchObject({ status: 0, err: '' });
+    expect(spent.out).toContain(`Measured before: ${saved.length} designs; the best is design `);
+    expect(spent.out).toMatch(new RegExp(`^Measured ${saved.length} of \\d+ designs\\. The budget is spent\\.`, 'm'));
+
+    const answer = documentOf<Answer>(await run(...tune('', '24 --within 0.1% --json')));
+    expect(answer.steps[0].runId).toBeGreaterThan(2);
+    const leastPredicted = Math.min(...predicted.values());
+    expect(predicted.get(best)).toBeGreaterThan(leastPredicted);
+    expect(trueMs[answer.best!.designIndex]).toBeLessThan(1.03 * trueMs[best]);
+    expect(answer.best!.measuredMs / trueMs[answer.best!.designIndex]).toBeCloseTo(1, 1);
+    expect(answer.measured).toBeLessThanOrEqual(Math.min(24, answer.considered - 1));
+    expect(answer.expectedRegret).toBeGreaterThanOrEqual(0);
+    const bySteps = answer.steps.flatMap(({ designs }) => designs);
+    expect(answer.measured).toBe(saved.length + bySteps.length);
+    expect(new Set([...saved.map((one) => one.design_index), ...bySteps]).size).toBe(answer.measured);
+    expect(new Set(logged(log).map(({ design }) => design)).size).toBeGreaterThanOrEqual(answer.measured);
+  });
+
+  it('does not count measurements of another program, and leaves out designs that fail', async () => {
+    const first = [...predicted].reduce((one, other) => (other[1] < one[1] ? other : one))[0];
+    const answer = documentOf<Answer>(await run(...tune(`--crash ${first}`, '6 --within 0.01% --json')));
+    expect(answer.measured + answer.failed).toBe(6);
+    expect(answer).toMatchObject({ failed: 1, stopped: 'budget' });
+    expect(answer.steps[0].designs).toContain(first);
+    expect(answer.best!.designIndex).not.toBe(first);
+  });
 });
